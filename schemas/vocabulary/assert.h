@@ -1,0 +1,9 @@
+// For bugs only: no input, however hostile, may reach a failing assertion. It stops the program in every build.
+#pragma once
+
+// Platform hook: reports and stops; never returns. Each platform supplies one.
+extern "C" [[noreturn]] void perfleet_panic(const char* file, int line, const char* condition);
+
+#define PERFLEET_ASSERT(condition)                                          \
+    (static_cast<bool>(condition) ? static_cast<void>(0)                    \
+                                  : perfleet_panic(__FILE__, __LINE__, #condition))

@@ -1,0 +1,84 @@
+// What a series holds, and what is counted about it. The numbers travel and are stored: they must never change, and a
+// number that was given up is never used again.
+//
+// Freestanding.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string_view>
+
+#include "schemas/vocabulary/ids.h"
+
+namespace perfleet {
+
+enum class Kind : std::uint8_t {
+    kSample = 1,
+    kTracepoint = 2,
+    kKernelEntry = 3,
+    kUtilisation = 4,
+    kLatency = 5,
+    kCounter = 6,
+    kTask = 7,
+    kStack = 8,
+    kImage = 9,
+    kString = 10,
+};
+inline constexpr std::uint8_t kKindFirst = 1;
+inline constexpr std::uint8_t kKindLast = 10;
+
+[[nodiscard]] constexpr bool is_known_kind(std::uint8_t raw) { return raw >= kKindFirst && raw <= kKindLast; }
+
+// Definitions give meaning to the numbers in other rows; losing one closes the epoch.
+[[nodiscard]] constexpr bool is_definition(Kind kind) {
+    return kind == Kind::kStack || kind == Kind::kImage || kind == Kind::kString;
+}
+
+// The rows of one kind and one event of one session.
+struct Series {
+    Kind kind{};
+    EventNumber event = kNoEvent;
+
+    friend constexpr auto operator<=>(const Series&, const Series&) = default;
+};
+
+// Names of the cumulative counts that every batch carries, per series. 1 is what was produced; 2 to 63 are rows lost, by
+// reason: produced = stored + expired + the sum of these. From 64 on they count things that are not rows of the series.
+enum class TallyName : std::uint16_t {
+    kProduced = 1,
+    kLostKernelRing = 2,   // the kernel's ring was full (PERF_RECORD_LOST, PERF_FORMAT_LOST)
+    kLostRingFull = 3,     // the collector's own ring was full
+    kLostSpoolFull = 4,    // dropped from the spool at its bound while the gateway was away
+    kLostQuota = 5,        // refused by a quota of the gateway
+    kLostSaturated = 6,    // a target's log buffer was full
+    kLostRefused = 7,      // the gateway can never store the batch
+    kLostMalformed = 8,    // a record of the source that could not be understood
+    kLostUnflushed = 9,    // still on the way when the collector had to stop
+    kFramesUnmapped = 64,  // frames outside any mapping, dropped from their call chain
+    kFramesTruncated = 65, // frames beyond the deepest chain that is kept
+    kThrottled = 66,       // times the kernel stopped sampling for a while
+    kOwnSkipped = 67,      // records of the collector itself, left out
+    kLate = 68,            // records that came after later ones had been passed on
+};
+inline constexpr std::uint16_t kTallyLostFirst = 2;
+inline constexpr std::uint16_t kTallyLostLast = 63;
+
+[[nodiscard]] constexpr bool is_loss(TallyName name) {
+    const auto raw = static_cast<std::uint16_t>(name);
+    return raw >= kTallyLostFirst && raw <= kTallyLostLast;
+}
+
+// One cumulative count since the session began. A list of them holds each (series, name) at most once.
+struct Tally {
+    Series series;
+    TallyName name{};
+    std::uint64_t value = 0;
+
+    friend constexpr auto operator<=>(const Tally&, const Tally&) = default;
+};
+
+// As printed: "sample", "kernel_entry"; "lost_…" names without their prefix, for they stand under "lost".
+[[nodiscard]] std::string_view kind_name(Kind kind);
+[[nodiscard]] std::string_view tally_name(TallyName name);
+
+}  // namespace perfleet

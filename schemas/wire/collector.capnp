@@ -1,0 +1,210 @@
+# Messages between a collector and the gateway. One Envelope is one ZeroMQ frame: a Cap'n Proto message of a single segment.
+#
+# Evolution: fields are only ever added at the end with the next number; numbers, types and enumerants never change or come
+# back. Readers ignore what they don't know. See README.md beside this file.
+@0xd1c2a54be3f09a71;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("perfleet::wire");
+
+struct Envelope {
+  protocolVersion @0 :UInt16;   # of the sender; kProtocolVersion in protocol.h
+  union {
+    hello @1 :Hello;
+    welcome @2 :Welcome;
+    helloAgain @3 :HelloAgain;
+    batch @4 :Batch;
+    ack @5 :Ack;
+    refused @6 :Refused;
+    bye @7 :Bye;
+    control @8 :Control;
+    needImage @9 :NeedImage;
+    image @10 :Image;
+    clockProbe @11 :ClockProbe;
+    clockReply @12 :ClockReply;
+  }
+}
+
+struct SessionId {
+  high @0 :UInt64;
+  low @1 :UInt64;
+}
+
+struct Label {
+  key @0 :Text;
+  value @1 :Text;
+}
+
+struct ClockPoint {
+  ticks @0 :UInt64;
+  utcNs @1 :Int64;
+  uncertaintyNs @2 :UInt64;
+}
+
+struct Clock {
+  name @0 :Text;               # "monotonic", "pmccntr"
+  ticksPerSecond @1 :UInt64;
+  linuxClockid @2 :Int32;      # CLOCK_* on Linux, -1 elsewhere
+}
+
+struct Event {                 # its index in Hello.events is its EventNumber
+  name @0 :Text;               # as the user wrote it: "cpu-clock", "sched:sched_switch"
+  kind @1 :UInt8;              # Kind of its rows: sample or tracepoint (counter readings name the event, too)
+  perfType @2 :UInt32;         # perf_event_attr.type, .config
+  perfConfig @3 :UInt64;
+  period @4 :UInt64;           # sampling period, or frequency in Hz when isFrequency
+  isFrequency @5 :Bool;
+  excludeKernel @6 :Bool;
+  excludeUser @7 :Bool;
+  callchain @8 :Bool;
+  unit @9 :Text;               # of weight and value: "ns", "events", "cycles"
+  format @10 :Text;            # tracepoint format as tracefs gives it, else empty
+}
+
+struct Host {                  # what an export says of the machine
+  osRelease @0 :Text;
+  cpuDescription @1 :Text;
+  cpuId @2 :Text;
+  cpusOnline @3 :UInt32;
+  cpusConfigured @4 :UInt32;
+  memoryKib @5 :UInt64;
+  commandLine @6 :List(Text);  # of the collector
+  pageSizeBytes @7 :UInt32;
+  tracingHeaderPage @8 :Data;  # tracefs events/header_page, header_event: needed to read raw tracepoints
+  tracingHeaderEvent @9 :Data;
+}
+
+struct ImageOffer {            # content that the collector can send when asked (NeedImage)
+  buildId @0 :Data;
+  sort @1 :UInt16;             # ImageSort in protocol.h
+  sizeBytes @2 :UInt64;
+}
+
+struct Hello {
+  versionMin @0 :UInt16;
+  versionMax @1 :UInt16;
+  session @2 :SessionId;       # all zero: please grant one
+  targetId @3 :UInt64;
+  targetName @4 :Text;
+  architecture @5 :Text;       # "x86_64", "aarch64"
+  labels @6 :List(Label);
+  events @7 :List(Event);
+  clock @8 :Clock;
+  startPoint @9 :ClockPoint;   # when the session began
+  host @10 :Host;
+  imageOffers @11 :List(ImageOffer);
+  collectorVersion @12 :Text;
+  oldestRetainedSeq @13 :UInt64;
+  deviceId @14 :Data;          # targets without entropy: what the gateway grants a session from
+  bootNonce @15 :UInt64;
+}
+
+struct Welcome {
+  version @0 :UInt16;
+  session @1 :SessionId;
+  utcNs @2 :Int64;
+  incarnation @3 :UInt64;      # of the gateway process
+  prefixSeq @4 :UInt64;        # as in Ack
+  sendLimitSeq @5 :UInt64;
+  batchSizeBytesMax @6 :UInt32;
+  bucketDurationS @7 :UInt32;
+}
+
+struct HelloAgain {            # a peer the gateway doesn't know sent something
+  incarnation @0 :UInt64;
+}
+
+struct Column {
+  id @0 :UInt16;               # ColumnId
+  codec @1 :UInt8;             # Codec
+  bytes @2 :Data;
+}
+
+struct SeriesRows {
+  kind @0 :UInt8;
+  event @1 :UInt16;
+  rowCount @2 :UInt32;
+  firstTicks @3 :UInt64;
+  lastTicks @4 :UInt64;
+  columns @5 :List(Column);
+}
+
+struct Tally {
+  kind @0 :UInt8;
+  event @1 :UInt16;
+  name @2 :UInt16;             # TallyName
+  value @3 :UInt64;            # cumulative since the session began
+}
+
+struct SeqRange {
+  first @0 :UInt64;
+  last @1 :UInt64;
+}
+
+struct Batch {
+  session @0 :SessionId;
+  seq @1 :UInt64;
+  oldestRetainedSeq @2 :UInt64;  # what is below will never be sent (again); patched at every sending
+  epoch @3 :UInt32;
+  bucket @4 :UInt32;
+  seal @5 :UInt32;               # schemas/columns/seal.h
+  series @6 :List(SeriesRows);
+  tallies @7 :List(Tally);
+  dropped @8 :List(SeqRange);
+  clockPoints @9 :List(ClockPoint);
+}
+
+struct Ack {
+  session @0 :SessionId;
+  prefixSeq @1 :UInt64;        # every batch up to here is durable or resolved
+  sendLimitSeq @2 :UInt64;     # highest seq that may be sent now
+  incarnation @3 :UInt64;
+  finished @4 :Bool;           # the Bye is durable
+}
+
+struct Refused {
+  session @0 :SessionId;
+  seq @1 :UInt64;              # 0: the session itself (its Hello)
+  reason @2 :UInt16;           # RefusedReason in protocol.h
+  message @3 :Text;
+}
+
+struct Bye {
+  session @0 :SessionId;
+  lastSeq @1 :UInt64;
+  tallies @2 :List(Tally);     # final, over everything
+  dropped @3 :List(SeqRange);
+  endPoint @4 :ClockPoint;
+}
+
+struct Control {
+  session @0 :SessionId;
+  command @1 :UInt16;          # ControlCommand in protocol.h
+  event @2 :UInt16;
+  value @3 :UInt64;            # frequency or period
+}
+
+struct NeedImage {
+  buildId @0 :Data;
+  offset @1 :UInt64;           # send from here
+}
+
+struct Image {
+  session @0 :SessionId;
+  buildId @1 :Data;
+  sort @2 :UInt16;
+  sizeBytes @3 :UInt64;        # of the whole
+  offset @4 :UInt64;
+  bytes @5 :Data;
+}
+
+struct ClockProbe {
+  id @0 :UInt64;
+  senderNs @1 :UInt64;
+}
+
+struct ClockReply {
+  id @0 :UInt64;
+  senderNs @1 :UInt64;
+  utcNs @2 :Int64;
+}
