@@ -5,7 +5,7 @@
 //
 //   kFrameOfReference   chunks of 256 values (the last may be shorter), each:
 //                         u8 width (0..64) | varint minimum | ceil(n × width / 8) bytes: (value − minimum), low bit first;
-                         the bits left over in the last byte are 0
+//                         the bits left over in the last byte are 0
 //   kDelta              varint first value | then the n − 1 zigzag differences (mod 2^64) as kFrameOfReference
 //   kRuns               runs as (varint run length, varint value) until n values are there
 //   kBytes              the bytes of a byte column as they are
