@@ -1,0 +1,38 @@
+// Writes what a scan selects as a perf.data file that `perf report`, `perf script` and `perf annotate` open without a
+// complaint. Samples with call chains, tracepoints, names, mappings, build-ids, lost counts, host features.
+//
+// Errors: kUsage when the selection holds several targets (process ids collide: name one with --select), kNotFound when it
+// holds no rows; those of the store. The output is the same for the same stored rows, byte for byte.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer.h"
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+// Where an export goes. Bytes come in order, but for the header, which is written last, at offset 0.
+class ExportSink {
+public:
+    virtual ~ExportSink() = default;
+    [[nodiscard]] virtual Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+};
+
+struct ExportSummary {
+    std::uint64_t sample_count = 0;   // PERF_RECORD_SAMPLE written
+    std::uint64_t size_bytes = 0;
+    UtcNs first_time;                 // of the recording; the file's modification time should be last_time
+    UtcNs last_time;
+    Ledger ledger;
+    std::vector<std::string> warnings;
+};
+
+[[nodiscard]] Result<ExportSummary> export_perf_data(const Scan& scan, ExportSink& sink);
+
+}  // namespace perfleet

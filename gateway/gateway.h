@@ -1,0 +1,53 @@
+// A gateway in this process: the socket, ingest and the store, run by one call. `perfleet-gateway` is this and a main;
+// `perfleet record` runs one on a thread over inproc://.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gateway/wire/context.h"
+#include "schemas/vocabulary/error.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+struct GatewayOptions {
+    std::vector<std::string> listen;  // endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback, ipc, inproc
+};
+
+// What happened since the start; for messages and tests.
+struct GatewayCounts {
+    std::uint64_t batches_stored = 0;
+    std::uint64_t batches_duplicate = 0;
+    std::uint64_t batches_conflict = 0;
+    std::uint64_t batches_expired = 0;
+    std::uint64_t batches_refused = 0;
+    std::uint64_t messages_malformed = 0;
+    std::uint64_t rows_stored = 0;
+    std::uint64_t group_commits = 0;
+};
+
+class Gateway {
+public:
+    // Binds; doesn't serve yet. `context` and `store` are borrowed. Errors: kUsage (endpoint, or a remote one without keys),
+    // kBusy (address in use), kIo.
+    [[nodiscard]] static Result<std::unique_ptr<Gateway>> open(const GatewayOptions& options, TransportContext& context,
+                                                               Store& store);
+    virtual ~Gateway() = default;
+
+    // The endpoints really bound, with the port.
+    [[nodiscard]] virtual const std::vector<std::string>& endpoints() const = 0;
+
+    // Serves until `stop` is set and stop_fd (an eventfd) readable; then commits, acknowledges and returns. An error is one
+    // of the store that can't be survived.
+    [[nodiscard]] virtual Result<Done> serve(const std::atomic<bool>& stop, int stop_fd) = 0;
+
+    // From any thread.
+    [[nodiscard]] virtual GatewayCounts counts() const = 0;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,73 @@
+// A block: the encoded columns of one series under an index header, exactly as the collector sealed them. The unit of
+// storing and scanning.
+//
+// Byte layout, golden bytes and versions: storage/FORMAT.md. Blocks are checked again each time they are read: nothing in
+// `bytes_untrusted` is believed until parse_block_untrusted has passed it. Errors name the field and the offset.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/columns/seal.h"
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+// The header of a block. Sizes in bytes; ticks of the session's clock.
+struct BlockHeader {
+    Series series;
+    EpochNumber epoch;
+    Seq first_seq;  // seqs whose rows are in it, both included
+    Seq last_seq;
+    std::uint32_t row_count = 0;
+    Ticks first_ticks;
+    Ticks last_ticks;
+};
+
+struct BlockView {
+    BlockHeader header;
+    std::vector<ColumnView> columns;  // borrow from the bytes that were parsed
+
+    [[nodiscard]] const ColumnView* find(ColumnId id) const;
+};
+
+[[nodiscard]] std::string encode_block(const BlockHeader& header, std::span<const ColumnView> columns);
+
+// Errors: kTruncated, kCorrupt (checksum), kUnsupported (newer version), kInvalid. The view borrows from the argument.
+[[nodiscard]] Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted);
+
+// A block's rows, decoded as far as they were asked for. Reusable: decode() keeps the capacity of the last one.
+class DecodedRows {
+public:
+    // Decodes the named columns (all known ones of the kind when `wanted` is empty). Checks every value against its
+    // ColumnRule and that sizes add up to their byte column. A column that the block doesn't have is an error (kInvalid).
+    [[nodiscard]] Result<Done> decode(const BlockView& block, std::span<const ColumnId> wanted = {});
+
+    [[nodiscard]] std::size_t row_count() const { return row_count_; }
+
+    // One value a row. The column must have been decoded.
+    [[nodiscard]] std::span<const std::uint64_t> integers(ColumnId id) const;
+
+    // The bytes of one row of a byte column, e.g. (kNameBytes, 3). The column must have been decoded.
+    [[nodiscard]] std::string_view bytes(ColumnId id, std::size_t row) const;
+
+private:
+    struct Integers {
+        ColumnId id{};
+        std::vector<std::uint64_t> values;
+    };
+    struct Bytes {
+        ColumnId id{};
+        std::string bytes;
+        std::vector<std::size_t> offsets;  // row_count + 1
+    };
+    std::size_t row_count_ = 0;
+    std::vector<Integers> integers_;
+    std::vector<Bytes> bytes_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,67 @@
+// The dictionary of one epoch of one session: what its stack, image and string numbers mean. Made from the epoch's
+// definition blocks; numbers are array indices.
+//
+// Built by one thread, then read by many. Input is untrusted (it comes from disk): a number outside the limits, a parent
+// that isn't defined before its child, or a number defined twice with different content is kInvalid.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/ids.h"
+#include "storage/block/block.h"
+
+namespace perfleet {
+
+struct Frame {
+    ImageNumber image;
+    std::uint64_t offset = 0;  // sort: see the image's flags
+
+    friend constexpr auto operator<=>(const Frame&, const Frame&) = default;
+};
+
+struct StackNode {
+    StackNumber parent;  // the caller; kEmptyStack at the root
+    Frame frame;
+};
+
+struct ImageDefinition {
+    std::uint64_t flags = 0;         // image_flags
+    std::uint64_t address = 0;       // kernel images: where the image is loaded, else 0
+    std::uint64_t size_bytes = 0;    // kernel images: length of its text; 0 when not known
+    std::string build_id;            // raw bytes, 0 to 20
+    std::string name;                // path, "[kernel.kallsyms]", "[vdso]", "//anon", "[unknown]"
+
+    friend bool operator==(const ImageDefinition&, const ImageDefinition&) = default;
+};
+
+class EpochDictionary {
+public:
+    // Takes up the rows of a block of kind stack, image or string. Order: any.
+    [[nodiscard]] Result<Done> add(const BlockView& block);
+
+    // To be called once after the last add(): checks that parents and images are defined.
+    [[nodiscard]] Result<Done> finish();
+
+    // A number that isn't defined (its definition was lost) gives an empty string, an image named "[undefined]", a node
+    // without parent in that image: never a crash.
+    [[nodiscard]] const StackNode& stack(StackNumber number) const;
+    [[nodiscard]] const ImageDefinition& image(ImageNumber number) const;
+    [[nodiscard]] std::string_view string(StringNumber number) const;
+
+    [[nodiscard]] std::size_t stack_count() const { return stacks_.size(); }    // one past the greatest number
+    [[nodiscard]] std::size_t image_count() const { return images_.size(); }
+    [[nodiscard]] std::size_t string_count() const { return strings_.size(); }
+
+private:
+    std::vector<StackNode> stacks_;
+    std::vector<bool> stack_defined_;
+    std::vector<ImageDefinition> images_;
+    std::vector<bool> image_defined_;
+    std::vector<std::string> strings_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,130 @@
+// The store: sealed batches in, blocks out. Engines (RocksDB, memory) stand behind these two interfaces and pass one
+// conformance suite; blocks are opaque bytes, identical on every engine.
+//
+// Keys and values: storage/FORMAT.md. Nothing here relies on atomicity beyond one partition.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/store/batch.h"
+
+namespace perfleet {
+
+enum class PutOutcome : std::uint8_t {
+    kStored,
+    kDuplicate,  // the same key and seal was there: nothing written
+    kConflict,   // the same key with another seal was there: nothing written
+    kExpired,    // its partition was dropped by retention: counted, not stored
+};
+
+// Visitors return whether they want more.
+enum class Visit : std::uint8_t { kContinue, kStop };
+
+// Where a block stands. A session's blocks of one series come in the order of `first_seq`.
+struct BlockKey {
+    Partition partition;
+    TargetId target;
+    SessionId session;
+    Series series;
+    Seq first_seq;
+
+    friend constexpr auto operator<=>(const BlockKey&, const BlockKey&) = default;
+};
+
+// An image's content (kernel symbols, ELF), by build-id; shared by all sessions.
+struct ImageContent {
+    std::uint16_t sort = 0;  // protocol::ImageSort
+    std::string bytes;
+};
+
+// Reading. Safe for concurrent use by several threads. What a visitor is given is borrowed until it returns.
+// Errors: kCorrupt names the key of a damaged value; kIo what the engine said.
+class StoreReader {
+public:
+    StoreReader() = default;
+    StoreReader(const StoreReader&) = delete;
+    StoreReader& operator=(const StoreReader&) = delete;
+    virtual ~StoreReader() = default;
+
+    // Brings a reader that stands beside a live writer up to date; does nothing for the writer itself.
+    [[nodiscard]] virtual Result<Done> refresh() = 0;
+
+    // Ascending.
+    [[nodiscard]] virtual Result<std::vector<Partition>> partitions() const = 0;
+
+    // Sessions with rows in the partition, by (target, session).
+    [[nodiscard]] virtual Result<std::vector<SessionRecord>> sessions(const Partition& partition) const = 0;
+
+    // Every session that was ever defined, also without rows, by (target, session). One record for each.
+    [[nodiscard]] virtual Result<std::vector<SessionRecord>> all_sessions() const = 0;
+
+    [[nodiscard]] virtual Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const = 0;
+
+    // The session's batch records in this partition, ascending by seq.
+    [[nodiscard]] virtual Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
+                                                     const std::function<Visit(const BatchRecord&)>& visitor) const = 0;
+
+    // The blocks of one series in this partition, ascending by first_seq.
+    [[nodiscard]] virtual Result<Done> visit_blocks(
+        const Partition& partition, TargetId target, SessionId session, Series series,
+        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const = 0;
+
+    // Rows of dropped partitions, per series, of this session: (series, rows). Ascending by series.
+    [[nodiscard]] virtual Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
+                                                                                        SessionId session) const = 0;
+
+    // Every batch up to here is durable or resolved (refused, dropped, expired); Seq{0} for an unknown session.
+    [[nodiscard]] virtual Result<Seq> watermark(TargetId target, SessionId session) const = 0;
+
+    // Whole content, or nothing when it is not (entirely) there.
+    [[nodiscard]] virtual Result<std::optional<ImageContent>> image(std::string_view build_id) const = 0;
+};
+
+// Writing. One thread at a time.
+class Store : public StoreReader {
+public:
+    // Makes the session known and readable from this partition; before the first put of its rows there. Idempotent.
+    // Durable with the next sync().
+    [[nodiscard]] virtual Result<Done> define(const Partition& partition, const SessionRecord& session) = 0;
+
+    // Inserts each batch that is absent; all of one call or none. One outcome a batch, in order; a batch that repeats an
+    // earlier one of the same call is judged against that one. Durable with the next sync().
+    [[nodiscard]] virtual Result<std::vector<PutOutcome>> put(const Partition& partition,
+                                                              std::span<const AdmittedBatch> batches) = 0;
+
+    // Never lowers it. Durable with the next sync().
+    [[nodiscard]] virtual Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) = 0;
+
+    // The first end that is told stays. Durable with the next sync().
+    [[nodiscard]] virtual Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) = 0;
+
+    // Content of an image, whole; what is there already stays. Durable with the next sync().
+    [[nodiscard]] virtual Result<Done> put_image(std::string_view build_id, const ImageContent& content) = 0;
+
+    // Drops everything of the partition and remembers its rows as expired.
+    [[nodiscard]] virtual Result<Done> drop(const Partition& partition) = 0;
+
+    // When this returns Done, everything before it survives kill -9 and power loss.
+    [[nodiscard]] virtual Result<Done> sync() = 0;
+};
+
+// Engines. `directory` is created when missing (writer) or must exist (reader).
+
+// Errors: kBusy (another gateway writes there), kUnsupported (a newer format, named), kPermission, kIo.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_rocksdb_store(const std::string& directory);
+
+// Reads beside a live writer, or without one. Errors: kNotFound (no store there), else as above.
+[[nodiscard]] Result<std::unique_ptr<StoreReader>> open_rocksdb_reader(const std::string& directory);
+
+// Keeps everything in memory; for tests.
+[[nodiscard]] std::unique_ptr<Store> make_memory_store();
+
+}  // namespace perfleet

@@ -1,0 +1,86 @@
+// From rows to sealed batches in the ring: counts what is produced and lost, numbers batches, closes epochs.
+//
+// Freestanding; used by the source's thread alone. The ring's other end is the wire (wire/delivery.h).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/time.h"
+#include "target-collector/message/batch_builder.h"
+#include "target-collector/message/tally_book.h"
+#include "target-collector/ring/spsc_ring.h"
+
+namespace perfleet {
+
+// What travels through the ring to the wire: this header, then the sealed message (aligned to 8).
+struct SealedRecord {
+    enum class Sort : std::uint32_t { kBatch = 1, kFinal = 2 };
+    Sort sort{};
+    std::uint32_t series_count = 0;  // kBatch: how many of `rows` are set
+    Seq seq;                         // kBatch: of the batch; kFinal: the last that was sealed
+    ClockPoint end_point;            // kFinal
+    struct Rows {
+        Series series;
+        std::uint32_t row_count = 0;
+    };
+    std::array<Rows, limits::kBatchSeriesMax> rows{};
+    // kBatch: the message follows. kFinal: the tallies (Tally[]) follow.
+};
+
+// What the wire tells the sealer: batches that it dropped from its spool. Travels through a second, small ring.
+struct DropNotice {
+    SeqRange range;
+};
+
+class Sealer {
+public:
+    struct Options {
+        SessionId session;
+        std::uint32_t batch_rows_max = limits::kBatchRowsMax;
+        std::uint64_t batch_age_ticks_max = 0;  // kBatchAgeNsMax in the session's ticks
+    };
+
+    // `batches` (to the wire) and `drops` (from the wire) are borrowed.
+    Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies, SpscRing& batches, SpscRing& drops);
+
+    // Takes a row over: counts it as produced, and as lost (ring full) if its batch can't be passed on. Seals the batch when
+    // it is full. `now` is the row's time, or the time at hand for definitions.
+    void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
+                std::span<const std::span<const std::byte>> bytes = {});
+
+    // Counts rows that never became rows here (kernel losses and the like): lost and therefore produced.
+    void count_lost(Series series, TallyName reason, std::uint64_t row_count);
+
+    // Counts what is no row (kFramesUnmapped, kThrottled, …).
+    void count(Series series, TallyName name, std::uint64_t value);
+
+    // To be called at every turn of the loop. Seals a batch that is old enough, takes up drop notices, and learns the
+    // bucket that `utc` lies in.
+    void tick(Ticks now, UtcNs utc);
+
+    // A clock point to travel with the next batch.
+    void add_clock_point(const ClockPoint& point);
+
+    // True when the running epoch can't go on: its bucket is over, or a definition of it was lost. The source then calls
+    // begin_epoch(), forgets its numbering, and defines tasks and mappings anew.
+    [[nodiscard]] bool epoch_is_over() const;
+
+    // Seals what there is and starts the next epoch, in the bucket of `utc`. Also called when a table of the source is full.
+    void begin_epoch(Ticks now, UtcNs utc);
+    [[nodiscard]] EpochNumber epoch() const;
+
+    // Seals what there is.
+    void flush(Ticks now);
+
+    // Seals what there is and passes on the final tallies; nothing may follow. False while the ring has no room: call again.
+    [[nodiscard]] bool finish(const ClockPoint& end);
+
+private:
+    friend class SealerParts;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,37 @@
+// The network driver of Linux: a libzmq DEALER socket. The only file of the collector that knows ZeroMQ.
+//
+// One thread at a time (the wire's). Bounded: send high-water mark of limits::kSendWindowBatches messages; linger 0, for
+// only acknowledgements count.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "target-collector/wire/driver.h"
+
+namespace perfleet {
+
+class ZmqDriver final : public NetworkDriver {
+public:
+    // Connects to `endpoint`: `tcp://HOST:PORT`, `ipc://PATH`, or `inproc://NAME`, which needs the gateway's context
+    // (gateway/wire/context.h, native_handle()) as `shared_context`; null otherwise. Does not wait for the gateway.
+    // Errors: kUsage (endpoint that can't be understood, named), kIo.
+    [[nodiscard]] static Result<std::unique_ptr<ZmqDriver>> connect(const std::string& endpoint, void* shared_context);
+    ~ZmqDriver() override;
+
+    [[nodiscard]] bool send(std::span<const std::byte> frame) override;
+    [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
+    [[nodiscard]] bool reconnected() override;
+
+    // Waits until a frame can be received, `wake_fd` (an eventfd; -1: none) is readable, or the time is over.
+    void wait(int wake_fd, std::uint64_t timeout_ns);
+
+private:
+    struct Sockets;
+    explicit ZmqDriver(std::unique_ptr<Sockets> sockets);
+    std::unique_ptr<Sockets> sockets_;
+};
+
+}  // namespace perfleet
