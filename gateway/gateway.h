@@ -16,7 +16,8 @@
 namespace perfleet {
 
 struct GatewayOptions {
-    std::vector<std::string> listen;  // endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback, ipc, inproc
+    std::vector<std::string>
+        listen;  // endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback, ipc, inproc
 };
 
 // What happened since the start; for messages and tests.
@@ -33,8 +34,8 @@ struct GatewayCounts {
 
 class Gateway {
 public:
-    // Binds; doesn't serve yet. `context` and `store` are borrowed. Errors: kUsage (endpoint, or a remote one without keys),
-    // kBusy (address in use), kIo.
+    // Binds; doesn't serve yet. `context` and `store` are borrowed. Errors: kUsage (endpoint, or a remote one without
+    // keys), kBusy (address in use), kIo.
     [[nodiscard]] static Result<std::unique_ptr<Gateway>> open(const GatewayOptions& options, TransportContext& context,
                                                                Store& store);
     virtual ~Gateway() = default;
@@ -42,8 +43,8 @@ public:
     // The endpoints really bound, with the port.
     [[nodiscard]] virtual const std::vector<std::string>& endpoints() const = 0;
 
-    // Serves until `stop` is set and stop_fd (an eventfd) readable; then commits, acknowledges and returns. An error is one
-    // of the store that can't be survived.
+    // Serves until `stop` is set and stop_fd (an eventfd) readable; then commits, acknowledges and returns. An error is
+    // one of the store that can't be survived.
     [[nodiscard]] virtual Result<Done> serve(const std::atomic<bool>& stop, int stop_fd) = 0;
 
     // From any thread.

@@ -1,8 +1,8 @@
 // Writes what a scan selects as a perf.data file that `perf report`, `perf script` and `perf annotate` open without a
 // complaint. Samples with call chains, tracepoints, names, mappings, build-ids, lost counts, host features.
 //
-// Errors: kUsage when the selection holds several targets (process ids collide: name one with --select), kNotFound when it
-// holds no rows; those of the store. The output is the same for the same stored rows, byte for byte.
+// Errors: kUsage when the selection holds several targets (process ids collide: name one with --select), kNotFound when
+// it holds no rows; those of the store. The output is the same for the same stored rows, byte for byte.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ public:
 };
 
 struct ExportSummary {
-    std::uint64_t sample_count = 0;   // PERF_RECORD_SAMPLE written
+    std::uint64_t sample_count = 0;  // PERF_RECORD_SAMPLE written
     std::uint64_t size_bytes = 0;
-    UtcNs first_time;                 // of the recording; the file's modification time should be last_time
+    UtcNs first_time;  // of the recording; the file's modification time should be last_time
     UtcNs last_time;
     Ledger ledger;
     std::vector<std::string> warnings;

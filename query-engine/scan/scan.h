@@ -1,10 +1,10 @@
-// The scan: from a store and a selection to decoded rows, session by session, epoch by epoch. What statistics and exporters
-// stand on.
+// The scan: from a store and a selection to decoded rows, session by session, epoch by epoch. What statistics and
+// exporters stand on.
 //
-// Time: rows keep ticks; Session::clock converts. A row is in the selection when its UTC time is in [from, to); definitions
-// and task rows are always given whole, for they give meaning to the rest.
-// Threads: open() and the visits may run on several threads at once over one Scan. Visits are deterministic: the same rows
-// in the same order whatever the order of delivery, the batching in the store, or the engine.
+// Time: rows keep ticks; Session::clock converts. A row is in the selection when its UTC time is in [from, to);
+// definitions and task rows are always given whole, for they give meaning to the rest. Threads: open() and the visits
+// may run on several threads at once over one Scan. Visits are deterministic: the same rows in the same order whatever
+// the order of delivery, the batching in the store, or the engine.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +43,12 @@ private:
 struct ScannedSession {
     SessionRecord record;
     ClockMap clock;
-    std::vector<Partition> partitions;            // that hold rows of it, ascending
-    std::vector<EpochNumber> epochs;              // ascending; each lies in one partition
-    std::vector<BatchRecord> batches;             // ascending by seq, over all partitions
-    std::optional<SessionEnd> end;                // none: still running, or unclean
+    std::vector<Partition> partitions;  // that hold rows of it, ascending
+    std::vector<EpochNumber> epochs;    // ascending; each lies in one partition
+    std::vector<BatchRecord> batches;   // ascending by seq, over all partitions
+    std::optional<SessionEnd> end;      // none: still running, or unclean
     std::vector<std::pair<Series, std::uint64_t>> expired;
-    std::vector<Series> series;                   // with at least one row, ascending
+    std::vector<Series> series;  // with at least one row, ascending
 };
 
 // One series' rows of one batch, decoded. Borrowed until the visitor returns.
@@ -71,8 +71,8 @@ public:
     // The ticks [first, last) of the session that the selection's time range covers.
     [[nodiscard]] std::pair<Ticks, Ticks> tick_range(std::size_t session_index) const;
 
-    // The series' rows of one epoch, batch by batch, ascending by seq. Blocks that lie wholly outside the time range are
-    // left out, except those of tasks and definitions; the rows of others are NOT cut to the range: compare with
+    // The series' rows of one epoch, batch by batch, ascending by seq. Blocks that lie wholly outside the time range
+    // are left out, except those of tasks and definitions; the rows of others are NOT cut to the range: compare with
     // tick_range. `wanted` columns only; all when empty.
     [[nodiscard]] Result<Done> visit_rows(std::size_t session_index, EpochNumber epoch, Series series,
                                           std::span<const ColumnId> wanted,

@@ -1,4 +1,5 @@
-// Which sessions and which time a query is about: `--select '{label="v", arch=~"aarch.*"}'`, `--session`, `--from`, `--to`.
+// Which sessions and which time a query is about: `--select '{label="v", arch=~"aarch.*"}'`, `--session`, `--from`,
+// `--to`.
 //
 // Plain values; parsing takes untrusted text and answers with errors that name the position.
 #pragma once
@@ -26,12 +27,12 @@ struct Matcher {
 };
 
 struct Selection {
-    std::vector<Matcher> matchers;           // all must hold
-    std::optional<UtcNs> from;               // included
-    std::optional<UtcNs> to;                 // excluded
-    std::string session;                     // prefix of the session's 32 hex digits, or "last" (by start); empty: all
-    std::optional<std::string> event;        // only this event, by name
-    unsigned thread_count = 0;               // of the scan; 0: one a core. Answers don't depend on it.
+    std::vector<Matcher> matchers;     // all must hold
+    std::optional<UtcNs> from;         // included
+    std::optional<UtcNs> to;           // excluded
+    std::string session;               // prefix of the session's 32 hex digits, or "last" (by start); empty: all
+    std::optional<std::string> event;  // only this event, by name
+    unsigned thread_count = 0;         // of the scan; 0: one a core. Answers don't depend on it.
 };
 
 // `{a="b", c!="d", e=~"f.*", g!~"h"}`; the empty string and `{}` select all. Strings know \" and \\.

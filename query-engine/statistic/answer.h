@@ -1,5 +1,5 @@
-// An answer: a table with its units, the ledger of the rows that it was made from, and warnings. Every table command gives
-// one; exporters/report prints it; query-engine/wire carries it.
+// An answer: a table with its units, the ledger of the rows that it was made from, and warnings. Every table command
+// gives one; exporters/report prints it; query-engine/wire carries it.
 //
 // Plain values.
 #pragma once

@@ -1,9 +1,9 @@
-// From (image, offset) to a symbol's name. Sources, in this order: kernel symbols that the collector sent (store), the ELF
-// file at the image's path, the build-id folders for debug files; a file whose build-id differs is never used.
+// From (image, offset) to a symbol's name. Sources, in this order: kernel symbols that the collector sent (store), the
+// ELF file at the image's path, the build-id folders for debug files; a file whose build-id differs is never used.
 //
 // Names are what `perf report` shows: the best symbol at an address by perf's own rules (symbol-elf.c, symbol.c
-// choose_best_symbol), PLT entries as `name@plt`, C++ demangled. What isn't resolved is `image+0xoffset`, never dropped.
-// ELF files are untrusted: a broken one gives no symbols and one warning, never a crash. Thread-safe.
+// choose_best_symbol), PLT entries as `name@plt`, C++ demangled. What isn't resolved is `image+0xoffset`, never
+// dropped. ELF files are untrusted: a broken one gives no symbols and one warning, never a crash. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@
 namespace perfleet {
 
 struct Symbol {
-    std::string name;          // demangled; "libfoo.so+0x123" when not resolved
+    std::string name;  // demangled; "libfoo.so+0x123" when not resolved
     bool resolved = false;
     std::uint64_t offset = 0;  // of the symbol's start within the image, same sort as Frame::offset
 };
 
 struct SymbolPaths {
-    std::string symfs;                      // prefix of image paths, as perf's --symfs
+    std::string symfs;                                         // prefix of image paths, as perf's --symfs
     std::vector<std::string> debug_folders{"/usr/lib/debug"};  // each with .build-id/xx/yyyy.debug
 };
 

@@ -10,13 +10,9 @@ namespace {
 constexpr std::size_t kChunkValues = 256;
 constexpr unsigned kVarintBytesMax = 10;
 
-constexpr std::uint64_t zigzag(std::uint64_t difference) {
-    return (difference << 1) ^ (0 - (difference >> 63));
-}
+constexpr std::uint64_t zigzag(std::uint64_t difference) { return (difference << 1) ^ (0 - (difference >> 63)); }
 
-constexpr std::uint64_t unzigzag(std::uint64_t code) {
-    return (code >> 1) ^ (0 - (code & 1));
-}
+constexpr std::uint64_t unzigzag(std::uint64_t code) { return (code >> 1) ^ (0 - (code & 1)); }
 
 constexpr std::size_t varint_size_bytes(std::uint64_t value) {
     return static_cast<std::size_t>(std::bit_width(value | 1) + 6) / 7;
@@ -208,7 +204,8 @@ struct FrameOfReference {
             writer.byte(static_cast<std::uint8_t>(part.width));
             writer.varint(part.minimum);
             if (part.width > 0) {
-                writer.packed(end - begin, part.width, [&](std::size_t i) { return value_at(begin + i) - part.minimum; });
+                writer.packed(end - begin, part.width,
+                              [&](std::size_t i) { return value_at(begin + i) - part.minimum; });
             }
         }
     }
@@ -265,7 +262,9 @@ struct Runs {
 
     [[nodiscard]] std::size_t size_bytes() const {
         std::size_t size = 0;
-        each([&](std::size_t length, std::uint64_t value) { size += varint_size_bytes(length) + varint_size_bytes(value); });
+        each([&](std::size_t length, std::uint64_t value) {
+            size += varint_size_bytes(length) + varint_size_bytes(value);
+        });
         return size;
     }
 };
@@ -319,7 +318,8 @@ Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::spa
     return Encoded{codec, static_cast<std::size_t>(writer.at() - out.data())};
 }
 
-Checked<Done> decode_integers(Codec codec, std::span<const std::byte> bytes_untrusted, std::span<std::uint64_t> values) {
+Checked<Done> decode_integers(Codec codec, std::span<const std::byte> bytes_untrusted,
+                              std::span<std::uint64_t> values) {
     Reader reader{bytes_untrusted};
     switch (codec) {
         case Codec::kFrameOfReference: read_frame_of_reference(reader, values); break;

@@ -1,11 +1,11 @@
 // The column codecs: how one column of one series becomes bytes. The same bytes travel and are stored.
 //
-// Freestanding: works in the memory it is given, no heap, no exceptions. Encoders are exact for every input; decoders take
-// untrusted bytes, never read outside them, and refuse what doesn't decode to exactly the stated number of values.
+// Freestanding: works in the memory it is given, no heap, no exceptions. Encoders are exact for every input; decoders
+// take untrusted bytes, never read outside them, and refuse what doesn't decode to exactly the stated number of values.
 //
 //   kFrameOfReference   chunks of 256 values (the last may be shorter), each:
-//                         u8 width (0..64) | varint minimum | ceil(n × width / 8) bytes: (value − minimum), low bit first;
-//                         the bits left over in the last byte are 0
+//                         u8 width (0..64) | varint minimum | ceil(n × width / 8) bytes: (value − minimum), low bit
+//                         first; the bits left over in the last byte are 0
 //   kDelta              varint first value | then the n − 1 zigzag differences (mod 2^64) as kFrameOfReference
 //   kRuns               runs as (varint run length, varint value) until n values are there
 //   kBytes              the bytes of a byte column as they are
@@ -39,12 +39,13 @@ struct Encoded {
     std::size_t size_bytes = 0;
 };
 
-// Writes `values` into `out` with the codec that takes least. `out` holds at least encoded_size_bytes_max(values.size())
-// bytes, else kFull. The order of preference at equal size is fixed, so equal values give equal bytes.
+// Writes `values` into `out` with the codec that takes least. `out` holds at least
+// encoded_size_bytes_max(values.size()) bytes, else kFull. The order of preference at equal size is fixed, so equal
+// values give equal bytes.
 [[nodiscard]] Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::span<std::byte> out);
 
-// Fills `values` entirely from `bytes_untrusted`, which must end exactly there. Faults: kUnsupported (codec), kTruncated,
-// kInvalid (bytes left over, width or varint out of range); `where` is the offset.
+// Fills `values` entirely from `bytes_untrusted`, which must end exactly there. Faults: kUnsupported (codec),
+// kTruncated, kInvalid (bytes left over, width or varint out of range); `where` is the offset.
 [[nodiscard]] Checked<Done> decode_integers(Codec codec, std::span<const std::byte> bytes_untrusted,
                                             std::span<std::uint64_t> values);
 

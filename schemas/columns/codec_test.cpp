@@ -108,7 +108,9 @@ TEST(Codec, RefusesEveryTruncationAndEveryExtension) {
     for (const Codec codec : {Codec::kFrameOfReference, Codec::kDelta, Codec::kRuns}) {
         Values values(300);
         for (std::size_t i = 0; i < values.size(); ++i) {
-            values[i] = codec == Codec::kDelta ? i * 1'000'000 + random() % 64 : codec == Codec::kRuns ? (i / 150) << 50 : random() % 1000;
+            values[i] = codec == Codec::kDelta  ? i * 1'000'000 + random() % 64
+                        : codec == Codec::kRuns ? (i / 150) << 50
+                                                : random() % 1000;
         }
         Packed packed = pack(values);
         ASSERT_EQ(packed.codec, codec);
@@ -135,7 +137,8 @@ TEST(Codec, RefusesWidthsRunsAndVarintsOutOfRange) {
     EXPECT_FALSE(decode_integers(Codec::kRuns, bytes_of({2, 7}), one).ok());
     EXPECT_FALSE(decode_integers(Codec::kRuns, bytes_of({0, 7}), one).ok());
     EXPECT_FALSE(decode_integers(Codec::kFrameOfReference,
-                                 bytes_of({0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2}), one).ok());
+                                 bytes_of({0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2}), one)
+                     .ok());
     EXPECT_EQ(decode_integers(static_cast<Codec>(9), bytes_of({0, 0}), one).error().code, ErrorCode::kUnsupported);
 }
 

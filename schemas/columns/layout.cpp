@@ -43,8 +43,8 @@ constexpr std::array kUtilisationColumns{kTime,
                                          integer(ColumnId::kKernelEntries)};
 constexpr std::array kLatencyColumns{kTime, integer(ColumnId::kTestSize), integer(ColumnId::kGroup, kU32),
                                      integer(ColumnId::kTest, kU32), kValue};
-constexpr std::array kCounterColumns{kTime,  kCpu, kPid, kTid, kValue, integer(ColumnId::kTimeEnabled),
-                                     integer(ColumnId::kTimeRunning)};
+constexpr std::array kCounterColumns{
+    kTime, kCpu, kPid, kTid, kValue, integer(ColumnId::kTimeEnabled), integer(ColumnId::kTimeRunning)};
 constexpr std::array kTaskColumns{kTime,
                                   kCpu,
                                   integer(ColumnId::kTaskOp, kTaskOpLast),

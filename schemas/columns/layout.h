@@ -1,7 +1,7 @@
 // Which columns the rows of each kind have. The same table rules the wire, the disk and the scan.
 //
-// Freestanding. Every integer column holds one 64-bit unsigned value a row; the codec makes it small. A byte column holds
-// the bytes of all rows one after the other, and the integer column named beside it holds each row's length.
+// Freestanding. Every integer column holds one 64-bit unsigned value a row; the codec makes it small. A byte column
+// holds the bytes of all rows one after the other, and the integer column named beside it holds each row's length.
 // Column ids travel and are stored: they must never change, and one that was given up is never used again.
 #pragma once
 
@@ -15,37 +15,37 @@
 namespace perfleet {
 
 enum class ColumnId : std::uint16_t {
-    kTime = 1,     // ticks of the session's clock
-    kCpu = 2,      // cpu number
-    kPid = 3,      // process (thread group) id
-    kTid = 4,      // thread id
-    kStack = 5,    // StackNumber of the call chain's leaf node; 0 when there is none
-    kWeight = 6,   // events that this row stands for (the sampling period; ns for clock events)
-    kValue = 7,    // duration in ticks, counter value, accumulated latency
-    kRawSize = 8,  // length of this row's part of kRawBytes
-    kRawBytes = 9, // byte column: raw tracepoint data
+    kTime = 1,      // ticks of the session's clock
+    kCpu = 2,       // cpu number
+    kPid = 3,       // process (thread group) id
+    kTid = 4,       // thread id
+    kStack = 5,     // StackNumber of the call chain's leaf node; 0 when there is none
+    kWeight = 6,    // events that this row stands for (the sampling period; ns for clock events)
+    kValue = 7,     // duration in ticks, counter value, accumulated latency
+    kRawSize = 8,   // length of this row's part of kRawBytes
+    kRawBytes = 9,  // byte column: raw tracepoint data
 
     kTimeEnabled = 10,  // ns that a counter was enabled
     kTimeRunning = 11,  // ns that it was really counting
 
-    kTaskOp = 12,     // TaskOp
+    kTaskOp = 12,  // TaskOp
     kParentPid = 13,
     kParentTid = 14,
-    kString = 15,     // StringNumber: comm (kTaskOp comm) or nothing
-    kImage = 16,      // ImageNumber: what is mapped; of a stack node: the frame's image
-    kAddress = 17,    // start of a mapping; of an image: its load address (kernel), else 0
-    kSize = 18,       // length of a mapping, bytes
-    kFileOffset = 19, // file offset of a mapping, bytes
-    kProtection = 20, // PROT_* of a mapping in the low 32 bits, MAP_* flags in the high
+    kString = 15,      // StringNumber: comm (kTaskOp comm) or nothing
+    kImage = 16,       // ImageNumber: what is mapped; of a stack node: the frame's image
+    kAddress = 17,     // start of a mapping; of an image: its load address (kernel), else 0
+    kSize = 18,        // length of a mapping, bytes
+    kFileOffset = 19,  // file offset of a mapping, bytes
+    kProtection = 20,  // PROT_* of a mapping in the low 32 bits, MAP_* flags in the high
 
-    kNumber = 21,      // the number that a definition defines
-    kParent = 22,      // StackNumber of the caller; 0 at the root
-    kFrameOffset = 23, // offset of the frame in its image (ImageFlags says of which sort)
-    kImageFlags = 24,  // ImageFlags
-    kBuildIdSize = 25, // 0 to 20
-    kBuildIdBytes = 26,// byte column
+    kNumber = 21,        // the number that a definition defines
+    kParent = 22,        // StackNumber of the caller; 0 at the root
+    kFrameOffset = 23,   // offset of the frame in its image (ImageFlags says of which sort)
+    kImageFlags = 24,    // ImageFlags
+    kBuildIdSize = 25,   // 0 to 20
+    kBuildIdBytes = 26,  // byte column
     kNameSize = 27,
-    kNameBytes = 28,   // byte column: path of an image, text of a string (UTF-8 or as the kernel gave it, no NUL)
+    kNameBytes = 28,  // byte column: path of an image, text of a string (UTF-8 or as the kernel gave it, no NUL)
 
     kDuration = 29,       // kernel entry: ticks in the kernel
     kEntryPath = 30,      // kernel entry: path number of the kernel's version
@@ -62,9 +62,9 @@ enum class ColumnId : std::uint16_t {
 };
 
 enum class TaskOp : std::uint8_t {
-    kComm = 1,      // the thread's name is kString
-    kExec = 2,      // as kComm, by exec: earlier mappings of the process are gone
-    kFork = 3,      // (kPid, kTid) was made by (kParentPid, kParentTid) and inherits name and mappings
+    kComm = 1,  // the thread's name is kString
+    kExec = 2,  // as kComm, by exec: earlier mappings of the process are gone
+    kFork = 3,  // (kPid, kTid) was made by (kParentPid, kParentTid) and inherits name and mappings
     kExit = 4,
     kMap = 5,       // kImage is mapped at kAddress for kSize from kFileOffset
     kPresent = 6,   // at the epoch's start: the thread exists, with name kString
@@ -76,9 +76,10 @@ inline constexpr std::uint64_t kTaskOpLast = 9;
 
 // Bits of kImageFlags.
 namespace image_flags {
-inline constexpr std::uint64_t kKernel = 1;         // frames run in the kernel
-inline constexpr std::uint64_t kFileOffset = 2;     // kFrameOffset is an offset in the file (ELF); else from the image's start
-inline constexpr std::uint64_t kAnonymous = 4;      // memory without a file: JIT, heap, stack ("//anon", "[heap]")
+inline constexpr std::uint64_t kKernel = 1;  // frames run in the kernel
+inline constexpr std::uint64_t kFileOffset =
+    2;  // kFrameOffset is an offset in the file (ELF); else from the image's start
+inline constexpr std::uint64_t kAnonymous = 4;  // memory without a file: JIT, heap, stack ("//anon", "[heap]")
 inline constexpr std::uint64_t kVdso = 8;
 inline constexpr std::uint64_t kUnknown = 16;       // stands for "outside any mapping"; offset is 0
 inline constexpr std::uint64_t kKernelModule = 32;  // with kKernel: a module, offset from its start

@@ -1,5 +1,5 @@
-// The seal of a batch: a checksum over its identity and everything that makes up its rows. Two batches with the same key
-// and the same seal are the same batch; the same key with another seal is a conflict.
+// The seal of a batch: a checksum over its identity and everything that makes up its rows. Two batches with the same
+// key and the same seal are the same batch; the same key with another seal is a conflict.
 //
 // Freestanding. What goes in, each integer little-endian at its own width, in this order:
 //   session high, low (u64) · seq (u64) · epoch (u32) · bucket (u32)

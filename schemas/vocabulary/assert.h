@@ -4,6 +4,5 @@
 // Platform hook: reports and stops; never returns. Each platform supplies one.
 extern "C" [[noreturn]] void perfleet_panic(const char* file, int line, const char* condition);
 
-#define PERFLEET_ASSERT(condition)                                          \
-    (static_cast<bool>(condition) ? static_cast<void>(0)                    \
-                                  : perfleet_panic(__FILE__, __LINE__, #condition))
+#define PERFLEET_ASSERT(condition) \
+    (static_cast<bool>(condition) ? static_cast<void>(0) : perfleet_panic(__FILE__, __LINE__, #condition))

@@ -1,5 +1,5 @@
-// Errors on hosts: a code to branch on, and a sentence for a person that names the file, key, offset or option and the way
-// out. Not freestanding.
+// Errors on hosts: a code to branch on, and a sentence for a person that names the file, key, offset or option and the
+// way out. Not freestanding.
 #pragma once
 
 #include <string>

@@ -42,23 +42,24 @@ struct Series {
     friend constexpr auto operator<=>(const Series&, const Series&) = default;
 };
 
-// Names of the cumulative counts that every batch carries, per series. 1 is what was produced; 2 to 63 are rows lost, by
-// reason: produced = stored + expired + the sum of these. From 64 on they count things that are not rows of the series.
+// Names of the cumulative counts that every batch carries, per series. 1 is what was produced; 2 to 63 are rows lost,
+// by reason: produced = stored + expired + the sum of these. From 64 on they count things that are not rows of the
+// series.
 enum class TallyName : std::uint16_t {
     kProduced = 1,
-    kLostKernelRing = 2,   // the kernel's ring was full (PERF_RECORD_LOST, PERF_FORMAT_LOST)
-    kLostRingFull = 3,     // the collector's own ring was full
-    kLostSpoolFull = 4,    // dropped from the spool at its bound while the gateway was away
-    kLostQuota = 5,        // refused by a quota of the gateway
-    kLostSaturated = 6,    // a target's log buffer was full
-    kLostRefused = 7,      // the gateway can never store the batch
-    kLostMalformed = 8,    // a record of the source that could not be understood
-    kLostUnflushed = 9,    // still on the way when the collector had to stop
-    kFramesUnmapped = 64,  // frames outside any mapping, dropped from their call chain
-    kFramesTruncated = 65, // frames beyond the deepest chain that is kept
-    kThrottled = 66,       // times the kernel stopped sampling for a while
-    kOwnSkipped = 67,      // records of the collector itself, left out
-    kLate = 68,            // records that came after later ones had been passed on
+    kLostKernelRing = 2,    // the kernel's ring was full (PERF_RECORD_LOST, PERF_FORMAT_LOST)
+    kLostRingFull = 3,      // the collector's own ring was full
+    kLostSpoolFull = 4,     // dropped from the spool at its bound while the gateway was away
+    kLostQuota = 5,         // refused by a quota of the gateway
+    kLostSaturated = 6,     // a target's log buffer was full
+    kLostRefused = 7,       // the gateway can never store the batch
+    kLostMalformed = 8,     // a record of the source that could not be understood
+    kLostUnflushed = 9,     // still on the way when the collector had to stop
+    kFramesUnmapped = 64,   // frames outside any mapping, dropped from their call chain
+    kFramesTruncated = 65,  // frames beyond the deepest chain that is kept
+    kThrottled = 66,        // times the kernel stopped sampling for a while
+    kOwnSkipped = 67,       // records of the collector itself, left out
+    kLate = 68,             // records that came after later ones had been passed on
 };
 inline constexpr std::uint16_t kTallyLostFirst = 2;
 inline constexpr std::uint16_t kTallyLostLast = 63;

@@ -1,4 +1,5 @@
-// Every bound of the system that more than one room must know. A queue, cache, message or loop without a limit is a bug.
+// Every bound of the system that more than one room must know. A queue, cache, message or loop without a limit is a
+// bug.
 //
 // Freestanding. Sizes are bytes, counts are counts. Where a program has an option, this is its default.
 #pragma once
@@ -14,18 +15,18 @@ inline constexpr std::uint32_t kBatchSeriesMax = 64;         // series in one ba
 inline constexpr std::uint32_t kColumnsMax = 24;             // columns of one series
 inline constexpr std::size_t kBatchSizeBytesMax = 4U << 20;  // the whole message
 inline constexpr std::uint64_t kBatchAgeNsMax = 2'000'000'000;
-inline constexpr std::uint32_t kTalliesMax = 1'024;          // cumulative counts in one batch
-inline constexpr std::uint32_t kDroppedRangesMax = 64;       // ranges of dropped batches named in one batch
-inline constexpr std::uint32_t kClockPointsMax = 64;         // new clock points in one batch
-inline constexpr std::size_t kRawBytesMax = 65'535;          // raw data of one tracepoint row
-inline constexpr std::size_t kSeriesBytesMax = 2U << 20;     // the byte column (strings, raw data) of one series
+inline constexpr std::uint32_t kTalliesMax = 1'024;       // cumulative counts in one batch
+inline constexpr std::uint32_t kDroppedRangesMax = 64;    // ranges of dropped batches named in one batch
+inline constexpr std::uint32_t kClockPointsMax = 64;      // new clock points in one batch
+inline constexpr std::size_t kRawBytesMax = 65'535;       // raw data of one tracepoint row
+inline constexpr std::size_t kSeriesBytesMax = 2U << 20;  // the byte column (strings, raw data) of one series
 
 // -- an epoch ---------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kStackNodesMax = 1U << 20;
 inline constexpr std::uint32_t kImagesMax = 1U << 16;
 inline constexpr std::uint32_t kStringsMax = 1U << 18;
-inline constexpr std::uint32_t kStackDepthMax = 127;         // frames of one call chain, as the kernel's own default
-inline constexpr std::size_t kStringSizeBytesMax = 4'096;    // as PATH_MAX
+inline constexpr std::uint32_t kStackDepthMax = 127;       // frames of one call chain, as the kernel's own default
+inline constexpr std::size_t kStringSizeBytesMax = 4'096;  // as PATH_MAX
 inline constexpr std::size_t kBuildIdSizeBytesMax = 20;
 
 // -- a session --------------------------------------------------------------------------------------------------------
@@ -34,20 +35,20 @@ inline constexpr std::uint32_t kLabelsMax = 32;
 inline constexpr std::size_t kLabelSizeBytesMax = 256;
 inline constexpr std::size_t kEventFormatSizeBytesMax = 65'536;
 inline constexpr std::size_t kHelloSizeBytesMax = 1U << 20;
-inline constexpr std::size_t kReplySizeBytesMax = 4'096;     // any message from the gateway to a collector
+inline constexpr std::size_t kReplySizeBytesMax = 4'096;  // any message from the gateway to a collector
 inline constexpr std::size_t kImageChunkSizeBytes = 256U << 10;
 inline constexpr std::size_t kImageSizeBytesMax = 64U << 20;  // the content of one image that travels
 
 // -- delivery ---------------------------------------------------------------------------------------------------------
-inline constexpr std::uint64_t kSendWindowBatches = 64;      // beyond the acknowledged prefix
+inline constexpr std::uint64_t kSendWindowBatches = 64;  // beyond the acknowledged prefix
 inline constexpr std::size_t kCollectorRingSizeBytes = 8U << 20;
 inline constexpr std::size_t kSpoolSizeBytes = 64U << 20;
-inline constexpr std::uint64_t kAckIntervalNs = 1'000'000'000;   // acknowledgements are repeated this often
-inline constexpr std::uint64_t kResendAfterNs = 3'000'000'000;   // an unacknowledged batch is sent again
+inline constexpr std::uint64_t kAckIntervalNs = 1'000'000'000;  // acknowledgements are repeated this often
+inline constexpr std::uint64_t kResendAfterNs = 3'000'000'000;  // an unacknowledged batch is sent again
 inline constexpr std::uint64_t kGroupCommitNs = 20'000'000;
 inline constexpr std::size_t kGroupCommitSizeBytes = 16U << 20;
-inline constexpr std::uint32_t kGatewaySessionsMax = 65'536;     // sessions remembered in memory at once
-inline constexpr std::uint32_t kOutOfOrderSeqsMax = 4'096;       // seqs above the acknowledged prefix, per session
+inline constexpr std::uint32_t kGatewaySessionsMax = 65'536;  // sessions remembered in memory at once
+inline constexpr std::uint32_t kOutOfOrderSeqsMax = 4'096;    // seqs above the acknowledged prefix, per session
 
 // -- storage ----------------------------------------------------------------------------------------------------------
 inline constexpr std::uint16_t kPartitionShards = 16;

@@ -16,13 +16,13 @@ namespace perfleet {
 
 // What callers branch on.
 enum class ErrorCode : std::uint8_t {
-    kInvalid = 1,       // input that breaks its format or its contract
-    kTooLarge = 2,      // past a named limit
-    kTruncated = 3,     // ends before its own lengths say
-    kCorrupt = 4,       // a checksum doesn't match
-    kUnsupported = 5,   // a version, codec or feature that this build or machine doesn't have
+    kInvalid = 1,      // input that breaks its format or its contract
+    kTooLarge = 2,     // past a named limit
+    kTruncated = 3,    // ends before its own lengths say
+    kCorrupt = 4,      // a checksum doesn't match
+    kUnsupported = 5,  // a version, codec or feature that this build or machine doesn't have
     kNotFound = 6,
-    kConflict = 7,      // the same key with other content
+    kConflict = 7,  // the same key with other content
     kPermission = 8,
     kBusy = 9,          // held by somebody else
     kUnavailable = 10,  // a peer that doesn't answer
@@ -41,8 +41,12 @@ struct Fault {
 template <class T, class E>
 class [[nodiscard]] BasicResult {
 public:
-    BasicResult(T value) : has_value_{true} { new (&value_) T(std::move(value)); }   // NOLINT(google-explicit-constructor)
-    BasicResult(E error) : has_value_{false} { new (&error_) E(std::move(error)); }  // NOLINT(google-explicit-constructor)
+    BasicResult(T value) : has_value_{true} {
+        new (&value_) T(std::move(value));
+    }  // NOLINT(google-explicit-constructor)
+    BasicResult(E error) : has_value_{false} {
+        new (&error_) E(std::move(error));
+    }  // NOLINT(google-explicit-constructor)
     BasicResult(BasicResult&& other) noexcept : has_value_{other.has_value_} {
         if (has_value_) {
             new (&value_) T(std::move(other.value_));

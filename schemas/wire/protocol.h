@@ -11,10 +11,10 @@ inline constexpr std::uint16_t kVersion = 1;
 inline constexpr std::uint16_t kVersionMin = 1;
 
 enum class RefusedReason : std::uint16_t {
-    kMalformed = 1,       // columns, counts or seal are wrong
-    kConflict = 2,        // this seq is stored with other content
-    kVersion = 3,         // no common protocol version
-    kIdentity = 4,        // the target is not who it says
+    kMalformed = 1,  // columns, counts or seal are wrong
+    kConflict = 2,   // this seq is stored with other content
+    kVersion = 3,    // no common protocol version
+    kIdentity = 4,   // the target is not who it says
     kQuota = 5,
     kTooLarge = 6,
     kUnknownEpoch = 7,
@@ -22,7 +22,8 @@ enum class RefusedReason : std::uint16_t {
 };
 
 enum class ImageSort : std::uint16_t {
-    kKernelSymbols = 1,  // text: "<hex offset from the image's start> <type> <name>[\t<module>]\n", ascending; README.md
+    kKernelSymbols =
+        1,  // text: "<hex offset from the image's start> <type> <name>[\t<module>]\n", ascending; README.md
     kElf = 2,
 };
 

@@ -1,8 +1,8 @@
 // A block: the encoded columns of one series under an index header, exactly as the collector sealed them. The unit of
 // storing and scanning.
 //
-// Byte layout, golden bytes and versions: storage/FORMAT.md. Blocks are checked again each time they are read: nothing in
-// `bytes_untrusted` is believed until parse_block_untrusted has passed it. Errors name the field and the offset.
+// Byte layout, golden bytes and versions: storage/FORMAT.md. Blocks are checked again each time they are read: nothing
+// in `bytes_untrusted` is believed until parse_block_untrusted has passed it. Errors name the field and the offset.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,8 @@ struct BlockView {
 class DecodedRows {
 public:
     // Decodes the named columns (all known ones of the kind when `wanted` is empty). Checks every value against its
-    // ColumnRule and that sizes add up to their byte column. A column that the block doesn't have is an error (kInvalid).
+    // ColumnRule and that sizes add up to their byte column. A column that the block doesn't have is an error
+    // (kInvalid).
     [[nodiscard]] Result<Done> decode(const BlockView& block, std::span<const ColumnId> wanted = {});
 
     [[nodiscard]] std::size_t row_count() const { return row_count_; }

@@ -1,8 +1,8 @@
 // The dictionary of one epoch of one session: what its stack, image and string numbers mean. Made from the epoch's
 // definition blocks; numbers are array indices.
 //
-// Built by one thread, then read by many. Input is untrusted (it comes from disk): a number outside the limits, a parent
-// that isn't defined before its child, or a number defined twice with different content is kInvalid.
+// Built by one thread, then read by many. Input is untrusted (it comes from disk): a number outside the limits, a
+// parent that isn't defined before its child, or a number defined twice with different content is kInvalid.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ struct StackNode {
 };
 
 struct ImageDefinition {
-    std::uint64_t flags = 0;         // image_flags
-    std::uint64_t address = 0;       // kernel images: where the image is loaded, else 0
-    std::uint64_t size_bytes = 0;    // kernel images: length of its text; 0 when not known
-    std::string build_id;            // raw bytes, 0 to 20
-    std::string name;                // path, "[kernel.kallsyms]", "[vdso]", "//anon", "[unknown]"
+    std::uint64_t flags = 0;       // image_flags
+    std::uint64_t address = 0;     // kernel images: where the image is loaded, else 0
+    std::uint64_t size_bytes = 0;  // kernel images: length of its text; 0 when not known
+    std::string build_id;          // raw bytes, 0 to 20
+    std::string name;              // path, "[kernel.kallsyms]", "[vdso]", "//anon", "[unknown]"
 
     friend bool operator==(const ImageDefinition&, const ImageDefinition&) = default;
 };
@@ -52,7 +52,7 @@ public:
     [[nodiscard]] const ImageDefinition& image(ImageNumber number) const;
     [[nodiscard]] std::string_view string(StringNumber number) const;
 
-    [[nodiscard]] std::size_t stack_count() const { return stacks_.size(); }    // one past the greatest number
+    [[nodiscard]] std::size_t stack_count() const { return stacks_.size(); }  // one past the greatest number
     [[nodiscard]] std::size_t image_count() const { return images_.size(); }
     [[nodiscard]] std::size_t string_count() const { return strings_.size(); }
 

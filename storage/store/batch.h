@@ -51,7 +51,7 @@ struct BatchRecord {
     BucketNumber bucket;
     std::uint32_t seal = 0;
     std::uint64_t oldest_retained_seq = 0;
-    std::vector<Tally> tallies;           // cumulative
+    std::vector<Tally> tallies;  // cumulative
     std::vector<SeqRange> dropped;
     std::vector<ClockPoint> clock_points;
     struct Rows {
@@ -60,12 +60,12 @@ struct BatchRecord {
         Ticks first_ticks;
         Ticks last_ticks;
     };
-    std::vector<Rows> rows;               // one entry a series, in the order of the batch
+    std::vector<Rows> rows;  // one entry a series, in the order of the batch
 };
 
 struct AdmittedBatch {
     BatchKey key;
-    BatchRecord record;                   // record.seq == key.seq; record.rows matches `series`
+    BatchRecord record;  // record.seq == key.seq; record.rows matches `series`
     std::vector<BatchSeries> series;
 };
 
@@ -74,13 +74,13 @@ struct EventRecord {
     Kind kind{};
     std::uint32_t perf_type = 0;
     std::uint64_t perf_config = 0;
-    std::uint64_t period = 0;             // events, or Hz when is_frequency
+    std::uint64_t period = 0;  // events, or Hz when is_frequency
     bool is_frequency = false;
     bool exclude_kernel = false;
     bool exclude_user = false;
     bool callchain = false;
     std::string unit;
-    std::string format;                   // tracepoint format as tracefs gives it, else empty
+    std::string format;  // tracepoint format as tracefs gives it, else empty
 
     friend bool operator==(const EventRecord&, const EventRecord&) = default;
 };

@@ -95,8 +95,8 @@ public:
     // Durable with the next sync().
     [[nodiscard]] virtual Result<Done> define(const Partition& partition, const SessionRecord& session) = 0;
 
-    // Inserts each batch that is absent; all of one call or none. One outcome a batch, in order; a batch that repeats an
-    // earlier one of the same call is judged against that one. Durable with the next sync().
+    // Inserts each batch that is absent; all of one call or none. One outcome a batch, in order; a batch that repeats
+    // an earlier one of the same call is judged against that one. Durable with the next sync().
     [[nodiscard]] virtual Result<std::vector<PutOutcome>> put(const Partition& partition,
                                                               std::span<const AdmittedBatch> batches) = 0;
 

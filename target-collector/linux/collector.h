@@ -1,5 +1,5 @@
-// The Linux collector as a library: source, sealer, ring and delivery wired together on two threads. `perfleet-collector` is
-// this and a main; `perfleet record` runs one against a gateway in its own process.
+// The Linux collector as a library: source, sealer, ring and delivery wired together on two threads.
+// `perfleet-collector` is this and a main; `perfleet record` runs one against a gateway in its own process.
 #pragma once
 
 #include <cstdint>
@@ -18,46 +18,46 @@
 namespace perfleet {
 
 struct CollectorOptions {
-    std::vector<std::string> gateways;                // endpoints; the first that answers is used
-    std::string output_file;                          // instead of a gateway: frames written to a file
-    std::vector<std::string> events;                  // as written after -e; empty: cycles, or cpu-clock where there is none
-    std::optional<std::uint64_t> frequency_hz;        // default 99 when neither is given
+    std::vector<std::string> gateways;          // endpoints; the first that answers is used
+    std::string output_file;                    // instead of a gateway: frames written to a file
+    std::vector<std::string> events;            // as written after -e; empty: cycles, or cpu-clock where there is none
+    std::optional<std::uint64_t> frequency_hz;  // default 99 when neither is given
     std::optional<std::uint64_t> period;
-    bool callchain = false;                           // -g
-    bool all_cpus = false;                            // -a
-    std::vector<std::int32_t> pids;                   // -p, with threads and children
-    std::vector<std::string> command;                 // after --
+    bool callchain = false;            // -g
+    bool all_cpus = false;             // -a
+    std::vector<std::int32_t> pids;    // -p, with threads and children
+    std::vector<std::string> command;  // after --
     std::vector<std::pair<std::string, std::string>> labels;
-    std::string target_name;                          // default: the host's name
+    std::string target_name;  // default: the host's name
     bool include_self = false;
     bool all_user = false;
-    std::optional<double> duration_s;                 // stop after this long; default: with the command, or at a signal
-    std::uint32_t ring_pages = 0;                     // kernel ring per CPU, a power of two; 0: as large as allowed
+    std::optional<double> duration_s;  // stop after this long; default: with the command, or at a signal
+    std::uint32_t ring_pages = 0;      // kernel ring per CPU, a power of two; 0: as large as allowed
     std::size_t collector_ring_size_bytes = limits::kCollectorRingSizeBytes;
     std::size_t spool_size_bytes = limits::kSpoolSizeBytes;
-    double exit_wait_s = 10.0;                        // at the end: how long to wait for the last acknowledgement
-    void* shared_context = nullptr;                   // for inproc:// endpoints
-    std::vector<std::string> own_command_line;        // argv, for the session's description
+    double exit_wait_s = 10.0;                  // at the end: how long to wait for the last acknowledgement
+    void* shared_context = nullptr;             // for inproc:// endpoints
+    std::vector<std::string> own_command_line;  // argv, for the session's description
 };
 
 // What one run did. All rows counted here went through the ledger, too.
 struct CollectorSummary {
     SessionId session;
     TargetId target;
-    int command_exit_status = 0;    // as a shell shows it; 0 without a command
+    int command_exit_status = 0;      // as a shell shows it; 0 without a command
     std::uint64_t rows_produced = 0;  // all row series, definitions not counted
     std::uint64_t rows_lost = 0;
     std::uint64_t batches_sealed = 0;
     std::uint64_t batches_dropped = 0;
     bool everything_acknowledged = false;
-    std::uint64_t own_cpu_ns = 0;   // of the two threads
+    std::uint64_t own_cpu_ns = 0;  // of the two threads
 };
 
 class Collector {
 public:
-    // Opens the events and starts the command stopped at its first instruction. Errors: kUsage (event, named, with what to
-    // try), kPermission (with the way out), kUnsupported, kNotFound (pid, command).
-    // `notice` is told what a user should know ("waiting for the gateway at …", "profiling user space only: …").
+    // Opens the events and starts the command stopped at its first instruction. Errors: kUsage (event, named, with what
+    // to try), kPermission (with the way out), kUnsupported, kNotFound (pid, command). `notice` is told what a user
+    // should know ("waiting for the gateway at …", "profiling user space only: …").
     [[nodiscard]] static Result<std::unique_ptr<Collector>> open(CollectorOptions options,
                                                                  std::function<void(std::string_view)> notice);
     virtual ~Collector() = default;
@@ -67,7 +67,8 @@ public:
     // Collects until the command ends, the duration is over, or stop() was called; then flushes and says goodbye.
     [[nodiscard]] virtual Result<CollectorSummary> run() = 0;
 
-    // Signal-safe. The first call ends the collection in order; a second one ends the waiting for acknowledgements, too.
+    // Signal-safe. The first call ends the collection in order; a second one ends the waiting for acknowledgements,
+    // too.
     virtual void stop() = 0;
 };
 

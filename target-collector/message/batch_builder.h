@@ -1,5 +1,5 @@
-// Gathers rows in columns and seals them into a Batch message: a single-segment Cap'n Proto message written by hand, byte
-// for byte what schemas/wire/collector.capnp describes.
+// Gathers rows in columns and seals them into a Batch message: a single-segment Cap'n Proto message written by hand,
+// byte for byte what schemas/wire/collector.capnp describes.
 //
 // Freestanding. Works in memory that the caller supplies. Rows of several series may be gathered at once.
 #pragma once
@@ -17,18 +17,18 @@ namespace perfleet {
 
 class BatchBuilder {
 public:
-    // `values` holds the integer columns of all rows until sealing, `bytes` the byte columns. How many rows fit depends on
-    // the kinds: a row takes 8 bytes an integer column. Borrowed.
+    // `values` holds the integer columns of all rows until sealing, `bytes` the byte columns. How many rows fit depends
+    // on the kinds: a row takes 8 bytes an integer column. Borrowed.
     BatchBuilder(std::span<std::uint64_t> values, std::span<std::byte> bytes, std::uint32_t row_count_max);
     BatchBuilder(const BatchBuilder&) = delete;
     BatchBuilder& operator=(const BatchBuilder&) = delete;
 
-    // Adds a row: one integer for each kInteger column of columns_of(series.kind), in that order (size columns included),
-    // and the bytes for each kBytes column. False: no room, nothing was added; seal first.
+    // Adds a row: one integer for each kInteger column of columns_of(series.kind), in that order (size columns
+    // included), and the bytes for each kBytes column. False: no room, nothing was added; seal first.
     [[nodiscard]] bool append(Series series, std::span<const std::uint64_t> integers,
                               std::span<const std::span<const std::byte>> bytes = {});
 
-    [[nodiscard]] std::uint32_t row_count() const;                // of all series
+    [[nodiscard]] std::uint32_t row_count() const;  // of all series
     [[nodiscard]] std::uint32_t row_count(Series series) const;
 
     // Visits (series, row_count) of what was gathered, in the order of the first row.
@@ -51,7 +51,8 @@ private:
     friend class BatchBuilderParts;
 };
 
-// Sets Batch.oldestRetainedSeq in a sealed message, which the seal doesn't cover. Faults: kInvalid (not such a message).
+// Sets Batch.oldestRetainedSeq in a sealed message, which the seal doesn't cover. Faults: kInvalid (not such a
+// message).
 [[nodiscard]] Checked<Done> set_oldest_retained_seq(std::span<std::byte> message, Seq oldest);
 
 }  // namespace perfleet

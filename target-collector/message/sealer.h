@@ -47,8 +47,8 @@ public:
     // `batches` (to the wire) and `drops` (from the wire) are borrowed.
     Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies, SpscRing& batches, SpscRing& drops);
 
-    // Takes a row over: counts it as produced, and as lost (ring full) if its batch can't be passed on. Seals the batch when
-    // it is full. `now` is the row's time, or the time at hand for definitions.
+    // Takes a row over: counts it as produced, and as lost (ring full) if its batch can't be passed on. Seals the batch
+    // when it is full. `now` is the row's time, or the time at hand for definitions.
     void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
                 std::span<const std::span<const std::byte>> bytes = {});
 
@@ -65,18 +65,20 @@ public:
     // A clock point to travel with the next batch.
     void add_clock_point(const ClockPoint& point);
 
-    // True when the running epoch can't go on: its bucket is over, or a definition of it was lost. The source then calls
-    // begin_epoch(), forgets its numbering, and defines tasks and mappings anew.
+    // True when the running epoch can't go on: its bucket is over, or a definition of it was lost. The source then
+    // calls begin_epoch(), forgets its numbering, and defines tasks and mappings anew.
     [[nodiscard]] bool epoch_is_over() const;
 
-    // Seals what there is and starts the next epoch, in the bucket of `utc`. Also called when a table of the source is full.
+    // Seals what there is and starts the next epoch, in the bucket of `utc`. Also called when a table of the source is
+    // full.
     void begin_epoch(Ticks now, UtcNs utc);
     [[nodiscard]] EpochNumber epoch() const;
 
     // Seals what there is.
     void flush(Ticks now);
 
-    // Seals what there is and passes on the final tallies; nothing may follow. False while the ring has no room: call again.
+    // Seals what there is and passes on the final tallies; nothing may follow. False while the ring has no room: call
+    // again.
     [[nodiscard]] bool finish(const ClockPoint& end);
 
 private:

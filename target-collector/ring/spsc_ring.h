@@ -1,7 +1,8 @@
 // A lock-free ring of byte records for one producer and one consumer: the only lock-free code of the project.
 //
-// Freestanding. Works in memory that the caller supplies and keeps; never allocates, never blocks. Records are contiguous:
-// one that wouldn't fit before the end of the memory starts again at its beginning. Each method says who may call it.
+// Freestanding. Works in memory that the caller supplies and keeps; never allocates, never blocks. Records are
+// contiguous: one that wouldn't fit before the end of the memory starts again at its beginning. Each method says who
+// may call it.
 #pragma once
 
 #include <atomic>
@@ -40,13 +41,14 @@ private:
     static constexpr std::size_t kCacheLineBytes = 64;
 
     std::span<std::byte> memory_;
-    // Positions only grow; their place in memory is position % size. head: written by the producer; tail: by the consumer.
+    // Positions only grow; their place in memory is position % size. head: written by the producer; tail: by the
+    // consumer.
     alignas(kCacheLineBytes) std::atomic<std::uint64_t> head_{0};
     std::uint64_t reserved_at_ = 0;   // producer
     std::size_t reserved_bytes_ = 0;  // producer
     std::uint64_t tail_seen_ = 0;     // producer: last tail read
     alignas(kCacheLineBytes) std::atomic<std::uint64_t> tail_{0};
-    std::uint64_t head_seen_ = 0;     // consumer: last head read
+    std::uint64_t head_seen_ = 0;  // consumer: last head read
 };
 
 }  // namespace perfleet

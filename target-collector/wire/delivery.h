@@ -1,5 +1,5 @@
-// The collector's side of delivery: says Hello, sends batches within its credit, keeps them in a bounded spool until they are
-// acknowledged, sends them again after a reconnect, and says Bye. States and timing: schemas/wire/README.md.
+// The collector's side of delivery: says Hello, sends batches within its credit, keeps them in a bounded spool until
+// they are acknowledged, sends them again after a reconnect, and says Bye. States and timing: schemas/wire/README.md.
 //
 // Freestanding: no heap, no blocking call; step() is called again and again by the wire's loop, on one thread.
 #pragma once
@@ -27,17 +27,17 @@ class Delivery {
 public:
     struct Options {
         SessionId session;
-        std::span<const std::byte> hello;          // the whole Hello message, written once (message/hello.h)
-        std::span<std::byte> spool;                // memory for unacknowledged batches
+        std::span<const std::byte> hello;  // the whole Hello message, written once (message/hello.h)
+        std::span<std::byte> spool;        // memory for unacknowledged batches
         std::span<const ImageSupply> images;
-        std::uint64_t resend_after_ns = 0;         // limits::kResendAfterNs
+        std::uint64_t resend_after_ns = 0;  // limits::kResendAfterNs
     };
 
     // What the delivery can be asked at any time; for messages to the user and for tests.
     struct Status {
-        bool welcomed = false;             // the gateway has answered since the last (re)connect
-        Seq prefix;                        // acknowledged up to here
-        Seq last_sealed;                   // taken from the ring so far
+        bool welcomed = false;  // the gateway has answered since the last (re)connect
+        Seq prefix;             // acknowledged up to here
+        Seq last_sealed;        // taken from the ring so far
         std::uint64_t spool_used_bytes = 0;
         std::uint64_t batches_dropped = 0;
         std::uint64_t batches_resent = 0;

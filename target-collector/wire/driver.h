@@ -1,6 +1,7 @@
 // A network driver carries frames between a collector and its gateway, and knows nothing of their meaning.
 //
-// Freestanding interface; one thread. Implementations: zmq_driver (libzmq on Linux), later a ZMTP codec on a byte stream.
+// Freestanding interface; one thread. Implementations: zmq_driver (libzmq on Linux), later a ZMTP codec on a byte
+// stream.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +22,12 @@ public:
     // Hands over one frame; the bytes are copied or gone when it returns. False: can't take it now, try later.
     [[nodiscard]] virtual bool send(std::span<const std::byte> frame) = 0;
 
-    // Copies the next frame that has come into `into` and returns its size; 0: none there now. A frame larger than `into`
-    // is dropped (kTooLarge).
+    // Copies the next frame that has come into `into` and returns its size; 0: none there now. A frame larger than
+    // `into` is dropped (kTooLarge).
     [[nodiscard]] virtual Checked<std::size_t> receive(std::span<std::byte> into) = 0;
 
     // True once after each time that the connection was (re)made: the peer may be a new one.
     [[nodiscard]] virtual bool reconnected() = 0;
-
 };
 
 }  // namespace perfleet

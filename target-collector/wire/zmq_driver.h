@@ -1,7 +1,7 @@
 // The network driver of Linux: a libzmq DEALER socket. The only file of the collector that knows ZeroMQ.
 //
-// One thread at a time (the wire's). Bounded: send high-water mark of limits::kSendWindowBatches messages; linger 0, for
-// only acknowledgements count.
+// One thread at a time (the wire's). Bounded: send high-water mark of limits::kSendWindowBatches messages; linger 0,
+// for only acknowledgements count.
 #pragma once
 
 #include <memory>
