@@ -51,6 +51,7 @@ inline constexpr std::uint32_t kGatewaySessionsMax = 65'536;  // sessions rememb
 inline constexpr std::uint32_t kOutOfOrderSeqsMax = 4'096;    // seqs above the acknowledged prefix, per session
 
 // -- storage ----------------------------------------------------------------------------------------------------------
+inline constexpr std::uint32_t kBlockRowsMax = kBatchRowsMax;  // rows of one block
 inline constexpr std::uint16_t kPartitionShards = 16;
 
 // -- queries ----------------------------------------------------------------------------------------------------------

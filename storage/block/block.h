@@ -35,9 +35,12 @@ struct BlockView {
     [[nodiscard]] const ColumnView* find(ColumnId id) const;
 };
 
+// The header is within the limits and its ranges are in order; at most limits::kColumnsMax columns, each id once. See
+// storage/block/batch_blocks.h for rows that come from a collector.
 [[nodiscard]] std::string encode_block(const BlockHeader& header, std::span<const ColumnView> columns);
 
-// Errors: kTruncated, kCorrupt (checksum), kUnsupported (newer version), kInvalid. The view borrows from the argument.
+// Errors: kTruncated, kCorrupt (checksum), kUnsupported (newer version or kind), kTooLarge, kInvalid. The view borrows
+// from the argument. Columns with unknown ids are in it, too.
 [[nodiscard]] Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted);
 
 // A block's rows, decoded as far as they were asked for. Reusable: decode() keeps the capacity of the last one.
@@ -66,9 +69,15 @@ private:
         std::string bytes;
         std::vector<std::size_t> offsets;  // row_count + 1
     };
+    [[nodiscard]] Result<Done> decode_column(const BlockView& block, const ColumnRule& rule);
+    [[nodiscard]] Result<Done> decode_integer_column(const ColumnView& column, const ColumnRule& rule);
+    [[nodiscard]] Result<Done> decode_byte_column(const ColumnView& column, const ColumnRule& rule);
+
     std::size_t row_count_ = 0;
-    std::vector<Integers> integers_;
+    std::vector<Integers> integers_;  // the first integers_used_ hold a column, the others only capacity
     std::vector<Bytes> bytes_;
+    std::size_t integers_used_ = 0;
+    std::size_t bytes_used_ = 0;
 };
 
 }  // namespace perfleet

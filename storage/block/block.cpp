@@ -1,0 +1,190 @@
+#include "storage/block/block.h"
+
+#include <array>
+
+#include "schemas/columns/crc32c.h"
+#include "schemas/vocabulary/limits.h"
+#include "storage/block/layout.h"
+#include "storage/block/little_endian.h"
+
+namespace perfleet {
+namespace {
+
+namespace layout = block_layout;
+
+static_assert(limits::kColumnsMax <= 0xff, "the column count is one byte");
+
+std::span<const std::byte> as_bytes(std::string_view text) {
+    return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+// Fields are appended in the order of the diagram; each says where it believes to stand.
+template <class Field>
+void append(std::string& bytes, std::size_t start, typename Field::integer value) {
+    PERFLEET_ASSERT(bytes.size() == start + Field::kOffset);
+    append_little_endian(bytes, value);
+}
+
+template <class Field>
+typename Field::integer load(std::string_view bytes, std::size_t start = 0) {
+    return load_little_endian<typename Field::integer>(bytes.data() + start + Field::kOffset);
+}
+
+std::uint32_t header_crc(std::string_view bytes, std::size_t directory_end) {
+    const std::uint32_t crc = crc32c(0, as_bytes(bytes.substr(0, layout::HeaderCrc::kOffset)));
+    return crc32c(crc, as_bytes(bytes.substr(layout::kHeaderSizeBytes, directory_end - layout::kHeaderSizeBytes)));
+}
+
+Error refusal(ErrorCode code, const std::string& field, std::size_t offset, const std::string& what) {
+    return Error{code, "block: " + field + " at offset " + std::to_string(offset) + ": " + what};
+}
+
+}  // namespace
+
+const ColumnView* BlockView::find(ColumnId id) const {
+    for (const ColumnView& column : columns) {
+        if (column.id == id) {
+            return &column;
+        }
+    }
+    return nullptr;
+}
+
+std::string encode_block(const BlockHeader& header, std::span<const ColumnView> columns) {
+    PERFLEET_ASSERT(columns.size() <= limits::kColumnsMax);
+    PERFLEET_ASSERT(header.row_count <= limits::kBlockRowsMax);
+    PERFLEET_ASSERT(header.first_seq <= header.last_seq);
+    PERFLEET_ASSERT(header.first_ticks <= header.last_ticks);
+    PERFLEET_ASSERT(is_known_kind(static_cast<std::uint8_t>(header.series.kind)));
+
+    std::size_t size_bytes = layout::kHeaderSizeBytes + columns.size() * layout::kEntrySizeBytes;
+    for (const ColumnView& column : columns) {
+        PERFLEET_ASSERT(column.bytes.size() <= 0xffff'ffffU);
+        size_bytes += column.bytes.size();
+    }
+    std::string bytes;
+    bytes.reserve(size_bytes);
+    append<layout::Magic>(bytes, 0, layout::kMagic);
+    append<layout::Version>(bytes, 0, layout::kVersion);
+    append<layout::KindNumber>(bytes, 0, static_cast<std::uint8_t>(header.series.kind));
+    append<layout::ColumnCount>(bytes, 0, static_cast<std::uint8_t>(columns.size()));
+    append<layout::Event>(bytes, 0, header.series.event.value);
+    append<layout::Reserved>(bytes, 0, 0);
+    append<layout::Epoch>(bytes, 0, header.epoch.value);
+    append<layout::FirstSeq>(bytes, 0, header.first_seq.value);
+    append<layout::LastSeq>(bytes, 0, header.last_seq.value);
+    append<layout::FirstTicks>(bytes, 0, header.first_ticks.value);
+    append<layout::LastTicks>(bytes, 0, header.last_ticks.value);
+    append<layout::RowCount>(bytes, 0, header.row_count);
+    append<layout::HeaderCrc>(bytes, 0, 0);
+    for (const ColumnView& column : columns) {
+        const std::size_t start = bytes.size();
+        append<layout::EntryId>(bytes, start, static_cast<std::uint16_t>(column.id));
+        append<layout::EntryCodec>(bytes, start, static_cast<std::uint8_t>(column.codec));
+        append<layout::EntryReserved>(bytes, start, 0);
+        append<layout::EntrySize>(bytes, start, static_cast<std::uint32_t>(column.bytes.size()));
+        append<layout::EntryCrc>(bytes, start, crc32c(0, column.bytes));
+    }
+    const std::uint32_t crc = header_crc(bytes, bytes.size());
+    for (std::size_t i = 0; i < sizeof(crc); ++i) {
+        bytes[layout::HeaderCrc::kOffset + i] = static_cast<char>(static_cast<unsigned char>(crc >> (8 * i)));
+    }
+    for (const ColumnView& column : columns) {
+        bytes.append(reinterpret_cast<const char*>(column.bytes.data()), column.bytes.size());
+    }
+    PERFLEET_ASSERT(bytes.size() == size_bytes);
+    return bytes;
+}
+
+Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted) {
+    const std::string_view bytes = bytes_untrusted;
+    if (bytes.size() < layout::kHeaderSizeBytes) {
+        return refusal(ErrorCode::kTruncated, "header", bytes.size(), "ends before its 56 bytes");
+    }
+    if (load<layout::Magic>(bytes) != layout::kMagic) {
+        return refusal(ErrorCode::kCorrupt, "magic", layout::Magic::kOffset, "this is not a block");
+    }
+    const auto version = load<layout::Version>(bytes);
+    if (version > layout::kVersion) {
+        return refusal(ErrorCode::kUnsupported, "version", layout::Version::kOffset,
+                       "block format " + std::to_string(version) + " is newer than " +
+                           std::to_string(layout::kVersion) +
+                           ", the newest that this build reads; use a newer perfleet");
+    }
+    if (version == 0) {
+        return refusal(ErrorCode::kInvalid, "version", layout::Version::kOffset, "there is no block format 0");
+    }
+    const std::size_t column_count = load<layout::ColumnCount>(bytes);
+    if (column_count > limits::kColumnsMax) {
+        return refusal(ErrorCode::kTooLarge, "column count", layout::ColumnCount::kOffset,
+                       std::to_string(column_count) + " of at most " + std::to_string(limits::kColumnsMax));
+    }
+    const std::size_t directory_end = layout::kHeaderSizeBytes + column_count * layout::kEntrySizeBytes;
+    if (bytes.size() < directory_end) {
+        return refusal(ErrorCode::kTruncated, "directory", bytes.size(),
+                       "ends before its " + std::to_string(column_count) + " columns");
+    }
+    if (load<layout::HeaderCrc>(bytes) != header_crc(bytes, directory_end)) {
+        return refusal(ErrorCode::kCorrupt, "header checksum", layout::HeaderCrc::kOffset, "doesn't match");
+    }
+
+    BlockView view;
+    const auto kind = load<layout::KindNumber>(bytes);
+    if (!is_known_kind(kind)) {
+        return refusal(ErrorCode::kUnsupported, "kind", layout::KindNumber::kOffset,
+                       "kind " + std::to_string(kind) + " is not known to this build");
+    }
+    if (load<layout::Reserved>(bytes) != 0) {
+        return refusal(ErrorCode::kInvalid, "reserved field", layout::Reserved::kOffset, "isn't 0");
+    }
+    view.header.series = Series{static_cast<Kind>(kind), EventNumber{load<layout::Event>(bytes)}};
+    view.header.epoch.value = load<layout::Epoch>(bytes);
+    view.header.first_seq.value = load<layout::FirstSeq>(bytes);
+    view.header.last_seq.value = load<layout::LastSeq>(bytes);
+    view.header.first_ticks.value = load<layout::FirstTicks>(bytes);
+    view.header.last_ticks.value = load<layout::LastTicks>(bytes);
+    view.header.row_count = load<layout::RowCount>(bytes);
+    if (view.header.first_seq > view.header.last_seq) {
+        return refusal(ErrorCode::kInvalid, "last seq", layout::LastSeq::kOffset, "is before the first");
+    }
+    if (view.header.first_ticks > view.header.last_ticks) {
+        return refusal(ErrorCode::kInvalid, "last ticks", layout::LastTicks::kOffset, "is before the first");
+    }
+    if (view.header.row_count > limits::kBlockRowsMax) {
+        return refusal(ErrorCode::kTooLarge, "row count", layout::RowCount::kOffset,
+                       std::to_string(view.header.row_count) + " of at most " + std::to_string(limits::kBlockRowsMax));
+    }
+
+    view.columns.reserve(column_count);
+    std::size_t offset = directory_end;
+    for (std::size_t i = 0; i < column_count; ++i) {
+        const std::size_t start = layout::kHeaderSizeBytes + i * layout::kEntrySizeBytes;
+        ColumnView column;
+        column.id = static_cast<ColumnId>(load<layout::EntryId>(bytes, start));
+        column.codec = static_cast<Codec>(load<layout::EntryCodec>(bytes, start));
+        const std::string name = "column " + std::to_string(static_cast<unsigned>(column.id));
+        if (load<layout::EntryReserved>(bytes, start) != 0) {
+            return refusal(ErrorCode::kInvalid, name, start + layout::EntryReserved::kOffset, "reserved byte isn't 0");
+        }
+        if (view.find(column.id) != nullptr) {
+            return refusal(ErrorCode::kInvalid, name, start, "is there twice");
+        }
+        const std::size_t size_bytes = load<layout::EntrySize>(bytes, start);
+        if (size_bytes > bytes.size() - offset) {
+            return refusal(ErrorCode::kTruncated, name, offset,
+                           "ends before its " + std::to_string(size_bytes) + " bytes");
+        }
+        column.bytes = as_bytes(bytes.substr(offset, size_bytes));
+        if (load<layout::EntryCrc>(bytes, start) != crc32c(0, column.bytes)) {
+            return refusal(ErrorCode::kCorrupt, name, offset, "checksum doesn't match");
+        }
+        view.columns.push_back(column);
+        offset += size_bytes;
+    }
+    if (offset != bytes.size()) {
+        return refusal(ErrorCode::kInvalid, "end", offset, std::to_string(bytes.size() - offset) + " bytes left over");
+    }
+    return view;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,150 @@
+#include <algorithm>
+
+#include "schemas/vocabulary/limits.h"
+#include "storage/block/block.h"
+
+namespace perfleet {
+namespace {
+
+Error refusal(ErrorCode code, ColumnId id, const std::string& what) {
+    return Error{code, "block: column " + std::string{column_name(id)} + ": " + what};
+}
+
+const ColumnRule* rule_of(Kind kind, ColumnId id) {
+    for (const ColumnRule& rule : columns_of(kind)) {
+        if (rule.id == id) {
+            return &rule;
+        }
+    }
+    return nullptr;
+}
+
+template <class Columns>
+auto* find_column(Columns& columns, ColumnId id) {
+    const auto found =
+        std::find_if(columns.begin(), columns.end(), [&](const auto& column) { return column.id == id; });
+    return found == columns.end() ? nullptr : &*found;
+}
+
+// The entry of this id, which may have been made for another one: keeps its capacity.
+template <class Columns>
+auto& take_column(Columns& columns, std::size_t& used, ColumnId id) {
+    if (used == columns.size()) {
+        columns.emplace_back();
+    }
+    auto& column = columns[used++];
+    column.id = id;
+    return column;
+}
+
+}  // namespace
+
+Result<Done> DecodedRows::decode(const BlockView& block, std::span<const ColumnId> wanted) {
+    row_count_ = 0;
+    for (auto& column : integers_) {
+        column.id = {};
+    }
+    for (auto& column : bytes_) {
+        column.id = {};
+    }
+    integers_used_ = 0;
+    bytes_used_ = 0;
+    if (block.header.row_count > limits::kBlockRowsMax) {
+        return Error{ErrorCode::kTooLarge, "block: " + std::to_string(block.header.row_count) + " rows"};
+    }
+    row_count_ = block.header.row_count;
+
+    const Kind kind = block.header.series.kind;
+    if (wanted.empty()) {
+        for (const ColumnRule& rule : columns_of(kind)) {
+            if (auto done = decode_column(block, rule); !done.ok()) {
+                return done;
+            }
+        }
+        return Done{};
+    }
+    for (const ColumnId id : wanted) {
+        const ColumnRule* rule = rule_of(kind, id);
+        if (rule == nullptr) {
+            return refusal(ErrorCode::kInvalid, id, "rows of kind " + std::string{kind_name(kind)} + " don't have it");
+        }
+        if (auto done = decode_column(block, *rule); !done.ok()) {
+            return done;
+        }
+    }
+    return Done{};
+}
+
+Result<Done> DecodedRows::decode_column(const BlockView& block, const ColumnRule& rule) {
+    if (find_column(integers_, rule.id) != nullptr || find_column(bytes_, rule.id) != nullptr) {
+        return Done{};
+    }
+    const ColumnView* column = block.find(rule.id);
+    if (column == nullptr) {
+        return refusal(ErrorCode::kInvalid, rule.id, "is missing");
+    }
+    if (rule.shape == ColumnShape::kInteger) {
+        return decode_integer_column(*column, rule);
+    }
+    const ColumnRule* sizes_rule = rule_of(block.header.series.kind, rule.sizes);
+    PERFLEET_ASSERT(sizes_rule != nullptr && sizes_rule->shape == ColumnShape::kInteger);
+    if (auto done = decode_column(block, *sizes_rule); !done.ok()) {
+        return done;
+    }
+    return decode_byte_column(*column, rule);
+}
+
+Result<Done> DecodedRows::decode_integer_column(const ColumnView& column, const ColumnRule& rule) {
+    Integers& decoded = take_column(integers_, integers_used_, rule.id);
+    decoded.values.resize(row_count_);
+    if (auto done = decode_integers(column.codec, column.bytes, decoded.values); !done.ok()) {
+        return error_from_fault(done.error(), "block: column " + std::string{column_name(rule.id)});
+    }
+    std::uint64_t greatest = 0;
+    for (const std::uint64_t value : decoded.values) {
+        greatest = std::max(greatest, value);
+    }
+    if (greatest > rule.max) {
+        return refusal(ErrorCode::kInvalid, rule.id,
+                       "value " + std::to_string(greatest) + " is greater than " + std::to_string(rule.max));
+    }
+    return Done{};
+}
+
+Result<Done> DecodedRows::decode_byte_column(const ColumnView& column, const ColumnRule& rule) {
+    if (column.codec != Codec::kBytes) {
+        return refusal(ErrorCode::kUnsupported, rule.id,
+                       "codec " + std::to_string(static_cast<unsigned>(column.codec)) + " for a byte column");
+    }
+    Bytes& decoded = take_column(bytes_, bytes_used_, rule.id);
+    decoded.offsets.resize(row_count_ + 1);
+    std::size_t offset = 0;
+    const auto sizes = integers(rule.sizes);
+    for (std::size_t row = 0; row < row_count_; ++row) {
+        decoded.offsets[row] = offset;
+        offset += static_cast<std::size_t>(sizes[row]);
+    }
+    decoded.offsets[row_count_] = offset;
+    if (offset != column.bytes.size()) {
+        return refusal(
+            ErrorCode::kInvalid, rule.id,
+            "sizes add up to " + std::to_string(offset) + " bytes, it has " + std::to_string(column.bytes.size()));
+    }
+    decoded.bytes.assign(reinterpret_cast<const char*>(column.bytes.data()), column.bytes.size());
+    return Done{};
+}
+
+std::span<const std::uint64_t> DecodedRows::integers(ColumnId id) const {
+    const Integers* column = find_column(integers_, id);
+    PERFLEET_ASSERT(column != nullptr);
+    return column->values;
+}
+
+std::string_view DecodedRows::bytes(ColumnId id, std::size_t row) const {
+    const Bytes* column = find_column(bytes_, id);
+    PERFLEET_ASSERT(column != nullptr && row < row_count_);
+    return std::string_view{column->bytes}.substr(column->offsets[row],
+                                                  column->offsets[row + 1] - column->offsets[row]);
+}
+
+}  // namespace perfleet
