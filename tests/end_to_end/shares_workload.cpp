@@ -1,0 +1,64 @@
+// shares_workload SECONDS: spends 70, 20 and 10 % of its time in work_a, work_b and work_c. The shares are counts of
+// iterations of one kernel, a chain of multiplications that takes the same time wherever it stands.
+#include <chrono>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#if defined(__has_attribute)
+#if __has_attribute(noipa)
+#define KEEP_AS_IT_IS __attribute__((noinline, noipa, aligned(64)))
+#endif
+#endif
+#ifndef KEEP_AS_IT_IS
+#define KEEP_AS_IT_IS __attribute__((noinline, aligned(64)))
+#endif
+
+namespace {
+
+constexpr std::uint64_t kIterationsPerPercent = 10'000;
+
+// The increments differ, so that the linker can't fold the three functions into one.
+template <std::uint64_t kIncrement>
+inline __attribute__((always_inline)) std::uint64_t chain(std::uint64_t value, std::uint64_t iterations) {
+    for (std::uint64_t i = 0; i < iterations; ++i) {
+        value = value * 6364136223846793005ULL + kIncrement;
+        asm volatile("" : "+r"(value));
+    }
+    return value;
+}
+
+}  // namespace
+
+extern "C" {
+KEEP_AS_IT_IS std::uint64_t work_a(std::uint64_t value, std::uint64_t iterations) {
+    return chain<1>(value, iterations);
+}
+KEEP_AS_IT_IS std::uint64_t work_b(std::uint64_t value, std::uint64_t iterations) {
+    return chain<3>(value, iterations);
+}
+KEEP_AS_IT_IS std::uint64_t work_c(std::uint64_t value, std::uint64_t iterations) {
+    return chain<5>(value, iterations);
+}
+}
+
+int main(int argc, char** argv) {
+    char* end = nullptr;
+    const double seconds = argc == 2 ? std::strtod(argv[1], &end) : 0;
+    if (end == nullptr || end == argv[1] || *end != 0 || !(seconds >= 0)) {
+        std::fprintf(stderr, "usage: shares_workload SECONDS\n");
+        return 2;
+    }
+    const auto stop = std::chrono::steady_clock::now() + std::chrono::duration<double>{seconds};
+    std::uint64_t value = 1;
+    std::uint64_t rounds = 0;
+    do {
+        value = work_a(value, 70 * kIterationsPerPercent);
+        value = work_b(value, 20 * kIterationsPerPercent);
+        value = work_c(value, 10 * kIterationsPerPercent);
+        ++rounds;
+    } while (std::chrono::steady_clock::now() < stop);
+    std::printf("shares rounds=%" PRIu64 " value=%" PRIx64 "\n", rounds, value);
+    return 0;
+}
