@@ -33,7 +33,7 @@ enum class ColumnId : std::uint16_t {
     kParentTid = 14,
     kString = 15,      // StringNumber: comm (kTaskOp comm) or nothing
     kImage = 16,       // ImageNumber: what is mapped; of a stack node: the frame's image
-    kAddress = 17,     // start of a mapping; of an image: its load address (kernel), else 0
+    kAddress = 17,     // start of a mapping; of an image: its load address (kernel, anonymous memory), else 0
     kSize = 18,        // length of a mapping, bytes
     kFileOffset = 19,  // file offset of a mapping, bytes
     kProtection = 20,  // PROT_* of a mapping in the low 32 bits, MAP_* flags in the high
@@ -83,7 +83,9 @@ inline constexpr std::uint64_t kAnonymous = 4;  // memory without a file: JIT, h
 inline constexpr std::uint64_t kVdso = 8;
 inline constexpr std::uint64_t kUnknown = 16;       // stands for "outside any mapping"; offset is 0
 inline constexpr std::uint64_t kKernelModule = 32;  // with kKernel: a module, offset from its start
-inline constexpr std::uint64_t kAll = 63;
+inline constexpr std::uint64_t kContentHash =
+    64;  // kBuildIdBytes is a hash of the file's content, for it has no build-id
+inline constexpr std::uint64_t kAll = 127;
 }  // namespace image_flags
 
 enum class ColumnShape : std::uint8_t {
