@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Checks the rules that hold the rooms apart. Prints `file:line: what is wrong` and exits 1 when one is broken.
+
+The rules are the tables below: who may include whom, who owns which library, what freestanding code may include, that
+every source belongs to a target, what files may not be called, and what texts may not say.
+"""
+
+import argparse
+import os
+import posixpath
+import re
+import sys
+
+from source_tree import project_files
+
+# --- Who may include whom ----------------------------------------------------------------------------------------
+
+MAY_INCLUDE = {
+    "schemas": {"schemas"},
+    "target-collector": {"target-collector", "schemas"},
+    "storage": {"storage", "schemas"},
+    "gateway": {"gateway", "schemas", "storage"},
+    "query-engine": {"query-engine", "schemas", "storage"},
+    # And those headers of storage that a header of query-engine includes: they are part of what it offers.
+    "exporters": {"exporters", "schemas", "query-engine"},
+    "tools": {"tools", "schemas", "target-collector", "storage", "gateway", "query-engine", "exporters"},
+    "tests": {"tests", "schemas", "target-collector", "storage", "gateway", "query-engine", "exporters", "tools"},
+}
+
+# What a unit test may include beyond its folder's rule: real neighbours instead of imitations.
+UNIT_TESTS_MAY_ALSO_INCLUDE = {
+    "gateway": ("target-collector/message/", "target-collector/ring/", "target-collector/wire/"),
+    "storage": ("target-collector/message/",),
+    "query-engine": ("target-collector/message/",),
+}
+
+# --- Who owns which library --------------------------------------------------------------------------------------
+
+WIRE_ROOMS = ("target-collector/wire/", "gateway/wire/", "query-engine/wire/")
+
+
+class Library:
+    def __init__(self, name, headers, owners, in_unit_tests=False, in_main=False):
+        self.name = name
+        self.headers = re.compile(headers)
+        self.owners = owners
+        self.in_unit_tests = in_unit_tests
+        self.in_main = in_main
+
+    def is_owned_by(self, path):
+        return (path.startswith(self.owners) or (self.in_unit_tests and is_unit_test(path))
+                or (self.in_main and is_main(path)))
+
+
+LIBRARIES = [
+    Library("ZeroMQ", r"zmq(_\w+)?\.h(pp)?$", WIRE_ROOMS + ("tests/",)),
+    Library("RocksDB", r"rocksdb/", ("storage/store/", "tests/benchmark/")),
+    Library("libelf/libdw", r"(libelf|gelf|nlist|libdw|libdwfl|dwarf)\.h$|elfutils/", ("query-engine/symbol/",)),
+    Library("Cap'n Proto", r"(capnp|kj)/|.*\.capnp\.h$", ("gateway/ingest/", "query-engine/wire/", "tests/"),
+            in_unit_tests=True),
+    Library("the kernel's perf_event ABI", r"linux/perf_event\.h$", ("target-collector/source/", "target-collector/linux/"),
+            in_unit_tests=True),
+    Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),
+    Library("Google Benchmark", r"benchmark/", ("tests/benchmark/",)),
+    Library("CLI11", r"CLI/", ("tools/",), in_main=True),
+    Library("fmt", r"fmt/", ("schemas/vocabulary/error.cpp", "target-collector/source/", "target-collector/linux/",
+                             "target-collector/wire/", "storage/", "gateway/", "query-engine/", "exporters/", "tools/",
+                             "tests/"), in_main=True),
+    Library("nlohmann-json", r"nlohmann/", ("exporters/", "tools/", "tests/"), in_unit_tests=True),
+]
+
+# Headers of the compiler, libc and kernel that stand in folders.
+SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
+
+# --- Freestanding code -------------------------------------------------------------------------------------------
+
+FREESTANDING = re.compile(r"schemas/vocabulary/(assert|ids|kind|limits|result|time)\.(h|cpp)$"
+                          r"|schemas/(columns|perf)/|schemas/wire/\w+\.h$"
+                          r"|target-collector/(ring|message)/|target-collector/wire/(delivery\w*|driver)\.(h|cpp)$")
+NOT_FREESTANDING = re.compile(r".*_(test|host)\.(cpp|h)$")
+FREESTANDING_HEADERS = set("""algorithm array atomic bit climits compare concepts cstddef cstdint cstring initializer_list
+    iterator limits new numeric optional span string_view tuple type_traits utility
+    nmmintrin.h smmintrin.h immintrin.h arm_acle.h arm_neon.h""".split())
+
+# --- Names and words ---------------------------------------------------------------------------------------------
+
+FORBIDDEN_NAME = re.compile(r"(^|[_-])(utils?)([_.-]|$)", re.IGNORECASE)
+# Character classes keep the patterns from finding themselves.
+FORBIDDEN_TEXT = [
+    (re.compile(r"(?<![\w./-])/wor[k]/"), "a path of one machine"),
+    (re.compile(r"(?<![\w./$}-])/hom[e]/\w"), "a path of one machine"),
+    (re.compile(r"(?<![\w.-])/roo[t]/\w"), "a path of one machine"),
+    (re.compile(r"/tmp/w[t]/"), "a path of one machine"),
+    (re.compile(r"\b(docker[.]io|ghcr[.]io|quay[.]io|gcr[.]io|pypi[.]org|registry[.]npmjs[.]org|crates[.]io)\b"
+                r"|\b(artifactory|nexus3?)[.][a-z]", re.IGNORECASE), "the host of a package registry"),
+]
+BINARY = re.compile(rb"\0")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def is_unit_test(path):
+    return path.endswith("_test.cpp")
+
+
+def is_main(path):
+    return posixpath.basename(path) == "main.cpp"
+
+
+def is_freestanding(path):
+    return bool(FREESTANDING.match(path)) and not NOT_FREESTANDING.match(path)
+
+
+class Checker:
+    def __init__(self, root):
+        self.root = root
+        self.files = project_files(root)
+        self.known = set(self.files)
+        self.problems = []
+        self.texts = {}
+        for path in self.files:
+            with open(os.path.join(root, path), "rb") as file:
+                content = file.read()
+            if not BINARY.search(content):
+                self.texts[path] = content.decode("utf-8", "replace").splitlines()
+        self.includes = {path: self.includes_of(path) for path in self.texts if path.endswith((".h", ".cpp"))}
+        self.vendor_headers = self.find_vendor_headers()
+        self.offered_by_query_engine = self.reachable(
+            path for path in self.includes if path.startswith("query-engine/") and path.endswith(".h"))
+
+    def report(self, path, line, text):
+        self.problems.append((path, line, text))
+
+    def includes_of(self, path):
+        found = []
+        for number, text in enumerate(self.texts[path], start=1):
+            match = INCLUDE.match(text)
+            if match:
+                found.append((number, match.group(1) == '"', match.group(2)))
+        return found
+
+    def reachable(self, headers):
+        seen = set()
+        left = list(headers)
+        while left:
+            path = left.pop()
+            if path in seen:
+                continue
+            seen.add(path)
+            left += [target for _, quoted, target in self.includes.get(path, []) if quoted and target in self.known]
+        return seen
+
+    def find_vendor_headers(self):
+        """Headers through which a library's types could leave its owner's room, with the library's name."""
+        vendor = {}
+        owned = [library for library in LIBRARIES if library.name in
+                 ("ZeroMQ", "RocksDB", "libelf/libdw", "Cap'n Proto", "the kernel's perf_event ABI")]
+        for path in self.includes:
+            if path.endswith(".h"):
+                for reached in self.reachable([path]):
+                    for _, _, target in self.includes.get(reached, []):
+                        for library in owned:
+                            if library.headers.match(target):
+                                vendor[path] = library.name
+        return vendor
+
+    # --- the rules ---
+
+    def check_includes(self, path):
+        folder = path.split("/")[0]
+        if "/" not in path or folder not in MAY_INCLUDE:
+            self.report(path, 1, f"C++ outside the rooms ({', '.join(sorted(MAY_INCLUDE))})")
+            return
+        for line, quoted, target in self.includes[path]:
+            library = next((library for library in LIBRARIES if library.headers.match(target)), None)
+            if library:
+                if not library.is_owned_by(path):
+                    self.report(path, line, f"<{target}>: {library.name} belongs to {', '.join(library.owners)}")
+            elif quoted:
+                self.check_room(path, folder, line, target)
+            elif target in self.known:
+                self.report(path, line, f'write "{target}": it is the project\'s own')
+            elif "/" in target and not target.startswith(SYSTEM_FOLDERS) or target.endswith(".hpp"):
+                self.report(path, line, f"<{target}>: nobody owns this library (tests/architecture has the table)")
+            if is_freestanding(path) and not quoted and not library and target not in FREESTANDING_HEADERS:
+                self.report(path, line, f"<{target}>: not for freestanding code")
+
+    def check_room(self, path, folder, line, target):
+        if target not in self.known:
+            self.report(path, line, f'"{target}": no such file; includes are rooted at the repository')
+            return
+        target_folder = target.split("/")[0]
+        allowed = (is_main(path) and target_folder not in ("tests",)
+                   or target_folder in MAY_INCLUDE[folder]
+                   or is_unit_test(path) and target.startswith(UNIT_TESTS_MAY_ALSO_INCLUDE.get(folder, ("\0",)))
+                   or folder == "exporters" and target_folder == "storage" and target in self.offered_by_query_engine)
+        if not allowed:
+            self.report(path, line, f'"{target}": {folder} may not include {target_folder}')
+        if is_freestanding(path) and not is_freestanding(target):
+            self.report(path, line, f'"{target}": freestanding code may not include what needs a host')
+        vendor = self.vendor_headers.get(target)
+        if vendor and posixpath.dirname(target) != posixpath.dirname(path):
+            self.report(path, line, f'"{target}" brings in {vendor}, whose types may not leave their room')
+
+    def check_targets(self):
+        """Every source is named in a CMakeLists.txt of its folder or one above."""
+        named = set()
+        for path, lines in self.texts.items():
+            if posixpath.basename(path) == "CMakeLists.txt":
+                folder = posixpath.dirname(path)
+                for text in lines:
+                    for word in re.findall(r"[\w./+-]+\.cpp\b", text.split("#")[0]):
+                        named.add(posixpath.normpath(posixpath.join(folder, word)))
+        for path in self.includes:
+            if path.endswith(".cpp") and path not in named:
+                self.report(path, 1, "in no target: name it in a CMakeLists.txt")
+
+    def check_names(self):
+        for path in self.files:
+            if any(FORBIDDEN_NAME.search(part) for part in path.split("/")):
+                self.report(path, 1, "name it after what it holds, not 'utils'")
+
+    def check_words(self):
+        for path, lines in self.texts.items():
+            for number, text in enumerate(lines, start=1):
+                for pattern, what in FORBIDDEN_TEXT:
+                    match = pattern.search(text)
+                    if match:
+                        self.report(path, number, f"'{match.group(0)}' is {what}")
+
+    def run(self):
+        for path in self.includes:
+            self.check_includes(path)
+        self.check_targets()
+        self.check_names()
+        self.check_words()
+        return sorted(self.problems)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+    root = os.path.realpath(parser.parse_args().root)
+    checker = Checker(root)
+    problems = checker.run()
+    for path, line, text in problems:
+        print(f"{path}:{line}: {text}")
+    if not checker.includes:
+        print(f"no C++ files under {root}: nothing was checked")
+        return 1
+    print(f"{len(checker.includes)} C++ files, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Plants a violation of each rule in a small tree and shows that the checker names its file and line."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "check_architecture.py")
+
+# A tree that keeps every rule, with the allowed edge cases in it.
+SOUND_TREE = {
+    "CMakeLists.txt": "add_subdirectory(schemas)\n",
+    "schemas/CMakeLists.txt": "room(a SOURCES columns/codec.cpp)\ntest(columns/codec_test.cpp)\n",
+    "schemas/columns/codec.h": "#include <cstdint>\n",
+    "schemas/columns/codec.cpp": '#include "schemas/columns/codec.h"\n#include <cstring>\n',
+    "schemas/columns/codec_test.cpp": '#include <gtest/gtest.h>\n#include <vector>\n',
+    "schemas/vocabulary/error.h": "#include <string>\n",
+    "target-collector/CMakeLists.txt": "room(wire/zmq_driver.cpp source/perf.cpp)\n",
+    "target-collector/ring/spsc_ring.h": "#include <atomic>\n",
+    "target-collector/wire/zmq_driver.cpp": "#include <zmq.h>\n",
+    "target-collector/source/perf.cpp": "#include <linux/perf_event.h>\n#include <sys/mman.h>\n",
+    "storage/CMakeLists.txt": "room(store/rocksdb_store.cpp)\n",
+    "storage/block/block.h": '#include "schemas/columns/codec.h"\n',
+    "storage/key/key.h": "#include <cstdint>\n",
+    "storage/store/rocksdb_store.h": "#include <rocksdb/db.h>\n",
+    "storage/store/rocksdb_store.cpp": '#include "storage/store/rocksdb_store.h"\n',
+    "gateway/CMakeLists.txt": "program(main.cpp ingest/decode.cpp)\ntest(ingest/decode_test.cpp)\n",
+    "gateway/main.cpp": '#include <CLI/CLI.hpp>\n#include "query-engine/scan/scan.h"\n',
+    "gateway/ingest/decode.cpp": '#include <capnp/message.h>\n#include "collector.capnp.h"\n',
+    "gateway/ingest/decode_test.cpp": '#include "target-collector/message/batch_builder.h"\n',
+    "target-collector/message/batch_builder.h": "#include <span>\n",
+    "query-engine/CMakeLists.txt": "room(symbol/elf.cpp)\n",
+    "query-engine/scan/scan.h": '#include "storage/block/block.h"\n',
+    "query-engine/symbol/elf.cpp": "#include <gelf.h>\n#include <elfutils/libdw.h>\n",
+    "exporters/perf-data/exporter.h": '#include "query-engine/scan/scan.h"\n#include "storage/block/block.h"\n',
+    "tools/CMakeLists.txt": "program(perfleet/main.cpp)\n",
+    "tools/perfleet/main.cpp": '#include "gateway/wire/context.h"\n#include "exporters/perf-data/exporter.h"\n',
+    "gateway/wire/context.h": "#include <memory>\n",
+    "tests/end_to_end/harness.h": '#include "tools/perfleet/table.h"\n',
+    "tools/perfleet/table.h": "#include <string>\n",
+}
+
+# What is planted: {file: text}, then the `file:line:` and a word of the answer.
+VIOLATIONS = {
+    "schemas include storage": (
+        {"schemas/columns/codec.h": '#include <cstdint>\n\n#include "storage/block/block.h"\n'},
+        "schemas/columns/codec.h:3:", "schemas may not include storage"),
+    "target-collector includes storage": (
+        {"target-collector/source/perf.cpp": '#include "storage/block/block.h"\n'},
+        "target-collector/source/perf.cpp:1:", "target-collector may not include storage"),
+    "storage includes gateway": (
+        {"storage/block/block.h": '#include "gateway/wire/context.h"\n'},
+        "storage/block/block.h:1:", "storage may not include gateway"),
+    "gateway includes target-collector": (
+        {"gateway/ingest/decode.cpp": '#include "target-collector/message/batch_builder.h"\n'},
+        "gateway/ingest/decode.cpp:1:", "gateway may not include target-collector"),
+    "query-engine includes gateway": (
+        {"query-engine/scan/scan.h": '#include "gateway/wire/context.h"\n'},
+        "query-engine/scan/scan.h:1:", "query-engine may not include gateway"),
+    "exporters include storage that query-engine doesn't offer": (
+        {"exporters/perf-data/exporter.h": '#include "storage/key/key.h"\n'},
+        "exporters/perf-data/exporter.h:1:", "exporters may not include storage"),
+    "a room includes tools": (
+        {"gateway/ingest/decode.cpp": '#include "tools/perfleet/table.h"\n'},
+        "gateway/ingest/decode.cpp:1:", "gateway may not include tools"),
+    "a program includes tests": (
+        {"tools/perfleet/main.cpp": '#include "tests/end_to_end/harness.h"\n'},
+        "tools/perfleet/main.cpp:1:", "tools may not include tests"),
+    "a unit test includes what its folder may not": (
+        {"gateway/ingest/decode_test.cpp": '#include <gtest/gtest.h>\n#include "exporters/perf-data/exporter.h"\n'},
+        "gateway/ingest/decode_test.cpp:2:", "gateway may not include exporters"),
+    "include that isn't rooted at the repository": (
+        {"schemas/columns/codec.cpp": '#include "codec.h"\n'},
+        "schemas/columns/codec.cpp:1:", "rooted at the repository"),
+    "own header in angle brackets": (
+        {"schemas/columns/codec.cpp": '#include <schemas/columns/codec.h>\n'},
+        "schemas/columns/codec.cpp:1:", "the project's own"),
+    "ZeroMQ outside wire": (
+        {"gateway/ingest/decode.cpp": "#include <zmq.hpp>\n"}, "gateway/ingest/decode.cpp:1:", "ZeroMQ"),
+    "ZeroMQ in a main": (
+        {"gateway/main.cpp": "#include <zmq.h>\n"}, "gateway/main.cpp:1:", "ZeroMQ"),
+    "RocksDB outside the store": (
+        {"query-engine/scan/scan.h": "#include <rocksdb/db.h>\n"}, "query-engine/scan/scan.h:1:", "RocksDB"),
+    "RocksDB through a header of the store": (
+        {"storage/block/block.h": '#include "storage/store/rocksdb_store.h"\n'},
+        "storage/block/block.h:1:", "brings in RocksDB"),
+    "libelf outside symbol": (
+        {"target-collector/source/perf.cpp": "#include <libelf.h>\n"},
+        "target-collector/source/perf.cpp:1:", "libelf"),
+    "libdw outside symbol": (
+        {"exporters/perf-data/exporter.h": "#include <elfutils/libdwfl.h>\n"},
+        "exporters/perf-data/exporter.h:1:", "libelf"),
+    "Cap'n Proto in the collector": (
+        {"target-collector/message/batch_builder.h": "#include <span>\n#include <capnp/message.h>\n"},
+        "target-collector/message/batch_builder.h:2:", "Cap'n Proto"),
+    "generated schema in the store": (
+        {"storage/store/rocksdb_store.cpp": '#include "collector.capnp.h"\n'},
+        "storage/store/rocksdb_store.cpp:1:", "Cap'n Proto"),
+    "kj in an exporter": (
+        {"exporters/perf-data/exporter.h": "#include <kj/common.h>\n"},
+        "exporters/perf-data/exporter.h:1:", "Cap'n Proto"),
+    "perf_event ABI of the kernel in the exporter": (
+        {"exporters/perf-data/exporter.h": "#include <linux/perf_event.h>\n"},
+        "exporters/perf-data/exporter.h:1:", "perf_event"),
+    "a library that nobody owns": (
+        {"storage/block/block.h": "#include <boost/optional.hpp>\n"}, "storage/block/block.h:1:", "nobody owns"),
+    "GoogleTest in a room": (
+        {"storage/block/block.h": "#include <gtest/gtest.h>\n"}, "storage/block/block.h:1:", "GoogleTest"),
+    "heap in freestanding code": (
+        {"target-collector/ring/spsc_ring.h": "#include <atomic>\n#include <vector>\n"},
+        "target-collector/ring/spsc_ring.h:2:", "not for freestanding code"),
+    "host header in freestanding code": (
+        {"schemas/columns/codec.cpp": '#include "schemas/vocabulary/error.h"\n'},
+        "schemas/columns/codec.cpp:1:", "what needs a host"),
+    "unit test in no target": (
+        {"storage/block/block_test.cpp": "#include <gtest/gtest.h>\n"}, "storage/block/block_test.cpp:1:", "no target"),
+    "unit test named in a comment only": (
+        {"storage/block/block_test.cpp": "\n", "storage/CMakeLists.txt":
+         "room(store/rocksdb_store.cpp)\n# block/block_test.cpp\n"}, "storage/block/block_test.cpp:1:", "no target"),
+    "a file named utils": (
+        {"storage/block/string_utils.h": "\n"}, "storage/block/string_utils.h:1:", "utils"),
+    "a folder named util": (
+        {"storage/util/string.h": "\n"}, "storage/util/string.h:1:", "utils"),
+    "a path of one machine": (
+        {"README.md": "# It\n\nSee /wor" + "k/notes.md.\n"}, "README.md:3:", "path of one machine"),
+    "a home folder": (
+        {"tools/run": "#!/bin/sh\ncd /hom" + "e/somebody\n"}, "tools/run:2:", "path of one machine"),
+    "a registry host": (
+        {"tools/run": "#!/bin/sh\npull docker.i" + "o/library/debian\n"}, "tools/run:2:", "package registry"),
+    "C++ outside the rooms": (
+        {"extras/more.h": "\n"}, "extras/more.h:1:", "outside the rooms"),
+}
+
+
+def check(tree):
+    with tempfile.TemporaryDirectory(prefix="perfleet-architecture-") as root:
+        for path, text in tree.items():
+            full = os.path.join(root, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w", encoding="utf-8") as file:
+                file.write(text)
+        return subprocess.run([sys.executable, "-B", CHECKER, "--root", root], capture_output=True, text=True,
+                              check=False)
+
+
+class CheckerTest(unittest.TestCase):
+    def test_accepts_a_sound_tree(self):
+        answer = check(SOUND_TREE)
+        self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
+
+    def test_refuses_each_violation_naming_file_and_line(self):
+        for name, (planted, place, word) in VIOLATIONS.items():
+            with self.subTest(name):
+                answer = check({**SOUND_TREE, **planted})
+                self.assertEqual(answer.returncode, 1, answer.stdout + answer.stderr)
+                lines = [line for line in answer.stdout.splitlines() if line.startswith(place)]
+                self.assertTrue(any(word in line for line in lines), answer.stdout + answer.stderr)
+
+    def test_refuses_to_pass_an_empty_tree(self):
+        self.assertEqual(check({"README.md": "nothing\n"}).returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
