@@ -13,8 +13,8 @@ inline constexpr std::uint16_t kVersionMin = 1;
 enum class RefusedReason : std::uint16_t {
     kMalformed = 1,  // columns, counts or seal are wrong
     kConflict = 2,   // this seq is stored with other content
-    kVersion = 3,    // no common protocol version
-    kIdentity = 4,   // the target is not who it says
+    kNoCommonVersion = 3,
+    kIdentity = 4,  // the target is not who it says
     kQuota = 5,
     kTooLarge = 6,
     kUnknownEpoch = 7,

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Shows that the core needs no host: compiles every freestanding source as for a board without an operating system,
+links them into one object, and looks at what that object still wants from outside.
+
+Which files are freestanding stands in check_architecture.py. Allowed from outside are the four functions that a
+compiler may call on its own, and the named platform hooks. Prints what else is wanted, and by which source; exit
+status 1 then.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from check_architecture import is_freestanding
+from source_tree import cpp_files
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+
+COMPILER_FUNCTIONS = {"memcpy", "memmove", "memset", "memcmp"}
+PLATFORM_HOOKS = {"perfleet_panic"}
+
+FLAGS = ["-std=c++20", "-O2", "-ffreestanding", "-nostdlib", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
+         "-fno-stack-protector", "-Wall", "-Wextra", "-Wconversion", "-Wsign-compare", "-Wshadow", "-Werror"]
+# Tool prefixes to try (the machine's own compiler has none), and flags.
+ARCHITECTURES = {
+    "x86_64": (["x86_64-linux-gnu-"], ["-march=x86-64-v2"]),
+    "aarch64": (["aarch64-linux-gnu-"], ["-march=armv8-a+crc", "-mno-outline-atomics"]),
+}
+
+
+class Toolchain:
+    def __init__(self, architecture):
+        prefixes, self.flags = ARCHITECTURES[architecture]
+        for prefix in prefixes:
+            tools = [shutil.which(prefix + tool) for tool in ("g++", "ld", "nm")]
+            if all(tools):
+                self.compiler, self.linker, self.nm = tools
+                return
+        sys.exit(f"no compiler for {architecture} ({prefixes[0]}g++): run tools/setup")
+
+    def run(self, *command):
+        answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if answer.returncode:
+            print(answer.stdout + answer.stderr, end="")
+        return answer
+
+    def compiles(self, source, into):
+        return self.run(self.compiler, *FLAGS, *self.flags, "-I.", "-c", source, "-o", into).returncode == 0
+
+    def wanted(self, binary):
+        lines = self.run(self.nm, "--undefined-only", "--format=posix", binary).stdout.splitlines()
+        return {line.split()[0] for line in lines if line}
+
+
+def check(architecture, extra_sources):
+    toolchain = Toolchain(architecture)
+    core = [path for path in cpp_files(ROOT) if is_freestanding(path)]
+    sources = [path for path in core if path.endswith(".cpp")] + extra_sources
+    headers = [path for path in core if path.endswith(".h")]
+    if not sources or not headers:
+        print("no freestanding sources found: nothing was checked")
+        return False
+    with tempfile.TemporaryDirectory(prefix="perfleet-freestanding-") as folder:
+        # A header alone, so that it can't lean on what another brings along.
+        for index, header in enumerate(headers):
+            alone = os.path.join(folder, f"header{index}.cpp")
+            with open(alone, "w", encoding="utf-8") as file:
+                file.write(f'#include "{header}"\n')
+            if not toolchain.compiles(alone, os.path.join(folder, "header.o")):
+                print(f"{header}: doesn't compile alone for {architecture} without a host")
+                return False
+        objects = {}
+        for index, source in enumerate(sources):
+            objects[source] = os.path.join(folder, f"{index}.o")
+            if not toolchain.compiles(source, objects[source]):
+                print(f"{source}: doesn't compile for {architecture} without a host")
+                return False
+        whole = os.path.join(folder, "core.o")
+        if toolchain.run(toolchain.linker, "-r", "-o", whole, *objects.values()).returncode:
+            return False
+        foreign = toolchain.wanted(whole) - COMPILER_FUNCTIONS - PLATFORM_HOOKS
+        for symbol in sorted(foreign):
+            by = ", ".join(source for source in sources if symbol in toolchain.wanted(objects[source]))
+            print(f"{architecture}: the core wants '{symbol}' from outside: {by}")
+        print(f"{architecture}: {len(sources)} sources and {len(headers)} headers, {len(foreign)} foreign symbols")
+        return not foreign
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arch", choices=sorted(ARCHITECTURES), action="append", help="default: all")
+    parser.add_argument("--extra", action="append", default=[], metavar="FILE", help="a source beside the core's")
+    arguments = parser.parse_args()
+    results = [check(architecture, [os.path.abspath(path) for path in arguments.extra])
+               for architecture in arguments.arch or sorted(ARCHITECTURES)]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
