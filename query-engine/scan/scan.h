@@ -9,10 +9,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "query-engine/select/selection.h"
@@ -25,13 +28,16 @@
 namespace perfleet {
 
 // Ticks ↔ UTC by the session's clock points: linear between two points, at the nominal rate before the first and after
-// the last.
+// the last. Never decreasing: a point whose UTC lies before that of an earlier one counts with the earlier one's. What
+// doesn't fit UtcNs becomes its least or greatest value.
 class ClockMap {
 public:
+    // Points in any order. Of several with the same ticks the one with the least uncertainty counts.
     ClockMap(std::uint64_t ticks_per_second, std::vector<ClockPoint> points);
 
     [[nodiscard]] UtcNs utc_of(Ticks ticks) const;
-    [[nodiscard]] Ticks ticks_of(UtcNs utc) const;  // the first tick whose utc_of is not before `utc`
+    // The first tick whose utc_of is not before `utc`; the greatest tick when there is none.
+    [[nodiscard]] Ticks ticks_of(UtcNs utc) const;
     [[nodiscard]] std::span<const ClockPoint> points() const { return points_; }
 
 private:
@@ -43,10 +49,11 @@ private:
 struct ScannedSession {
     SessionRecord record;
     ClockMap clock;
-    std::vector<Partition> partitions;  // that hold rows of it, ascending
-    std::vector<EpochNumber> epochs;    // ascending; each lies in one partition
-    std::vector<BatchRecord> batches;   // ascending by seq, over all partitions
-    std::optional<SessionEnd> end;      // none: still running, or unclean
+    std::vector<Partition> partitions;        // that hold rows of it, ascending
+    std::vector<EpochNumber> epochs;          // ascending; each lies in one partition
+    std::vector<BatchRecord> batches;         // ascending by seq, over all partitions
+    std::vector<Partition> batch_partitions;  // where batches[i] stands
+    std::optional<SessionEnd> end;            // none: still running, or unclean
     std::vector<std::pair<Series, std::uint64_t>> expired;
     std::vector<Series> series;  // with at least one row, ascending
 };
@@ -62,7 +69,9 @@ struct RowBlock {
 
 class Scan {
 public:
-    // Errors: kNotFound when a `--session` prefix matches none, or is ambiguous (kUsage); those of the store.
+    // Takes up the sessions and their batch records as they are now; rows that are put later are not seen. Borrows
+    // `store`. Errors: kNotFound when a `--session` prefix matches none; kUsage when it matches several or is no hex
+    // number; those of the store.
     [[nodiscard]] static Result<Scan> open(const StoreReader& store, const Selection& selection);
 
     [[nodiscard]] std::span<const ScannedSession> sessions() const { return sessions_; }
@@ -73,28 +82,63 @@ public:
 
     // The series' rows of one epoch, batch by batch, ascending by seq. Blocks that lie wholly outside the time range
     // are left out, except those of tasks and definitions; the rows of others are NOT cut to the range: compare with
-    // tick_range. `wanted` columns only; all when empty.
+    // tick_range. `wanted` columns only; all when empty. Errors: those of the store; kCorrupt names a block that is
+    // damaged or missing, and ends the visit: an answer over the rest would look whole.
     [[nodiscard]] Result<Done> visit_rows(std::size_t session_index, EpochNumber epoch, Series series,
                                           std::span<const ColumnId> wanted,
                                           const std::function<Visit(const RowBlock&)>& visitor) const;
+
+    // As visit_rows, decoded on several threads (Selection::thread_count): the visitor is called by `worker` 0 to
+    // worker_count() - 1, by each for one block at a time, in no particular order.
+    [[nodiscard]] Result<Done> visit_rows_in_parallel(
+        std::size_t session_index, EpochNumber epoch, Series series, std::span<const ColumnId> wanted,
+        const std::function<void(unsigned worker, const RowBlock&)>& visitor) const;
+    [[nodiscard]] unsigned worker_count() const { return worker_count_; }
 
     // Read and checked anew at each call; callers keep it while they work on the epoch.
     [[nodiscard]] Result<std::shared_ptr<const EpochDictionary>> dictionary(std::size_t session_index,
                                                                             EpochNumber epoch) const;
 
-    // The ledger of the session's rows of these kinds (all row kinds when empty; definitions never). With a time range,
-    // what is counted are the batches that overlap it. `warnings` gets a line for an unclean session and the like.
+    // The ledger of the session's rows of these kinds (all row kinds when empty; definitions never), and of the
+    // selected event only, if one is. With a time range, what is counted are the batches that overlap it. `warnings`
+    // gets a line for an unclean session and the like.
     [[nodiscard]] Ledger ledger(std::size_t session_index, std::span<const Kind> kinds,
                                 std::vector<std::string>& warnings) const;
+
+    // As above, of one series.
+    [[nodiscard]] Ledger ledger(std::size_t session_index, Series series, std::vector<std::string>& warnings) const;
+
+    // All series that the session's ledger speaks of, also those without a stored row; definitions left out. Ascending.
+    [[nodiscard]] std::vector<Series> ledger_series(std::size_t session_index) const;
+
+    // Whether the series is of the selected event; always, when none is selected.
+    [[nodiscard]] bool is_selected(std::size_t session_index, Series series) const;
 
     [[nodiscard]] const StoreReader& store() const { return *store_; }
 
 private:
-    Scan(const StoreReader& store, Selection selection) : store_{&store}, selection_{std::move(selection)} {}
+    using BlockVisitor = std::function<Result<Visit>(Seq first_seq, std::string_view bytes_untrusted)>;
+
+    Scan(const StoreReader& store, Selection selection);
+    // Whether a block with these bounds lies outside the time range.
+    [[nodiscard]] bool is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const;
+    // What the batch records say is in each partition, without what lies outside the time range.
+    [[nodiscard]] std::map<Partition, std::uint64_t> expected_rows(std::size_t session_index, EpochNumber epoch,
+                                                                   Series series) const;
+    [[nodiscard]] Result<Done> visit_blocks(std::size_t session_index, EpochNumber epoch, Series series,
+                                            const BlockVisitor& visitor) const;
+    [[nodiscard]] Result<BlockView> parse_block(std::size_t session_index, EpochNumber epoch, Series series,
+                                                Seq first_seq, std::string_view bytes_untrusted) const;
+    [[nodiscard]] Result<Done> decode(std::size_t session_index, const BlockView& block,
+                                      std::span<const ColumnId> wanted, DecodedRows& rows) const;
+    [[nodiscard]] Result<Done> check_all_seen(std::size_t session_index, EpochNumber epoch, Series series,
+                                              std::uint64_t row_count) const;
 
     const StoreReader* store_;
     Selection selection_;
+    unsigned worker_count_ = 1;
     std::vector<ScannedSession> sessions_;
+    std::vector<std::pair<Ticks, Ticks>> tick_ranges_;  // as sessions_
 };
 
 }  // namespace perfleet

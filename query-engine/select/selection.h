@@ -41,6 +41,9 @@ struct Selection {
 // RFC 3339, `now`, or an offset from now: `-15m`, `-2h`, `-30s`, `-7d`.
 [[nodiscard]] Result<UtcNs> parse_time(std::string_view text, UtcNs now);
 
+// RFC 3339 in UTC with nine digits of fraction: what parse_time reads back exactly.
+[[nodiscard]] std::string format_time(UtcNs time);
+
 // Whether the session's labels satisfy all matchers. Errors: kUsage for an invalid regular expression.
 [[nodiscard]] Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& session);
 

@@ -17,7 +17,20 @@ struct Ledger {
     std::uint64_t produced = 0;
     std::uint64_t stored = 0;
     std::uint64_t expired = 0;
-    std::map<std::string, std::uint64_t> lost;  // by tally_name of the reason; only reasons with a count
+    // By tally_name of the reason, and "missing": of an ended session, neither stored nor explained. Only reasons with
+    // a count.
+    std::map<std::string, std::uint64_t> lost;
+    std::uint64_t pending = 0;  // of a session that has not ended: produced, and not yet heard of again
+
+    void add(const Ledger& other) {
+        produced += other.produced;
+        stored += other.stored;
+        expired += other.expired;
+        for (const auto& [reason, rows] : other.lost) {
+            lost[reason] += rows;
+        }
+        pending += other.pending;
+    }
 
     friend bool operator==(const Ledger&, const Ledger&) = default;
 };

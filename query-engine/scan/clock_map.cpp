@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "query-engine/scan/scan.h"
+
+namespace perfleet {
+namespace {
+
+__extension__ using Uint128 = unsigned __int128;
+__extension__ using Int128 = __int128;
+
+constexpr std::int64_t kUtcMin = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kUtcMax = std::numeric_limits<std::int64_t>::max();
+
+UtcNs saturated(Int128 utc_ns) {
+    if (utc_ns < Int128{kUtcMin}) {
+        return UtcNs{kUtcMin};
+    }
+    return UtcNs{utc_ns > Int128{kUtcMax} ? kUtcMax : static_cast<std::int64_t>(utc_ns)};
+}
+
+}  // namespace
+
+ClockMap::ClockMap(std::uint64_t ticks_per_second, std::vector<ClockPoint> points)
+    : ticks_per_second_{ticks_per_second == 0 ? static_cast<std::uint64_t>(kNsPerSecond) : ticks_per_second} {
+    if (points.empty()) {
+        points.push_back(ClockPoint{});
+    }
+    std::sort(points.begin(), points.end(), [](const ClockPoint& a, const ClockPoint& b) {
+        return std::tuple{a.ticks, a.uncertainty_ns, a.utc_ns} < std::tuple{b.ticks, b.uncertainty_ns, b.utc_ns};
+    });
+    for (ClockPoint& point : points) {
+        if (!points_.empty()) {
+            if (points_.back().ticks == point.ticks) {
+                continue;
+            }
+            point.utc_ns = std::max(point.utc_ns, points_.back().utc_ns);
+        }
+        points_.push_back(point);
+    }
+}
+
+UtcNs ClockMap::utc_of(Ticks ticks) const {
+    const auto after = std::upper_bound(points_.begin(), points_.end(), ticks,
+                                        [](Ticks value, const ClockPoint& point) { return value < point.ticks; });
+    constexpr auto kNs = static_cast<Uint128>(kNsPerSecond);
+    if (after == points_.begin()) {
+        const Uint128 before_ticks = after->ticks.value - ticks.value;
+        // Rounded up, so that the result is rounded down as everywhere else.
+        const Uint128 before_ns = (before_ticks * kNs + ticks_per_second_ - 1) / ticks_per_second_;
+        return saturated(Int128{after->utc_ns.value} - static_cast<Int128>(before_ns));
+    }
+    const ClockPoint& start = *(after - 1);
+    const Uint128 since_ticks = ticks.value - start.ticks.value;
+    if (after == points_.end()) {
+        return saturated(Int128{start.utc_ns.value} + static_cast<Int128>(since_ticks * kNs / ticks_per_second_));
+    }
+    // At most (2^64 - 1)^2: fits. The difference is not negative, for UTC doesn't decrease from point to point.
+    const auto span_ns = static_cast<Uint128>(Int128{after->utc_ns.value} - Int128{start.utc_ns.value});
+    const Uint128 span_ticks = after->ticks.value - start.ticks.value;
+    return saturated(Int128{start.utc_ns.value} + static_cast<Int128>(since_ticks * span_ns / span_ticks));
+}
+
+Ticks ClockMap::ticks_of(UtcNs utc) const {
+    std::uint64_t low = 0;
+    std::uint64_t high = std::numeric_limits<std::uint64_t>::max();
+    while (low < high) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        if (utc_of(Ticks{middle}) < utc) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return Ticks{low};
+}
+
+}  // namespace perfleet

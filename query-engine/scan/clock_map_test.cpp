@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "query-engine/scan/scan.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kTicksMax = std::numeric_limits<std::uint64_t>::max();
+
+TEST(ClockMap, IsLinearBetweenPointsAndNominalOutside) {
+    const ClockMap clock{1'000, {{Ticks{1'000}, UtcNs{5'000}, 0}, {Ticks{2'000}, UtcNs{9'000}, 0}}};
+    EXPECT_EQ(clock.utc_of(Ticks{1'000}), UtcNs{5'000});
+    EXPECT_EQ(clock.utc_of(Ticks{1'500}), UtcNs{7'000});
+    EXPECT_EQ(clock.utc_of(Ticks{2'000}), UtcNs{9'000});
+    EXPECT_EQ(clock.utc_of(Ticks{2'001}), UtcNs{1'009'000});
+    EXPECT_EQ(clock.utc_of(Ticks{999}), UtcNs{-995'000});
+}
+
+TEST(ClockMap, TicksOfIsTheFirstTickThatIsNotBefore) {
+    const ClockMap clock{1'000'000'000, {{Ticks{0}, UtcNs{1'000}, 0}, {Ticks{10}, UtcNs{1'100}, 0}}};
+    EXPECT_EQ(clock.ticks_of(UtcNs{1'000}), Ticks{0});
+    EXPECT_EQ(clock.ticks_of(UtcNs{1'001}), Ticks{1});
+    EXPECT_EQ(clock.ticks_of(UtcNs{1'010}), Ticks{1});
+    EXPECT_EQ(clock.ticks_of(UtcNs{1'011}), Ticks{2});
+    EXPECT_EQ(clock.ticks_of(UtcNs{0}), Ticks{0});
+    EXPECT_EQ(clock.ticks_of(UtcNs{1'105}), Ticks{15});
+}
+
+TEST(ClockMap, ExtremesSaturate) {
+    const ClockMap slow{1, {{Ticks{0}, UtcNs{0}, 0}}};
+    EXPECT_EQ(slow.utc_of(Ticks{kTicksMax}), UtcNs{std::numeric_limits<std::int64_t>::max()});
+    const ClockMap late{1, {{Ticks{kTicksMax}, UtcNs{0}, 0}}};
+    EXPECT_EQ(late.utc_of(Ticks{0}), UtcNs{std::numeric_limits<std::int64_t>::min()});
+    const ClockMap steep{1'000,
+                         {{Ticks{0}, UtcNs{std::numeric_limits<std::int64_t>::min()}, 0},
+                          {Ticks{kTicksMax}, UtcNs{std::numeric_limits<std::int64_t>::max()}, 0}}};
+    EXPECT_EQ(steep.utc_of(Ticks{kTicksMax}), UtcNs{std::numeric_limits<std::int64_t>::max()});
+    EXPECT_EQ(steep.utc_of(Ticks{kTicksMax / 2 + 1}), UtcNs{0});
+    EXPECT_EQ(ClockMap(0, {}).utc_of(Ticks{7}), UtcNs{7});
+}
+
+TEST(ClockMap, OrderOfPointsDoesNotMatterAndTheSurestCounts) {
+    const ClockMap clock{1'000, {{Ticks{20}, UtcNs{200}, 5}, {Ticks{10}, UtcNs{999}, 50}, {Ticks{10}, UtcNs{100}, 1}}};
+    ASSERT_EQ(clock.points().size(), 2U);
+    EXPECT_EQ(clock.utc_of(Ticks{10}), UtcNs{100});
+    EXPECT_EQ(clock.utc_of(Ticks{15}), UtcNs{150});
+}
+
+TEST(ClockMap, NeverDecreasesWhateverThePoints) {
+    std::mt19937_64 random{7};
+    for (int round = 0; round < 50; ++round) {
+        std::vector<ClockPoint> points;
+        for (int i = 0; i < 8; ++i) {
+            points.push_back({Ticks{random()}, UtcNs{static_cast<std::int64_t>(random())}, random() % 100});
+        }
+        const ClockMap clock{random() % 4'000'000'000, points};
+        std::vector<std::uint64_t> ticks{0, kTicksMax};
+        for (const ClockPoint& point : points) {
+            ticks.insert(ticks.end(), {point.ticks.value - 1, point.ticks.value, point.ticks.value + 1, random()});
+        }
+        std::sort(ticks.begin(), ticks.end());
+        for (std::size_t i = 1; i < ticks.size(); ++i) {
+            EXPECT_LE(clock.utc_of(Ticks{ticks[i - 1]}), clock.utc_of(Ticks{ticks[i]}));
+        }
+        for (const std::uint64_t tick : ticks) {
+            const Ticks first = clock.ticks_of(clock.utc_of(Ticks{tick}));
+            EXPECT_LE(first, Ticks{tick});
+            EXPECT_EQ(clock.utc_of(first), clock.utc_of(Ticks{tick}));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace perfleet

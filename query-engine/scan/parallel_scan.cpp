@@ -1,0 +1,152 @@
+// One thread reads blocks from the store, the workers check, decode and visit them.
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "query-engine/scan/scan.h"
+
+namespace perfleet {
+namespace {
+
+struct ReadBlock {
+    Seq first_seq;
+    std::string bytes_untrusted;
+};
+
+// Between the reader and the workers. Holds at most `capacity` blocks; empties at once when it is stopped.
+class BlockQueue {
+public:
+    explicit BlockQueue(std::size_t capacity) : capacity_{capacity} {}
+
+    // False when it was stopped.
+    bool push(ReadBlock block) {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [this] { return stopped_ || blocks_.size() < capacity_; });
+        if (stopped_) {
+            return false;
+        }
+        blocks_.push_back(std::move(block));
+        changed_.notify_all();
+        return true;
+    }
+
+    // Nothing when the queue is closed and empty, or stopped.
+    std::optional<ReadBlock> pop() {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [this] { return stopped_ || closed_ || !blocks_.empty(); });
+        if (stopped_ || blocks_.empty()) {
+            return std::nullopt;
+        }
+        ReadBlock block = std::move(blocks_.front());
+        blocks_.pop_front();
+        changed_.notify_all();
+        return block;
+    }
+
+    void close() {
+        const std::lock_guard lock{mutex_};
+        closed_ = true;
+        changed_.notify_all();
+    }
+
+    void stop() {
+        const std::lock_guard lock{mutex_};
+        stopped_ = true;
+        changed_.notify_all();
+    }
+
+private:
+    std::size_t capacity_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<ReadBlock> blocks_;
+    bool closed_ = false;
+    bool stopped_ = false;
+};
+
+// The error of the earliest block: which one is met first depends on the threads.
+class FirstError {
+public:
+    void tell(Seq seq, const Error& error) {
+        const std::lock_guard lock{mutex_};
+        if (!error_ || seq < seq_) {
+            seq_ = seq;
+            error_ = error;
+        }
+    }
+    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+private:
+    std::mutex mutex_;
+    Seq seq_;
+    std::optional<Error> error_;
+};
+
+constexpr std::size_t kQueuedBlocksPerWorker = 4;
+
+}  // namespace
+
+Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber epoch, Series series,
+                                          std::span<const ColumnId> wanted,
+                                          const std::function<void(unsigned worker, const RowBlock&)>& visitor) const {
+    if (worker_count_ == 1) {
+        return visit_rows(session_index, epoch, series, wanted, [&](const RowBlock& block) {
+            visitor(0, block);
+            return Visit::kContinue;
+        });
+    }
+    BlockQueue queue{kQueuedBlocksPerWorker * worker_count_};
+    FirstError first_error;
+    std::vector<std::uint64_t> row_counts(worker_count_, 0);
+
+    const auto work = [&](unsigned worker) {
+        DecodedRows rows;
+        while (const std::optional<ReadBlock> read = queue.pop()) {
+            const Result<BlockView> block =
+                parse_block(session_index, epoch, series, read->first_seq, read->bytes_untrusted);
+            if (!block.ok()) {
+                first_error.tell(read->first_seq, block.error());
+                queue.stop();
+                return;
+            }
+            if (is_pruned(session_index, series, block->header.first_ticks, block->header.last_ticks)) {
+                continue;
+            }
+            if (const Result<Done> decoded = decode(session_index, *block, wanted, rows); !decoded.ok()) {
+                first_error.tell(read->first_seq, decoded.error());
+                queue.stop();
+                return;
+            }
+            row_counts[worker] += rows.row_count();
+            visitor(worker, RowBlock{session_index, series, epoch, read->first_seq, rows});
+        }
+    };
+    std::vector<std::thread> workers;
+    workers.reserve(worker_count_);
+    for (unsigned worker = 0; worker < worker_count_; ++worker) {
+        workers.emplace_back(work, worker);
+    }
+    const Result<Done> visited = visit_blocks(
+        session_index, epoch, series, [&](Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
+            return queue.push(ReadBlock{first_seq, std::string{bytes_untrusted}}) ? Visit::kContinue : Visit::kStop;
+        });
+    queue.close();
+    for (std::thread& worker : workers) {
+        worker.join();
+    }
+    if (first_error.error()) {
+        return Error{*first_error.error()};
+    }
+    if (!visited.ok()) {
+        return Error{visited.error()};
+    }
+    std::uint64_t row_count = 0;
+    for (const std::uint64_t count : row_counts) {
+        row_count += count;
+    }
+    return check_all_seen(session_index, epoch, series, row_count);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,411 @@
+#include "query-engine/scan/scan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "query-engine/scan/session_ledger.h"
+
+namespace perfleet {
+namespace {
+
+constexpr unsigned kWorkersMax = 64;
+
+using SessionKey = std::pair<TargetId, SessionId>;
+
+SessionKey key_of(const SessionRecord& record) { return {record.target, record.session}; }
+
+Result<std::string> checked_prefix(const std::string& text) {
+    std::string prefix;
+    for (const char c : text) {
+        const char lower = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
+        if ((lower < '0' || lower > '9') && (lower < 'a' || lower > 'f')) {
+            return Error{ErrorCode::kUsage, "--session: \"" + text.substr(0, 64) +
+                                                "\" is neither \"last\" nor the beginning of a session's hex digits "
+                                                "(perfleet sessions lists them)"};
+        }
+        prefix += lower;
+    }
+    return prefix;
+}
+
+// Leaves the sessions that `--session` names.
+Result<Done> choose_session(const std::string& wanted, std::map<SessionKey, SessionRecord>& records) {
+    if (wanted.empty()) {
+        return Done{};
+    }
+    if (wanted == "last") {
+        if (records.empty()) {
+            return Error{ErrorCode::kNotFound, "--session last: no session is selected"};
+        }
+        const auto newest = std::max_element(records.begin(), records.end(), [](const auto& a, const auto& b) {
+            return std::pair{a.second.start_point.utc_ns, a.first} < std::pair{b.second.start_point.utc_ns, b.first};
+        });
+        std::map<SessionKey, SessionRecord> chosen;
+        chosen.insert(records.extract(newest));
+        records = std::move(chosen);
+        return Done{};
+    }
+    const Result<std::string> prefix = checked_prefix(wanted);
+    if (!prefix.ok()) {
+        return Error{prefix.error()};
+    }
+    std::erase_if(records, [&](const auto& entry) { return !session_hex(entry.first.second).starts_with(*prefix); });
+    if (records.empty()) {
+        return Error{ErrorCode::kNotFound,
+                     "--session " + wanted + ": no selected session begins so (perfleet sessions lists them)"};
+    }
+    if (records.size() > 1) {
+        return Error{ErrorCode::kUsage, "--session " + wanted + ": " + std::to_string(records.size()) +
+                                            " sessions begin so; write more of its digits"};
+    }
+    return Done{};
+}
+
+// The batch records of one session in one partition, and the session's clock points among them.
+Result<Done> read_batches(const StoreReader& store, const Partition& partition, ScannedSession& session) {
+    return store.visit_batches(partition, session.record.target, session.record.session, [&](const BatchRecord& batch) {
+        session.batches.push_back(batch);
+        session.batch_partitions.push_back(partition);
+        return Visit::kContinue;
+    });
+}
+
+// Puts the batches in the order of their seqs. Of two with the same seq (in two partitions: a collector that breaks its
+// contract) the first partition's counts.
+void order_batches(ScannedSession& session) {
+    std::vector<std::size_t> order(session.batches.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        order[i] = i;
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return session.batches[a].seq < session.batches[b].seq; });
+    std::vector<BatchRecord> batches;
+    std::vector<Partition> partitions;
+    batches.reserve(order.size());
+    partitions.reserve(order.size());
+    for (const std::size_t i : order) {
+        if (batches.empty() || batches.back().seq != session.batches[i].seq) {
+            batches.push_back(std::move(session.batches[i]));
+            partitions.push_back(session.batch_partitions[i]);
+        }
+    }
+    session.batches = std::move(batches);
+    session.batch_partitions = std::move(partitions);
+}
+
+void summarise_batches(ScannedSession& session) {
+    std::set<Partition> partitions;
+    std::set<EpochNumber> epochs;
+    std::set<Series> series;
+    std::vector<ClockPoint> points{session.record.start_point};
+    for (std::size_t i = 0; i < session.batches.size(); ++i) {
+        const BatchRecord& batch = session.batches[i];
+        epochs.insert(batch.epoch);
+        points.insert(points.end(), batch.clock_points.begin(), batch.clock_points.end());
+        for (const BatchRecord::Rows& rows : batch.rows) {
+            if (rows.row_count != 0) {
+                series.insert(rows.series);
+                partitions.insert(session.batch_partitions[i]);
+            }
+        }
+    }
+    if (session.end) {
+        points.push_back(session.end->end_point);
+    }
+    session.clock = ClockMap{session.record.ticks_per_second, std::move(points)};
+    session.partitions.assign(partitions.begin(), partitions.end());
+    session.epochs.assign(epochs.begin(), epochs.end());
+    session.series.assign(series.begin(), series.end());
+}
+
+std::string block_place(const SessionRecord& record, Series series, Seq seq) {
+    return "store: session " + session_hex(record.session) + ", " + std::string{kind_name(series.kind)} + " event " +
+           std::to_string(series.event.value) + ", batch " + std::to_string(seq.value);
+}
+
+}  // namespace
+
+Scan::Scan(const StoreReader& store, Selection selection) : store_{&store}, selection_{std::move(selection)} {
+    worker_count_ = selection_.thread_count != 0 ? selection_.thread_count : std::thread::hardware_concurrency();
+    worker_count_ = std::clamp(worker_count_, 1U, kWorkersMax);
+}
+
+Result<Scan> Scan::open(const StoreReader& store, const Selection& selection) {
+    Result<std::vector<SessionRecord>> all = store.all_sessions();
+    if (!all.ok()) {
+        return std::move(all).error();
+    }
+    std::map<SessionKey, SessionRecord> records;
+    for (SessionRecord& record : *all) {
+        const Result<bool> chosen = matches(selection.matchers, record);
+        if (!chosen.ok()) {
+            return Error{chosen.error()};
+        }
+        if (*chosen) {
+            records.emplace(key_of(record), std::move(record));
+        }
+    }
+    if (Result<Done> chosen = choose_session(selection.session, records); !chosen.ok()) {
+        return std::move(chosen).error();
+    }
+
+    Scan scan{store, selection};
+    std::map<SessionKey, std::size_t> indices;
+    for (auto& [key, record] : records) {
+        indices.emplace(key, scan.sessions_.size());
+        ScannedSession session{std::move(record), ClockMap{0, {}}, {}, {}, {}, {}, std::nullopt, {}, {}};
+        Result<std::optional<SessionEnd>> end = store.session_end(key.first, key.second);
+        if (!end.ok()) {
+            return std::move(end).error();
+        }
+        session.end = std::move(end).value();
+        auto expired = store.expired(key.first, key.second);
+        if (!expired.ok()) {
+            return std::move(expired).error();
+        }
+        session.expired = std::move(expired).value();
+        scan.sessions_.push_back(std::move(session));
+    }
+
+    const Result<std::vector<Partition>> partitions = store.partitions();
+    if (!partitions.ok()) {
+        return Error{partitions.error()};
+    }
+    for (const Partition& partition : *partitions) {
+        const Result<std::vector<SessionRecord>> here = store.sessions(partition);
+        if (!here.ok()) {
+            return Error{here.error()};
+        }
+        for (const SessionRecord& record : *here) {
+            if (const auto index = indices.find(key_of(record)); index != indices.end()) {
+                if (Result<Done> read = read_batches(store, partition, scan.sessions_[index->second]); !read.ok()) {
+                    return std::move(read).error();
+                }
+            }
+        }
+    }
+    for (ScannedSession& session : scan.sessions_) {
+        order_batches(session);
+        summarise_batches(session);
+        const Ticks first = selection.from ? session.clock.ticks_of(*selection.from) : Ticks{0};
+        const Ticks last = selection.to ? session.clock.ticks_of(*selection.to) : Ticks{~0ULL};
+        scan.tick_ranges_.emplace_back(first, last);
+    }
+    return scan;
+}
+
+std::pair<Ticks, Ticks> Scan::tick_range(std::size_t session_index) const { return tick_ranges_[session_index]; }
+
+bool Scan::is_selected(std::size_t session_index, Series series) const {
+    if (!selection_.event) {
+        return true;
+    }
+    const std::vector<EventRecord>& events = sessions_[session_index].record.events;
+    return series.event.value < events.size() && events[series.event.value].name == *selection_.event;
+}
+
+bool Scan::is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const {
+    if (series.kind == Kind::kTask || is_definition(series.kind)) {
+        return false;
+    }
+    const auto& [range_first, range_last] = tick_ranges_[session_index];
+    return last < range_first || (first >= range_last && range_last != Ticks{~0ULL});
+}
+
+std::map<Partition, std::uint64_t> Scan::expected_rows(std::size_t session_index, EpochNumber epoch,
+                                                       Series series) const {
+    const ScannedSession& session = sessions_[session_index];
+    std::map<Partition, std::uint64_t> expected;
+    for (std::size_t i = 0; i < session.batches.size(); ++i) {
+        if (session.batches[i].epoch != epoch) {
+            continue;
+        }
+        for (const BatchRecord::Rows& rows : session.batches[i].rows) {
+            if (rows.series == series && rows.row_count != 0 &&
+                !is_pruned(session_index, series, rows.first_ticks, rows.last_ticks)) {
+                expected[session.batch_partitions[i]] += rows.row_count;
+            }
+        }
+    }
+    return expected;
+}
+
+Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Series series,
+                                const BlockVisitor& visitor) const {
+    const ScannedSession& session = sessions_[session_index];
+    bool stopped = false;
+    for (const auto& [partition, row_count] : expected_rows(session_index, epoch, series)) {
+        if (stopped) {
+            break;
+        }
+        std::optional<Error> error;
+        const auto on_block = [&, here = partition](const BlockKey& key, std::string_view bytes_untrusted) {
+            const auto batch = std::lower_bound(session.batches.begin(), session.batches.end(), key.first_seq,
+                                                [](const BatchRecord& record, Seq seq) { return record.seq < seq; });
+            if (batch == session.batches.end() || batch->seq != key.first_seq || batch->epoch != epoch ||
+                session.batch_partitions[static_cast<std::size_t>(batch - session.batches.begin())] != here) {
+                return Visit::kContinue;  // another epoch's, or put after this scan was opened
+            }
+            Result<Visit> visit = visitor(key.first_seq, bytes_untrusted);
+            if (!visit.ok()) {
+                error = std::move(visit).error();
+                return Visit::kStop;
+            }
+            stopped = *visit == Visit::kStop;
+            return *visit;
+        };
+        if (Result<Done> visited =
+                store_->visit_blocks(partition, session.record.target, session.record.session, series, on_block);
+            !visited.ok()) {
+            return visited;
+        }
+        if (error) {
+            return std::move(*error);
+        }
+    }
+    return Done{};
+}
+
+Result<BlockView> Scan::parse_block(std::size_t session_index, EpochNumber epoch, Series series, Seq first_seq,
+                                    std::string_view bytes_untrusted) const {
+    const SessionRecord& record = sessions_[session_index].record;
+    Result<BlockView> block = parse_block_untrusted(bytes_untrusted);
+    if (!block.ok()) {
+        return Error{block.error().code, block_place(record, series, first_seq) + ": " + block.error().message};
+    }
+    const BlockHeader& header = block->header;
+    if (header.series != series || header.epoch != epoch || header.first_seq != first_seq) {
+        return Error{ErrorCode::kCorrupt, block_place(record, series, first_seq) + ": holds another block's rows"};
+    }
+    return block;
+}
+
+Result<Done> Scan::decode(std::size_t session_index, const BlockView& block, std::span<const ColumnId> wanted,
+                          DecodedRows& rows) const {
+    const Result<Done> decoded = rows.decode(block, wanted);
+    if (decoded.ok()) {
+        return Done{};
+    }
+    return Error{decoded.error().code,
+                 block_place(sessions_[session_index].record, block.header.series, block.header.first_seq) + ": " +
+                     decoded.error().message};
+}
+
+Result<Done> Scan::check_all_seen(std::size_t session_index, EpochNumber epoch, Series series,
+                                  std::uint64_t row_count) const {
+    std::uint64_t expected = 0;
+    for (const auto& [partition, rows] : expected_rows(session_index, epoch, series)) {
+        expected += rows;
+    }
+    if (row_count >= expected) {
+        return Done{};
+    }
+    return Error{ErrorCode::kCorrupt, block_place(sessions_[session_index].record, series, Seq{0}) + ": epoch " +
+                                          std::to_string(epoch.value) + " has " + std::to_string(row_count) +
+                                          " rows where its batches name " + std::to_string(expected) +
+                                          "; blocks are missing (were they dropped while this query ran?)"};
+}
+
+Result<Done> Scan::visit_rows(std::size_t session_index, EpochNumber epoch, Series series,
+                              std::span<const ColumnId> wanted,
+                              const std::function<Visit(const RowBlock&)>& visitor) const {
+    DecodedRows rows;
+    std::uint64_t row_count = 0;
+    bool stopped = false;
+    Result<Done> visited = visit_blocks(
+        session_index, epoch, series, [&](Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
+            const Result<BlockView> block = parse_block(session_index, epoch, series, first_seq, bytes_untrusted);
+            if (!block.ok()) {
+                return Error{block.error()};
+            }
+            if (is_pruned(session_index, series, block->header.first_ticks, block->header.last_ticks)) {
+                return Visit::kContinue;
+            }
+            if (const Result<Done> decoded = decode(session_index, *block, wanted, rows); !decoded.ok()) {
+                return Error{decoded.error()};
+            }
+            row_count += rows.row_count();
+            const Visit visit = visitor(RowBlock{session_index, series, epoch, first_seq, rows});
+            stopped = visit == Visit::kStop;
+            return visit;
+        });
+    if (!visited.ok() || stopped) {
+        return visited;
+    }
+    return check_all_seen(session_index, epoch, series, row_count);
+}
+
+Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t session_index, EpochNumber epoch) const {
+    auto dictionary = std::make_shared<EpochDictionary>();
+    for (const Kind kind : {Kind::kString, Kind::kImage, Kind::kStack}) {
+        const Series series{kind, kNoEvent};
+        std::uint64_t row_count = 0;
+        Result<Done> visited = visit_blocks(
+            session_index, epoch, series, [&](Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
+                const Result<BlockView> block = parse_block(session_index, epoch, series, first_seq, bytes_untrusted);
+                if (!block.ok()) {
+                    return Error{block.error()};
+                }
+                row_count += block->header.row_count;
+                if (const Result<Done> added = dictionary->add(*block); !added.ok()) {
+                    return Error{added.error().code, block_place(sessions_[session_index].record, series, first_seq) +
+                                                         ": " + added.error().message};
+                }
+                return Visit::kContinue;
+            });
+        if (visited.ok()) {
+            visited = check_all_seen(session_index, epoch, series, row_count);
+        }
+        if (!visited.ok()) {
+            return std::move(visited).error();
+        }
+    }
+    if (const Result<Done> finished = dictionary->finish(); !finished.ok()) {
+        return Error{finished.error().code, "store: session " + session_hex(sessions_[session_index].record.session) +
+                                                ", epoch " + std::to_string(epoch.value) + ": " +
+                                                finished.error().message};
+    }
+    return std::shared_ptr<const EpochDictionary>{std::move(dictionary)};
+}
+
+std::vector<Series> Scan::ledger_series(std::size_t session_index) const {
+    const ScannedSession& session = sessions_[session_index];
+    std::set<Series> all{session.series.begin(), session.series.end()};
+    for (const Tally& tally : last_tallies(session)) {
+        all.insert(tally.series);
+    }
+    for (const auto& [series, rows] : session.expired) {
+        all.insert(series);
+    }
+    std::erase_if(all, [](const Series& series) { return is_definition(series.kind); });
+    return {all.begin(), all.end()};
+}
+
+Ledger Scan::ledger(std::size_t session_index, Series series, std::vector<std::string>& warnings) const {
+    const ScannedSession& session = sessions_[session_index];
+    if (selection_.from || selection_.to) {
+        return session_ledger_between(session, series, tick_ranges_[session_index], warnings);
+    }
+    return session_ledger(session, series, warnings);
+}
+
+Ledger Scan::ledger(std::size_t session_index, std::span<const Kind> kinds, std::vector<std::string>& warnings) const {
+    Ledger sum;
+    for (const Series& series : ledger_series(session_index)) {
+        const bool wanted = kinds.empty() || std::find(kinds.begin(), kinds.end(), series.kind) != kinds.end();
+        if (wanted && is_selected(session_index, series)) {
+            sum.add(ledger(session_index, series, warnings));
+        }
+    }
+    const ScannedSession& session = sessions_[session_index];
+    if (!session.end) {
+        warnings.push_back("session " + session_hex(session.record.session) + " of " + session.record.target_name +
+                           " has not said goodbye: it is still running, or it stopped uncleanly and its last rows are "
+                           "not known");
+    }
+    return sum;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,151 @@
+#include "query-engine/scan/session_ledger.h"
+
+#include <gtest/gtest.h>
+
+namespace perfleet {
+namespace {
+
+constexpr Series kSamples{Kind::kSample, EventNumber{0}};
+
+// Batches of 10 rows at ticks [100 × seq, 100 × seq + 90], as a collector tells of them.
+class Story {
+public:
+    // `lost` so far, by reason; produced is what the sealed batches held and the losses.
+    Story& batch(std::uint64_t seq, std::vector<std::pair<TallyName, std::uint64_t>> lost = {},
+                 std::vector<SeqRange> dropped = {}) {
+        BatchRecord record;
+        record.seq = Seq{seq};
+        record.tallies = tallies(seq, lost);
+        record.dropped = std::move(dropped);
+        record.rows.push_back({kSamples, 10, Ticks{100 * seq}, Ticks{100 * seq + 90}});
+        session.batches.push_back(record);
+        session.batch_partitions.emplace_back();
+        return *this;
+    }
+    Story& end(std::uint64_t last_seq, std::vector<std::pair<TallyName, std::uint64_t>> lost = {},
+               std::vector<SeqRange> dropped = {}) {
+        session.end = SessionEnd{Seq{last_seq}, tallies(last_seq, lost), std::move(dropped),
+                                 ClockPoint{Ticks{100 * last_seq + 99}, UtcNs{0}, 0}};
+        return *this;
+    }
+
+    Ledger whole() {
+        Ledger ledger = session_ledger(session, kSamples, warnings);
+        expect_balanced(ledger);
+        return ledger;
+    }
+    Ledger between(std::uint64_t first, std::uint64_t last) {
+        Ledger ledger = session_ledger_between(session, kSamples, {Ticks{first}, Ticks{last}}, warnings);
+        expect_balanced(ledger);
+        return ledger;
+    }
+
+    ScannedSession session{SessionRecord{}, ClockMap{0, {}}, {}, {}, {}, {}, std::nullopt, {}, {}};
+    std::vector<std::string> warnings;
+
+private:
+    static std::vector<Tally> tallies(std::uint64_t seq, const std::vector<std::pair<TallyName, std::uint64_t>>& lost) {
+        std::uint64_t produced = 10 * seq;
+        std::vector<Tally> tallies;
+        for (const auto& [name, value] : lost) {
+            tallies.push_back({kSamples, name, value});
+            // What a dropped, refused or unflushed batch held was produced when it was sealed.
+            const bool sealed = name == TallyName::kLostSpoolFull || name == TallyName::kLostRefused;
+            produced += sealed ? 0 : value;
+        }
+        tallies.push_back({kSamples, TallyName::kProduced, produced});
+        tallies.push_back({{Kind::kTask, kNoEvent}, TallyName::kProduced, 77});
+        return tallies;
+    }
+    static void expect_balanced(const Ledger& ledger) {
+        std::uint64_t sum = ledger.stored + ledger.expired + ledger.pending;
+        for (const auto& [reason, rows] : ledger.lost) {
+            EXPECT_NE(rows, 0U) << reason;
+            sum += rows;
+        }
+        EXPECT_EQ(ledger.produced, sum);
+    }
+};
+
+using Lost = std::map<std::string, std::uint64_t>;
+
+TEST(SessionLedger, OfWholeSessionHasNothingLost) {
+    Story story;
+    story.batch(1).batch(2).end(2);
+    const Ledger ledger = story.whole();
+    EXPECT_EQ(ledger.produced, 20U);
+    EXPECT_EQ(ledger.stored, 20U);
+    EXPECT_TRUE(ledger.lost.empty());
+    EXPECT_EQ(ledger.pending, 0U);
+}
+
+TEST(SessionLedger, RowsOnTheirWayArePendingUntilTheEndAndMissingAfterIt) {
+    Story story;
+    story.batch(1).batch(3);
+    EXPECT_EQ(story.whole().pending, 10U);
+    story.end(4);
+    const Ledger ledger = story.whole();
+    EXPECT_EQ(ledger.pending, 0U);
+    EXPECT_EQ(ledger.lost, (Lost{{"missing", 20}}));
+}
+
+TEST(SessionLedger, DroppedBatchThatArrivedIsNotLost) {
+    Story story;
+    story.batch(1)
+        .batch(3)
+        .batch(5, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}})
+        .end(5, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}});
+    const Ledger ledger = story.whole();
+    EXPECT_EQ(ledger.stored, 30U);
+    EXPECT_EQ(ledger.lost, (Lost{{"spool_full", 20}}));
+}
+
+TEST(SessionLedger, ExpiredRowsAreNotMissing) {
+    Story story;
+    story.batch(3).end(3);
+    story.session.expired = {{kSamples, 20}};
+    const Ledger ledger = story.whole();
+    EXPECT_EQ(ledger.expired, 20U);
+    EXPECT_TRUE(ledger.lost.empty());
+    EXPECT_EQ(story.between(0, 300).expired, 20U);
+    EXPECT_EQ(story.between(391, 400).expired, 0U);
+}
+
+TEST(SessionLedger, OfRangeCountsTheBatchesThatOverlapIt) {
+    Story story;
+    story.batch(1).batch(2).batch(3).end(3);
+    EXPECT_EQ(story.between(0, 1'000).stored, 30U);
+    EXPECT_EQ(story.between(200, 201).stored, 10U);
+    EXPECT_EQ(story.between(190, 301).stored, 30U);
+    EXPECT_EQ(story.between(191, 200).stored, 0U);
+    EXPECT_EQ(story.between(191, 300).stored, 10U);
+}
+
+TEST(SessionLedger, OfRangeNamesTheLossesThatOverlapIt) {
+    Story story;
+    story.batch(1)
+        .batch(2, {{TallyName::kLostKernelRing, 5}})
+        .batch(5, {{TallyName::kLostKernelRing, 5}})
+        .batch(6, {{TallyName::kLostKernelRing, 6}, {TallyName::kLostSpoolFull, 20}}, {{Seq{3}, Seq{4}}})
+        .end(7, {{TallyName::kLostKernelRing, 6}, {TallyName::kLostSpoolFull, 20}, {TallyName::kLostRefused, 10}});
+    EXPECT_EQ(story.between(0, 100).lost, Lost{});
+    EXPECT_EQ(story.between(150, 190).lost, Lost{});
+    EXPECT_EQ(story.between(195, 250).lost, (Lost{{"kernel_ring", 5}}));
+    // Told with batch 6, but lost between 2 and 5.
+    EXPECT_EQ(story.between(300, 400).lost, (Lost{{"spool_full", 20}}));
+    EXPECT_EQ(story.between(650, 660).lost, (Lost{{"kernel_ring", 1}}));
+    EXPECT_EQ(story.between(695, 800).lost, (Lost{{"refused", 10}}));
+    EXPECT_EQ(story.between(0, 10'000), story.whole());
+}
+
+TEST(SessionLedger, ContradictionBalancesAndWarns) {
+    Story story;
+    story.batch(1).end(1);
+    story.session.end->tallies.clear();
+    EXPECT_EQ(story.whole().produced, 10U);
+    ASSERT_FALSE(story.warnings.empty());
+    EXPECT_NE(story.warnings.front().find("more are accounted for"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,261 @@
+// Labels, matchers and their regular expressions.
+//
+// Regular expressions are POSIX extended ones without repetition counts (`{n,m}`) and back references: with both, a
+// short pattern can take hours or gigabytes; without, the C library's matcher is a finite automaton.
+#include <regex.h>
+
+#include <array>
+#include <cctype>
+#include <memory>
+
+#include "query-engine/select/selection.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kMatchersMax = 32;
+constexpr std::size_t kPatternSizeBytesMax = 256;
+
+class MatcherParser {
+public:
+    explicit MatcherParser(std::string_view text) : text_{text} {}
+
+    Result<std::vector<Matcher>> parse() {
+        std::vector<Matcher> matchers;
+        skip_space();
+        if (at_end()) {
+            return matchers;
+        }
+        if (!take('{')) {
+            return error("expected '{'");
+        }
+        skip_space();
+        while (!take('}')) {
+            if (matchers.size() == kMatchersMax) {
+                return error("more than " + std::to_string(kMatchersMax) + " conditions");
+            }
+            Result<Matcher> matcher = condition();
+            if (!matcher.ok()) {
+                return std::move(matcher).error();
+            }
+            matchers.push_back(std::move(matcher).value());
+            skip_space();
+            if (!take(',') && peek() != '}') {
+                return error("expected ',' or '}'");
+            }
+            skip_space();
+        }
+        skip_space();
+        if (!at_end()) {
+            return error("text after '}'");
+        }
+        return matchers;
+    }
+
+private:
+    Result<Matcher> condition() {
+        Matcher matcher;
+        while (!at_end() && is_label_character(peek())) {
+            matcher.label += text_[position_++];
+        }
+        if (matcher.label.empty()) {
+            return error("expected a label's name");
+        }
+        skip_space();
+        if (take('=')) {
+            matcher.op = take('~') ? Matcher::Operator::kMatches : Matcher::Operator::kEqual;
+        } else if (take('!') && take('=')) {
+            matcher.op = Matcher::Operator::kNotEqual;
+        } else if (position_ > 0 && text_[position_ - 1] == '!' && take('~')) {
+            matcher.op = Matcher::Operator::kNotMatches;
+        } else {
+            return error("expected =, !=, =~ or !~");
+        }
+        skip_space();
+        if (!take('"')) {
+            return error("expected a value in \"quotes\"");
+        }
+        while (!take('"')) {
+            if (at_end()) {
+                return error("missing closing quote");
+            }
+            if (take('\\')) {
+                // \" and \\ are the quote and the backslash; any other pair stands as written (\. in a pattern).
+                if (peek() != '"' && peek() != '\\') {
+                    matcher.value += '\\';
+                    continue;
+                }
+            }
+            matcher.value += text_[position_++];
+        }
+        return matcher;
+    }
+
+    static bool is_label_character(char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
+    }
+    [[nodiscard]] bool at_end() const { return position_ == text_.size(); }
+    [[nodiscard]] char peek() const { return at_end() ? '\0' : text_[position_]; }
+    bool take(char c) {
+        if (at_end() || text_[position_] != c) {
+            return false;
+        }
+        ++position_;
+        return true;
+    }
+    void skip_space() {
+        while (!at_end() && (peek() == ' ' || peek() == '\t')) {
+            ++position_;
+        }
+    }
+    [[nodiscard]] Error error(const std::string& what) const {
+        return Error{ErrorCode::kUsage, "--select: " + what + " at position " + std::to_string(position_ + 1) +
+                                            "; it is written like '{label=\"value\", arch=~\"aarch.*\"}'"};
+    }
+
+    std::string_view text_;
+    std::size_t position_ = 0;
+};
+
+Error pattern_error(const std::string& pattern, const std::string& what) {
+    return Error{ErrorCode::kUsage, "--select: regular expression \"" + pattern + "\": " + what};
+}
+
+// Says what in the pattern is outside the language that is matched in bounded time; empty when nothing is.
+std::string forbidden_in(std::string_view pattern) {
+    bool in_brackets = false;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const char c = pattern[i];
+        if (in_brackets) {
+            // A ']' right after the opening (or its '^') is a member.
+            in_brackets = c != ']';
+            continue;
+        }
+        if (c == '\\' && i + 1 < pattern.size()) {
+            ++i;
+            if (std::isdigit(static_cast<unsigned char>(pattern[i])) != 0) {
+                return "back references are not supported (position " + std::to_string(i) + ")";
+            }
+        } else if (c == '{') {
+            return "repetition counts are not supported (position " + std::to_string(i + 1) +
+                   "); write \\{ for the character";
+        } else if (c == '[') {
+            in_brackets = true;
+            if (i + 1 < pattern.size() && pattern[i + 1] == '^') {
+                ++i;
+            }
+            if (i + 1 < pattern.size() && pattern[i + 1] == ']') {
+                ++i;
+            }
+        }
+    }
+    return {};
+}
+
+Result<bool> matches_whole(const std::string& pattern, const std::string& value) {
+    if (pattern.size() > kPatternSizeBytesMax) {
+        return pattern_error(pattern.substr(0, 32) + "…",
+                             "longer than " + std::to_string(kPatternSizeBytesMax) + " bytes");
+    }
+    if (const std::string forbidden = forbidden_in(pattern); !forbidden.empty()) {
+        return pattern_error(pattern, forbidden);
+    }
+    if (pattern.empty()) {
+        return value.empty();
+    }
+    regex_t compiled{};
+    if (const int status = regcomp(&compiled, pattern.c_str(), REG_EXTENDED); status != 0) {
+        std::array<char, 128> what{};
+        regerror(status, &compiled, what.data(), what.size());
+        return pattern_error(pattern, what.data());
+    }
+    const std::unique_ptr<regex_t, void (*)(regex_t*)> release{&compiled, &regfree};
+    // The match that is told is the longest of the leftmost ones: if any covers the whole value, this one does.
+    regmatch_t match{};
+    match.rm_so = 0;
+    match.rm_eo = static_cast<regoff_t>(value.size());
+    const int status = regexec(&compiled, value.c_str(), 1, &match, REG_STARTEND);
+    if (status == REG_NOMATCH) {
+        return false;
+    }
+    if (status != 0) {
+        return pattern_error(pattern, "out of memory");
+    }
+    return match.rm_so == 0 && match.rm_eo == static_cast<regoff_t>(value.size());
+}
+
+std::string label_of(const SessionRecord& session, const std::string& label) {
+    if (label == "target") {
+        return session.target_name;
+    }
+    if (label == "arch") {
+        return session.architecture;
+    }
+    if (label == "session") {
+        return session_hex(session.session);
+    }
+    for (const auto& [key, value] : session.labels) {
+        if (key == label) {
+            return value;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::vector<Matcher>> parse_matchers(std::string_view text) {
+    if (text.size() > limits::kSelectSizeBytesMax) {
+        return Error{ErrorCode::kUsage,
+                     "--select: longer than " + std::to_string(limits::kSelectSizeBytesMax) + " bytes"};
+    }
+    Result<std::vector<Matcher>> matchers = MatcherParser{text}.parse();
+    if (matchers.ok()) {
+        // A pattern that can't be used is an error even where no session is there to be matched.
+        for (const Matcher& matcher : *matchers) {
+            if (matcher.op == Matcher::Operator::kMatches || matcher.op == Matcher::Operator::kNotMatches) {
+                if (Result<bool> tried = matches_whole(matcher.value, ""); !tried.ok()) {
+                    return std::move(tried).error();
+                }
+            }
+        }
+    }
+    return matchers;
+}
+
+Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& session) {
+    for (const Matcher& matcher : matchers) {
+        const std::string value = label_of(session, matcher.label);
+        bool holds = false;
+        switch (matcher.op) {
+            case Matcher::Operator::kEqual: holds = value == matcher.value; break;
+            case Matcher::Operator::kNotEqual: holds = value != matcher.value; break;
+            case Matcher::Operator::kMatches:
+            case Matcher::Operator::kNotMatches: {
+                const Result<bool> whole = matches_whole(matcher.value, value);
+                if (!whole.ok()) {
+                    return Error{whole.error()};
+                }
+                holds = *whole == (matcher.op == Matcher::Operator::kMatches);
+                break;
+            }
+        }
+        if (!holds) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::string session_hex(SessionId session) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string hex(32, '0');
+    for (unsigned i = 0; i < 16; ++i) {
+        hex[15 - i] = kDigits[(session.high >> (4 * i)) & 15U];
+        hex[31 - i] = kDigits[(session.low >> (4 * i)) & 15U];
+    }
+    return hex;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include "query-engine/select/selection.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+SessionRecord board() {
+    SessionRecord record;
+    record.session = SessionId{0x0123456789abcdefULL, 0xfedcba9876543210ULL};
+    record.target_name = "board-7";
+    record.architecture = "aarch64";
+    record.labels = {{"rack", "b\"1\\"}, {"site", "lab"}};
+    return record;
+}
+
+bool selects(const std::string& text) {
+    const Result<std::vector<Matcher>> matchers = parse_matchers(text);
+    EXPECT_TRUE(matchers.ok()) << text << ": " << (matchers.ok() ? "" : matchers.error().message);
+    const Result<bool> result = matches(*matchers, board());
+    EXPECT_TRUE(result.ok());
+    return *result;
+}
+
+std::string refusal(const std::string& text) {
+    const Result<std::vector<Matcher>> matchers = parse_matchers(text);
+    EXPECT_FALSE(matchers.ok()) << text;
+    if (matchers.ok()) {
+        return {};
+    }
+    EXPECT_EQ(matchers.error().code, ErrorCode::kUsage);
+    return matchers.error().message;
+}
+
+TEST(Matchers, EmptyTextSelectsAll) {
+    EXPECT_TRUE(selects(""));
+    EXPECT_TRUE(selects("  "));
+    EXPECT_TRUE(selects("{}"));
+    EXPECT_TRUE(selects(" { } "));
+}
+
+TEST(Matchers, CompareLabelsAndTheNamedOnes) {
+    EXPECT_TRUE(selects(R"({site="lab"})"));
+    EXPECT_FALSE(selects(R"({site="la"})"));
+    EXPECT_FALSE(selects(R"({site!="lab"})"));
+    EXPECT_TRUE(selects(R"({target="board-7",arch="aarch64"})"));
+    EXPECT_TRUE(selects(R"({session="0123456789abcdeffedcba9876543210"})"));
+    EXPECT_TRUE(selects(R"({ site = "lab" , arch != "x86_64" , })"));
+}
+
+TEST(Matchers, MissingLabelIsTheEmptyString) {
+    EXPECT_TRUE(selects(R"({owner=""})"));
+    EXPECT_TRUE(selects(R"({owner!="x"})"));
+    EXPECT_TRUE(selects(R"({owner=~""})"));
+    EXPECT_TRUE(selects(R"({owner=~".*"})"));
+    EXPECT_FALSE(selects(R"({owner=~".+"})"));
+}
+
+TEST(Matchers, PatternsMatchTheWholeValue) {
+    EXPECT_TRUE(selects(R"({arch=~"aarch.*"})"));
+    EXPECT_FALSE(selects(R"({arch=~"aarch"})"));
+    EXPECT_FALSE(selects(R"({arch=~"arch64"})"));
+    EXPECT_TRUE(selects(R"({arch=~"x86_64|aarch64"})"));
+    EXPECT_TRUE(selects(R"({arch=~"a|aarch64|aa"})"));
+    EXPECT_FALSE(selects(R"x({arch!~"aarch(32|64)"})x"));
+    EXPECT_TRUE(selects(R"({target=~"board-[0-9]"})"));
+    EXPECT_FALSE(selects(R"({target=~"board\.7"})"));
+}
+
+TEST(Matchers, QuotedTextKnowsQuoteAndBackslash) { EXPECT_TRUE(selects(R"({rack="b\"1\\"})")); }
+
+TEST(Matchers, ErrorsNameThePosition) {
+    EXPECT_NE(refusal("site=\"lab\"").find("position 1;"), std::string::npos);
+    EXPECT_NE(refusal("{site}").find("position 6;"), std::string::npos);
+    EXPECT_NE(refusal("{site=lab}").find("position 7;"), std::string::npos);
+    EXPECT_NE(refusal("{site=\"lab}").find("missing closing quote at position 12;"), std::string::npos);
+    EXPECT_NE(refusal("{site=\"lab\"").find("position 12;"), std::string::npos);
+    EXPECT_NE(refusal("{site=\"lab\"} x").find("position 14;"), std::string::npos);
+    EXPECT_NE(refusal("{site!lab}").find("expected =, !=, =~ or !~"), std::string::npos);
+    EXPECT_NE(refusal("{=\"a\"}").find("label's name"), std::string::npos);
+    EXPECT_NE(refusal("{site=\"a\\").find("missing closing quote"), std::string::npos);
+}
+
+TEST(Matchers, HostilePatternsAreRefused) {
+    EXPECT_NE(refusal(R"({a=~"(a{1,255}){1,255}"})").find("repetition counts"), std::string::npos);
+    EXPECT_NE(refusal(R"({a=~"(a*)\\1"})").find("back references"), std::string::npos);
+    EXPECT_NE(refusal("{a=~\"" + std::string(300, '(') + "\"}").find("longer than 256"), std::string::npos);
+    EXPECT_NE(refusal(R"({a=~"[a"})").find("[a"), std::string::npos);
+    EXPECT_NE(refusal(std::string(limits::kSelectSizeBytesMax + 1, ' ')).find("longer than"), std::string::npos);
+    EXPECT_TRUE(selects(R"({site=~"[{]*lab"})"));
+}
+
+TEST(Matchers, EveryPrefixOfAValidTextIsAnswered) {
+    const std::string text = R"({site="l\"ab", arch=~"aarch.*", owner!~"x|y"})";
+    for (std::size_t size = 1; size < text.size(); ++size) {
+        EXPECT_FALSE(parse_matchers(text.substr(0, size)).ok()) << text.substr(0, size);
+    }
+    EXPECT_TRUE(parse_matchers(text).ok());
+}
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,167 @@
+// Times as people write them: RFC 3339, `now`, or an offset from now.
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <cstdio>
+
+#include "query-engine/select/selection.h"
+
+namespace perfleet {
+namespace {
+
+Error time_error(std::string_view text, const std::string& what) {
+    return Error{ErrorCode::kUsage, "time \"" + std::string{text.substr(0, 64)} + "\": " + what +
+                                        "; write RFC 3339 (2024-05-01T12:00:00Z), now, or an offset such as -15m, -2h"};
+}
+
+// Reads exactly `digit_count` digits; -1 when they are not there.
+int take_digits(std::string_view& rest, std::size_t digit_count) {
+    if (rest.size() < digit_count) {
+        return -1;
+    }
+    int value = 0;
+    for (std::size_t i = 0; i < digit_count; ++i) {
+        if (std::isdigit(static_cast<unsigned char>(rest[i])) == 0) {
+            return -1;
+        }
+        value = value * 10 + (rest[i] - '0');
+    }
+    rest.remove_prefix(digit_count);
+    return value;
+}
+
+bool take(std::string_view& rest, std::string_view any_of) {
+    if (rest.empty() || any_of.find(rest.front()) == std::string_view::npos) {
+        return false;
+    }
+    rest.remove_prefix(1);
+    return true;
+}
+
+Result<UtcNs> to_utc_ns(std::string_view text, std::int64_t seconds, std::int64_t fraction_ns) {
+    std::int64_t ns = 0;
+    if (__builtin_mul_overflow(seconds, kNsPerSecond, &ns) || __builtin_add_overflow(ns, fraction_ns, &ns)) {
+        return time_error(text, "outside the years 1678 to 2261");
+    }
+    return UtcNs{ns};
+}
+
+Result<UtcNs> parse_offset(std::string_view text, UtcNs now) {
+    std::string_view rest = text.substr(1);
+    std::int64_t count = 0;
+    std::size_t digit_count = 0;
+    while (!rest.empty() && std::isdigit(static_cast<unsigned char>(rest.front())) != 0) {
+        if (++digit_count > 12) {
+            return time_error(text, "offset too large");
+        }
+        count = count * 10 + (rest.front() - '0');
+        rest.remove_prefix(1);
+    }
+    if (digit_count == 0) {
+        return time_error(text, "expected a number after '-'");
+    }
+    std::int64_t unit_s = 0;
+    if (rest == "s") {
+        unit_s = 1;
+    } else if (rest == "m") {
+        unit_s = 60;
+    } else if (rest == "h") {
+        unit_s = 3600;
+    } else if (rest == "d") {
+        unit_s = 86400;
+    } else {
+        return time_error(text, "expected one of the units s, m, h, d");
+    }
+    std::int64_t ns = 0;
+    if (__builtin_mul_overflow(count * unit_s, kNsPerSecond, &ns) || __builtin_sub_overflow(now.value, ns, &ns)) {
+        return time_error(text, "offset too large");
+    }
+    return UtcNs{ns};
+}
+
+}  // namespace
+
+std::string format_time(UtcNs time) {
+    const std::chrono::sys_time<std::chrono::nanoseconds> moment{std::chrono::nanoseconds{time.value}};
+    const auto midnight = std::chrono::floor<std::chrono::days>(moment);
+    const std::chrono::year_month_day date{midnight};
+    const std::chrono::hh_mm_ss day_time{moment - midnight};
+    std::array<char, 48> text{};
+    std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02lld:%02lld:%02lld.%09lldZ",
+                  static_cast<int>(date.year()), static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                  static_cast<long long>(day_time.hours().count()), static_cast<long long>(day_time.minutes().count()),
+                  static_cast<long long>(day_time.seconds().count()),
+                  static_cast<long long>(day_time.subseconds().count()));
+    return text.data();
+}
+
+Result<UtcNs> parse_time(std::string_view text, UtcNs now) {
+    if (text == "now") {
+        return now;
+    }
+    if (text.starts_with('-')) {
+        return parse_offset(text, now);
+    }
+    std::string_view rest = text;
+    const int year = take_digits(rest, 4);
+    const bool dash1 = take(rest, "-");
+    const int month = take_digits(rest, 2);
+    const bool dash2 = take(rest, "-");
+    const int day = take_digits(rest, 2);
+    if (year < 0 || !dash1 || month < 0 || !dash2 || day < 0) {
+        return time_error(text, "not a time");
+    }
+    const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},
+                                           std::chrono::day{static_cast<unsigned>(day)}};
+    if (!date.ok()) {
+        return time_error(text, "there is no such day");
+    }
+    const bool separator = take(rest, "Tt ");
+    const int hour = take_digits(rest, 2);
+    const bool colon1 = take(rest, ":");
+    const int minute = take_digits(rest, 2);
+    const bool colon2 = take(rest, ":");
+    const int second = take_digits(rest, 2);
+    if (!separator || hour < 0 || !colon1 || minute < 0 || !colon2 || second < 0) {
+        return time_error(text, "the time of day is missing or incomplete");
+    }
+    // Second 60 is a leap second: UTC as machines count it gives it the number of the second after it.
+    if (hour > 23 || minute > 59 || second > 60) {
+        return time_error(text, "there is no such time of day");
+    }
+    std::int64_t fraction_ns = 0;
+    if (take(rest, ".")) {
+        std::int64_t digit_ns = 100'000'000;
+        std::size_t digit_count = 0;
+        while (!rest.empty() && std::isdigit(static_cast<unsigned char>(rest.front())) != 0) {
+            if (++digit_count > 9) {
+                return time_error(text, "finer than a nanosecond");
+            }
+            fraction_ns += (rest.front() - '0') * digit_ns;
+            digit_ns /= 10;
+            rest.remove_prefix(1);
+        }
+        if (digit_count == 0) {
+            return time_error(text, "expected digits after '.'");
+        }
+    }
+    std::int64_t zone_s = 0;
+    if (!take(rest, "Zz")) {
+        const bool west = rest.starts_with('-');
+        const bool sign = take(rest, "+-");
+        const int zone_hour = take_digits(rest, 2);
+        const bool colon = take(rest, ":");
+        const int zone_minute = take_digits(rest, 2);
+        if (!sign || zone_hour < 0 || !colon || zone_minute < 0 || zone_hour > 23 || zone_minute > 59) {
+            return time_error(text, "the zone is missing (Z, +02:00)");
+        }
+        zone_s = (zone_hour * 3600 + zone_minute * 60) * (west ? -1 : 1);
+    }
+    if (!rest.empty()) {
+        return time_error(text, "text after the zone");
+    }
+    const std::int64_t days = std::chrono::sys_days{date}.time_since_epoch().count();
+    return to_utc_ns(text, days * 86400 + hour * 3600 + minute * 60 + second - zone_s, fraction_ns);
+}
+
+}  // namespace perfleet
