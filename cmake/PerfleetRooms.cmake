@@ -19,8 +19,14 @@ set(PERFLEET_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,u
 
 add_library(perfleet_flags INTERFACE)
 target_include_directories(perfleet_flags INTERFACE "${CMAKE_SOURCE_DIR}")
-target_compile_options(perfleet_flags INTERFACE -Wall -Wextra -Wconversion -Wsign-compare -Wshadow -Werror
-                                                -fno-omit-frame-pointer)
+target_compile_options(perfleet_flags INTERFACE -fno-omit-frame-pointer)
+if(PERFLEET_FUZZ)
+  target_compile_options(perfleet_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined
+                                                  -fno-sanitize-recover=all)
+  target_link_options(perfleet_flags INTERFACE -fsanitize=address,undefined)
+else()
+  target_compile_options(perfleet_flags INTERFACE -Wall -Wextra -Wconversion -Wsign-compare -Wshadow -Werror)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   # x86-64-v2: every server since 2009; gives the CRC-32C instruction.
   target_compile_options(perfleet_flags INTERFACE -march=x86-64-v2)

@@ -1,0 +1,42 @@
+// Takes numbers and bytes off the front of a fuzzer's input; past its end there are zeros.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace perfleet {
+
+class FuzzInput {
+public:
+    FuzzInput(const std::uint8_t* data, std::size_t size_bytes) : left_{data, size_bytes} {}
+
+    std::uint8_t byte() {
+        if (left_.empty()) {
+            return 0;
+        }
+        const std::uint8_t value = left_.front();
+        left_ = left_.subspan(1);
+        return value;
+    }
+
+    std::uint64_t integer(unsigned size_bytes = 8) {
+        std::uint64_t value = 0;
+        for (unsigned i = 0; i < size_bytes; ++i) {
+            value |= static_cast<std::uint64_t>(byte()) << (8 * i);
+        }
+        return value;
+    }
+
+    [[nodiscard]] bool empty() const { return left_.empty(); }
+    [[nodiscard]] std::span<const std::byte> rest() const { return std::as_bytes(left_); }
+    [[nodiscard]] std::string_view rest_text() const {
+        return {reinterpret_cast<const char*>(left_.data()), left_.size()};
+    }
+
+private:
+    std::span<const std::uint8_t> left_;
+};
+
+}  // namespace perfleet
