@@ -20,21 +20,36 @@ namespace perfleet {
 struct SealedRecord {
     enum class Sort : std::uint32_t { kBatch = 1, kFinal = 2 };
     Sort sort{};
-    std::uint32_t series_count = 0;  // kBatch: how many of `rows` are set
-    Seq seq;                         // kBatch: of the batch; kFinal: the last that was sealed
-    ClockPoint end_point;            // kFinal
+    std::uint32_t series_count = 0;   // kBatch: how many of `rows` are set
+    Seq seq;                          // kBatch: of the batch; kFinal: the last that was sealed
+    std::uint64_t notice_number = 0;  // kBatch: the last LossNotice before it, whose ranges it names; 0: none
+    ClockPoint end_point;             // kFinal
+    EpochNumber epoch;                // kBatch
     struct Rows {
         Series series;
         std::uint32_t row_count = 0;
     };
     std::array<Rows, limits::kBatchSeriesMax> rows{};
-    // kBatch: the message follows. kFinal: the tallies (Tally[]) follow.
+    // kBatch: the message follows. kFinal: the tallies (Tally[]) follow, to the record's end.
 };
+static_assert(sizeof(SealedRecord) % 8 == 0);
 
-// What the wire tells the sealer: batches that it dropped from its spool. Travels through a second, small ring.
-struct DropNotice {
-    SeqRange range;
+// What the wire tells the sealer, through a second, small ring: everything that it lost so far. A state, not an event:
+// each replaces the one before, so that a full ring loses nothing.
+struct LossNotice {
+    std::uint64_t number = 0;       // 1, 2, …
+    std::uint32_t range_count = 0;  // dropped batches that no acknowledged batch has named yet
+    std::uint32_t tally_count = 0;  // rows lost in the wire since the session began (kLostSpoolFull, kLostRefused)
+    bool has_lost_definitions = false;
+    EpochNumber lost_definitions_epoch;  // the last epoch that lost definitions
+    // SeqRange[range_count] and Tally[tally_count] follow.
 };
+static_assert(sizeof(LossNotice) % 8 == 0);
+
+// The size of that second ring: two of the largest notices.
+inline constexpr std::size_t kLossNoticeRingSizeBytes = 64U << 10;
+static_assert(SpscRing::record_size_bytes_max(kLossNoticeRingSizeBytes) >=
+              sizeof(LossNotice) + limits::kDroppedRangesMax * sizeof(SeqRange) + limits::kTalliesMax * sizeof(Tally));
 
 class Sealer {
 public:
@@ -44,21 +59,22 @@ public:
         std::uint64_t batch_age_ticks_max = 0;  // kBatchAgeNsMax in the session's ticks
     };
 
-    // `batches` (to the wire) and `drops` (from the wire) are borrowed.
-    Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies, SpscRing& batches, SpscRing& drops);
+    // Borrowed: `batches` leads to the wire, `losses` (kLossNoticeRingSizeBytes) comes from it.
+    Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies, SpscRing& batches, SpscRing& losses);
 
     // Takes a row over: counts it as produced, and as lost (ring full) if its batch can't be passed on. Seals the batch
     // when it is full. `now` is the row's time, or the time at hand for definitions.
     void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
                 std::span<const std::span<const std::byte>> bytes = {});
 
-    // Counts rows that never became rows here (kernel losses and the like): lost and therefore produced.
+    // Counts rows that never became rows here (kernel losses and the like): lost and therefore produced. Not for
+    // kLostSpoolFull and kLostRefused, which the wire counts.
     void count_lost(Series series, TallyName reason, std::uint64_t row_count);
 
     // Counts what is no row (kFramesUnmapped, kThrottled, …).
     void count(Series series, TallyName name, std::uint64_t value);
 
-    // To be called at every turn of the loop. Seals a batch that is old enough, takes up drop notices, and learns the
+    // To be called at every turn of the loop. Seals a batch that is old enough, takes up loss notices, and learns the
     // bucket that `utc` lies in.
     void tick(Ticks now, UtcNs utc);
 

@@ -37,6 +37,8 @@ public:
         return memory_size_bytes / 2 - 16;
     }
 
+    [[nodiscard]] std::size_t memory_size_bytes() const { return memory_.size(); }
+
 private:
     static constexpr std::size_t kCacheLineBytes = 64;
 

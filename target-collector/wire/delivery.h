@@ -27,8 +27,8 @@ class Delivery {
 public:
     struct Options {
         SessionId session;
-        std::span<const std::byte> hello;  // the whole Hello message, written once (message/hello.h)
-        std::span<std::byte> spool;        // memory for unacknowledged batches
+        std::span<std::byte> hello;  // the whole Hello message (message/hello.h); patched when it is sent
+        std::span<std::byte> spool;  // memory for unacknowledged batches
         std::span<const ImageSupply> images;
         std::uint64_t resend_after_ns = 0;  // limits::kResendAfterNs
     };
@@ -42,19 +42,24 @@ public:
         std::uint64_t batches_dropped = 0;
         std::uint64_t batches_resent = 0;
         std::uint64_t batches_refused = 0;
+        SessionId session;                 // as given, or as the gateway granted it; none before
         bool session_refused = false;      // reason in refused_reason: nothing more will be accepted
         std::uint16_t refused_reason = 0;  // protocol::RefusedReason
         bool finished = false;             // the Bye is acknowledged: everything is durable or resolved
         UtcNs gateway_utc;                 // at the last Welcome; 0 before
     };
 
-    // `batches` (from the sealer) and `drops` (to the sealer) are borrowed, like everything in Options.
-    Delivery(const Options& options, NetworkDriver& driver, SpscRing& batches, SpscRing& drops);
+    // `batches` (from the sealer) and `losses` (to the sealer) are borrowed, like everything in Options.
+    Delivery(const Options& options, NetworkDriver& driver, SpscRing& batches, SpscRing& losses);
     Delivery(const Delivery&) = delete;
     Delivery& operator=(const Delivery&) = delete;
 
     // Does what can be done now without waiting. True when anything was done: call again soon.
     bool step(std::uint64_t now_ns);
+
+    // Patience is over: what isn't acknowledged counts as dropped from the spool, and the Bye says so. To be called
+    // after Sealer::finish(), when the gateway has taken too long.
+    void give_up();
 
     [[nodiscard]] const Status& status() const;
 
