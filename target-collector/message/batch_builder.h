@@ -12,35 +12,52 @@
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/result.h"
+#include "target-collector/message/capnp_writer.h"
 
 namespace perfleet {
 
 class BatchBuilder {
 public:
     // `values` holds the integer columns of all rows until sealing, `bytes` the byte columns. How many rows fit depends
-    // on the kinds: a row takes 8 bytes an integer column. Borrowed.
+    // on the kinds: values_count() says what suffices. Borrowed.
     BatchBuilder(std::span<std::uint64_t> values, std::span<std::byte> bytes, std::uint32_t row_count_max);
     BatchBuilder(const BatchBuilder&) = delete;
     BatchBuilder& operator=(const BatchBuilder&) = delete;
+
+    // Values that hold `row_count_max` rows (of all series) with `column_count` integer columns in `series_count`
+    // series.
+    [[nodiscard]] static constexpr std::size_t values_count(std::uint32_t row_count_max, std::uint32_t column_count,
+                                                            std::uint32_t series_count) {
+        return row_count_max + (row_count_max / kChunkRows + series_count) * (2 + column_count * kChunkRows);
+    }
 
     // Adds a row: one integer for each kInteger column of columns_of(series.kind), in that order (size columns
     // included), and the bytes for each kBytes column. False: no room, nothing was added; seal first.
     [[nodiscard]] bool append(Series series, std::span<const std::uint64_t> integers,
                               std::span<const std::span<const std::byte>> bytes = {});
 
-    [[nodiscard]] std::uint32_t row_count() const;  // of all series
+    [[nodiscard]] std::uint32_t row_count() const { return row_count_; }  // of all series
     [[nodiscard]] std::uint32_t row_count(Series series) const;
 
     // Visits (series, row_count) of what was gathered, in the order of the first row.
     template <class Visitor>
-    void each_series(Visitor visitor) const;
+    void each_series(Visitor visitor) const {
+        for (std::size_t i = 0; i < series_count_; ++i) {
+            visitor(slots_[i].series, slots_[i].row_count);
+        }
+    }
+
+    // Lowers the bound of a sealed message below limits::kBatchSizeBytesMax: append() says no before it is passed.
+    void limit_sealed_size_bytes(std::size_t size_bytes_max);
 
     // Upper bound of what seal() needs now.
     [[nodiscard]] std::size_t sealed_size_bytes_max(std::size_t tally_count, std::size_t range_count,
                                                     std::size_t point_count) const;
 
     // Writes an Envelope with the Batch into `out` and returns its size (a multiple of 8). The rows stay: call clear().
-    // `now` stands in for the time of definitions. Faults: kFull, kTooLarge (past a limit of vocabulary/limits.h).
+    // Definitions stand before the rows that use them (strings, images, stacks), other series in the order of their
+    // first row. `now` stands in for the time of definitions. Faults: kFull, kTooLarge (past a limit of
+    // vocabulary/limits.h).
     [[nodiscard]] Checked<std::size_t> seal(const BatchHeader& header, Ticks now, std::span<const Tally> tallies,
                                             std::span<const SeqRange> dropped, std::span<const ClockPoint> clock_points,
                                             std::span<std::byte> out);
@@ -48,11 +65,56 @@ public:
     void clear();
 
 private:
-    friend class BatchBuilderParts;
-};
+    // Rows stand in chunks of `values_`, column by column within a chunk:
+    //   link to the series' next chunk | kChunkRows offsets into bytes_ (only kinds with byte columns) | kChunkRows
+    //   values of each integer column
+    static constexpr std::uint32_t kChunkRows = 64;
+    static constexpr std::uint32_t kNoChunk = 0xffff'ffff;
+    static constexpr std::uint32_t kNoSlot = 0xffff'ffff;
+    static constexpr std::size_t kRecentSlots = 16;
+    // No kind has more.
+    static constexpr std::size_t kKindColumnsMax = 16;
+    static constexpr std::size_t kByteColumnsMax = 2;
 
-// Sets Batch.oldestRetainedSeq in a sealed message, which the seal doesn't cover. Faults: kInvalid (not such a
-// message).
-[[nodiscard]] Checked<Done> set_oldest_retained_seq(std::span<std::byte> message, Seq oldest);
+    struct Slot {
+        Series series;
+        std::uint32_t row_count = 0;
+        std::uint32_t integer_column_count = 0;
+        std::uint32_t byte_column_count = 0;
+        std::array<std::uint32_t, kByteColumnsMax>
+            size_columns{};                    // of each byte column: index among the integer columns
+        std::uint32_t first_chunk = kNoChunk;  // offsets into values_
+        std::uint32_t last_chunk = kNoChunk;
+        std::uint32_t rows_in_chunk = kChunkRows;  // of the last one
+        bool has_time = false;
+        std::uint64_t byte_size_bytes = 0;  // of all byte columns
+        std::uint64_t first_ticks = ~0ULL;
+        std::uint64_t last_ticks = 0;
+    };
+
+    [[nodiscard]] std::uint32_t slot_of(Series series) const;
+    [[nodiscard]] bool add_slot(Series series);
+    [[nodiscard]] bool add_chunk(Slot& slot);
+    void gather_integers(const Slot& slot, std::uint32_t column, std::span<std::uint64_t> out) const;
+    void gather_bytes(const Slot& slot, std::uint32_t byte_column, std::span<std::byte> out) const;
+    [[nodiscard]] Checked<Done> write_series(CapnpWriter& writer, CapnpWriter::StructPlace place, const Slot& slot,
+                                             Ticks now, SeriesView& view);
+
+    std::span<std::uint64_t> values_;   // chunks
+    std::span<std::uint64_t> scratch_;  // one column, gathered
+    std::span<std::byte> bytes_;
+    std::uint32_t row_count_max_;
+    std::uint32_t row_count_ = 0;
+    std::uint32_t series_count_ = 0;
+    std::size_t used_values_ = 0;
+    std::size_t used_bytes_ = 0;
+    std::size_t series_size_bytes_max_ = 0;  // upper bound of the series' part of the message
+    std::size_t sealed_size_bytes_limit_ = limits::kBatchSizeBytesMax;
+    mutable std::array<std::uint32_t, kRecentSlots> recent_{};
+    std::array<Slot, limits::kBatchSeriesMax> slots_{};
+    std::array<SeriesView, limits::kBatchSeriesMax> views_{};  // while sealing
+    std::array<ColumnView, limits::kBatchSeriesMax * kKindColumnsMax> column_views_{};
+    std::size_t column_view_count_ = 0;
+};
 
 }  // namespace perfleet

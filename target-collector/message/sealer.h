@@ -46,6 +46,9 @@ struct LossNotice {
 };
 static_assert(sizeof(LossNotice) % 8 == 0);
 
+// A ring of batches must be at least so large.
+inline constexpr std::size_t kBatchRingSizeBytesMin = 64U << 10;
+
 // The size of that second ring: two of the largest notices.
 inline constexpr std::size_t kLossNoticeRingSizeBytes = 64U << 10;
 static_assert(SpscRing::record_size_bytes_max(kLossNoticeRingSizeBytes) >=
@@ -59,7 +62,8 @@ public:
         std::uint64_t batch_age_ticks_max = 0;  // kBatchAgeNsMax in the session's ticks
     };
 
-    // Borrowed: `batches` leads to the wire, `losses` (kLossNoticeRingSizeBytes) comes from it.
+    // Borrowed: `batches` leads to the wire (at least kBatchRingSizeBytesMin; batches close early where it is too small
+    // for full ones), `losses` (kLossNoticeRingSizeBytes) comes from it.
     Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies, SpscRing& batches, SpscRing& losses);
 
     // Takes a row over: counts it as produced, and as lost (ring full) if its batch can't be passed on. Seals the batch
@@ -97,8 +101,44 @@ public:
     // again.
     [[nodiscard]] bool finish(const ClockPoint& end);
 
+    [[nodiscard]] Seq last_sealed() const { return last_sealed_; }
+
 private:
-    friend class SealerParts;
+    enum class WhenFull { kCountLost, kKeep };
+
+    // Seals what was gathered. False: there was no room in the ring; the rows are counted lost or kept, as told.
+    bool seal(Ticks now, WhenFull when_full);
+    void count_gathered();
+    void lose_gathered();
+    void take_up_losses();
+    void count_wire_losses(std::span<const std::byte> tallies);
+
+    SessionId session_;
+    std::uint32_t batch_rows_max_;
+    std::uint64_t batch_age_ticks_max_;
+    BatchBuilder& builder_;
+    TallyBook& tallies_;
+    SpscRing& batches_;
+    SpscRing& losses_;
+
+    Seq last_sealed_{0};
+    EpochNumber epoch_{0};
+    BucketNumber bucket_{0};            // of the epoch
+    BucketNumber bucket_now_{0};        // that the last tick's UTC lies in
+    bool has_begun_ = false;            // an epoch
+    bool has_lost_definition_ = false;  // of the running epoch
+    bool is_finished_ = false;
+    Ticks last_tick_{0};
+    Ticks gathering_since_{0};
+
+    std::array<ClockPoint, limits::kClockPointsMax> clock_points_{};
+    std::size_t clock_point_count_ = 0;
+
+    // From the last LossNotice.
+    std::uint64_t notice_number_ = 0;
+    std::array<SeqRange, limits::kDroppedRangesMax> dropped_{};
+    std::size_t dropped_count_ = 0;
+    TallyBook wire_losses_;  // what of it stands in tallies_ already
 };
 
 }  // namespace perfleet

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/limits.h"
 
@@ -21,6 +22,8 @@ public:
     [[nodiscard]] std::span<const Tally> entries() const { return {entries_.data(), count_}; }
 
 private:
+    [[nodiscard]] std::size_t lower_bound(Series series, TallyName name) const;
+
     std::array<Tally, limits::kTalliesMax> entries_{};
     std::size_t count_ = 0;
 };

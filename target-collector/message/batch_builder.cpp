@@ -1,0 +1,359 @@
+#include "target-collector/message/batch_builder.h"
+
+#include <cstring>
+
+#include "schemas/vocabulary/assert.h"
+#include "schemas/wire/protocol.h"
+#include "target-collector/message/message_parts.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kWordBytes = 8;
+
+constexpr std::size_t size_bytes_of(wire_layout::Shape shape) {
+    return (std::size_t{shape.data_words} + shape.pointer_count) * kWordBytes;
+}
+
+// Segment table, root pointer, and the structs and list tags that every batch has.
+constexpr std::size_t kFixedSizeBytes = 2 * kWordBytes + size_bytes_of(wire_layout::envelope::kShape) +
+                                        size_bytes_of(wire_layout::batch::kShape) +
+                                        size_bytes_of(wire_layout::session_id::kShape) + 4 * kWordBytes;
+
+constexpr std::size_t tail_size_bytes(std::size_t tally_count, std::size_t range_count, std::size_t point_count) {
+    return tally_count * size_bytes_of(wire_layout::tally::kShape) +
+           range_count * size_bytes_of(wire_layout::seq_range::kShape) +
+           point_count * size_bytes_of(wire_layout::clock_point::kShape);
+}
+
+constexpr std::size_t kTailSizeBytesMax =
+    tail_size_bytes(limits::kTalliesMax, limits::kDroppedRangesMax, limits::kClockPointsMax);
+
+// What encode_integers may need beyond 8 bytes a value, and the padding to a word.
+constexpr std::size_t kColumnOverheadBytes = encoded_size_bytes_max(0) + kWordBytes - 1;
+constexpr std::size_t kChunkOverheadBytes = encoded_size_bytes_max(1) - encoded_size_bytes_max(0) - 8;
+
+// Index of `id` among the integer columns of `kind`.
+std::uint32_t integer_index_of(Kind kind, ColumnId id) {
+    std::uint32_t index = 0;
+    for (const ColumnRule& rule : columns_of(kind)) {
+        if (rule.id == id) {
+            return index;
+        }
+        index += rule.shape == ColumnShape::kInteger ? 1 : 0;
+    }
+    PERFLEET_ASSERT(false);
+}
+
+std::size_t recent_index(Series series, std::size_t entry_count) {
+    return (static_cast<std::size_t>(series.kind) + std::size_t{series.event.value} * 3) & (entry_count - 1);
+}
+
+}  // namespace
+
+BatchBuilder::BatchBuilder(std::span<std::uint64_t> values, std::span<std::byte> bytes, std::uint32_t row_count_max)
+    : bytes_{bytes}, row_count_max_{row_count_max} {
+    PERFLEET_ASSERT(row_count_max > 0 && row_count_max <= limits::kBatchRowsMax);
+    PERFLEET_ASSERT(values.size() > row_count_max && values.size() < kNoChunk);
+    values_ = values.first(values.size() - row_count_max);
+    scratch_ = values.last(row_count_max);
+    recent_.fill(0);
+}
+
+std::uint32_t BatchBuilder::slot_of(Series series) const {
+    std::uint32_t& recent = recent_[recent_index(series, kRecentSlots)];
+    if (recent < series_count_ && slots_[recent].series == series) {
+        return recent;
+    }
+    for (std::uint32_t i = 0; i < series_count_; ++i) {
+        if (slots_[i].series == series) {
+            recent = i;
+            return i;
+        }
+    }
+    return kNoSlot;
+}
+
+bool BatchBuilder::add_slot(Series series) {
+    if (series_count_ == limits::kBatchSeriesMax) {
+        return false;
+    }
+    Slot& slot = slots_[series_count_];
+    slot = Slot{};
+    slot.series = series;
+    for (const ColumnRule& rule : columns_of(series.kind)) {
+        if (rule.shape == ColumnShape::kInteger) {
+            slot.has_time = slot.has_time || rule.id == ColumnId::kTime;
+            ++slot.integer_column_count;
+        } else {
+            PERFLEET_ASSERT(slot.byte_column_count < kByteColumnsMax);
+            slot.size_columns[slot.byte_column_count++] = integer_index_of(series.kind, rule.sizes);
+        }
+    }
+    PERFLEET_ASSERT(slot.integer_column_count > 0);
+    PERFLEET_ASSERT(slot.integer_column_count + slot.byte_column_count <= kKindColumnsMax);
+    const std::size_t column_count = slot.integer_column_count + slot.byte_column_count;
+    const std::size_t size_bytes = size_bytes_of(wire_layout::series_rows::kShape) + kWordBytes +
+                                   column_count * (size_bytes_of(wire_layout::column::kShape) + kColumnOverheadBytes);
+    if (kFixedSizeBytes + kTailSizeBytesMax + series_size_bytes_max_ + size_bytes > sealed_size_bytes_limit_) {
+        return false;
+    }
+    series_size_bytes_max_ += size_bytes;
+    if (!add_chunk(slot)) {
+        series_size_bytes_max_ -= size_bytes;
+        return false;
+    }
+    ++series_count_;
+    return true;
+}
+
+bool BatchBuilder::add_chunk(Slot& slot) {
+    const std::size_t value_count =
+        1 + kChunkRows * (slot.integer_column_count + (slot.byte_column_count > 0 ? std::size_t{1} : 0));
+    const std::size_t size_bytes = slot.integer_column_count * (kChunkRows * 8 + kChunkOverheadBytes);
+    if (value_count > values_.size() - used_values_ ||
+        kFixedSizeBytes + kTailSizeBytesMax + series_size_bytes_max_ + size_bytes > sealed_size_bytes_limit_) {
+        return false;
+    }
+    const auto chunk = static_cast<std::uint32_t>(used_values_);
+    used_values_ += value_count;
+    series_size_bytes_max_ += size_bytes;
+    values_[chunk] = kNoChunk;
+    if (slot.last_chunk == kNoChunk) {
+        slot.first_chunk = chunk;
+    } else {
+        values_[slot.last_chunk] = chunk;
+    }
+    slot.last_chunk = chunk;
+    slot.rows_in_chunk = 0;
+    return true;
+}
+
+bool BatchBuilder::append(Series series, std::span<const std::uint64_t> integers,
+                          std::span<const std::span<const std::byte>> bytes) {
+    if (row_count_ == row_count_max_) {
+        return false;
+    }
+    std::size_t row_size_bytes = 0;
+    for (const auto& part : bytes) {
+        row_size_bytes += part.size();
+    }
+    if (row_size_bytes > bytes_.size() - used_bytes_ ||
+        kFixedSizeBytes + kTailSizeBytesMax + series_size_bytes_max_ + row_size_bytes > sealed_size_bytes_limit_) {
+        return false;
+    }
+    std::uint32_t index = slot_of(series);
+    if (index == kNoSlot) {
+        if (row_size_bytes > limits::kSeriesBytesMax || !add_slot(series)) {
+            return false;
+        }
+        index = series_count_ - 1;
+    }
+    Slot& slot = slots_[index];
+    PERFLEET_ASSERT(integers.size() == slot.integer_column_count && bytes.size() == slot.byte_column_count);
+    if (slot.byte_size_bytes + row_size_bytes > limits::kSeriesBytesMax ||
+        (slot.rows_in_chunk == kChunkRows && !add_chunk(slot))) {
+        return false;
+    }
+    std::uint64_t* at = &values_[slot.last_chunk + 1 + slot.rows_in_chunk];
+    if (slot.byte_column_count > 0) {
+        *at = used_bytes_;
+        at += kChunkRows;
+        for (std::uint32_t i = 0; i < slot.byte_column_count; ++i) {
+            PERFLEET_ASSERT(integers[slot.size_columns[i]] == bytes[i].size());
+            if (!bytes[i].empty()) {
+                std::memcpy(bytes_.data() + used_bytes_, bytes[i].data(), bytes[i].size());
+                used_bytes_ += bytes[i].size();
+            }
+        }
+        slot.byte_size_bytes += row_size_bytes;
+        series_size_bytes_max_ += row_size_bytes;
+    }
+    for (const std::uint64_t value : integers) {
+        *at = value;
+        at += kChunkRows;
+    }
+    if (slot.has_time) {  // the first column
+        slot.first_ticks = integers[0] < slot.first_ticks ? integers[0] : slot.first_ticks;
+        slot.last_ticks = integers[0] > slot.last_ticks ? integers[0] : slot.last_ticks;
+    }
+    ++slot.rows_in_chunk;
+    ++slot.row_count;
+    ++row_count_;
+    return true;
+}
+
+std::uint32_t BatchBuilder::row_count(Series series) const {
+    const std::uint32_t index = slot_of(series);
+    return index == kNoSlot ? 0 : slots_[index].row_count;
+}
+
+void BatchBuilder::limit_sealed_size_bytes(std::size_t size_bytes_max) {
+    sealed_size_bytes_limit_ =
+        size_bytes_max < limits::kBatchSizeBytesMax ? size_bytes_max : limits::kBatchSizeBytesMax;
+}
+
+std::size_t BatchBuilder::sealed_size_bytes_max(std::size_t tally_count, std::size_t range_count,
+                                                std::size_t point_count) const {
+    return kFixedSizeBytes + series_size_bytes_max_ + tail_size_bytes(tally_count, range_count, point_count);
+}
+
+void BatchBuilder::gather_integers(const Slot& slot, std::uint32_t column, std::span<std::uint64_t> out) const {
+    const std::size_t before = 1 + kChunkRows * (std::size_t{column} + (slot.byte_column_count > 0 ? 1 : 0));
+    std::size_t done = 0;
+    for (std::uint64_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = values_[chunk]) {
+        const std::size_t count = out.size() - done < kChunkRows ? out.size() - done : kChunkRows;
+        std::memcpy(out.data() + done, &values_[chunk + before], count * sizeof(std::uint64_t));
+        done += count;
+    }
+    PERFLEET_ASSERT(done == out.size());
+}
+
+void BatchBuilder::gather_bytes(const Slot& slot, std::uint32_t byte_column, std::span<std::byte> out) const {
+    // A row's byte columns stand one after the other from its offset on.
+    std::size_t done = 0;
+    std::uint32_t rows_left = slot.row_count;
+    for (std::uint64_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = values_[chunk]) {
+        const std::uint32_t count = rows_left < kChunkRows ? rows_left : kChunkRows;
+        for (std::uint32_t row = 0; row < count; ++row) {
+            const auto size_at = [&](std::uint32_t part) {
+                return values_[chunk + 1 + kChunkRows * (std::size_t{1} + slot.size_columns[part]) + row];
+            };
+            std::uint64_t from = values_[chunk + 1 + row];
+            for (std::uint32_t part = 0; part < byte_column; ++part) {
+                from += size_at(part);
+            }
+            const std::uint64_t size = size_at(byte_column);
+            PERFLEET_ASSERT(size <= out.size() - done);
+            if (size > 0) {
+                std::memcpy(out.data() + done, bytes_.data() + from, size);
+            }
+            done += size;
+        }
+        rows_left -= count;
+    }
+    PERFLEET_ASSERT(done == out.size());
+}
+
+Checked<Done> BatchBuilder::write_series(CapnpWriter& writer, CapnpWriter::StructPlace place, const Slot& slot,
+                                         Ticks now, SeriesView& view) {
+    namespace rows = wire_layout::series_rows;
+    view.series = slot.series;
+    view.row_count = slot.row_count;
+    view.first_ticks = slot.has_time ? Ticks{slot.first_ticks} : now;
+    view.last_ticks = slot.has_time ? Ticks{slot.last_ticks} : now;
+    writer.set(place, rows::kKind, static_cast<std::uint8_t>(slot.series.kind));
+    writer.set(place, rows::kEvent, slot.series.event.value);
+    writer.set(place, rows::kRowCount, slot.row_count);
+    writer.set(place, rows::kFirstTicks, view.first_ticks.value);
+    writer.set(place, rows::kLastTicks, view.last_ticks.value);
+
+    const auto rules = columns_of(slot.series.kind);
+    const auto columns = writer.make_list(place, rows::kColumns, wire_layout::column::kShape, rules.size());
+    const std::size_t first_view = column_view_count_;
+    std::uint32_t integer_column = 0;
+    std::uint32_t byte_column = 0;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        Encoded encoded{Codec::kBytes, 0};
+        std::span<std::byte> room;
+        if (rules[i].shape == ColumnShape::kInteger) {
+            const auto values = scratch_.first(slot.row_count);
+            gather_integers(slot, integer_column++, values);
+            room = writer.begin_data(encoded_size_bytes_max(values.size()));
+            const auto result = encode_integers(values, room);
+            if (!result.ok()) {
+                return result.error();
+            }
+            encoded = *result;
+        } else {
+            std::size_t size_bytes = 0;
+            const auto sizes = scratch_.first(slot.row_count);
+            gather_integers(slot, slot.size_columns[byte_column], sizes);
+            for (const std::uint64_t size : sizes) {
+                size_bytes += size;
+            }
+            room = writer.begin_data(size_bytes);
+            if (room.size() != size_bytes) {
+                return Fault{ErrorCode::kFull, i, size_bytes};
+            }
+            gather_bytes(slot, byte_column++, room);
+            encoded.size_bytes = size_bytes;
+        }
+        const auto column = CapnpWriter::element(columns, i);
+        writer.end_data(column, wire_layout::column::kBytes, encoded.size_bytes);
+        writer.set(column, wire_layout::column::kId, static_cast<std::uint16_t>(rules[i].id));
+        writer.set(column, wire_layout::column::kCodec, static_cast<std::uint8_t>(encoded.codec));
+        column_views_[column_view_count_++] =
+            ColumnView{rules[i].id, encoded.codec, std::span<const std::byte>{room}.first(encoded.size_bytes)};
+    }
+    view.columns = std::span<const ColumnView>{column_views_}.subspan(first_view, rules.size());
+    return Done{};
+}
+
+Checked<std::size_t> BatchBuilder::seal(const BatchHeader& header, Ticks now, std::span<const Tally> tallies,
+                                        std::span<const SeqRange> dropped, std::span<const ClockPoint> clock_points,
+                                        std::span<std::byte> out) {
+    namespace layout = wire_layout::batch;
+    if (tallies.size() > limits::kTalliesMax || dropped.size() > limits::kDroppedRangesMax ||
+        clock_points.size() > limits::kClockPointsMax) {
+        return Fault{ErrorCode::kTooLarge, tallies.size(), dropped.size()};
+    }
+    CapnpWriter writer{out};
+    const auto envelope = writer.make_root(wire_layout::envelope::kShape);
+    const auto batch = begin_message(writer, envelope, wire_layout::MessageTag::kBatch, layout::kShape);
+    write_session(writer, batch, layout::kSession, header.session);
+    writer.set(batch, layout::kSeq, header.seq.value);
+    writer.set(batch, layout::kEpoch, header.epoch.value);
+    writer.set(batch, layout::kBucket, header.bucket.value);
+
+    const auto series = writer.make_list(batch, layout::kSeries, wire_layout::series_rows::kShape, series_count_);
+    column_view_count_ = 0;
+    std::size_t written = 0;
+    const auto write_all_of = [&](auto is_wanted) -> Checked<Done> {
+        for (std::size_t i = 0; i < series_count_; ++i) {
+            if (is_wanted(slots_[i].series.kind)) {
+                const auto done =
+                    write_series(writer, CapnpWriter::element(series, written), slots_[i], now, views_[written]);
+                if (!done.ok()) {
+                    return done.error();
+                }
+                ++written;
+            }
+        }
+        return Done{};
+    };
+    for (const Kind definition : {Kind::kString, Kind::kImage, Kind::kStack}) {
+        if (const auto done = write_all_of([&](Kind kind) { return kind == definition; }); !done.ok()) {
+            return done.error();
+        }
+    }
+    if (const auto done = write_all_of([](Kind kind) { return !is_definition(kind); }); !done.ok()) {
+        return done.error();
+    }
+    PERFLEET_ASSERT(written == series_count_);
+
+    write_tallies(writer, batch, layout::kTallies, tallies);
+    write_ranges(writer, batch, layout::kDropped, dropped);
+    const auto points =
+        writer.make_list(batch, layout::kClockPoints, wire_layout::clock_point::kShape, clock_points.size());
+    for (std::size_t i = 0; i < clock_points.size(); ++i) {
+        write_clock_point(writer, CapnpWriter::element(points, i), clock_points[i]);
+    }
+    const auto views = std::span<const SeriesView>{views_}.first(written);
+    writer.set(batch, layout::kSeal, seal_of(header, views, tallies, dropped, clock_points));
+    const auto size = writer.finish();
+    if (size.ok() && *size > limits::kBatchSizeBytesMax) {
+        return Fault{ErrorCode::kTooLarge, *size, limits::kBatchSizeBytesMax};
+    }
+    return size.ok() ? Checked<std::size_t>{*size} : Checked<std::size_t>{size.error()};
+}
+
+void BatchBuilder::clear() {
+    row_count_ = 0;
+    series_count_ = 0;
+    used_values_ = 0;
+    used_bytes_ = 0;
+    series_size_bytes_max_ = 0;
+}
+
+}  // namespace perfleet

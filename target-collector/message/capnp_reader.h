@@ -1,0 +1,59 @@
+// Reads untrusted Cap'n Proto messages of a single segment, without the library: never outside their bytes, whatever
+// they hold. For flat messages (structs, texts, data): no lists of structs, no far pointers, no capabilities.
+//
+// Freestanding. Views borrow the message. Fields beyond what the sender's schema had read as 0 or empty.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "schemas/vocabulary/result.h"
+#include "target-collector/message/little_endian.h"
+#include "target-collector/message/wire_layout.h"
+
+namespace perfleet {
+
+class CapnpReader {
+public:
+    struct StructView {
+        std::span<const std::byte> data;
+        std::span<const std::byte> pointers;
+
+        template <class Integer>
+        [[nodiscard]] Integer get(wire_layout::Field<Integer> field) const {
+            if (field.offset_bytes + sizeof(Integer) > data.size()) {
+                return 0;
+            }
+            return load_little_endian<Integer>(data.data() + field.offset_bytes);
+        }
+        [[nodiscard]] bool get(wire_layout::BitField field) const {
+            const std::size_t index = field.offset_bits / 8;
+            return index < data.size() && (static_cast<unsigned>(data[index]) >> (field.offset_bits % 8) & 1U) != 0;
+        }
+    };
+
+    // Faults: kTruncated, kUnsupported (several segments), kInvalid (bytes left over).
+    [[nodiscard]] static Checked<CapnpReader> open(std::span<const std::byte> message_untrusted);
+
+    // Faults of all: kInvalid (a pointer of another sort, or leading outside), `where` the byte offset of the pointer.
+    [[nodiscard]] Checked<StructView> root() const;
+    // A null pointer gives a view whose fields are all 0.
+    [[nodiscard]] Checked<StructView> get_struct(const StructView& parent, wire_layout::PointerField field) const;
+    [[nodiscard]] Checked<std::span<const std::byte>> get_data(const StructView& parent,
+                                                               wire_layout::PointerField field) const;
+    // Without its NUL.
+    [[nodiscard]] Checked<std::string_view> get_text(const StructView& parent, wire_layout::PointerField field) const;
+
+private:
+    explicit CapnpReader(std::span<const std::byte> segment) : segment_{segment} {}
+    [[nodiscard]] Checked<StructView> struct_at(std::size_t pointer_offset_bytes) const;
+    // Where the pointer's target begins, when `size_bytes` from there lie in the segment.
+    [[nodiscard]] Checked<std::size_t> target_of(std::size_t pointer_offset_bytes, std::uint64_t pointer,
+                                                 std::size_t size_bytes) const;
+
+    std::span<const std::byte> segment_;
+};
+
+}  // namespace perfleet

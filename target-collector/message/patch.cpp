@@ -1,0 +1,67 @@
+#include "target-collector/message/patch.h"
+
+#include "target-collector/message/capnp_reader.h"
+
+namespace perfleet {
+namespace {
+
+template <class Integer>
+Checked<Done> patch(std::span<std::byte> message, const CapnpReader::StructView& view,
+                    wire_layout::Field<Integer> field, Integer value) {
+    if (field.offset_bytes + sizeof value > view.data.size()) {
+        return Fault{ErrorCode::kInvalid, field.offset_bytes, view.data.size()};
+    }
+    const auto offset = static_cast<std::size_t>(view.data.data() - message.data());
+    store_little_endian(message.data() + offset + field.offset_bytes, value);
+    return Done{};
+}
+
+Checked<CapnpReader::StructView> body_of(const CapnpReader& reader, wire_layout::MessageTag tag) {
+    const auto envelope = reader.root();
+    if (!envelope.ok()) {
+        return envelope.error();
+    }
+    const std::uint16_t tag_there = envelope->get(wire_layout::envelope::kTag);
+    if (tag_there != static_cast<std::uint16_t>(tag)) {
+        return Fault{ErrorCode::kInvalid, 0, tag_there};
+    }
+    return reader.get_struct(*envelope, wire_layout::envelope::kBody);
+}
+
+}  // namespace
+
+Checked<Done> set_oldest_retained_seq(std::span<std::byte> message, Seq oldest) {
+    const auto reader = CapnpReader::open(message);
+    if (!reader.ok()) {
+        return reader.error();
+    }
+    const auto batch = body_of(*reader, wire_layout::MessageTag::kBatch);
+    if (!batch.ok()) {
+        return batch.error();
+    }
+    return patch(message, *batch, wire_layout::batch::kOldestRetainedSeq, oldest.value);
+}
+
+Checked<Done> set_hello_state(std::span<std::byte> message, SessionId session, Seq oldest) {
+    const auto reader = CapnpReader::open(message);
+    if (!reader.ok()) {
+        return reader.error();
+    }
+    const auto hello = body_of(*reader, wire_layout::MessageTag::kHello);
+    if (!hello.ok()) {
+        return hello.error();
+    }
+    const auto place = reader->get_struct(*hello, wire_layout::hello::kSession);
+    if (!place.ok()) {
+        return place.error();
+    }
+    if (auto done = patch(message, *place, wire_layout::session_id::kHigh, session.high); !done.ok()) {
+        return done;
+    }
+    if (auto done = patch(message, *place, wire_layout::session_id::kLow, session.low); !done.ok()) {
+        return done;
+    }
+    return patch(message, *hello, wire_layout::hello::kOldestRetainedSeq, oldest.value);
+}
+
+}  // namespace perfleet

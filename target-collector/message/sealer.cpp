@@ -1,0 +1,212 @@
+#include "target-collector/message/sealer.h"
+
+#include <cstring>
+
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+namespace {
+
+// A record in the ring that gets its header before the bytes behind it.
+void write_header(std::span<std::byte> record, const SealedRecord& header) {
+    std::memcpy(record.data(), &header, sizeof header);
+}
+
+}  // namespace
+
+Sealer::Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies, SpscRing& batches, SpscRing& losses)
+    : session_{options.session},
+      batch_rows_max_{options.batch_rows_max},
+      batch_age_ticks_max_{options.batch_age_ticks_max},
+      builder_{builder},
+      tallies_{tallies},
+      batches_{batches},
+      losses_{losses} {
+    PERFLEET_ASSERT(batch_rows_max_ > 0 && batch_rows_max_ <= limits::kBatchRowsMax);
+    PERFLEET_ASSERT(batches.memory_size_bytes() >= kBatchRingSizeBytesMin);
+    // Whatever is gathered fits into an empty ring.
+    builder_.limit_sealed_size_bytes(SpscRing::record_size_bytes_max(batches.memory_size_bytes()) -
+                                     sizeof(SealedRecord));
+}
+
+void Sealer::append(Series series, Ticks now, std::span<const std::uint64_t> integers,
+                    std::span<const std::span<const std::byte>> bytes) {
+    PERFLEET_ASSERT(has_begun_ && !is_finished_);
+    if (!builder_.append(series, integers, bytes)) {
+        seal(now, WhenFull::kCountLost);
+        if (!builder_.append(series, integers, bytes)) {
+            // A row that no batch of this size takes.
+            count_lost(series, TallyName::kLostRingFull, 1);
+            has_lost_definition_ = has_lost_definition_ || is_definition(series.kind);
+            return;
+        }
+    }
+    if (builder_.row_count() == 1) {
+        // Rows may be older than the loop's time: their batch would close at once.
+        gathering_since_ = now > last_tick_ ? now : last_tick_;
+    }
+    if (builder_.row_count() >= batch_rows_max_) {
+        seal(now, WhenFull::kCountLost);
+    }
+}
+
+void Sealer::count_lost(Series series, TallyName reason, std::uint64_t row_count) {
+    PERFLEET_ASSERT(is_loss(reason) && reason != TallyName::kLostSpoolFull && reason != TallyName::kLostRefused);
+    tallies_.add(series, TallyName::kProduced, row_count);
+    tallies_.add(series, reason, row_count);
+}
+
+void Sealer::count(Series series, TallyName name, std::uint64_t value) {
+    PERFLEET_ASSERT(!is_loss(name) && name != TallyName::kProduced);
+    tallies_.add(series, name, value);
+}
+
+void Sealer::tick(Ticks now, UtcNs utc) {
+    last_tick_ = now;
+    bucket_now_ = bucket_of(utc);
+    take_up_losses();
+    if (builder_.row_count() > 0 && now.value - gathering_since_.value >= batch_age_ticks_max_ &&
+        now >= gathering_since_) {
+        seal(now, WhenFull::kCountLost);
+    }
+}
+
+void Sealer::add_clock_point(const ClockPoint& point) {
+    if (clock_point_count_ == clock_points_.size()) {
+        // No batch could be passed on for a long time: every other point still tells the clock's course.
+        for (std::size_t i = 0; i < clock_points_.size() / 2; ++i) {
+            clock_points_[i] = clock_points_[2 * i];
+        }
+        clock_point_count_ = clock_points_.size() / 2;
+    }
+    clock_points_[clock_point_count_++] = point;
+}
+
+bool Sealer::epoch_is_over() const { return !has_begun_ || has_lost_definition_ || bucket_now_ != bucket_; }
+
+void Sealer::begin_epoch(Ticks now, UtcNs utc) {
+    if (has_begun_) {
+        seal(now, WhenFull::kCountLost);
+        ++epoch_.value;
+    }
+    has_begun_ = true;
+    has_lost_definition_ = false;
+    bucket_ = bucket_of(utc);
+    bucket_now_ = bucket_;
+}
+
+EpochNumber Sealer::epoch() const { return epoch_; }
+
+void Sealer::flush(Ticks now) { seal(now, WhenFull::kCountLost); }
+
+bool Sealer::finish(const ClockPoint& end) {
+    if (is_finished_) {
+        return true;
+    }
+    take_up_losses();
+    if (!seal(end.ticks, WhenFull::kKeep)) {
+        return false;
+    }
+    const auto entries = tallies_.entries();
+    const auto record = batches_.reserve(sizeof(SealedRecord) + entries.size_bytes());
+    if (record.empty()) {
+        return false;
+    }
+    SealedRecord header;
+    header.sort = SealedRecord::Sort::kFinal;
+    header.seq = last_sealed_;
+    header.epoch = epoch_;
+    header.end_point = end;
+    write_header(record, header);
+    if (!entries.empty()) {
+        std::memcpy(record.data() + sizeof header, entries.data(), entries.size_bytes());
+    }
+    batches_.commit(record.size());
+    is_finished_ = true;
+    return true;
+}
+
+bool Sealer::seal(Ticks now, WhenFull when_full) {
+    if (builder_.row_count() == 0) {
+        return true;
+    }
+    // At most one entry a series is new once the rows are counted.
+    const std::size_t tallies_max = tallies_.entries().size() + limits::kBatchSeriesMax < limits::kTalliesMax
+                                        ? tallies_.entries().size() + limits::kBatchSeriesMax
+                                        : limits::kTalliesMax;
+    const auto record = batches_.reserve(
+        sizeof(SealedRecord) + builder_.sealed_size_bytes_max(tallies_max, dropped_count_, clock_point_count_));
+    if (record.empty()) {
+        if (when_full == WhenFull::kCountLost) {
+            lose_gathered();
+        }
+        return false;
+    }
+    count_gathered();
+    SealedRecord header;
+    header.sort = SealedRecord::Sort::kBatch;
+    header.seq = Seq{last_sealed_.value + 1};
+    header.epoch = epoch_;
+    header.notice_number = notice_number_;
+    builder_.each_series([&](Series series, std::uint32_t row_count) {
+        header.rows[header.series_count++] = SealedRecord::Rows{series, row_count};
+    });
+    write_header(record, header);
+    const auto size = builder_.seal(BatchHeader{session_, header.seq, epoch_, bucket_}, now, tallies_.entries(),
+                                    std::span<const SeqRange>{dropped_}.first(dropped_count_),
+                                    std::span<const ClockPoint>{clock_points_}.first(clock_point_count_),
+                                    record.subspan(sizeof header));
+    PERFLEET_ASSERT(size.ok());
+    batches_.commit(sizeof header + *size);
+    last_sealed_ = header.seq;
+    clock_point_count_ = 0;
+    builder_.clear();
+    return true;
+}
+
+void Sealer::count_gathered() {
+    builder_.each_series(
+        [&](Series series, std::uint32_t row_count) { tallies_.add(series, TallyName::kProduced, row_count); });
+}
+
+void Sealer::lose_gathered() {
+    count_gathered();
+    builder_.each_series([&](Series series, std::uint32_t row_count) {
+        tallies_.add(series, TallyName::kLostRingFull, row_count);
+        has_lost_definition_ = has_lost_definition_ || is_definition(series.kind);
+    });
+    builder_.clear();
+}
+
+void Sealer::take_up_losses() {
+    for (auto record = losses_.acquire(); !record.empty(); record = losses_.acquire()) {
+        LossNotice notice;
+        PERFLEET_ASSERT(record.size() >= sizeof notice);
+        std::memcpy(&notice, record.data(), sizeof notice);
+        const std::size_t ranges_size = notice.range_count * sizeof(SeqRange);
+        PERFLEET_ASSERT(notice.range_count <= dropped_.size() &&
+                        record.size() == sizeof notice + ranges_size + notice.tally_count * sizeof(Tally));
+        notice_number_ = notice.number;
+        dropped_count_ = notice.range_count;
+        if (ranges_size > 0) {
+            std::memcpy(dropped_.data(), record.data() + sizeof notice, ranges_size);
+        }
+        count_wire_losses(record.subspan(sizeof notice + ranges_size));
+        if (notice.has_lost_definitions && has_begun_ && notice.lost_definitions_epoch == epoch_) {
+            has_lost_definition_ = true;
+        }
+        losses_.release();
+    }
+}
+
+void Sealer::count_wire_losses(std::span<const std::byte> tallies) {
+    for (std::size_t at = 0; at < tallies.size(); at += sizeof(Tally)) {
+        Tally tally;
+        std::memcpy(&tally, tallies.data() + at, sizeof tally);
+        const std::uint64_t grown = tally.value - wire_losses_.get(tally.series, tally.name);
+        wire_losses_.add(tally.series, tally.name, grown);
+        tallies_.add(tally.series, tally.name, grown);
+    }
+}
+
+}  // namespace perfleet
