@@ -23,8 +23,8 @@ def check(architecture, text):
         planted = os.path.join(folder, "planted.cpp")
         with open(planted, "w", encoding="utf-8") as file:
             file.write(text)
-        return subprocess.run([sys.executable, "-B", CHECKER, "--arch", architecture, "--extra", planted],
-                              capture_output=True, text=True, check=False)
+        return subprocess.run([sys.executable, "-B", CHECKER, "--arch", architecture, "--sources-only", "--extra",
+                               planted], capture_output=True, text=True, check=False)
 
 
 class FreestandingTest(unittest.TestCase):
