@@ -11,7 +11,7 @@ constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 class Story {
 public:
     // `lost` so far, by reason; produced is what the sealed batches held and the losses.
-    Story& batch(std::uint64_t seq, std::vector<std::pair<TallyName, std::uint64_t>> lost = {},
+    Story& batch(std::uint64_t seq, const std::vector<std::pair<TallyName, std::uint64_t>>& lost = {},
                  std::vector<SeqRange> dropped = {}) {
         BatchRecord record;
         record.seq = Seq{seq};
@@ -22,7 +22,7 @@ public:
         session.batch_partitions.emplace_back();
         return *this;
     }
-    Story& end(std::uint64_t last_seq, std::vector<std::pair<TallyName, std::uint64_t>> lost = {},
+    Story& end(std::uint64_t last_seq, const std::vector<std::pair<TallyName, std::uint64_t>>& lost = {},
                std::vector<SeqRange> dropped = {}) {
         session.end = SessionEnd{Seq{last_seq}, tallies(last_seq, lost), std::move(dropped),
                                  ClockPoint{Ticks{100 * last_seq + 99}, UtcNs{0}, 0}};
