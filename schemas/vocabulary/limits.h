@@ -53,6 +53,8 @@ inline constexpr std::uint32_t kOutOfOrderSeqsMax = 4'096;    // seqs above the 
 // -- storage ----------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kBlockRowsMax = kBatchRowsMax;  // rows of one block
 inline constexpr std::uint16_t kPartitionShards = 16;
+inline constexpr std::uint32_t kStoreSeqsMax = 65'536;         // stored above its watermark, per session
+inline constexpr std::uint32_t kStoreSeqsTotalMax = 1U << 20;  // of them remembered in memory, over all sessions
 
 // -- queries ----------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kQueryChunkRows = 4'096;

@@ -91,12 +91,16 @@ public:
 // Writing. One thread at a time.
 class Store : public StoreReader {
 public:
-    // Makes the session known and readable from this partition; before the first put of its rows there. Idempotent.
-    // Durable with the next sync().
+    // Makes the session known and readable from this partition; before the first put of its rows there. Idempotent;
+    // told again with other words (labels, host) the last ones stay. In a dropped partition it only makes the session
+    // known. Durable with the next sync(). Errors: kConflict when the session's clock or events are others than before.
     [[nodiscard]] virtual Result<Done> define(const Partition& partition, const SessionRecord& session) = 0;
 
     // Inserts each batch that is absent; all of one call or none. One outcome a batch, in order; a batch that repeats
-    // an earlier one of the same call is judged against that one. Durable with the next sync().
+    // an earlier one of the same call is judged against that one. A key is looked for in all partitions. What is at or
+    // below the watermark is never stored: kConflict when another seal is still there, else kDuplicate; so is a batch
+    // that expired before. Durable with the next sync(). Errors: kInvalid (session not defined in the partition), kFull
+    // (limits::kStoreSeqsMax batches above the watermark: advance it first).
     [[nodiscard]] virtual Result<std::vector<PutOutcome>> put(const Partition& partition,
                                                               std::span<const AdmittedBatch> batches) = 0;
 
@@ -109,7 +113,7 @@ public:
     // Content of an image, whole; what is there already stays. Durable with the next sync().
     [[nodiscard]] virtual Result<Done> put_image(std::string_view build_id, const ImageContent& content) = 0;
 
-    // Drops everything of the partition and remembers its rows as expired.
+    // Drops everything of the partition, for ever, and remembers its rows as expired. Durable when it returns.
     [[nodiscard]] virtual Result<Done> drop(const Partition& partition) = 0;
 
     // When this returns Done, everything before it survives kill -9 and power loss.

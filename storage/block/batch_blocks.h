@@ -1,0 +1,31 @@
+// From a batch as it was sealed to what the store takes: each series becomes a block, the rest a record.
+//
+// For the gateway, once admit() has passed the batch; what encode_block relies on is checked here again, so that a
+// batch that slipped through is an error and never a stop.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "schemas/columns/seal.h"
+#include "schemas/vocabulary/error.h"
+#include "storage/store/batch.h"
+
+namespace perfleet {
+
+// A batch with borrowed parts. `seal` is that of the collector; it isn't computed again.
+struct SealedBatch {
+    TargetId target;
+    BatchHeader header;
+    std::uint32_t seal = 0;
+    std::uint64_t oldest_retained_seq = 0;
+    std::span<const SeriesView> series;
+    std::span<const Tally> tallies;
+    std::span<const SeqRange> dropped;
+    std::span<const ClockPoint> clock_points;
+};
+
+// Errors: kInvalid (ranges out of order, a series or column twice, unknown kind), kTooLarge.
+[[nodiscard]] Result<AdmittedBatch> make_admitted_batch(const SealedBatch& batch);
+
+}  // namespace perfleet

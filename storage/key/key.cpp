@@ -1,0 +1,389 @@
+#include "storage/key/key.h"
+
+#include <array>
+#include <cstdio>
+
+namespace perfleet {
+namespace {
+
+constexpr std::string_view kFormatName = "perfleet format";
+
+class KeyWriter {
+public:
+    explicit KeyWriter(Table table) { integer(static_cast<std::uint8_t>(table)); }
+
+    template <class Integer>
+    KeyWriter& integer(Integer value) {
+        static_assert(std::is_unsigned_v<Integer>);
+        for (std::size_t i = sizeof(Integer); i-- > 0;) {
+            bytes_.push_back(
+                static_cast<char>(static_cast<unsigned char>(static_cast<std::uint64_t>(value) >> (8 * i))));
+        }
+        return *this;
+    }
+    KeyWriter& partition(const Partition& partition) {
+        return integer(partition.bucket.value).integer(partition.retention_class).integer(partition.shard);
+    }
+    KeyWriter& table(PartitionTable table) { return integer(static_cast<std::uint8_t>(table)); }
+    KeyWriter& session(TargetId target, SessionId session) {
+        return integer(target.value).integer(session.high).integer(session.low);
+    }
+    KeyWriter& series(Series series) {
+        return integer(static_cast<std::uint8_t>(series.kind)).integer(series.event.value);
+    }
+    KeyWriter& raw(std::string_view bytes) {
+        bytes_.append(bytes);
+        return *this;
+    }
+
+    std::string take() { return std::move(bytes_); }
+
+    // Everything that starts with what was written so far.
+    KeyRange range() {
+        KeyRange range{bytes_, bytes_};
+        while (!range.end.empty() && static_cast<unsigned char>(range.end.back()) == 0xff) {
+            range.end.pop_back();
+        }
+        range.end.back() = static_cast<char>(static_cast<unsigned char>(range.end.back()) + 1);
+        return range;
+    }
+
+    // The same from `first` on.
+    KeyRange range_from(Seq first) {
+        KeyRange range = this->range();
+        integer(first.value);
+        range.begin = take();
+        return range;
+    }
+
+private:
+    std::string bytes_;
+};
+
+KeyWriter inside(const Partition& partition, PartitionTable table) {
+    KeyWriter key{Table::kPartition};
+    key.partition(partition).table(table);
+    return key;
+}
+
+KeyWriter outside(Table table, TargetId target, SessionId session) {
+    KeyWriter key{table};
+    key.session(target, session);
+    return key;
+}
+
+class KeyReader {
+public:
+    explicit KeyReader(std::string_view key) : left_{key} {}
+
+    template <class Integer>
+    void integer(Integer& value) {
+        if (left_.size() < sizeof(Integer)) {
+            ok_ = false;
+            left_ = {};
+            return;
+        }
+        std::uint64_t read = 0;
+        for (std::size_t i = 0; i < sizeof(Integer); ++i) {
+            read = read << 8 | static_cast<unsigned char>(left_[i]);
+        }
+        left_.remove_prefix(sizeof(Integer));
+        value = static_cast<Integer>(read);
+    }
+    void expect(Table table) {
+        std::uint8_t raw = 0;
+        integer(raw);
+        ok_ = ok_ && raw == static_cast<std::uint8_t>(table);
+    }
+    void expect(PartitionTable table) {
+        std::uint8_t raw = 0;
+        integer(raw);
+        ok_ = ok_ && raw == static_cast<std::uint8_t>(table);
+    }
+    void partition(Partition& partition) {
+        integer(partition.bucket.value);
+        integer(partition.retention_class);
+        integer(partition.shard);
+    }
+    void session(TargetId& target, SessionId& session) {
+        integer(target.value);
+        integer(session.high);
+        integer(session.low);
+    }
+    void series(Series& series) {
+        std::uint8_t kind = 0;
+        integer(kind);
+        ok_ = ok_ && is_known_kind(kind);
+        series.kind = static_cast<Kind>(kind);
+        integer(series.event.value);
+    }
+
+    [[nodiscard]] bool ok() const { return ok_; }
+    [[nodiscard]] bool ended() const { return ok_ && left_.empty(); }
+    [[nodiscard]] std::string_view left() const { return left_; }
+
+private:
+    std::string_view left_;
+    bool ok_ = true;
+};
+
+std::string hex(std::string_view bytes) {
+    static constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (const char byte : bytes) {
+        text.push_back(kDigits[static_cast<unsigned char>(byte) >> 4]);
+        text.push_back(kDigits[static_cast<unsigned char>(byte) & 15]);
+    }
+    return text;
+}
+
+std::string hex(std::uint64_t value) {
+    std::array<char, 17> text{};
+    (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
+    return text.data();
+}
+
+Error not_a(const char* what, std::string_view key) {
+    return Error{ErrorCode::kInvalid, "key " + hex(key) + " is not that of " + what};
+}
+
+std::string words(const Partition& partition) {
+    return "partition " + std::to_string(partition.bucket.value) + "/" + std::to_string(partition.retention_class) +
+           "/" + std::to_string(partition.shard);
+}
+
+std::string words(const SessionName& name) {
+    return "target " + hex(name.target.value) + ", session " + hex(name.session.high) + hex(name.session.low);
+}
+
+std::string words(Series series) {
+    return "series " + std::string{kind_name(series.kind)} + "/" + std::to_string(series.event.value);
+}
+
+}  // namespace
+
+std::string format_key() { return KeyWriter{Table::kFormat}.raw(kFormatName).take(); }
+
+std::string partition_session_key(const Partition& partition, TargetId target, SessionId session) {
+    return inside(partition, PartitionTable::kSession).session(target, session).take();
+}
+
+std::string partition_batch_key(const Partition& partition, const BatchKey& key) {
+    return inside(partition, PartitionTable::kBatch).session(key.target, key.session).integer(key.seq.value).take();
+}
+
+std::string block_key(const BlockKey& key) {
+    return inside(key.partition, PartitionTable::kBlock)
+        .session(key.target, key.session)
+        .series(key.series)
+        .integer(key.first_seq.value)
+        .take();
+}
+
+KeyRange partition_range(const Partition& partition) {
+    return KeyWriter{Table::kPartition}.partition(partition).range();
+}
+
+KeyRange all_partitions_range() { return KeyWriter{Table::kPartition}.range(); }
+
+KeyRange partition_sessions_range(const Partition& partition) {
+    return inside(partition, PartitionTable::kSession).range();
+}
+
+KeyRange partition_batches_range(const Partition& partition) {
+    return inside(partition, PartitionTable::kBatch).range();
+}
+
+KeyRange session_batches_range(const Partition& partition, TargetId target, SessionId session, Seq first) {
+    return inside(partition, PartitionTable::kBatch).session(target, session).range_from(first);
+}
+
+KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session, Series series) {
+    return inside(partition, PartitionTable::kBlock).session(target, session).series(series).range();
+}
+
+std::string session_key(Table table, TargetId target, SessionId session) {
+    PERFLEET_ASSERT(table == Table::kSession || table == Table::kSessionEnd || table == Table::kWatermark);
+    return outside(table, target, session).take();
+}
+
+std::string session_partition_key(TargetId target, SessionId session, const Partition& partition) {
+    return outside(Table::kSessionPartition, target, session).partition(partition).take();
+}
+
+std::string expired_key(TargetId target, SessionId session, Series series, const Partition& partition) {
+    return outside(Table::kExpired, target, session).series(series).partition(partition).take();
+}
+
+std::string expired_batch_key(const BatchKey& key) {
+    return outside(Table::kExpiredBatch, key.target, key.session).integer(key.seq.value).take();
+}
+
+std::string dropped_key(const Partition& partition) { return KeyWriter{Table::kDropped}.partition(partition).take(); }
+
+std::string image_key(std::string_view build_id) { return KeyWriter{Table::kImage}.raw(build_id).take(); }
+
+KeyRange all_sessions_range() { return KeyWriter{Table::kSession}.range(); }
+
+KeyRange session_partitions_range(TargetId target, SessionId session) {
+    return outside(Table::kSessionPartition, target, session).range();
+}
+
+KeyRange session_expired_range(TargetId target, SessionId session) {
+    return outside(Table::kExpired, target, session).range();
+}
+
+KeyRange session_expired_batches_range(TargetId target, SessionId session, Seq first) {
+    return outside(Table::kExpiredBatch, target, session).range_from(first);
+}
+
+Result<Partition> decode_partition(std::string_view key) {
+    Partition partition;
+    KeyReader reader{key};
+    std::uint8_t table = 0;
+    reader.integer(table);
+    reader.partition(partition);
+    const bool is_dropped = table == static_cast<std::uint8_t>(Table::kDropped) && reader.ended();
+    const bool is_inside = table == static_cast<std::uint8_t>(Table::kPartition) && reader.ok();
+    if (!is_dropped && !is_inside) {
+        return not_a("a partition", key);
+    }
+    return partition;
+}
+
+Result<PartitionSession> decode_partition_session_key(std::string_view key) {
+    PartitionSession decoded;
+    KeyReader reader{key};
+    reader.expect(Table::kPartition);
+    reader.partition(decoded.partition);
+    reader.expect(PartitionTable::kSession);
+    reader.session(decoded.name.target, decoded.name.session);
+    if (!reader.ended()) {
+        return not_a("a session in a partition", key);
+    }
+    return decoded;
+}
+
+Result<PartitionBatch> decode_partition_batch_key(std::string_view key) {
+    PartitionBatch decoded;
+    KeyReader reader{key};
+    reader.expect(Table::kPartition);
+    reader.partition(decoded.partition);
+    reader.expect(PartitionTable::kBatch);
+    reader.session(decoded.key.target, decoded.key.session);
+    reader.integer(decoded.key.seq.value);
+    if (!reader.ended()) {
+        return not_a("a batch", key);
+    }
+    return decoded;
+}
+
+Result<BlockKey> decode_block_key(std::string_view key) {
+    BlockKey decoded;
+    KeyReader reader{key};
+    reader.expect(Table::kPartition);
+    reader.partition(decoded.partition);
+    reader.expect(PartitionTable::kBlock);
+    reader.session(decoded.target, decoded.session);
+    reader.series(decoded.series);
+    reader.integer(decoded.first_seq.value);
+    if (!reader.ended()) {
+        return not_a("a block", key);
+    }
+    return decoded;
+}
+
+Result<SessionName> decode_session_key(std::string_view key) {
+    SessionName decoded;
+    KeyReader reader{key};
+    std::uint8_t table = 0;
+    reader.integer(table);
+    reader.session(decoded.target, decoded.session);
+    if (!reader.ended() || table < static_cast<std::uint8_t>(Table::kSession) ||
+        table > static_cast<std::uint8_t>(Table::kWatermark)) {
+        return not_a("a session", key);
+    }
+    return decoded;
+}
+
+Result<PartitionSession> decode_session_partition_key(std::string_view key) {
+    PartitionSession decoded;
+    KeyReader reader{key};
+    reader.expect(Table::kSessionPartition);
+    reader.session(decoded.name.target, decoded.name.session);
+    reader.partition(decoded.partition);
+    if (!reader.ended()) {
+        return not_a("a partition of a session", key);
+    }
+    return decoded;
+}
+
+Result<Series> decode_expired_key_series(std::string_view key) {
+    SessionName name;
+    Series series;
+    Partition partition;
+    KeyReader reader{key};
+    reader.expect(Table::kExpired);
+    reader.session(name.target, name.session);
+    reader.series(series);
+    reader.partition(partition);
+    if (!reader.ended()) {
+        return not_a("expired rows", key);
+    }
+    return series;
+}
+
+Result<BatchKey> decode_expired_batch_key(std::string_view key) {
+    BatchKey decoded;
+    KeyReader reader{key};
+    reader.expect(Table::kExpiredBatch);
+    reader.session(decoded.target, decoded.session);
+    reader.integer(decoded.seq.value);
+    if (!reader.ended()) {
+        return not_a("an expired batch", key);
+    }
+    return decoded;
+}
+
+std::string describe_key(std::string_view key) {
+    if (const auto block = decode_block_key(key); block.ok()) {
+        return "block of " + words(SessionName{block->target, block->session}) + ", " + words(block->series) +
+               ", first seq " + std::to_string(block->first_seq.value) + ", in " + words(block->partition);
+    }
+    if (const auto batch = decode_partition_batch_key(key); batch.ok()) {
+        return "batch of " + words(SessionName{batch->key.target, batch->key.session}) + ", seq " +
+               std::to_string(batch->key.seq.value) + ", in " + words(batch->partition);
+    }
+    if (const auto session = decode_partition_session_key(key); session.ok()) {
+        return "record of " + words(session->name) + ", in " + words(session->partition);
+    }
+    if (const auto name = decode_session_key(key); name.ok()) {
+        switch (static_cast<Table>(key[0])) {
+            case Table::kSessionEnd: return "end of " + words(*name);
+            case Table::kWatermark: return "watermark of " + words(*name);
+            default: return "record of " + words(*name);
+        }
+    }
+    if (const auto session = decode_session_partition_key(key); session.ok()) {
+        return words(session->partition) + " of " + words(session->name);
+    }
+    if (const auto batch = decode_expired_batch_key(key); batch.ok()) {
+        return "expired batch of " + words(SessionName{batch->target, batch->session}) + ", seq " +
+               std::to_string(batch->seq.value);
+    }
+    if (const auto series = decode_expired_key_series(key); series.ok()) {
+        return "expired rows of " + words(*series) + ", key " + hex(key);
+    }
+    if (const auto partition = decode_partition(key); partition.ok()) {
+        return words(*partition) + ", key " + hex(key);
+    }
+    if (!key.empty() && key[0] == static_cast<char>(Table::kImage)) {
+        return "image " + hex(key.substr(1));
+    }
+    if (key == format_key()) {
+        return "format version";
+    }
+    return "key " + hex(key);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,58 @@
+// What a store needs of an engine: ordered bytes. Everything else (keys, values, what a put means) is the same on every
+// engine and stands in keyed_store.h.
+//
+// Threads: get, visit and refresh at any time by any; the others by one thread at a time.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/key/key.h"
+
+namespace perfleet {
+
+// What is written together. Values are borrowed until write() returns.
+struct Changes {
+    struct Put {
+        std::string key;
+        std::string_view value;
+    };
+    std::vector<Put> puts;
+    std::vector<std::string> deletes;
+    std::vector<KeyRange> range_deletes;
+
+    [[nodiscard]] bool empty() const { return puts.empty() && deletes.empty() && range_deletes.empty(); }
+};
+
+class Engine {
+public:
+    Engine() = default;
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+    virtual ~Engine() = default;
+
+    // Errors of all reads: kCorrupt, naming the key; kIo.
+    [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
+
+    // Ascending by key. Key and value are borrowed until the visitor returns.
+    [[nodiscard]] virtual Result<Done> visit(
+        const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const = 0;
+
+    [[nodiscard]] virtual Result<Done> refresh() = 0;
+
+    // All or nothing. Durable with the next sync().
+    [[nodiscard]] virtual Result<Done> write(const Changes& changes) = 0;
+
+    // Every write before is on disk when this returns Done.
+    [[nodiscard]] virtual Result<Done> sync() = 0;
+
+    // Gives back the space of a range whose deletion is on disk.
+    [[nodiscard]] virtual Result<Done> reclaim(const KeyRange& range) = 0;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,104 @@
+// Reading a store whose engine is ordered bytes: the StoreReader part that all engines share.
+//
+// Threads: as the engine's reads.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/store/engine.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+// Version of everything together: keys, records and blocks. A store of a newer one is refused.
+inline constexpr std::uint64_t kStoreFormatVersion = 1;
+
+// `where` names the store in errors. kNotFound when the engine holds no store at all; kUnsupported.
+[[nodiscard]] Result<Done> check_format(const Engine& engine, const std::string& where);
+
+// The implementations of StoreReader's methods, see there.
+class KeyedReads {
+public:
+    explicit KeyedReads(const Engine& engine) : engine_{&engine} {}
+
+    [[nodiscard]] Result<std::vector<Partition>> partitions() const;
+    [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const;
+    [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const;
+    [[nodiscard]] Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const;
+    [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session, Seq first,
+                                             const std::function<Visit(const BatchRecord&)>& visitor) const;
+    [[nodiscard]] Result<Done> visit_blocks(
+        const Partition& partition, TargetId target, SessionId session, Series series,
+        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const;
+    [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
+                                                                                SessionId session) const;
+    [[nodiscard]] Result<Seq> watermark(TargetId target, SessionId session) const;
+    [[nodiscard]] Result<std::optional<ImageContent>> image(std::string_view build_id) const;
+
+    // What only the writer asks for.
+    [[nodiscard]] Result<bool> is_dropped(const Partition& partition) const;
+    [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
+    [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session) const;
+    [[nodiscard]] Result<std::optional<BatchRecord>> batch(const Partition& partition, const BatchKey& key) const;
+    [[nodiscard]] Result<std::optional<std::uint32_t>> expired_batch_seal(const BatchKey& key) const;
+    // (seq, seal) of the expired batches from `first` on.
+    [[nodiscard]] Result<std::vector<std::pair<Seq, std::uint32_t>>> expired_batch_seals(TargetId target,
+                                                                                         SessionId session,
+                                                                                         Seq first) const;
+    [[nodiscard]] Result<Done> visit_partition_batches(
+        const Partition& partition, const std::function<void(const BatchKey&, const BatchRecord&)>& visitor) const;
+
+private:
+    [[nodiscard]] Result<std::vector<SessionRecord>> session_records(const KeyRange& range) const;
+
+    const Engine* engine_;
+};
+
+// Base with StoreReader's methods answered from keys: ReaderOver<StoreReader>, ReaderOver<Store>.
+template <class Base>
+class ReaderOver : public Base {
+public:
+    explicit ReaderOver(std::unique_ptr<Engine> engine) : engine_{std::move(engine)}, reads_{*engine_} {}
+
+    [[nodiscard]] Result<Done> refresh() override { return engine_->refresh(); }
+    [[nodiscard]] Result<std::vector<Partition>> partitions() const override { return reads_.partitions(); }
+    [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
+        return reads_.sessions(partition);
+    }
+    [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const override { return reads_.all_sessions(); }
+    [[nodiscard]] Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override {
+        return reads_.session_end(target, session);
+    }
+    [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
+                                             const std::function<Visit(const BatchRecord&)>& visitor) const override {
+        return reads_.visit_batches(partition, target, session, Seq{0}, visitor);
+    }
+    [[nodiscard]] Result<Done> visit_blocks(
+        const Partition& partition, TargetId target, SessionId session, Series series,
+        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override {
+        return reads_.visit_blocks(partition, target, session, series, visitor);
+    }
+    [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
+                                                                                SessionId session) const override {
+        return reads_.expired(target, session);
+    }
+    [[nodiscard]] Result<Seq> watermark(TargetId target, SessionId session) const override {
+        return reads_.watermark(target, session);
+    }
+    [[nodiscard]] Result<std::optional<ImageContent>> image(std::string_view build_id) const override {
+        return reads_.image(build_id);
+    }
+
+protected:
+    [[nodiscard]] Engine& engine() { return *engine_; }
+    [[nodiscard]] const KeyedReads& reads() const { return reads_; }
+
+private:
+    std::unique_ptr<Engine> engine_;
+    KeyedReads reads_;
+};
+
+}  // namespace perfleet

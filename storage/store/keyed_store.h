@@ -1,0 +1,15 @@
+// A store over any engine: what define, put and drop mean, the same for all.
+#pragma once
+
+#include <memory>
+
+#include "storage/store/engine.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+// The engine holds a store of this format, or nothing yet (see check_format).
+[[nodiscard]] std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine);
+[[nodiscard]] std::unique_ptr<StoreReader> make_keyed_reader(std::unique_ptr<Engine> engine);
+
+}  // namespace perfleet

@@ -1,0 +1,73 @@
+#include "storage/store/known_seqs.h"
+
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+// Counting visits every session, so it is done now and then only; a call adds a batch group at most.
+constexpr std::uint64_t kCallsBetweenCounts = 1024;
+
+}  // namespace
+
+Result<KnownSession*> KnownSeqs::session(TargetId target, SessionId session) {
+    const std::pair name{target, session};
+    if (const auto found = sessions_.find(name); found != sessions_.end()) {
+        return &found->second;
+    }
+    KnownSession known;
+    auto watermark = reads_->watermark(target, session);
+    if (!watermark.ok()) {
+        return watermark.error();
+    }
+    known.watermark = *watermark;
+    auto partitions = reads_->session_partitions(target, session);
+    if (!partitions.ok()) {
+        return partitions.error();
+    }
+    known.partitions.insert(partitions->begin(), partitions->end());
+    if (known.watermark.value != ~0ULL) {
+        const Seq first{known.watermark.value + 1};
+        for (const Partition& partition : known.partitions) {
+            auto visited = reads_->visit_batches(partition, target, session, first, [&](const BatchRecord& batch) {
+                known.seals.emplace(batch.seq.value, batch.seal);
+                return Visit::kContinue;
+            });
+            if (!visited.ok()) {
+                return visited.error();
+            }
+        }
+        auto expired = reads_->expired_batch_seals(target, session, first);
+        if (!expired.ok()) {
+            return expired.error();
+        }
+        for (const auto& [seq, seal] : *expired) {
+            known.seals.emplace(seq.value, seal);
+        }
+    }
+    return &sessions_.emplace(name, std::move(known)).first->second;
+}
+
+void KnownSeqs::make_room() {
+    if (sessions_.size() >= limits::kGatewaySessionsMax) {
+        sessions_.clear();
+    }
+    if (++calls_ % kCallsBetweenCounts != 0) {
+        return;
+    }
+    std::size_t seq_count = 0;
+    for (const auto& [name, known] : sessions_) {
+        seq_count += known.seals.size();
+    }
+    if (seq_count >= limits::kStoreSeqsTotalMax) {
+        sessions_.clear();
+    }
+}
+
+void KnownSeqs::forget_partition(const Partition& partition) {
+    for (auto& [name, known] : sessions_) {
+        known.partitions.erase(partition);
+    }
+}
+
+}  // namespace perfleet

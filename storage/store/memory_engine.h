@@ -1,0 +1,28 @@
+// An engine that keeps everything in an ordered map in memory; for tests.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "storage/store/engine.h"
+
+namespace perfleet {
+
+class MemoryEngine final : public Engine {
+public:
+    [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override;
+    [[nodiscard]] Result<Done> visit(
+        const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override;
+    [[nodiscard]] Result<Done> refresh() override { return Done{}; }
+    [[nodiscard]] Result<Done> write(const Changes& changes) override;
+    [[nodiscard]] Result<Done> sync() override { return Done{}; }
+    [[nodiscard]] Result<Done> reclaim(const KeyRange&) override { return Done{}; }
+
+private:
+    mutable std::mutex mutex_;
+    std::map<std::string, std::shared_ptr<const std::string>, std::less<>> values_;
+};
+
+}  // namespace perfleet
