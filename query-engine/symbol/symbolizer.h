@@ -26,6 +26,9 @@ struct Symbol {
 struct SymbolPaths {
     std::string symfs;                                         // prefix of image paths, as perf's --symfs
     std::vector<std::string> debug_folders{"/usr/lib/debug"};  // each with .build-id/xx/yyyy.debug
+    std::string build_id_cache = default_build_id_cache();     // perf's, with .build-id/xx/yyyy/elf; empty: none
+
+    [[nodiscard]] static std::string default_build_id_cache();  // ~/.debug, or nothing where there is no HOME
 };
 
 class Symbolizer {

@@ -1,0 +1,327 @@
+#include "query-engine/symbol/elf_symbols.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "query-engine/symbol/demangle.h"
+#include "query-engine/symbol/symbol_rank.h"
+
+namespace perfleet {
+namespace {
+
+// A symbol in the tree. `end` changes when sizes are mended, which doesn't change the order.
+struct Node {
+    std::uint64_t start = 0;
+    mutable std::uint64_t end = 0;
+    std::uint8_t binding = 0;
+    std::uint32_t name_number = 0;
+};
+
+// A question to the tree: the first node on the way down that covers `address`.
+struct Probe {
+    std::uint64_t address = 0;
+    mutable const Node* hit = nullptr;
+};
+
+struct ByStart {
+    using is_transparent = void;
+    bool operator()(const Node& a, const Node& b) const { return a.start < b.start; }
+    // Whether the way goes to the right of `node`.
+    bool operator()(const Node& node, const Probe& probe) const {
+        if (probe.hit != nullptr || probe.address < node.start) {
+            return false;
+        }
+        if (probe.address > node.end || (probe.address == node.end && probe.address != node.start)) {
+            return true;
+        }
+        probe.hit = &node;
+        return false;
+    }
+};
+
+using Tree = std::multiset<Node, ByStart>;
+
+bool is_function(const ElfSymbol& symbol) {
+    return (symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) && symbol.named && symbol.section != SHN_UNDEF;
+}
+
+bool is_object(const ElfSymbol& symbol) {
+    return symbol.type == STT_OBJECT && symbol.named && symbol.section != SHN_UNDEF;
+}
+
+bool is_label(const ElfSymbol& symbol) {
+    return symbol.type == STT_NOTYPE && symbol.named && symbol.section != SHN_UNDEF && symbol.section != SHN_ABS &&
+           symbol.visibility != STV_HIDDEN && symbol.visibility != STV_INTERNAL;
+}
+
+// Names that only tell code from data on Arm.
+bool is_mapping_symbol(std::uint16_t machine, std::string_view name) {
+    return (machine == EM_ARM || machine == EM_AARCH64) && name.size() >= 2 && name[0] == '$' &&
+           std::strchr("adtx", name[1]) != nullptr && (name.size() == 2 || name[2] == '.');
+}
+
+std::optional<std::uint64_t> file_offset_of(const ElfFile& file, std::uint64_t address) {
+    for (const ElfSegment& segment : file.segments()) {
+        if (address >= segment.address && address - segment.address < segment.size_bytes) {
+            return address - segment.address + segment.file_offset;
+        }
+    }
+    return std::nullopt;
+}
+
+class Builder {
+public:
+    Builder(const ElfFile& names, const ElfFile& running) : names_file_{names}, running_file_{running} {}
+
+    SymbolTable build() {
+        if (const auto symtab = names_file_.find_section(".symtab", SHT_SYMTAB)) {
+            load(*symtab);
+        }
+        if (const auto dynsym = names_file_.find_section(".dynsym", SHT_DYNSYM)) {
+            load(*dynsym);
+        }
+        // perf names the PLT only when there were symbols; where there were none, nothing stands against it.
+        add_plt();
+        add_plt_without_perf();
+        flatten();
+        return std::move(table_);
+    }
+
+private:
+    void load(std::size_t section_index) {
+        const std::size_t count = names_file_.symbol_count(section_index);
+        bool added = false;
+        for (std::size_t index = 0; index < count; ++index) {
+            const ElfSymbol symbol = names_file_.symbol(section_index, index);
+            const bool label = is_label(symbol);
+            if ((!label && !is_function(symbol) && !is_object(symbol)) ||
+                is_mapping_symbol(names_file_.machine(), symbol.name) || symbol.section == SHN_ABS) {
+                continue;
+            }
+            if (symbol.section >= names_file_.sections().size()) {
+                return;  // perf stops reading here, and mends nothing
+            }
+            const ElfSection* section = &names_file_.sections()[symbol.section];
+            if ((section->flags & SHF_ALLOC) == 0) {
+                continue;
+            }
+            // In a debug file code has no content, and so no right file offset.
+            if (section->type == SHT_NOBITS) {
+                if (symbol.section >= running_file_.sections().size()) {
+                    return;
+                }
+                section = &running_file_.sections()[symbol.section];
+            }
+            if (label && section->name.find("text") == std::string::npos &&
+                section->name.find("data") == std::string::npos) {
+                continue;
+            }
+            std::uint64_t value = symbol.value;
+            if (names_file_.machine() == EM_ARM && symbol.type == STT_FUNC) {
+                value &= ~std::uint64_t{1};  // the lowest bit says "Thumb"
+            }
+            const auto offset = file_offset_of(running_file_, value);
+            const std::uint64_t start = offset ? *offset : value - (section->address - section->file_offset);
+            if (!insert(start, start + symbol.size_bytes, symbol.binding, symbol.name)) {
+                break;
+            }
+            added = true;
+        }
+        if (added) {
+            mend_ends();
+            drop_duplicates();
+        }
+    }
+
+    bool insert(std::uint64_t start, std::uint64_t end, std::uint8_t binding, std::string_view name) {
+        if (tree_.size() >= kImageSymbolsMax || name.size() > kImageNamesSizeBytesMax - names_size_bytes_) {
+            return false;
+        }
+        names_size_bytes_ += name.size();
+        tree_.insert({start, end, binding, table_.add_name(name)});
+        return true;
+    }
+
+    // A symbol without a size reaches up to the next one; the last to the end of the page behind its own.
+    void mend_ends() {
+        for (auto node = tree_.begin(); node != tree_.end(); ++node) {
+            if (node->end != node->start) {
+                continue;
+            }
+            const auto next = std::next(node);
+            node->end = next != tree_.end() ? next->start : (node->start + 4095) / 4096 * 4096 + 4096;
+        }
+    }
+
+    // Of symbols with one start, one stays.
+    void drop_duplicates() {
+        auto node = tree_.begin();
+        while (node != tree_.end()) {
+            const auto next = std::next(node);
+            if (next == tree_.end()) {
+                break;
+            }
+            if (node->start != next->start) {
+                node = next;
+            } else if (first_is_better(ranked(*node), ranked(*next))) {
+                tree_.erase(next);
+            } else {
+                tree_.erase(node);
+                node = next;
+            }
+        }
+    }
+
+    [[nodiscard]] RankedSymbol ranked(const Node& node) const {
+        return {node.end - node.start, node.binding, table_.name(node.name_number), true};
+    }
+
+    // Entries of .plt in the order of its relocations.
+    void add_plt() {
+        const auto plt = running_file_.find_section(".plt");
+        const auto dynsym = running_file_.find_section(".dynsym", SHT_DYNSYM);
+        auto relocations_index = running_file_.find_section(".rela.plt");
+        if (!relocations_index) {
+            relocations_index = running_file_.find_section(".rel.plt");
+        }
+        if (!plt || !dynsym || !relocations_index || running_file_.sections()[*relocations_index].link != *dynsym) {
+            return;
+        }
+        const ElfSection& section = running_file_.sections()[*plt];
+        std::uint64_t header_size_bytes = section.entry_size_bytes;
+        std::uint64_t entry_size_bytes = section.entry_size_bytes;
+        if (running_file_.machine() == EM_ARM) {
+            header_size_bytes = 20;
+            entry_size_bytes = 12;
+        } else if (running_file_.machine() == EM_AARCH64) {
+            header_size_bytes = 32;
+            entry_size_bytes = 16;
+        }
+        std::uint64_t offset = section.file_offset + header_size_bytes;
+        for (const ElfFile::Relocation& relocation : running_file_.relocations(*relocations_index)) {
+            const std::string name = plt_name(*dynsym, relocation.symbol_index);
+            if (!insert(offset, offset + entry_size_bytes, STB_GLOBAL, name)) {
+                return;
+            }
+            offset += entry_size_bytes;
+        }
+    }
+
+    [[nodiscard]] std::string plt_name(std::size_t dynsym, std::size_t symbol_index) const {
+        constexpr std::size_t kPltNameSizeMax = 1'023;  // perf's own
+        std::string name = demangled_name(running_file_.symbol(dynsym, symbol_index).name) + "@plt";
+        if (name.size() > kPltNameSizeMax) {
+            name.resize(kPltNameSizeMax);
+        }
+        return name;
+    }
+
+    // Entries that perf 6.1 leaves unnamed: .plt.sec and .plt.got on x86-64 jump through a GOT slot, whose relocation
+    // names the function. They only fill gaps.
+    void add_plt_without_perf() {
+        const auto dynsym = running_file_.find_section(".dynsym", SHT_DYNSYM);
+        if (running_file_.machine() != EM_X86_64 || !dynsym) {
+            return;
+        }
+        std::vector<ElfFile::Relocation> slots;
+        for (const char* name : {".rela.dyn", ".rela.plt"}) {
+            if (const auto index = running_file_.find_section(name)) {
+                const auto some = running_file_.relocations(*index);
+                slots.insert(slots.end(), some.begin(), some.end());
+            }
+        }
+        std::sort(slots.begin(), slots.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
+        for (const char* section_name : {".plt.sec", ".plt.got"}) {
+            const auto index = running_file_.find_section(section_name);
+            if (!index) {
+                continue;
+            }
+            const ElfSection& section = running_file_.sections()[*index];
+            const std::string_view code = running_file_.section_bytes(*index);
+            const std::uint64_t step = section.entry_size_bytes != 0 ? section.entry_size_bytes : 16;
+            for (std::uint64_t at = 0; at < code.size(); at += step) {
+                const auto slot_address = jump_slot(code.substr(at, step), section.address + at);
+                if (!slot_address) {
+                    continue;
+                }
+                const auto slot =
+                    std::lower_bound(slots.begin(), slots.end(), *slot_address,
+                                     [](const auto& some, std::uint64_t address) { return some.address < address; });
+                if (slot == slots.end() || slot->address != *slot_address || slot->symbol_index == 0) {
+                    continue;
+                }
+                const std::uint64_t start = section.file_offset + at;
+                const std::string name = plt_name(*dynsym, slot->symbol_index);
+                if (name.size() > kImageNamesSizeBytesMax - names_size_bytes_) {
+                    return;
+                }
+                names_size_bytes_ += name.size();
+                extra_.insert({start, start + step, STB_GLOBAL, table_.add_name(name)});
+            }
+        }
+    }
+
+    // `jmp *slot(%rip)`, possibly behind endbr64 and a bnd prefix.
+    static std::optional<std::uint64_t> jump_slot(std::string_view code, std::uint64_t address) {
+        constexpr std::string_view kEndbr64{"\xf3\x0f\x1e\xfa"};
+        std::size_t at = 0;
+        if (code.starts_with(kEndbr64)) {
+            at += kEndbr64.size();
+        }
+        if (at < code.size() && code[at] == '\xf2') {
+            ++at;
+        }
+        if (code.size() < at + 6 || code.substr(at, 2) != "\xff\x25") {
+            return std::nullopt;
+        }
+        std::int32_t distance = 0;
+        std::memcpy(&distance, code.data() + at + 2, sizeof(distance));
+        return address + at + 6 + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
+    }
+
+    // Between two borders every address has the same answer.
+    void flatten() {
+        std::vector<std::uint64_t> borders;
+        borders.reserve((tree_.size() + extra_.size()) * 2);
+        for (const Tree* tree : {&tree_, &extra_}) {
+            for (const Node& node : *tree) {
+                borders.push_back(node.start);
+                borders.push_back(node.end > node.start ? node.end : node.start + 1);
+            }
+        }
+        std::sort(borders.begin(), borders.end());
+        borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+        for (const std::uint64_t border : borders) {
+            Probe probe{border};
+            static_cast<void>(tree_.lower_bound(probe));
+            if (probe.hit == nullptr) {
+                static_cast<void>(extra_.lower_bound(probe));
+            }
+            if (probe.hit != nullptr) {
+                table_.add_range(border, probe.hit->start, probe.hit->name_number);
+            } else {
+                table_.add_gap(border);
+            }
+        }
+    }
+
+    const ElfFile& names_file_;
+    const ElfFile& running_file_;
+    Tree tree_;
+    Tree extra_;
+    SymbolTable table_;
+    std::size_t names_size_bytes_ = 0;
+};
+
+}  // namespace
+
+SymbolTable symbols_of_elf(const ElfFile& names, const ElfFile& running) { return Builder{names, running}.build(); }
+
+}  // namespace perfleet

@@ -1,0 +1,46 @@
+#include "query-engine/symbol/symbol_table.h"
+
+#include <algorithm>
+
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+
+std::uint32_t SymbolTable::add_name(std::string_view name) {
+    names_.append(name);
+    name_offsets_.push_back(names_.size());
+    return static_cast<std::uint32_t>(name_offsets_.size() - 2);
+}
+
+void SymbolTable::add_range(std::uint64_t first, std::uint64_t start, std::uint32_t name_number) {
+    PERFLEET_ASSERT(ranges_.empty() || ranges_.back().first < first);
+    if (!ranges_.empty() && ranges_.back().name_number == name_number && ranges_.back().start == start) {
+        return;
+    }
+    ranges_.push_back({first, start, name_number});
+}
+
+void SymbolTable::add_gap(std::uint64_t first) { add_range(first, 0, kNoName); }
+
+bool SymbolTable::find(std::uint64_t offset, Hit& hit) const {
+    const auto next = std::upper_bound(ranges_.begin(), ranges_.end(), offset,
+                                       [](std::uint64_t value, const Range& range) { return value < range.first; });
+    if (next == ranges_.begin() || std::prev(next)->name_number == kNoName) {
+        return false;
+    }
+    const Range& range = *std::prev(next);
+    hit = {name(range.name_number), range.start};
+    return true;
+}
+
+std::string_view SymbolTable::name(std::uint32_t name_number) const {
+    const std::size_t first = name_offsets_[name_number];
+    return std::string_view{names_}.substr(first, name_offsets_[name_number + 1] - first);
+}
+
+std::size_t SymbolTable::size_bytes() const {
+    return sizeof(*this) + ranges_.capacity() * sizeof(Range) + name_offsets_.capacity() * sizeof(std::size_t) +
+           names_.capacity();
+}
+
+}  // namespace perfleet

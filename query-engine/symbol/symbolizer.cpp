@@ -1,0 +1,320 @@
+#include "query-engine/symbol/symbolizer.h"
+
+#include <sys/auxv.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "query-engine/symbol/demangle.h"
+#include "query-engine/symbol/elf_file.h"
+#include "query-engine/symbol/elf_symbols.h"
+#include "query-engine/symbol/kernel_symbols.h"
+#include "query-engine/symbol/symbol_table.h"
+#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/protocol.h"
+
+namespace perfleet {
+namespace {
+
+// Tables kept at once; the least recently used one goes first.
+constexpr std::size_t kTablesMax = 4'096;
+constexpr std::size_t kTablesSizeBytesMax = 128U << 20;
+constexpr std::size_t kWarningsMax = 256;
+constexpr std::size_t kDemangledKeptMax = 65'536;  // names of one table
+
+using FilePtr = std::unique_ptr<ElfFile>;
+
+std::string hex(std::string_view bytes) {
+    constexpr std::string_view kDigits{"0123456789abcdef"};
+    std::string text;
+    for (const char byte : bytes) {
+        const auto value = static_cast<unsigned char>(byte);
+        text += kDigits[value >> 4U];
+        text += kDigits[value & 15U];
+    }
+    return text;
+}
+
+// The kernel's vdso as it is mapped into this process.
+std::string own_vdso() {
+    const auto address = getauxval(AT_SYSINFO_EHDR);
+    std::ifstream maps{"/proc/self/maps"};
+    for (std::string line; address != 0 && std::getline(maps, line);) {
+        unsigned long first = 0;
+        unsigned long last = 0;
+        if (line.ends_with("[vdso]") && std::sscanf(line.c_str(), "%lx-%lx", &first, &last) == 2 && first == address) {
+            return {reinterpret_cast<const char*>(first), last - first};
+        }
+    }
+    return {};
+}
+
+bool has(const ImageDefinition& image, std::uint64_t flag) { return (image.flags & flag) != 0; }
+
+// The build-id that a file must have; a hash of the content is none.
+std::string_view build_id_of(const ImageDefinition& image) {
+    return has(image, image_flags::kContentHash) ? std::string_view{} : std::string_view{image.build_id};
+}
+
+}  // namespace
+
+std::string SymbolPaths::default_build_id_cache() {
+    const char* home = std::getenv("HOME");
+    return home == nullptr || *home == '\0' ? std::string{} : std::string{home} + "/.debug";
+}
+
+class Symbolizer::Tables {
+public:
+    Tables(const StoreReader* store, SymbolPaths paths) : store_{store}, paths_{std::move(paths)} {}
+
+    // Symbols of one image; made once, by the first thread that asks.
+    struct Entry {
+        std::once_flag once;
+        SymbolTable table;
+        std::mutex names_mutex;
+        std::unordered_map<std::uint64_t, std::string> names;  // demangled, by the symbol's start
+        std::size_t accounted_size_bytes = 0;                  // guarded by Tables::mutex_
+        std::list<std::string>::iterator used;                 // guarded by Tables::mutex_
+
+        std::string name_of(const SymbolTable::Hit& hit) {
+            if (!table.mangled || !hit.name.starts_with("_Z")) {
+                return std::string{hit.name};
+            }
+            {
+                const std::lock_guard lock{names_mutex};
+                if (const auto known = names.find(hit.start); known != names.end()) {
+                    return known->second;
+                }
+            }
+            std::string name = demangled_name(hit.name);
+            const std::lock_guard lock{names_mutex};
+            if (names.size() < kDemangledKeptMax) {
+                names.emplace(hit.start, name);
+            }
+            return name;
+        }
+    };
+
+    std::shared_ptr<Entry> entry_of(const ImageDefinition& image) {
+        std::string key = image.name;
+        key += '\0';
+        key += image.build_id;
+        key += has(image, image_flags::kKernel) ? 'k' : 'u';
+        std::shared_ptr<Entry> entry;
+        {
+            const std::lock_guard lock{mutex_};
+            auto& place = entries_[key];
+            if (place == nullptr) {
+                place = std::make_shared<Entry>();
+                used_.push_front(key);
+                place->used = used_.begin();
+            } else {
+                used_.splice(used_.begin(), used_, place->used);
+            }
+            entry = place;
+        }
+        std::call_once(entry->once, [&] {
+            entry->table = load(image);
+            const std::lock_guard lock{mutex_};
+            entry->accounted_size_bytes = entry->table.size_bytes();
+            size_bytes_ += entry->accounted_size_bytes;
+            drop_oldest();
+        });
+        return entry;
+    }
+
+    std::vector<std::string> warnings() const {
+        const std::lock_guard lock{mutex_};
+        return {warnings_.begin(), warnings_.end()};
+    }
+
+private:
+    // With mutex_ held. Whoever still uses an entry keeps it alive.
+    void drop_oldest() {
+        while ((size_bytes_ > kTablesSizeBytesMax || entries_.size() > kTablesMax) && used_.size() > 1) {
+            const auto oldest = entries_.find(used_.back());
+            size_bytes_ -= oldest->second->accounted_size_bytes;
+            oldest->second->accounted_size_bytes = 0;
+            entries_.erase(oldest);
+            used_.pop_back();
+        }
+    }
+
+    void warn(std::string text) {
+        const std::lock_guard lock{mutex_};
+        if (warnings_.size() < kWarningsMax) {
+            warnings_.insert(std::move(text));
+        }
+    }
+
+    SymbolTable load(const ImageDefinition& image) {
+        if (has(image, image_flags::kUnknown | image_flags::kAnonymous)) {
+            return {};
+        }
+        if (has(image, image_flags::kKernel)) {
+            if (auto table = from_store(image)) {
+                return *std::move(table);
+            }
+        }
+        if (has(image, image_flags::kVdso) || image.name == "[vdso]") {
+            return from_vdso(image);
+        }
+        return from_files(image);
+    }
+
+    std::optional<SymbolTable> from_store(const ImageDefinition& image) {
+        if (store_ == nullptr || build_id_of(image).empty()) {
+            return std::nullopt;
+        }
+        auto content = store_->image(image.build_id);
+        if (!content) {
+            warn(image.name + ": its symbols can't be read from the store: " + content.error().message);
+            return std::nullopt;
+        }
+        if (!*content || (*content)->sort != static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols)) {
+            return std::nullopt;
+        }
+        std::uint64_t bad_lines = 0;
+        auto table = symbols_of_kernel((*content)->bytes, bad_lines);
+        if (!table) {
+            warn(image.name + ": " + table.error().message);
+            return std::nullopt;
+        }
+        if (bad_lines > 0) {
+            warn(image.name + ": " + std::to_string(bad_lines) + " lines of its symbols can't be read");
+        }
+        return std::move(*table);
+    }
+
+    SymbolTable from_vdso(const ImageDefinition& image) {
+        auto file = ElfFile::from_memory(own_vdso(), "[vdso]");
+        if (!file || (*file)->build_id() != build_id_of(image)) {
+            return {};  // another kernel's; there is no file of it
+        }
+        return symbols_of_elf(**file, **file);
+    }
+
+    // perf's order: the first file with a .symtab gives the names, the first with a .dynsym is the running one.
+    SymbolTable from_files(const ImageDefinition& image) {
+        FilePtr names;
+        FilePtr running;
+        for (const std::string& path : candidates(image)) {
+            const bool is_own_path = path == paths_.symfs + image.name;
+            auto opened = ElfFile::open(path);
+            if (!opened) {
+                if (opened.error().code != ErrorCode::kNotFound) {
+                    warn(opened.error().message);
+                }
+                continue;
+            }
+            FilePtr file = std::move(*opened);
+            if (file->build_id() != build_id_of(image)) {
+                if (is_own_path) {
+                    warn(path + ": has build-id " + (file->build_id().empty() ? "none" : hex(file->build_id())) +
+                         ", not " + (build_id_of(image).empty() ? "none" : hex(build_id_of(image))) +
+                         " as when it was recorded; no symbols are taken from it");
+                } else {
+                    warn(path + ": its build-id isn't that of its name; not used");
+                }
+                continue;
+            }
+            const bool has_symbols = file->find_section(".symtab", SHT_SYMTAB).has_value();
+            const bool has_dynamic = file->find_section(".dynsym", SHT_DYNSYM).has_value();
+            if (names == nullptr && has_symbols) {
+                names = std::move(file);
+                if (has_dynamic && running == nullptr) {
+                    return symbols_of_elf(*names, *names);
+                }
+            } else if (running == nullptr && (has_dynamic || is_own_path)) {
+                running = std::move(file);
+            }
+            if (names != nullptr && running != nullptr) {
+                break;
+            }
+        }
+        if (names == nullptr && running == nullptr) {
+            return {};
+        }
+        return symbols_of_elf(names != nullptr ? *names : *running, running != nullptr ? *running : *names);
+    }
+
+    std::vector<std::string> candidates(const ImageDefinition& image) const {
+        std::vector<std::string> paths;
+        const std::string id = hex(build_id_of(image));
+        if (id.size() > 2) {
+            const std::string place = "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2);
+            if (!paths_.build_id_cache.empty()) {
+                paths.push_back(paths_.build_id_cache + place + "/elf");
+            }
+            for (const std::string& folder : paths_.debug_folders) {
+                paths.push_back(folder + place + ".debug");
+            }
+        }
+        if (image.name.starts_with('/')) {
+            paths.push_back(paths_.symfs + image.name);
+        }
+        return paths;
+    }
+
+    const StoreReader* store_;
+    const SymbolPaths paths_;
+    mutable std::mutex mutex_;
+    std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
+    std::list<std::string> used_;  // keys, the most recently used first
+    std::size_t size_bytes_ = 0;
+    std::set<std::string> warnings_;
+};
+
+Symbolizer::Symbolizer(const StoreReader* store, SymbolPaths paths)
+    : tables_{std::make_unique<Tables>(store, std::move(paths))} {}
+
+Symbolizer::~Symbolizer() = default;
+
+Symbol Symbolizer::resolve(const ImageDefinition& image, std::uint64_t offset) {
+    const auto entry = tables_->entry_of(image);
+    SymbolTable::Hit hit;
+    if (entry->table.find(offset, hit)) {
+        return {entry->name_of(hit), true, hit.start};
+    }
+    if (has(image, image_flags::kUnknown)) {
+        return {image_display_name(image), false, offset};
+    }
+    char text[24];
+    std::snprintf(text, sizeof(text), "+0x%llx", static_cast<unsigned long long>(offset));
+    return {image_display_name(image) + text, false, offset};
+}
+
+std::string Symbolizer::image_display_name(const ImageDefinition& image) {
+    const std::string& name = image.name;
+    if (name.empty()) {
+        return "[unknown]";
+    }
+    if (name.front() != '/' || name.starts_with("//")) {
+        return name;
+    }
+    const std::size_t slash = name.find_last_of('/');
+    std::string last = slash + 1 < name.size() ? name.substr(slash + 1) : name;
+    // A kernel module by its file: perf shows its name in the kernel.
+    if (has(image, image_flags::kKernelModule)) {
+        if (const std::size_t dot = last.find(".ko"); dot != std::string::npos) {
+            last.resize(dot);
+            for (char& letter : last) {
+                letter = letter == '-' ? '_' : letter;
+            }
+            return "[" + last + "]";
+        }
+    }
+    return last;
+}
+
+std::vector<std::string> Symbolizer::warnings() const { return tables_->warnings(); }
+
+}  // namespace perfleet

@@ -1,0 +1,305 @@
+#include "query-engine/symbol/symbolizer.h"
+
+#include <elf.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "query-engine/symbol/elf_file.h"
+
+namespace perfleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TemporaryFolder {
+public:
+    TemporaryFolder() {
+        std::string name = (fs::temp_directory_path() / "perfleet-symbol-XXXXXX").string();
+        path_ = mkdtemp(name.data());
+    }
+    ~TemporaryFolder() { fs::remove_all(path_); }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
+
+private:
+    fs::path path_;
+};
+
+std::string output_of(const std::string& command) {
+    std::string text;
+    FILE* pipe = popen(command.c_str(), "r");
+    char buffer[4096];
+    for (std::size_t size = 0; (size = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
+        text.append(buffer, size);
+    }
+    EXPECT_EQ(pclose(pipe), 0) << command;
+    return text;
+}
+
+std::string content_of(const fs::path& path) {
+    std::ifstream file{path, std::ios::binary};
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+void write(const fs::path& path, std::string_view content) {
+    fs::create_directories(path.parent_path());
+    std::ofstream{path, std::ios::binary} << content;
+}
+
+const std::string kFixture = PERFLEET_SYMBOL_FIXTURE;
+
+ImageDefinition image_of(const std::string& path) {
+    ImageDefinition image;
+    image.flags = image_flags::kFileOffset;
+    image.name = path;
+    const auto file = ElfFile::open(path);
+    if (file.ok()) {
+        image.build_id = (*file)->build_id();
+    }
+    return image;
+}
+
+SymbolPaths no_paths() {
+    SymbolPaths paths;
+    paths.debug_folders.clear();
+    paths.build_id_cache.clear();
+    return paths;
+}
+
+// Name → file offset, as nm gives the addresses and readelf the segments.
+std::map<std::string, std::uint64_t> functions_by_nm(const std::string& path) {
+    std::vector<ElfSegment> segments;
+    std::istringstream headers{output_of("readelf -lW " + path)};
+    for (std::string line; std::getline(headers, line);) {
+        unsigned long offset = 0;
+        unsigned long address = 0;
+        unsigned long size = 0;
+        if (std::sscanf(line.c_str(), " LOAD %lx %lx %*x %lx", &offset, &address, &size) == 3) {
+            segments.push_back({address, offset, size});
+        }
+    }
+    std::map<std::string, std::uint64_t> functions;
+    std::istringstream symbols{output_of("nm --defined-only " + path)};
+    for (std::string line; std::getline(symbols, line);) {
+        unsigned long address = 0;
+        char type = 0;
+        char name[1024];
+        if (std::sscanf(line.c_str(), "%lx %c %1023s", &address, &type, name) != 3 || type != 'T') {
+            continue;
+        }
+        for (const ElfSegment& segment : segments) {
+            if (address >= segment.address && address - segment.address < segment.size_bytes) {
+                functions[name] = address - segment.address + segment.file_offset;
+            }
+        }
+    }
+    return functions;
+}
+
+TEST(Symbolizer, NamesFunctionsAsNmDoes) {
+    Symbolizer symbolizer{nullptr, no_paths()};
+    const ImageDefinition image = image_of(kFixture);
+    const auto functions = functions_by_nm(kFixture);
+    ASSERT_TRUE(functions.contains("fixture_plain"));
+    for (const char* name : {"main", "fixture_plain", "_start"}) {
+        const Symbol symbol = symbolizer.resolve(image, functions.at(name) + 1);
+        EXPECT_TRUE(symbol.resolved);
+        EXPECT_EQ(symbol.name, name);
+        EXPECT_EQ(symbol.offset, functions.at(name));
+    }
+    EXPECT_TRUE(symbolizer.warnings().empty());
+}
+
+TEST(Symbolizer, TakesNamesOfStrippedProgramFromDebugFile) {
+    const TemporaryFolder folder;
+    const std::string stripped = folder / "program";
+    output_of("strip -o " + stripped + " " + kFixture);
+    const ImageDefinition image = image_of(stripped);
+    const std::uint64_t offset = functions_by_nm(kFixture).at("fixture_plain");
+
+    EXPECT_FALSE(Symbolizer(nullptr, no_paths()).resolve(image, offset).resolved);
+
+    const std::string id = output_of("readelf -n " + stripped + " | sed -n 's/.*Build ID: //p' | tr -d '\\n'");
+    const fs::path debug = folder / ("debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug");
+    fs::create_directories(debug.parent_path());
+    output_of("objcopy --only-keep-debug " + kFixture + " " + debug.string());
+    SymbolPaths paths = no_paths();
+    paths.debug_folders = {folder / "debug"};
+    EXPECT_EQ(Symbolizer(nullptr, paths).resolve(image, offset).name, "fixture_plain");
+
+    // The program itself need not be there.
+    fs::remove(stripped);
+    EXPECT_TRUE(Symbolizer(nullptr, paths).resolve(image, offset).resolved);
+}
+
+TEST(Symbolizer, TakesNamesFromBuildIdCache) {
+    const TemporaryFolder folder;
+    ImageDefinition image = image_of(kFixture);
+    const std::string id = output_of("readelf -n " + kFixture + " | sed -n 's/.*Build ID: //p' | tr -d '\\n'");
+    write(folder / (".build-id/" + id.substr(0, 2) + "/" + id.substr(2) + "/elf"), content_of(kFixture));
+    image.name = "/nowhere/program";
+    SymbolPaths paths = no_paths();
+    paths.build_id_cache = (folder / "").string();
+    EXPECT_EQ(Symbolizer(nullptr, paths).resolve(image, functions_by_nm(kFixture).at("main")).name, "main");
+}
+
+TEST(Symbolizer, LooksBelowSymfs) {
+    const TemporaryFolder folder;
+    write(folder / "bin/program", content_of(kFixture));
+    ImageDefinition image = image_of(kFixture);
+    image.name = "/bin/program";
+    SymbolPaths paths = no_paths();
+    paths.symfs = (folder / "").parent_path();
+    EXPECT_EQ(Symbolizer(nullptr, paths).resolve(image, functions_by_nm(kFixture).at("main")).name, "main");
+}
+
+TEST(Symbolizer, NeverUsesFileWithAnotherBuildId) {
+    Symbolizer symbolizer{nullptr, no_paths()};
+    ImageDefinition image = image_of(kFixture);
+    image.build_id[0] = static_cast<char>(image.build_id[0] + 1);
+    const std::uint64_t offset = functions_by_nm(kFixture).at("main");
+    char expected[64];
+    std::snprintf(expected, sizeof(expected), "symbol_fixture+0x%lx", offset);
+    for (int again = 0; again < 3; ++again) {
+        const Symbol symbol = symbolizer.resolve(image, offset);
+        EXPECT_FALSE(symbol.resolved);
+        EXPECT_EQ(symbol.name, expected);
+    }
+    ASSERT_EQ(symbolizer.warnings().size(), 1U);
+    EXPECT_NE(symbolizer.warnings()[0].find(kFixture), std::string::npos);
+}
+
+TEST(Symbolizer, ShowsUnresolvedAsImageAndOffset) {
+    Symbolizer symbolizer{nullptr, no_paths()};
+    ImageDefinition image;
+    image.name = "/usr/lib/libgone.so";
+    EXPECT_EQ(symbolizer.resolve(image, 0x1a2b).name, "libgone.so+0x1a2b");
+    image = {.flags = image_flags::kAnonymous, .address = 0, .size_bytes = 0, .build_id = {}, .name = "//anon"};
+    EXPECT_EQ(symbolizer.resolve(image, 16).name, "//anon+0x10");
+    image = {.flags = image_flags::kUnknown, .address = 0, .size_bytes = 0, .build_id = {}, .name = "[unknown]"};
+    EXPECT_EQ(symbolizer.resolve(image, 0).name, "[unknown]");
+    EXPECT_TRUE(symbolizer.warnings().empty());
+}
+
+TEST(Symbolizer, ImageDisplayNameIsWhatPerfShows) {
+    ImageDefinition image;
+    const auto shown = [&](std::string name, std::uint64_t flags = 0) {
+        image.name = std::move(name);
+        image.flags = flags;
+        return Symbolizer::image_display_name(image);
+    };
+    EXPECT_EQ(shown("/usr/bin/xz"), "xz");
+    EXPECT_EQ(shown("/tmp/gone (deleted)"), "gone (deleted)");
+    EXPECT_EQ(shown("[kernel.kallsyms]"), "[kernel.kallsyms]");
+    EXPECT_EQ(shown("//anon"), "//anon");
+    EXPECT_EQ(shown(""), "[unknown]");
+    EXPECT_EQ(shown("/lib/modules/6.1/kernel/fs/nf-nat.ko.xz", image_flags::kKernel | image_flags::kKernelModule),
+              "[nf_nat]");
+}
+
+TEST(Symbolizer, ReadsOwnVdsoFromMemoryOnlyWhenItIsTheSame) {
+    Symbolizer symbolizer{nullptr, no_paths()};
+    ImageDefinition image;
+    image.name = "[vdso]";
+    image.flags = image_flags::kVdso;
+    image.build_id = std::string(20, 'x');
+    EXPECT_FALSE(symbolizer.resolve(image, 0x800).resolved);
+}
+
+TEST(Symbolizer, GivesManyThreadsTheSameNames) {
+    Symbolizer symbolizer{nullptr, no_paths()};
+    const ImageDefinition image = image_of(kFixture);
+    const auto functions = functions_by_nm(kFixture);
+    std::vector<std::thread> threads;
+    std::vector<std::string> names(8);
+    for (std::size_t number = 0; number < names.size(); ++number) {
+        threads.emplace_back([&, number] {
+            for (const auto& [name, offset] : functions) {
+                names[number] += symbolizer.resolve(image, offset).name + "\n";
+            }
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    for (const std::string& each : names) {
+        EXPECT_EQ(each, names[0]);
+    }
+}
+
+// -- hostile files ----------------------------------------------------------------------------------------------------
+
+void look_around(const std::string& path, std::size_t size_bytes) {
+    SymbolPaths paths = no_paths();
+    Symbolizer symbolizer{nullptr, paths};
+    const ImageDefinition image = image_of(path);
+    for (std::size_t offset = 0; offset < size_bytes + 4096; offset += 97) {
+        EXPECT_FALSE(symbolizer.resolve(image, offset).name.empty());
+    }
+    EXPECT_FALSE(symbolizer.resolve(image, ~0ULL).name.empty());
+}
+
+TEST(HostileElf, TruncatedAnywhereGivesNoCrash) {
+    const TemporaryFolder folder;
+    const std::string whole = content_of(kFixture);
+    const std::string path = folder / "cut";
+    for (std::size_t size = 0; size < whole.size(); size += size < 4096 ? 61 : 997) {
+        write(path, std::string_view{whole}.substr(0, size));
+        look_around(path, 8192);
+    }
+}
+
+TEST(HostileElf, FlippedBytesGiveNoCrash) {
+    const TemporaryFolder folder;
+    const std::string stripped = folder / "small";
+    output_of("strip --strip-unneeded -o " + stripped + " " + kFixture);
+    const std::string whole = content_of(stripped);
+    const auto file = ElfFile::open(stripped);
+    ASSERT_TRUE(file.ok());
+    // Headers, notes, symbols and relocations: where the lengths are.
+    std::vector<std::pair<std::size_t, std::size_t>> places{{0, 64}, {64, 1024}};
+    places.emplace_back(whole.size() - 64 * (*file)->sections().size(), 64 * (*file)->sections().size());
+    for (const ElfSection& section : (*file)->sections()) {
+        if (section.type != SHT_PROGBITS && section.size_bytes > 0 &&
+            section.file_offset + section.size_bytes <= whole.size()) {
+            places.emplace_back(section.file_offset, section.size_bytes);
+        }
+    }
+    std::mt19937 random{20240607};
+    const std::string path = folder / "flipped";
+    for (int round = 0; round < 1'500; ++round) {
+        std::string broken = whole;
+        for (int flip = 0; flip < 1 + round % 8; ++flip) {
+            const auto [first, size] = places[random() % places.size()];
+            constexpr unsigned char kNasty[] = {0, 1, 0x7f, 0x80, 0xff, 0xfe};
+            const std::size_t at = first + random() % size;
+            broken[at] = static_cast<char>(flip % 2 == 0 ? kNasty[random() % 6] : random());
+        }
+        write(path, broken);
+        look_around(path, 4096);
+    }
+}
+
+TEST(HostileElf, PipeAndFolderAreNotWaitedFor) {
+    const TemporaryFolder folder;
+    const std::string pipe = folder / "pipe";
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_EQ(ElfFile::open(pipe).error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(ElfFile::open(folder / "").error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(ElfFile::open(folder / "nothing").error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace perfleet
