@@ -74,6 +74,14 @@ std::uint32_t BatchBuilder::slot_of(Series series) const {
     return kNoSlot;
 }
 
+bool BatchBuilder::charge(std::size_t size_bytes) {
+    if (kFixedSizeBytes + kTailSizeBytesMax + series_size_bytes_max_ + size_bytes > sealed_size_bytes_limit_) {
+        return false;
+    }
+    series_size_bytes_max_ += size_bytes;
+    return true;
+}
+
 bool BatchBuilder::add_slot(Series series) {
     if (series_count_ == limits::kBatchSeriesMax) {
         return false;
@@ -93,14 +101,9 @@ bool BatchBuilder::add_slot(Series series) {
     PERFLEET_ASSERT(slot.integer_column_count > 0);
     PERFLEET_ASSERT(slot.integer_column_count + slot.byte_column_count <= kKindColumnsMax);
     const std::size_t column_count = slot.integer_column_count + slot.byte_column_count;
-    const std::size_t size_bytes = size_bytes_of(wire_layout::series_rows::kShape) + kWordBytes +
-                                   column_count * (size_bytes_of(wire_layout::column::kShape) + kColumnOverheadBytes);
-    if (kFixedSizeBytes + kTailSizeBytesMax + series_size_bytes_max_ + size_bytes > sealed_size_bytes_limit_) {
-        return false;
-    }
-    series_size_bytes_max_ += size_bytes;
-    if (!add_chunk(slot)) {
-        series_size_bytes_max_ -= size_bytes;
+    if (!charge(size_bytes_of(wire_layout::series_rows::kShape) + kWordBytes +
+                column_count * (size_bytes_of(wire_layout::column::kShape) + kColumnOverheadBytes)) ||
+        !add_chunk(slot)) {
         return false;
     }
     ++series_count_;
@@ -110,14 +113,11 @@ bool BatchBuilder::add_slot(Series series) {
 bool BatchBuilder::add_chunk(Slot& slot) {
     const std::size_t value_count =
         1 + kChunkRows * (slot.integer_column_count + (slot.byte_column_count > 0 ? std::size_t{1} : 0));
-    const std::size_t size_bytes = slot.integer_column_count * (kChunkRows * 8 + kChunkOverheadBytes);
-    if (value_count > values_.size() - used_values_ ||
-        kFixedSizeBytes + kTailSizeBytesMax + series_size_bytes_max_ + size_bytes > sealed_size_bytes_limit_) {
+    if (value_count > values_.size() - used_values_ || !charge(slot.integer_column_count * kChunkOverheadBytes)) {
         return false;
     }
     const auto chunk = static_cast<std::uint32_t>(used_values_);
     used_values_ += value_count;
-    series_size_bytes_max_ += size_bytes;
     values_[chunk] = kNoChunk;
     if (slot.last_chunk == kNoChunk) {
         slot.first_chunk = chunk;
@@ -129,56 +129,66 @@ bool BatchBuilder::add_chunk(Slot& slot) {
     return true;
 }
 
-bool BatchBuilder::append(Series series, std::span<const std::uint64_t> integers,
-                          std::span<const std::span<const std::byte>> bytes) {
-    if (row_count_ == row_count_max_) {
-        return false;
+BatchBuilder::Slot* BatchBuilder::make_room(Series series, std::size_t integers_size_bytes,
+                                            std::size_t bytes_size_bytes) {
+    if (row_count_ == row_count_max_ || bytes_size_bytes > bytes_.size() - used_bytes_ ||
+        bytes_size_bytes > limits::kSeriesBytesMax) {
+        return nullptr;
     }
-    std::size_t row_size_bytes = 0;
-    for (const auto& part : bytes) {
-        row_size_bytes += part.size();
+    const std::size_t charged_before = series_size_bytes_max_;
+    const auto give_back = [&] {
+        series_size_bytes_max_ = charged_before;
+        return nullptr;
+    };
+    if (!charge(integers_size_bytes + bytes_size_bytes)) {
+        return nullptr;
     }
-    if (row_size_bytes > bytes_.size() - used_bytes_ ||
-        kFixedSizeBytes + kTailSizeBytesMax + series_size_bytes_max_ + row_size_bytes > sealed_size_bytes_limit_) {
-        return false;
-    }
-    std::uint32_t index = slot_of(series);
+    const std::uint32_t index = slot_of(series);
     if (index == kNoSlot) {
-        if (row_size_bytes > limits::kSeriesBytesMax || !add_slot(series)) {
-            return false;
-        }
-        index = series_count_ - 1;
+        return add_slot(series) ? &slots_[series_count_ - 1] : give_back();
     }
     Slot& slot = slots_[index];
-    PERFLEET_ASSERT(integers.size() == slot.integer_column_count && bytes.size() == slot.byte_column_count);
-    if (slot.byte_size_bytes + row_size_bytes > limits::kSeriesBytesMax ||
+    if (slot.byte_size_bytes + bytes_size_bytes > limits::kSeriesBytesMax ||
         (slot.rows_in_chunk == kChunkRows && !add_chunk(slot))) {
+        return give_back();
+    }
+    return &slot;
+}
+
+bool BatchBuilder::append(Series series, std::span<const std::uint64_t> integers,
+                          std::span<const std::span<const std::byte>> bytes) {
+    std::size_t bytes_size_bytes = 0;
+    for (const auto& part : bytes) {
+        bytes_size_bytes += part.size();
+    }
+    Slot* const slot = make_room(series, integers.size_bytes(), bytes_size_bytes);
+    if (slot == nullptr) {
         return false;
     }
-    std::uint64_t* at = &values_[slot.last_chunk + 1 + slot.rows_in_chunk];
-    if (slot.byte_column_count > 0) {
+    PERFLEET_ASSERT(integers.size() == slot->integer_column_count && bytes.size() == slot->byte_column_count);
+    std::uint64_t* at = &values_[slot->last_chunk + 1 + slot->rows_in_chunk];
+    if (slot->byte_column_count > 0) {
         *at = used_bytes_;
         at += kChunkRows;
-        for (std::uint32_t i = 0; i < slot.byte_column_count; ++i) {
-            PERFLEET_ASSERT(integers[slot.size_columns[i]] == bytes[i].size());
+        for (std::uint32_t i = 0; i < slot->byte_column_count; ++i) {
+            PERFLEET_ASSERT(integers[slot->size_columns[i]] == bytes[i].size());
             if (!bytes[i].empty()) {
                 std::memcpy(bytes_.data() + used_bytes_, bytes[i].data(), bytes[i].size());
                 used_bytes_ += bytes[i].size();
             }
         }
-        slot.byte_size_bytes += row_size_bytes;
-        series_size_bytes_max_ += row_size_bytes;
+        slot->byte_size_bytes += bytes_size_bytes;
     }
     for (const std::uint64_t value : integers) {
         *at = value;
         at += kChunkRows;
     }
-    if (slot.has_time) {  // the first column
-        slot.first_ticks = integers[0] < slot.first_ticks ? integers[0] : slot.first_ticks;
-        slot.last_ticks = integers[0] > slot.last_ticks ? integers[0] : slot.last_ticks;
+    if (slot->has_time) {  // the first column
+        slot->first_ticks = integers[0] < slot->first_ticks ? integers[0] : slot->first_ticks;
+        slot->last_ticks = integers[0] > slot->last_ticks ? integers[0] : slot->last_ticks;
     }
-    ++slot.rows_in_chunk;
-    ++slot.row_count;
+    ++slot->rows_in_chunk;
+    ++slot->row_count;
     ++row_count_;
     return true;
 }

@@ -93,6 +93,10 @@ private:
     };
 
     [[nodiscard]] std::uint32_t slot_of(Series series) const;
+    // Adds to the size that the sealed message may reach; false: past the limit, nothing was added.
+    [[nodiscard]] bool charge(std::size_t size_bytes);
+    // The series' slot, with room for one more row; null, and nothing has changed, when there is none.
+    [[nodiscard]] Slot* make_room(Series series, std::size_t integers_size_bytes, std::size_t bytes_size_bytes);
     [[nodiscard]] bool add_slot(Series series);
     [[nodiscard]] bool add_chunk(Slot& slot);
     void gather_integers(const Slot& slot, std::uint32_t column, std::span<std::uint64_t> out) const;
