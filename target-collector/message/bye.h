@@ -1,0 +1,33 @@
+// The Bye message: the session's end and its final counts.
+//
+// Freestanding.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "schemas/columns/seal.h"
+#include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/time.h"
+
+namespace perfleet {
+
+struct ByeDescription {
+    SessionId session;
+    Seq last_seq;
+    std::span<const Tally> tallies;
+    std::span<const SeqRange> dropped;
+    ClockPoint end_point;
+};
+
+// The largest Bye there is.
+inline constexpr std::size_t kByeSizeBytesMax = 256 + limits::kTalliesMax * 16 + limits::kDroppedRangesMax * 16;
+
+// Writes an Envelope with the Bye into `out` and returns its size. Faults: kFull; kTooLarge (tallies or ranges past
+// their limits).
+[[nodiscard]] Checked<std::size_t> write_bye(const ByeDescription& bye, std::span<std::byte> out);
+
+}  // namespace perfleet

@@ -1,0 +1,126 @@
+#include "target-collector/message/reply_reader.h"
+
+#include "target-collector/message/capnp_reader.h"
+
+namespace perfleet {
+namespace {
+
+using StructView = CapnpReader::StructView;
+
+Checked<Done> read_session(const CapnpReader& reader, const StructView& parent, wire_layout::PointerField field,
+                           Reply& reply) {
+    const auto session = reader.get_struct(parent, field);
+    if (!session.ok()) {
+        return session.error();
+    }
+    reply.session = {session->get(wire_layout::session_id::kHigh), session->get(wire_layout::session_id::kLow)};
+    return Done{};
+}
+
+Checked<Done> read_welcome(const CapnpReader& reader, const StructView& body, Reply& reply) {
+    namespace layout = wire_layout::welcome;
+    reply.sort = Reply::Sort::kWelcome;
+    reply.version = body.get(layout::kVersion);
+    reply.batch_size_bytes_max = body.get(layout::kBatchSizeBytesMax);
+    reply.utc_ns = UtcNs{body.get(layout::kUtcNs)};
+    reply.incarnation = body.get(layout::kIncarnation);
+    reply.prefix = Seq{body.get(layout::kPrefixSeq)};
+    reply.send_limit = Seq{body.get(layout::kSendLimitSeq)};
+    reply.bucket_duration_s = body.get(layout::kBucketDurationS);
+    return read_session(reader, body, layout::kSession, reply);
+}
+
+Checked<Done> read_ack(const CapnpReader& reader, const StructView& body, Reply& reply) {
+    namespace layout = wire_layout::ack;
+    reply.sort = Reply::Sort::kAck;
+    reply.prefix = Seq{body.get(layout::kPrefixSeq)};
+    reply.send_limit = Seq{body.get(layout::kSendLimitSeq)};
+    reply.incarnation = body.get(layout::kIncarnation);
+    reply.is_finished = body.get(layout::kFinished);
+    return read_session(reader, body, layout::kSession, reply);
+}
+
+Checked<Done> read_refused(const CapnpReader& reader, const StructView& body, Reply& reply) {
+    namespace layout = wire_layout::refused;
+    reply.sort = Reply::Sort::kRefused;
+    reply.seq = Seq{body.get(layout::kSeq)};
+    reply.reason = body.get(layout::kReason);
+    const auto message = reader.get_text(body, layout::kMessage);
+    if (!message.ok()) {
+        return message.error();
+    }
+    reply.message = *message;
+    return read_session(reader, body, layout::kSession, reply);
+}
+
+Checked<Done> read_control(const CapnpReader& reader, const StructView& body, Reply& reply) {
+    namespace layout = wire_layout::control;
+    reply.sort = Reply::Sort::kControl;
+    reply.command = body.get(layout::kCommand);
+    reply.event = EventNumber{body.get(layout::kEvent)};
+    reply.value = body.get(layout::kValue);
+    return read_session(reader, body, layout::kSession, reply);
+}
+
+Checked<Done> read_need_image(const CapnpReader& reader, const StructView& body, Reply& reply) {
+    namespace layout = wire_layout::need_image;
+    reply.sort = Reply::Sort::kNeedImage;
+    reply.offset_bytes = body.get(layout::kOffset);
+    const auto build_id = reader.get_data(body, layout::kBuildId);
+    if (!build_id.ok()) {
+        return build_id.error();
+    }
+    reply.build_id = *build_id;
+    return Done{};
+}
+
+Checked<Done> read_body(const CapnpReader& reader, const StructView& body, wire_layout::MessageTag tag, Reply& reply) {
+    using wire_layout::MessageTag;
+    switch (tag) {
+        case MessageTag::kWelcome: return read_welcome(reader, body, reply);
+        case MessageTag::kHelloAgain:
+            reply.sort = Reply::Sort::kHelloAgain;
+            reply.incarnation = body.get(wire_layout::hello_again::kIncarnation);
+            return Done{};
+        case MessageTag::kAck: return read_ack(reader, body, reply);
+        case MessageTag::kRefused: return read_refused(reader, body, reply);
+        case MessageTag::kControl: return read_control(reader, body, reply);
+        case MessageTag::kNeedImage: return read_need_image(reader, body, reply);
+        case MessageTag::kClockReply:
+            reply.sort = Reply::Sort::kClockReply;
+            reply.probe_id = body.get(wire_layout::clock_reply::kId);
+            reply.sender_ns = body.get(wire_layout::clock_reply::kSenderNs);
+            reply.utc_ns = UtcNs{body.get(wire_layout::clock_reply::kUtcNs)};
+            return Done{};
+        default: return Done{};
+    }
+}
+
+}  // namespace
+
+Checked<Reply> read_reply(std::span<const std::byte> message_untrusted) {
+    const auto reader = CapnpReader::open(message_untrusted);
+    if (!reader.ok()) {
+        return reader.error();
+    }
+    const auto envelope = reader->root();
+    if (!envelope.ok()) {
+        return envelope.error();
+    }
+    Reply reply;
+    reply.protocol_version = envelope->get(wire_layout::envelope::kProtocolVersion);
+    const std::uint16_t tag = envelope->get(wire_layout::envelope::kTag);
+    if (tag > static_cast<std::uint16_t>(wire_layout::MessageTag::kClockReply)) {
+        return reply;
+    }
+    const auto body = reader->get_struct(*envelope, wire_layout::envelope::kBody);
+    if (!body.ok()) {
+        return body.error();
+    }
+    if (const auto done = read_body(*reader, *body, static_cast<wire_layout::MessageTag>(tag), reply); !done.ok()) {
+        return done.error();
+    }
+    return reply;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,56 @@
+// Reads what the gateway says to a collector. The bytes are untrusted: nothing outside them is read, whatever they
+// hold.
+//
+// Freestanding. Fields that the sender's schema doesn't have are 0 or empty; what it has beyond ours is ignored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/time.h"
+
+namespace perfleet {
+
+struct Reply {
+    enum class Sort : std::uint8_t {
+        kUnknown = 0,  // a message that we don't know, or that a gateway doesn't send: ignore it
+        kWelcome,
+        kHelloAgain,
+        kAck,
+        kRefused,
+        kControl,
+        kNeedImage,
+        kClockReply,
+    };
+
+    Sort sort = Sort::kUnknown;
+    std::uint16_t protocol_version = 0;
+    SessionId session;                       // welcome, ack, refused, control
+    std::uint64_t incarnation = 0;           // welcome, hello again, ack
+    Seq prefix;                              // welcome, ack
+    Seq send_limit;                          // welcome, ack
+    UtcNs utc_ns;                            // welcome, clock reply
+    std::uint16_t version = 0;               // welcome
+    std::uint32_t batch_size_bytes_max = 0;  // welcome
+    std::uint32_t bucket_duration_s = 0;     // welcome
+    bool is_finished = false;                // ack
+    Seq seq;                                 // refused
+    std::uint16_t reason = 0;                // refused: protocol::RefusedReason
+    std::string_view message;                // refused. Borrowed
+    std::uint16_t command = 0;               // control: protocol::ControlCommand
+    EventNumber event;                       // control
+    std::uint64_t value = 0;                 // control
+    std::span<const std::byte> build_id;     // need image. Borrowed
+    std::uint64_t offset_bytes = 0;          // need image
+    std::uint64_t probe_id = 0;              // clock reply
+    std::uint64_t sender_ns = 0;             // clock reply
+};
+
+// Faults: kTruncated, kUnsupported (several segments), kInvalid (a pointer that leads outside, or of another sort).
+[[nodiscard]] Checked<Reply> read_reply(std::span<const std::byte> message_untrusted);
+
+}  // namespace perfleet
