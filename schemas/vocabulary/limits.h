@@ -26,6 +26,7 @@ inline constexpr std::uint32_t kStackNodesMax = 1U << 20;
 inline constexpr std::uint32_t kImagesMax = 1U << 16;
 inline constexpr std::uint32_t kStringsMax = 1U << 18;
 inline constexpr std::uint32_t kStackDepthMax = 127;       // frames of one call chain, as the kernel's own default
+inline constexpr std::uint32_t kStackChainMax = 1'024;     // nodes of one chain that a reader follows
 inline constexpr std::size_t kStringSizeBytesMax = 4'096;  // as PATH_MAX
 inline constexpr std::size_t kBuildIdSizeBytesMax = 20;
 

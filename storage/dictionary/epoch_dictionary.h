@@ -1,8 +1,10 @@
 // The dictionary of one epoch of one session: what its stack, image and string numbers mean. Made from the epoch's
 // definition blocks; numbers are array indices.
 //
-// Built by one thread, then read by many. Input is untrusted (it comes from disk): a number outside the limits, a
-// parent that isn't defined before its child, or a number defined twice with different content is kInvalid.
+// Built by one thread, then read by many. Input is untrusted (it comes from disk): a number outside the limits, a node
+// that is its own ancestor, a chain of more than limits::kStackChainMax nodes, or a number defined twice with different
+// content is kInvalid; the same definition again is fine. After an error the dictionary is not to be used. Memory: at
+// most what the limits of an epoch allow.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +28,8 @@ struct Frame {
 struct StackNode {
     StackNumber parent;  // the caller; kEmptyStack at the root
     Frame frame;
+
+    friend constexpr auto operator<=>(const StackNode&, const StackNode&) = default;
 };
 
 struct ImageDefinition {
@@ -38,16 +42,20 @@ struct ImageDefinition {
     friend bool operator==(const ImageDefinition&, const ImageDefinition&) = default;
 };
 
+// The image of nodes that aren't defined.
+inline constexpr ImageNumber kUndefinedImage{0xffff'ffff};
+
 class EpochDictionary {
 public:
     // Takes up the rows of a block of kind stack, image or string. Order: any.
     [[nodiscard]] Result<Done> add(const BlockView& block);
 
-    // To be called once after the last add(): checks that parents and images are defined.
+    // To be called once after the last add(): checks that every chain ends, so that following parents from any node
+    // takes at most limits::kStackChainMax steps. A parent or image whose definition was lost is no error: see below.
     [[nodiscard]] Result<Done> finish();
 
-    // A number that isn't defined (its definition was lost) gives an empty string, an image named "[undefined]", a node
-    // without parent in that image: never a crash.
+    // A number that isn't defined (its definition was lost) gives an empty string, an image named "[undefined]" with
+    // flag kUnknown, a node without parent in the image kUndefinedImage: never a crash.
     [[nodiscard]] const StackNode& stack(StackNumber number) const;
     [[nodiscard]] const ImageDefinition& image(ImageNumber number) const;
     [[nodiscard]] std::string_view string(StringNumber number) const;
@@ -57,11 +65,17 @@ public:
     [[nodiscard]] std::size_t string_count() const { return strings_.size(); }
 
 private:
+    [[nodiscard]] Result<Done> add_stacks();
+    [[nodiscard]] Result<Done> add_images();
+    [[nodiscard]] Result<Done> add_strings();
+
+    DecodedRows rows_;  // of the last add(), for its capacity
     std::vector<StackNode> stacks_;
     std::vector<bool> stack_defined_;
     std::vector<ImageDefinition> images_;
     std::vector<bool> image_defined_;
     std::vector<std::string> strings_;
+    std::vector<bool> string_defined_;
 };
 
 }  // namespace perfleet

@@ -1,0 +1,146 @@
+#include "storage/dictionary/epoch_dictionary.h"
+
+#include <algorithm>
+
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+constexpr StackNode kUndefinedNode{kEmptyStack, Frame{kUndefinedImage, 0}};
+
+const ImageDefinition& undefined_image() {
+    static const ImageDefinition kImage{image_flags::kUnknown, 0, 0, {}, "[undefined]"};
+    return kImage;
+}
+
+Error refusal(std::string_view what, std::uint64_t number, std::string_view why) {
+    return Error{ErrorCode::kInvalid,
+                 "dictionary: " + std::string{what} + " " + std::to_string(number) + " " + std::string{why}};
+}
+
+// Numbers are checked against their ColumnRule when rows are decoded, which bounds the size.
+template <class Definition>
+Result<Done> define(std::vector<Definition>& definitions, std::vector<bool>& defined, std::uint64_t number,
+                    Definition definition, std::string_view what) {
+    const auto index = static_cast<std::size_t>(number);
+    if (index >= definitions.size()) {
+        definitions.resize(index + 1);
+        defined.resize(index + 1);
+    }
+    if (defined[index]) {
+        if (definitions[index] != definition) {
+            return refusal(what, number, "is defined twice, with different content");
+        }
+        return Done{};
+    }
+    definitions[index] = std::move(definition);
+    defined[index] = true;
+    return Done{};
+}
+
+}  // namespace
+
+Result<Done> EpochDictionary::add(const BlockView& block) {
+    const Kind kind = block.header.series.kind;
+    if (!is_definition(kind)) {
+        return Error{ErrorCode::kInvalid,
+                     "dictionary: a block of kind " + std::string{kind_name(kind)} + " defines nothing"};
+    }
+    if (auto decoded = rows_.decode(block); !decoded.ok()) {
+        return decoded;
+    }
+    switch (kind) {
+        case Kind::kStack: return add_stacks();
+        case Kind::kImage: return add_images();
+        default: return add_strings();
+    }
+}
+
+Result<Done> EpochDictionary::add_stacks() {
+    const auto numbers = rows_.integers(ColumnId::kNumber);
+    const auto parents = rows_.integers(ColumnId::kParent);
+    const auto images = rows_.integers(ColumnId::kImage);
+    const auto offsets = rows_.integers(ColumnId::kFrameOffset);
+    for (std::size_t row = 0; row < rows_.row_count(); ++row) {
+        if (numbers[row] == kEmptyStack.value) {
+            return refusal("stack", 0, "is the empty one and can't be defined");
+        }
+        const StackNode node{StackNumber{static_cast<std::uint32_t>(parents[row])},
+                             Frame{ImageNumber{static_cast<std::uint32_t>(images[row])}, offsets[row]}};
+        if (auto done = define(stacks_, stack_defined_, numbers[row], node, "stack"); !done.ok()) {
+            return done;
+        }
+    }
+    return Done{};
+}
+
+Result<Done> EpochDictionary::add_images() {
+    const auto numbers = rows_.integers(ColumnId::kNumber);
+    const auto flags = rows_.integers(ColumnId::kImageFlags);
+    const auto addresses = rows_.integers(ColumnId::kAddress);
+    const auto sizes = rows_.integers(ColumnId::kSize);
+    for (std::size_t row = 0; row < rows_.row_count(); ++row) {
+        ImageDefinition image{flags[row], addresses[row], sizes[row],
+                              std::string{rows_.bytes(ColumnId::kBuildIdBytes, row)},
+                              std::string{rows_.bytes(ColumnId::kNameBytes, row)}};
+        if (auto done = define(images_, image_defined_, numbers[row], std::move(image), "image"); !done.ok()) {
+            return done;
+        }
+    }
+    return Done{};
+}
+
+Result<Done> EpochDictionary::add_strings() {
+    const auto numbers = rows_.integers(ColumnId::kNumber);
+    for (std::size_t row = 0; row < rows_.row_count(); ++row) {
+        if (numbers[row] == kEmptyString.value) {
+            return refusal("string", 0, "is the empty one and can't be defined");
+        }
+        auto done = define(strings_, string_defined_, numbers[row], std::string{rows_.bytes(ColumnId::kNameBytes, row)},
+                           "string");
+        if (!done.ok()) {
+            return done;
+        }
+    }
+    return Done{};
+}
+
+// Walks up from each node as far as a node of known depth. A cycle has no end, so it is a chain that is too long.
+Result<Done> EpochDictionary::finish() {
+    std::vector<std::uint32_t> depths(stacks_.size(), 0);  // nodes from here to the root; 0: not known yet
+    std::vector<std::size_t> path;
+    for (std::size_t start = 0; start < stacks_.size(); ++start) {
+        path.clear();
+        std::size_t at = start;
+        while (at < stacks_.size() && stack_defined_[at] && depths[at] == 0 && path.size() <= limits::kStackChainMax) {
+            path.push_back(at);
+            at = stacks_[at].parent.value;
+        }
+        std::uint32_t depth = at < stacks_.size() && path.size() <= limits::kStackChainMax ? depths[at] : 0;
+        if (path.size() + depth > limits::kStackChainMax) {
+            const bool is_own_ancestor = std::find(path.begin() + 1, path.end(), start) != path.end();
+            return refusal("stack", start,
+                           is_own_ancestor ? "is its own ancestor"
+                                           : "has more than " + std::to_string(limits::kStackChainMax) + " ancestors");
+        }
+        for (auto node = path.rbegin(); node != path.rend(); ++node) {
+            depths[*node] = ++depth;
+        }
+    }
+    return Done{};
+}
+
+const StackNode& EpochDictionary::stack(StackNumber number) const {
+    return number.value < stacks_.size() && stack_defined_[number.value] ? stacks_[number.value] : kUndefinedNode;
+}
+
+const ImageDefinition& EpochDictionary::image(ImageNumber number) const {
+    return number.value < images_.size() && image_defined_[number.value] ? images_[number.value] : undefined_image();
+}
+
+std::string_view EpochDictionary::string(StringNumber number) const {
+    return number.value < strings_.size() ? std::string_view{strings_[number.value]} : std::string_view{};
+}
+
+}  // namespace perfleet
