@@ -80,6 +80,11 @@ public:
     // The ticks [first, last) of the session that the selection's time range covers.
     [[nodiscard]] std::pair<Ticks, Ticks> tick_range(std::size_t session_index) const;
 
+    // Whether visit_rows would meet any row.
+    [[nodiscard]] bool has_rows(std::size_t session_index, EpochNumber epoch, Series series) const {
+        return !expected_rows(session_index, epoch, series).empty();
+    }
+
     // The series' rows of one epoch, batch by batch, ascending by seq. Blocks that lie wholly outside the time range
     // are left out, except those of tasks and definitions; the rows of others are NOT cut to the range: compare with
     // tick_range. `wanted` columns only; all when empty. Errors: those of the store; kCorrupt names a block that is

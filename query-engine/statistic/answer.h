@@ -37,7 +37,8 @@ struct Ledger {
 
 struct AnswerColumn {
     std::string name;
-    std::string unit;  // "", "ns", "percent", "samples", …
+    std::string unit;          // "", "ns", "percent", "samples", …
+    bool is_optional = false;  // a table for people leaves it out where every row holds null or 0
 };
 
 // Null, text, integer, real.

@@ -1,0 +1,125 @@
+#include "exporters/report/report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "exporters/report/report_parts.h"
+
+namespace perfleet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const AnswerValue& value) {
+    struct Visitor {
+        Json operator()(std::monostate) const { return nullptr; }
+        Json operator()(const std::string& text) const { return valid_utf8(text); }
+        Json operator()(std::int64_t number) const { return number; }
+        Json operator()(std::uint64_t number) const { return number; }
+        Json operator()(double number) const { return number; }
+    };
+    return std::visit(Visitor{}, value);
+}
+
+std::string json_report(const Answer& answer) {
+    Json columns = Json::array();
+    for (const AnswerColumn& column : answer.columns) {
+        columns.push_back(Json{{"name", column.name}, {"unit", valid_utf8(column.unit)}});
+    }
+    Json rows = Json::array();
+    for (const std::vector<AnswerValue>& row : answer.rows) {
+        Json values = Json::array();
+        for (const AnswerValue& value : row) {
+            values.push_back(json_of(value));
+        }
+        rows.push_back(std::move(values));
+    }
+    Json lost = Json::object();
+    for (const auto& [reason, row_count] : answer.ledger.lost) {
+        lost[reason] = row_count;
+    }
+    Json ledger{{"produced", answer.ledger.produced},
+                {"stored", answer.ledger.stored},
+                {"expired", answer.ledger.expired},
+                {"lost", std::move(lost)}};
+    if (answer.ledger.pending != 0) {
+        ledger["pending"] = answer.ledger.pending;
+    }
+    Json warnings = Json::array();
+    for (const std::string& warning : answer.warnings) {
+        warnings.push_back(valid_utf8(warning));
+    }
+    Json report;
+    report["columns"] = std::move(columns);
+    report["rows"] = std::move(rows);
+    report["ledger"] = std::move(ledger);
+    report["warnings"] = std::move(warnings);
+    return report.dump() + "\n";
+}
+
+std::string csv_field(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) {
+        return text;
+    }
+    std::string field = "\"";
+    for (const char c : text) {
+        field += c;
+        if (c == '"') {
+            field += '"';
+        }
+    }
+    return field + "\"";
+}
+
+std::string csv_report(const Answer& answer) {
+    std::string report;
+    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+        report += (i == 0 ? "" : ",") + csv_field(answer.columns[i].name);
+    }
+    report += "\r\n";
+    for (const std::vector<AnswerValue>& row : answer.rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            report += i == 0 ? "" : ",";
+            if (const auto* text = std::get_if<std::string>(&row[i])) {
+                report += csv_field(*text);
+            } else if (!std::holds_alternative<std::monostate>(row[i])) {
+                report += json_of(row[i]).dump();
+            }
+        }
+        report += "\r\n";
+    }
+    return report;
+}
+
+}  // namespace
+
+std::string ledger_line(const Ledger& ledger) {
+    std::string line = grouped_digits(ledger.produced) + " produced = " + grouped_digits(ledger.stored) + " stored";
+    if (ledger.expired != 0) {
+        line += " + " + grouped_digits(ledger.expired) + " expired";
+    }
+    std::uint64_t lost_sum = 0;
+    std::string reasons;
+    for (const auto& [reason, row_count] : ledger.lost) {
+        lost_sum += row_count;
+        reasons += (reasons.empty() ? "" : ", ") + grouped_digits(row_count) + " " + reason;
+    }
+    line += " + " + grouped_digits(lost_sum) + " lost";
+    if (!reasons.empty()) {
+        line += " (" + reasons + ")";
+    }
+    if (ledger.pending != 0) {
+        line += " + " + grouped_digits(ledger.pending) + " on the way";
+    }
+    return line;
+}
+
+std::string format_report(const Answer& answer, ReportFormat format) {
+    switch (format) {
+        case ReportFormat::kJson: return json_report(answer);
+        case ReportFormat::kCsv: return csv_report(answer);
+        case ReportFormat::kText: break;
+    }
+    return text_table(answer) + "\nrows: " + ledger_line(answer.ledger) + "\n";
+}
+
+}  // namespace perfleet

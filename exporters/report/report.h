@@ -1,0 +1,27 @@
+// Prints an answer: a table for people, one JSON object, or CSV.
+//
+// Bytes depend on the answer alone. Text in an answer comes from targets and may be any bytes: JSON and tables get it
+// as valid UTF-8 (invalid bytes become U+FFFD) and without control characters.
+#pragma once
+
+#include <string>
+
+#include "query-engine/statistic/answer.h"
+
+namespace perfleet {
+
+enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
+
+// The table, and for text a last line with the ledger. The warnings are in the JSON object only: programs write them to
+// their standard error for the others.
+//
+//   text  aligned columns, units beside the names, percentages and reals with two digits, "-" for null
+//   json  {"columns":[{"name":…,"unit":…}],"rows":[[…]],"ledger":{"produced":n,"stored":n,"expired":n,
+//         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n in the ledger when it isn't 0
+//   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field
+[[nodiscard]] std::string format_report(const Answer& answer, ReportFormat format);
+
+// "1,000 produced = 990 stored + 10 lost (10 kernel_ring)".
+[[nodiscard]] std::string ledger_line(const Ledger& ledger);
+
+}  // namespace perfleet

@@ -1,0 +1,87 @@
+#include "exporters/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "exporters/report/report_parts.h"
+
+namespace perfleet {
+namespace {
+
+Answer sample_answer() {
+    Answer answer;
+    answer.columns = {
+        {"symbol", ""}, {"image", ""}, {"self", "samples"}, {"self_percent", "percent"}, {"lag", "ns", true}};
+    answer.rows = {{std::string{"hot(int, \"x\")"}, std::string{"worker"}, std::uint64_t{12'345}, 66.6666, {}},
+                   {std::string{"grün"}, AnswerValue{}, std::uint64_t{7}, 0.0, std::uint64_t{0}}};
+    answer.ledger.produced = 12'360;
+    answer.ledger.stored = 12'352;
+    answer.ledger.lost = {{"kernel_ring", 5}, {"spool_full", 3}};
+    answer.warnings = {"odd \xff name"};
+    return answer;
+}
+
+TEST(Report, TextIsAlignedAndEndsWithTheLedger) {
+    EXPECT_EQ(format_report(sample_answer(), ReportFormat::kText),
+              "symbol         image   self [samples]  self_percent\n"
+              "hot(int, \"x\")  worker          12,345        66.67%\n"
+              "grün           -                    7         0.00%\n"
+              "\n"
+              "rows: 12,360 produced = 12,352 stored + 8 lost (5 kernel_ring, 3 spool_full)\n");
+}
+
+TEST(Report, JsonIsOneObjectOfTheContract) {
+    EXPECT_EQ(format_report(sample_answer(), ReportFormat::kJson),
+              "{\"columns\":[{\"name\":\"symbol\",\"unit\":\"\"},{\"name\":\"image\",\"unit\":\"\"},"
+              "{\"name\":\"self\",\"unit\":\"samples\"},{\"name\":\"self_percent\",\"unit\":\"percent\"},"
+              "{\"name\":\"lag\",\"unit\":\"ns\"}],"
+              "\"rows\":[[\"hot(int, \\\"x\\\")\",\"worker\",12345,66.6666,null],[\"grün\",null,7,0.0,0]],"
+              "\"ledger\":{\"produced\":12360,\"stored\":12352,\"expired\":0,\"lost\":{\"kernel_ring\":5,"
+              "\"spool_full\":3}},\"warnings\":[\"odd \xef\xbf\xbd name\"]}\n");
+}
+
+TEST(Report, PendingStandsInTheLedgerOnlyWhenThereIsSome) {
+    Answer answer = sample_answer();
+    answer.ledger.pending = 9;
+    const auto json = nlohmann::json::parse(format_report(answer, ReportFormat::kJson));
+    EXPECT_EQ(json["ledger"]["pending"], 9);
+    EXPECT_NE(format_report(answer, ReportFormat::kText).find("+ 9 on the way\n"), std::string::npos);
+}
+
+TEST(Report, CsvQuotesAsRfc4180) {
+    Answer answer = sample_answer();
+    answer.rows.push_back({std::string{"two\nlines"}, std::string{}, std::int64_t{-1}, 1.5, {}});
+    EXPECT_EQ(format_report(answer, ReportFormat::kCsv),
+              "symbol,image,self,self_percent,lag\r\n"
+              "\"hot(int, \"\"x\"\")\",worker,12345,66.6666,\r\n"
+              "grün,,7,0.0,0\r\n"
+              "\"two\nlines\",,-1,1.5,\r\n");
+}
+
+TEST(Report, EmptyAnswerPrintsItsColumns) {
+    Answer answer;
+    answer.columns = {{"symbol", ""}, {"self", "samples"}};
+    EXPECT_EQ(format_report(answer, ReportFormat::kText),
+              "symbol  self [samples]\n\nrows: 0 produced = 0 stored + 0 lost\n");
+    EXPECT_EQ(format_report(answer, ReportFormat::kCsv), "symbol,self\r\n");
+    EXPECT_EQ(nlohmann::json::parse(format_report(answer, ReportFormat::kJson))["rows"].size(), 0U);
+}
+
+TEST(Report, BytesThatAreNotUtf8AreReplaced) {
+    EXPECT_EQ(valid_utf8("a\xffz"), "a\xef\xbf\xbdz");
+    EXPECT_EQ(valid_utf8("\xc0\xaf"), "\xef\xbf\xbd\xef\xbf\xbd");                  // overlong
+    EXPECT_EQ(valid_utf8("\xed\xa0\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");  // surrogate
+    EXPECT_EQ(valid_utf8("\xe2\x82"), "\xef\xbf\xbd\xef\xbf\xbd");                  // cut off
+    EXPECT_EQ(valid_utf8("€ 😀 é"), "€ 😀 é");
+    EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+TEST(Report, ControlCharactersDoNotReachTheTerminal) {
+    EXPECT_EQ(printable("a\x1b[2Jb\nc\x7f\xc2\x9b"
+                        "d"),
+              "a?[2Jb?c??d");
+}
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,117 @@
+// Aligned columns. Numbers stand to the right, text to the left; the last text column isn't padded.
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "exporters/report/report_parts.h"
+
+namespace perfleet {
+namespace {
+
+bool is_empty(const AnswerValue& value) {
+    if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+        return *number == 0;
+    }
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+        return *number == 0;
+    }
+    return std::holds_alternative<std::monostate>(value);
+}
+
+bool is_text(const AnswerValue& value) { return std::holds_alternative<std::string>(value); }
+
+// What one value takes on a terminal, near enough: one column a code point.
+std::size_t width_of(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+
+std::string two_digits(double value) {
+    std::string text(400, '\0');
+    const int size = std::snprintf(text.data(), text.size(), "%.2f", value);
+    text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+    return text;
+}
+
+std::string cell(const AnswerColumn& column, const AnswerValue& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) {
+        return printable(*text);
+    }
+    if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+        return grouped_digits(*number);
+    }
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+        return std::to_string(*number);
+    }
+    if (const auto* number = std::get_if<double>(&value)) {
+        return two_digits(*number) + (column.unit == "percent" ? "%" : "");
+    }
+    return "-";
+}
+
+std::string heading(const AnswerColumn& column) {
+    if (column.unit.empty() || column.unit == "percent" || column.name.ends_with("_" + column.unit)) {
+        return column.name;
+    }
+    return column.name + " [" + printable(column.unit) + "]";
+}
+
+struct PrintedColumn {
+    std::vector<std::string> cells;  // heading first
+    std::size_t width = 0;
+    bool is_left = false;
+};
+
+}  // namespace
+
+std::string grouped_digits(std::uint64_t value) {
+    std::string text = std::to_string(value);
+    for (std::size_t end = text.size(); end > 3; end -= 3) {
+        text.insert(end - 3, ",");
+    }
+    return text;
+}
+
+std::string text_table(const Answer& answer) {
+    std::vector<PrintedColumn> columns;
+    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+        const auto in_column = [&](bool (*test)(const AnswerValue&)) {
+            return std::count_if(answer.rows.begin(), answer.rows.end(),
+                                 [&](const std::vector<AnswerValue>& row) { return test(row[i]); });
+        };
+        const auto row_count = static_cast<std::ptrdiff_t>(answer.rows.size());
+        const AnswerColumn& column = answer.columns[i];
+        const bool is_null =
+            row_count != 0 && std::all_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
+                return std::holds_alternative<std::monostate>(row[i]);
+            });
+        if (is_null || (column.is_optional && in_column(is_empty) == row_count)) {
+            continue;
+        }
+        PrintedColumn printed;
+        printed.is_left = in_column(is_text) != 0 || row_count == 0;
+        printed.cells.push_back(heading(column));
+        for (const std::vector<AnswerValue>& row : answer.rows) {
+            printed.cells.push_back(cell(column, row[i]));
+        }
+        for (const std::string& text : printed.cells) {
+            printed.width = std::max(printed.width, width_of(text));
+        }
+        columns.push_back(std::move(printed));
+    }
+    std::string table;
+    for (std::size_t line = 0; line <= answer.rows.size(); ++line) {
+        std::string text;
+        for (const PrintedColumn& column : columns) {
+            const std::string& value = column.cells[line];
+            const std::string padding(column.width - width_of(value), ' ');
+            text += (text.empty() && &column == &columns.front() ? "" : "  ");
+            text += column.is_left ? value + padding : padding + value;
+        }
+        text.erase(text.find_last_not_of(' ') + 1);
+        table += text + "\n";
+    }
+    return table;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,175 @@
+#include "query-engine/statistic/command.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "query-engine/statistic/counters.h"
+#include "query-engine/statistic/inventory.h"
+#include "query-engine/statistic/top.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kThreadsMax = 64;
+constexpr std::array<std::string_view, 6> kSelectionOptions{"select", "session", "event", "from", "to", "threads"};
+constexpr std::array<std::string_view, 6> kCommands{"targets", "sessions", "losses", "top", "counters", "tracepoints"};
+
+Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
+
+const std::string* find(const CommandOptions& options, const std::string& name) {
+    const auto option = options.find(name);
+    return option == options.end() ? nullptr : &option->second;
+}
+
+Result<std::uint64_t> parse_number(const std::string& name, const std::string& text, std::uint64_t max) {
+    std::uint64_t value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (status != std::errc{} || end != text.data() + text.size() || value > max) {
+        return usage("--" + name + ": \"" + text.substr(0, 64) + "\" is not a number from 0 to " + std::to_string(max));
+    }
+    return value;
+}
+
+Result<Done> parse_by(const std::string& text, TopOptions& top) {
+    top.by_symbol = top.by_image = top.by_command = top.by_thread = false;
+    std::size_t start = 0;
+    while (start <= text.size()) {
+        const std::size_t end = std::min(text.find(',', start), text.size());
+        const std::string name = text.substr(start, end - start);
+        if (name == "symbol") {
+            top.by_symbol = true;
+        } else if (name == "image") {
+            top.by_image = true;
+        } else if (name == "command") {
+            top.by_command = true;
+        } else if (name == "thread") {
+            top.by_thread = true;
+        } else {
+            return usage("--by: \"" + name.substr(0, 64) + "\" is none of symbol, image, command, thread");
+        }
+        start = end + 1;
+    }
+    return Done{};
+}
+
+Result<TopOptions> parse_top(const CommandOptions& options) {
+    TopOptions top;
+    if (const std::string* by = find(options, "by")) {
+        if (Result<Done> parsed = parse_by(*by, top); !parsed.ok()) {
+            return std::move(parsed).error();
+        }
+    }
+    if (const std::string* limit = find(options, "limit")) {
+        const Result<std::uint64_t> number = parse_number("limit", *limit, ~0ULL);
+        if (!number.ok()) {
+            return Error{number.error()};
+        }
+        top.row_count_max = *number;
+    }
+    top.sum_weights = find(options, "weight") != nullptr;
+    return top;
+}
+
+Result<Done> refuse_unknown(std::string_view command, const CommandOptions& options) {
+    constexpr std::array<std::string_view, 3> kTopOptions{"by", "limit", "weight"};
+    for (const auto& [name, value] : options) {
+        const bool is_known =
+            std::find(kSelectionOptions.begin(), kSelectionOptions.end(), name) != kSelectionOptions.end() ||
+            (command == "top" && std::find(kTopOptions.begin(), kTopOptions.end(), name) != kTopOptions.end());
+        if (!is_known) {
+            return usage(std::string{command} + " has no option --" + name.substr(0, 64));
+        }
+    }
+    return Done{};
+}
+
+}  // namespace
+
+Result<Selection> parse_selection(const CommandOptions& options, UtcNs now) {
+    Selection selection;
+    if (const std::string* text = find(options, "select")) {
+        Result<std::vector<Matcher>> matchers = parse_matchers(*text);
+        if (!matchers.ok()) {
+            return std::move(matchers).error();
+        }
+        selection.matchers = std::move(matchers).value();
+    }
+    if (const std::string* session = find(options, "session")) {
+        selection.session = *session;
+    }
+    if (const std::string* event = find(options, "event")) {
+        selection.event = *event;
+    }
+    const auto parse_bound = [&](const char* name, std::optional<UtcNs>& bound) -> Result<Done> {
+        if (const std::string* text = find(options, name)) {
+            const Result<UtcNs> time = parse_time(*text, now);
+            if (!time.ok()) {
+                return usage(std::string{"--"} + name + ": " + time.error().message);
+            }
+            bound = *time;
+        }
+        return Done{};
+    };
+    if (Result<Done> parsed = parse_bound("from", selection.from); !parsed.ok()) {
+        return std::move(parsed).error();
+    }
+    if (Result<Done> parsed = parse_bound("to", selection.to); !parsed.ok()) {
+        return std::move(parsed).error();
+    }
+    if (selection.from && selection.to && *selection.to <= *selection.from) {
+        return usage("--to: lies not after --from");
+    }
+    if (const std::string* threads = find(options, "threads")) {
+        const Result<std::uint64_t> number = parse_number("threads", *threads, kThreadsMax);
+        if (!number.ok()) {
+            return Error{number.error()};
+        }
+        selection.thread_count = static_cast<unsigned>(*number);
+    }
+    return selection;
+}
+
+std::vector<std::string_view> table_commands() { return {kCommands.begin(), kCommands.end()}; }
+
+Result<Answer> run_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
+                                 const SymbolPaths& paths, UtcNs now) {
+    if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
+        return usage("there is no command \"" + std::string{command.substr(0, 64)} + "\"");
+    }
+    if (Result<Done> checked = refuse_unknown(command, options); !checked.ok()) {
+        return std::move(checked).error();
+    }
+    const Result<Selection> selection = parse_selection(options, now);
+    if (!selection.ok()) {
+        return Error{selection.error()};
+    }
+    const Result<TopOptions> top = parse_top(options);
+    if (!top.ok()) {
+        return Error{top.error()};
+    }
+    const Result<Scan> scan = Scan::open(store, *selection);
+    if (!scan.ok()) {
+        return Error{scan.error()};
+    }
+    if (command == "targets") {
+        return make_targets(*scan);
+    }
+    if (command == "sessions") {
+        return make_sessions(*scan);
+    }
+    if (command == "losses") {
+        return make_losses(*scan);
+    }
+    if (command == "counters") {
+        return make_counters(*scan);
+    }
+    if (command == "tracepoints") {
+        return make_tracepoints(*scan);
+    }
+    Symbolizer symbolizer{&store, paths};
+    return make_top(*scan, symbolizer, *top);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,30 @@
+// The table commands by name, with their options as text: what `perfleet COMMAND` asks, of a data folder or over the
+// wire, and gets the same bytes from both.
+//
+// Option names are those of the command line without dashes: select, session, event, from, to, threads; of top also by,
+// weight, limit. Errors: kUsage names the option.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer.h"
+#include "query-engine/symbol/symbolizer.h"
+#include "schemas/vocabulary/time.h"
+
+namespace perfleet {
+
+using CommandOptions = std::map<std::string, std::string>;
+
+// The options that every command has. `now` is what relative times count from.
+[[nodiscard]] Result<Selection> parse_selection(const CommandOptions& options, UtcNs now);
+
+[[nodiscard]] std::vector<std::string_view> table_commands();
+
+[[nodiscard]] Result<Answer> run_table_command(std::string_view command, const CommandOptions& options,
+                                               const StoreReader& store, const SymbolPaths& paths, UtcNs now);
+
+}  // namespace perfleet

@@ -1,0 +1,186 @@
+#include "query-engine/statistic/counters.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/inventory.h"
+
+namespace perfleet {
+namespace {
+
+struct Reading {
+    Ticks ticks;
+    std::uint64_t value = 0;
+    std::uint64_t enabled_ns = 0;
+    std::uint64_t running_ns = 0;
+
+    friend auto operator<=>(const Reading&, const Reading&) = default;
+};
+
+struct FirstAndLast {
+    Reading first;
+    Reading last;
+};
+
+// Readings of one counter: cpu, process, thread.
+using Place = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
+using Readings = std::map<Place, FirstAndLast>;
+
+std::uint64_t growth(std::uint64_t first, std::uint64_t last) { return last > first ? last - first : 0; }
+
+std::optional<std::uint64_t> scaled(std::uint64_t value, std::uint64_t enabled_ns, std::uint64_t running_ns) {
+    if (running_ns == 0) {
+        // A counter that was never enabled has counted nothing; one that was, and never ran, isn't known.
+        return enabled_ns == 0 ? std::optional<std::uint64_t>{value} : std::nullopt;
+    }
+    __extension__ using Uint128 = unsigned __int128;
+    const Uint128 product = Uint128{value} * enabled_ns / running_ns;
+    return product > ~0ULL ? ~0ULL : static_cast<std::uint64_t>(product);
+}
+
+Result<Readings> read_counters(const Scan& scan, std::size_t session_index, Series series) {
+    constexpr std::array kWanted{ColumnId::kTime,  ColumnId::kCpu,         ColumnId::kPid,        ColumnId::kTid,
+                                 ColumnId::kValue, ColumnId::kTimeEnabled, ColumnId::kTimeRunning};
+    const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
+    Readings readings;
+    for (const EpochNumber epoch : scan.sessions()[session_index].epochs) {
+        const Result<Done> visited = scan.visit_rows(session_index, epoch, series, kWanted, [&](const RowBlock& block) {
+            for (std::size_t i = 0; i < block.rows.row_count(); ++i) {
+                const auto value = [&](ColumnId id) { return block.rows.integers(id)[i]; };
+                const Reading reading{Ticks{value(ColumnId::kTime)}, value(ColumnId::kValue),
+                                      value(ColumnId::kTimeEnabled), value(ColumnId::kTimeRunning)};
+                if (reading.ticks < range.first || reading.ticks >= range.second) {
+                    continue;
+                }
+                const Place place{value(ColumnId::kCpu), value(ColumnId::kPid), value(ColumnId::kTid)};
+                const auto [entry, is_new] = readings.try_emplace(place, FirstAndLast{reading, reading});
+                entry->second.first = std::min(entry->second.first, reading);
+                entry->second.last = std::max(entry->second.last, reading);
+            }
+            return Visit::kContinue;
+        });
+        if (!visited.ok()) {
+            return Error{visited.error()};
+        }
+    }
+    return readings;
+}
+
+std::string event_name(const ScannedSession& session, Series series) {
+    const std::vector<EventRecord>& events = session.record.events;
+    return series.event.value < events.size() ? events[series.event.value].name
+                                              : "event " + std::to_string(series.event.value);
+}
+
+std::string event_unit(const ScannedSession& session, Series series) {
+    const std::vector<EventRecord>& events = session.record.events;
+    return series.event.value < events.size() ? events[series.event.value].unit : "";
+}
+
+}  // namespace
+
+Result<Answer> make_counters(const Scan& scan) {
+    Answer answer;
+    answer.columns = {{"session", ""},
+                      {"target", ""},
+                      {"event", ""},
+                      {"value", ""},
+                      {"unit", ""},
+                      {"time_enabled_ns", "ns"},
+                      {"time_running_ns", "ns"},
+                      {"scaled", ""}};
+    for (const std::size_t i : sessions_by_start(scan)) {
+        const ScannedSession& session = scan.sessions()[i];
+        for (const Series& series : scan.ledger_series(i)) {
+            if (series.kind != Kind::kCounter || !scan.is_selected(i, series)) {
+                continue;
+            }
+            answer.ledger.add(scan.ledger(i, series, answer.warnings));
+            const Result<Readings> readings = read_counters(scan, i, series);
+            if (!readings.ok()) {
+                return Error{readings.error()};
+            }
+            if (readings->empty()) {
+                continue;
+            }
+            Reading sum;
+            std::optional<std::uint64_t> scaled_sum = 0;
+            for (const auto& [place, reading] : *readings) {
+                const std::uint64_t value = growth(reading.first.value, reading.last.value);
+                const std::uint64_t enabled_ns = growth(reading.first.enabled_ns, reading.last.enabled_ns);
+                const std::uint64_t running_ns = growth(reading.first.running_ns, reading.last.running_ns);
+                sum.value += value;
+                sum.enabled_ns += enabled_ns;
+                sum.running_ns += running_ns;
+                const std::optional<std::uint64_t> one = scaled(value, enabled_ns, running_ns);
+                scaled_sum = scaled_sum && one ? std::optional{*scaled_sum + *one} : std::nullopt;
+            }
+            const std::string name = event_name(session, series);
+            if (!scaled_sum) {
+                answer.warnings.push_back("counter " + name + " of session " + session_hex(session.record.session) +
+                                          " was not counting on every cpu: not counted");
+            }
+            answer.rows.push_back({session_hex(session.record.session), session.record.target_name, name, sum.value,
+                                   event_unit(session, series), sum.enabled_ns, sum.running_ns,
+                                   scaled_sum ? AnswerValue{*scaled_sum} : AnswerValue{}});
+        }
+    }
+    warn_of_open_sessions(scan, answer.warnings);
+    drop_repeated(answer.warnings);
+    return answer;
+}
+
+Result<Answer> make_tracepoints(const Scan& scan) {
+    constexpr std::array kWanted{ColumnId::kTime, ColumnId::kWeight};
+    Answer answer;
+    answer.columns = {{"session", ""}, {"target", ""}, {"event", ""}, {"rows", "rows"},
+                      {"weight", ""},  {"unit", ""},   {"first", ""}, {"last", ""}};
+    for (const std::size_t i : sessions_by_start(scan)) {
+        const ScannedSession& session = scan.sessions()[i];
+        const std::pair<Ticks, Ticks> range = scan.tick_range(i);
+        for (const Series& series : scan.ledger_series(i)) {
+            if (series.kind != Kind::kTracepoint || !scan.is_selected(i, series)) {
+                continue;
+            }
+            answer.ledger.add(scan.ledger(i, series, answer.warnings));
+            std::uint64_t row_count = 0;
+            std::uint64_t weight = 0;
+            Ticks first{~0ULL};
+            Ticks last{0};
+            for (const EpochNumber epoch : session.epochs) {
+                const Result<Done> visited = scan.visit_rows(i, epoch, series, kWanted, [&](const RowBlock& block) {
+                    const auto times = block.rows.integers(ColumnId::kTime);
+                    const auto weights = block.rows.integers(ColumnId::kWeight);
+                    for (std::size_t row = 0; row < times.size(); ++row) {
+                        const Ticks ticks{times[row]};
+                        if (ticks >= range.first && ticks < range.second) {
+                            ++row_count;
+                            weight += weights[row];
+                            first = std::min(first, ticks);
+                            last = std::max(last, ticks);
+                        }
+                    }
+                    return Visit::kContinue;
+                });
+                if (!visited.ok()) {
+                    return Error{visited.error()};
+                }
+            }
+            const auto moment = [&](Ticks ticks) {
+                return row_count == 0 ? AnswerValue{} : AnswerValue{format_time(session.clock.utc_of(ticks))};
+            };
+            answer.rows.push_back({session_hex(session.record.session), session.record.target_name,
+                                   event_name(session, series), row_count, weight, event_unit(session, series),
+                                   moment(first), moment(last)});
+        }
+    }
+    warn_of_open_sessions(scan, answer.warnings);
+    drop_repeated(answer.warnings);
+    return answer;
+}
+
+}  // namespace perfleet

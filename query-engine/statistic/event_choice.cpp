@@ -1,0 +1,134 @@
+#include "query-engine/statistic/event_choice.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kSessionsNamedMax = 3;
+
+bool is_profile(Kind kind) { return kind == Kind::kSample || kind == Kind::kTracepoint; }
+
+const EventRecord* event_of(const ScannedSession& session, Series series) {
+    const std::vector<EventRecord>& events = session.record.events;
+    return series.event.value < events.size() ? &events[series.event.value] : nullptr;
+}
+
+std::string join(const std::set<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) {
+        text += text.empty() ? name : ", " + name;
+    }
+    return text;
+}
+
+}  // namespace
+
+Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
+    std::set<std::string> known;
+    std::set<std::pair<EventNumber, std::string>> with_rows;
+    for (const ScannedSession& session : scan.sessions()) {
+        for (const EventRecord& event : session.record.events) {
+            known.insert(event.name);
+        }
+        for (const Series& series : session.series) {
+            if (const EventRecord* event = event_of(session, series); event != nullptr && is_profile(series.kind)) {
+                with_rows.emplace(series.event, event->name);
+            }
+        }
+    }
+    EventChoice choice;
+    if (const std::optional<std::string>& wanted = scan.selection().event) {
+        if (!known.contains(*wanted)) {
+            if (scan.sessions().empty()) {
+                return std::optional<EventChoice>{};
+            }
+            return Error{ErrorCode::kUsage, "--event " + *wanted +
+                                                ": no selected session recorded it; recorded were: " +
+                                                (known.empty() ? "no events" : join(known))};
+        }
+        choice.name = *wanted;
+    } else if (!with_rows.empty()) {
+        choice.name = with_rows.begin()->second;
+    } else {
+        return std::optional<EventChoice>{};
+    }
+    std::set<std::string> others;
+    for (const auto& [number, name] : with_rows) {
+        if (name != choice.name) {
+            others.insert(name);
+        }
+    }
+    choice.others.assign(others.begin(), others.end());
+    for (const ScannedSession& session : scan.sessions()) {
+        for (const EventRecord& event : session.record.events) {
+            if (event.name == choice.name && (choice.unit.empty() || event.unit < choice.unit)) {
+                choice.unit = event.unit;
+            }
+        }
+    }
+    return std::optional<EventChoice>{std::move(choice)};
+}
+
+std::vector<Series> event_series(const ScannedSession& session, const std::string& event) {
+    std::vector<Series> chosen;
+    for (const Series& series : session.series) {
+        const EventRecord* record = event_of(session, series);
+        if (record != nullptr && is_profile(series.kind) && record->name == event) {
+            chosen.push_back(series);
+        }
+    }
+    return chosen;
+}
+
+Ledger event_ledger(const Scan& scan, const std::string& event, std::vector<std::string>& warnings) {
+    Ledger sum;
+    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
+        for (const Series& series : scan.ledger_series(i)) {
+            const EventRecord* record = event_of(scan.sessions()[i], series);
+            if (record != nullptr && is_profile(series.kind) && record->name == event) {
+                sum.add(scan.ledger(i, series, warnings));
+            }
+        }
+    }
+    return sum;
+}
+
+void warn_of_other_events(const Scan& scan, const EventChoice& choice, std::vector<std::string>& warnings) {
+    if (scan.selection().event || choice.others.empty()) {
+        return;
+    }
+    warnings.push_back("this is event " + choice.name +
+                       "; also recorded (choose with --event): " + join({choice.others.begin(), choice.others.end()}));
+}
+
+void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings) {
+    std::size_t open_count = 0;
+    std::string named;
+    for (const ScannedSession& session : scan.sessions()) {
+        if (session.end || session.batches.empty()) {
+            continue;
+        }
+        if (++open_count <= kSessionsNamedMax) {
+            named +=
+                (named.empty() ? "" : ", ") + session_hex(session.record.session) + " of " + session.record.target_name;
+        }
+    }
+    if (open_count == 0) {
+        return;
+    }
+    if (open_count > kSessionsNamedMax) {
+        named += " and " + std::to_string(open_count - kSessionsNamedMax) + " more";
+    }
+    warnings.push_back((open_count == 1 ? "session " : "sessions ") + named + (open_count == 1 ? " has" : " have") +
+                       " not said goodbye: still running, or stopped uncleanly with the last rows not known");
+}
+
+void drop_repeated(std::vector<std::string>& warnings) {
+    std::set<std::string> seen;
+    std::erase_if(warnings, [&](const std::string& warning) { return !seen.insert(warning).second; });
+}
+
+}  // namespace perfleet

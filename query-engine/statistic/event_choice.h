@@ -1,0 +1,40 @@
+// Which event a profile is about, and its ledger.
+//
+// Plain functions over a scan.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer.h"
+
+namespace perfleet {
+
+struct EventChoice {
+    std::string name;
+    std::string unit;                 // of its rows' weight
+    std::vector<std::string> others;  // further events with rows to profile, sorted
+};
+
+// The selected event, else the first with rows of samples or tracepoints: the least event number, then name. Nothing
+// when there are no such rows. Errors: kUsage when the selected event is in no session, naming those that are.
+[[nodiscard]] Result<std::optional<EventChoice>> choose_event(const Scan& scan);
+
+// The session's series of samples and tracepoints of this event that have rows. Ascending.
+[[nodiscard]] std::vector<Series> event_series(const ScannedSession& session, const std::string& event);
+
+// Of the samples and tracepoints of this event, over all sessions.
+[[nodiscard]] Ledger event_ledger(const Scan& scan, const std::string& event, std::vector<std::string>& warnings);
+
+// One line that names the events beside the chosen one, unless the user chose it.
+void warn_of_other_events(const Scan& scan, const EventChoice& choice, std::vector<std::string>& warnings);
+
+// One line that names the sessions without an end, if there are any.
+void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings);
+
+// Each line once, in the order of first mention.
+void drop_repeated(std::vector<std::string>& warnings);
+
+}  // namespace perfleet

@@ -1,0 +1,233 @@
+#include "query-engine/statistic/inventory.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "query-engine/scan/session_ledger.h"
+#include "query-engine/statistic/event_choice.h"
+
+namespace perfleet {
+namespace {
+
+// The last moment that the session is known of.
+UtcNs last_seen(const ScannedSession& session) {
+    if (session.end) {
+        return session.end->end_point.utc_ns;
+    }
+    Ticks last = session.record.start_point.ticks;
+    for (const BatchRecord& batch : session.batches) {
+        for (const BatchRecord::Rows& rows : batch.rows) {
+            last = std::max(last, rows.last_ticks);
+        }
+    }
+    return std::max(session.clock.utc_of(last), session.record.start_point.utc_ns);
+}
+
+std::uint64_t stored_rows(const ScannedSession& session) {
+    std::uint64_t row_count = 0;
+    for (const BatchRecord& batch : session.batches) {
+        for (const BatchRecord::Rows& rows : batch.rows) {
+            row_count += is_definition(rows.series.kind) ? 0 : rows.row_count;
+        }
+    }
+    return row_count;
+}
+
+std::string target_hex(TargetId target) { return session_hex(SessionId{0, target.value}).substr(16); }
+
+std::string joined(const std::vector<std::string>& parts, const char* separator) {
+    std::string text;
+    for (const std::string& part : parts) {
+        text += (text.empty() ? "" : separator) + part;
+    }
+    return text;
+}
+
+std::string labels_text(const SessionRecord& record) {
+    std::vector<std::string> parts;
+    for (const auto& [key, value] : record.labels) {
+        parts.push_back(key + "=" + value);
+    }
+    return joined(parts, ",");
+}
+
+// The ledger over all kinds of rows of these sessions.
+Ledger ledger_of(const Scan& scan, const std::vector<std::size_t>& indices, std::vector<std::string>& warnings) {
+    Ledger sum;
+    for (const std::size_t i : indices) {
+        for (const Series& series : scan.ledger_series(i)) {
+            if (scan.is_selected(i, series)) {
+                sum.add(scan.ledger(i, series, warnings));
+            }
+        }
+    }
+    return sum;
+}
+
+struct LossColumn {
+    const char* name;
+    TallyName tally;
+};
+
+constexpr std::array kReasons{
+    LossColumn{"kernel_ring", TallyName::kLostKernelRing}, LossColumn{"ring_full", TallyName::kLostRingFull},
+    LossColumn{"spool_full", TallyName::kLostSpoolFull},   LossColumn{"quota", TallyName::kLostQuota},
+    LossColumn{"saturated", TallyName::kLostSaturated},    LossColumn{"refused", TallyName::kLostRefused},
+    LossColumn{"malformed", TallyName::kLostMalformed},    LossColumn{"unflushed", TallyName::kLostUnflushed},
+};
+constexpr std::array kNotes{
+    LossColumn{"frames_unmapped", TallyName::kFramesUnmapped},
+    LossColumn{"frames_truncated", TallyName::kFramesTruncated},
+    LossColumn{"throttled", TallyName::kThrottled},
+    LossColumn{"own_skipped", TallyName::kOwnSkipped},
+    LossColumn{"late", TallyName::kLate},
+};
+
+}  // namespace
+
+std::vector<std::size_t> sessions_by_start(const Scan& scan) {
+    std::vector<std::size_t> indices;
+    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
+        const ScannedSession& session = scan.sessions()[i];
+        const Selection& selection = scan.selection();
+        const bool is_before = selection.from && last_seen(session) < *selection.from;
+        const bool is_after = selection.to && session.record.start_point.utc_ns >= *selection.to;
+        if (!is_before && !is_after) {
+            indices.push_back(i);
+        }
+    }
+    std::sort(indices.begin(), indices.end(), [&](std::size_t a, std::size_t b) {
+        const SessionRecord& first = scan.sessions()[a].record;
+        const SessionRecord& second = scan.sessions()[b].record;
+        return std::tie(first.start_point.utc_ns, first.session, first.target) <
+               std::tie(second.start_point.utc_ns, second.session, second.target);
+    });
+    return indices;
+}
+
+Answer make_targets(const Scan& scan) {
+    struct Target {
+        const SessionRecord* newest = nullptr;
+        std::uint64_t session_count = 0;
+        UtcNs first;
+        UtcNs last;
+    };
+    const std::vector<std::size_t> indices = sessions_by_start(scan);
+    std::map<TargetId, Target> targets;
+    for (const std::size_t i : indices) {
+        const ScannedSession& session = scan.sessions()[i];
+        Target& target = targets[session.record.target];
+        if (target.newest == nullptr) {
+            target.first = session.record.start_point.utc_ns;
+            target.last = last_seen(session);
+        }
+        target.newest = &session.record;
+        ++target.session_count;
+        target.last = std::max(target.last, last_seen(session));
+    }
+    std::vector<std::pair<TargetId, Target>> rows{targets.begin(), targets.end()};
+    std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.second.newest->target_name, a.first) < std::tie(b.second.newest->target_name, b.first);
+    });
+
+    Answer answer;
+    answer.columns = {{"id", ""},       {"target", ""},     {"arch", ""},     {"labels", ""},
+                      {"sessions", ""}, {"first_seen", ""}, {"last_seen", ""}};
+    for (const auto& [id, target] : rows) {
+        answer.rows.push_back({target_hex(id), target.newest->target_name, target.newest->architecture,
+                               labels_text(*target.newest), target.session_count, format_time(target.first),
+                               format_time(target.last)});
+    }
+    answer.ledger = ledger_of(scan, indices, answer.warnings);
+    drop_repeated(answer.warnings);
+    return answer;
+}
+
+Answer make_sessions(const Scan& scan) {
+    const std::vector<std::size_t> indices = sessions_by_start(scan);
+    Answer answer;
+    answer.columns = {{"session", ""}, {"target", ""}, {"arch", ""}, {"start", ""},  {"end", ""},
+                      {"state", ""},   {"events", ""}, {"rows", ""}, {"batches", ""}};
+    for (const std::size_t i : indices) {
+        const ScannedSession& session = scan.sessions()[i];
+        std::vector<std::string> events;
+        for (const EventRecord& event : session.record.events) {
+            events.push_back(event.name);
+        }
+        answer.rows.push_back({session_hex(session.record.session), session.record.target_name,
+                               session.record.architecture, format_time(session.record.start_point.utc_ns),
+                               session.end ? format_time(session.end->end_point.utc_ns) : std::string{},
+                               std::string{session.end ? "ended" : "open"}, joined(events, ","), stored_rows(session),
+                               std::uint64_t{session.batches.size()}});
+    }
+    answer.ledger = ledger_of(scan, indices, answer.warnings);
+    drop_repeated(answer.warnings);
+    return answer;
+}
+
+Answer make_losses(const Scan& scan) {
+    Answer answer;
+    answer.columns = {{"session", ""},
+                      {"target", ""},
+                      {"kind", ""},
+                      {"event", ""},
+                      {"produced", "rows"},
+                      {"stored", "rows"},
+                      {"expired", "rows", true},
+                      {"pending", "rows", true},
+                      {"lost", "rows"}};
+    for (const LossColumn& reason : kReasons) {
+        answer.columns.push_back({reason.name, "rows", true});
+    }
+    answer.columns.push_back({"missing", "rows", true});
+    answer.columns.push_back({"other", "rows", true});
+    for (const LossColumn& note : kNotes) {
+        answer.columns.push_back({note.name, "", true});
+    }
+    for (const std::size_t i : sessions_by_start(scan)) {
+        const ScannedSession& session = scan.sessions()[i];
+        for (const Series& series : scan.ledger_series(i)) {
+            if (!scan.is_selected(i, series)) {
+                continue;
+            }
+            const Ledger ledger = scan.ledger(i, series, answer.warnings);
+            answer.ledger.add(ledger);
+            const auto lost = [&](const std::string& reason) {
+                const auto entry = ledger.lost.find(reason);
+                return entry == ledger.lost.end() ? std::uint64_t{0} : entry->second;
+            };
+            std::uint64_t lost_sum = 0;
+            for (const auto& [reason, rows] : ledger.lost) {
+                lost_sum += rows;
+            }
+            const bool has_event = series.event.value < session.record.events.size();
+            std::vector<AnswerValue> row{
+                session_hex(session.record.session),
+                session.record.target_name,
+                std::string{kind_name(series.kind)},
+                has_event ? AnswerValue{session.record.events[series.event.value].name} : AnswerValue{},
+                ledger.produced,
+                ledger.stored,
+                ledger.expired,
+                ledger.pending,
+                lost_sum};
+            for (const LossColumn& reason : kReasons) {
+                row.emplace_back(lost(reason.name));
+            }
+            row.emplace_back(lost("missing"));
+            row.emplace_back(lost("other"));
+            for (const LossColumn& note : kNotes) {
+                row.emplace_back(last_tally(session, series, note.tally));
+            }
+            answer.rows.push_back(std::move(row));
+        }
+    }
+    warn_of_open_sessions(scan, answer.warnings);
+    drop_repeated(answer.warnings);
+    return answer;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,23 @@
+// `targets`, `sessions`, `losses`: what the store holds, and what became of what was sent.
+//
+// With a time range: the sessions whose life overlaps it.
+#pragma once
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer.h"
+
+namespace perfleet {
+
+// A row a target, ascending by (name, id).
+[[nodiscard]] Answer make_targets(const Scan& scan);
+
+// A row a session, ascending by (start, session).
+[[nodiscard]] Answer make_sessions(const Scan& scan);
+
+// A row a session and series, in the order of the sessions: the ledger by reason, and what was counted beside it.
+[[nodiscard]] Answer make_losses(const Scan& scan);
+
+// Indices of the scan's sessions that overlap the time range, ascending by (start, session).
+[[nodiscard]] std::vector<std::size_t> sessions_by_start(const Scan& scan);
+
+}  // namespace perfleet

@@ -1,0 +1,232 @@
+#include "query-engine/statistic/stack_counts.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/thread_names.h"
+
+namespace perfleet {
+namespace {
+
+// Sums by 64-bit key: open addressing, at most half full.
+class SumTable {
+public:
+    void add(std::uint64_t key, std::uint64_t value) {
+        if (used_ * 2 >= slots_.size()) {
+            grow();
+        }
+        Slot& slot = find(slots_, key);
+        used_ += slot.value == 0 ? 1 : 0;
+        slot.key = key;
+        slot.value += value;
+    }
+
+    template <class Function>
+    void for_each(Function function) const {
+        for (const Slot& slot : slots_) {
+            if (slot.value != 0) {
+                function(slot.key, slot.value);
+            }
+        }
+    }
+
+private:
+    struct Slot {
+        std::uint64_t key = 0;
+        std::uint64_t value = 0;  // 0: the slot is free
+    };
+
+    static Slot& find(std::vector<Slot>& slots, std::uint64_t key) {
+        std::uint64_t hash = key * 0x9e37'79b9'7f4a'7c15ULL;
+        hash ^= hash >> 32;
+        std::size_t i = hash & (slots.size() - 1);
+        while (slots[i].value != 0 && slots[i].key != key) {
+            i = (i + 1) & (slots.size() - 1);
+        }
+        return slots[i];
+    }
+
+    void grow() {
+        std::vector<Slot> greater(slots_.empty() ? 1024 : slots_.size() * 2);
+        for (const Slot& slot : slots_) {
+            if (slot.value != 0) {
+                find(greater, slot.key) = slot;
+            }
+        }
+        slots_ = std::move(greater);
+    }
+
+    std::vector<Slot> slots_;
+    std::size_t used_ = 0;
+};
+
+struct RunnerKey {
+    std::uint32_t name = ThreadNames::kNoName;
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+
+    friend auto operator<=>(const RunnerKey&, const RunnerKey&) = default;
+};
+
+// Counts on one thread. Runners are numbered in the order in which this worker meets them.
+class Worker {
+public:
+    void count(const RowBlock& block, const ThreadNames& names, std::pair<Ticks, Ticks> range,
+               const StackCountOptions& options) {
+        const auto times = block.rows.integers(ColumnId::kTime);
+        const auto pids = block.rows.integers(ColumnId::kPid);
+        const auto tids = block.rows.integers(ColumnId::kTid);
+        const auto stacks = block.rows.integers(ColumnId::kStack);
+        const auto weights =
+            options.sum_weights ? block.rows.integers(ColumnId::kWeight) : std::span<const std::uint64_t>{};
+        for (std::size_t i = 0; i < block.rows.row_count(); ++i) {
+            const Ticks ticks{times[i]};
+            if (ticks < range.first || ticks >= range.second) {
+                continue;
+            }
+            const std::uint64_t value = options.sum_weights ? weights[i] : 1;
+            if (value != 0) {
+                const std::uint32_t runner = runner_of(static_cast<std::uint32_t>(pids[i]),
+                                                       static_cast<std::uint32_t>(tids[i]), ticks, names, options);
+                sums_.add(std::uint64_t{runner} << 32U | stacks[i], value);
+            }
+        }
+    }
+
+    [[nodiscard]] const SumTable& sums() const { return sums_; }
+    [[nodiscard]] const std::vector<RunnerKey>& runners() const { return runners_; }
+
+private:
+    struct Remembered {
+        std::uint32_t pid = 0;
+        std::uint32_t tid = 0;
+        Ticks from{1};
+        Ticks until{0};
+        std::uint32_t runner = 0;
+    };
+
+    std::uint32_t runner_of(std::uint32_t pid, std::uint32_t tid, Ticks ticks, const ThreadNames& names,
+                            const StackCountOptions& options) {
+        Remembered& last = remembered_[tid % remembered_.size()];
+        if (last.tid == tid && last.pid == pid && last.from <= ticks && ticks < last.until) {
+            return last.runner;
+        }
+        const ThreadNames::Span span = names.at(tid, ticks);
+        RunnerKey key{span.name, 0, 0};
+        if (options.per_thread) {
+            key.pid = pid;
+        }
+        if (options.per_thread || span.name == ThreadNames::kNoName) {
+            key.tid = tid;
+        }
+        const auto [entry, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(runners_.size()));
+        if (is_new) {
+            runners_.push_back(key);
+        }
+        last = {pid, tid, span.from, span.until, entry->second};
+        return entry->second;
+    }
+
+    SumTable sums_;
+    std::vector<RunnerKey> runners_;
+    std::map<RunnerKey, std::uint32_t> numbers_;
+    std::array<Remembered, 256> remembered_{};
+};
+
+EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& names,
+                        const StackCountOptions& options) {
+    EpochStackCounts result;
+    std::map<Runner, std::uint32_t> runners;
+    const auto runner_of = [&](const RunnerKey& key) {
+        return Runner{names.text(key.name, key.tid), key.pid, options.per_thread ? key.tid : 0};
+    };
+    for (const Worker& worker : workers) {
+        for (const RunnerKey& key : worker.runners()) {
+            runners.try_emplace(runner_of(key), 0);
+        }
+    }
+    for (auto& [runner, number] : runners) {
+        number = static_cast<std::uint32_t>(result.runners.size());
+        result.runners.push_back(runner);
+    }
+    SumTable sums;
+    for (const Worker& worker : workers) {
+        std::vector<std::uint64_t> numbers;
+        for (const RunnerKey& key : worker.runners()) {
+            numbers.push_back(runners.at(runner_of(key)));
+        }
+        worker.sums().for_each([&](std::uint64_t key, std::uint64_t value) {
+            sums.add(numbers[key >> 32U] << 32U | (key & 0xffff'ffffU), value);
+        });
+    }
+    sums.for_each([&](std::uint64_t key, std::uint64_t value) {
+        result.counts.push_back({static_cast<std::uint32_t>(key >> 32U),
+                                 StackNumber{static_cast<std::uint32_t>(key & 0xffff'ffffU)}, value});
+    });
+    std::sort(result.counts.begin(), result.counts.end(), [](const StackCount& a, const StackCount& b) {
+        return std::tuple{a.runner_index, a.stack} < std::tuple{b.runner_index, b.stack};
+    });
+    return result;
+}
+
+Result<Done> visit_epoch(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                         const std::vector<Series>& series, const StackCountOptions& options,
+                         const std::function<void(const EpochStackCounts&)>& visitor) {
+    if (std::none_of(series.begin(), series.end(),
+                     [&](Series one) { return scan.has_rows(session_index, epoch, one); })) {
+        return Done{};
+    }
+    Result<std::shared_ptr<const EpochDictionary>> dictionary = scan.dictionary(session_index, epoch);
+    if (!dictionary.ok()) {
+        return std::move(dictionary).error();
+    }
+    const Result<ThreadNames> names = ThreadNames::read(scan, session_index, epoch, **dictionary);
+    if (!names.ok()) {
+        return Error{names.error()};
+    }
+    std::vector<ColumnId> wanted{ColumnId::kTime, ColumnId::kPid, ColumnId::kTid, ColumnId::kStack};
+    if (options.sum_weights) {
+        wanted.push_back(ColumnId::kWeight);
+    }
+    std::vector<Worker> workers(scan.worker_count());
+    const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
+    for (const Series& one : series) {
+        Result<Done> visited = scan.visit_rows_in_parallel(
+            session_index, epoch, one, wanted,
+            [&](unsigned worker, const RowBlock& block) { workers[worker].count(block, *names, range, options); });
+        if (!visited.ok()) {
+            return visited;
+        }
+    }
+    EpochStackCounts counts = merged(workers, *names, options);
+    if (!counts.counts.empty()) {
+        counts.session_index = session_index;
+        counts.epoch = epoch;
+        counts.dictionary = std::move(dictionary).value();
+        visitor(counts);
+    }
+    return Done{};
+}
+
+}  // namespace
+
+Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
+                                const std::function<void(const EpochStackCounts&)>& visitor) {
+    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
+        const std::vector<Series> series = event_series(scan.sessions()[i], options.event);
+        if (series.empty()) {
+            continue;
+        }
+        for (const EpochNumber epoch : scan.sessions()[i].epochs) {
+            if (Result<Done> visited = visit_epoch(scan, i, epoch, series, options, visitor); !visited.ok()) {
+                return visited;
+            }
+        }
+    }
+    return Done{};
+}
+
+}  // namespace perfleet

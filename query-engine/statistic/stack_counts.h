@@ -1,0 +1,50 @@
+// How often each call chain was seen, by thread name: what profiles (top, tree, folded stacks) are made from.
+//
+// Counts are sums, so they don't depend on the number of threads, the batching or the order of delivery.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+
+namespace perfleet {
+
+struct StackCountOptions {
+    std::string event;
+    bool sum_weights = false;  // else rows
+    bool per_thread = false;   // Runner::pid and tid are told
+};
+
+// Whom rows are counted for.
+struct Runner {
+    std::string command;
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+
+    friend auto operator<=>(const Runner&, const Runner&) = default;
+};
+
+struct StackCount {
+    std::uint32_t runner_index = 0;
+    StackNumber stack;
+    std::uint64_t value = 0;
+};
+
+// Of one epoch.
+struct EpochStackCounts {
+    std::size_t session_index = 0;
+    EpochNumber epoch;
+    std::shared_ptr<const EpochDictionary> dictionary;
+    std::vector<Runner> runners;     // ascending
+    std::vector<StackCount> counts;  // ascending by (runner, stack); each pair once
+};
+
+// Epoch by epoch; those without a row in the selection are left out. Rows outside the time range are not counted.
+[[nodiscard]] Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
+                                              const std::function<void(const EpochStackCounts&)>& visitor);
+
+}  // namespace perfleet

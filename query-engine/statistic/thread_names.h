@@ -1,0 +1,48 @@
+// What a thread was called at a moment: from the task rows of one epoch.
+//
+// A name holds from its comm, exec or fork row (a forked thread takes its parent's) until the next; names of an epoch's
+// start hold from before its first row. A thread that was never named is ":TID", and thread 0 is "swapper", as in perf.
+// Built by one thread, then read by many.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+
+namespace perfleet {
+
+class ThreadNames {
+public:
+    static constexpr std::uint32_t kNoName = ~0U;
+
+    // A name and the ticks [from, until) in which it holds.
+    struct Span {
+        std::uint32_t name = kNoName;  // index, see text()
+        Ticks from{0};
+        Ticks until{~0ULL};
+    };
+
+    [[nodiscard]] static Result<ThreadNames> read(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                                                  const EpochDictionary& dictionary);
+
+    [[nodiscard]] Span at(std::uint32_t tid, Ticks ticks) const;
+    [[nodiscard]] std::string text(std::uint32_t name, std::uint32_t tid) const;
+
+private:
+    struct Change {
+        Ticks ticks;
+        std::uint32_t name;
+    };
+
+    std::uint32_t intern(std::string_view text);
+    void rename(std::uint32_t tid, Ticks ticks, std::uint32_t name);
+
+    std::vector<std::string> texts_;
+    std::unordered_map<std::string, std::uint32_t> numbers_;
+    std::unordered_map<std::uint32_t, std::vector<Change>> changes_;  // ascending by ticks
+};
+
+}  // namespace perfleet

@@ -1,0 +1,28 @@
+// `top`: which symbols, images, commands or threads the samples fell on.
+//
+// Self counts the samples whose innermost frame is in the group, children those with a frame of it anywhere in their
+// call chain, each sample once. Rows: descending by self, then children, then ascending by their texts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer.h"
+#include "query-engine/symbol/symbolizer.h"
+
+namespace perfleet {
+
+struct TopOptions {
+    // What rows are told apart by. The columns of the others hold null; pid and tid stand there only with `thread`.
+    bool by_symbol = true;
+    bool by_image = true;
+    bool by_command = true;
+    bool by_thread = false;    // command, process and thread id
+    bool sum_weights = false;  // sums of the event's unit, not numbers of samples
+    std::optional<std::uint64_t> row_count_max;
+};
+
+[[nodiscard]] Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options);
+
+}  // namespace perfleet
