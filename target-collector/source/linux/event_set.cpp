@@ -1,0 +1,425 @@
+#include "target-collector/source/linux/event_set.h"
+
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "target-collector/source/linux/cpu_list.h"
+#include "target-collector/source/linux/event_table.h"
+#include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/source/linux/small_file.h"
+#include "target-collector/source/linux/word_hash.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint32_t kSideBandRingPagesMin = 1;
+constexpr const char* kParanoidPath = "/proc/sys/kernel/perf_event_paranoid";
+constexpr const char* kMaxRatePath = "/proc/sys/kernel/perf_event_max_sample_rate";
+
+std::string paranoid_text() {
+    const auto level = read_integer_file(kParanoidPath);
+    return "perf_event_paranoid is " + (level ? std::to_string(*level) : std::string("not readable"));
+}
+
+bool is_permission(int error) { return error == EACCES || error == EPERM; }
+
+bool is_hardware(const EventSpec& event) {
+    return event.type == PERF_TYPE_HARDWARE || event.type == PERF_TYPE_HW_CACHE || event.type == PERF_TYPE_RAW;
+}
+
+Error permission_error(const std::string& what) {
+    return {ErrorCode::kPermission,
+            what + ": the kernel doesn't allow it (" + paranoid_text() +
+                "); run as root, give the program CAP_PERFMON (setcap cap_perfmon,cap_sys_ptrace+ep), or lower "
+                "kernel.perf_event_paranoid with sysctl"};
+}
+
+Error descriptors_error(std::uint64_t wanted) {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    return {ErrorCode::kFull, "the events need " + (wanted > 0 ? std::to_string(wanted) + " " : std::string{}) +
+                                  "file descriptors and the limit is " + std::to_string(limit.rlim_max) +
+                                  "; raise it (ulimit -Hn), name fewer events, or profile the whole system (-a), "
+                                  "which needs fewer"};
+}
+
+Error open_error(const EventSpec& event, int error) {
+    const std::string what = "-e " + event.name;
+    if (is_permission(error)) {
+        return permission_error(what);
+    }
+    if (is_hardware(event) && (error == ENOENT || error == EOPNOTSUPP || error == ENODEV || error == EINVAL)) {
+        return {ErrorCode::kUnsupported, what +
+                                             ": not supported by this machine (it has no such hardware counter, or "
+                                             "hides it from virtual machines); try '-e cpu-clock'"};
+    }
+    if (error == EMFILE || error == ENFILE) {
+        return descriptors_error(0);
+    }
+    Error refused = error_from_errno(error, what + ": the kernel refused the event");
+    if (error == ENOENT || error == EOPNOTSUPP || error == EINVAL) {
+        refused.code = ErrorCode::kUnsupported;
+    }
+    return refused;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EventSet>> EventSet::open(EventSetOptions options, const Notice& notice) {
+    std::unique_ptr<EventSet> set(new EventSet(std::move(options)));
+    if (auto done = set->plan(notice); !done.ok()) {
+        return std::move(done).error();
+    }
+    if (auto done = set->make_room_for_descriptors(); !done.ok()) {
+        return std::move(done).error();
+    }
+    if (auto done = set->map_rings(notice); !done.ok()) {
+        return std::move(done).error();
+    }
+    if (auto done = set->open_events(); !done.ok()) {
+        return std::move(done).error();
+    }
+    return set;
+}
+
+EventSet::~EventSet() {
+    for (const OpenFd& open : fds_) {
+        ::close(open.fd);
+    }
+}
+
+Result<Done> EventSet::plan(const Notice& notice) {
+    cpus_ = online_cpus();
+    features_ = probe_perf_features();
+    if (auto done = choose_events(notice); !done.ok()) {
+        return done;
+    }
+    if (auto done = find_threads(); !done.ok()) {
+        return done;
+    }
+    return probe_events(notice);
+}
+
+Result<Done> EventSet::choose_events(const Notice& notice) {
+    events_were_named_ = !options_.events.empty();
+    if (!events_were_named_) {
+        const NamedEvent* const cycles = find_named_event("cycles");
+        EventSpec spec;
+        spec.name = cycles->name;
+        spec.type = cycles->type;
+        spec.config = cycles->config;
+        spec.unit = cycles->unit;
+        options_.events.push_back(std::move(spec));
+    }
+    if (options_.sampling.frequency_hz) {
+        const auto rate_max = read_integer_file(kMaxRatePath);
+        if (rate_max && *rate_max > 0 && *options_.sampling.frequency_hz > static_cast<std::uint64_t>(*rate_max)) {
+            options_.sampling.frequency_hz = static_cast<std::uint64_t>(*rate_max);
+            notice("sampling at " + std::to_string(*rate_max) + " Hz, the most that " + kMaxRatePath + " allows");
+        }
+    }
+    for (EventSpec& spec : options_.events) {
+        spec.exclude_kernel = spec.exclude_kernel || options_.all_user;
+        OpenEvent event;
+        event.rate = sampling_rate_of(spec, options_.sampling);
+        event.spec = std::move(spec);
+        events_.push_back(std::move(event));
+    }
+    return Done{};
+}
+
+Result<Done> EventSet::find_threads() {
+    tids_.clear();
+    if (options_.all_cpus) {
+        tids_.push_back(-1);
+        return Done{};
+    }
+    for (const std::uint32_t pid : options_.pids) {
+        const std::vector<ProcThread> threads = proc_threads(pid);
+        if (threads.empty()) {
+            return Error{ErrorCode::kNotFound, "-p " + std::to_string(pid) + ": there is no process with this id"};
+        }
+        for (const ProcThread& thread : threads) {
+            tids_.push_back(static_cast<std::int32_t>(thread.tid));
+        }
+    }
+    return Done{};
+}
+
+// Tries every event once and settles for what this user and this machine can have.
+Result<Done> EventSet::probe_events(const Notice& notice) {
+    const std::uint32_t own_uid = ::geteuid();
+    for (std::size_t i = 0; i < events_.size();) {
+        OpenEvent& event = events_[i];
+        const int fd = open_perf_event(attr_of(event), tids_.front(), static_cast<std::int32_t>(cpus_.front()));
+        if (fd >= 0) {
+            ::close(fd);
+            ++i;
+            continue;
+        }
+        const int error = errno;
+        if (is_permission(error) && own_uid != 0 && !event.spec.exclude_kernel && !event.spec.exclude_user) {
+            // Some kernels let the user see everything but itself.
+            perf_event_attr user_only = attr_of(event);
+            user_only.exclude_kernel = 1;
+            const int user_fd = open_perf_event(user_only, options_.all_cpus ? 0 : tids_.front(),
+                                                static_cast<std::int32_t>(cpus_.front()));
+            if (user_fd >= 0) {
+                ::close(user_fd);
+                for (OpenEvent& other : events_) {
+                    other.spec.exclude_kernel = true;
+                }
+                notice("profiling user space only (" + paranoid_text() +
+                       "); for the kernel, too, run as root or with CAP_PERFMON");
+                continue;
+            }
+        }
+        if (is_permission(error) && own_uid != 0 && options_.all_cpus) {
+            options_.all_cpus = false;
+            for (const std::uint32_t pid : proc_pids()) {
+                if (proc_uid(pid) == own_uid && pid != static_cast<std::uint32_t>(::getpid()) &&
+                    !proc_threads(pid).empty()) {
+                    options_.pids.push_back(pid);
+                }
+            }
+            if (options_.pids.empty()) {
+                return permission_error("-a");
+            }
+            tids_.clear();
+            for (const std::uint32_t pid : options_.pids) {
+                for (const ProcThread& thread : proc_threads(pid)) {
+                    tids_.push_back(static_cast<std::int32_t>(thread.tid));
+                }
+            }
+            if (tids_.empty()) {
+                return permission_error("-a");
+            }
+            notice("profiling your own " + std::to_string(options_.pids.size()) + " processes only (" +
+                   paranoid_text() + "); for all of them run as root or with CAP_PERFMON");
+            continue;
+        }
+        if (error == ESRCH && tids_.size() > 1) {
+            tids_.erase(tids_.begin());
+            continue;
+        }
+        if (is_permission(error) && !options_.all_cpus && tids_.size() > 1 && !options_.pids.empty() && own_uid != 0) {
+            tids_.erase(tids_.begin());  // one that another user owns or that may not be looked at
+            continue;
+        }
+        if (!events_were_named_ && event.spec.type == PERF_TYPE_HARDWARE && !is_permission(error)) {
+            const NamedEvent* const clock = find_named_event("cpu-clock");
+            event.spec.name = clock->name;
+            event.spec.type = clock->type;
+            event.spec.config = clock->config;
+            event.spec.unit = clock->unit;
+            notice("this machine has no cycle counter that can be used: sampling cpu-clock instead");
+            continue;
+        }
+        if (error == ESRCH) {
+            return Error{ErrorCode::kNotFound, "the process to profile has ended"};
+        }
+        return open_error(event.spec, error);
+    }
+    for (OpenEvent& event : events_) {
+        const perf_event_attr attr = attr_of(event);
+        event.fields = {(attr.sample_type & PERF_SAMPLE_PERIOD) != 0, (attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0,
+                        (attr.sample_type & PERF_SAMPLE_RAW) != 0};
+        event.weight = event.rate.is_frequency ? 1 : event.rate.value;
+    }
+    return Done{};
+}
+
+Result<Done> EventSet::make_room_for_descriptors() const {
+    constexpr std::uint64_t kOthers = 64;  // logs, sockets, /proc
+    const std::uint64_t wanted = kOthers + (cpus_.size() * (2 + (tids_.size() * (events_.size() + 1))));
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
+        return Done{};
+    }
+    if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < wanted) {
+        return descriptors_error(wanted);
+    }
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    return Done{};
+}
+
+AttrOptions EventSet::attr_options(bool is_side_band) const {
+    AttrOptions attr;
+    attr.callchain = options_.callchain;
+    attr.inherit = !options_.all_cpus;
+    attr.enable_on_exec = options_.enable_on_exec && !is_side_band && !options_.all_cpus;
+    return attr;
+}
+
+perf_event_attr EventSet::attr_of(const OpenEvent& event) const {
+    return sampling_attr(event.spec, event.rate, attr_options(false), features_);
+}
+
+Result<Done> EventSet::map_rings(const Notice& notice) {
+    const auto page_size_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
+    const std::uint32_t wanted = options_.ring_page_count > 0 ? options_.ring_page_count : kRingPagesDefault;
+    std::uint32_t sample_pages = wanted;
+    std::uint32_t side_band_pages = std::min(wanted, kSideBandRingPages);
+    for (;;) {
+        rings_.clear();
+        int error = 0;
+        for (std::size_t i = 0; i < cpus_.size() * 2 && error == 0; ++i) {
+            const bool is_side_band = i >= cpus_.size();
+            const std::uint32_t page_count = is_side_band ? side_band_pages : sample_pages;
+            AttrOptions options;
+            options.ring_size_bytes = page_count * page_size_bytes;
+            const std::uint32_t cpu = cpus_[i % cpus_.size()];
+            const int fd = open_perf_event(ring_owner_attr(options), 0, static_cast<std::int32_t>(cpu));
+            if (fd < 0) {
+                return is_permission(errno)
+                           ? permission_error("a ring for CPU " + std::to_string(cpu))
+                           : error_from_errno(errno, "can't open a ring for CPU " + std::to_string(cpu));
+            }
+            auto ring = KernelRing::map(fd, page_count);
+            error = ring == nullptr ? errno : 0;
+            rings_.push_back(std::move(ring));
+        }
+        if (error == 0) {
+            break;
+        }
+        const bool can_shrink = sample_pages > 1 || side_band_pages > kSideBandRingPagesMin;
+        if ((error != EPERM && error != ENOMEM) || !can_shrink) {
+            rings_.clear();
+            Error refused = error_from_errno(error, "can't map the kernel's rings");
+            refused.message += "; raise kernel.perf_event_mlock_kb or the limit on locked memory (ulimit -l)";
+            return refused;
+        }
+        sample_pages = std::max(sample_pages / 2, 1U);
+        side_band_pages = std::max(std::min(side_band_pages, sample_pages), kSideBandRingPagesMin);
+    }
+    if (sample_pages < wanted && options_.ring_page_count > 0) {
+        notice("kernel rings of " + std::to_string(sample_pages) + " pages instead of " + std::to_string(wanted) +
+               ": kernel.perf_event_mlock_kb allows no more");
+    }
+    return Done{};
+}
+
+Result<Done> EventSet::open_one(const perf_event_attr& attr, std::int32_t tid, std::uint32_t event_index,
+                                std::uint32_t cpu_index) {
+    const bool is_side_band = event_index == kSideBand;
+    const std::string what = is_side_band ? "mappings and names" : "-e " + events_[event_index].spec.name;
+    const int fd = open_perf_event(attr, tid, static_cast<std::int32_t>(cpus_[cpu_index]));
+    if (fd < 0) {
+        if ((errno == ESRCH || is_permission(errno)) && tids_.size() > 1) {
+            return Done{};  // this thread has ended meanwhile, or may not be looked at
+        }
+        if (errno == ESRCH) {
+            return Error{ErrorCode::kNotFound, "the process to profile has ended"};
+        }
+        return is_side_band ? (is_permission(errno) ? permission_error(what) : error_from_errno(errno, what))
+                            : open_error(events_[event_index].spec, errno);
+    }
+    fds_.push_back({fd, event_index, cpu_index});
+    const KernelRing& ring = *rings_[cpu_index + (is_side_band ? cpus_.size() : 0)];
+    std::uint64_t id = 0;
+    if (::ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring.fd()) != 0 || ::ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0) {
+        return error_from_errno(errno, what + ": can't direct the event to its ring");
+    }
+    ids_.push_back(id);
+    return Done{};
+}
+
+Result<Done> EventSet::open_events() {
+    const perf_event_attr side_band = side_band_attr(attr_options(true), features_);
+    std::vector<perf_event_attr> attrs;
+    attrs.reserve(events_.size());
+    for (const OpenEvent& event : events_) {
+        attrs.push_back(attr_of(event));
+    }
+    for (std::uint32_t cpu_index = 0; cpu_index < cpus_.size(); ++cpu_index) {
+        for (const std::int32_t tid : tids_) {
+            if (auto done = open_one(side_band, tid, kSideBand, cpu_index); !done.ok()) {
+                return done;
+            }
+            for (std::uint32_t event_index = 0; event_index < attrs.size(); ++event_index) {
+                if (auto done = open_one(attrs[event_index], tid, event_index, cpu_index); !done.ok()) {
+                    return done;
+                }
+            }
+        }
+    }
+    if (fds_.empty()) {
+        return Error{ErrorCode::kNotFound, "the process to profile has ended"};
+    }
+    index_ids();
+    return Done{};
+}
+
+void EventSet::index_ids() {
+    id_slots_.assign(std::bit_ceil(fds_.size() * 2), IdSlot{});
+    for (std::size_t i = 0; i < fds_.size(); ++i) {
+        std::size_t slot = static_cast<std::size_t>(hash_words(ids_[i], 0)) & (id_slots_.size() - 1);
+        while (id_slots_[slot].id != 0) {
+            slot = (slot + 1) & (id_slots_.size() - 1);
+        }
+        id_slots_[slot] = {ids_[i], fds_[i].event_index};
+    }
+}
+
+std::optional<std::uint32_t> EventSet::event_of(std::uint64_t id) const {
+    std::size_t slot = static_cast<std::size_t>(hash_words(id, 0)) & (id_slots_.size() - 1);
+    for (; id_slots_[slot].id != 0; slot = (slot + 1) & (id_slots_.size() - 1)) {
+        if (id_slots_[slot].id == id) {
+            return id_slots_[slot].event_index == kSideBand ? std::nullopt : std::optional(id_slots_[slot].event_index);
+        }
+    }
+    return std::nullopt;
+}
+
+void EventSet::enable_side_band() {
+    for (const OpenFd& open : fds_) {
+        if (open.event_index == kSideBand) {
+            ::ioctl(open.fd, PERF_EVENT_IOC_ENABLE, 0);
+        }
+    }
+}
+
+void EventSet::enable_sampling() {
+    if (options_.enable_on_exec && !options_.all_cpus) {
+        return;
+    }
+    for (const OpenFd& open : fds_) {
+        if (open.event_index != kSideBand) {
+            ::ioctl(open.fd, PERF_EVENT_IOC_ENABLE, 0);
+        }
+    }
+}
+
+void EventSet::disable() {
+    for (const OpenFd& open : fds_) {
+        ::ioctl(open.fd, PERF_EVENT_IOC_DISABLE, 0);
+    }
+}
+
+std::vector<EventSet::Reading> EventSet::read_all() const {
+    std::vector<Reading> sums((events_.size() + 1) * cpus_.size());
+    for (const OpenFd& open : fds_) {
+        const std::size_t event_index = open.event_index == kSideBand ? events_.size() : open.event_index;
+        Reading& sum = sums[(event_index * cpus_.size()) + open.cpu_index];
+        // value, time enabled, time running, id, lost
+        std::array<std::uint64_t, 5> values{};
+        if (::read(open.fd, values.data(), sizeof(values)) >= static_cast<ssize_t>(4 * sizeof(std::uint64_t))) {
+            sum.value += values[0];
+            sum.enabled_ns += values[1];
+            sum.running_ns += values[2];
+            sum.lost_count += features_.lost_counts ? values[4] : 0;
+        }
+    }
+    return sums;
+}
+
+}  // namespace perfleet

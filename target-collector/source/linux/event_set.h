@@ -1,0 +1,122 @@
+// The events of a session, open on all online CPUs, and the two rings of each CPU that their records go to: one for
+// samples, a small one for the side-band, so that a flood of samples never loses a mapping.
+//
+// A resource. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "target-collector/source/linux/event_parser.h"
+#include "target-collector/source/linux/kernel_ring.h"
+#include "target-collector/source/linux/perf_attr.h"
+#include "target-collector/source/linux/record_reader.h"
+
+namespace perfleet {
+
+struct EventSetOptions {
+    std::vector<EventSpec> events;  // empty: cycles, or cpu-clock where there is none
+    SamplingChoice sampling;
+    bool callchain = false;
+    bool all_cpus = false;              // everything that runs; else `pids`
+    bool all_user = false;              // exclude the kernel from all events
+    std::vector<std::uint32_t> pids;    // with their threads, and what they will fork
+    bool enable_on_exec = false;        // sampling begins when they exec
+    std::uint32_t ring_page_count = 0;  // of a sample ring; 0: kRingPagesDefault, or as many as are allowed
+};
+inline constexpr std::uint32_t kRingPagesDefault = 256;
+inline constexpr std::uint32_t kRingPagesMax = 1U << 16;
+inline constexpr std::uint32_t kSideBandRingPages = 32;
+
+using Notice = std::function<void(std::string_view)>;
+
+// An event as it was opened.
+struct OpenEvent {
+    EventSpec spec;
+    SamplingRate rate;
+    SampleFields fields;
+    std::uint64_t weight = 0;  // of a sample that doesn't carry its period
+};
+
+class EventSet {
+public:
+    // Errors: kUsage, kPermission, kUnsupported, kNotFound (pid), kFull (descriptors), kIo; each with the way out.
+    [[nodiscard]] static Result<std::unique_ptr<EventSet>> open(EventSetOptions options, const Notice& notice);
+    EventSet(const EventSet&) = delete;
+    EventSet& operator=(const EventSet&) = delete;
+    ~EventSet();
+
+    [[nodiscard]] std::span<const OpenEvent> events() const { return events_; }
+
+    // First the sample rings, one for each CPU, then as many side-band rings, in the same order.
+    [[nodiscard]] std::span<const std::unique_ptr<KernelRing>> rings() const { return rings_; }
+    [[nodiscard]] std::span<const std::uint32_t> cpus() const { return cpus_; }
+    [[nodiscard]] bool counts_lost() const { return features_.lost_counts; }
+
+    // Everything that runs, or the processes that these are and what they fork.
+    [[nodiscard]] bool is_system_wide() const { return options_.all_cpus; }
+    [[nodiscard]] std::span<const std::uint32_t> pids() const { return options_.pids; }
+
+    void enable_side_band();
+    void enable_sampling();  // but for those that wait for an exec
+    void disable();
+
+    // Which event a record of the sample rings is of; empty: none of ours, or the side-band.
+    [[nodiscard]] std::optional<std::uint32_t> event_of(std::uint64_t id) const;
+
+    struct Reading {
+        std::uint64_t value = 0;
+        std::uint64_t enabled_ns = 0;
+        std::uint64_t running_ns = 0;
+        std::uint64_t lost_count = 0;  // records; 0 when the kernel doesn't count them
+    };
+    // Of event e on CPU c at [e * cpus().size() + c], summed over its threads; the side-band stands behind the events.
+    [[nodiscard]] std::vector<Reading> read_all() const;
+
+private:
+    struct OpenFd {
+        int fd = -1;
+        std::uint32_t event_index = 0;  // kSideBand: the side-band
+        std::uint32_t cpu_index = 0;
+    };
+    struct IdSlot {
+        std::uint64_t id = 0;  // 0: free; the kernel's start at 1
+        std::uint32_t event_index = 0;
+    };
+    static constexpr std::uint32_t kSideBand = 0xffff'ffff;
+
+    explicit EventSet(EventSetOptions options) : options_{std::move(options)} {}
+
+    Result<Done> plan(const Notice& notice);
+    Result<Done> choose_events(const Notice& notice);
+    Result<Done> probe_events(const Notice& notice);
+    Result<Done> find_threads();
+    Result<Done> make_room_for_descriptors() const;
+    Result<Done> map_rings(const Notice& notice);
+    Result<Done> open_events();
+    Result<Done> open_one(const perf_event_attr& attr, std::int32_t tid, std::uint32_t event_index,
+                          std::uint32_t cpu_index);
+    void index_ids();
+    [[nodiscard]] perf_event_attr attr_of(const OpenEvent& event) const;
+    [[nodiscard]] AttrOptions attr_options(bool is_side_band) const;
+
+    EventSetOptions options_;
+    PerfFeatures features_;
+    bool events_were_named_ = false;
+    std::vector<OpenEvent> events_;
+    std::vector<std::uint32_t> cpus_;
+    std::vector<std::int32_t> tids_;  // {-1}: everything
+    std::vector<std::unique_ptr<KernelRing>> rings_;
+    std::vector<OpenFd> fds_;
+    std::vector<std::uint64_t> ids_;
+    std::vector<IdSlot> id_slots_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,25 @@
+// The events that have a name of their own: one row of the table each. Tracepoints and raw events are event_parser's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace perfleet {
+
+struct NamedEvent {
+    std::string_view name;
+    std::string_view alias;  // empty: none
+    std::uint32_t type = 0;  // perf_event_attr.type, .config
+    std::uint64_t config = 0;
+    std::string_view unit;  // of weight and value
+};
+
+// By name or alias; null when there is none.
+[[nodiscard]] const NamedEvent* find_named_event(std::string_view name);
+
+// Up to three names of the table that `name` may have been meant for, the nearest first.
+[[nodiscard]] std::vector<std::string> near_event_names(std::string_view name);
+
+}  // namespace perfleet

@@ -1,0 +1,82 @@
+// The running kernel and its modules as images, and the snapshot of its symbols.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "target-collector/source/linux/image_table.h"
+
+namespace perfleet {
+
+struct KernelSymbol {
+    std::uint64_t address = 0;
+    char type = 0;
+    std::string_view name;
+    std::string_view module;  // empty: the kernel itself
+};
+
+// One line of /proc/kallsyms; empty when it isn't one. Borrows `line`.
+[[nodiscard]] std::optional<KernelSymbol> parse_kallsyms_line(std::string_view line);
+
+// What /proc/kallsyms says.
+struct KernelLayout {
+    std::uint64_t start = 0;  // _stext; 0: hidden (kptr_restrict)
+    std::uint64_t size = 0;   // to _etext
+    std::string symbols;      // as schemas/wire/README.md has kernel symbols; empty when hidden
+};
+[[nodiscard]] KernelLayout read_kernel_layout(std::string_view kallsyms);
+
+struct KernelModule {
+    std::string name;
+    std::uint64_t start = 0;
+    std::uint64_t size = 0;
+};
+// From the text of /proc/modules, ascending by start; modules whose place is hidden are left out.
+[[nodiscard]] std::vector<KernelModule> read_kernel_modules(std::string_view modules);
+
+// Where addresses of the kernel belong.
+class KernelImages {
+public:
+    // Reads /proc/kallsyms, /proc/modules, /sys/kernel/notes and /sys/module/*/notes.
+    static KernelImages read();
+
+    [[nodiscard]] const ImageContentId& kernel_content() const { return kernel_content_; }
+    [[nodiscard]] const std::string& symbols() const { return symbols_; }
+    [[nodiscard]] bool addresses_hidden() const { return kernel_.address == 0; }
+
+    // Puts its images into the table; to be called again after a sweep that forgot them.
+    void intern(ImageTable& table);
+
+    struct Place {
+        ImageIndex image = 0;
+        std::uint64_t offset = 0;
+    };
+    // Empty: below the kernel's text, where no code of it is. What follows its text (BPF programs, trampolines) counts
+    // as the kernel's own: its symbols are in the same snapshot.
+    [[nodiscard]] std::optional<Place> find(std::uint64_t address) const;
+
+    template <class Visitor>
+    void each_index(Visitor visitor) const {
+        visitor(kernel_index_);
+        for (const Module& module : modules_) {
+            visitor(module.index);
+        }
+    }
+
+private:
+    struct Module {
+        Image image;
+        ImageIndex index = 0;
+    };
+    Image kernel_;
+    ImageIndex kernel_index_ = 0;
+    ImageContentId kernel_content_;
+    std::vector<Module> modules_;
+    std::string symbols_;
+};
+
+}  // namespace perfleet

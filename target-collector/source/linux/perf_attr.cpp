@@ -1,0 +1,138 @@
+#include "target-collector/source/linux/perf_attr.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+#include "schemas/perf/perf_event.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kSampleType = perf::sample_type::kIdentifier | perf::sample_type::kIp |
+                                      perf::sample_type::kTid | perf::sample_type::kTime | perf::sample_type::kCpu;
+
+perf_event_attr base_attr(const AttrOptions& options) {
+    perf_event_attr attr{};
+    attr.size = sizeof(attr);
+    attr.sample_type = kSampleType;
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC;
+    attr.sample_id_all = 1;
+    attr.exclude_hv = 1;
+    attr.watermark = 1;
+    attr.wakeup_watermark = std::max(options.ring_size_bytes / 2, 1U);
+    return attr;
+}
+
+perf_event_attr dummy_attr(const AttrOptions& options) {
+    perf_event_attr attr = base_attr(options);
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.exclude_kernel = 1;  // nothing to exclude, but without it users without privilege are refused
+    return attr;
+}
+
+std::uint64_t read_format(const PerfFeatures& features) {
+    return PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID |
+           (features.lost_counts ? static_cast<std::uint64_t>(PERF_FORMAT_LOST) : 0U);
+}
+
+bool opens(const perf_event_attr& attr) {
+    const int fd = open_perf_event(attr, 0, -1);
+    if (fd >= 0) {
+        ::close(fd);
+    }
+    return fd >= 0;
+}
+
+}  // namespace
+
+PerfFeatures probe_perf_features() {
+    PerfFeatures features;
+    perf_event_attr attr = dummy_attr({});
+    attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
+    features.lost_counts = opens(attr);
+    attr.read_format = PERF_FORMAT_ID;
+    attr.mmap = 1;
+    attr.mmap2 = 1;
+    attr.build_id = 1;
+    features.build_ids = opens(attr);
+    return features;
+}
+
+SamplingRate sampling_rate_of(const EventSpec& event, const SamplingChoice& choice) {
+    if (choice.period) {
+        return {false, *choice.period};
+    }
+    if (choice.frequency_hz) {
+        return {true, *choice.frequency_hz};
+    }
+    if (event.is_tracepoint()) {
+        return {false, 1};
+    }
+    return {true, kDefaultFrequencyHz};
+}
+
+perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, const AttrOptions& options,
+                              const PerfFeatures& features) {
+    perf_event_attr attr = base_attr(options);
+    attr.type = event.type;
+    attr.config = event.config;
+    attr.read_format = read_format(features);
+    attr.disabled = 1;
+    attr.inherit = options.inherit ? 1 : 0;
+    attr.enable_on_exec = options.enable_on_exec ? 1 : 0;
+    attr.exclude_kernel = event.exclude_kernel ? 1 : 0;
+    attr.exclude_user = event.exclude_user ? 1 : 0;
+    attr.exclude_guest = event.type == PERF_TYPE_HARDWARE || event.type == PERF_TYPE_HW_CACHE ? 1 : 0;
+    if (rate.is_frequency) {
+        attr.freq = 1;
+        attr.sample_freq = rate.value;
+    } else {
+        attr.sample_period = rate.value;
+    }
+    // The kernel ignores a software event's fixed period as soon as samples carry theirs: every event becomes a sample.
+    const bool counts_every_event = event.type == PERF_TYPE_SOFTWARE || event.type == PERF_TYPE_TRACEPOINT;
+    if (rate.is_frequency || rate.value == 1 || !counts_every_event) {
+        attr.sample_type |= perf::sample_type::kPeriod;
+    }
+    if (options.callchain) {
+        attr.sample_type |= perf::sample_type::kCallchain;
+        attr.exclude_callchain_kernel = event.exclude_kernel ? 1 : 0;
+        attr.exclude_callchain_user = event.exclude_user ? 1 : 0;
+    }
+    if (event.is_tracepoint()) {
+        attr.sample_type |= perf::sample_type::kRaw;
+    }
+    return attr;
+}
+
+perf_event_attr side_band_attr(const AttrOptions& options, const PerfFeatures& features) {
+    perf_event_attr attr = dummy_attr(options);
+    attr.read_format = read_format(features);
+    attr.disabled = 1;
+    attr.inherit = options.inherit ? 1 : 0;
+    attr.mmap = 1;
+    attr.mmap2 = 1;
+    attr.comm = 1;
+    attr.comm_exec = 1;
+    attr.task = 1;
+    attr.build_id = features.build_ids ? 1 : 0;
+    return attr;
+}
+
+perf_event_attr ring_owner_attr(const AttrOptions& options) {
+    perf_event_attr attr = dummy_attr(options);
+    attr.disabled = 1;
+    return attr;
+}
+
+int open_perf_event(const perf_event_attr& attr, std::int32_t pid, std::int32_t cpu) {
+    return static_cast<int>(::syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+}  // namespace perfleet

@@ -1,0 +1,55 @@
+// What is asked of the kernel: attributes of sampling events and of the side-band, and the system call itself.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "target-collector/source/linux/event_parser.h"
+
+namespace perfleet {
+
+// What this kernel can do beyond the oldest one supported (4.1).
+struct PerfFeatures {
+    bool lost_counts = false;  // PERF_FORMAT_LOST, Linux 6.0
+    bool build_ids = false;    // build-ids in MMAP2 records, Linux 5.12
+};
+[[nodiscard]] PerfFeatures probe_perf_features();
+
+struct SamplingChoice {
+    std::optional<std::uint64_t> frequency_hz;
+    std::optional<std::uint64_t> period;
+};
+
+// How one event is sampled: a frequency or a period.
+struct SamplingRate {
+    bool is_frequency = false;
+    std::uint64_t value = 0;
+};
+inline constexpr std::uint64_t kDefaultFrequencyHz = 99;
+[[nodiscard]] SamplingRate sampling_rate_of(const EventSpec& event, const SamplingChoice& choice);
+
+struct AttrOptions {
+    bool callchain = false;
+    bool inherit = false;
+    bool enable_on_exec = false;
+    std::uint32_t ring_size_bytes = 0;  // the kernel wakes us when half of it is full
+};
+
+// The fields that every record of ours has. Samples: IDENTIFIER, IP, TID, TIME, CPU, then PERIOD, CALLCHAIN, RAW as
+// asked for; all other records end with TID, TIME, CPU, IDENTIFIER.
+[[nodiscard]] perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate,
+                                            const AttrOptions& options, const PerfFeatures& features);
+
+// A dummy event that reports mappings, names, forks and exits.
+[[nodiscard]] perf_event_attr side_band_attr(const AttrOptions& options, const PerfFeatures& features);
+
+// A dummy event that only owns a ring.
+[[nodiscard]] perf_event_attr ring_owner_attr(const AttrOptions& options);
+
+// perf_event_open(2); -1 with errno. Close-on-exec.
+[[nodiscard]] int open_perf_event(const perf_event_attr& attr, std::int32_t pid, std::int32_t cpu);
+
+}  // namespace perfleet

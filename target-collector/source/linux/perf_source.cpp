@@ -1,0 +1,587 @@
+#include "target-collector/source/linux/perf_source.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include "schemas/columns/layout.h"
+#include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/source/linux/record_reader.h"
+#include "target-collector/source/linux/task_rows.h"
+
+namespace perfleet {
+namespace {
+
+// A record is published within this time of its stamp, unless its CPU was taken away just then.
+constexpr std::uint64_t kSettleNs = 1'000'000;
+constexpr std::uint64_t kSettleHurriedNs = 50'000;
+constexpr std::uint64_t kExitedKeptNs = 5'000'000'000;    // for the last samples of a process
+constexpr std::uint64_t kEpochPauseNs = 200'000'000;      // between epochs, when definitions can't get through
+constexpr std::uint64_t kResyncPauseNs = 10'000'000'000;  // between epochs that lost side-band records make necessary
+constexpr std::uint32_t kShortEpochsMax = 3;
+constexpr std::uint64_t kReleaseEvery = 64;  // records
+constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
+constexpr std::uint32_t kCachedWordsMax = 1U << 20U;
+constexpr std::uint32_t kNoThread = 0xffff'ffff;  // of a counter that many threads share
+
+ImageIndex intern_unknown(ImageTable& images) {
+    return images.intern({"[unknown]", image_flags::kUnknown, 0, 0, {}}).value_or(0);
+}
+
+}  // namespace
+
+Ticks PerfSource::now() {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return Ticks{(static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(time.tv_nsec)};
+}
+
+Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, const Notice& notice) {
+    auto events = EventSet::open(std::move(options.events), notice);
+    if (!events.ok()) {
+        return std::move(events).error();
+    }
+    return std::unique_ptr<PerfSource>(new PerfSource(std::move(options), std::move(*events)));
+}
+
+PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> events)
+    : options_{std::move(options)},
+      events_{std::move(events)},
+      kernel_{KernelImages::read()},
+      finder_{images_},
+      merge_{events_->rings()},
+      chains_{kCachedChainsMax, kCachedWordsMax},
+      resolved_{std::make_unique<ResolvedStack>()},
+      counts_(events_->events().size()),
+      lost_counted_((events_->events().size() + 1) * events_->cpus().size()),
+      lost_reported_(events_->rings().size()),
+      own_pid_{static_cast<std::uint32_t>(::getpid())},
+      skips_own_{events_->is_system_wide() && !options_.include_self} {
+    kernel_.intern(images_);
+    unknown_image_ = intern_unknown(images_);
+}
+
+std::vector<int> PerfSource::wake_fds() const {
+    std::vector<int> fds;
+    for (const auto& ring : events_->rings()) {
+        fds.push_back(ring->fd());
+    }
+    return fds;
+}
+
+Series PerfSource::series_of(std::uint32_t event_index) const {
+    return {events_->events()[event_index].spec.row_kind(), EventNumber{static_cast<std::uint16_t>(event_index)}};
+}
+
+void PerfSource::begin(RowSink& sink) {
+    sink_ = &sink;
+    definitions_.emplace(sink, images_, options_.stack_node_count_max);
+    time_ = now().value;
+    epoch_began_ = time_;
+    events_->enable_side_band();
+    read_processes();
+    write_presence();
+    read_counters();
+    events_->enable_sampling();
+}
+
+bool PerfSource::drain() {
+    const std::uint64_t before = now().value;
+    // Sample rings first: whatever made a sample possible (a mapping, a fork) is then sure to be visible, too.
+    bool is_hurried = false;
+    for (const auto& ring : events_->rings()) {
+        ring->read_head();
+        is_hurried = is_hurried || ring->unread_bytes() > ring->size_bytes() / 4 * 3;
+    }
+    pass_until(before - (is_hurried ? kSettleHurriedNs : kSettleNs));
+    if (lost_side_band_ && time_ - epoch_began_ > kResyncPauseNs) {
+        restart_epoch();
+    }
+    processes_.prune(before - kExitedKeptNs);
+    return is_hurried;
+}
+
+void PerfSource::pass_until(std::uint64_t time_limit) {
+    merge_.pass_until(time_limit, [this](std::size_t ring_index, std::span<const std::byte> record) {
+        take(ring_index, record);
+        if (++taken_since_release_ == kReleaseEvery) {
+            taken_since_release_ = 0;
+            events_->rings()[ring_index]->release();
+        }
+    });
+    for (const auto& ring : events_->rings()) {
+        ring->release();
+        if (ring->take_skipped()) {
+            sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+        }
+    }
+    hand_over_counts();
+}
+
+// False while the epoch is broken and it is too early for another one: nothing could be understood.
+bool PerfSource::can_go_on() {
+    if (!sink_->epoch_is_over()) [[likely]] {
+        return true;
+    }
+    const bool is_short = time_ - epoch_began_ < kEpochPauseNs;
+    if (is_short && short_epochs_ >= kShortEpochsMax) {
+        return false;
+    }
+    short_epochs_ = is_short ? short_epochs_ + 1 : 0;
+    restart_epoch();
+    return true;
+}
+
+void PerfSource::take(std::size_t ring_index, std::span<const std::byte> record) {
+    const std::uint64_t time = record_time(record).value_or(time_);
+    const bool is_late = time < time_;
+    time_ = std::max(time_, time);
+    const std::size_t cpu_count = events_->cpus().size();
+    const bool is_side_band = ring_index >= cpu_count;
+    const std::uint32_t cpu = events_->cpus()[ring_index % cpu_count];
+    const auto type = static_cast<perf::RecordType>(record_header(record).type);
+    if (is_late) {
+        const auto id = type == perf::RecordType::kSample ? sample_id(record) : std::nullopt;
+        const auto event = id ? events_->event_of(*id) : std::nullopt;
+        ++(event ? counts_[*event] : task_counts_).late;
+    }
+    switch (type) {
+        case perf::RecordType::kSample: take_sample(record, cpu); break;
+        case perf::RecordType::kLost: take_lost(record, is_side_band, cpu); break;
+        case perf::RecordType::kThrottle: take_throttle(record, true); break;
+        case perf::RecordType::kUnthrottle: take_throttle(record, false); break;
+        default: take_side_band(record); break;
+    }
+}
+
+void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cpu) {
+    const auto id = sample_id(record);
+    const auto event_index = id ? events_->event_of(*id) : std::nullopt;
+    if (!event_index) {
+        sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+        return;
+    }
+    const OpenEvent& event = events_->events()[*event_index];
+    const Series series = series_of(*event_index);
+    const auto sample = read_sample(record, event.fields);
+    if (!sample || sample->raw.size() > limits::kRawBytesMax) {
+        sink_->count_lost(series, TallyName::kLostMalformed, 1);
+        return;
+    }
+    EventCounts& counts = counts_[*event_index];
+    if (is_own(sample->pid)) {
+        ++counts.own_skipped;
+        return;
+    }
+    if (!can_go_on()) {
+        sink_->count_lost(series, TallyName::kLostRingFull, 1);
+        return;
+    }
+    StackNumber stack = stack_of(*sample, counts);
+    if (sink_->epoch_is_over()) [[unlikely]] {
+        // Its own definitions were lost, or the bucket ended.
+        if (!can_go_on()) {
+            sink_->count_lost(series, TallyName::kLostRingFull, 1);
+            return;
+        }
+        stack = stack_of(*sample, counts);
+    }
+    const std::uint64_t weight = event.fields.period ? sample->period : event.weight;
+    if (series.kind == Kind::kTracepoint) {
+        const std::array<std::uint64_t, 8> integers{sample->time, cpu,    sample->pid, sample->tid,
+                                                    stack.value,  weight, 0,           sample->raw.size()};
+        const std::array bytes{sample->raw};
+        sink_->append(series, Ticks{sample->time}, integers, bytes);
+    } else {
+        const std::array<std::uint64_t, 6> integers{sample->time, cpu, sample->pid, sample->tid, stack.value, weight};
+        sink_->append(series, Ticks{sample->time}, integers, {});
+    }
+}
+
+StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts) {
+    const Process* const process = processes_.find(sample.pid);
+    static const MappingList kNoMappings;
+    const MappingList& mappings = process != nullptr ? *process->mappings : kNoMappings;
+    const std::array leaf{sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
+    const std::span<const std::uint64_t> words = sample.callchain.size() >= leaf.size() ? sample.callchain : leaf;
+    const ChainCache::Key key = ChainCache::key_of(mappings.generation(), words);
+    const CachedStack* found = chains_.find(key);
+    CachedStack made;
+    if (found == nullptr) {
+        resolve_stack(words, mappings, kernel_, unknown_image_, *resolved_);
+        auto stack = intern_stack(*resolved_);
+        if (!stack) {
+            restart_epoch();
+            stack = intern_stack(*resolved_);
+        }
+        made = {stack.value_or(kEmptyStack), resolved_->unmapped_count, resolved_->truncated_count};
+        chains_.insert(key, made);
+        found = &made;
+    }
+    counts.frames_unmapped += found->unmapped_count;
+    counts.frames_truncated += found->truncated_count;
+    return found->stack;
+}
+
+std::optional<StackNumber> PerfSource::intern_stack(const ResolvedStack& stack) {
+    StackNumber node = kEmptyStack;
+    for (std::uint32_t i = stack.frame_count; i > 0; --i) {
+        const Frame& frame = stack.frames[i - 1];
+        const auto image = definitions_->image(frame.image, Ticks{time_});
+        if (!image) {
+            return std::nullopt;
+        }
+        const auto next = definitions_->stack_node(node, *image, frame.offset, Ticks{time_});
+        if (!next) {
+            return std::nullopt;
+        }
+        node = *next;
+    }
+    return node;
+}
+
+StringNumber PerfSource::string_number(std::string_view text) {
+    auto number = definitions_->string(text, Ticks{time_});
+    if (!number && !is_writing_presence_) {
+        restart_epoch();
+        number = definitions_->string(text, Ticks{time_});
+    }
+    return number.value_or(kEmptyString);
+}
+
+ImageNumber PerfSource::image_number(ImageIndex image) {
+    auto number = definitions_->image(image, Ticks{time_});
+    if (!number && !is_writing_presence_) {
+        restart_epoch();
+        number = definitions_->image(image, Ticks{time_});
+    }
+    return number.value_or(ImageNumber{});
+}
+
+void PerfSource::take_side_band(std::span<const std::byte> record) {
+    const auto trailer = read_trailer(record);
+    if (!trailer) {
+        sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+        return;
+    }
+    TaskRow row;
+    row.time = trailer->time;
+    row.cpu = trailer->cpu;
+    const auto type = static_cast<perf::RecordType>(record_header(record).type);
+    if (type == perf::RecordType::kMmap2) {
+        take_map(record, *trailer);
+        return;
+    }
+    if (type == perf::RecordType::kComm) {
+        const auto comm = read_comm(record);
+        if (!comm) {
+            sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+            return;
+        }
+        if (is_own(comm->pid)) {
+            ++task_counts_.own_skipped;
+            return;
+        }
+        row.op = comm->is_exec ? TaskOp::kExec : TaskOp::kComm;
+        row.pid = comm->pid;
+        row.tid = comm->tid;
+        if (comm->is_exec) {
+            processes_.exec(comm->pid, comm->tid, comm->name);
+        } else {
+            processes_.name_thread(comm->pid, comm->tid, comm->name);
+        }
+        if (can_go_on()) {
+            row.string = string_number(comm->name);
+            append_task_row(*sink_, row);
+            return;
+        }
+    } else if (type == perf::RecordType::kFork || type == perf::RecordType::kExit) {
+        const auto task = read_task(record);
+        if (!task) {
+            sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+            return;
+        }
+        row.pid = task->pid;
+        row.tid = task->tid;
+        row.parent_pid = task->parent_pid;
+        row.parent_tid = task->parent_tid;
+        if (is_own(task->pid)) {
+            ++task_counts_.own_skipped;
+            return;
+        }
+        if (type == perf::RecordType::kFork) {
+            row.op = TaskOp::kFork;
+            processes_.fork(task->pid, task->tid, task->parent_pid, task->parent_tid);
+        } else {
+            row.op = TaskOp::kExit;
+            processes_.exit(task->pid, task->tid, trailer->time);
+        }
+        if (can_go_on()) {
+            append_task_row(*sink_, row);
+            return;
+        }
+    } else {
+        return;  // of no meaning to us
+    }
+    sink_->count_lost(kTaskSeries, TallyName::kLostRingFull, 1);
+}
+
+void PerfSource::take_map(std::span<const std::byte> record, const RecordTrailer& trailer) {
+    const auto map = read_mmap2(record);
+    if (!map) {
+        sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+        return;
+    }
+    if (is_own(map->pid)) {
+        ++task_counts_.own_skipped;
+        return;
+    }
+    if (map->size == 0 || map->address + map->size < map->address || (map->protection & PROT_EXEC) == 0) {
+        return;
+    }
+    const auto image =
+        finder_.find({map->pid, map->address, map->address + map->size, map->path, map->inode, map->build_id});
+    const bool has_file = !ImageFinder::is_without_file(map->path);
+    const Mapping mapping{map->address,
+                          map->address + map->size,
+                          has_file ? map->file_offset : 0,
+                          image.value_or(unknown_image_),
+                          map->protection,
+                          map->flags};
+    processes_.add_mapping(map->pid, mapping);
+    if (!can_go_on()) {
+        sink_->count_lost(kTaskSeries, TallyName::kLostRingFull, 1);
+        return;
+    }
+    write_mapping(trailer.time, trailer.cpu, map->pid, map->tid, mapping);
+}
+
+void PerfSource::write_mapping(std::uint64_t time, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
+                               const Mapping& mapping) {
+    TaskRow row;
+    row.time = time;
+    row.cpu = cpu;
+    row.op = TaskOp::kMap;
+    row.pid = pid;
+    row.tid = tid;
+    row.image = image_number(mapping.image);
+    row.address = mapping.start;
+    row.size = mapping.end - mapping.start;
+    row.file_offset = mapping.file_offset;
+    row.protection = mapping.protection;
+    row.flags = mapping.flags;
+    append_task_row(*sink_, row);
+}
+
+void PerfSource::take_lost(std::span<const std::byte> record, bool is_side_band, std::uint32_t cpu) {
+    const auto lost = read_lost(record);
+    const auto trailer = read_trailer(record);
+    if (!lost || !trailer) {
+        sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+        return;
+    }
+    const auto event_index = is_side_band ? std::nullopt : events_->event_of(lost->id);
+    lost_side_band_ = lost_side_band_ || is_side_band;
+    if (!events_->counts_lost()) {
+        // The record names the event that came next, which is the best that an old kernel says.
+        sink_->count_lost(event_index ? series_of(*event_index) : kTaskSeries, TallyName::kLostKernelRing,
+                          lost->record_count);
+    }
+    const std::size_t cpu_index = static_cast<std::size_t>(
+        std::find(events_->cpus().begin(), events_->cpus().end(), cpu) - events_->cpus().begin());
+    lost_reported_[cpu_index + (is_side_band ? events_->cpus().size() : 0)] += lost->record_count;
+    TaskRow row;
+    row.time = trailer->time;
+    row.cpu = cpu;
+    row.op = TaskOp::kLost;
+    row.size = lost->record_count;
+    row.value = event_index && events_->events().size() == 1 ? *event_index : kLostEventUnknown;
+    append_task_row(*sink_, row);
+}
+
+void PerfSource::take_throttle(std::span<const std::byte> record, bool is_start) {
+    const auto id = read_throttle_id(record);
+    const auto trailer = read_trailer(record);
+    const auto event_index = id ? events_->event_of(*id) : std::nullopt;
+    if (!event_index || !trailer) {
+        sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
+        return;
+    }
+    if (is_start) {
+        sink_->count(series_of(*event_index), TallyName::kThrottled, 1);
+    }
+    TaskRow row;
+    row.time = trailer->time;
+    row.cpu = trailer->cpu;
+    row.op = is_start ? TaskOp::kThrottle : TaskOp::kUnthrottle;
+    row.pid = trailer->pid;
+    row.tid = trailer->tid;
+    row.value = *event_index;
+    append_task_row(*sink_, row);
+}
+
+void PerfSource::hand_over_counts() {
+    const auto hand_over = [this](Series series, EventCounts& counts) {
+        const auto count = [&](TallyName name, std::uint64_t value) {
+            if (value != 0) {
+                sink_->count(series, name, value);
+            }
+        };
+        count(TallyName::kOwnSkipped, counts.own_skipped);
+        count(TallyName::kFramesUnmapped, counts.frames_unmapped);
+        count(TallyName::kFramesTruncated, counts.frames_truncated);
+        count(TallyName::kLate, counts.late);
+        counts = {};
+    };
+    for (std::uint32_t i = 0; i < counts_.size(); ++i) {
+        hand_over(series_of(i), counts_[i]);
+    }
+    hand_over(kTaskSeries, task_counts_);
+}
+
+void PerfSource::read_counters() {
+    const std::vector<EventSet::Reading> readings = events_->read_all();
+    const std::uint64_t time = now().value;
+    const std::size_t cpu_count = events_->cpus().size();
+    for (std::uint32_t event_index = 0; event_index < events_->events().size(); ++event_index) {
+        const Series series{Kind::kCounter, EventNumber{static_cast<std::uint16_t>(event_index)}};
+        for (std::size_t cpu_index = 0; cpu_index < cpu_count; ++cpu_index) {
+            const EventSet::Reading& reading = readings[(event_index * cpu_count) + cpu_index];
+            const std::array<std::uint64_t, 7> integers{
+                time,          events_->cpus()[cpu_index], kNoThread,         kNoThread,
+                reading.value, reading.enabled_ns,         reading.running_ns};
+            sink_->append(series, Ticks{time}, integers, {});
+        }
+    }
+    count_lost_since_last(readings);
+}
+
+void PerfSource::count_lost_since_last(const std::vector<EventSet::Reading>& readings) {
+    const std::size_t cpu_count = events_->cpus().size();
+    for (std::size_t i = 0; i < readings.size(); ++i) {
+        const std::uint64_t lost = readings[i].lost_count - lost_counted_[i];
+        lost_counted_[i] = readings[i].lost_count;
+        if (lost > 0) {
+            const bool is_event = i / cpu_count < events_->events().size();
+            lost_side_band_ = lost_side_band_ || !is_event;
+            sink_->count_lost(is_event ? series_of(static_cast<std::uint32_t>(i / cpu_count)) : kTaskSeries,
+                              TallyName::kLostKernelRing, lost);
+        }
+    }
+}
+
+// Losses behind which no record came that could have told of them.
+void PerfSource::report_unreported_losses(const std::vector<EventSet::Reading>& readings) {
+    const std::size_t cpu_count = events_->cpus().size();
+    for (std::size_t ring = 0; ring < lost_reported_.size(); ++ring) {
+        const bool is_side_band = ring >= cpu_count;
+        std::uint64_t lost = 0;
+        for (std::size_t i = ring % cpu_count; i < readings.size(); i += cpu_count) {
+            lost += (i / cpu_count == events_->events().size()) == is_side_band ? readings[i].lost_count : 0;
+        }
+        if (lost > lost_reported_[ring]) {
+            TaskRow row;
+            row.time = now().value;
+            row.cpu = events_->cpus()[ring % cpu_count];
+            row.op = TaskOp::kLost;
+            row.size = lost - lost_reported_[ring];
+            row.value = !is_side_band && events_->events().size() == 1 ? 0 : kLostEventUnknown;
+            append_task_row(*sink_, row);
+        }
+    }
+}
+
+void PerfSource::finish() {
+    events_->disable();
+    for (const auto& ring : events_->rings()) {
+        ring->read_head();
+    }
+    pass_until(~0ULL);
+    read_counters();
+    report_unreported_losses(events_->read_all());
+}
+
+void PerfSource::restart_epoch() {
+    sink_->begin_epoch(Ticks{time_});
+    epoch_began_ = time_;
+    definitions_->clear();
+    chains_.clear();
+    if (images_.image_count() > limits::kImagesMax / 2) {
+        sweep_images();
+    }
+    if (lost_side_band_) {
+        read_processes();
+    }
+    write_presence();
+}
+
+void PerfSource::sweep_images() {
+    std::vector<bool> is_used(images_.place_count());
+    is_used[unknown_image_] = true;
+    kernel_.each_index([&](ImageIndex index) { is_used[index] = true; });
+    processes_.each_process([&](const Process& process) {
+        for (const Mapping& mapping : process.mappings->mappings()) {
+            is_used[mapping.image] = true;
+        }
+    });
+    images_.sweep(is_used);
+}
+
+void PerfSource::read_processes() {
+    lost_side_band_ = false;
+    if (events_->is_system_wide()) {
+        processes_.name_thread(0, 0, "swapper");
+        for (const std::uint32_t pid : proc_pids()) {
+            read_process(pid);
+        }
+        return;
+    }
+    for (const std::uint32_t pid : events_->pids()) {
+        read_process(pid);
+    }
+}
+
+void PerfSource::read_process(std::uint32_t pid) {
+    if (is_own(pid)) {
+        return;
+    }
+    for (const ProcThread& thread : proc_threads(pid)) {
+        processes_.name_thread(pid, thread.tid, thread.name);
+    }
+    MappingList mappings;
+    for (const ProcMapping& found : proc_mappings(pid)) {
+        const auto image = finder_.find({pid, found.start, found.end, found.path, found.inode, {}});
+        const bool has_file = !ImageFinder::is_without_file(found.path);
+        mappings.add({found.start, found.end, has_file ? found.file_offset : 0, image.value_or(unknown_image_),
+                      found.protection, found.flags});
+    }
+    if (!mappings.mappings().empty()) {
+        processes_.set_mappings(pid, std::move(mappings));
+    }
+}
+
+void PerfSource::write_presence() {
+    is_writing_presence_ = true;
+    processes_.each_thread([&](std::uint32_t tid, const Thread& thread) {
+        TaskRow row;
+        row.time = time_;
+        row.op = TaskOp::kPresent;
+        row.pid = thread.pid;
+        row.tid = tid;
+        row.string = string_number(thread.name);
+        append_task_row(*sink_, row);
+    });
+    processes_.each_process([&](const Process& process) {
+        for (const Mapping& mapping : process.mappings->mappings()) {
+            write_mapping(time_, 0, process.pid, process.pid, mapping);
+        }
+    });
+    is_writing_presence_ = false;
+}
+
+}  // namespace perfleet

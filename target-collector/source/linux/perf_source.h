@@ -1,0 +1,129 @@
+// The Linux source: perf_event records of all CPUs in the order of time, as rows of samples, tracepoints, tasks and
+// counters.
+//
+// One thread. begin(), then drain() whenever a wake descriptor is readable or some time has passed, read_counters()
+// about once a second, and finish() at the end. No memory is taken for a sample.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/time.h"
+#include "target-collector/source/linux/chain_cache.h"
+#include "target-collector/source/linux/epoch_definitions.h"
+#include "target-collector/source/linux/event_set.h"
+#include "target-collector/source/linux/image_finder.h"
+#include "target-collector/source/linux/image_table.h"
+#include "target-collector/source/linux/kernel_images.h"
+#include "target-collector/source/linux/process_table.h"
+#include "target-collector/source/linux/stack_resolver.h"
+#include "target-collector/source/linux/time_merge.h"
+#include "target-collector/source/row_sink.h"
+
+namespace perfleet {
+
+struct PerfSourceOptions {
+    EventSetOptions events;
+    bool include_self = false;  // system-wide: this process, too
+    std::uint32_t stack_node_count_max = 1U << 19;
+};
+
+class PerfSource {
+public:
+    // Opens the events; nothing is recorded yet. Errors: EventSet::open().
+    [[nodiscard]] static Result<std::unique_ptr<PerfSource>> open(PerfSourceOptions options, const Notice& notice);
+    PerfSource(const PerfSource&) = delete;
+    PerfSource& operator=(const PerfSource&) = delete;
+
+    [[nodiscard]] const EventSet& events() const { return *events_; }
+    [[nodiscard]] const KernelImages& kernel() const { return kernel_; }
+
+    // Readable (EPOLLIN) when a ring is half full.
+    [[nodiscard]] std::vector<int> wake_fds() const;
+
+    // Starts recording. `sink` has an epoch open and is borrowed from now on. Begins with the tasks that run.
+    void begin(RowSink& sink);
+
+    // Takes what has come. True when a ring was so full that it should be called again at once.
+    bool drain();
+    void read_counters();
+
+    // Stops recording, and takes the rest.
+    void finish();
+
+    // CLOCK_MONOTONIC, the clock of all rows.
+    [[nodiscard]] static Ticks now();
+
+private:
+    // Counts of an event that are handed over once a round.
+    struct EventCounts {
+        std::uint64_t own_skipped = 0;
+        std::uint64_t frames_unmapped = 0;
+        std::uint64_t frames_truncated = 0;
+        std::uint64_t late = 0;
+    };
+
+    PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> events);
+
+    void pass_until(std::uint64_t time_limit);
+    void take(std::size_t ring_index, std::span<const std::byte> record);
+    void take_sample(std::span<const std::byte> record, std::uint32_t cpu);
+    void take_side_band(std::span<const std::byte> record);
+    void take_lost(std::span<const std::byte> record, bool is_side_band, std::uint32_t cpu);
+    void take_throttle(std::span<const std::byte> record, bool is_start);
+    void take_map(std::span<const std::byte> record, const struct RecordTrailer& trailer);
+    void count_lost_record(std::span<const std::byte> record, TallyName reason);
+    void count_lost_since_last(const std::vector<EventSet::Reading>& readings);
+    void report_unreported_losses(const std::vector<EventSet::Reading>& readings);
+    void hand_over_counts();
+    [[nodiscard]] bool is_own(std::uint32_t pid) const { return skips_own_ && pid == own_pid_; }
+    [[nodiscard]] bool can_go_on();
+
+    // The stack of a sample; restarts the epoch when a table is full.
+    StackNumber stack_of(const SampleRecord& sample, EventCounts& counts);
+    std::optional<StackNumber> intern_stack(const ResolvedStack& stack);
+    StringNumber string_number(std::string_view text);
+    ImageNumber image_number(ImageIndex image);
+
+    void restart_epoch();
+    void read_processes();
+    void read_process(std::uint32_t pid);
+    void write_presence();
+    void write_mapping(std::uint64_t time, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
+                       const Mapping& mapping);
+    void sweep_images();
+    [[nodiscard]] Series series_of(std::uint32_t event_index) const;
+
+    PerfSourceOptions options_;
+    std::unique_ptr<EventSet> events_;
+    KernelImages kernel_;
+    ImageTable images_;
+    ImageFinder finder_;
+    ImageIndex unknown_image_ = 0;
+    ProcessTable processes_;
+    TimeMerge<KernelRing> merge_;
+    ChainCache chains_;
+    std::unique_ptr<ResolvedStack> resolved_;
+    std::vector<EventCounts> counts_;  // by event
+    EventCounts task_counts_;
+    std::vector<std::uint64_t> lost_counted_;   // by reading
+    std::vector<std::uint64_t> lost_reported_;  // by ring: in LOST records
+    RowSink* sink_ = nullptr;
+    std::optional<EpochDefinitions> definitions_;
+
+    std::uint32_t own_pid_ = 0;
+    bool skips_own_ = false;
+    std::uint64_t time_ = 0;  // of the record at hand, never going back
+    std::uint64_t epoch_began_ = 0;
+    std::uint32_t short_epochs_ = 0;  // in a row
+    bool is_writing_presence_ = false;
+    bool lost_side_band_ = false;
+    std::uint64_t taken_since_release_ = 0;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,119 @@
+#include "target-collector/source/linux/proc_reader.h"
+
+#include <dirent.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "target-collector/source/linux/small_file.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kMapsSizeBytesMax = 32U << 20U;
+constexpr std::size_t kCommSizeBytesMax = 4'096;
+
+std::vector<std::uint32_t> numbered_entries(const std::string& folder) {
+    std::vector<std::uint32_t> numbers;
+    DIR* const dir = ::opendir(folder.c_str());
+    if (dir == nullptr) {
+        return numbers;
+    }
+    while (const dirent* entry = ::readdir(dir)) {
+        const std::string_view name = entry->d_name;
+        std::uint32_t number = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+        if (error == std::errc{} && end == name.data() + name.size()) {
+            numbers.push_back(number);
+        }
+    }
+    ::closedir(dir);
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+}
+
+// Takes a number and the character behind it off the front of `text`.
+template <class T>
+bool take_number(std::string_view& text, int base, char separator, T& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (error != std::errc{} || end == text.data() + text.size() || *end != separator) {
+        return false;
+    }
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+    return true;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> proc_pids() { return numbered_entries("/proc"); }
+
+std::optional<std::uint32_t> proc_uid(std::uint32_t pid) {
+    struct stat status {};
+    if (::stat(("/proc/" + std::to_string(pid)).c_str(), &status) != 0) {
+        return std::nullopt;
+    }
+    return status.st_uid;
+}
+
+std::vector<ProcThread> proc_threads(std::uint32_t pid) {
+    std::vector<ProcThread> threads;
+    const std::string folder = "/proc/" + std::to_string(pid) + "/task";
+    for (const std::uint32_t tid : numbered_entries(folder)) {
+        auto name = read_small_file(folder + "/" + std::to_string(tid) + "/comm", kCommSizeBytesMax);
+        if (!name.ok()) {
+            continue;
+        }
+        if (!name->empty() && name->back() == '\n') {
+            name->pop_back();
+        }
+        threads.push_back({tid, std::move(*name)});
+    }
+    return threads;
+}
+
+std::optional<ProcMapping> parse_maps_line(std::string_view line) {
+    ProcMapping mapping;
+    if (!take_number(line, 16, '-', mapping.start) || !take_number(line, 16, ' ', mapping.end) || line.size() < 5 ||
+        line[4] != ' ' || mapping.start >= mapping.end) {
+        return std::nullopt;
+    }
+    mapping.protection = (line[0] == 'r' ? static_cast<std::uint32_t>(PROT_READ) : 0U) |
+                         (line[1] == 'w' ? static_cast<std::uint32_t>(PROT_WRITE) : 0U) |
+                         (line[2] == 'x' ? static_cast<std::uint32_t>(PROT_EXEC) : 0U);
+    mapping.flags = line[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
+    line.remove_prefix(5);
+    if (!take_number(line, 16, ' ', mapping.file_offset) || !take_number(line, 16, ':', mapping.device_major) ||
+        !take_number(line, 16, ' ', mapping.device_minor)) {
+        return std::nullopt;
+    }
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), mapping.inode);
+    if (error != std::errc{}) {
+        return std::nullopt;
+    }
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    mapping.path = line;
+    return mapping;
+}
+
+std::vector<ProcMapping> proc_mappings(std::uint32_t pid) {
+    std::vector<ProcMapping> mappings;
+    const auto text = read_small_file("/proc/" + std::to_string(pid) + "/maps", kMapsSizeBytesMax);
+    if (!text.ok()) {
+        return mappings;
+    }
+    std::string_view rest = *text;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        auto mapping = parse_maps_line(rest.substr(0, end));
+        if (mapping && (mapping->protection & PROT_EXEC) != 0) {
+            mappings.push_back(std::move(*mapping));
+        }
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return mappings;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,46 @@
+// What /proc knows of running processes: their threads, names and executable mappings.
+//
+// Everything in it may change or vanish while it is read; what is gone is left out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace perfleet {
+
+struct ProcThread {
+    std::uint32_t tid = 0;
+    std::string name;
+};
+
+struct ProcMapping {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::uint64_t file_offset = 0;
+    std::uint32_t protection = 0;  // PROT_*
+    std::uint32_t flags = 0;       // MAP_SHARED or MAP_PRIVATE
+    std::uint32_t device_major = 0;
+    std::uint32_t device_minor = 0;
+    std::uint64_t inode = 0;
+    std::string path;  // empty: anonymous
+};
+
+// Process ids, ascending.
+[[nodiscard]] std::vector<std::uint32_t> proc_pids();
+
+// The user that a process belongs to.
+[[nodiscard]] std::optional<std::uint32_t> proc_uid(std::uint32_t pid);
+
+// Its threads, with their names.
+[[nodiscard]] std::vector<ProcThread> proc_threads(std::uint32_t pid);
+
+// Its executable mappings, ascending; none for kernel threads and for processes that we may not look at.
+[[nodiscard]] std::vector<ProcMapping> proc_mappings(std::uint32_t pid);
+
+// One line of /proc/PID/maps; empty when it isn't one.
+[[nodiscard]] std::optional<ProcMapping> parse_maps_line(std::string_view line);
+
+}  // namespace perfleet

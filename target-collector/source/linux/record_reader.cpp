@@ -1,0 +1,194 @@
+#include "target-collector/source/linux/record_reader.h"
+
+#include <cstring>
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kHeaderSizeBytes = sizeof(perf::RecordHeader);
+constexpr std::size_t kTrailerSizeBytes = 32;
+// Of a sample: identifier, ip, pid and tid, time, cpu.
+constexpr std::size_t kSampleIdAt = kHeaderSizeBytes;
+constexpr std::size_t kSampleTimeAt = kHeaderSizeBytes + 24;
+constexpr std::size_t kSampleFixedBytes = kHeaderSizeBytes + 40;
+
+template <class T>
+T load(std::span<const std::byte> record, std::size_t at) {
+    T value;
+    std::memcpy(&value, record.data() + at, sizeof(T));
+    return value;
+}
+
+// The part of a record before the trailer; empty when it is shorter than `body_size_bytes_min` behind the header.
+std::span<const std::byte> body_of(std::span<const std::byte> record, std::size_t body_size_bytes_min) {
+    if (record.size() < kHeaderSizeBytes + body_size_bytes_min + kTrailerSizeBytes) {
+        return {};
+    }
+    return record.first(record.size() - kTrailerSizeBytes);
+}
+
+// Text that ends at a NUL or at the end of the bytes.
+std::string_view text_at(std::span<const std::byte> body, std::size_t at) {
+    const auto* const text = reinterpret_cast<const char*>(body.data() + at);
+    return {text, ::strnlen(text, body.size() - at)};
+}
+
+}  // namespace
+
+perf::RecordHeader record_header(std::span<const std::byte> record) { return load<perf::RecordHeader>(record, 0); }
+
+std::optional<std::uint64_t> record_time(std::span<const std::byte> record) {
+    if (record_header(record).type == static_cast<std::uint32_t>(perf::RecordType::kSample)) {
+        if (record.size() < kSampleFixedBytes) {
+            return std::nullopt;
+        }
+        return load<std::uint64_t>(record, kSampleTimeAt);
+    }
+    if (record.size() < kHeaderSizeBytes + kTrailerSizeBytes) {
+        return std::nullopt;
+    }
+    return load<std::uint64_t>(record, record.size() - kTrailerSizeBytes + 8);
+}
+
+std::optional<std::uint64_t> sample_id(std::span<const std::byte> record) {
+    if (record.size() < kSampleFixedBytes) {
+        return std::nullopt;
+    }
+    return load<std::uint64_t>(record, kSampleIdAt);
+}
+
+std::optional<SampleRecord> read_sample(std::span<const std::byte> record, const SampleFields& fields) {
+    if (record.size() < kSampleFixedBytes) {
+        return std::nullopt;
+    }
+    SampleRecord sample;
+    sample.is_kernel = (record_header(record).misc & perf::misc::kCpumodeMask) == perf::misc::kKernel;
+    sample.id = load<std::uint64_t>(record, kSampleIdAt);
+    sample.ip = load<std::uint64_t>(record, kHeaderSizeBytes + 8);
+    sample.pid = load<std::uint32_t>(record, kHeaderSizeBytes + 16);
+    sample.tid = load<std::uint32_t>(record, kHeaderSizeBytes + 20);
+    sample.time = load<std::uint64_t>(record, kSampleTimeAt);
+    sample.cpu = load<std::uint32_t>(record, kHeaderSizeBytes + 32);
+    std::size_t at = kSampleFixedBytes;
+    if (fields.period) {
+        if (record.size() - at < 8) {
+            return std::nullopt;
+        }
+        sample.period = load<std::uint64_t>(record, at);
+        at += 8;
+    }
+    if (fields.callchain) {
+        if (record.size() - at < 8) {
+            return std::nullopt;
+        }
+        const auto count = load<std::uint64_t>(record, at);
+        at += 8;
+        if (count > (record.size() - at) / 8) {
+            return std::nullopt;
+        }
+        // Records are aligned to 8, and so is everything before the chain.
+        sample.callchain = {reinterpret_cast<const std::uint64_t*>(record.data() + at),
+                            static_cast<std::size_t>(count)};
+        at += static_cast<std::size_t>(count) * 8;
+    }
+    if (fields.raw) {
+        if (record.size() - at < 4) {
+            return std::nullopt;
+        }
+        const auto size = load<std::uint32_t>(record, at);
+        at += 4;
+        if (size > record.size() - at) {
+            return std::nullopt;
+        }
+        sample.raw = record.subspan(at, size);
+    }
+    return sample;
+}
+
+std::optional<RecordTrailer> read_trailer(std::span<const std::byte> record) {
+    if (record.size() < kHeaderSizeBytes + kTrailerSizeBytes) {
+        return std::nullopt;
+    }
+    const std::size_t at = record.size() - kTrailerSizeBytes;
+    RecordTrailer trailer;
+    trailer.pid = load<std::uint32_t>(record, at);
+    trailer.tid = load<std::uint32_t>(record, at + 4);
+    trailer.time = load<std::uint64_t>(record, at + 8);
+    trailer.cpu = load<std::uint32_t>(record, at + 16);
+    trailer.id = load<std::uint64_t>(record, at + 24);
+    return trailer;
+}
+
+std::optional<MapRecord> read_mmap2(std::span<const std::byte> record) {
+    constexpr std::size_t kPathAt = kHeaderSizeBytes + 64;
+    const std::span<const std::byte> body = body_of(record, 64 + 1);
+    if (body.empty()) {
+        return std::nullopt;
+    }
+    MapRecord map;
+    map.pid = load<std::uint32_t>(body, 8);
+    map.tid = load<std::uint32_t>(body, 12);
+    map.address = load<std::uint64_t>(body, 16);
+    map.size = load<std::uint64_t>(body, 24);
+    map.file_offset = load<std::uint64_t>(body, 32);
+    if ((record_header(record).misc & perf::misc::kMmapBuildId) != 0) {
+        constexpr std::size_t kBuildIdMax = 20;
+        const auto size = load<std::uint8_t>(body, 40);
+        if (size > kBuildIdMax) {
+            return std::nullopt;
+        }
+        map.build_id = body.subspan(44, size);
+    } else {
+        map.device_major = load<std::uint32_t>(body, 40);
+        map.device_minor = load<std::uint32_t>(body, 44);
+        map.inode = load<std::uint64_t>(body, 48);
+    }
+    map.protection = load<std::uint32_t>(body, 64);
+    map.flags = load<std::uint32_t>(body, 68);
+    map.path = text_at(body, kPathAt);
+    return map;
+}
+
+std::optional<CommRecord> read_comm(std::span<const std::byte> record) {
+    const std::span<const std::byte> body = body_of(record, 8 + 1);
+    if (body.empty()) {
+        return std::nullopt;
+    }
+    CommRecord comm;
+    comm.is_exec = (record_header(record).misc & perf::misc::kCommExec) != 0;
+    comm.pid = load<std::uint32_t>(body, 8);
+    comm.tid = load<std::uint32_t>(body, 12);
+    comm.name = text_at(body, 16);
+    return comm;
+}
+
+std::optional<TaskRecord> read_task(std::span<const std::byte> record) {
+    const std::span<const std::byte> body = body_of(record, 24);
+    if (body.empty()) {
+        return std::nullopt;
+    }
+    TaskRecord task;
+    task.pid = load<std::uint32_t>(body, 8);
+    task.parent_pid = load<std::uint32_t>(body, 12);
+    task.tid = load<std::uint32_t>(body, 16);
+    task.parent_tid = load<std::uint32_t>(body, 20);
+    return task;
+}
+
+std::optional<LostRecord> read_lost(std::span<const std::byte> record) {
+    const std::span<const std::byte> body = body_of(record, 16);
+    if (body.empty()) {
+        return std::nullopt;
+    }
+    return LostRecord{load<std::uint64_t>(body, 8), load<std::uint64_t>(body, 16)};
+}
+
+std::optional<std::uint64_t> read_throttle_id(std::span<const std::byte> record) {
+    const std::span<const std::byte> body = body_of(record, 24);
+    if (body.empty()) {
+        return std::nullopt;
+    }
+    return load<std::uint64_t>(body, 16);
+}
+
+}  // namespace perfleet

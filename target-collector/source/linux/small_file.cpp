@@ -1,0 +1,59 @@
+#include "target-collector/source/linux/small_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+namespace perfleet {
+
+Result<std::string> read_small_file(const std::string& path, std::size_t size_bytes_max) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        return error_from_errno(errno, "can't open '" + path + "'");
+    }
+    std::string text;
+    constexpr std::size_t kStepBytes = 64U << 10U;
+    for (;;) {
+        const std::size_t before = text.size();
+        if (before > size_bytes_max) {
+            ::close(fd);
+            return Error{ErrorCode::kTooLarge, "'" + path + "' is larger than the " + std::to_string(size_bytes_max) +
+                                                   " bytes that are read of such a file"};
+        }
+        text.resize(before + std::max(kStepBytes, before));
+        const ssize_t got = ::read(fd, text.data() + before, text.size() - before);
+        text.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            const int error = errno;
+            ::close(fd);
+            return error_from_errno(error, "can't read '" + path + "'");
+        }
+        if (got == 0) {
+            ::close(fd);
+            return text;
+        }
+    }
+}
+
+std::optional<long long> read_integer_file(const std::string& path) {
+    constexpr std::size_t kSizeMax = 4'096;
+    const auto text = read_small_file(path, kSizeMax);
+    if (!text.ok()) {
+        return std::nullopt;
+    }
+    char* end = nullptr;
+    errno = 0;
+    const long long value = std::strtoll(text->c_str(), &end, 10);
+    if (end == text->c_str() || errno != 0) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,46 @@
+// The epoch's stack tree: (parent, image, offset) -> node number, in the order of first use.
+//
+// Memory is taken once, at the start; interning takes none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+
+struct StackNode {
+    std::uint64_t offset = 0;
+    StackNumber parent;
+    ImageNumber image;
+
+    friend constexpr bool operator==(const StackNode&, const StackNode&) = default;
+};
+
+class StackNodes {
+public:
+    // At most `node_count_max` nodes, which is at most limits::kStackNodesMax.
+    explicit StackNodes(std::uint32_t node_count_max);
+
+    struct Found {
+        StackNumber number;
+        bool is_new = false;
+    };
+    // Empty when the node is new and there is no room.
+    [[nodiscard]] std::optional<Found> intern(const StackNode& node);
+
+    [[nodiscard]] std::uint32_t node_count() const { return count_; }
+    void clear();
+
+private:
+    std::uint32_t count_max_;
+    std::uint32_t count_ = 0;
+    std::vector<StackNode> nodes_;      // node number - 1
+    std::vector<std::uint32_t> slots_;  // open addressing; node number, 0: free
+};
+
+}  // namespace perfleet

@@ -1,0 +1,45 @@
+#include "target-collector/source/linux/stack_resolver.h"
+
+#include <optional>
+
+#include "schemas/perf/perf_event.h"
+
+namespace perfleet {
+
+void resolve_stack(std::span<const std::uint64_t> words, const MappingList& mappings, const KernelImages& kernel,
+                   ImageIndex unknown_image, ResolvedStack& stack) {
+    stack.frame_count = 0;
+    stack.unmapped_count = 0;
+    stack.truncated_count = 0;
+    std::uint64_t context = perf::context::kUser;
+    bool is_leaf = true;
+    for (const std::uint64_t word : words) {
+        if (word >= perf::context::kMax) {
+            context = word;
+            continue;
+        }
+        std::optional<Frame> frame;
+        if (context == perf::context::kKernel) {
+            if (const auto place = kernel.find(word)) {
+                frame = Frame{place->image, place->offset};
+            }
+        } else if (context == perf::context::kUser) {
+            if (const Mapping* const mapping = mappings.find(word)) {
+                frame = Frame{mapping->image, word - mapping->start + mapping->file_offset};
+            }
+        }
+        if (!frame && is_leaf) {
+            frame = Frame{unknown_image, 0};
+        }
+        is_leaf = false;
+        if (!frame) {
+            ++stack.unmapped_count;
+        } else if (stack.frame_count == stack.frames.size()) {
+            ++stack.truncated_count;
+        } else {
+            stack.frames[stack.frame_count++] = *frame;
+        }
+    }
+}
+
+}  // namespace perfleet

@@ -1,0 +1,35 @@
+// From a raw call chain to frames (image, offset), the leaf first.
+//
+// Frames outside any mapping are left out and counted; a leaf outside any mapping becomes the image "[unknown]", so
+// that every sample keeps a place. Callers are return addresses, as the kernel gives them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/source/linux/image_table.h"
+#include "target-collector/source/linux/kernel_images.h"
+#include "target-collector/source/linux/mapping_list.h"
+
+namespace perfleet {
+
+struct Frame {
+    ImageIndex image = 0;
+    std::uint64_t offset = 0;
+};
+
+struct ResolvedStack {
+    std::array<Frame, limits::kStackDepthMax> frames;
+    std::uint32_t frame_count = 0;
+    std::uint16_t unmapped_count = 0;
+    std::uint16_t truncated_count = 0;
+};
+
+// `words`: addresses behind context markers (perf::context). `mappings` of the process that was running. Writes to
+// `stack`, which is large and therefore the caller's.
+void resolve_stack(std::span<const std::uint64_t> words, const MappingList& mappings, const KernelImages& kernel,
+                   ImageIndex unknown_image, ResolvedStack& stack);
+
+}  // namespace perfleet

@@ -1,0 +1,96 @@
+// Puts the records of all rings in the order of their times.
+//
+// Each ring is nearly sorted; the merge always takes the ring whose oldest record is the oldest of all. Records younger
+// than the limit stay in their rings: something older may still be on its way on another CPU.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "target-collector/source/linux/record_reader.h"
+
+namespace perfleet {
+
+// `Ring` is KernelRing: front(), pop().
+template <class Ring>
+class TimeMerge {
+public:
+    explicit TimeMerge(std::span<const std::unique_ptr<Ring>> rings) : rings_{rings} { heap_.reserve(rings.size()); }
+
+    // Visits (ring index, record) of all records up to `time_limit`, oldest first. A record that doesn't say its time
+    // is visited at once. The visitor borrows the record.
+    template <class Visitor>
+    void pass_until(std::uint64_t time_limit, Visitor visitor) {
+        heap_.clear();
+        for (std::size_t i = 0; i < rings_.size(); ++i) {
+            push(i, time_limit);
+        }
+        std::make_heap(heap_.begin(), heap_.end(), is_later);
+        while (!heap_.empty()) {
+            const std::size_t ring_index = heap_.front().ring_index;
+            Ring& ring = *rings_[ring_index];
+            // As long as this ring has the oldest record the heap needs no care.
+            const std::uint64_t second_time = time_of_second();
+            bool has_more = true;
+            do {
+                visitor(ring_index, heap_.front().record);
+                ring.pop();
+                has_more = peek(ring_index, time_limit, heap_.front());
+            } while (has_more && heap_.front().time <= second_time);
+            std::pop_heap(heap_.begin(), heap_.end(), is_later);  // doesn't look at the first, which has changed
+            if (has_more) {
+                std::push_heap(heap_.begin(), heap_.end(), is_later);
+            } else {
+                heap_.pop_back();
+            }
+        }
+    }
+
+private:
+    struct Head {
+        std::uint64_t time = 0;
+        std::size_t ring_index = 0;
+        std::span<const std::byte> record;
+    };
+
+    static bool is_later(const Head& a, const Head& b) {
+        return a.time != b.time ? a.time > b.time : a.ring_index > b.ring_index;
+    }
+
+    [[nodiscard]] std::uint64_t time_of_second() const {
+        std::uint64_t time = ~0ULL;
+        for (std::size_t i = 1; i < std::min<std::size_t>(heap_.size(), 3); ++i) {
+            time = std::min(time, heap_[i].time);
+        }
+        return time;
+    }
+
+    bool peek(std::size_t ring_index, std::uint64_t time_limit, Head& head) {
+        const std::span<const std::byte> record = rings_[ring_index]->front();
+        if (record.empty()) {
+            return false;
+        }
+        const std::uint64_t time = record_time(record).value_or(0);
+        if (time > time_limit) {
+            return false;
+        }
+        head = {time, ring_index, record};
+        return true;
+    }
+
+    void push(std::size_t ring_index, std::uint64_t time_limit) {
+        Head head;
+        if (peek(ring_index, time_limit, head)) {
+            heap_.push_back(head);
+        }
+    }
+
+    std::span<const std::unique_ptr<Ring>> rings_;
+    std::vector<Head> heap_;  // a heap with the oldest at the front
+};
+
+}  // namespace perfleet

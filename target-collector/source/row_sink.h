@@ -1,0 +1,39 @@
+// Where a source puts its rows. The collectors' sinks hand them to a Sealer (message/sealer.h), whose contract this
+// repeats; tests keep them.
+//
+// Freestanding. One thread: the source's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/time.h"
+
+namespace perfleet {
+
+class RowSink {
+public:
+    RowSink() = default;
+    RowSink(const RowSink&) = delete;
+    RowSink& operator=(const RowSink&) = delete;
+    virtual ~RowSink() = default;
+
+    // A row of `series`: its integer columns in the order of columns_of(series.kind), then its byte columns. `now` is
+    // the row's time, or the time at hand for definitions. Counts it as produced.
+    virtual void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
+                        std::span<const std::span<const std::byte>> bytes) = 0;
+
+    // Rows that were lost before they became rows: lost and therefore produced.
+    virtual void count_lost(Series series, TallyName reason, std::uint64_t row_count) = 0;
+
+    // What is counted and is no row of the series.
+    virtual void count(Series series, TallyName name, std::uint64_t value) = 0;
+
+    // True when the running epoch can't go on: the source calls begin_epoch() and defines everything anew.
+    [[nodiscard]] virtual bool epoch_is_over() const = 0;
+    virtual void begin_epoch(Ticks now) = 0;
+};
+
+}  // namespace perfleet
