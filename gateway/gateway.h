@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gateway/wire/context.h"
@@ -16,8 +17,10 @@
 namespace perfleet {
 
 struct GatewayOptions {
-    std::vector<std::string>
-        listen;  // endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback, ipc, inproc
+    // Endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback, ipc, inproc.
+    std::vector<std::string> listen;
+    // Told what an operator should know ("can't store: …"), on the serving thread. May be empty.
+    std::function<void(std::string_view)> notice;
 };
 
 // What happened since the start; for messages and tests.
@@ -27,7 +30,10 @@ struct GatewayCounts {
     std::uint64_t batches_conflict = 0;
     std::uint64_t batches_expired = 0;
     std::uint64_t batches_refused = 0;
-    std::uint64_t messages_malformed = 0;
+    std::uint64_t batches_ignored = 0;  // not answered, to come again: the store is stuck, or far beyond the credit
+    std::uint64_t sessions_refused = 0;
+    std::uint64_t messages_malformed = 0;  // answered by nothing
+    std::uint64_t images_stored = 0;
     std::uint64_t rows_stored = 0;
     std::uint64_t group_commits = 0;
 };

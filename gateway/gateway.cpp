@@ -1,0 +1,129 @@
+#include "gateway/gateway.h"
+
+#include <sys/random.h>
+
+#include <cerrno>
+#include <ctime>
+
+#include "gateway/ingest/ingest.h"
+#include "gateway/wire/router.h"
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+namespace {
+
+// Messages taken between two looks at the clock and at what is due.
+constexpr int kMessagesAtOnceMax = 64;
+
+template <class Integer>
+Result<Done> fill_random(Integer& value) {
+    if (getrandom(&value, sizeof value, 0) != static_cast<ssize_t>(sizeof value)) {
+        return error_from_errno(errno, "getrandom");
+    }
+    return Done{};
+}
+
+SessionId random_session() {
+    SessionId session;
+    // Once the pool is ready, which open() has waited for, 16 bytes never fail.
+    PERFLEET_ASSERT(fill_random(session).ok());
+    return session;
+}
+
+std::int64_t ns_of(clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<std::int64_t>(time.tv_sec) * kNsPerSecond + time.tv_nsec;
+}
+
+Ingest::Now read_now() { return {static_cast<std::uint64_t>(ns_of(CLOCK_MONOTONIC)), UtcNs{ns_of(CLOCK_REALTIME)}}; }
+
+class RouterLink final : public PeerLink {
+public:
+    explicit RouterLink(Router& router) : router_{router} {}
+
+    bool send(std::string_view routing_id, std::span<const std::byte> frame) override {
+        return router_.send(routing_id, frame) != Router::Sent::kPeerGone;
+    }
+
+private:
+    Router& router_;
+};
+
+class ZmqGateway final : public Gateway {
+public:
+    explicit ZmqGateway(std::unique_ptr<Router> router) : router_{std::move(router)}, link_{*router_} {}
+
+    Result<Done> start(const GatewayOptions& options, Store& store) {
+        Ingest::Options ingest_options;
+        while (ingest_options.incarnation == 0) {
+            if (auto filled = fill_random(ingest_options.incarnation); !filled) {
+                return filled;
+            }
+        }
+        ingest_options.grant_session = random_session;
+        ingest_options.notice = options.notice;
+        auto ingest = Ingest::open(std::move(ingest_options), store, link_);
+        if (!ingest) {
+            return std::move(ingest).error();
+        }
+        ingest_ = std::move(*ingest);
+        return Done{};
+    }
+
+    const std::vector<std::string>& endpoints() const override { return router_->endpoints(); }
+
+    Result<Done> serve(const std::atomic<bool>& stop, int stop_fd) override {
+        while (!stop.load(std::memory_order_acquire)) {
+            const bool more = take_messages();
+            const Ingest::Now now = read_now();
+            if (auto done = ingest_->tick(now); !done) {
+                return done;
+            }
+            if (!more) {
+                router_->wait(stop_fd, ingest_->next_due_ns(now));
+            }
+        }
+        return ingest_->finish(read_now());
+    }
+
+    GatewayCounts counts() const override { return ingest_->counts(); }
+
+private:
+    // True when there may be more.
+    bool take_messages() {
+        const Ingest::Now now = read_now();
+        for (int i = 0; i < kMessagesAtOnceMax; ++i) {
+            const Router::Message message = router_->receive();
+            switch (message.sort) {
+                case Router::Message::Sort::kNothing: return false;
+                case Router::Message::Sort::kMalformed: ingest_->count_malformed(); break;
+                case Router::Message::Sort::kFrame: ingest_->take(message.routing_id, message.frame, now); break;
+            }
+            if (ingest_->is_group_full()) {
+                return true;
+            }
+        }
+        return true;
+    }
+
+    std::unique_ptr<Router> router_;
+    RouterLink link_;
+    std::unique_ptr<Ingest> ingest_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, TransportContext& context, Store& store) {
+    auto router = Router::bind(options.listen, context);
+    if (!router) {
+        return std::move(router).error();
+    }
+    auto gateway = std::make_unique<ZmqGateway>(std::move(*router));
+    if (auto started = gateway->start(options, store); !started) {
+        return std::move(started).error();
+    }
+    return std::unique_ptr<Gateway>{std::move(gateway)};
+}
+
+}  // namespace perfleet

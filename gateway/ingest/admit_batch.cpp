@@ -1,0 +1,158 @@
+#include "gateway/ingest/admit_batch.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gateway/ingest/intake_limits.h"
+#include "schemas/vocabulary/limits.h"
+#include "storage/block/batch_blocks.h"
+
+namespace perfleet {
+namespace {
+
+Error invalid(std::string what) { return Error{ErrorCode::kInvalid, std::move(what)}; }
+
+Error too_large(const std::string& what, std::uint64_t value, std::uint64_t value_max) {
+    return Error{ErrorCode::kTooLarge,
+                 what + ": " + std::to_string(value) + ", at most " + std::to_string(value_max) + " are allowed"};
+}
+
+bool needs_event(Kind kind) { return kind == Kind::kSample || kind == Kind::kTracepoint || kind == Kind::kCounter; }
+
+Result<Done> check_series_name(Series series, const SessionRecord& session) {
+    if (!is_known_kind(static_cast<std::uint8_t>(series.kind))) {
+        return invalid("unknown kind " + std::to_string(static_cast<unsigned>(series.kind)));
+    }
+    if (series.event != kNoEvent && series.event.value >= session.events.size()) {
+        return invalid("event " + std::to_string(series.event.value) + ", but the session has " +
+                       std::to_string(session.events.size()));
+    }
+    return Done{};
+}
+
+Result<Done> check_tallies(std::span<const Tally> tallies, const SessionRecord& session) {
+    std::vector<std::pair<Series, TallyName>> names;
+    names.reserve(tallies.size());
+    for (const Tally& tally : tallies) {
+        if (auto checked = check_series_name(tally.series, session); !checked) {
+            return checked;
+        }
+        if (static_cast<std::uint16_t>(tally.name) == 0) {
+            return invalid("a tally without a name");
+        }
+        names.emplace_back(tally.series, tally.name);
+    }
+    std::sort(names.begin(), names.end());
+    if (std::adjacent_find(names.begin(), names.end()) != names.end()) {
+        return invalid("a tally that is there twice");
+    }
+    return Done{};
+}
+
+// `last` is the greatest seq that can have been dropped.
+Result<Done> check_ranges(std::span<const SeqRange> ranges, std::uint64_t last) {
+    for (const SeqRange& range : ranges) {
+        if (range.first.value == 0 || range.first > range.last || range.last.value > last) {
+            return invalid("a dropped range of " + std::to_string(range.first.value) + " to " +
+                           std::to_string(range.last.value) + " where the last seq is " + std::to_string(last));
+        }
+    }
+    return Done{};
+}
+
+Result<Done> check_header(const BatchUntrusted& batch, const SessionRecord& session, UtcNs now) {
+    if (batch.fault.has_value()) {
+        return Error{*batch.fault};
+    }
+    if (batch.header.session != session.session) {
+        return invalid("a batch of another session");
+    }
+    if (batch.header.seq.value == 0) {
+        return invalid("seq 0; batches are numbered from 1");
+    }
+    if (batch.oldest_retained_seq > batch.header.seq.value) {
+        return invalid("an oldest retained seq after the batch itself");
+    }
+    const std::uint64_t bucket_max = std::uint64_t{bucket_of(now).value} + intake_limits::kBucketsAheadMax;
+    if (batch.header.bucket.value > bucket_max) {
+        return invalid("bucket " + std::to_string(batch.header.bucket.value) + " lies in the future: the last is " +
+                       std::to_string(bucket_max));
+    }
+    if (auto checked = check_tallies(batch.tallies, session); !checked) {
+        return checked;
+    }
+    return check_ranges(batch.dropped, batch.header.seq.value - 1);
+}
+
+Result<Done> check_rows(const SeriesView& rows, const SessionRecord& session) {
+    if (auto checked = check_series_name(rows.series, session); !checked) {
+        return checked;
+    }
+    const std::string kind{kind_name(rows.series.kind)};
+    if (rows.row_count == 0) {
+        return invalid(kind + " series without rows");
+    }
+    if (rows.row_count > limits::kBatchRowsMax) {
+        return too_large("rows of a " + kind + " series", rows.row_count, limits::kBatchRowsMax);
+    }
+    if (needs_event(rows.series.kind) && rows.series.event == kNoEvent) {
+        return invalid(kind + " rows without an event");
+    }
+    if (is_definition(rows.series.kind) && rows.series.event != kNoEvent) {
+        return invalid(kind + " definitions with an event");
+    }
+    return Done{};
+}
+
+}  // namespace
+
+Result<AdmittedBatch> BatchAdmission::admit(const BatchUntrusted& batch_untrusted, const SessionRecord& session,
+                                            UtcNs now) {
+    const BatchUntrusted& batch = batch_untrusted;
+    if (auto checked = check_header(batch, session, now); !checked) {
+        return std::move(checked).error();
+    }
+    const std::uint32_t seal = seal_of(batch.header, batch.series, batch.tallies, batch.dropped, batch.clock_points);
+    if (seal != batch.seal) {
+        return Error{ErrorCode::kCorrupt,
+                     "the seal is " + std::to_string(batch.seal) + ", but the content has " + std::to_string(seal)};
+    }
+    for (const SeriesView& rows : batch.series) {
+        if (auto checked = check_rows(rows, session); !checked) {
+            return std::move(checked).error();
+        }
+        if (auto checked = columns_.check(rows); !checked) {
+            return std::move(checked).error();
+        }
+    }
+    SealedBatch sealed;
+    sealed.target = session.target;
+    sealed.header = batch.header;
+    sealed.seal = seal;
+    sealed.oldest_retained_seq = batch.oldest_retained_seq;
+    sealed.series = batch.series;
+    sealed.tallies = batch.tallies;
+    sealed.dropped = batch.dropped;
+    sealed.clock_points = batch.clock_points;
+    return make_admitted_batch(sealed);  // refuses a series that is there twice
+}
+
+Result<SessionEnd> admit_bye(const ByeUntrusted& bye_untrusted, const SessionRecord& session) {
+    const ByeUntrusted& bye = bye_untrusted;
+    if (bye.session != session.session) {
+        return invalid("a Bye of another session");
+    }
+    if (auto checked = check_tallies(bye.tallies, session); !checked) {
+        return std::move(checked).error();
+    }
+    if (auto checked = check_ranges(bye.dropped, bye.last_seq.value); !checked) {
+        return std::move(checked).error();
+    }
+    return SessionEnd{bye.last_seq,
+                      {bye.tallies.begin(), bye.tallies.end()},
+                      {bye.dropped.begin(), bye.dropped.end()},
+                      bye.end_point};
+}
+
+}  // namespace perfleet

@@ -1,0 +1,27 @@
+// The door of the store: a batch that passes keeps every promise that storage and queries rely on.
+#pragma once
+
+#include "gateway/ingest/column_check.h"
+#include "gateway/ingest/untrusted.h"
+#include "schemas/vocabulary/error.h"
+#include "storage/store/batch.h"
+
+namespace perfleet {
+
+// One thread; keeps its memory for the next batch.
+class BatchAdmission {
+public:
+    // `session` is the one that the batch names. Limits of vocabulary/limits.h, kinds, events, columns and their
+    // values, seal, ticks, bucket (not far ahead of `now`), tallies and ranges are checked. Errors: kTooLarge (past a
+    // limit), else whatever is wrong, in words.
+    [[nodiscard]] Result<AdmittedBatch> admit(const BatchUntrusted& batch_untrusted, const SessionRecord& session,
+                                              UtcNs now);
+
+private:
+    ColumnCheck columns_;
+};
+
+// The end of `session`, under the same rules.
+[[nodiscard]] Result<SessionEnd> admit_bye(const ByeUntrusted& bye_untrusted, const SessionRecord& session);
+
+}  // namespace perfleet

@@ -1,0 +1,216 @@
+#include "gateway/ingest/admit_hello.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "gateway/ingest/intake_limits.h"
+#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/protocol.h"
+
+namespace perfleet {
+namespace {
+
+Error invalid(std::string what) { return Error{ErrorCode::kInvalid, std::move(what)}; }
+
+// Checks texts one after the other and keeps the first fault.
+class Texts {
+public:
+    std::string text(const char* what, std::string_view text_untrusted, std::size_t size_bytes_max) {
+        if (text_untrusted.find('\0') != std::string_view::npos) {
+            fail(invalid(std::string{what} + " with a NUL"));
+            return {};
+        }
+        return bytes(what, text_untrusted, size_bytes_max);
+    }
+
+    std::string name(const char* what, std::string_view text_untrusted) {
+        return text(what, text_untrusted, intake_limits::kNameSizeBytesMax);
+    }
+
+    std::string bytes(const char* what, std::string_view bytes_untrusted, std::size_t size_bytes_max) {
+        if (bytes_untrusted.size() > size_bytes_max) {
+            fail(Error{ErrorCode::kTooLarge, std::string{what} + " of " + std::to_string(bytes_untrusted.size()) +
+                                                 " bytes, at most " + std::to_string(size_bytes_max) + " are allowed"});
+            return {};
+        }
+        return std::string{bytes_untrusted};
+    }
+
+    void fail(Error fault) {
+        if (!fault_.has_value()) {
+            fault_ = std::move(fault);
+        }
+    }
+
+    [[nodiscard]] std::optional<Error>& fault() { return fault_; }
+
+private:
+    std::optional<Error> fault_;
+};
+
+EventRecord event_of(const EventUntrusted& from, Texts& texts) {
+    EventRecord event;
+    event.name = texts.text("an event's name", from.name, limits::kStringSizeBytesMax);
+    event.unit = texts.name("an event's unit", from.unit);
+    event.format = texts.text("a tracepoint's format", from.format, limits::kEventFormatSizeBytesMax);
+    if (event.name.empty()) {
+        texts.fail(invalid("an event without a name"));
+    }
+    if (!is_known_kind(from.kind) || is_definition(static_cast<Kind>(from.kind))) {
+        texts.fail(invalid("an event of kind " + std::to_string(from.kind)));
+    }
+    event.kind = static_cast<Kind>(from.kind);
+    event.perf_type = from.perf_type;
+    event.perf_config = from.perf_config;
+    event.period = from.period;
+    event.is_frequency = from.is_frequency;
+    event.exclude_kernel = from.exclude_kernel;
+    event.exclude_user = from.exclude_user;
+    event.callchain = from.callchain;
+    return event;
+}
+
+HostRecord host_of(const HostUntrusted& from, Texts& texts) {
+    constexpr std::size_t kTextMax = intake_limits::kHostTextSizeBytesMax;
+    HostRecord host;
+    host.os_release = texts.text("the host's release", from.os_release, kTextMax);
+    host.cpu_description = texts.text("the host's cpu description", from.cpu_description, kTextMax);
+    host.cpu_id = texts.text("the host's cpu id", from.cpu_id, kTextMax);
+    host.cpus_online = from.cpus_online;
+    host.cpus_configured = from.cpus_configured;
+    host.memory_kib = from.memory_kib;
+    host.page_size_bytes = from.page_size_bytes;
+    for (const std::string_view word : from.command_line) {
+        host.command_line.push_back(texts.text("a word of the command line", word, limits::kHelloSizeBytesMax));
+    }
+    host.tracing_header_page =
+        texts.bytes("the tracing header page", from.tracing_header_page, limits::kEventFormatSizeBytesMax);
+    host.tracing_header_event =
+        texts.bytes("the tracing header event", from.tracing_header_event, limits::kEventFormatSizeBytesMax);
+    return host;
+}
+
+// FNV-1a, 64 bits, over fields with their lengths.
+class Fingerprint {
+public:
+    void integer(std::uint64_t value) {
+        for (unsigned shift = 0; shift < 64; shift += 8) {
+            byte(static_cast<std::uint8_t>(value >> shift));
+        }
+    }
+
+    void text(std::string_view text) {
+        integer(text.size());
+        for (const char character : text) {
+            byte(static_cast<std::uint8_t>(character));
+        }
+    }
+
+    [[nodiscard]] std::uint64_t value() const { return value_; }
+
+private:
+    void byte(std::uint8_t byte) { value_ = (value_ ^ byte) * 0x100000001b3ULL; }
+
+    std::uint64_t value_ = 0xcbf29ce484222325ULL;
+};
+
+}  // namespace
+
+Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted) {
+    const HelloUntrusted& hello = hello_untrusted;
+    if (hello.version_min > protocol::kVersion || hello.version_max < protocol::kVersionMin ||
+        hello.version_min > hello.version_max) {
+        return Error{ErrorCode::kUnsupported,
+                     "the collector speaks protocol versions " + std::to_string(hello.version_min) + " to " +
+                         std::to_string(hello.version_max) + ", this gateway " + std::to_string(protocol::kVersionMin) +
+                         " to " + std::to_string(protocol::kVersion) + "; update the older of the two"};
+    }
+    if (hello.fault.has_value()) {
+        return Error{*hello.fault};
+    }
+    Texts texts;
+    SessionRecord record;
+    record.target = hello.target;
+    record.session = hello.session;
+    record.target_name = texts.name("the target's name", hello.target_name);
+    record.architecture = texts.name("the architecture", hello.architecture);
+    for (const LabelUntrusted& label : hello.labels) {
+        record.labels.emplace_back(texts.text("a label's key", label.key, limits::kLabelSizeBytesMax),
+                                   texts.text("a label's value", label.value, limits::kLabelSizeBytesMax));
+        if (record.labels.back().first.empty()) {
+            texts.fail(invalid("a label without a key"));
+        }
+    }
+    std::sort(record.labels.begin(), record.labels.end());
+    const auto same_key = [](const auto& one, const auto& other) { return one.first == other.first; };
+    if (const auto twice = std::adjacent_find(record.labels.begin(), record.labels.end(), same_key);
+        twice != record.labels.end()) {
+        texts.fail(invalid("the label '" + twice->first + "' is there twice"));
+    }
+    for (const EventUntrusted& event : hello.events) {
+        record.events.push_back(event_of(event, texts));
+    }
+    record.clock_name = texts.name("the clock's name", hello.clock_name);
+    record.ticks_per_second = hello.ticks_per_second;
+    if (record.ticks_per_second == 0) {
+        texts.fail(invalid("a clock without ticks"));
+    }
+    record.linux_clockid = hello.linux_clockid;
+    record.start_point = hello.start_point;
+    record.host = host_of(hello.host, texts);
+    record.collector_version = texts.name("the collector's version", hello.collector_version);
+    if (texts.fault().has_value()) {
+        return std::move(*texts.fault());
+    }
+    return record;
+}
+
+std::uint64_t fingerprint_of(const SessionRecord& record) {
+    Fingerprint print;
+    print.integer(record.target.value);
+    print.integer(record.session.high);
+    print.integer(record.session.low);
+    print.text(record.target_name);
+    print.text(record.architecture);
+    print.integer(record.labels.size());
+    for (const auto& [key, value] : record.labels) {
+        print.text(key);
+        print.text(value);
+    }
+    print.integer(record.events.size());
+    for (const EventRecord& event : record.events) {
+        print.text(event.name);
+        print.integer(static_cast<std::uint64_t>(event.kind));
+        print.integer(event.perf_type);
+        print.integer(event.perf_config);
+        print.integer(event.period);
+        print.integer((event.is_frequency ? 1U : 0U) | (event.exclude_kernel ? 2U : 0U) |
+                      (event.exclude_user ? 4U : 0U) | (event.callchain ? 8U : 0U));
+        print.text(event.unit);
+        print.text(event.format);
+    }
+    print.text(record.clock_name);
+    print.integer(record.ticks_per_second);
+    print.integer(static_cast<std::uint64_t>(record.linux_clockid));
+    print.integer(record.start_point.ticks.value);
+    print.integer(static_cast<std::uint64_t>(record.start_point.utc_ns.value));
+    print.integer(record.start_point.uncertainty_ns);
+    print.text(record.host.os_release);
+    print.text(record.host.cpu_description);
+    print.text(record.host.cpu_id);
+    print.integer(record.host.cpus_online);
+    print.integer(record.host.cpus_configured);
+    print.integer(record.host.memory_kib);
+    print.integer(record.host.command_line.size());
+    for (const std::string& word : record.host.command_line) {
+        print.text(word);
+    }
+    print.integer(record.host.page_size_bytes);
+    print.text(record.host.tracing_header_page);
+    print.text(record.host.tracing_header_event);
+    print.text(record.collector_version);
+    return print.value();
+}
+
+}  // namespace perfleet

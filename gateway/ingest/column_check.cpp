@@ -1,0 +1,163 @@
+#include "gateway/ingest/column_check.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+std::string name_of(const SeriesView& rows, ColumnId id) {
+    return std::string{kind_name(rows.series.kind)} + " column " + std::string{column_name(id)} + " (" +
+           std::to_string(static_cast<unsigned>(id)) + ")";
+}
+
+Error invalid(const SeriesView& rows, ColumnId id, const std::string& what) {
+    return Error{ErrorCode::kInvalid, name_of(rows, id) + " " + what};
+}
+
+const ColumnView* find(const SeriesView& rows, ColumnId id) {
+    for (const ColumnView& column : rows.columns) {
+        if (column.id == id) {
+            return &column;
+        }
+    }
+    return nullptr;
+}
+
+bool has_known_codec(const ColumnView& column) {
+    return column.codec == Codec::kFrameOfReference || column.codec == Codec::kDelta || column.codec == Codec::kRuns ||
+           column.codec == Codec::kBytes;
+}
+
+// Smallest values that mean something; greatest ones stand in the ColumnRule.
+std::uint64_t minimum_of(Kind kind, ColumnId id) {
+    const bool counts_from_one = (kind == Kind::kStack || kind == Kind::kString) && id == ColumnId::kNumber;
+    return counts_from_one || id == ColumnId::kTaskOp ? 1 : 0;
+}
+
+}  // namespace
+
+Result<Done> ColumnCheck::check(const SeriesView& rows_untrusted) {
+    const SeriesView& rows = rows_untrusted;
+    for (std::size_t i = 0; i < rows.columns.size(); ++i) {
+        const ColumnView& column = rows.columns[i];
+        if (!has_known_codec(column)) {
+            return Error{ErrorCode::kUnsupported, name_of(rows, column.id) + " has the unknown codec " +
+                                                      std::to_string(static_cast<unsigned>(column.codec))};
+        }
+        for (std::size_t j = 0; j < i; ++j) {
+            if (rows.columns[j].id == column.id) {
+                return invalid(rows, column.id, "is there twice");
+            }
+        }
+    }
+    bool has_time = false;
+    for (const ColumnRule& rule : columns_of(rows.series.kind)) {
+        const ColumnView* column = find(rows, rule.id);
+        if (column == nullptr) {
+            return invalid(rows, rule.id, "is missing");
+        }
+        has_time = has_time || rule.id == ColumnId::kTime;
+        auto checked = rule.shape == ColumnShape::kInteger ? check_integers(rows, rule, *column)
+                                                           : check_bytes(rows, rule, *column);
+        if (!checked) {
+            return checked;
+        }
+    }
+    if (!has_time && rows.first_ticks != rows.last_ticks) {
+        return Error{ErrorCode::kInvalid, std::string{kind_name(rows.series.kind)} +
+                                              " rows have no time, but first and last ticks that differ"};
+    }
+    return rows.series.kind == Kind::kStack ? check_parents(rows) : Result<Done>{Done{}};
+}
+
+Result<Done> ColumnCheck::decode(const ColumnView& column, std::uint32_t row_count,
+                                 std::vector<std::uint64_t>& into) const {
+    into.resize(row_count);
+    if (auto decoded = decode_integers(column.codec, column.bytes, into); !decoded) {
+        return error_from_fault(decoded.error(), std::string{"column "} + std::string{column_name(column.id)});
+    }
+    return Done{};
+}
+
+Result<Done> ColumnCheck::check_integers(const SeriesView& rows, const ColumnRule& rule, const ColumnView& column) {
+    if (auto decoded = decode(column, rows.row_count, values_); !decoded) {
+        return decoded;
+    }
+    PERFLEET_ASSERT(!values_.empty());
+    std::uint64_t minimum = ~0ULL;
+    std::uint64_t maximum = 0;
+    for (const std::uint64_t value : values_) {
+        minimum = std::min(minimum, value);
+        maximum = std::max(maximum, value);
+    }
+    if (maximum > rule.max || minimum < minimum_of(rows.series.kind, rule.id)) {
+        return invalid(rows, rule.id,
+                       "holds " + std::to_string(maximum > rule.max ? maximum : minimum) + ", which is out of range");
+    }
+    if (rule.id == ColumnId::kTime && (minimum != rows.first_ticks.value || maximum != rows.last_ticks.value)) {
+        return invalid(rows, rule.id, "has other first and last ticks than the series says");
+    }
+    return Done{};
+}
+
+Result<Done> ColumnCheck::check_bytes(const SeriesView& rows, const ColumnRule& rule, const ColumnView& column) {
+    if (column.codec != Codec::kBytes) {
+        return invalid(rows, rule.id, "is bytes, but has the codec of integers");
+    }
+    if (column.bytes.size() > limits::kSeriesBytesMax) {
+        return Error{ErrorCode::kTooLarge, name_of(rows, rule.id) + " holds " + std::to_string(column.bytes.size()) +
+                                               " bytes, at most " + std::to_string(limits::kSeriesBytesMax) +
+                                               " are allowed"};
+    }
+    const ColumnView* sizes = find(rows, rule.sizes);
+    if (sizes == nullptr) {
+        return invalid(rows, rule.sizes, "is missing");
+    }
+    if (auto decoded = decode(*sizes, rows.row_count, values_); !decoded) {
+        return decoded;
+    }
+    std::uint64_t sum = 0;
+    for (const std::uint64_t size : values_) {
+        if (size > column.bytes.size()) {
+            return invalid(rows, rule.sizes, "holds a size past its bytes");
+        }
+        sum += size;
+    }
+    if (sum != column.bytes.size()) {
+        return invalid(
+            rows, rule.sizes,
+            "adds up to " + std::to_string(sum) + ", but there are " + std::to_string(column.bytes.size()) + " bytes");
+    }
+    if (rule.id == ColumnId::kNameBytes && !column.bytes.empty() &&
+        std::memchr(column.bytes.data(), 0, column.bytes.size()) != nullptr) {
+        return invalid(rows, rule.id, "holds a NUL");
+    }
+    return Done{};
+}
+
+Result<Done> ColumnCheck::check_parents(const SeriesView& rows) {
+    const ColumnView* numbers = find(rows, ColumnId::kNumber);
+    const ColumnView* parents = find(rows, ColumnId::kParent);
+    PERFLEET_ASSERT(numbers != nullptr && parents != nullptr);
+    if (auto decoded = decode(*numbers, rows.row_count, numbers_); !decoded) {
+        return decoded;
+    }
+    if (auto decoded = decode(*parents, rows.row_count, values_); !decoded) {
+        return decoded;
+    }
+    for (std::size_t row = 0; row < numbers_.size(); ++row) {
+        if (values_[row] >= numbers_[row]) {
+            return invalid(rows, ColumnId::kParent,
+                           "holds " + std::to_string(values_[row]) + " for node " + std::to_string(numbers_[row]) +
+                               "; a parent comes before its children");
+        }
+    }
+    return Done{};
+}
+
+}  // namespace perfleet

@@ -1,0 +1,200 @@
+#include "gateway/ingest/commit_group.h"
+
+#include <algorithm>
+
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+
+void CommitGroup::touch(const SessionPtr& session) {
+    if (!session->is_touched) {
+        session->is_touched = true;
+        sessions_.push_back(session);
+    }
+}
+
+void CommitGroup::add(const SessionPtr& session, AdmittedBatch batch, std::size_t size_bytes) {
+    touch(session);
+    session->gathered.emplace(batch.key.seq.value, batch.record.seal);
+    size_bytes_ += size_bytes;
+    ++batch_count_;
+    Part& part = parts_[partition_of(batch.key.target, batch.record.bucket)];
+    part.batches.push_back(std::move(batch));
+    part.sessions.push_back(session);
+}
+
+void CommitGroup::add_conflict(const SessionPtr& session, Seq seq) {
+    touch(session);
+    size_bytes_ += kEntrySizeBytes;
+    conflicts_.emplace_back(session, seq);
+}
+
+void CommitGroup::add_resolved(const SessionPtr& session, Seq seq) {
+    touch(session);
+    size_bytes_ += kEntrySizeBytes;
+    session->resolved.push_back(seq);
+}
+
+void CommitGroup::add_oldest_retained(const SessionPtr& session, Seq oldest) {
+    if (oldest > session->oldest_retained && oldest.value > session->progress.prefix().value + 1) {
+        touch(session);
+        session->oldest_retained = oldest;
+    }
+}
+
+void CommitGroup::add_end(const SessionPtr& session, SessionEnd end) {
+    if (!session->has_end) {
+        touch(session);
+        session->has_end = true;
+        ends_.emplace_back(session, std::move(end));
+    }
+}
+
+void CommitGroup::add_image(std::string build_id, ImageContent content) {
+    size_bytes_ += content.bytes.size();
+    images_.emplace_back(std::move(build_id), std::move(content));
+}
+
+Result<Done> CommitGroup::define(Store& store, SessionTable& table, const Partition& partition, Session& session) {
+    const auto known = std::find(session.defined_in.begin(), session.defined_in.end(), partition);
+    if (known != session.defined_in.end()) {
+        return Done{};
+    }
+    if (auto defined = store.define(partition, session.record); !defined) {
+        return defined;
+    }
+    if (session.defined_in.size() >= intake_limits::kPartitionsRememberedMax) {
+        session.defined_in.erase(session.defined_in.begin());
+    }
+    session.defined_in.push_back(partition);
+    session.defined = true;
+    table.remember(session.record);
+    return Done{};
+}
+
+Result<Done> CommitGroup::put(Store& store, SessionTable& table) {
+    for (auto& [partition, part] : parts_) {
+        const Session* last = nullptr;
+        for (const SessionPtr& session : part.sessions) {
+            if (session.get() == last) {
+                continue;
+            }
+            last = session.get();
+            if (auto defined = define(store, table, partition, *session); !defined) {
+                return defined;
+            }
+        }
+        auto outcomes = store.put(partition, part.batches);
+        if (!outcomes) {
+            return std::move(outcomes).error();
+        }
+        PERFLEET_ASSERT(outcomes->size() == part.batches.size());
+        if (!part.outcomes.empty()) {
+            continue;  // tried before: what was stored then is a duplicate now
+        }
+        part.outcomes = std::move(*outcomes);
+        for (std::size_t i = 0; i < part.batches.size(); ++i) {
+            if (part.outcomes[i] == PutOutcome::kConflict) {
+                const Seq seq = part.batches[i].key.seq;
+                part.sessions[i]->gathered.erase(seq.value);
+                part.sessions[i]->resolved.push_back(seq);
+            }
+        }
+    }
+    return Done{};
+}
+
+Result<Done> CommitGroup::put_ends(Store& store, SessionTable& table, BucketNumber bucket_now) {
+    for (const auto& [session, end] : ends_) {
+        const SessionRecord& record = session->record;
+        // A session that never sent a batch is made known by its end.
+        if (!session->defined) {
+            if (auto defined = define(store, table, partition_of(record.target, bucket_now), *session); !defined) {
+                return defined;
+            }
+        }
+        if (auto ended = store.end_session(record.target, record.session, end); !ended) {
+            return ended;
+        }
+    }
+    return Done{};
+}
+
+SeqProgress CommitGroup::progress_after(const Session& session) const {
+    SeqProgress progress = session.progress;
+    progress.settle_below(session.oldest_retained);
+    for (const auto& [seq, seal] : session.gathered) {
+        progress.settle(Seq{seq}, seal);
+    }
+    for (const Seq seq : session.resolved) {
+        progress.settle(seq, std::nullopt);
+    }
+    return progress;
+}
+
+Result<CommitGroup::Outcome> CommitGroup::commit(Store& store, SessionTable& table, BucketNumber bucket_now) {
+    if (auto done = put(store, table); !done) {
+        return std::move(done).error();
+    }
+    std::vector<SeqProgress> progress;
+    progress.reserve(sessions_.size());
+    for (const SessionPtr& session : sessions_) {
+        progress.push_back(progress_after(*session));
+        const Seq prefix = progress.back().prefix();
+        if (prefix > session->progress.prefix()) {
+            const SessionRecord& record = session->record;
+            if (auto done = store.advance_watermark(record.target, record.session, prefix); !done) {
+                return std::move(done).error();
+            }
+        }
+    }
+    if (auto done = put_ends(store, table, bucket_now); !done) {
+        return std::move(done).error();
+    }
+    for (const auto& [build_id, content] : images_) {
+        if (auto done = store.put_image(build_id, content); !done) {
+            return std::move(done).error();
+        }
+    }
+    if (auto done = store.sync(); !done) {
+        return std::move(done).error();
+    }
+
+    Outcome outcome;
+    outcome.conflicts = std::move(conflicts_);
+    for (const auto& [partition, part] : parts_) {
+        for (std::size_t i = 0; i < part.batches.size(); ++i) {
+            switch (part.outcomes[i]) {
+                case PutOutcome::kStored:
+                    ++outcome.stored;
+                    for (const BatchSeries& rows : part.batches[i].series) {
+                        outcome.rows_stored += rows.row_count;
+                    }
+                    break;
+                case PutOutcome::kDuplicate: ++outcome.duplicate; break;
+                case PutOutcome::kExpired: ++outcome.expired; break;
+                case PutOutcome::kConflict:
+                    outcome.conflicts.emplace_back(part.sessions[i], part.batches[i].key.seq);
+                    break;
+            }
+        }
+    }
+    for (auto& [build_id, content] : images_) {
+        outcome.images.push_back(std::move(build_id));
+    }
+    for (std::size_t i = 0; i < sessions_.size(); ++i) {
+        Session& session = *sessions_[i];
+        session.progress = std::move(progress[i]);
+        session.finished = session.finished || session.has_end;
+        session.gathered.clear();
+        session.resolved.clear();
+        session.oldest_retained = Seq{0};
+        session.is_touched = false;
+        session.has_end = false;
+    }
+    outcome.sessions = std::move(sessions_);
+    *this = CommitGroup{};
+    return outcome;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,79 @@
+// Batches gathered over a few milliseconds, stored and synced together. What a group promises is said only after its
+// sync.
+//
+// One thread. Bounded by its user, who stops adding at limits::kGroupCommitSizeBytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gateway/ingest/session_table.h"
+#include "schemas/vocabulary/error.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+class CommitGroup {
+public:
+    // What came of a group, once it is durable.
+    struct Outcome {
+        std::uint64_t stored = 0;
+        std::uint64_t duplicate = 0;
+        std::uint64_t expired = 0;
+        std::uint64_t rows_stored = 0;
+        std::vector<std::string> images;  // build-ids
+        std::vector<std::pair<SessionPtr, Seq>> conflicts;
+        std::vector<SessionPtr> sessions;  // whose progress or end was written
+    };
+
+    void add(const SessionPtr& session, AdmittedBatch batch, std::size_t size_bytes);
+
+    // A second batch with a seq that stands in this group with another seal.
+    void add_conflict(const SessionPtr& session, Seq seq);
+
+    // A batch that can never be stored.
+    void add_resolved(const SessionPtr& session, Seq seq);
+
+    // What is below `oldest` will never come.
+    void add_oldest_retained(const SessionPtr& session, Seq oldest);
+
+    void add_end(const SessionPtr& session, SessionEnd end);
+
+    void add_image(std::string build_id, ImageContent content);
+
+    [[nodiscard]] bool is_empty() const { return sessions_.empty() && images_.empty(); }
+    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
+    [[nodiscard]] std::size_t batch_count() const { return batch_count_; }
+
+    // Writes everything and syncs; then moves the sessions' progress on and is empty. After an error everything is
+    // still here and can be tried again: what is stored already counts as the same batch.
+    [[nodiscard]] Result<Outcome> commit(Store& store, SessionTable& table, BucketNumber bucket_now);
+
+private:
+    static constexpr std::size_t kEntrySizeBytes = 64;
+
+    struct Part {
+        std::vector<AdmittedBatch> batches;
+        std::vector<SessionPtr> sessions;  // of each batch
+        std::vector<PutOutcome> outcomes;  // of the first put that went through
+    };
+
+    void touch(const SessionPtr& session);
+    [[nodiscard]] Result<Done> define(Store& store, SessionTable& table, const Partition& partition, Session& session);
+    [[nodiscard]] Result<Done> put(Store& store, SessionTable& table);
+    [[nodiscard]] Result<Done> put_ends(Store& store, SessionTable& table, BucketNumber bucket_now);
+    [[nodiscard]] SeqProgress progress_after(const Session& session) const;
+
+    std::map<Partition, Part> parts_;
+    std::vector<SessionPtr> sessions_;  // touched, each once
+    std::vector<std::pair<SessionPtr, Seq>> conflicts_;
+    std::vector<std::pair<SessionPtr, SessionEnd>> ends_;
+    std::vector<std::pair<std::string, ImageContent>> images_;
+    std::size_t size_bytes_ = 0;  // of batches as they came, and kEntrySizeBytes for everything else
+    std::size_t batch_count_ = 0;
+};
+
+}  // namespace perfleet

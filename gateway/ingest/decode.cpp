@@ -1,0 +1,287 @@
+#include "gateway/ingest/decode.h"
+
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+#include <kj/exception.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "collector.capnp.h"
+#include "gateway/ingest/intake_limits.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kWordSizeBytes = sizeof(capnp::word);
+constexpr std::size_t kFrameSizeBytesMax = limits::kBatchSizeBytesMax + kWordSizeBytes;  // with the segment table
+constexpr int kNestingMax = 12;
+constexpr std::uint64_t kTraversalSlackWords = 256;
+
+// Thrown and caught in this file only, as kj's own exceptions.
+struct CountTooLarge {
+    const char* what;
+    std::uint64_t count;
+    std::uint64_t count_max;
+};
+
+std::size_t checked_count(const char* what, std::size_t count, std::size_t count_max) {
+    if (count > count_max) {
+        throw CountTooLarge{what, count, count_max};
+    }
+    return count;
+}
+
+std::string_view text_of(capnp::Text::Reader text) { return {text.begin(), text.size()}; }
+
+std::string_view chars_of(capnp::Data::Reader data) {
+    return {reinterpret_cast<const char*>(data.begin()), data.size()};
+}
+
+std::span<const std::byte> bytes_of(capnp::Data::Reader data) {
+    return {reinterpret_cast<const std::byte*>(data.begin()), data.size()};
+}
+
+SessionId session_of(wire::SessionId::Reader session) { return {session.getHigh(), session.getLow()}; }
+
+ClockPoint clock_point_of(wire::ClockPoint::Reader point) {
+    return {Ticks{point.getTicks()}, UtcNs{point.getUtcNs()}, point.getUncertaintyNs()};
+}
+
+// Runs `read`; what it throws becomes an error.
+template <class Read>
+std::optional<Error> caught(const Read& read) {
+    try {
+        read();
+        return std::nullopt;
+    } catch (const CountTooLarge& fault) {
+        return Error{ErrorCode::kTooLarge, std::to_string(fault.count) + " " + fault.what + ", at most " +
+                                               std::to_string(fault.count_max) + " are allowed"};
+    } catch (const kj::Exception& exception) {
+        return Error{ErrorCode::kInvalid,
+                     std::string{"not a Cap'n Proto message of this schema: "} + exception.getDescription().cStr()};
+    }
+}
+
+}  // namespace
+
+struct Decoder::State {
+    std::vector<capnp::word> aligned;
+    std::optional<capnp::FlatArrayMessageReader> reader;
+
+    // Reserved once at their limits, so that spans into them stay valid.
+    std::vector<ColumnView> columns;
+    std::vector<SeriesView> series;
+    std::vector<Tally> tallies;
+    std::vector<SeqRange> ranges;
+    std::vector<ClockPoint> clock_points;
+    std::vector<LabelUntrusted> labels;
+    std::vector<EventUntrusted> events;
+    std::vector<std::string_view> words;
+    std::vector<ImageOfferUntrusted> offers;
+
+    State() {
+        columns.reserve(std::size_t{limits::kBatchSeriesMax} * limits::kColumnsMax);
+        series.reserve(limits::kBatchSeriesMax);
+    }
+
+    void read_tallies(capnp::List<wire::Tally>::Reader list) {
+        tallies.clear();
+        checked_count("tallies", list.size(), limits::kTalliesMax);
+        for (const auto tally : list) {
+            tallies.push_back({{static_cast<Kind>(tally.getKind()), EventNumber{tally.getEvent()}},
+                               static_cast<TallyName>(tally.getName()),
+                               tally.getValue()});
+        }
+    }
+
+    void read_ranges(capnp::List<wire::SeqRange>::Reader list) {
+        ranges.clear();
+        checked_count("dropped ranges", list.size(), limits::kDroppedRangesMax);
+        for (const auto range : list) {
+            ranges.push_back({Seq{range.getFirst()}, Seq{range.getLast()}});
+        }
+    }
+
+    void read_series(capnp::List<wire::SeriesRows>::Reader list) {
+        series.clear();
+        columns.clear();
+        checked_count("series", list.size(), limits::kBatchSeriesMax);
+        for (const auto rows : list) {
+            const auto column_list = rows.getColumns();
+            const std::size_t column_count = checked_count("columns", column_list.size(), limits::kColumnsMax);
+            for (const auto column : column_list) {
+                columns.push_back({static_cast<ColumnId>(column.getId()), static_cast<Codec>(column.getCodec()),
+                                   bytes_of(column.getBytes())});
+            }
+            series.push_back({{static_cast<Kind>(rows.getKind()), EventNumber{rows.getEvent()}},
+                              rows.getRowCount(),
+                              Ticks{rows.getFirstTicks()},
+                              Ticks{rows.getLastTicks()},
+                              std::span{columns}.last(column_count)});
+        }
+    }
+
+    void read_batch_lists(wire::Batch::Reader from, BatchUntrusted& into) {
+        read_series(from.getSeries());
+        read_tallies(from.getTallies());
+        read_ranges(from.getDropped());
+        clock_points.clear();
+        const auto points = from.getClockPoints();
+        checked_count("clock points", points.size(), limits::kClockPointsMax);
+        for (const auto point : points) {
+            clock_points.push_back(clock_point_of(point));
+        }
+        into.series = series;
+        into.tallies = tallies;
+        into.dropped = ranges;
+        into.clock_points = clock_points;
+    }
+
+    BatchUntrusted batch(wire::Batch::Reader from, std::size_t size_bytes) {
+        BatchUntrusted into;
+        into.header = {session_of(from.getSession()), Seq{from.getSeq()}, EpochNumber{from.getEpoch()},
+                       BucketNumber{from.getBucket()}};
+        into.oldest_retained_seq = from.getOldestRetainedSeq();
+        into.seal = from.getSeal();
+        into.size_bytes = size_bytes;
+        into.fault = caught([&] { read_batch_lists(from, into); });
+        return into;
+    }
+
+    void read_hello_lists(wire::Hello::Reader from, HelloUntrusted& into) {
+        labels.clear();
+        const auto label_list = from.getLabels();
+        checked_count("labels", label_list.size(), limits::kLabelsMax);
+        for (const auto label : label_list) {
+            labels.push_back({text_of(label.getKey()), text_of(label.getValue())});
+        }
+        events.clear();
+        const auto event_list = from.getEvents();
+        checked_count("events", event_list.size(), limits::kEventsMax);
+        for (const auto event : event_list) {
+            events.push_back({text_of(event.getName()), event.getKind(), event.getPerfType(), event.getPerfConfig(),
+                              event.getPeriod(), event.getIsFrequency(), event.getExcludeKernel(),
+                              event.getExcludeUser(), event.getCallchain(), text_of(event.getUnit()),
+                              text_of(event.getFormat())});
+        }
+        offers.clear();
+        const auto offer_list = from.getImageOffers();
+        checked_count("image offers", offer_list.size(), intake_limits::kImageOffersMax);
+        for (const auto offer : offer_list) {
+            offers.push_back({chars_of(offer.getBuildId()), offer.getSort(), offer.getSizeBytes()});
+        }
+        words.clear();
+        const auto host = from.getHost();
+        const auto word_list = host.getCommandLine();
+        checked_count("words in the command line", word_list.size(), intake_limits::kCommandLineWordsMax);
+        for (const auto word : word_list) {
+            words.push_back(text_of(word));
+        }
+        into.target_name = text_of(from.getTargetName());
+        into.architecture = text_of(from.getArchitecture());
+        into.labels = labels;
+        into.events = events;
+        const auto clock = from.getClock();
+        into.clock_name = text_of(clock.getName());
+        into.ticks_per_second = clock.getTicksPerSecond();
+        into.linux_clockid = clock.getLinuxClockid();
+        into.start_point = clock_point_of(from.getStartPoint());
+        into.host = {text_of(host.getOsRelease()),
+                     text_of(host.getCpuDescription()),
+                     text_of(host.getCpuId()),
+                     host.getCpusOnline(),
+                     host.getCpusConfigured(),
+                     host.getMemoryKib(),
+                     words,
+                     host.getPageSizeBytes(),
+                     chars_of(host.getTracingHeaderPage()),
+                     chars_of(host.getTracingHeaderEvent())};
+        into.image_offers = offers;
+        into.collector_version = text_of(from.getCollectorVersion());
+    }
+
+    HelloUntrusted hello(wire::Hello::Reader from, std::size_t size_bytes) {
+        HelloUntrusted into;
+        into.version_min = from.getVersionMin();
+        into.version_max = from.getVersionMax();
+        into.session = session_of(from.getSession());
+        into.target = TargetId{from.getTargetId()};
+        into.oldest_retained_seq = from.getOldestRetainedSeq();
+        into.fault = caught([&] {
+            checked_count("bytes", size_bytes, limits::kHelloSizeBytesMax);
+            read_hello_lists(from, into);
+        });
+        return into;
+    }
+
+    ByeUntrusted bye(wire::Bye::Reader from) {
+        read_tallies(from.getTallies());
+        read_ranges(from.getDropped());
+        return {session_of(from.getSession()), Seq{from.getLastSeq()}, tallies, ranges,
+                clock_point_of(from.getEndPoint())};
+    }
+
+    MessageUntrusted message(wire::Envelope::Reader envelope, std::size_t size_bytes) {
+        switch (envelope.which()) {
+            case wire::Envelope::HELLO: return hello(envelope.getHello(), size_bytes);
+            case wire::Envelope::BATCH: return batch(envelope.getBatch(), size_bytes);
+            case wire::Envelope::BYE: return bye(envelope.getBye());
+            case wire::Envelope::IMAGE: {
+                const auto image = envelope.getImage();
+                return ImageUntrusted{session_of(image.getSession()),
+                                      chars_of(image.getBuildId()),
+                                      image.getSort(),
+                                      image.getSizeBytes(),
+                                      image.getOffset(),
+                                      chars_of(image.getBytes())};
+            }
+            case wire::Envelope::CLOCK_PROBE: {
+                const auto probe = envelope.getClockProbe();
+                return ClockProbeUntrusted{probe.getId(), probe.getSenderNs()};
+            }
+            default: return OtherUntrusted{};
+        }
+    }
+};
+
+Decoder::Decoder() : state_{std::make_unique<State>()} {}
+
+Decoder::~Decoder() = default;
+
+Result<MessageUntrusted> Decoder::decode(std::span<const std::byte> frame) {
+    State& state = *state_;
+    if (frame.size() > kFrameSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, "a message of " + std::to_string(frame.size()) + " bytes, at most " +
+                                               std::to_string(kFrameSizeBytesMax) + " are allowed"};
+    }
+    if (frame.empty() || frame.size() % kWordSizeBytes != 0) {
+        return Error{ErrorCode::kTruncated,
+                     "a message of " + std::to_string(frame.size()) + " bytes, which is no multiple of 8"};
+    }
+    const std::size_t word_count = frame.size() / kWordSizeBytes;
+    const auto* words = reinterpret_cast<const capnp::word*>(frame.data());
+    if (reinterpret_cast<std::uintptr_t>(frame.data()) % kWordSizeBytes != 0) {
+        state.aligned.resize(word_count);
+        std::memcpy(static_cast<void*>(state.aligned.data()), frame.data(), frame.size());
+        words = state.aligned.data();
+    }
+    // Everything is read once; twice the frame leaves room for what libcapnp counts beside it.
+    capnp::ReaderOptions options;
+    options.traversalLimitInWords = 2 * word_count + kTraversalSlackWords;
+    options.nestingLimit = kNestingMax;
+    MessageUntrusted message;
+    state.reader.reset();
+    auto fault = caught([&] {
+        state.reader.emplace(kj::arrayPtr(words, word_count), options);
+        message = state.message(state.reader->getRoot<wire::Envelope>(), frame.size());
+    });
+    if (fault.has_value()) {
+        return std::move(*fault);
+    }
+    return message;
+}
+
+}  // namespace perfleet

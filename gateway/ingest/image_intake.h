@@ -1,0 +1,87 @@
+// Images that collectors offer and the store doesn't have: asked for chunk by chunk, put together, handed over whole.
+//
+// One image on its way per peer, at most intake_limits::kImagesSizeBytesMax over all of them; the same image is asked
+// of one peer at a time. One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "gateway/ingest/intake_limits.h"
+#include "gateway/ingest/untrusted.h"
+#include "schemas/vocabulary/error.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+class ImageIntake {
+public:
+    // What to ask a peer for: NeedImage.
+    struct Question {
+        std::string routing_id;
+        std::string build_id;
+        std::uint64_t offset = 0;
+    };
+    struct Whole {
+        std::string build_id;
+        ImageContent content;
+    };
+
+    // What the peer has; offers out of limits are left out. Replaces what it offered before.
+    void offer(std::string_view routing_id, std::span<const ImageOfferUntrusted> offers_untrusted);
+
+    // The peer is gone.
+    void forget(std::string_view routing_id);
+
+    // Takes a chunk up if it is the one that was asked for. The content, when this made it whole.
+    [[nodiscard]] std::optional<Whole> take(std::string_view routing_id, const ImageUntrusted& image_untrusted,
+                                            std::uint64_t now_ns);
+
+    // It is durable: nobody is asked for it again.
+    void remember(const std::string& build_id);
+
+    // The next question to this peer that is due: a new image, the next chunk, or one that wasn't answered.
+    [[nodiscard]] Result<std::optional<Question>> next(std::string_view routing_id, const StoreReader& store,
+                                                       std::uint64_t now_ns);
+
+    // Peers that have something left to be asked for.
+    [[nodiscard]] std::vector<std::string> busy_peers() const;
+
+private:
+    struct Offer {
+        std::string build_id;
+        std::uint16_t sort = 0;
+        std::uint64_t size_bytes = 0;
+    };
+    struct Flight {
+        Offer offer;
+        std::string bytes;
+        std::uint64_t asked_ns = 0;
+        std::uint32_t ask_count = 0;  // without an answer
+    };
+    struct Peer {
+        std::deque<Offer> offers;
+        std::optional<Flight> flight;
+    };
+    struct TextHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+
+    void land(Peer& peer);
+    [[nodiscard]] Result<Done> take_off(Peer& peer, const StoreReader& store);
+
+    std::unordered_map<std::string, Peer, TextHash, std::equal_to<>> peers_;
+    std::unordered_set<std::string> flying_;  // build-ids
+    std::unordered_set<std::string> stored_;  // build-ids
+    std::uint64_t size_bytes_ = 0;            // of what is on its way, as announced
+};
+
+}  // namespace perfleet

@@ -1,0 +1,489 @@
+#include "gateway/ingest/ingest.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gateway/ingest/admit_batch.h"
+#include "gateway/ingest/admit_hello.h"
+#include "gateway/ingest/commit_group.h"
+#include "gateway/ingest/counters.h"
+#include "gateway/ingest/decode.h"
+#include "gateway/ingest/image_intake.h"
+#include "gateway/ingest/reply.h"
+
+namespace perfleet {
+namespace {
+
+using protocol::RefusedReason;
+
+// Those that pass: a full disk gets room again, a file system comes back.
+bool is_survivable(ErrorCode code) {
+    return code == ErrorCode::kFull || code == ErrorCode::kIo || code == ErrorCode::kBusy ||
+           code == ErrorCode::kUnavailable;
+}
+
+RefusedReason batch_reason_of(ErrorCode code) {
+    return code == ErrorCode::kTooLarge ? RefusedReason::kTooLarge : RefusedReason::kMalformed;
+}
+
+RefusedReason hello_reason_of(ErrorCode code) {
+    return code == ErrorCode::kUnsupported ? RefusedReason::kNoCommonVersion : batch_reason_of(code);
+}
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+    using Handlers::operator()...;
+};
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+}  // namespace
+
+struct Ingest::State {
+    Options options;
+    Store& store;
+    PeerLink& link;
+    Decoder decoder;
+    BatchAdmission admission;
+    SessionTable table;
+    CommitGroup group;
+    ImageIntake images;
+    std::vector<SessionPtr> ack_due;
+    std::uint64_t gathering_since_ns = 0;
+    std::uint64_t last_round_ns = 0;
+    std::uint64_t retry_at_ns = 0;
+    std::uint64_t retry_after_ns = 0;  // 0: the store works
+    Counters counts;
+
+    State(Options with, Store& into, PeerLink& over)
+        : options{std::move(with)}, store{into}, link{over}, table{options.session_limits} {}
+
+    void notice(const std::string& text) const {
+        if (options.notice) {
+            options.notice(text);
+        }
+    }
+
+    [[nodiscard]] bool is_stuck() const { return retry_after_ns != 0; }
+
+    // -- replies
+    // --------------------------------------------------------------------------------------------------------
+
+    void send(const std::string& routing_id, const Frame& frame) {
+        if (!link.send(routing_id, frame)) {
+            const std::string gone = routing_id;  // may be the session's own, which detach() clears
+            table.detach(gone);
+            images.forget(gone);
+        }
+    }
+
+    void raise_send_limit(Session& session) const {
+        const std::uint64_t share = intake_limits::kCreditBatchesMax / std::max<std::uint64_t>(table.peer_count(), 1);
+        const std::uint64_t window =
+            std::clamp(share, intake_limits::kSendWindowBatchesMin, limits::kSendWindowBatches);
+        const std::uint64_t prefix = session.progress.prefix().value;
+        const std::uint64_t limit = prefix > ~0ULL - window ? ~0ULL : prefix + window;
+        session.send_limit = std::max(session.send_limit, Seq{limit});
+    }
+
+    void acknowledge(Session& session) {
+        session.needs_ack = false;
+        if (session.routing_id.empty()) {
+            return;
+        }
+        raise_send_limit(session);
+        send(session.routing_id, encode_ack({session.record.session, session.progress.prefix(), session.send_limit,
+                                             options.incarnation, session.finished}));
+    }
+
+    void acknowledge_soon(const SessionPtr& session) {
+        if (!session->needs_ack) {
+            session->needs_ack = true;
+            ack_due.push_back(session);
+        }
+    }
+
+    void refuse_session(const std::string& routing_id, SessionId session, RefusedReason reason,
+                        const std::string& message) {
+        ++counts.sessions_refused;
+        notice("a collector was refused: " + message);
+        send(routing_id, encode_refused({session, Seq{0}, reason, message}));
+    }
+
+    void refuse_batch(Session& session, Seq seq, RefusedReason reason, const std::string& message) {
+        const std::string text =
+            "batch " + std::to_string(seq.value) + " of '" + session.record.target_name + "' was refused: " + message;
+        if (session.refusals.empty()) {
+            notice(text + " (further ones of this session are only counted)");
+        }
+        session.refusals.push_back({seq, reason});
+        if (session.refusals.size() > intake_limits::kRefusalsRememberedMax) {
+            session.refusals.pop_front();
+        }
+        if (!session.routing_id.empty()) {
+            send(session.routing_id, encode_refused({session.record.session, seq, reason, text}));
+        }
+    }
+
+    // -- messages
+    // -------------------------------------------------------------------------------------------------------
+
+    // The session that this peer speaks for, if it is the one that it names; else it is asked to say Hello again.
+    SessionPtr session_of(const std::string& routing_id, const SessionId& named) {
+        SessionPtr session = table.find_peer(routing_id);
+        if (session == nullptr || session->record.session != named) {
+            send(routing_id, encode_hello_again(options.incarnation));
+            return nullptr;
+        }
+        table.touch(session);
+        return session;
+    }
+
+    // A peer that was granted a session and asks again: its Welcome was lost or is on the way.
+    void give_session(const std::string& routing_id, SessionRecord& record) {
+        const SessionPtr session = table.find_peer(routing_id);
+        if (session != nullptr && session->granted) {
+            record.session = session->record.session;
+            if (record == session->record) {
+                return;
+            }
+        }
+        record.session = options.grant_session();
+    }
+
+    // The session of an admitted Hello; null when the answer was a refusal or has to wait.
+    SessionPtr open_session(const std::string& routing_id, SessionRecord record, std::size_t size_bytes) {
+        const bool granted = record.session.is_none();
+        if (granted) {
+            give_session(routing_id, record);
+        }
+        switch (table.identity_of(record)) {
+            case SessionTable::Identity::kOtherTarget:
+                refuse_session(routing_id, record.session, RefusedReason::kIdentity,
+                               "'" + record.target_name + "' names a session of another target");
+                return nullptr;
+            case SessionTable::Identity::kOtherRecord:
+                refuse_session(routing_id, record.session, RefusedReason::kConflict,
+                               "'" + record.target_name + "' describes a session that is known otherwise");
+                return nullptr;
+            case SessionTable::Identity::kFree:
+            case SessionTable::Identity::kSame: break;
+        }
+        if (SessionPtr known = table.find(record.session); known != nullptr) {
+            return known;
+        }
+        auto loaded = table.load(record, store);
+        if (!loaded) {
+            notice("can't read what is stored of a session of '" + record.target_name + "': " + loaded.error().message);
+            return nullptr;
+        }
+        const SessionPtr session = *loaded;
+        session->size_bytes = size_bytes;
+        session->granted = granted;
+        return table.insert(session) ? session : nullptr;
+    }
+
+    void on_hello(const std::string& routing_id, const HelloUntrusted& hello_untrusted, std::size_t size_bytes,
+                  const Now& now) {
+        auto record = admit_hello(hello_untrusted);
+        if (!record) {
+            refuse_session(routing_id, hello_untrusted.session, hello_reason_of(record.error().code),
+                           record.error().message);
+            return;
+        }
+        const SessionPtr session = open_session(routing_id, std::move(*record), size_bytes);
+        if (session == nullptr) {
+            return;
+        }
+        const std::string replaced = session->routing_id;
+        table.attach(session, routing_id);
+        table.touch(session);
+        if (!replaced.empty() && replaced != routing_id) {
+            images.forget(replaced);
+        }
+        group.add_oldest_retained(session, Seq{hello_untrusted.oldest_retained_seq});
+        // Before the Welcome, whose prefix passes over them.
+        for (const Session::Refusal& refusal : session->refusals) {
+            send(routing_id, encode_refused({session->record.session, refusal.seq, refusal.reason, "refused before"}));
+        }
+        raise_send_limit(*session);
+        const std::uint16_t version = std::min(hello_untrusted.version_max, protocol::kVersion);
+        send(routing_id, encode_welcome({version, session->record.session, now.utc, options.incarnation,
+                                         session->progress.prefix(), session->send_limit}));
+        images.offer(routing_id, hello_untrusted.image_offers);
+        ask_for_image(routing_id, now);
+    }
+
+    void on_batch(const std::string& routing_id, const BatchUntrusted& batch_untrusted, const Now& now) {
+        const BatchUntrusted& batch = batch_untrusted;
+        const Seq seq = batch.header.seq;
+        const SessionPtr session = session_of(routing_id, batch.header.session);
+        if (session == nullptr) {
+            return;
+        }
+        if (seq.value == 0) {
+            ++counts.messages_malformed;
+            return;
+        }
+        if (is_known(session, batch)) {
+            return;
+        }
+        if (is_stuck() || session->progress.is_beyond(seq, Seq{std::min(batch.oldest_retained_seq, seq.value)})) {
+            ++counts.batches_ignored;
+            return;
+        }
+        auto admitted = admission.admit(batch, session->record, now.utc);
+        if (!admitted) {
+            ++counts.batches_refused;
+            group.add_resolved(session, seq);
+            refuse_batch(*session, seq, batch_reason_of(admitted.error().code), admitted.error().message);
+            return;
+        }
+        group.add_oldest_retained(session, Seq{batch.oldest_retained_seq});
+        group.add(session, std::move(*admitted), batch.size_bytes);
+    }
+
+    // Answers a batch whose seq is settled or gathered already.
+    bool is_known(const SessionPtr& session, const BatchUntrusted& batch) {
+        const Seq seq = batch.header.seq;
+        if (seq <= session->progress.prefix()) {
+            ++counts.batches_duplicate;
+            acknowledge_soon(session);
+            return true;
+        }
+        if (const auto gathered = session->gathered.find(seq.value); gathered != session->gathered.end()) {
+            if (gathered->second == batch.seal) {
+                ++counts.batches_duplicate;
+            } else {
+                group.add_conflict(session, seq);
+            }
+            return true;
+        }
+        const std::optional<std::uint32_t> seal = session->progress.seal_of(seq);
+        if (!seal.has_value()) {
+            return false;  // new, or refused before: it is judged again
+        }
+        if (*seal == batch.seal) {
+            ++counts.batches_duplicate;
+            acknowledge_soon(session);
+        } else {
+            on_conflict(*session, seq);
+        }
+        return true;
+    }
+
+    void on_conflict(Session& session, Seq seq) {
+        ++counts.batches_conflict;
+        refuse_batch(session, seq, RefusedReason::kConflict, "this seq is stored with other content");
+    }
+
+    void on_bye(const std::string& routing_id, const ByeUntrusted& bye_untrusted) {
+        const SessionPtr session = session_of(routing_id, bye_untrusted.session);
+        if (session == nullptr || is_stuck()) {
+            return;
+        }
+        if (session->finished) {
+            acknowledge_soon(session);
+            return;
+        }
+        auto end = admit_bye(bye_untrusted, session->record);
+        if (!end) {
+            refuse_session(routing_id, bye_untrusted.session, batch_reason_of(end.error().code),
+                           "the Bye of '" + session->record.target_name + "': " + end.error().message);
+            return;
+        }
+        group.add_end(session, std::move(*end));
+    }
+
+    void on_image(const std::string& routing_id, const ImageUntrusted& image_untrusted, const Now& now) {
+        if (session_of(routing_id, image_untrusted.session) == nullptr || is_stuck()) {
+            return;
+        }
+        if (auto whole = images.take(routing_id, image_untrusted, now.monotonic_ns); whole.has_value()) {
+            group.add_image(std::move(whole->build_id), std::move(whole->content));
+        }
+        ask_for_image(routing_id, now);
+    }
+
+    void ask_for_image(const std::string& routing_id, const Now& now) {
+        auto question = images.next(routing_id, store, now.monotonic_ns);
+        if (!question) {
+            notice("can't look for an image: " + question.error().message);
+            images.forget(routing_id);
+        } else if (question->has_value()) {
+            send(routing_id, encode_need_image((*question)->build_id, (*question)->offset));
+        }
+    }
+
+    // -- what is due
+    // ----------------------------------------------------------------------------------------------------
+
+    [[nodiscard]] bool is_group_full() const {
+        return group.size_bytes() >= limits::kGroupCommitSizeBytes && !is_stuck();
+    }
+
+    [[nodiscard]] bool is_commit_due(const Now& now) const {
+        if (group.is_empty()) {
+            return false;
+        }
+        return is_stuck() ? now.monotonic_ns >= retry_at_ns
+                          : is_group_full() || now.monotonic_ns - gathering_since_ns >= limits::kGroupCommitNs;
+    }
+
+    Result<Done> commit(const Now& now) {
+        auto outcome = group.commit(store, table, bucket_of(now.utc));
+        if (!outcome) {
+            return wait_for_store(outcome.error(), now);
+        }
+        if (is_stuck()) {
+            retry_after_ns = 0;
+            notice("storing again");
+        }
+        ++counts.group_commits;
+        counts.batches_stored += outcome->stored;
+        counts.batches_duplicate += outcome->duplicate;
+        counts.batches_expired += outcome->expired;
+        counts.rows_stored += outcome->rows_stored;
+        counts.images_stored += outcome->images.size();
+        for (const std::string& build_id : outcome->images) {
+            images.remember(build_id);
+        }
+        for (const auto& [session, seq] : outcome->conflicts) {
+            on_conflict(*session, seq);
+        }
+        for (const SessionPtr& session : outcome->sessions) {
+            acknowledge(*session);
+        }
+        return Done{};
+    }
+
+    Result<Done> wait_for_store(const Error& error, const Now& now) {
+        if (!is_survivable(error.code)) {
+            return Error{error};
+        }
+        if (!is_stuck()) {
+            notice(
+                "can't store: " + error.message + "; " + std::to_string(group.batch_count()) +
+                " batches wait here, collectors keep theirs; make room or repair the folder, storing is tried again");
+        }
+        retry_after_ns =
+            std::clamp(2 * retry_after_ns, intake_limits::kStoreRetryNsMin, intake_limits::kStoreRetryNsMax);
+        retry_at_ns = now.monotonic_ns + retry_after_ns;
+        return Done{};
+    }
+
+    void send_due_acks() {
+        for (const SessionPtr& session : std::exchange(ack_due, {})) {
+            if (session->needs_ack) {
+                acknowledge(*session);
+            }
+        }
+    }
+
+    // Repeats acknowledgements to everybody who is there, for any may have been lost, and looks after images.
+    void go_round(const Now& now) {
+        std::vector<SessionPtr> sessions;
+        sessions.reserve(table.peer_count());
+        table.for_each_peer([&](const SessionPtr& session) { sessions.push_back(session); });
+        for (const SessionPtr& session : sessions) {
+            if (!session->finished) {
+                acknowledge(*session);
+            }
+        }
+        for (const std::string& routing_id : images.busy_peers()) {
+            ask_for_image(routing_id, now);
+        }
+        last_round_ns = now.monotonic_ns;
+    }
+};
+
+Ingest::Ingest(std::unique_ptr<State> state) : state_{std::move(state)} {}
+
+Ingest::~Ingest() = default;
+
+Result<std::unique_ptr<Ingest>> Ingest::open(Options options, Store& store, PeerLink& link) {
+    auto state = std::make_unique<State>(std::move(options), store, link);
+    if (auto opened = state->table.open(store); !opened) {
+        return std::move(opened).error();
+    }
+    return std::unique_ptr<Ingest>{new Ingest{std::move(state)}};
+}
+
+void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now) {
+    State& state = *state_;
+    const std::string id{routing_id};
+    auto message = state.decoder.decode(frame_untrusted);
+    if (!message) {
+        ++state.counts.messages_malformed;
+        return;
+    }
+    const bool was_empty = state.group.is_empty();
+    std::visit(Overloaded{
+                   [&](const HelloUntrusted& hello) { state.on_hello(id, hello, frame_untrusted.size(), now); },
+                   [&](const BatchUntrusted& batch) { state.on_batch(id, batch, now); },
+                   [&](const ByeUntrusted& bye) { state.on_bye(id, bye); },
+                   [&](const ImageUntrusted& image) { state.on_image(id, image, now); },
+                   [&](const ClockProbeUntrusted& probe) {
+                       state.send(id, encode_clock_reply(probe.id, probe.sender_ns, now.utc));
+                   },
+                   [&](const OtherUntrusted&) {
+                       if (state.table.find_peer(id) == nullptr) {
+                           state.send(id, encode_hello_again(state.options.incarnation));
+                       }
+                   },
+               },
+               *message);
+    if (was_empty) {
+        state.gathering_since_ns = now.monotonic_ns;
+    }
+}
+
+void Ingest::count_malformed() { ++state_->counts.messages_malformed; }
+
+Result<Done> Ingest::tick(const Now& now) {
+    State& state = *state_;
+    if (state.is_commit_due(now)) {
+        if (auto done = state.commit(now); !done) {
+            return done;
+        }
+    }
+    state.send_due_acks();
+    if (now.monotonic_ns - state.last_round_ns >= limits::kAckIntervalNs) {
+        state.go_round(now);
+    }
+    return Done{};
+}
+
+std::uint64_t Ingest::next_due_ns(const Now& now) const {
+    const State& state = *state_;
+    const auto until = [&](std::uint64_t due_ns) { return due_ns > now.monotonic_ns ? due_ns - now.monotonic_ns : 0; };
+    std::uint64_t due_ns = until(state.last_round_ns + limits::kAckIntervalNs);
+    if (!state.group.is_empty()) {
+        due_ns = std::min(
+            due_ns, until(state.is_stuck() ? state.retry_at_ns : state.gathering_since_ns + limits::kGroupCommitNs));
+    }
+    return due_ns;
+}
+
+bool Ingest::is_group_full() const { return state_->is_group_full(); }
+
+Result<Done> Ingest::finish(const Now& now) {
+    State& state = *state_;
+    if (!state.group.is_empty()) {
+        if (auto outcome = state.commit(now); !outcome) {
+            return outcome;
+        }
+        if (state.is_stuck()) {
+            return Error{ErrorCode::kIo, std::to_string(state.group.batch_count()) +
+                                             " batches could not be stored; their collectors still have them"};
+        }
+    }
+    state.send_due_acks();
+    return Done{};
+}
+
+GatewayCounts Ingest::counts() const { return state_->counts.read(); }
+
+}  // namespace perfleet

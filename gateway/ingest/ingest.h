@@ -1,0 +1,82 @@
+// The gateway without its socket: frames in, replies out, batches into the store. Rules: schemas/wire/README.md.
+//
+// One thread, but for counts(). Time is told by the caller. Everything that a peer is promised is durable before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "gateway/gateway.h"
+#include "gateway/ingest/session_table.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/time.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+// How replies go out.
+class PeerLink {
+public:
+    PeerLink() = default;
+    PeerLink(const PeerLink&) = delete;
+    PeerLink& operator=(const PeerLink&) = delete;
+    virtual ~PeerLink() = default;
+
+    // False: the peer is gone. A frame that can't be sent now is dropped; what matters is repeated.
+    virtual bool send(std::string_view routing_id, std::span<const std::byte> frame) = 0;
+};
+
+class Ingest {
+public:
+    struct Now {
+        std::uint64_t monotonic_ns = 0;
+        UtcNs utc;
+    };
+
+    struct Options {
+        std::uint64_t incarnation = 0;                 // of this run: random, not 0
+        std::function<SessionId()> grant_session;      // 128 random bits
+        std::function<void(std::string_view)> notice;  // what an operator should know
+        SessionTable::Limits session_limits;
+    };
+
+    // `store` and `link` are borrowed. Errors: those of reading the store.
+    [[nodiscard]] static Result<std::unique_ptr<Ingest>> open(Options options, Store& store, PeerLink& link);
+    Ingest(const Ingest&) = delete;
+    Ingest& operator=(const Ingest&) = delete;
+    ~Ingest();
+
+    // One frame from a peer.
+    void take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now);
+
+    // A message that wasn't one frame.
+    void count_malformed();
+
+    // Does what is due: commits, acknowledges, asks for images. To be called after a few take()s and at next_due_ns().
+    // Errors: of the store, such as can't be survived. One that can (full disk, I/O) is told to `notice` once; the
+    // group is kept and tried again, and no batch is taken until it is stored.
+    [[nodiscard]] Result<Done> tick(const Now& now);
+
+    // Nanoseconds until tick() has something to do.
+    [[nodiscard]] std::uint64_t next_due_ns(const Now& now) const;
+
+    // The group is large enough that tick() should come before the next take().
+    [[nodiscard]] bool is_group_full() const;
+
+    // Commits and acknowledges what there is. Errors: what could not be stored stays with the collectors.
+    [[nodiscard]] Result<Done> finish(const Now& now);
+
+    // From any thread.
+    [[nodiscard]] GatewayCounts counts() const;
+
+private:
+    struct State;
+    explicit Ingest(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace perfleet

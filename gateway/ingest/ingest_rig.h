@@ -1,0 +1,132 @@
+// An Ingest over a memory store, with a link that remembers what was said and a clock that the test moves. For tests:
+// what can't be here stops them.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gateway/ingest/ingest.h"
+#include "gateway/ingest/sample_messages.h"
+#include "schemas/vocabulary/assert.h"
+#include "storage/store/sample_batches.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+inline constexpr std::int64_t kSampleUtcNs = 1'700'003'600'000'000'000;
+inline constexpr BucketNumber kSampleBucket = bucket_of(UtcNs{kSampleUtcNs});
+
+// `row_count` samples at ticks that follow from the seq, and the tally of all rows up to this batch.
+inline SampleBatch sample_batch(TargetId target, SessionId session, Seq seq, std::uint64_t row_count = 2,
+                                BucketNumber bucket = kSampleBucket) {
+    SampleBatch batch{target, session, seq, EpochNumber{0}, bucket};
+    std::vector<std::uint64_t> ticks;
+    for (std::uint64_t row = 0; row < row_count; ++row) {
+        ticks.push_back(seq.value * 1'000 + row);
+    }
+    batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, ticks}});
+    batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, seq.value * row_count);
+    return batch;
+}
+
+class RecordingLink final : public PeerLink {
+public:
+    bool send(std::string_view routing_id, std::span<const std::byte> frame) override {
+        if (gone.contains(std::string{routing_id})) {
+            return false;
+        }
+        replies.emplace_back(routing_id, sample::read_reply(frame));
+        return true;
+    }
+
+    std::vector<std::pair<std::string, sample::Reply>> replies;
+    std::set<std::string> gone;
+};
+
+class IngestRig {
+public:
+    static constexpr TargetId kTarget{5};
+    static constexpr SessionId kSession{11, 12};
+
+    IngestRig() : store_{make_memory_store()} { open(); }
+
+    // A gateway that starts anew over the same store.
+    void open(Store* store = nullptr, const SessionTable::Limits& limits = {}) {
+        Ingest::Options options;
+        options.incarnation = ++incarnation_;
+        options.grant_session = [this] { return SessionId{99, ++granted_}; };
+        options.notice = [this](std::string_view text) { notices_.emplace_back(text); };
+        options.session_limits = limits;
+        auto ingest = Ingest::open(std::move(options), store == nullptr ? *store_ : *store, link_);
+        PERFLEET_ASSERT(ingest.ok());
+        ingest_ = std::move(*ingest);
+        pass(0);  // starts the rounds
+    }
+
+    void take(std::string_view routing_id, const sample::Frame& frame) { ingest_->take(routing_id, frame, now_); }
+
+    void say_hello(std::string_view routing_id = "peer", Seq oldest_retained = Seq{1}) {
+        take(routing_id, sample::hello(sample_session(kTarget, kSession), oldest_retained));
+    }
+
+    void send_batch(std::uint64_t seq, std::string_view routing_id = "peer") {
+        take(routing_id, sample::batch(sample_batch(kTarget, kSession, Seq{seq}).build()));
+    }
+
+    // Lets time pass and does what is due.
+    void pass(std::uint64_t ns) {
+        now_.monotonic_ns += ns;
+        now_.utc.value += static_cast<std::int64_t>(ns);
+        auto done = ingest_->tick(now_);
+        PERFLEET_ASSERT(done.ok());
+    }
+
+    void commit() { pass(limits::kGroupCommitNs); }
+
+    // What was said since the last call.
+    std::vector<sample::Reply> replies(std::string_view routing_id = "peer") {
+        std::vector<sample::Reply> taken;
+        std::vector<std::pair<std::string, sample::Reply>> others;
+        for (auto& [id, reply] : link_.replies) {
+            if (id == routing_id) {
+                taken.push_back(std::move(reply));
+            } else {
+                others.emplace_back(id, std::move(reply));
+            }
+        }
+        link_.replies = std::move(others);
+        return taken;
+    }
+
+    // The one thing that was said.
+    sample::Reply reply(std::string_view routing_id = "peer") {
+        const auto all = replies(routing_id);
+        PERFLEET_ASSERT(all.size() == 1);
+        return all.front();
+    }
+
+    [[nodiscard]] std::vector<std::uint64_t> stored_seqs(BucketNumber bucket = kSampleBucket) const {
+        std::vector<std::uint64_t> seqs;
+        auto visited =
+            store_->visit_batches(partition_of(kTarget, bucket), kTarget, kSession, [&](const BatchRecord& record) {
+                seqs.push_back(record.seq.value);
+                return Visit::kContinue;
+            });
+        PERFLEET_ASSERT(visited.ok());
+        return seqs;
+    }
+
+    std::unique_ptr<Store> store_;
+    RecordingLink link_;
+    std::unique_ptr<Ingest> ingest_;
+    Ingest::Now now_{1'000'000'000'000, UtcNs{kSampleUtcNs}};
+    std::vector<std::string> notices_;
+    std::uint64_t incarnation_ = 0;
+    std::uint64_t granted_ = 0;
+};
+
+}  // namespace perfleet

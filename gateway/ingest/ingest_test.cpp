@@ -1,0 +1,378 @@
+#include "gateway/ingest/ingest.h"
+
+#include <gtest/gtest.h>
+
+#include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/sample_messages.h"
+#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/protocol.h"
+
+namespace perfleet {
+namespace {
+
+using protocol::RefusedReason;
+using sample::Reply;
+using wire::Envelope;
+
+std::uint16_t number_of(RefusedReason reason) { return static_cast<std::uint16_t>(reason); }
+
+class IngestTest : public testing::Test, protected IngestRig {};
+using IngestHello = IngestTest;
+using IngestBatch = IngestTest;
+using IngestBye = IngestTest;
+
+TEST_F(IngestHello, IsAnsweredByWelcomeWithCredit) {
+    say_hello();
+    const Reply welcome = reply();
+    EXPECT_EQ(welcome.which, Envelope::WELCOME);
+    EXPECT_EQ(welcome.session, kSession);
+    EXPECT_EQ(welcome.prefix, 0U);
+    EXPECT_EQ(welcome.send_limit, limits::kSendWindowBatches);
+    EXPECT_EQ(welcome.utc_ns, kSampleUtcNs);
+    EXPECT_EQ(welcome.incarnation, 1U);
+}
+
+TEST_F(IngestHello, StrangersAreAskedForIt) {
+    send_batch(1);
+    take("peer", sample::bye(kSession, {}));
+    take("peer", sample::envelope([](Envelope::Builder root) { root.initControl(); }));
+    for (const Reply& again : replies()) {
+        EXPECT_EQ(again.which, Envelope::HELLO_AGAIN);
+        EXPECT_EQ(again.incarnation, 1U);
+    }
+    commit();
+    EXPECT_EQ(ingest_->counts().batches_stored, 0U);
+}
+
+TEST_F(IngestHello, ABatchOfAnotherSessionThanTheHelloIsForgotten) {
+    say_hello();
+    replies();
+    take("peer", sample::batch(sample_batch(kTarget, SessionId{1, 1}, Seq{1}).build()));
+    EXPECT_EQ(reply().which, Envelope::HELLO_AGAIN);
+}
+
+TEST_F(IngestHello, GrantsTheSameSessionUntilTheWelcomeArrives) {
+    const SessionRecord record = sample_session(kTarget, SessionId{});
+    take("peer", sample::hello(record));
+    const Reply first = reply();
+    EXPECT_EQ(first.session, (SessionId{99, 1}));
+    take("peer", sample::hello(record));
+    EXPECT_EQ(reply().session, first.session);
+    take("other", sample::hello(sample_session(TargetId{6}, SessionId{})));
+    EXPECT_EQ(reply("other").session, (SessionId{99, 2}));
+    // And takes it back when it is named.
+    SessionRecord named = record;
+    named.session = first.session;
+    take("peer again", sample::hello(named));
+    EXPECT_EQ(reply("peer again").session, first.session);
+}
+
+TEST_F(IngestHello, RefusesASessionOfAnotherTargetOrDescription) {
+    say_hello();
+    send_batch(1);
+    commit();
+    SessionRecord other_target = sample_session(TargetId{6}, kSession);
+    SessionRecord other_record = sample_session(kTarget, kSession);
+    other_record.ticks_per_second = 19'200'000;
+    for (const bool restarted : {false, true}) {
+        if (restarted) {
+            open();
+        }
+        take("thief", sample::hello(other_target));
+        const Reply identity = reply("thief");
+        EXPECT_EQ(identity.which, Envelope::REFUSED);
+        EXPECT_EQ(identity.seq, 0U);
+        EXPECT_EQ(identity.reason, number_of(RefusedReason::kIdentity));
+        take("thief", sample::hello(other_record));
+        EXPECT_EQ(reply("thief").reason, number_of(RefusedReason::kConflict));
+        EXPECT_EQ(ingest_->counts().sessions_refused, 2U);
+    }
+}
+
+TEST_F(IngestHello, RefusesAnotherProtocolByName) {
+    take("peer", sample::hello(sample_session(kTarget, kSession), Seq{1}, {}, [](wire::Hello::Builder hello) {
+             hello.setVersionMin(protocol::kVersion + 1);
+             hello.setVersionMax(protocol::kVersion + 3);
+         }));
+    const Reply refused = reply();
+    EXPECT_EQ(refused.reason, number_of(RefusedReason::kNoCommonVersion));
+    EXPECT_NE(refused.text.find("versions 2 to 4"), std::string::npos) << refused.text;
+}
+
+TEST_F(IngestHello, TheNewestPeerSpeaksForTheSession) {
+    say_hello("one");
+    say_hello("two");
+    send_batch(1, "two");
+    commit();
+    EXPECT_EQ(replies("two").back().prefix, 1U);
+    replies("one");
+    send_batch(2, "one");
+    EXPECT_EQ(reply("one").which, Envelope::HELLO_AGAIN);
+}
+
+TEST_F(IngestHello, ClockProbesAreAnsweredWithoutIt) {
+    take("peer", sample::clock_probe(42));
+    const Reply answer = reply();
+    EXPECT_EQ(answer.which, Envelope::CLOCK_REPLY);
+    EXPECT_EQ(answer.id, 42U);
+    EXPECT_EQ(answer.utc_ns, kSampleUtcNs);
+}
+
+TEST_F(IngestBatch, IsAcknowledgedOnlyAfterTheGroupCommit) {
+    say_hello();
+    replies();
+    send_batch(1);
+    send_batch(2);
+    pass(limits::kGroupCommitNs - 1);
+    EXPECT_TRUE(replies().empty());
+    EXPECT_TRUE(stored_seqs().empty());
+    pass(1);
+    const Reply ack = reply();
+    EXPECT_EQ(ack.which, Envelope::ACK);
+    EXPECT_EQ(ack.prefix, 2U);
+    EXPECT_EQ(ack.send_limit, 2 + limits::kSendWindowBatches);
+    EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_EQ(store_->watermark(kTarget, kSession).value(), Seq{2});
+    const GatewayCounts counts = ingest_->counts();
+    EXPECT_EQ(counts.batches_stored, 2U);
+    EXPECT_EQ(counts.rows_stored, 4U);
+    EXPECT_EQ(counts.group_commits, 1U);
+}
+
+TEST_F(IngestBatch, DefinesTheSessionBeforeItsRows) {
+    say_hello();
+    send_batch(1);
+    commit();
+    const auto sessions = store_->sessions(partition_of(kTarget, kSampleBucket));
+    ASSERT_TRUE(sessions.ok());
+    ASSERT_EQ(sessions->size(), 1U);
+    EXPECT_EQ(sessions->front(), sample_session(kTarget, kSession));
+}
+
+TEST_F(IngestBatch, IsStoredOnceHoweverOftenItComes) {
+    say_hello();
+    send_batch(1);
+    send_batch(1);
+    commit();
+    send_batch(1);
+    say_hello("again");
+    send_batch(1, "again");
+    commit();
+    EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1}));
+    EXPECT_EQ(ingest_->counts().batches_stored, 1U);
+    EXPECT_EQ(ingest_->counts().batches_duplicate, 3U);
+    EXPECT_EQ(replies("again").back().prefix, 1U);
+}
+
+TEST_F(IngestBatch, OutOfOrderIsStoredButThePrefixWaits) {
+    say_hello();
+    replies();
+    send_batch(3);
+    send_batch(2);
+    commit();
+    EXPECT_EQ(reply().prefix, 0U);
+    send_batch(1);
+    commit();
+    EXPECT_EQ(reply().prefix, 3U);
+    EXPECT_EQ(store_->watermark(kTarget, kSession).value(), Seq{3});
+}
+
+TEST_F(IngestBatch, FarBeyondThePrefixIsIgnored) {
+    say_hello();
+    replies();
+    send_batch(limits::kOutOfOrderSeqsMax + 1);
+    commit();
+    EXPECT_TRUE(replies().empty());
+    EXPECT_EQ(ingest_->counts().batches_ignored, 1U);
+    send_batch(limits::kOutOfOrderSeqsMax);
+    commit();
+    EXPECT_EQ(ingest_->counts().batches_stored, 1U);
+}
+
+TEST_F(IngestBatch, OldestRetainedMovesThePrefixOverWhatWasDropped) {
+    say_hello();
+    replies();
+    const std::uint64_t far = 3 * limits::kOutOfOrderSeqsMax;
+    take("peer", sample::batch(sample_batch(kTarget, kSession, Seq{far}).dropped(Seq{1}, Seq{far - 1}).build(),
+                               [&](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(far); }));
+    commit();
+    EXPECT_EQ(reply().prefix, far);
+    say_hello("later", Seq{far + 10});
+    commit();
+    EXPECT_EQ(replies("later").back().prefix, far + 9);
+    EXPECT_EQ(store_->watermark(kTarget, kSession).value(), Seq{far + 9});
+}
+
+TEST_F(IngestBatch, OfOtherContentIsAConflictAndNeverStored) {
+    say_hello();
+    send_batch(2);
+    commit();
+    replies();
+    const auto other = sample::batch(sample_batch(kTarget, kSession, Seq{2}, 5).build());
+    take("peer", other);
+    commit();
+    const Reply refused = reply();
+    EXPECT_EQ(refused.which, Envelope::REFUSED);
+    EXPECT_EQ(refused.seq, 2U);
+    EXPECT_EQ(refused.reason, number_of(RefusedReason::kConflict));
+    // Also within one group, in another partition, and judged by the store after a restart.
+    send_batch(3);
+    take("peer",
+         sample::batch(sample_batch(kTarget, kSession, Seq{3}, 5, BucketNumber{kSampleBucket.value - 1}).build()));
+    commit();
+    EXPECT_EQ(replies().front().reason, number_of(RefusedReason::kConflict));
+    open();
+    say_hello();
+    take("peer", other);
+    commit();
+    EXPECT_EQ(ingest_->counts().batches_conflict, 1U);
+    EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{2, 3}));
+    EXPECT_TRUE(stored_seqs(BucketNumber{kSampleBucket.value - 1}).empty());
+}
+
+TEST_F(IngestBatch, RefusedResolvesItsSeq) {
+    say_hello();
+    replies();
+    const auto broken = sample::batch(sample_batch(kTarget, kSession, Seq{1}).build(),
+                                      [](wire::Batch::Builder batch) { batch.setSeal(batch.getSeal() + 1); });
+    take("peer", broken);
+    const Reply refused = reply();
+    EXPECT_EQ(refused.which, Envelope::REFUSED);
+    EXPECT_EQ(refused.seq, 1U);
+    EXPECT_EQ(refused.reason, number_of(RefusedReason::kMalformed));
+    EXPECT_NE(refused.text.find("seal"), std::string::npos) << refused.text;
+    send_batch(2);
+    commit();
+    EXPECT_EQ(reply().prefix, 2U);
+    EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{2}));
+    EXPECT_EQ(ingest_->counts().batches_refused, 1U);
+    // A peer that lost the refusal with its connection hears it before the Welcome that passes over it.
+    say_hello("again");
+    const auto told = replies("again");
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_EQ(told[0].which, Envelope::REFUSED);
+    EXPECT_EQ(told[0].seq, 1U);
+    EXPECT_EQ(told[1].which, Envelope::WELCOME);
+    EXPECT_EQ(told[1].prefix, 2U);
+}
+
+TEST_F(IngestBatch, ARestartedGatewayGoesOn) {
+    say_hello();
+    send_batch(1);
+    send_batch(3);
+    commit();
+    open();
+    replies();
+    say_hello();
+    EXPECT_EQ(reply().prefix, 1U);
+    send_batch(3);
+    send_batch(2);
+    commit();
+    EXPECT_EQ(replies().back().prefix, 3U);
+    EXPECT_EQ(ingest_->counts().batches_stored, 1U);
+    EXPECT_EQ(ingest_->counts().batches_duplicate, 1U);
+    EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1, 2, 3}));
+}
+
+TEST_F(IngestBatch, AcknowledgementsAreRepeatedEachInterval) {
+    say_hello();
+    send_batch(1);
+    commit();
+    pass(limits::kAckIntervalNs);
+    replies();
+    for (int round = 0; round < 3; ++round) {
+        pass(limits::kAckIntervalNs);
+        EXPECT_EQ(reply().prefix, 1U);
+    }
+    link_.gone.insert("peer");
+    pass(limits::kAckIntervalNs);
+    link_.gone.clear();
+    pass(limits::kAckIntervalNs);
+    EXPECT_TRUE(replies().empty());
+}
+
+TEST_F(IngestBatch, CreditIsSharedByAllPeers) {
+    const std::uint64_t peer_count = intake_limits::kCreditBatchesMax / 8;
+    for (std::uint64_t peer = 1; peer <= peer_count; ++peer) {
+        take("peer " + std::to_string(peer), sample::hello(sample_session(TargetId{peer}, SessionId{7, peer})));
+    }
+    EXPECT_EQ(reply("peer " + std::to_string(peer_count)).send_limit, 8U);
+    EXPECT_EQ(reply("peer 1").send_limit, limits::kSendWindowBatches);
+}
+
+TEST_F(IngestBatch, SessionsBeyondTheLimitAreForgottenAndCarryOn) {
+    open(nullptr, {.sessions_max = 2, .size_bytes_max = 1U << 20});
+    const auto hello_of = [](std::uint64_t id) {
+        return sample::hello(sample_session(TargetId{id}, SessionId{7, id}));
+    };
+    const auto batch_of = [](std::uint64_t id, std::uint64_t seq) {
+        return sample::batch(sample_batch(TargetId{id}, SessionId{7, id}, Seq{seq}).build());
+    };
+    take("1", hello_of(1));
+    take("1", batch_of(1, 1));
+    commit();
+    take("2", hello_of(2));
+    take("3", hello_of(3));
+    replies("1");
+    take("1", batch_of(1, 2));
+    EXPECT_EQ(reply("1").which, Envelope::HELLO_AGAIN);
+    take("1", hello_of(1));
+    EXPECT_EQ(reply("1").prefix, 1U);
+    take("1", batch_of(1, 1));
+    take("1", batch_of(1, 2));
+    commit();
+    EXPECT_EQ(replies("1").back().prefix, 2U);
+    EXPECT_EQ(ingest_->counts().batches_stored, 2U);
+}
+
+TEST_F(IngestBye, IsFinishedOnceItIsDurable) {
+    say_hello();
+    send_batch(1);
+    const SessionEnd end{
+        Seq{1}, {{{Kind::kSample, EventNumber{0}}, TallyName::kProduced, 2}}, {}, {Ticks{9}, UtcNs{10}, 11}};
+    replies();
+    take("peer", sample::bye(kSession, end));
+    EXPECT_TRUE(replies().empty());
+    commit();
+    const Reply ack = reply();
+    EXPECT_TRUE(ack.finished);
+    EXPECT_EQ(ack.prefix, 1U);
+    EXPECT_EQ(store_->session_end(kTarget, kSession).value(), end);
+    // Said again, also to a gateway that was started since, it is answered at once; the first one stays.
+    for (const bool restarted : {false, true}) {
+        if (restarted) {
+            open();
+            say_hello();
+            replies();
+        }
+        SessionEnd other = end;
+        other.last_seq = Seq{7};
+        take("peer", sample::bye(kSession, other));
+        pass(0);
+        EXPECT_TRUE(replies().back().finished);
+        EXPECT_EQ(store_->session_end(kTarget, kSession).value(), end);
+    }
+}
+
+TEST_F(IngestBye, MakesASessionWithoutBatchesKnown) {
+    say_hello();
+    take("peer", sample::bye(kSession, {}));
+    commit();
+    EXPECT_TRUE(replies().back().finished);
+    EXPECT_EQ(store_->all_sessions().value().size(), 1U);
+}
+
+TEST_F(IngestBye, WithATallyOfAnUnknownEventRefusesTheSession) {
+    say_hello();
+    replies();
+    take("peer",
+         sample::bye(kSession, {Seq{0}, {{{Kind::kSample, EventNumber{77}}, TallyName::kProduced, 2}}, {}, {}}));
+    const Reply refused = reply();
+    EXPECT_EQ(refused.which, Envelope::REFUSED);
+    EXPECT_EQ(refused.seq, 0U);
+    commit();
+    EXPECT_FALSE(store_->session_end(kTarget, kSession).value().has_value());
+}
+
+}  // namespace
+}  // namespace perfleet

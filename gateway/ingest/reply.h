@@ -1,0 +1,49 @@
+// What the gateway says, as frames of at most limits::kReplySizeBytesMax.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/time.h"
+#include "schemas/wire/protocol.h"
+
+namespace perfleet {
+
+struct WelcomeReply {
+    std::uint16_t version = 0;
+    SessionId session;
+    UtcNs utc;
+    std::uint64_t incarnation = 0;
+    Seq prefix;
+    Seq send_limit;
+};
+
+struct AckReply {
+    SessionId session;
+    Seq prefix;
+    Seq send_limit;
+    std::uint64_t incarnation = 0;
+    bool finished = false;
+};
+
+struct RefusedReply {
+    SessionId session;
+    Seq seq;  // 0: the session
+    protocol::RefusedReason reason{};
+    std::string_view message;  // cut at intake_limits::kReplyTextSizeBytesMax
+};
+
+using Frame = std::vector<std::byte>;
+
+[[nodiscard]] Frame encode_welcome(const WelcomeReply& reply);
+[[nodiscard]] Frame encode_hello_again(std::uint64_t incarnation);
+[[nodiscard]] Frame encode_ack(const AckReply& reply);
+[[nodiscard]] Frame encode_refused(const RefusedReply& reply);
+[[nodiscard]] Frame encode_need_image(std::string_view build_id, std::uint64_t offset);
+[[nodiscard]] Frame encode_clock_reply(std::uint64_t id, std::uint64_t sender_ns, UtcNs utc);
+
+}  // namespace perfleet

@@ -1,0 +1,66 @@
+// Messages as a collector sends them, made with libcapnp from what storage/store/sample_batches.h makes; and readers of
+// what the gateway answers. For tests only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector.capnp.h"
+#include "schemas/vocabulary/ids.h"
+#include "storage/store/batch.h"
+
+namespace perfleet::sample {
+
+using Frame = std::vector<std::byte>;
+
+struct ImageOffer {
+    std::string build_id;
+    std::uint16_t sort = 1;
+    std::uint64_t size_bytes = 0;
+};
+
+// Changes a message before it becomes a frame.
+template <class Builder>
+using Change = std::function<void(Builder)>;
+
+[[nodiscard]] Frame hello(const SessionRecord& record, Seq oldest_retained = Seq{1},
+                          const std::vector<ImageOffer>& offers = {}, const Change<wire::Hello::Builder>& change = {});
+
+// The message that `batch` was admitted from.
+[[nodiscard]] Frame batch(const AdmittedBatch& batch, const Change<wire::Batch::Builder>& change = {});
+
+// The seal that the content of the message calls for; to be set after a change.
+void reseal(wire::Batch::Builder batch);
+
+[[nodiscard]] Frame bye(SessionId session, const SessionEnd& end);
+[[nodiscard]] Frame image(SessionId session, const ImageOffer& offer, std::uint64_t offset, std::string_view bytes);
+[[nodiscard]] Frame clock_probe(std::uint64_t id);
+
+// Any other message.
+[[nodiscard]] Frame envelope(const Change<wire::Envelope::Builder>& fill);
+
+// What came from the gateway, flat.
+struct Reply {
+    wire::Envelope::Which which{};
+    SessionId session;
+    std::uint64_t seq = 0;         // Refused
+    std::uint64_t prefix = 0;      // Welcome, Ack
+    std::uint64_t send_limit = 0;  // Welcome, Ack
+    std::uint64_t incarnation = 0;
+    std::uint16_t reason = 0;  // Refused
+    std::string text;          // Refused
+    bool finished = false;     // Ack
+    std::string build_id;      // NeedImage
+    std::uint64_t offset = 0;  // NeedImage
+    std::uint64_t id = 0;      // ClockReply
+    std::int64_t utc_ns = 0;   // Welcome, ClockReply
+};
+[[nodiscard]] Reply read_reply(std::span<const std::byte> frame);
+
+}  // namespace perfleet::sample

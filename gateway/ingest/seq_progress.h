@@ -1,0 +1,67 @@
+// Which batches of a session are settled: durable, or resolved without being stored.
+//
+// A prefix and, above it, at most limits::kOutOfOrderSeqsMax single seqs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+
+class SeqProgress {
+public:
+    explicit SeqProgress(Seq prefix = Seq{0}) : prefix_{prefix} {}
+
+    // Everything up to here is settled.
+    [[nodiscard]] Seq prefix() const { return prefix_; }
+
+    [[nodiscard]] bool is_settled(Seq seq) const { return seq <= prefix_ || above_.contains(seq.value); }
+
+    // Too far above the prefix to be remembered. What is below `oldest` never comes and needs no room.
+    [[nodiscard]] bool is_beyond(Seq seq, Seq oldest = Seq{0}) const {
+        const std::uint64_t base = oldest.value > prefix_.value + 1 ? oldest.value - 1 : prefix_.value;
+        return seq.value > base && seq.value - base > kAboveMax;
+    }
+
+    // The seal of a settled batch above the prefix; nothing when it was settled without being stored.
+    [[nodiscard]] std::optional<std::uint32_t> seal_of(Seq seq) const {
+        const auto found = above_.find(seq.value);
+        return found == above_.end() ? std::nullopt : found->second;
+    }
+
+    // `seq` isn't beyond.
+    void settle(Seq seq, std::optional<std::uint32_t> seal) {
+        if (seq > prefix_) {
+            above_.emplace(seq.value, seal);
+            join();
+        }
+    }
+
+    // What is below `oldest` will never come.
+    void settle_below(Seq oldest) {
+        if (oldest.value > prefix_.value + 1) {
+            prefix_ = Seq{oldest.value - 1};
+            above_.erase(above_.begin(), above_.upper_bound(prefix_.value));
+        }
+        join();
+    }
+
+private:
+    static constexpr std::uint64_t kAboveMax = limits::kOutOfOrderSeqsMax;
+
+    void join() {
+        while (!above_.empty() && above_.begin()->first == prefix_.value + 1) {
+            prefix_ = Seq{prefix_.value + 1};
+            above_.erase(above_.begin());
+        }
+    }
+
+    Seq prefix_;
+    std::map<std::uint64_t, std::optional<std::uint32_t>> above_;  // seal, when stored
+};
+
+}  // namespace perfleet

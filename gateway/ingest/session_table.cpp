@@ -1,0 +1,170 @@
+#include "gateway/ingest/session_table.h"
+
+#include <algorithm>
+
+#include "gateway/ingest/admit_hello.h"
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+namespace {
+
+// Seqs of the session's batches that are stored above its watermark: a crash came between the two. Batches follow their
+// buckets, so nothing older than the partition that the watermark lies in can hold one.
+Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
+    auto partitions = store.partitions();
+    if (!partitions) {
+        return std::move(partitions).error();
+    }
+    const TargetId target = session.record.target;
+    for (auto partition = partitions->rbegin(); partition != partitions->rend(); ++partition) {
+        if (partition->shard != partition_of(target, partition->bucket, partition->retention_class).shard) {
+            continue;
+        }
+        bool reached = false;
+        auto visited = store.visit_batches(*partition, target, session.record.session, [&](const BatchRecord& record) {
+            reached = reached || record.seq <= session.progress.prefix();
+            if (!session.progress.is_beyond(record.seq)) {
+                session.progress.settle(record.seq, record.seal);
+            }
+            return Visit::kContinue;
+        });
+        if (!visited) {
+            return visited;
+        }
+        if (reached) {
+            break;
+        }
+    }
+    return Done{};
+}
+
+}  // namespace
+
+Result<Done> SessionTable::open(const StoreReader& store) {
+    auto records = store.all_sessions();
+    if (!records) {
+        return std::move(records).error();
+    }
+    for (const SessionRecord& record : *records) {
+        remember(record);
+    }
+    return Done{};
+}
+
+void SessionTable::remember(const SessionRecord& record) {
+    if (known_.size() < intake_limits::kSessionsKnownMax) {
+        known_.emplace(record.session, Known{record.target, fingerprint_of(record)});
+    }
+}
+
+SessionTable::Identity SessionTable::identity_of(const SessionRecord& record) const {
+    if (const auto found = sessions_.find(record.session); found != sessions_.end()) {
+        const SessionRecord& other = found->second->record;
+        return other.target != record.target ? Identity::kOtherTarget
+               : other == record             ? Identity::kSame
+                                             : Identity::kOtherRecord;
+    }
+    if (const auto found = known_.find(record.session); found != known_.end()) {
+        return found->second.target != record.target                 ? Identity::kOtherTarget
+               : found->second.fingerprint == fingerprint_of(record) ? Identity::kSame
+                                                                     : Identity::kOtherRecord;
+    }
+    return Identity::kFree;
+}
+
+SessionPtr SessionTable::find(SessionId id) const {
+    const auto found = sessions_.find(id);
+    return found == sessions_.end() ? nullptr : found->second;
+}
+
+SessionPtr SessionTable::find_peer(std::string_view routing_id) const {
+    const auto found = peers_.find(routing_id);
+    return found == peers_.end() ? nullptr : found->second;
+}
+
+Result<SessionPtr> SessionTable::load(const SessionRecord& record, const StoreReader& store) {
+    auto session = std::make_shared<Session>();
+    session->record = record;
+    auto watermark = store.watermark(record.target, record.session);
+    if (!watermark) {
+        return std::move(watermark).error();
+    }
+    session->progress = SeqProgress{*watermark};
+    session->defined = known_.contains(record.session);
+    if (session->defined || watermark->value > 0) {
+        auto end = store.session_end(record.target, record.session);
+        if (!end) {
+            return std::move(end).error();
+        }
+        session->finished = end->has_value();
+        if (auto loaded = load_above_watermark(*session, store); !loaded) {
+            return std::move(loaded).error();
+        }
+    }
+    return session;
+}
+
+bool SessionTable::forget_oldest() {
+    const auto idle =
+        std::find_if(by_age_.begin(), by_age_.end(), [](const SessionPtr& session) { return !session->is_touched; });
+    if (idle == by_age_.end()) {
+        return false;
+    }
+    const SessionPtr session = *idle;
+    if (!session->routing_id.empty()) {
+        detach(session->routing_id);
+    }
+    size_bytes_ -= session->size_bytes;
+    sessions_.erase(session->record.session);
+    by_age_.erase(idle);
+    return true;
+}
+
+bool SessionTable::insert(const SessionPtr& session) {
+    PERFLEET_ASSERT(!sessions_.contains(session->record.session));
+    while (!sessions_.empty() &&
+           (sessions_.size() >= limits_.sessions_max || size_bytes_ + session->size_bytes > limits_.size_bytes_max)) {
+        if (!forget_oldest()) {
+            return false;
+        }
+    }
+    sessions_.emplace(session->record.session, session);
+    session->age = by_age_.insert(by_age_.end(), session);
+    size_bytes_ += session->size_bytes;
+    return true;
+}
+
+void SessionTable::attach(const SessionPtr& session, std::string_view routing_id) {
+    if (session->routing_id == routing_id) {
+        return;
+    }
+    detach(routing_id);
+    if (!session->routing_id.empty()) {
+        detach(session->routing_id);
+    }
+    session->routing_id = routing_id;
+    peers_.emplace(session->routing_id, session);
+}
+
+void SessionTable::detach(std::string_view routing_id) {
+    const auto found = peers_.find(routing_id);
+    if (found != peers_.end()) {
+        const SessionPtr session = found->second;
+        peers_.erase(found);
+        session->routing_id.clear();
+    }
+}
+
+void SessionTable::touch(const SessionPtr& session) {
+    if (find(session->record.session) == session) {
+        by_age_.splice(by_age_.end(), by_age_, session->age);
+    }
+}
+
+void SessionTable::for_each_peer(const std::function<void(const SessionPtr&)>& visitor) const {
+    for (const auto& [routing_id, session] : peers_) {
+        visitor(session);
+    }
+}
+
+}  // namespace perfleet

@@ -1,0 +1,121 @@
+// The sessions that the gateway remembers, and which peer speaks for each.
+//
+// Bounded by count and by the size of their descriptions: the least recently heard of are forgotten, and their peers
+// asked to say Hello again. What is stored of a forgotten session is read back then. One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/ingest/intake_limits.h"
+#include "gateway/ingest/seq_progress.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/protocol.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+struct Session {
+    SessionRecord record;
+    std::size_t size_bytes = 0;  // of its Hello
+    bool granted = false;        // the gateway chose its id
+    std::string routing_id;      // of the peer that speaks for it; empty: nobody does now
+
+    SeqProgress progress;               // durable or resolved
+    Seq send_limit;                     // last told; never shrinks
+    bool finished = false;              // the Bye is durable
+    bool defined = false;               // the store knows it
+    std::vector<Partition> defined_in;  // at most kPartitionsRememberedMax
+
+    // Refused batches, for peers that may have missed it: the newest kRefusalsRememberedMax.
+    struct Refusal {
+        Seq seq;
+        protocol::RefusedReason reason{};
+    };
+    std::deque<Refusal> refusals;
+
+    // Of the group that is being gathered (commit_group.h).
+    std::map<std::uint64_t, std::uint32_t> gathered;  // seq to seal
+    Seq oldest_retained;
+    std::vector<Seq> resolved;  // refused ones
+    bool is_touched = false;
+    bool has_end = false;
+
+    bool needs_ack = false;
+    std::list<std::shared_ptr<Session>>::iterator age;  // in the table's list
+};
+
+using SessionPtr = std::shared_ptr<Session>;
+
+class SessionTable {
+public:
+    struct Limits {
+        std::size_t sessions_max = limits::kGatewaySessionsMax;
+        std::size_t size_bytes_max = intake_limits::kSessionsSizeBytesMax;
+    };
+
+    explicit SessionTable(const Limits& table_limits) : limits_{table_limits} {}
+
+    // Learns which sessions the store has, to know a session that comes back as another.
+    [[nodiscard]] Result<Done> open(const StoreReader& store);
+
+    // Whether `record` may be this session: false when the id is known with another target or description.
+    enum class Identity : std::uint8_t { kFree, kSame, kOtherTarget, kOtherRecord };
+    [[nodiscard]] Identity identity_of(const SessionRecord& record) const;
+
+    [[nodiscard]] SessionPtr find(SessionId id) const;
+    [[nodiscard]] SessionPtr find_peer(std::string_view routing_id) const;
+
+    // Reads what is stored of the session: how far it came. It must not be in the table.
+    [[nodiscard]] Result<SessionPtr> load(const SessionRecord& record, const StoreReader& store);
+
+    // Puts it in, forgetting others when there are too many. False: no room, everything else is being stored.
+    [[nodiscard]] bool insert(const SessionPtr& session);
+
+    // The peer that speaks for it from now on; who did before is forgotten.
+    void attach(const SessionPtr& session, std::string_view routing_id);
+    void detach(std::string_view routing_id);
+
+    // It was heard of.
+    void touch(const SessionPtr& session);
+
+    // It is stored now.
+    void remember(const SessionRecord& record);
+
+    [[nodiscard]] std::size_t peer_count() const { return peers_.size(); }
+    [[nodiscard]] std::size_t session_count() const { return sessions_.size(); }
+    void for_each_peer(const std::function<void(const SessionPtr&)>& visitor) const;
+
+private:
+    struct IdHash {
+        std::size_t operator()(const SessionId& id) const { return static_cast<std::size_t>(id.high ^ id.low); }
+    };
+    struct TextHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+    struct Known {
+        TargetId target;
+        std::uint64_t fingerprint = 0;
+    };
+
+    [[nodiscard]] bool forget_oldest();
+
+    Limits limits_;
+    std::unordered_map<SessionId, SessionPtr, IdHash> sessions_;
+    std::unordered_map<std::string, SessionPtr, TextHash, std::equal_to<>> peers_;
+    std::unordered_map<SessionId, Known, IdHash> known_;
+    std::list<SessionPtr> by_age_;  // least recently heard of first
+    std::size_t size_bytes_ = 0;
+};
+
+}  // namespace perfleet
