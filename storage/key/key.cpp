@@ -164,6 +164,8 @@ std::string words(Series series) {
 
 std::string format_key() { return KeyWriter{Table::kFormat}.raw(kFormatName).take(); }
 
+KeyRange everything() { return {std::string{}, std::string(64, '\xff')}; }
+
 std::string partition_session_key(const Partition& partition, TargetId target, SessionId session) {
     return inside(partition, PartitionTable::kSession).session(target, session).take();
 }

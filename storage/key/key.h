@@ -42,6 +42,7 @@ struct KeyRange {
 };
 
 [[nodiscard]] std::string format_key();
+[[nodiscard]] KeyRange everything();  // every key that anybody is likely to have made
 
 // -- inside a partition -----------------------------------------------------------------------------------------------
 [[nodiscard]] std::string partition_session_key(const Partition& partition, TargetId target, SessionId session);

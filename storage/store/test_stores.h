@@ -1,32 +1,56 @@
 // Stores of every engine, for tests.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "storage/store/folder.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
 
-enum class TestEngine { kMemory };
-inline constexpr std::array kTestEngines{TestEngine::kMemory};
+enum class TestEngine { kMemory, kRocksdb };
+inline constexpr std::array kTestEngines{TestEngine::kMemory, TestEngine::kRocksdb};
 
-[[nodiscard]] constexpr std::string_view engine_name(TestEngine) { return "Memory"; }
+[[nodiscard]] constexpr std::string_view engine_name(TestEngine engine) {
+    return engine == TestEngine::kMemory ? "Memory" : "Rocksdb";
+}
 
-// Opens an empty store; what it needs is removed at the end.
+// Opens an empty store; what it needs is removed at the end, after the store is closed.
 class TestStores {
 public:
     explicit TestStores(TestEngine engine) : engine_{engine} {}
 
-    [[nodiscard]] std::unique_ptr<Store> open() { return make_memory_store(); }
+    [[nodiscard]] std::unique_ptr<Store> open() {
+        if (engine_ == TestEngine::kMemory) {
+            return make_memory_store();
+        }
+        if (folder_ == nullptr) {
+            auto folder = TemporaryFolder::make("perfleet-test-");
+            EXPECT_TRUE(folder.ok());
+            folder_ = std::move(*folder);
+        }
+        auto store = open_rocksdb_store(folder_->path());
+        EXPECT_TRUE(store.ok()) << store.error().message;
+        return std::move(*store);
+    }
 
     // Closes it and opens it again, where the engine can.
-    [[nodiscard]] std::unique_ptr<Store> reopen(std::unique_ptr<Store> store) { return store; }
+    [[nodiscard]] std::unique_ptr<Store> reopen(std::unique_ptr<Store> store) {
+        if (engine_ == TestEngine::kMemory) {
+            return store;
+        }
+        store.reset();
+        return open();
+    }
 
 private:
-    [[maybe_unused]] TestEngine engine_;
+    TestEngine engine_;
+    std::unique_ptr<TemporaryFolder> folder_;
 };
 
 }  // namespace perfleet

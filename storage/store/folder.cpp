@@ -1,0 +1,161 @@
+#include "storage/store/folder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace perfleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kDatabaseMarker = "CURRENT";  // every RocksDB database has this file
+
+// What an interrupted creation of a database may leave behind.
+bool is_database_file(std::string_view name) {
+    constexpr std::array<std::string_view, 5> kStarts{"LOCK", "LOG", "IDENTITY", "MANIFEST-", "OPTIONS-"};
+    constexpr std::array<std::string_view, 3> kEnds{".dbtmp", ".log", "lost+found"};
+    return std::any_of(kStarts.begin(), kStarts.end(),
+                       [&](std::string_view start) { return name.starts_with(start); }) ||
+           std::any_of(kEnds.begin(), kEnds.end(), [&](std::string_view end) { return name.ends_with(end); });
+}
+
+Result<Done> sync_folder(const fs::path& path) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return error_from_errno(errno, path.string());
+    }
+    const int result = ::fsync(fd);
+    const int errno_value = errno;
+    ::close(fd);
+    if (result != 0) {
+        return error_from_errno(errno_value, path.string());
+    }
+    return Done{};
+}
+
+Result<Done> create_folder(const fs::path& directory) {
+    std::vector<fs::path> missing;
+    for (fs::path at = fs::absolute(directory).lexically_normal(); !at.empty(); at = at.parent_path()) {
+        if (!at.has_filename()) {  // a trailing slash
+            if (at == at.root_path()) {
+                break;
+            }
+            continue;
+        }
+        std::error_code error;
+        if (fs::exists(at, error)) {
+            break;
+        }
+        missing.push_back(at);
+    }
+    for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
+        std::error_code error;
+        if (!fs::create_directory(*at, error) && error) {
+            return error_from_errno(error.value(), "creating " + at->string());
+        }
+        if (auto synced = sync_folder(at->parent_path()); !synced.ok()) {
+            return synced;
+        }
+    }
+    return Done{};
+}
+
+Result<Done> check_folder(const std::string& directory, int access_mode) {
+    std::error_code error;
+    const fs::file_status status = fs::status(directory, error);
+    if (!fs::exists(status)) {
+        return error_from_errno(error ? error.value() : ENOENT, directory);
+    }
+    if (!fs::is_directory(status)) {
+        return Error{ErrorCode::kInvalid, directory + ": is not a folder"};
+    }
+    if (::access(directory.c_str(), access_mode) != 0) {
+        return error_from_errno(errno, directory);
+    }
+    return Done{};
+}
+
+Result<bool> has_database(const std::string& directory) {
+    std::error_code error;
+    const bool has = fs::exists(fs::path{directory} / kDatabaseMarker, error);
+    if (error) {
+        return error_from_errno(error.value(), directory);
+    }
+    return has;
+}
+
+}  // namespace
+
+Result<Done> prepare_writer_folder(const std::string& directory) {
+    if (directory.empty()) {
+        return Error{ErrorCode::kInvalid, "the store's folder has no name"};
+    }
+    std::error_code error;
+    if (!fs::exists(directory, error)) {
+        if (auto created = create_folder(directory); !created.ok()) {
+            return created;
+        }
+    }
+    if (auto checked = check_folder(directory, R_OK | W_OK | X_OK); !checked.ok()) {
+        return checked;
+    }
+    auto has = has_database(directory);
+    if (!has.ok()) {
+        return has.error();
+    }
+    if (*has) {
+        return Done{};
+    }
+    for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
+        if (const std::string name = at->path().filename().string(); !is_database_file(name)) {
+            return Error{ErrorCode::kInvalid, directory + ": holds " + name +
+                                                  " but no perfleet store; give an empty or a new folder (--data)"};
+        }
+    }
+    if (error) {
+        return error_from_errno(error.value(), directory);
+    }
+    return Done{};
+}
+
+Result<Done> check_reader_folder(const std::string& directory) {
+    if (auto checked = check_folder(directory, R_OK | X_OK); !checked.ok()) {
+        return checked;
+    }
+    auto has = has_database(directory);
+    if (!has.ok()) {
+        return has.error();
+    }
+    if (!*has) {
+        return Error{ErrorCode::kNotFound, directory + " holds no perfleet store"};
+    }
+    return Done{};
+}
+
+Result<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std::string& prefix) {
+    std::error_code error;
+    fs::path parent = fs::temp_directory_path(error);
+    if (error) {
+        return error_from_errno(error.value(), "the folder for temporary files (TMPDIR)");
+    }
+    std::string path = (parent / (prefix + "XXXXXX")).string();
+    if (::mkdtemp(path.data()) == nullptr) {
+        return error_from_errno(errno, "creating a temporary folder in " + parent.string() + " (TMPDIR)");
+    }
+    return std::unique_ptr<TemporaryFolder>{new TemporaryFolder{std::move(path)}};
+}
+
+TemporaryFolder::~TemporaryFolder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,35 @@
+// The folder that a store stands in, and the temporary one of a reader.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+// Creates the folder, durably, or checks that it can be a store's: writable, and empty or with a database in it.
+// Errors: kInvalid (not a folder, or other things in it), kPermission, kIo.
+[[nodiscard]] Result<Done> prepare_writer_folder(const std::string& directory);
+
+// Errors: kNotFound (no folder, or no database in it), kInvalid (not a folder), kPermission.
+[[nodiscard]] Result<Done> check_reader_folder(const std::string& directory);
+
+// A new folder under the system's place for temporary files, removed with everything in it at the end.
+class TemporaryFolder {
+public:
+    [[nodiscard]] static Result<std::unique_ptr<TemporaryFolder>> make(const std::string& prefix);
+
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    ~TemporaryFolder();
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+    explicit TemporaryFolder(std::string path) : path_{std::move(path)} {}
+
+    std::string path_;
+};
+
+}  // namespace perfleet

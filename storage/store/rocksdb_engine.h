@@ -1,0 +1,21 @@
+// RocksDB as an engine. The only room that knows RocksDB; which options, and why: storage/README.md.
+//
+// Threads: as Engine says. A writer holds the folder's lock until it is closed; a reader holds nothing, and has a
+// private temporary folder that goes with it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "storage/store/engine.h"
+
+namespace perfleet {
+
+// Creates the folder when it is missing. Errors: kBusy, kPermission, kInvalid (not a folder, or a folder of other
+// things), kCorrupt, kIo.
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& directory);
+
+// Errors: kNotFound (nothing there), kPermission, kCorrupt, kIo. Its write, sync and reclaim are errors.
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& directory);
+
+}  // namespace perfleet
