@@ -29,6 +29,13 @@ public:
         return value;
     }
 
+    // The next bytes, fewer where the input ends.
+    std::string_view text(std::size_t size_bytes) {
+        const std::string_view part = rest_text().substr(0, size_bytes);
+        left_ = left_.subspan(part.size());
+        return part;
+    }
+
     [[nodiscard]] bool empty() const { return left_.empty(); }
     [[nodiscard]] std::span<const std::byte> rest() const { return std::as_bytes(left_); }
     [[nodiscard]] std::string_view rest_text() const {

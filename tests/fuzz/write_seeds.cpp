@@ -1,13 +1,21 @@
 // Writes good inputs for each fuzz target into FOLDER/<target>/<n>, made by the project's own writers.
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "collector.capnp.h"
 #include "schemas/columns/codec.h"
 #include "schemas/columns/layout.h"
 #include "storage/block/block.h"
+#include "storage/key/key.h"
+#include "storage/store/record.h"
+#include "storage/store/sample_batches.h"
 
 namespace perfleet {
 namespace {
@@ -109,6 +117,103 @@ void write_blocks(SeedFolder& seeds) {
     }
 }
 
+std::string sized(const std::string& block) {
+    std::string size{static_cast<char>(block.size())};
+    return size + static_cast<char>(block.size() >> 8) + block;
+}
+
+void write_dictionaries(SeedFolder& seeds) {
+    const std::string stacks = sized(block_of(Kind::kStack, 5));
+    const std::string images = sized(block_of(Kind::kImage, 5));
+    const std::string strings = sized(block_of(Kind::kString, 3));
+    seeds.write("dictionary", stacks);
+    seeds.write("dictionary", images + stacks + strings);
+    seeds.write("dictionary", stacks + stacks);
+}
+
+void write_records(SeedFolder& seeds) {
+    const TargetId target{1};
+    const SessionId session{2, 3};
+    const Partition partition = partition_of(target, BucketNumber{480'000});
+    SampleBatch batch{target, session, Seq{4}, EpochNumber{0}, BucketNumber{480'000}};
+    batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10, 20}}});
+    batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, 2).dropped(Seq{1}, Seq{2});
+    const AdmittedBatch admitted = batch.build();
+    // The first byte is twice the record's number, and odd.
+    seeds.write("records", '\x01' + encode_record(sample_session(target, session)));
+    seeds.write("records", '\x03' + encode_record(SessionEnd{Seq{4}, admitted.record.tallies, {}, {}}));
+    seeds.write("records", '\x05' + encode_record(admitted.record));
+    seeds.write("records", '\x07' + encode_record(ExpiredBatch{5, {{{Kind::kSample, EventNumber{0}}, 6}}}));
+    seeds.write("records", '\x0b' + encode_record(std::uint64_t{300}));
+    for (const std::string& key :
+         {partition_session_key(partition, target, session), partition_batch_key(partition, admitted.key),
+          session_key(Table::kSession, target, session), session_key(Table::kWatermark, target, session),
+          session_partition_key(target, session, partition), expired_batch_key(admitted.key), dropped_key(partition),
+          expired_key(target, session, {Kind::kSample, EventNumber{0}}, partition)}) {
+        seeds.write("records", '\0' + key);
+    }
+}
+
+std::string message_of(capnp::MessageBuilder& message) {
+    const auto words = capnp::messageToFlatArray(message);
+    const auto bytes = words.asBytes();
+    return '\0' + std::string{reinterpret_cast<const char*>(bytes.begin()), bytes.size()};
+}
+
+void write_replies(SeedFolder& seeds) {
+    const auto write = [&](auto fill) {
+        capnp::MallocMessageBuilder message;
+        auto envelope = message.initRoot<wire::Envelope>();
+        envelope.setProtocolVersion(1);
+        fill(envelope);
+        seeds.write("reply", message_of(message));
+    };
+    write([](wire::Envelope::Builder envelope) {
+        auto welcome = envelope.initWelcome();
+        welcome.initSession().setHigh(1);
+        welcome.setUtcNs(1'700'000'000'000'000'000);
+        welcome.setSendLimitSeq(64);
+    });
+    write([](wire::Envelope::Builder envelope) { envelope.initHelloAgain().setIncarnation(5); });
+    write([](wire::Envelope::Builder envelope) {
+        auto ack = envelope.initAck();
+        ack.initSession().setLow(2);
+        ack.setPrefixSeq(9);
+        ack.setFinished(true);
+    });
+    write([](wire::Envelope::Builder envelope) {
+        auto refused = envelope.initRefused();
+        refused.initSession().setLow(2);
+        refused.setReason(2);
+        refused.setMessage("stored with other content");
+    });
+    write([](wire::Envelope::Builder envelope) { envelope.initControl().initSession().setLow(2); });
+    write([](wire::Envelope::Builder envelope) {
+        auto need = envelope.initNeedImage();
+        need.initBuildId(20);
+        need.setOffset(1 << 18);
+    });
+    write([](wire::Envelope::Builder envelope) { envelope.initClockReply().setUtcNs(7); });
+}
+
+void write_texts(SeedFolder& seeds) {
+    for (const char* text :
+         {R"x({env="prod", arch=~"aarch.*", rack!="7", target!~"a|(b[0-9]+)"})x", R"x({a="say \"no\" \\"})x", "{}",
+          "now", "-15m", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123456789+01:00"}) {
+        seeds.write("select", text);
+    }
+    seeds.write("kernel_symbols", "0 T _stext\n1000 t do_idle\n1040 T schedule\n20000 t probe\t[virtio]\n");
+    seeds.write("kernel_symbols", "_ZN8perfleet6crc32cEjSt4spanIKSt4byteLm18446744073709551615EE");
+}
+
+void write_elf(SeedFolder& seeds) {
+    std::ifstream file{PERFLEET_SEED_ELF, std::ios::binary};
+    std::stringstream bytes;
+    bytes << file.rdbuf();
+    PERFLEET_ASSERT(bytes.str().size() > 64);
+    seeds.write("elf", bytes.str());
+}
+
 }  // namespace
 }  // namespace perfleet
 
@@ -120,5 +225,10 @@ int main(int argument_count, char** arguments) {
     perfleet::SeedFolder seeds{arguments[1]};
     perfleet::write_columns(seeds);
     perfleet::write_blocks(seeds);
+    perfleet::write_dictionaries(seeds);
+    perfleet::write_records(seeds);
+    perfleet::write_replies(seeds);
+    perfleet::write_texts(seeds);
+    perfleet::write_elf(seeds);
     return 0;
 }

@@ -1,0 +1,32 @@
+// ELF files of whoever was profiled: headers, notes, symbol tables, relocations, and the names in them.
+#include "query-engine/symbol/demangle.h"
+#include "query-engine/symbol/elf_file.h"
+#include "query-engine/symbol/elf_symbols.h"
+#include "tests/fuzz/fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
+    using namespace perfleet;
+    FuzzInput input{data, size_bytes};
+    const auto file = ElfFile::from_memory(std::string{input.rest_text()}, "fuzzed");
+    if (!file.ok()) {
+        PERFLEET_ASSERT(!file.error().message.empty());
+        return 0;
+    }
+    std::uint64_t sum = (*file)->build_id().size();
+    for (std::size_t section = 0; section < (*file)->sections().size(); ++section) {
+        for (const char byte : (*file)->section_bytes(section)) {
+            sum += static_cast<unsigned char>(byte);
+        }
+        sum += (*file)->relocations(section).size();
+    }
+    const SymbolTable symbols = symbols_of_elf(**file, **file);
+    SymbolTable::Hit hit;
+    for (std::uint64_t offset = 0; offset <= size_bytes; offset += 64) {
+        if (symbols.find(offset, hit)) {
+            sum += demangled_name(hit.name).size();
+        }
+    }
+    static volatile std::uint64_t sink;
+    sink = sum;
+    return 0;
+}
