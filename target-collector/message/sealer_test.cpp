@@ -1,0 +1,347 @@
+#include "target-collector/message/sealer.h"
+
+#include <capnp/serialize.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "collector.capnp.h"
+
+namespace perfleet {
+namespace {
+
+constexpr Series kSamples{Kind::kSample, EventNumber{0}};
+constexpr Series kStacks{Kind::kStack, kNoEvent};
+constexpr SessionId kSession{1, 2};
+constexpr std::int64_t kHourNs = 3'600 * kNsPerSecond;
+constexpr UtcNs kUtc{1'000 * kHourNs};
+
+// What came out of the ring for the wire.
+struct Taken {
+    SealedRecord record;
+    std::vector<std::uint64_t> words;  // the message
+    std::vector<Tally> tallies;        // of the batch, or final
+    std::vector<SeqRange> dropped;
+    std::size_t clock_point_count = 0;
+    std::uint32_t bucket = 0;
+
+    [[nodiscard]] std::uint64_t tally(Series series, TallyName name) const {
+        for (const Tally& tally : tallies) {
+            if (tally.series == series && tally.name == name) {
+                return tally.value;
+            }
+        }
+        return 0;
+    }
+};
+
+class SealerTest : public testing::Test {
+protected:
+    explicit SealerTest(std::size_t ring_size_bytes = 1U << 20, std::uint32_t rows_max = 100)
+        : batch_memory_(ring_size_bytes / 8),
+          loss_memory_(kLossNoticeRingSizeBytes / 8),
+          values_(BatchBuilder::values_count(1'000, 14, 16)),
+          bytes_(1 << 16),
+          batches_(std::as_writable_bytes(std::span{batch_memory_})),
+          losses_(std::as_writable_bytes(std::span{loss_memory_})),
+          builder_(std::make_unique<BatchBuilder>(values_, bytes_, 1'000)),
+          tallies_(std::make_unique<TallyBook>()),
+          sealer_(std::make_unique<Sealer>(Sealer::Options{kSession, rows_max, 1'000}, *builder_, *tallies_, batches_,
+                                           losses_)) {
+        sealer_->begin_epoch(Ticks{0}, kUtc);
+    }
+
+    void sample(std::uint64_t time) {
+        const std::uint64_t row[] = {time, 0, 1, 1, 1, 1};
+        sealer_->append(kSamples, Ticks{time}, row);
+    }
+
+    void stack(std::uint64_t number) {
+        const std::uint64_t row[] = {number, 0, 0, 0};
+        sealer_->append(kStacks, Ticks{number}, row);
+    }
+
+    std::optional<Taken> take() {
+        const auto bytes = batches_.acquire();
+        if (bytes.empty()) {
+            return {};
+        }
+        Taken taken;
+        std::memcpy(&taken.record, bytes.data(), sizeof taken.record);
+        const auto rest = bytes.subspan(sizeof taken.record);
+        if (taken.record.sort == SealedRecord::Sort::kFinal) {
+            taken.tallies.resize(rest.size() / sizeof(Tally));
+            std::memcpy(taken.tallies.data(), rest.data(), rest.size());
+        } else {
+            taken.words.resize(rest.size() / 8);
+            std::memcpy(taken.words.data(), rest.data(), rest.size());
+            capnp::FlatArrayMessageReader reader(
+                kj::arrayPtr(reinterpret_cast<const capnp::word*>(taken.words.data()), taken.words.size()));
+            const auto batch = reader.getRoot<wire::Envelope>().getBatch();
+            EXPECT_EQ(batch.getSeq(), taken.record.seq.value);
+            EXPECT_EQ(batch.getEpoch(), taken.record.epoch.value);
+            EXPECT_EQ(batch.getSession().getHigh(), kSession.high);
+            EXPECT_EQ(batch.getSeries().size(), taken.record.series_count);
+            for (const auto tally : batch.getTallies()) {
+                taken.tallies.push_back({{static_cast<Kind>(tally.getKind()), EventNumber{tally.getEvent()}},
+                                         static_cast<TallyName>(tally.getName()),
+                                         tally.getValue()});
+            }
+            for (const auto range : batch.getDropped()) {
+                taken.dropped.push_back({Seq{range.getFirst()}, Seq{range.getLast()}});
+            }
+            taken.clock_point_count = batch.getClockPoints().size();
+            taken.bucket = batch.getBucket();
+        }
+        batches_.release();
+        return taken;
+    }
+
+    void tell_losses(const LossNotice& notice, std::vector<SeqRange> ranges, std::vector<Tally> tallies) {
+        LossNotice header = notice;
+        header.range_count = static_cast<std::uint32_t>(ranges.size());
+        header.tally_count = static_cast<std::uint32_t>(tallies.size());
+        const auto record =
+            losses_.reserve(sizeof header + ranges.size() * sizeof(SeqRange) + tallies.size() * sizeof(Tally));
+        ASSERT_FALSE(record.empty());
+        std::memcpy(record.data(), &header, sizeof header);
+        std::memcpy(record.data() + sizeof header, ranges.data(), ranges.size() * sizeof(SeqRange));
+        std::memcpy(record.data() + sizeof header + ranges.size() * sizeof(SeqRange), tallies.data(),
+                    tallies.size() * sizeof(Tally));
+        losses_.commit(record.size());
+    }
+
+    std::vector<std::uint64_t> batch_memory_;
+    std::vector<std::uint64_t> loss_memory_;
+    std::vector<std::uint64_t> values_;
+    std::vector<std::byte> bytes_;
+    SpscRing batches_;
+    SpscRing losses_;
+    std::unique_ptr<BatchBuilder> builder_;
+    std::unique_ptr<TallyBook> tallies_;
+    std::unique_ptr<Sealer> sealer_;
+};
+
+class SealerWithSmallRing : public SealerTest {
+protected:
+    SealerWithSmallRing() : SealerTest(kBatchRingSizeBytesMin, 1'000) {}
+};
+
+TEST_F(SealerTest, SealsAFullBatchAndCountsItsRowsInIt) {
+    for (std::uint64_t i = 0; i < 250; ++i) {
+        sample(i);
+    }
+    const auto first = take();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->record.seq, Seq{1});
+    EXPECT_EQ(first->record.rows[0].series, kSamples);
+    EXPECT_EQ(first->record.rows[0].row_count, 100U);
+    EXPECT_EQ(first->tally(kSamples, TallyName::kProduced), 100U);
+    EXPECT_EQ(first->bucket, 1'000U);
+    const auto second = take();
+    ASSERT_TRUE(second);
+    EXPECT_EQ(second->record.seq, Seq{2});
+    EXPECT_EQ(second->tally(kSamples, TallyName::kProduced), 200U);
+    EXPECT_FALSE(take());
+    sealer_->flush(Ticks{250});
+    EXPECT_EQ(take()->tally(kSamples, TallyName::kProduced), 250U);
+    EXPECT_EQ(sealer_->last_sealed(), Seq{3});
+}
+
+TEST_F(SealerTest, SealsAnOldBatch) {
+    sealer_->tick(Ticks{5'000}, kUtc);
+    sample(10);  // an old row doesn't make its batch old
+    sealer_->tick(Ticks{5'999}, kUtc);
+    EXPECT_FALSE(take());
+    sealer_->tick(Ticks{6'000}, kUtc);
+    EXPECT_TRUE(take());
+    sealer_->tick(Ticks{9'000}, kUtc);
+    EXPECT_FALSE(take());
+}
+
+TEST_F(SealerTest, CountsLossesAsProducedToo) {
+    sealer_->count_lost(kSamples, TallyName::kLostKernelRing, 7);
+    sealer_->count(kSamples, TallyName::kFramesUnmapped, 3);
+    sample(1);
+    sealer_->flush(Ticks{1});
+    const auto taken = take();
+    EXPECT_EQ(taken->tally(kSamples, TallyName::kProduced), 8U);
+    EXPECT_EQ(taken->tally(kSamples, TallyName::kLostKernelRing), 7U);
+    EXPECT_EQ(taken->tally(kSamples, TallyName::kFramesUnmapped), 3U);
+}
+
+TEST_F(SealerTest, AnEpochEndsWithItsBucket) {
+    sealer_->tick(Ticks{1}, UtcNs{kUtc.value + kHourNs - 1});
+    EXPECT_FALSE(sealer_->epoch_is_over());
+    sample(1);
+    sealer_->tick(Ticks{2}, UtcNs{kUtc.value + kHourNs});
+    EXPECT_TRUE(sealer_->epoch_is_over());
+    sample(2);
+    sealer_->begin_epoch(Ticks{3}, UtcNs{kUtc.value + kHourNs});
+    EXPECT_FALSE(sealer_->epoch_is_over());
+    EXPECT_EQ(sealer_->epoch(), EpochNumber{1});
+    sample(3);
+    sealer_->flush(Ticks{3});
+    const auto before = take();
+    EXPECT_EQ(before->record.epoch, EpochNumber{0});
+    EXPECT_EQ(before->record.rows[0].row_count, 2U);
+    EXPECT_EQ(before->bucket, 1'000U);
+    const auto after = take();
+    EXPECT_EQ(after->record.epoch, EpochNumber{1});
+    EXPECT_EQ(after->bucket, 1'001U);
+}
+
+TEST_F(SealerTest, ClockPointsTravelOnce) {
+    sealer_->add_clock_point({Ticks{1}, UtcNs{2}, 3});
+    sample(1);
+    sealer_->flush(Ticks{1});
+    sample(2);
+    sealer_->flush(Ticks{2});
+    EXPECT_EQ(take()->clock_point_count, 1U);
+    EXPECT_EQ(take()->clock_point_count, 0U);
+}
+
+TEST_F(SealerTest, ClockPointsAreThinnedOutWhenNoBatchTakesThem) {
+    for (std::uint64_t i = 0; i < 1'000; ++i) {
+        sealer_->add_clock_point({Ticks{i}, UtcNs{2}, 3});
+    }
+    sample(1);
+    sealer_->flush(Ticks{1});
+    const auto taken = take();
+    EXPECT_GT(taken->clock_point_count, 16U);
+    EXPECT_LE(taken->clock_point_count, limits::kClockPointsMax);
+}
+
+TEST_F(SealerTest, NamesDroppedRangesUntilTheyAreGone) {
+    LossNotice notice;
+    notice.number = 1;
+    const Tally lost{kSamples, TallyName::kLostSpoolFull, 40};
+    tell_losses(notice, {{Seq{1}, Seq{3}}}, {lost});
+    sealer_->tick(Ticks{1}, kUtc);
+    for (int i = 0; i < 2; ++i) {
+        sample(1);
+        sealer_->flush(Ticks{1});
+        const auto taken = take();
+        EXPECT_EQ(taken->dropped, (std::vector<SeqRange>{{Seq{1}, Seq{3}}}));
+        EXPECT_EQ(taken->tally(kSamples, TallyName::kLostSpoolFull), 40U);
+        EXPECT_EQ(taken->record.notice_number, 1U);
+    }
+    notice.number = 2;
+    tell_losses(notice, {}, {{kSamples, TallyName::kLostSpoolFull, 50}, {kSamples, TallyName::kLostRefused, 2}});
+    notice.number = 3;
+    tell_losses(notice, {}, {{kSamples, TallyName::kLostSpoolFull, 60}, {kSamples, TallyName::kLostRefused, 2}});
+    sealer_->tick(Ticks{2}, kUtc);
+    sample(2);
+    sealer_->flush(Ticks{2});
+    const auto taken = take();
+    EXPECT_TRUE(taken->dropped.empty());
+    EXPECT_EQ(taken->tally(kSamples, TallyName::kLostSpoolFull), 60U);
+    EXPECT_EQ(taken->tally(kSamples, TallyName::kLostRefused), 2U);
+    EXPECT_EQ(taken->tally(kSamples, TallyName::kProduced), 3U);
+    EXPECT_EQ(taken->record.notice_number, 3U);
+}
+
+TEST_F(SealerTest, ADroppedDefinitionEndsItsEpochOnly) {
+    sealer_->begin_epoch(Ticks{1}, kUtc);
+    LossNotice notice;
+    notice.number = 1;
+    notice.has_lost_definitions = true;
+    notice.lost_definitions_epoch = EpochNumber{0};
+    tell_losses(notice, {{Seq{1}, Seq{1}}}, {});
+    sealer_->tick(Ticks{2}, kUtc);
+    EXPECT_FALSE(sealer_->epoch_is_over());
+    notice.lost_definitions_epoch = EpochNumber{1};
+    tell_losses(notice, {{Seq{1}, Seq{1}}}, {});
+    sealer_->tick(Ticks{3}, kUtc);
+    EXPECT_TRUE(sealer_->epoch_is_over());
+    sealer_->begin_epoch(Ticks{4}, kUtc);
+    sealer_->tick(Ticks{5}, kUtc);
+    EXPECT_FALSE(sealer_->epoch_is_over());
+}
+
+TEST_F(SealerWithSmallRing, AFullRingLosesRowsByCountAndNoSeq) {
+    std::uint64_t appended = 0;
+    std::mt19937_64 random(1);
+    const auto random_sample = [&] {
+        std::uint64_t row[6];
+        for (auto& value : row) {
+            value = random();
+        }
+        sealer_->append(kSamples, Ticks{appended}, row);
+        ++appended;
+    };
+    while (tallies_->get(kSamples, TallyName::kLostRingFull) == 0) {
+        random_sample();
+    }
+    EXPECT_FALSE(sealer_->epoch_is_over());  // no definition was lost
+    std::uint64_t passed_on = 0;
+    Seq expected{1};
+    while (const auto taken = take()) {
+        EXPECT_EQ(taken->record.seq, expected);
+        ++expected.value;
+        passed_on += taken->record.rows[0].row_count;
+    }
+    random_sample();
+    sealer_->flush(Ticks{appended});
+    const auto last = take();
+    ASSERT_TRUE(last);
+    EXPECT_EQ(last->record.seq, expected);
+    passed_on += last->record.rows[0].row_count;
+    EXPECT_EQ(last->tally(kSamples, TallyName::kProduced), appended);
+    EXPECT_EQ(last->tally(kSamples, TallyName::kLostRingFull) + passed_on, appended);
+}
+
+TEST_F(SealerWithSmallRing, ALostDefinitionEndsTheEpoch) {
+    for (std::uint64_t i = 1; !sealer_->epoch_is_over(); ++i) {
+        ASSERT_LT(i, 1'000'000U);
+        stack(i);
+    }
+    EXPECT_GT(tallies_->get(kStacks, TallyName::kLostRingFull), 0U);
+    sealer_->begin_epoch(Ticks{1}, kUtc);
+    EXPECT_FALSE(sealer_->epoch_is_over());
+}
+
+TEST_F(SealerWithSmallRing, FinishWaitsForRoomAndLosesNothing) {
+    std::uint64_t appended = 0;
+    const ClockPoint end{Ticks{77}, UtcNs{78}, 79};
+    while (true) {
+        sample(appended++);
+        if (appended % 10 == 0) {
+            sealer_->flush(Ticks{appended});
+        }
+        if (tallies_->get(kSamples, TallyName::kLostRingFull) > 0) {
+            break;
+        }
+    }
+    sample(appended++);
+    const std::uint64_t lost = tallies_->get(kSamples, TallyName::kLostRingFull);
+    std::uint64_t passed_on = 0;
+    std::optional<Taken> final_record;
+    bool waited = false;
+    while (!final_record) {
+        waited = !sealer_->finish(end) || waited;
+        auto taken = take();
+        ASSERT_TRUE(taken);
+        if (taken->record.sort == SealedRecord::Sort::kFinal) {
+            final_record = std::move(taken);
+        } else {
+            passed_on += taken->record.rows[0].row_count;
+        }
+    }
+    EXPECT_TRUE(waited);
+    EXPECT_TRUE(sealer_->finish(end));
+    EXPECT_FALSE(take());
+    EXPECT_EQ(final_record->record.seq, sealer_->last_sealed());
+    EXPECT_EQ(final_record->record.end_point, end);
+    EXPECT_EQ(final_record->tally(kSamples, TallyName::kProduced), appended);
+    EXPECT_EQ(final_record->tally(kSamples, TallyName::kLostRingFull), lost);
+    EXPECT_EQ(passed_on + lost, appended);
+}
+
+}  // namespace
+}  // namespace perfleet
