@@ -4,14 +4,20 @@
 // Freestanding: no heap, no blocking call; step() is called again and again by the wire's loop, on one thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
+#include "target-collector/message/bye.h"
+#include "target-collector/message/reply_reader.h"
+#include "target-collector/message/tally_book.h"
 #include "target-collector/ring/spsc_ring.h"
+#include "target-collector/wire/delivery_losses.h"
+#include "target-collector/wire/delivery_spool.h"
 #include "target-collector/wire/driver.h"
 
 namespace perfleet {
@@ -30,7 +36,7 @@ public:
         std::span<std::byte> hello;  // the whole Hello message (message/hello.h); patched when it is sent
         std::span<std::byte> spool;  // memory for unacknowledged batches
         std::span<const ImageSupply> images;
-        std::uint64_t resend_after_ns = 0;  // limits::kResendAfterNs
+        std::uint64_t resend_after_ns = limits::kResendAfterNs;
     };
 
     // What the delivery can be asked at any time; for messages to the user and for tests.
@@ -42,11 +48,12 @@ public:
         std::uint64_t batches_dropped = 0;
         std::uint64_t batches_resent = 0;
         std::uint64_t batches_refused = 0;
-        SessionId session;                 // as given, or as the gateway granted it; none before
-        bool session_refused = false;      // reason in refused_reason: nothing more will be accepted
-        std::uint16_t refused_reason = 0;  // protocol::RefusedReason
-        bool finished = false;             // the Bye is acknowledged: everything is durable or resolved
-        UtcNs gateway_utc;                 // at the last Welcome; 0 before
+        std::uint64_t replies_ignored = 0;  // malformed, or promising what can't be
+        SessionId session;                  // as given, or as the gateway granted it; none before
+        bool session_refused = false;       // reason in refused_reason: nothing more will be accepted
+        std::uint16_t refused_reason = 0;   // protocol::RefusedReason
+        bool finished = false;              // the Bye is acknowledged: everything is durable or resolved
+        UtcNs gateway_utc;                  // at the last Welcome; 0 before
     };
 
     // `batches` (from the sealer) and `losses` (to the sealer) are borrowed, like everything in Options.
@@ -64,7 +71,77 @@ public:
     [[nodiscard]] const Status& status() const;
 
 private:
-    friend class DeliveryParts;
+    // One step does at most so much of each, so that nothing waits for long.
+    static constexpr int kRepliesPerStep = 64;
+    static constexpr int kRecordsPerStep = 16;
+    static constexpr int kBatchesPerStep = 16;
+    // Images that the gateway may ask for at once; a request beyond them is not answered until it is repeated.
+    static constexpr std::size_t kImageTransfersMax = 8;
+    // The Bye waits for the rest of an image that is being fetched, as long as the gateway goes on asking.
+    static constexpr std::uint64_t kImagePatienceNs = 2'000'000'000;
+
+    struct ImageTransfer {
+        const ImageSupply* supply = nullptr;
+        std::uint64_t offset_bytes = 0;
+        bool is_asked_for = false;
+    };
+
+    [[nodiscard]] bool receive(std::uint64_t now_ns);
+    void handle(const Reply& reply, std::uint64_t now_ns);
+    void handle_welcome(const Reply& reply);
+    void handle_ack(const Reply& reply);
+    void handle_refused(const Reply& reply);
+    void handle_need_image(const Reply& reply, std::uint64_t now_ns);
+    [[nodiscard]] bool is_ours(SessionId session) const { return session == status_.session; }
+
+    [[nodiscard]] bool take_from_ring();
+    void take_final(const SealedRecord& header, std::span<const std::byte> tallies);
+    // Makes room. False: nothing may be dropped now.
+    [[nodiscard]] bool drop_oldest();
+    void acknowledge(Seq prefix);
+    void pop_front();
+    void pop_resolved();
+    [[nodiscard]] Seq oldest_retained();
+
+    void expect_welcome();
+    [[nodiscard]] bool say_hello(std::uint64_t now_ns);
+    [[nodiscard]] bool send_batches(std::uint64_t now_ns);
+    [[nodiscard]] bool send_image_chunk(std::uint64_t now_ns);
+    [[nodiscard]] bool say_bye(std::uint64_t now_ns);
+
+    NetworkDriver& driver_;
+    SpscRing& batches_;
+    SpscRing& loss_notices_;
+    std::span<std::byte> hello_;
+    std::span<const ImageSupply> images_;
+    std::span<std::byte> image_buffer_;
+    std::uint64_t resend_after_ns_;
+    DeliverySpool spool_;
+    DeliveryLosses losses_;
+    Status status_;
+
+    bool is_hello_due_ = true;
+    std::uint64_t hello_sent_ns_ = 0;
+    bool has_incarnation_ = false;
+    std::uint64_t incarnation_ = 0;
+    Seq send_limit_;
+    Seq gateway_prefix_;               // as this incarnation has told it
+    Seq resolvable_;                   // no promise about a later batch can be true: it was neither sent nor dropped
+    SpooledBatch* to_send_ = nullptr;  // all before it were sent since the last Welcome; null: all were
+
+    std::array<ImageTransfer, kImageTransfersMax> transfers_{};
+    std::size_t transfer_count_ = 0;
+    std::uint64_t image_asked_ns_ = 0;
+
+    bool has_final_ = false;
+    bool has_given_up_ = false;
+    bool was_bye_sent_ = false;
+    std::uint64_t bye_sent_ns_ = 0;
+    ClockPoint end_point_;
+    TallyBook final_tallies_;  // without what the wire counts
+    TallyBook bye_tallies_;
+    alignas(8) std::array<std::byte, kByeSizeBytesMax> bye_buffer_{};
+    alignas(8) std::array<std::byte, limits::kReplySizeBytesMax> reply_buffer_{};
 };
 
 }  // namespace perfleet

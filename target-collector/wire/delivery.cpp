@@ -1,0 +1,410 @@
+#include "target-collector/wire/delivery.h"
+
+#include <cstring>
+
+#include "schemas/vocabulary/assert.h"
+#include "schemas/wire/protocol.h"
+#include "target-collector/message/image_chunk.h"
+#include "target-collector/message/patch.h"
+
+namespace perfleet {
+namespace {
+
+// The front of the spool's memory: where image chunks are put together. Nothing when no image is offered.
+std::span<std::byte> image_part_of(const Delivery::Options& options) {
+    if (options.images.empty()) {
+        return {};
+    }
+    constexpr std::size_t kWhole = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
+    const std::size_t part = options.spool.size() / 8 & ~std::size_t{7};
+    PERFLEET_ASSERT(part > 2 * kImageChunkOverheadBytes);
+    return options.spool.first(part < kWhole ? part : kWhole);
+}
+
+bool are_equal(std::span<const std::byte> left, std::span<const std::byte> right) {
+    return left.size() == right.size() && (left.empty() || std::memcmp(left.data(), right.data(), left.size()) == 0);
+}
+
+}  // namespace
+
+Delivery::Delivery(const Options& options, NetworkDriver& driver, SpscRing& batches, SpscRing& losses)
+    : driver_{driver},
+      batches_{batches},
+      loss_notices_{losses},
+      hello_{options.hello},
+      images_{options.images},
+      image_buffer_{image_part_of(options)},
+      resend_after_ns_{options.resend_after_ns},
+      spool_{options.spool.subspan(image_buffer_.size())} {
+    PERFLEET_ASSERT(losses.memory_size_bytes() >= kLossNoticeRingSizeBytes);
+    PERFLEET_ASSERT(set_hello_state(hello_, options.session, Seq{1}).ok());
+    status_.session = options.session;
+}
+
+bool Delivery::step(std::uint64_t now_ns) {
+    if (status_.finished) {
+        return false;
+    }
+    if (driver_.reconnected()) {
+        expect_welcome();
+    }
+    bool has_done = receive(now_ns);
+    has_done = take_from_ring() || has_done;
+    if (has_given_up_ && has_final_) {
+        while (spool_.front() != nullptr && drop_oldest()) {
+            has_done = true;
+        }
+    }
+    if (!status_.session_refused) {
+        has_done = say_hello(now_ns) || has_done;
+        has_done = send_batches(now_ns) || has_done;
+        has_done = send_image_chunk(now_ns) || has_done;
+        has_done = say_bye(now_ns) || has_done;
+    }
+    has_done = losses_.tell(loss_notices_) || has_done;
+    status_.spool_used_bytes = spool_.used_bytes();
+    return has_done;
+}
+
+void Delivery::give_up() { has_given_up_ = true; }
+
+const Delivery::Status& Delivery::status() const { return status_; }
+
+// -- what the gateway says --------------------------------------------------------------------------------------------
+
+bool Delivery::receive(std::uint64_t now_ns) {
+    for (int i = 0; i < kRepliesPerStep; ++i) {
+        const auto size = driver_.receive(reply_buffer_);
+        if (size.ok() && *size == 0) {
+            return i > 0;
+        }
+        if (!size.ok()) {
+            ++status_.replies_ignored;
+            continue;
+        }
+        const auto reply = read_reply(std::span<const std::byte>{reply_buffer_}.first(*size));
+        if (reply.ok()) {
+            handle(*reply, now_ns);
+        } else {
+            ++status_.replies_ignored;
+        }
+    }
+    return true;
+}
+
+void Delivery::handle(const Reply& reply, std::uint64_t now_ns) {
+    switch (reply.sort) {
+        case Reply::Sort::kWelcome: handle_welcome(reply); break;
+        case Reply::Sort::kHelloAgain:
+            // While a Hello is under way, this answers what was sent before it.
+            if (status_.welcomed) {
+                expect_welcome();
+            }
+            break;
+        case Reply::Sort::kAck: handle_ack(reply); break;
+        case Reply::Sort::kRefused: handle_refused(reply); break;
+        case Reply::Sort::kNeedImage: handle_need_image(reply, now_ns); break;
+        case Reply::Sort::kControl:
+        case Reply::Sort::kClockReply:
+        case Reply::Sort::kUnknown: break;
+    }
+}
+
+void Delivery::handle_welcome(const Reply& reply) {
+    if (status_.session.is_none()) {
+        status_.session = reply.session;
+    }
+    if (!is_ours(reply.session) || reply.session.is_none()) {
+        ++status_.replies_ignored;
+        return;
+    }
+    if (reply.version < protocol::kVersionMin || reply.version > protocol::kVersion) {
+        status_.session_refused = true;
+        status_.refused_reason = static_cast<std::uint16_t>(protocol::RefusedReason::kNoCommonVersion);
+        return;
+    }
+    const bool is_other_gateway = !has_incarnation_ || incarnation_ != reply.incarnation;
+    const bool was_welcomed = status_.welcomed;
+    gateway_prefix_ = is_other_gateway ? Seq{0} : gateway_prefix_;
+    has_incarnation_ = true;
+    incarnation_ = reply.incarnation;
+    // Credit never shrinks within an incarnation, and each starts its own.
+    send_limit_ = is_other_gateway || reply.send_limit > send_limit_ ? reply.send_limit : send_limit_;
+    status_.welcomed = true;
+    status_.gateway_utc = reply.utc_ns;
+    acknowledge(reply.prefix);
+    if (is_other_gateway || !was_welcomed) {
+        // What was under way may be lost. A gateway that knows less than the one before gets all that is still here.
+        for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->was_sent; batch = spool_.next(batch)) {
+            batch->is_sent = false;
+        }
+        to_send_ = spool_.front();
+        was_bye_sent_ = false;
+    }
+}
+
+void Delivery::handle_ack(const Reply& reply) {
+    if (!is_ours(reply.session) || !has_incarnation_ || reply.incarnation != incarnation_) {
+        ++status_.replies_ignored;
+        return;
+    }
+    send_limit_ = reply.send_limit > send_limit_ ? reply.send_limit : send_limit_;
+    acknowledge(reply.prefix);
+    if (reply.is_finished && was_bye_sent_) {
+        status_.finished = true;
+    }
+}
+
+void Delivery::handle_refused(const Reply& reply) {
+    if (!is_ours(reply.session)) {
+        ++status_.replies_ignored;
+        return;
+    }
+    if (reply.seq.value == 0) {
+        status_.session_refused = true;
+        status_.refused_reason = reply.reason;
+        return;
+    }
+    for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->seq <= reply.seq;
+         batch = spool_.next(batch)) {
+        if (batch->seq == reply.seq && batch->was_sent && !batch->is_resolved) {
+            batch->is_resolved = true;
+            ++status_.batches_refused;
+            losses_.count_refused(batch->epoch, DeliverySpool::rows_of(*batch));
+            break;
+        }
+    }
+    pop_resolved();
+}
+
+void Delivery::handle_need_image(const Reply& reply, std::uint64_t now_ns) {
+    for (const ImageSupply& supply : images_) {
+        if (!are_equal(supply.build_id, reply.build_id) || reply.offset_bytes >= supply.bytes.size()) {
+            continue;
+        }
+        std::size_t index = 0;
+        while (index < transfer_count_ && transfers_[index].supply != &supply) {
+            ++index;
+        }
+        if (index == transfers_.size()) {
+            return;
+        }
+        transfers_[index] = ImageTransfer{&supply, reply.offset_bytes, true};
+        transfer_count_ = index == transfer_count_ ? transfer_count_ + 1 : transfer_count_;
+        image_asked_ns_ = now_ns;
+        return;
+    }
+}
+
+// -- what is kept -----------------------------------------------------------------------------------------------------
+
+bool Delivery::take_from_ring() {
+    bool has_taken = false;
+    for (int i = 0; i < kRecordsPerStep; ++i) {
+        const auto record = batches_.acquire();
+        if (record.empty()) {
+            break;
+        }
+        SealedRecord header;
+        PERFLEET_ASSERT(record.size() >= sizeof header);
+        std::memcpy(&header, record.data(), sizeof header);
+        const auto rest = record.subspan(sizeof header);
+        status_.last_sealed = header.seq;
+        if (header.sort == SealedRecord::Sort::kFinal) {
+            take_final(header, rest);
+        } else if (!spool_.can_hold(header, rest.size())) {
+            if (!losses_.can_drop(header.seq)) {
+                break;
+            }
+            losses_.count_dropped(header.seq, header.epoch, std::span{header.rows}.first(header.series_count));
+            resolvable_ = header.seq;
+            ++status_.batches_dropped;
+        } else {
+            SpooledBatch* kept = spool_.push(header, rest);
+            while (kept == nullptr && drop_oldest()) {
+                kept = spool_.push(header, rest);
+            }
+            if (kept == nullptr) {
+                break;  // it stays in the ring until dropped ranges are acknowledged
+            }
+            to_send_ = to_send_ == nullptr ? kept : to_send_;
+        }
+        batches_.release();
+        has_taken = true;
+    }
+    return has_taken;
+}
+
+void Delivery::take_final(const SealedRecord& header, std::span<const std::byte> tallies) {
+    for (std::size_t at = 0; at < tallies.size(); at += sizeof(Tally)) {
+        Tally tally;
+        std::memcpy(&tally, tallies.data() + at, sizeof tally);
+        if (tally.name != TallyName::kLostSpoolFull && tally.name != TallyName::kLostRefused) {
+            final_tallies_.add(tally.series, tally.name, tally.value);
+        }
+    }
+    end_point_ = header.end_point;
+    has_final_ = true;
+}
+
+bool Delivery::drop_oldest() {
+    SpooledBatch* const batch = spool_.front();
+    if (batch == nullptr || !losses_.can_drop(batch->seq)) {
+        return false;
+    }
+    losses_.count_dropped(batch->seq, batch->epoch, DeliverySpool::rows_of(*batch));
+    resolvable_ = batch->seq > resolvable_ ? batch->seq : resolvable_;
+    ++status_.batches_dropped;
+    pop_front();
+    pop_resolved();
+    return true;
+}
+
+void Delivery::pop_front() {
+    if (to_send_ == spool_.front()) {
+        to_send_ = spool_.next(to_send_);
+    }
+    spool_.pop_front();
+}
+
+void Delivery::pop_resolved() {
+    while (spool_.front() != nullptr && spool_.front()->is_resolved) {
+        pop_front();
+    }
+}
+
+void Delivery::acknowledge(Seq prefix) {
+    if (prefix > resolvable_) {
+        ++status_.replies_ignored;
+        return;
+    }
+    gateway_prefix_ = prefix > gateway_prefix_ ? prefix : gateway_prefix_;
+    for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->seq <= prefix; batch = spool_.front()) {
+        if (!batch->is_resolved) {
+            losses_.acknowledge(batch->notice_number);
+        }
+        pop_front();
+    }
+    pop_resolved();
+    status_.prefix = prefix > status_.prefix ? prefix : status_.prefix;
+}
+
+Seq Delivery::oldest_retained() {
+    const SpooledBatch* const front = spool_.front();
+    return front != nullptr ? front->seq : Seq{status_.last_sealed.value + 1};
+}
+
+// -- what we say ------------------------------------------------------------------------------------------------------
+
+void Delivery::expect_welcome() {
+    status_.welcomed = false;
+    is_hello_due_ = true;
+    transfer_count_ = 0;  // the gateway asks again after its Welcome
+}
+
+bool Delivery::say_hello(std::uint64_t now_ns) {
+    if (status_.welcomed || (!is_hello_due_ && now_ns - hello_sent_ns_ < limits::kAckIntervalNs)) {
+        return false;
+    }
+    PERFLEET_ASSERT(set_hello_state(hello_, status_.session, oldest_retained()).ok());
+    if (!driver_.send(hello_)) {
+        return false;
+    }
+    is_hello_due_ = false;
+    hello_sent_ns_ = now_ns;
+    return true;
+}
+
+bool Delivery::send_batches(std::uint64_t now_ns) {
+    SpooledBatch* const front = spool_.front();
+    if (!status_.welcomed || front == nullptr) {
+        return false;
+    }
+    const auto is_in_time = [&](const SpooledBatch& batch) {
+        return batch.is_sent && now_ns - batch.sent_ns < resend_after_ns_;
+    };
+    if (front->is_sent && !is_in_time(*front)) {
+        to_send_ = front;
+    }
+    int sent_count = 0;
+    while (to_send_ != nullptr && sent_count < kBatchesPerStep) {
+        SpooledBatch& batch = *to_send_;
+        if (!batch.is_resolved && !is_in_time(batch)) {
+            // The oldest one goes beyond the limit when the gateway waits for what was dropped: its oldestRetainedSeq
+            // moves the prefix.
+            const bool is_waited_for = &batch == front && batch.seq.value > gateway_prefix_.value + 1;
+            if (batch.seq > send_limit_ && !is_waited_for) {
+                break;
+            }
+            const auto message = DeliverySpool::message_of(batch);
+            PERFLEET_ASSERT(set_oldest_retained_seq(message, front->seq).ok());
+            if (!driver_.send(message)) {
+                break;
+            }
+            status_.batches_resent += batch.was_sent ? 1 : 0;
+            batch.was_sent = true;
+            batch.is_sent = true;
+            batch.sent_ns = now_ns;
+            resolvable_ = batch.seq > resolvable_ ? batch.seq : resolvable_;
+            ++sent_count;
+        }
+        to_send_ = spool_.next(to_send_);
+    }
+    return sent_count > 0;
+}
+
+bool Delivery::send_image_chunk(std::uint64_t now_ns) {
+    if (!status_.welcomed) {
+        return false;
+    }
+    for (std::size_t i = 0; i < transfer_count_; ++i) {
+        ImageTransfer& transfer = transfers_[i];
+        if (!transfer.is_asked_for) {
+            continue;
+        }
+        const auto rest = transfer.supply->bytes.subspan(transfer.offset_bytes);
+        const std::size_t room = image_buffer_.size() - kImageChunkOverheadBytes;
+        const auto part = rest.first(rest.size() < room ? rest.size() : room);
+        const auto size =
+            write_image_chunk(ImageChunk{status_.session, transfer.supply->build_id, transfer.supply->sort,
+                                         transfer.supply->bytes.size(), transfer.offset_bytes, part},
+                              image_buffer_);
+        PERFLEET_ASSERT(size.ok());
+        if (!driver_.send(image_buffer_.first(*size))) {
+            return false;
+        }
+        transfer.is_asked_for = false;
+        image_asked_ns_ = now_ns;
+        if (part.size() == rest.size()) {
+            transfer = transfers_[--transfer_count_];
+        }
+        return true;
+    }
+    return false;
+}
+
+bool Delivery::say_bye(std::uint64_t now_ns) {
+    if (!status_.welcomed || !has_final_ || spool_.front() != nullptr ||
+        (was_bye_sent_ && now_ns - bye_sent_ns_ < limits::kAckIntervalNs)) {
+        return false;
+    }
+    if (transfer_count_ > 0 && !has_given_up_ && now_ns - image_asked_ns_ < kImagePatienceNs) {
+        return false;
+    }
+    bye_tallies_ = final_tallies_;
+    for (const Tally& tally : losses_.tallies()) {
+        bye_tallies_.add(tally.series, tally.name, tally.value);
+    }
+    const auto size = write_bye(
+        ByeDescription{status_.session, status_.last_sealed, bye_tallies_.entries(), losses_.ranges(), end_point_},
+        bye_buffer_);
+    PERFLEET_ASSERT(size.ok());
+    if (!driver_.send(std::span<const std::byte>{bye_buffer_}.first(*size))) {
+        return false;
+    }
+    was_bye_sent_ = true;
+    bye_sent_ns_ = now_ns;
+    return true;
+}
+
+}  // namespace perfleet

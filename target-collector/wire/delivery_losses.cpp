@@ -1,0 +1,113 @@
+#include "target-collector/wire/delivery_losses.h"
+
+#include <cstring>
+
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+
+std::size_t DeliveryLosses::range_near(Seq seq) const {
+    std::size_t index = 0;
+    while (index < range_count_ && ranges_[index].last.value + 1 < seq.value) {
+        ++index;
+    }
+    return index;
+}
+
+bool DeliveryLosses::can_drop(Seq seq) const {
+    const std::size_t index = range_near(seq);
+    return range_count_ < ranges_.size() || (index < range_count_ && ranges_[index].first.value <= seq.value + 1);
+}
+
+void DeliveryLosses::add_to_ranges(Seq seq) {
+    const std::size_t index = range_near(seq);
+    if (index < range_count_ && ranges_[index].first.value <= seq.value + 1) {
+        SeqRange& range = ranges_[index];
+        range.first = seq < range.first ? seq : range.first;
+        range.last = seq > range.last ? seq : range.last;
+        told_by_[index] = next_number_;
+        if (index + 1 < range_count_ && ranges_[index + 1].first.value == range.last.value + 1) {
+            range.last = ranges_[index + 1].last;
+            for (std::size_t i = index + 1; i + 1 < range_count_; ++i) {
+                ranges_[i] = ranges_[i + 1];
+                told_by_[i] = told_by_[i + 1];
+            }
+            --range_count_;
+        }
+        return;
+    }
+    PERFLEET_ASSERT(range_count_ < ranges_.size());
+    for (std::size_t i = range_count_; i > index; --i) {
+        ranges_[i] = ranges_[i - 1];
+        told_by_[i] = told_by_[i - 1];
+    }
+    ranges_[index] = SeqRange{seq, seq};
+    told_by_[index] = next_number_;
+    ++range_count_;
+}
+
+void DeliveryLosses::count(TallyName reason, EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {
+    for (const SealedRecord::Rows& part : rows) {
+        tallies_.add(part.series, reason, part.row_count);
+        if (is_definition(part.series.kind) && (!has_lost_definitions_ || lost_definitions_epoch_ < epoch)) {
+            has_lost_definitions_ = true;
+            lost_definitions_epoch_ = epoch;
+        }
+    }
+    is_news_ = true;
+}
+
+void DeliveryLosses::count_dropped(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {
+    add_to_ranges(seq);
+    count(TallyName::kLostSpoolFull, epoch, rows);
+}
+
+void DeliveryLosses::count_refused(EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {
+    count(TallyName::kLostRefused, epoch, rows);
+}
+
+void DeliveryLosses::acknowledge(std::uint64_t notice_number) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < range_count_; ++i) {
+        if (told_by_[i] > notice_number) {
+            ranges_[kept] = ranges_[i];
+            told_by_[kept] = told_by_[i];
+            ++kept;
+        }
+    }
+    is_news_ = is_news_ || kept != range_count_;
+    range_count_ = kept;
+}
+
+bool DeliveryLosses::tell(SpscRing& losses) {
+    if (!is_news_) {
+        return false;
+    }
+    const auto ranges = this->ranges();
+    const auto tallies = this->tallies();
+    const auto record = losses.reserve(sizeof(LossNotice) + ranges.size_bytes() + tallies.size_bytes());
+    if (record.empty()) {
+        return false;
+    }
+    LossNotice notice;
+    notice.number = next_number_++;
+    notice.range_count = static_cast<std::uint32_t>(ranges.size());
+    notice.tally_count = static_cast<std::uint32_t>(tallies.size());
+    notice.has_lost_definitions = has_lost_definitions_;
+    notice.lost_definitions_epoch = lost_definitions_epoch_;
+    std::byte* at = record.data();
+    std::memcpy(at, &notice, sizeof notice);
+    at += sizeof notice;
+    if (!ranges.empty()) {
+        std::memcpy(at, ranges.data(), ranges.size_bytes());
+        at += ranges.size_bytes();
+    }
+    if (!tallies.empty()) {
+        std::memcpy(at, tallies.data(), tallies.size_bytes());
+    }
+    losses.commit(record.size());
+    is_news_ = false;
+    return true;
+}
+
+}  // namespace perfleet

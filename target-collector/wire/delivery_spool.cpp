@@ -1,0 +1,94 @@
+#include "target-collector/wire/delivery_spool.h"
+
+#include <cstring>
+#include <new>
+
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+
+static_assert(sizeof(SealedRecord::Rows) % 8 == 0, "the message behind the rows is aligned to 8");
+
+DeliverySpool::DeliverySpool(std::span<std::byte> memory) : memory_{memory} {
+    PERFLEET_ASSERT(reinterpret_cast<std::uintptr_t>(memory.data()) % 8 == 0);
+}
+
+std::size_t DeliverySpool::size_bytes_of(std::uint32_t series_count, std::size_t message_size_bytes) {
+    return sizeof(SpooledBatch) + series_count * sizeof(SealedRecord::Rows) +
+           ((message_size_bytes + 7) & ~std::size_t{7});
+}
+
+SpooledBatch* DeliverySpool::at(std::size_t offset) {
+    return std::launder(reinterpret_cast<SpooledBatch*>(memory_.data() + offset));
+}
+
+bool DeliverySpool::can_hold(const SealedRecord& record, std::size_t message_size_bytes) const {
+    return size_bytes_of(record.series_count, message_size_bytes) <= memory_.size();
+}
+
+SpooledBatch* DeliverySpool::push(const SealedRecord& record, std::span<const std::byte> message) {
+    const std::size_t needed = size_bytes_of(record.series_count, message.size());
+    if (used_bytes_ == 0) {
+        tail_ = 0;
+        head_ = 0;
+        is_wrapped_ = false;
+    }
+    if (is_wrapped_) {
+        if (needed > tail_ - head_) {
+            return nullptr;
+        }
+    } else if (needed > memory_.size() - head_) {
+        if (needed > tail_) {
+            return nullptr;
+        }
+        wrap_end_ = head_;
+        head_ = 0;
+        is_wrapped_ = true;
+    }
+    auto* const batch = new (memory_.data() + head_) SpooledBatch{};
+    batch->seq = record.seq;
+    batch->notice_number = record.notice_number;
+    batch->epoch = record.epoch;
+    batch->series_count = record.series_count;
+    batch->message_size_bytes = static_cast<std::uint32_t>(message.size());
+    std::byte* const rows = memory_.data() + head_ + sizeof(SpooledBatch);
+    const std::size_t rows_size_bytes = record.series_count * sizeof(SealedRecord::Rows);
+    std::memcpy(rows, record.rows.data(), rows_size_bytes);
+    std::memcpy(rows + rows_size_bytes, message.data(), message.size());
+    head_ += needed;
+    used_bytes_ += needed;
+    return batch;
+}
+
+SpooledBatch* DeliverySpool::front() { return used_bytes_ == 0 ? nullptr : at(tail_); }
+
+SpooledBatch* DeliverySpool::next(SpooledBatch* batch) {
+    const auto offset = static_cast<std::size_t>(reinterpret_cast<std::byte*>(batch) - memory_.data());
+    const std::size_t end = offset + size_bytes_of(batch->series_count, batch->message_size_bytes);
+    if (is_wrapped_ && end == wrap_end_) {
+        return at(0);
+    }
+    return end == head_ ? nullptr : at(end);
+}
+
+void DeliverySpool::pop_front() {
+    PERFLEET_ASSERT(used_bytes_ > 0);
+    const std::size_t size = size_bytes_of(at(tail_)->series_count, at(tail_)->message_size_bytes);
+    tail_ += size;
+    used_bytes_ -= size;
+    if (is_wrapped_ && tail_ == wrap_end_) {
+        tail_ = 0;
+        is_wrapped_ = false;
+    }
+}
+
+std::span<const SealedRecord::Rows> DeliverySpool::rows_of(const SpooledBatch& batch) {
+    return {std::launder(reinterpret_cast<const SealedRecord::Rows*>(&batch + 1)), batch.series_count};
+}
+
+std::span<std::byte> DeliverySpool::message_of(SpooledBatch& batch) {
+    std::byte* const rows = reinterpret_cast<std::byte*>(&batch + 1);
+    return {rows + batch.series_count * sizeof(SealedRecord::Rows), batch.message_size_bytes};
+}
+
+}  // namespace perfleet

@@ -1,0 +1,158 @@
+#include "target-collector/wire/zmq_driver.h"
+
+#include <zmq.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+constexpr int kReconnectAfterMs = 100;
+constexpr int kReconnectAfterMsMax = 2'000;
+// A peer that is silent for so long is gone, though nothing closed the connection.
+constexpr int kHeartbeatIntervalMs = 1'000;
+constexpr int kHeartbeatTimeoutMs = 4'000;
+
+Error zmq_error(ErrorCode code, const std::string& what) {
+    return Error{code, what + ": " + zmq_strerror(zmq_errno())};
+}
+
+bool set_option(void* socket, int option, int value) {
+    return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
+}
+
+}  // namespace
+
+struct ZmqDriver::Sockets {
+    void* own_context = nullptr;  // null: shared
+    void* socket = nullptr;
+    void* monitor = nullptr;  // null: inproc, which has no events
+    std::string monitor_endpoint;
+    bool is_first = true;  // inproc: the only connection there ever is
+
+    Sockets() = default;
+    Sockets(const Sockets&) = delete;
+    Sockets& operator=(const Sockets&) = delete;
+    ~Sockets() {
+        if (monitor != nullptr) {
+            zmq_socket_monitor(socket, nullptr, 0);
+            zmq_close(monitor);
+        }
+        if (socket != nullptr) {
+            zmq_close(socket);
+        }
+        if (own_context != nullptr) {
+            zmq_ctx_term(own_context);
+        }
+    }
+};
+
+Result<std::unique_ptr<ZmqDriver>> ZmqDriver::connect(const std::string& endpoint, void* shared_context) {
+    const bool is_inproc = endpoint.starts_with("inproc://");
+    if (is_inproc && shared_context == nullptr) {
+        return Error{ErrorCode::kUsage, "gateway '" + endpoint + "': inproc:// reaches only gateways of this process"};
+    }
+    auto sockets = std::make_unique<Sockets>();
+    void* context = shared_context;
+    if (context == nullptr) {
+        context = sockets->own_context = zmq_ctx_new();
+        if (context == nullptr) {
+            return zmq_error(ErrorCode::kIo, "zmq_ctx_new");
+        }
+    }
+    sockets->socket = zmq_socket(context, ZMQ_DEALER);
+    if (sockets->socket == nullptr) {
+        return zmq_error(ErrorCode::kIo, "zmq_socket");
+    }
+    void* const socket = sockets->socket;
+    // Queues nothing for a peer that isn't there: the spool keeps it, and the count stays right.
+    const bool is_set = set_option(socket, ZMQ_LINGER, 0) && set_option(socket, ZMQ_IMMEDIATE, 1) &&
+                        set_option(socket, ZMQ_SNDHWM, static_cast<int>(limits::kSendWindowBatches)) &&
+                        set_option(socket, ZMQ_RECONNECT_IVL, kReconnectAfterMs) &&
+                        set_option(socket, ZMQ_RECONNECT_IVL_MAX, kReconnectAfterMsMax) &&
+                        set_option(socket, ZMQ_HEARTBEAT_IVL, kHeartbeatIntervalMs) &&
+                        set_option(socket, ZMQ_HEARTBEAT_TIMEOUT, kHeartbeatTimeoutMs) &&
+                        set_option(socket, ZMQ_IPV6, 1);
+    if (!is_set) {
+        return zmq_error(ErrorCode::kIo, "zmq_setsockopt");
+    }
+    if (!is_inproc) {
+        sockets->monitor_endpoint =
+            "inproc://perfleet-monitor-" + std::to_string(reinterpret_cast<std::uintptr_t>(socket));
+        sockets->monitor = zmq_socket(context, ZMQ_PAIR);
+        if (sockets->monitor == nullptr ||
+            zmq_socket_monitor(socket, sockets->monitor_endpoint.c_str(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED) != 0 ||
+            !set_option(sockets->monitor, ZMQ_LINGER, 0) ||
+            zmq_connect(sockets->monitor, sockets->monitor_endpoint.c_str()) != 0) {
+            return zmq_error(ErrorCode::kIo, "zmq_socket_monitor");
+        }
+    }
+    if (zmq_connect(socket, endpoint.c_str()) != 0) {
+        return Error{ErrorCode::kUsage, "gateway '" + endpoint + "': " + zmq_strerror(zmq_errno()) +
+                                            "; give tcp://HOST:PORT or ipc://PATH"};
+    }
+    return std::unique_ptr<ZmqDriver>{new ZmqDriver{std::move(sockets)}};
+}
+
+ZmqDriver::ZmqDriver(std::unique_ptr<Sockets> sockets) : sockets_{std::move(sockets)} {}
+ZmqDriver::~ZmqDriver() = default;
+
+bool ZmqDriver::send(std::span<const std::byte> frame) {
+    return zmq_send(sockets_->socket, frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0;
+}
+
+Checked<std::size_t> ZmqDriver::receive(std::span<std::byte> into) {
+    const int size = zmq_recv(sockets_->socket, into.data(), into.size(), ZMQ_DONTWAIT);
+    if (size < 0) {
+        return std::size_t{0};
+    }
+    int has_more = 0;
+    std::size_t option_size = sizeof has_more;
+    zmq_getsockopt(sockets_->socket, ZMQ_RCVMORE, &has_more, &option_size);
+    if (has_more == 0 && static_cast<std::size_t>(size) <= into.size() && size > 0) {
+        return static_cast<std::size_t>(size);
+    }
+    // Too large, empty, or of several frames, which no message of ours is: the rest of it goes, too.
+    std::array<char, 1> rest{};
+    while (has_more != 0) {
+        zmq_recv(sockets_->socket, rest.data(), rest.size(), ZMQ_DONTWAIT);
+        zmq_getsockopt(sockets_->socket, ZMQ_RCVMORE, &has_more, &option_size);
+    }
+    return Fault{ErrorCode::kTooLarge, 0, static_cast<std::uint64_t>(size)};
+}
+
+bool ZmqDriver::reconnected() {
+    if (sockets_->monitor == nullptr) {
+        return std::exchange(sockets_->is_first, false);
+    }
+    // Each event is two frames: its number (and a value), and the endpoint. Only connections are asked for.
+    bool is_connected = false;
+    std::array<char, 64> event{};
+    while (zmq_recv(sockets_->monitor, event.data(), event.size(), ZMQ_DONTWAIT) >= 0) {
+        is_connected = true;
+    }
+    return is_connected;
+}
+
+void ZmqDriver::wait(int wake_fd, std::uint64_t timeout_ns) {
+    std::array<zmq_pollitem_t, 3> items{};
+    int count = 0;
+    items[static_cast<std::size_t>(count++)] = {sockets_->socket, 0, ZMQ_POLLIN, 0};
+    if (sockets_->monitor != nullptr) {
+        items[static_cast<std::size_t>(count++)] = {sockets_->monitor, 0, ZMQ_POLLIN, 0};
+    }
+    if (wake_fd >= 0) {
+        items[static_cast<std::size_t>(count++)] = {nullptr, wake_fd, ZMQ_POLLIN, 0};
+    }
+    constexpr std::uint64_t kNsPerMs = 1'000'000;
+    constexpr std::uint64_t kWaitMsMax = 60'000;
+    const std::uint64_t wait_ms = (timeout_ns + kNsPerMs - 1) / kNsPerMs;
+    zmq_poll(items.data(), count, static_cast<long>(wait_ms < kWaitMsMax ? wait_ms : kWaitMsMax));
+}
+
+}  // namespace perfleet
