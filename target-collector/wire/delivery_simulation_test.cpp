@@ -1,0 +1,416 @@
+// The whole way from rows to a gateway and back over a network that loses, doubles and breaks, for many seeds: every
+// batch is stored, refused or named as dropped, and the counts add up to the last row.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "target-collector/message/batch_builder.h"
+#include "target-collector/message/hello.h"
+#include "target-collector/message/sealer.h"
+#include "target-collector/wire/delivery.h"
+#include "target-collector/wire/gateway_frames_test.h"
+
+namespace perfleet {
+namespace {
+
+using wire_layout::MessageTag;
+
+constexpr Series kSamples{Kind::kSample, EventNumber{0}};
+constexpr Series kStacks{Kind::kStack, kNoEvent};
+constexpr SessionId kSession{0xabcd, 0x1234};
+constexpr std::uint64_t kMs = 1'000'000;
+
+class Chance {
+public:
+    explicit Chance(std::uint64_t seed) : random_{seed} {}
+    bool one_in(std::uint64_t n) { return random_() % n == 0; }
+    std::uint64_t below(std::uint64_t n) { return random_() % n; }
+
+private:
+    std::mt19937_64 random_;
+};
+
+// Frames under way, in order; a break loses them all.
+class Network final : public NetworkDriver {
+public:
+    explicit Network(Chance& chance) : chance_{chance} {}
+
+    bool send(std::span<const std::byte> frame) override {
+        if (!is_up || to_gateway.size() >= 20) {
+            return false;
+        }
+        pass({frame.begin(), frame.end()}, to_gateway, true);
+        return true;
+    }
+    Checked<std::size_t> receive(std::span<std::byte> into) override {
+        if (to_collector.empty()) {
+            return std::size_t{0};
+        }
+        const Frame frame = to_collector.front();
+        to_collector.pop_front();
+        EXPECT_LE(frame.size(), into.size());
+        std::copy(frame.begin(), frame.end(), into.begin());
+        return frame.size();
+    }
+    bool reconnected() override { return std::exchange(was_made_, false); }
+
+    void answer(Frame frame, bool may_be_lost = true) {
+        if (is_up) {
+            pass(std::move(frame), to_collector, may_be_lost);
+        }
+    }
+    void break_down() {
+        is_up = false;
+        to_gateway.clear();
+        to_collector.clear();
+    }
+    void come_back() {
+        is_up = true;
+        was_made_ = true;
+    }
+
+    bool is_up = false;
+    bool is_calm = false;
+    std::deque<Frame> to_gateway;
+    std::deque<Frame> to_collector;
+
+private:
+    void pass(Frame frame, std::deque<Frame>& queue, bool may_be_lost) {
+        if (may_be_lost && !is_calm && chance_.one_in(15)) {
+            return;
+        }
+        queue.push_back(frame);
+        if (!is_calm && chance_.one_in(15)) {
+            queue.push_back(std::move(frame));
+        }
+    }
+
+    Chance& chance_;
+    bool was_made_ = false;
+};
+
+class Gateway {
+public:
+    Gateway(Network& network, Chance& chance) : network_{network}, chance_{chance} {}
+
+    void take_all() {
+        while (!network_.to_gateway.empty()) {
+            const SeenFrame seen = see_frame(network_.to_gateway.front());
+            network_.to_gateway.pop_front();
+            EXPECT_EQ(seen.session, kSession);
+            if (seen.tag == MessageTag::kHello) {
+                knows_peer_ = true;
+                gathered_oldest_ = std::max(gathered_oldest_, seen.oldest_retained);
+                for (const Seq seq : refused) {
+                    network_.answer(make_refused(kSession, seq, 1, ""), false);
+                }
+                network_.answer(make_welcome({kSession, incarnation_, prefix(), send_limit(), UtcNs{1}}));
+            } else if (!knows_peer_) {
+                network_.answer(make_hello_again(incarnation_));
+            } else if (seen.tag == MessageTag::kBatch) {
+                take(seen);
+            } else if (seen.tag == MessageTag::kBye) {
+                gathered_bye_.push_back(seen);
+            }
+        }
+    }
+
+    void commit() {
+        for (const SeenFrame& batch : gathered_) {
+            const auto [found, is_new] = stored.emplace(batch.seq, batch);
+            EXPECT_TRUE(is_new || found->second.seal == batch.seal) << "one seq, two contents";
+        }
+        gathered_.clear();
+        oldest_ = std::max(oldest_, gathered_oldest_);
+        if (!gathered_bye_.empty()) {
+            bye = std::make_unique<SeenFrame>(gathered_bye_.back());
+            gathered_bye_.clear();
+        }
+        while (is_resolved(Seq{prefix_.value + 1})) {
+            ++prefix_.value;
+        }
+        acknowledge();
+    }
+
+    void acknowledge() {
+        if (knows_peer_) {
+            network_.answer(make_ack({kSession, incarnation_, prefix(), send_limit(), bye != nullptr}));
+        }
+    }
+
+    void crash() {
+        gathered_.clear();
+        gathered_bye_.clear();
+        gathered_oldest_ = oldest_;
+        ++incarnation_;
+        knows_peer_ = false;
+        window_ = 1 + chance_.below(64);
+        network_.break_down();
+    }
+
+    void forget_peer() { knows_peer_ = false; }
+
+    std::map<Seq, SeenFrame> stored;
+    std::set<Seq> refused;
+    std::unique_ptr<SeenFrame> bye;
+
+private:
+    void take(const SeenFrame& batch) {
+        gathered_oldest_ = std::max(gathered_oldest_, batch.oldest_retained);
+        if (batch.seq <= prefix_ || stored.contains(batch.seq)) {
+            return;
+        }
+        if (batch.seq.value * 2'654'435'761 % 40 == 0) {
+            refused.insert(batch.seq);
+            network_.answer(make_refused(kSession, batch.seq, 1, "never"), false);
+            return;
+        }
+        gathered_.push_back(batch);
+    }
+
+    [[nodiscard]] bool is_resolved(Seq seq) const {
+        return seq < oldest_ || stored.contains(seq) || refused.contains(seq);
+    }
+    [[nodiscard]] Seq prefix() const { return prefix_; }
+    [[nodiscard]] Seq send_limit() const { return Seq{prefix_.value + window_}; }
+
+    Network& network_;
+    Chance& chance_;
+    std::uint64_t incarnation_ = 1;
+    std::uint64_t window_ = 64;
+    bool knows_peer_ = false;
+    Seq prefix_;
+    Seq oldest_;
+    Seq gathered_oldest_;
+    std::vector<SeenFrame> gathered_;
+    std::vector<SeenFrame> gathered_bye_;
+};
+
+class Collector {
+public:
+    Collector(NetworkDriver& driver, std::size_t ring_size_bytes, std::size_t spool_size_bytes)
+        : batch_memory_(ring_size_bytes / 8),
+          loss_memory_(kLossNoticeRingSizeBytes / 8),
+          values_(BatchBuilder::values_count(200, 14, 8)),
+          bytes_(1 << 12),
+          spool_(spool_size_bytes / 8),
+          hello_(4'096),
+          batches_(std::as_writable_bytes(std::span{batch_memory_})),
+          losses_(std::as_writable_bytes(std::span{loss_memory_})),
+          builder_(std::make_unique<BatchBuilder>(values_, bytes_, 200)),
+          tallies_(std::make_unique<TallyBook>()),
+          sealer(std::make_unique<Sealer>(Sealer::Options{kSession, 100, 1'000 * kMs}, *builder_, *tallies_, batches_,
+                                          losses_)) {
+        HelloDescription hello;
+        hello.session = kSession;
+        hello.target_name = "simulated";
+        hello_.resize(*write_hello(hello, hello_));
+        Delivery::Options options;
+        options.session = kSession;
+        options.hello = hello_;
+        options.spool = std::as_writable_bytes(std::span{spool_});
+        delivery = std::make_unique<Delivery>(options, driver, batches_, losses_);
+    }
+
+private:
+    std::vector<std::uint64_t> batch_memory_;
+    std::vector<std::uint64_t> loss_memory_;
+    std::vector<std::uint64_t> values_;
+    std::vector<std::byte> bytes_;
+    std::vector<std::uint64_t> spool_;
+    std::vector<std::byte> hello_;
+    SpscRing batches_;
+    SpscRing losses_;
+    std::unique_ptr<BatchBuilder> builder_;
+    std::unique_ptr<TallyBook> tallies_;
+
+public:
+    std::unique_ptr<Sealer> sealer;
+    std::unique_ptr<Delivery> delivery;
+};
+
+bool is_named(const std::vector<SeqRange>& ranges, Seq seq) {
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [&](const SeqRange& range) { return range.first <= seq && seq <= range.last; });
+}
+
+struct Produced {
+    std::map<Series, std::uint64_t> rows;
+    std::uint64_t kernel_losses = 0;
+};
+
+void check(const Gateway& gateway, const Produced& produced, const Delivery::Status& status) {
+    const SeenFrame& bye = *gateway.bye;
+    EXPECT_EQ(bye.seq, status.last_sealed);
+    std::vector<SeqRange> named = bye.dropped;
+    for (const auto& [seq, batch] : gateway.stored) {
+        named.insert(named.end(), batch.dropped.begin(), batch.dropped.end());
+    }
+    for (Seq seq{1}; seq <= bye.seq; ++seq.value) {
+        EXPECT_TRUE(gateway.stored.contains(seq) || gateway.refused.contains(seq) || is_named(named, seq))
+            << "batch " << seq.value << " is gone without a word";
+    }
+    for (const auto& [series, rows] : produced.rows) {
+        std::uint64_t stored = 0;
+        std::uint64_t held_in_named = 0;
+        for (const auto& [seq, batch] : gateway.stored) {
+            const auto found = batch.rows.find(series);
+            const std::uint64_t count = found == batch.rows.end() ? 0 : found->second;
+            stored += count;
+            held_in_named += is_named(named, seq) ? count : 0;
+        }
+        std::uint64_t lost = 0;
+        for (const Tally& tally : bye.tallies) {
+            lost += tally.series == series && is_loss(tally.name) ? tally.value : 0;
+        }
+        const std::uint64_t kernel = series == kSamples ? produced.kernel_losses : 0;
+        EXPECT_EQ(bye.tally(series, TallyName::kLostKernelRing), kernel);
+        EXPECT_EQ(bye.tally(series, TallyName::kProduced), rows + kernel);
+        EXPECT_EQ(stored + lost - held_in_named, rows + kernel);
+    }
+    // The tallies of each stored batch count the rows of all batches up to it.
+    const SeenFrame* before = nullptr;
+    for (const auto& [seq, batch] : gateway.stored) {
+        if (before != nullptr && before->seq.value + 1 == seq.value) {
+            for (const auto& [series, rows] : produced.rows) {
+                const auto own_losses = [&](const SeenFrame& frame) {
+                    return frame.tally(series, TallyName::kLostRingFull) +
+                           frame.tally(series, TallyName::kLostKernelRing);
+                };
+                const auto found = batch.rows.find(series);
+                EXPECT_EQ(batch.tally(series, TallyName::kProduced) - before->tally(series, TallyName::kProduced),
+                          (found == batch.rows.end() ? 0 : found->second) + own_losses(batch) - own_losses(*before));
+            }
+        }
+        before = &batch;
+    }
+}
+
+struct Reached {
+    std::uint64_t dropped = 0;
+    std::uint64_t resent = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t ring_full = 0;
+    std::uint64_t epochs = 0;
+};
+
+Reached simulate(std::uint64_t seed) {
+    Chance chance(seed);
+    Network network(chance);
+    Gateway gateway(network, chance);
+    const bool is_roomy = seed % 3 == 0;
+    const std::size_t ring_size_bytes = is_roomy ? 1U << 20 : kBatchRingSizeBytesMin;
+    Collector collector(network, ring_size_bytes, is_roomy ? 1U << 20 : 40'000U);
+    Sealer& sealer = *collector.sealer;
+    Delivery& delivery = *collector.delivery;
+    Produced produced;
+    std::uint64_t now_ns = 1;
+    std::uint64_t next_stack = 0;
+    std::uint64_t stalled_turns = 0;
+    const UtcNs utc{1'700'000'000 * kNsPerSecond};
+    sealer.begin_epoch(Ticks{now_ns}, utc);
+
+    const auto turn = [&] {
+        now_ns += chance.below(200) * kMs;
+        if (!network.is_calm) {
+            if (!network.is_up && chance.one_in(8)) {
+                network.come_back();
+            } else if (chance.one_in(60)) {
+                network.break_down();
+                gateway.forget_peer();  // the next connection is another peer
+            } else if (chance.one_in(100)) {
+                gateway.crash();
+            } else if (chance.one_in(100)) {
+                gateway.forget_peer();
+            }
+        }
+        // Now and then the wire's thread gets no processor for long: the ring fills.
+        stalled_turns += !network.is_calm && chance.one_in(80) ? chance.below(60) : 0;
+        stalled_turns -= stalled_turns > 0 ? 1 : 0;
+        for (std::uint64_t steps = stalled_turns > 0 ? 0 : chance.below(4); steps > 0; --steps) {
+            delivery.step(now_ns);
+        }
+        if (network.is_calm || chance.one_in(2)) {
+            gateway.take_all();
+        }
+        if (network.is_calm || chance.one_in(3)) {
+            gateway.commit();
+        }
+    };
+
+    for (int i = 0; i < 600; ++i) {
+        for (std::uint64_t rows = chance.below(is_roomy ? 100 : 300); rows > 0; --rows) {
+            if (chance.one_in(10)) {
+                const std::uint64_t stack[] = {++next_stack, 0, 0, 0x1000};
+                sealer.append(kStacks, Ticks{now_ns}, stack);
+                ++produced.rows[kStacks];
+            } else {
+                const std::uint64_t sample[] = {now_ns, chance.below(1 << 20), 1, chance.below(1 << 30), 1, 1};
+                sealer.append(kSamples, Ticks{now_ns}, sample);
+                ++produced.rows[kSamples];
+            }
+        }
+        if (chance.one_in(20)) {
+            sealer.count_lost(kSamples, TallyName::kLostKernelRing, 3);
+            produced.kernel_losses += 3;
+        }
+        sealer.tick(Ticks{now_ns}, utc);
+        if (sealer.epoch_is_over()) {
+            sealer.begin_epoch(Ticks{now_ns}, utc);
+            next_stack = 0;
+        }
+        turn();
+    }
+    const ClockPoint end{Ticks{now_ns}, utc, 1};
+    bool is_finished = false;
+    for (int i = 0; i < 5'000 && !delivery.status().finished; ++i) {
+        is_finished = is_finished || sealer.finish(end);
+        if (i == 200) {
+            network.is_calm = true;
+            network.break_down();
+            gateway.forget_peer();
+            network.come_back();
+        }
+        if (i == 1'000 && seed % 5 == 0) {
+            delivery.give_up();
+        }
+        turn();
+        sealer.tick(Ticks{now_ns}, utc);
+    }
+    EXPECT_TRUE(delivery.status().finished);
+    EXPECT_TRUE(gateway.bye != nullptr);
+    if (gateway.bye != nullptr) {
+        check(gateway, produced, delivery.status());
+    }
+    const auto& status = delivery.status();
+    return {status.batches_dropped, status.batches_resent, status.batches_refused,
+            gateway.bye == nullptr ? 0 : gateway.bye->tally(kSamples, TallyName::kLostRingFull), sealer.epoch().value};
+}
+
+TEST(DeliverySimulation, EveryRowIsStoredOrItsLossIsCounted) {
+    Reached all;
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+        const Reached reached = simulate(seed);
+        ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
+        all.dropped += reached.dropped;
+        all.resent += reached.resent;
+        all.refused += reached.refused;
+        all.ring_full += reached.ring_full;
+        all.epochs += reached.epochs;
+    }
+    // Else the runs would have shown less than they should.
+    EXPECT_GT(all.dropped, 1'000U);
+    EXPECT_GT(all.resent, 1'000U);
+    EXPECT_GT(all.refused, 100U);
+    EXPECT_GT(all.ring_full, 100U);
+    EXPECT_GT(all.epochs, 100U);
+}
+
+}  // namespace
+}  // namespace perfleet

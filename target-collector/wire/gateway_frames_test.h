@@ -1,0 +1,68 @@
+// What a gateway reads and says, made with the Cap'n Proto library: the other side of the collector's own reading and
+// writing, for its tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/columns/seal.h"
+#include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/time.h"
+#include "target-collector/message/wire_layout.h"
+
+namespace perfleet {
+
+// A frame of a collector.
+struct SeenFrame {
+    wire_layout::MessageTag tag{};
+    SessionId session;
+    Seq seq;              // batch; bye: the last
+    Seq oldest_retained;  // hello, batch
+    EpochNumber epoch;
+    std::map<Series, std::uint64_t> rows;
+    std::vector<Tally> tallies;
+    std::vector<SeqRange> dropped;
+    ClockPoint end_point;  // bye
+    std::uint32_t seal = 0;
+    std::string target_name;  // hello
+    std::string build_id;     // image
+    std::uint16_t sort = 0;   // image
+    std::uint64_t size_bytes = 0;
+    std::uint64_t offset_bytes = 0;
+    std::string content;
+
+    [[nodiscard]] std::uint64_t tally(Series series, TallyName name) const;
+};
+[[nodiscard]] SeenFrame see_frame(std::span<const std::byte> frame);
+
+struct WelcomeFields {
+    SessionId session;
+    std::uint64_t incarnation = 1;
+    Seq prefix;
+    Seq send_limit{64};
+    UtcNs utc_ns;
+    std::uint16_t version = 1;
+};
+struct AckFields {
+    SessionId session;
+    std::uint64_t incarnation = 1;
+    Seq prefix;
+    Seq send_limit{64};
+    bool is_finished = false;
+};
+using Frame = std::vector<std::byte>;
+[[nodiscard]] Frame make_welcome(const WelcomeFields& fields);
+[[nodiscard]] Frame make_hello_again(std::uint64_t incarnation);
+[[nodiscard]] Frame make_ack(const AckFields& fields);
+[[nodiscard]] Frame make_refused(SessionId session, Seq seq, std::uint16_t reason, std::string_view message);
+[[nodiscard]] Frame make_control(SessionId session, std::uint16_t command, EventNumber event, std::uint64_t value);
+[[nodiscard]] Frame make_need_image(std::string_view build_id, std::uint64_t offset);
+[[nodiscard]] Frame make_clock_reply(std::uint64_t id, std::uint64_t sender_ns, UtcNs utc_ns);
+
+}  // namespace perfleet
