@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kChunkValues = 256;
 constexpr unsigned kVarintBytesMax = 10;
+constexpr unsigned kWidthOfOneLoadMax = 57;  // with up to 7 bits before it
 
 constexpr std::uint64_t zigzag(std::uint64_t difference) { return (difference << 1) ^ (0 - (difference >> 63)); }
 
@@ -234,9 +235,16 @@ void read_frame_of_reference(Reader& reader, std::span<std::uint64_t> values) {
             continue;
         }
         std::size_t bit = 0;
-        for (auto& value : out) {
-            value = minimum + load_bits(packed, bit, width);
-            bit += width;
+        std::size_t i = 0;
+        if (width <= kWidthOfOneLoadMax) {
+            // All but the last few values lie in the 8 bytes that begin with their first bit's.
+            const std::uint64_t mask = low_bits(width);
+            for (; i < count && bit / 8 + 8 <= packed.size(); ++i, bit += width) {
+                out[i] = minimum + ((load_u64(packed.data() + bit / 8) >> (bit % 8)) & mask);
+            }
+        }
+        for (; i < count; ++i, bit += width) {
+            out[i] = minimum + load_bits(packed, bit, width);
         }
         if (bit % 8 != 0 && (static_cast<unsigned>(packed.back()) >> (bit % 8)) != 0) {
             reader.fail(ErrorCode::kInvalid, static_cast<std::uint64_t>(packed.back()));

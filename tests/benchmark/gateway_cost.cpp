@@ -1,0 +1,406 @@
+// CPU time that the gateway takes per batch, beside the least that any gateway must do: receive the same bytes with
+// bare libzmq and put them into a bare RocksDB, both with a synced commit every 20 ms.
+//
+//   gateway_cost [--batches N] [--rows N] [--rounds N] [--folder DIR]
+//
+// A child process seals N batches beforehand (real rows: zipf-distributed stacks, two CPUs, jittered time) and sends
+// them over loopback TCP within a window of 64. The parent receives, and counts its own CPU time, library threads
+// included. Bare and perfleet take turns.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/write_batch.h>
+#include <sys/eventfd.h>
+#include <zmq.h>
+
+#include "collector.capnp.h"
+#include "gateway/gateway.h"
+#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/protocol.h"
+#include "storage/store/store.h"
+#include "target-collector/message/batch_builder.h"
+
+namespace perfleet {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr SessionId kSession{0x1234, 0x5678};
+constexpr std::uint64_t kTargetId = 7;
+constexpr std::uint32_t kStackCount = 5'000;
+
+struct Options {
+    std::uint64_t batch_count = 1'000;
+    std::uint32_t row_count = 16'000;
+    unsigned round_count = 3;
+    std::string folder;
+};
+
+double cpu_seconds() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+std::int64_t utc_now_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+// --- What is sent ----------------------------------------------------------------------------------------------------
+
+class BatchSource {
+public:
+    explicit BatchSource(const Options& options)
+        : options_{options}, values_(BatchBuilder::values_count(limits::kBatchRowsMax, 6, 4)), bytes_(1U << 20) {
+        std::vector<double> weights;
+        for (std::uint32_t rank = 1; rank <= kStackCount; ++rank) {
+            weights.push_back(1.0 / rank);
+        }
+        stacks_ = std::discrete_distribution<std::uint32_t>(weights.begin(), weights.end());
+    }
+
+    std::vector<std::byte> next() {
+        const Series samples{Kind::kSample, EventNumber{0}};
+        BatchBuilder builder{values_, bytes_, limits::kBatchRowsMax};
+        ++seq_;
+        std::uint32_t row_count = options_.row_count;
+        if (seq_ == 1) {
+            define(builder);
+            row_count = std::min(row_count, limits::kBatchRowsMax - builder.row_count());
+        }
+        for (std::uint32_t row = 0; row < row_count; ++row) {
+            time_ns_ += 500'000 + random_() % 4'096;
+            const std::uint64_t thread = 1'000 + (random_() % 16 == 0 ? random_() % 8 : 0);
+            const std::uint64_t values[] = {time_ns_, row % 2, thread, thread, 1 + stacks_(random_), 1'001'001};
+            if (!builder.append(samples, values)) {
+                std::abort();
+            }
+        }
+        produced_ += row_count;
+        const Tally tallies[] = {{samples, TallyName::kProduced, produced_}};
+        const BatchHeader header{kSession, Seq{seq_}, EpochNumber{0}, bucket_of(UtcNs{start_utc_ns_})};
+        std::vector<std::byte> message(builder.sealed_size_bytes_max(1, 0, 0));
+        auto size = builder.seal(header, Ticks{time_ns_}, tallies, {}, {}, message);
+        if (!size.ok()) {
+            std::fprintf(stderr, "sealing failed: code %d\n", static_cast<int>(size.error().code));
+            std::exit(1);
+        }
+        message.resize(*size);
+        return message;
+    }
+
+    // Words, as libcapnp writes them.
+    std::vector<std::byte> hello() const {
+        capnp::MallocMessageBuilder builder;
+        auto envelope = builder.initRoot<wire::Envelope>();
+        envelope.setProtocolVersion(protocol::kVersion);
+        auto hello = envelope.initHello();
+        hello.setVersionMin(protocol::kVersionMin);
+        hello.setVersionMax(protocol::kVersion);
+        auto session = hello.initSession();
+        session.setHigh(kSession.high);
+        session.setLow(kSession.low);
+        hello.setTargetId(kTargetId);
+        hello.setTargetName("benchmark");
+        hello.setArchitecture("x86_64");
+        auto events = hello.initEvents(1);
+        events[0].setName("cpu-clock");
+        events[0].setKind(static_cast<std::uint8_t>(Kind::kSample));
+        events[0].setUnit("ns");
+        auto clock = hello.initClock();
+        clock.setName("monotonic");
+        clock.setTicksPerSecond(1'000'000'000);
+        clock.setLinuxClockid(1);
+        auto start = hello.initStartPoint();
+        start.setTicks(1);
+        start.setUtcNs(start_utc_ns_);
+        const auto words = capnp::messageToFlatArray(builder);
+        const auto bytes = words.asBytes();
+        std::vector<std::byte> message(bytes.size());
+        std::memcpy(message.data(), bytes.begin(), bytes.size());
+        return message;
+    }
+
+private:
+    void define(BatchBuilder& builder) {
+        const std::string name = "/usr/bin/benchmark";
+        const std::span<const std::byte> bytes[] = {{}, std::as_bytes(std::span{name})};
+        const std::uint64_t image[] = {0, 2, 0, 0, 0, name.size()};
+        if (!builder.append(Series{Kind::kImage, kNoEvent}, image, bytes)) {
+            std::abort();
+        }
+        for (std::uint64_t number = 1; number <= kStackCount; ++number) {
+            const std::uint64_t node[] = {number, number == 1 ? 0 : 1 + random_() % (number - 1), 0,
+                                          16 * (random_() % 100'000)};
+            if (!builder.append(Series{Kind::kStack, kNoEvent}, node)) {
+                std::abort();
+            }
+        }
+    }
+
+    Options options_;
+    std::vector<std::uint64_t> values_;
+    std::vector<std::byte> bytes_;
+    std::mt19937_64 random_{1};
+    std::discrete_distribution<std::uint32_t> stacks_;
+    std::int64_t start_utc_ns_ = utc_now_ns();
+    std::uint64_t seq_ = 0;
+    std::uint64_t produced_ = 0;
+    std::uint64_t time_ns_ = 1'000'000'000'000;
+};
+
+// The sender's process: every batch within the window, until all are acknowledged. `bare` replies are the prefix as 8
+// bytes.
+[[noreturn]] void send_all(const std::string& endpoint, const std::vector<std::byte>& hello,
+                           const std::vector<std::vector<std::byte>>& batches, bool bare) {
+    void* context = zmq_ctx_new();
+    void* socket = zmq_socket(context, ZMQ_DEALER);
+    zmq_connect(socket, endpoint.c_str());
+    std::uint64_t prefix = 0;
+    std::uint64_t sent = 0;
+    bool welcomed = bare;
+    if (!bare) {
+        zmq_send(socket, hello.data(), hello.size(), 0);
+    }
+    std::vector<capnp::word> reply(limits::kReplySizeBytesMax / sizeof(capnp::word));
+    while (prefix < batches.size()) {
+        while (welcomed && sent < batches.size() && sent < prefix + limits::kSendWindowBatches) {
+            zmq_send(socket, batches[sent].data(), batches[sent].size(), 0);
+            ++sent;
+        }
+        const int size = zmq_recv(socket, reply.data(), reply.size() * sizeof(capnp::word), 0);
+        if (size < 0) {
+            std::_Exit(1);
+        }
+        if (bare) {
+            std::memcpy(&prefix, reply.data(), sizeof prefix);
+            continue;
+        }
+        capnp::FlatArrayMessageReader reader(
+            kj::arrayPtr(reply.data(), static_cast<std::size_t>(size) / sizeof(capnp::word)));
+        const auto envelope = reader.getRoot<wire::Envelope>();
+        if (envelope.isWelcome()) {
+            welcomed = true;
+        } else if (envelope.isAck()) {
+            prefix = std::max(prefix, envelope.getAck().getPrefixSeq());
+        } else if (envelope.isRefused()) {
+            std::fprintf(stderr, "refused: seq %lu reason %u %s\n",
+                         static_cast<unsigned long>(envelope.getRefused().getSeq()),
+                         unsigned{envelope.getRefused().getReason()}, envelope.getRefused().getMessage().cStr());
+            std::_Exit(1);
+        }
+    }
+    std::_Exit(0);
+}
+
+pid_t start_sender(const std::string& endpoint, const std::vector<std::byte>& hello,
+                   const std::vector<std::vector<std::byte>>& batches, bool bare) {
+    const pid_t child = fork();
+    if (child == 0) {
+        send_all(endpoint, hello, batches, bare);
+    }
+    return child;
+}
+
+void expect_ended_well(int status) {
+    if (status != 0) {
+        std::fprintf(stderr, "the sender failed\n");
+        std::exit(1);
+    }
+}
+
+// --- The two receivers -----------------------------------------------------------------------------------------------
+
+// The port is chosen here and handed to the sender, which must be forked before any thread exists.
+std::string free_endpoint() {
+    void* context = zmq_ctx_new();
+    void* socket = zmq_socket(context, ZMQ_ROUTER);
+    zmq_bind(socket, "tcp://127.0.0.1:*");
+    char endpoint[128];
+    std::size_t size = sizeof endpoint;
+    zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size);
+    zmq_close(socket);
+    zmq_ctx_term(context);
+    return endpoint;
+}
+
+double run_bare(const std::string& folder, const std::vector<std::byte>& hello,
+                const std::vector<std::vector<std::byte>>& batches) {
+    const std::string endpoint = free_endpoint();
+    const pid_t sender = start_sender(endpoint, hello, batches, true);
+    const double before = cpu_seconds();
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    options.compression = rocksdb::kNoCompression;
+    rocksdb::DB* raw = nullptr;
+    if (!rocksdb::DB::Open(options, folder, &raw).ok()) {
+        std::exit(1);
+    }
+    std::unique_ptr<rocksdb::DB> database{raw};
+    void* context = zmq_ctx_new();
+    void* socket = zmq_socket(context, ZMQ_ROUTER);
+    zmq_bind(socket, endpoint.c_str());
+    std::string peer;
+    std::uint64_t stored = 0;
+    while (stored < batches.size()) {
+        const auto deadline = Clock::now() + std::chrono::nanoseconds{limits::kGroupCommitNs};
+        rocksdb::WriteBatch group;
+        std::uint64_t group_count = 0;
+        while (Clock::now() < deadline && stored + group_count < batches.size()) {
+            zmq_pollitem_t item{socket, 0, ZMQ_POLLIN, 0};
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+            zmq_poll(&item, 1, std::max<long>(left, 0));
+            zmq_msg_t identity;
+            zmq_msg_init(&identity);
+            while (zmq_msg_recv(&identity, socket, ZMQ_DONTWAIT) >= 0) {
+                peer.assign(static_cast<const char*>(zmq_msg_data(&identity)), zmq_msg_size(&identity));
+                zmq_msg_t frame;
+                zmq_msg_init(&frame);
+                zmq_msg_recv(&frame, socket, 0);
+                const std::uint64_t key = __builtin_bswap64(stored + ++group_count);
+                group.Put(rocksdb::Slice{reinterpret_cast<const char*>(&key), sizeof key},
+                          rocksdb::Slice{static_cast<const char*>(zmq_msg_data(&frame)), zmq_msg_size(&frame)});
+                zmq_msg_close(&frame);
+            }
+            zmq_msg_close(&identity);
+        }
+        if (group_count == 0) {
+            continue;
+        }
+        rocksdb::WriteOptions synced;
+        synced.sync = true;
+        if (!database->Write(synced, &group).ok()) {
+            std::exit(1);
+        }
+        stored += group_count;
+        zmq_send(socket, peer.data(), peer.size(), ZMQ_SNDMORE);
+        zmq_send(socket, &stored, sizeof stored, 0);
+    }
+    int status = 0;
+    waitpid(sender, &status, 0);
+    zmq_close(socket);
+    zmq_ctx_term(context);
+    database.reset();
+    const double after = cpu_seconds();
+    expect_ended_well(status);
+    return after - before;
+}
+
+double run_perfleet(const std::string& folder, const std::vector<std::byte>& hello,
+                    const std::vector<std::vector<std::byte>>& batches) {
+    const std::string endpoint = free_endpoint();
+    const pid_t sender = start_sender(endpoint, hello, batches, false);
+    const double before = cpu_seconds();
+    auto store = open_rocksdb_store(folder);
+    TransportContext context;
+    GatewayOptions gateway_options;
+    gateway_options.listen = {endpoint};
+    auto gateway = Gateway::open(gateway_options, context, **store);
+    if (!gateway.ok()) {
+        std::fprintf(stderr, "%s\n", gateway.error().message.c_str());
+        std::exit(1);
+    }
+    std::atomic<bool> stop{false};
+    const int stop_fd = eventfd(0, 0);
+    int status = 0;
+    std::thread waiter{[&] {
+        waitpid(sender, &status, 0);
+        stop = true;
+        const std::uint64_t one = 1;
+        (void)!write(stop_fd, &one, sizeof one);
+    }};
+    const auto served = (*gateway)->serve(stop, stop_fd);
+    waiter.join();
+    close(stop_fd);
+    if (!served.ok()) {
+        std::fprintf(stderr, "%s\n", served.error().message.c_str());
+        std::exit(1);
+    }
+    std::move(gateway).value().reset();
+    std::move(store).value().reset();
+    const double after = cpu_seconds();
+    expect_ended_well(status);
+    return after - before;
+}
+
+int measure(const Options& options) {
+    BatchSource source{options};
+    std::vector<std::vector<std::byte>> batches;
+    std::size_t size_bytes = 0;
+    for (std::uint64_t i = 0; i < options.batch_count; ++i) {
+        batches.push_back(source.next());
+        size_bytes += batches.back().size();
+    }
+    std::printf("%lu batches of %u rows, %.0f B each, %.2f B a row\n", static_cast<unsigned long>(options.batch_count),
+                options.row_count, static_cast<double>(size_bytes) / static_cast<double>(options.batch_count),
+                static_cast<double>(size_bytes) / static_cast<double>(options.batch_count) / options.row_count);
+    const auto hello = source.hello();
+    std::vector<double> bare;
+    std::vector<double> perfleet;
+    const auto per_batch_us = [&](double seconds) { return seconds * 1e6 / static_cast<double>(options.batch_count); };
+    for (unsigned round = 0; round < options.round_count; ++round) {
+        const auto measured = [&](auto run) {
+            const std::string folder = options.folder + "/gateway_cost";
+            std::filesystem::remove_all(folder);
+            const double seconds = run(folder, hello, batches);
+            std::filesystem::remove_all(folder);
+            return seconds;
+        };
+        bare.push_back(measured(run_bare));
+        perfleet.push_back(measured(run_perfleet));
+        std::printf("round %u: bare %.1f us a batch, perfleet %.1f us a batch (%.1f M rows/s a core)\n", round + 1,
+                    per_batch_us(bare.back()), per_batch_us(perfleet.back()),
+                    static_cast<double>(options.batch_count) * options.row_count / perfleet.back() / 1e6);
+        std::fflush(stdout);
+    }
+    std::sort(bare.begin(), bare.end());
+    std::sort(perfleet.begin(), perfleet.end());
+    std::printf("ratio of medians: %.2f\n", perfleet[perfleet.size() / 2] / bare[bare.size() / 2]);
+    return 0;
+}
+
+}  // namespace
+}  // namespace perfleet
+
+int main(int argc, char** argv) {
+    perfleet::Options options;
+    options.folder = std::filesystem::temp_directory_path();
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const std::string_view name = argv[i];
+        if (name == "--batches") {
+            options.batch_count = std::strtoull(argv[i + 1], nullptr, 10);
+        } else if (name == "--rows") {
+            options.row_count = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
+        } else if (name == "--rounds") {
+            options.round_count = static_cast<unsigned>(std::strtoul(argv[i + 1], nullptr, 10));
+        } else if (name == "--folder") {
+            options.folder = argv[i + 1];
+        } else {
+            std::fprintf(stderr, "usage: gateway_cost [--batches N] [--rows N] [--rounds N] [--folder DIR]\n");
+            return 2;
+        }
+    }
+    return perfleet::measure(options);
+}
