@@ -74,7 +74,6 @@ struct Router::Socket {
                set_option(ZMQ_BACKLOG, kBacklog) && set_option(ZMQ_HANDSHAKE_IVL, kHandshakeMs) &&
                set_option(ZMQ_HEARTBEAT_IVL, kHeartbeatIntervalMs) &&
                set_option(ZMQ_HEARTBEAT_TIMEOUT, kHeartbeatTimeoutMs) && set_option(ZMQ_LINGER, kLingerMs) &&
-               set_option(ZMQ_IPV6, 1) &&
                // A peer that names itself and comes back takes its old place; without this its messages vanish
                // silently.
                set_option(ZMQ_ROUTER_HANDOVER, 1) &&
@@ -109,7 +108,10 @@ Result<std::unique_ptr<Router>> Router::bind(const std::vector<std::string>& end
     }
     std::unique_ptr<Router> router{new Router{std::move(socket)}};
     for (const std::string& endpoint : endpoints) {
-        if (zmq_bind(router->socket_->socket, endpoint.c_str()) != 0) {
+        // Only where it is asked for: it would show 127.0.0.1 as [::ffff:127.0.0.1].
+        const bool is_ipv6 = endpoint.starts_with("tcp://[");
+        if (!router->socket_->set_option(ZMQ_IPV6, is_ipv6 ? 1 : 0) ||
+            zmq_bind(router->socket_->socket, endpoint.c_str()) != 0) {
             return bind_error(endpoint);
         }
         std::array<char, 256> bound{};

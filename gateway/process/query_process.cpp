@@ -1,0 +1,298 @@
+#include "gateway/process/query_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <future>
+#include <optional>
+#include <thread>
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kReadyLineSizeBytesMax = 4'096;
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+
+std::uint64_t now_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// A file descriptor that is closed at the end.
+class Descriptor {
+public:
+    explicit Descriptor(int number = -1) : number_{number} {}
+    Descriptor(Descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~Descriptor() {
+        if (number_ >= 0) {
+            close(number_);
+        }
+    }
+    [[nodiscard]] int number() const { return number_; }
+
+private:
+    int number_;
+};
+
+// One run of the program. Killed when this goes out of scope.
+class Run {
+public:
+    Run(pid_t pid, Descriptor output) : pid_{pid}, output_{std::move(output)} {}
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+    ~Run() { stop(); }
+
+    [[nodiscard]] int output() const { return output_.number(); }
+
+    // Reads what there is; false at the end of its output.
+    bool read_output() {
+        std::array<char, 512> buffer{};
+        const ssize_t size = read(output_.number(), buffer.data(), buffer.size());
+        if (size <= 0) {
+            return size < 0 && errno == EINTR;
+        }
+        if (!ready_line_.ends_with('\n') && ready_line_.size() < kReadyLineSizeBytesMax) {
+            const std::string_view text{buffer.data(), static_cast<std::size_t>(size)};
+            ready_line_.append(
+                text.substr(0, text.find('\n') == std::string_view::npos ? text.size() : text.find('\n') + 1));
+        }
+        return true;
+    }
+
+    // The endpoint of `ready query=ENDPOINT`, once the line is there.
+    [[nodiscard]] std::optional<std::string> ready_endpoint() const {
+        constexpr std::string_view kPrefix = "ready query=";
+        if (!ready_line_.starts_with(kPrefix) || !ready_line_.ends_with('\n')) {
+            return std::nullopt;
+        }
+        return ready_line_.substr(kPrefix.size(), ready_line_.size() - kPrefix.size() - 1);
+    }
+
+    // Ends it, if it hasn't, and says how it ended.
+    std::string stop() {
+        if (pid_ <= 0) {
+            return ending_;
+        }
+        int status = 0;
+        kill(pid_, SIGTERM);
+        const std::uint64_t deadline_ns = now_ns() + QueryProcess::kStopWithinNs;
+        pid_t reaped = 0;
+        while ((reaped = waitpid(pid_, &status, WNOHANG)) == 0 && now_ns() < deadline_ns) {
+            poll(nullptr, 0, 5);
+        }
+        if (reaped == 0) {
+            kill(pid_, SIGKILL);
+            while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+            }
+        }
+        ending_ = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                      : "exit status " + std::to_string(WEXITSTATUS(status));
+        pid_ = -1;
+        return ending_;
+    }
+
+private:
+    pid_t pid_;
+    Descriptor output_;
+    std::string ready_line_;
+    std::string ending_;
+};
+
+Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, const std::string& listen) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+        return error_from_errno(errno, "pipe");
+    }
+    Descriptor read_end{ends[0]};
+    const Descriptor write_end{ends[1]};
+    const std::array<const char*, 6> arguments{options.program.c_str(), "--data", options.data.c_str(), "--listen",
+                                               listen.c_str(),          nullptr};
+    const pid_t parent = getpid();
+    const pid_t pid = fork();
+    if (pid < 0) {
+        return error_from_errno(errno, "fork");
+    }
+    if (pid == 0) {
+        // Only async-signal-safe calls: other threads may hold locks.
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, nullptr);
+        signal(SIGPIPE, SIG_DFL);
+        if (getppid() != parent || dup2(write_end.number(), STDOUT_FILENO) < 0) {
+            _exit(126);
+        }
+        execv(options.program.c_str(), const_cast<char* const*>(arguments.data()));
+        _exit(127);
+    }
+    return std::make_unique<Run>(pid, std::move(read_end));
+}
+
+class WatchedQueryProcess final : public QueryProcess {
+public:
+    explicit WatchedQueryProcess(Options options) : options_{std::move(options)} {}
+
+    ~WatchedQueryProcess() override {
+        if (watcher_.joinable()) {
+            const std::uint64_t one = 1;
+            (void)!write(stop_.number(), &one, sizeof one);
+            watcher_.join();
+        }
+    }
+
+    Result<Done> begin() {
+        if (access(options_.program.c_str(), X_OK) != 0) {
+            return Error{ErrorCode::kNotFound,
+                         options_.program + ": " + std::strerror(errno) +
+                             "; install it beside the gateway, or go without queries: --query none"};
+        }
+        stop_ = Descriptor{eventfd(0, EFD_CLOEXEC)};
+        if (stop_.number() < 0) {
+            return error_from_errno(errno, "eventfd");
+        }
+        std::promise<Result<std::string>> first;
+        auto ready = first.get_future();
+        watcher_ = std::thread{[this, &first] { watch(first); }};
+        auto endpoint = ready.get();
+        if (!endpoint) {
+            return std::move(endpoint).error();
+        }
+        endpoint_ = std::move(*endpoint);
+        return Done{};
+    }
+
+    const std::string& endpoint() const override { return endpoint_; }
+
+private:
+    enum class Event : std::uint8_t { kStop, kOutput, kEnd, kTimeOut };
+
+    // Waits for output of `run` (may be null), the stop, or the time.
+    Event next_event(Run* run, std::uint64_t until_ns) const {
+        while (true) {
+            std::array<pollfd, 2> descriptors{
+                {{stop_.number(), POLLIN, 0}, {run == nullptr ? -1 : run->output(), POLLIN, 0}}};
+            const std::uint64_t now = now_ns();
+            if (now >= until_ns) {
+                return Event::kTimeOut;
+            }
+            const std::uint64_t left_ms = std::min<std::uint64_t>((until_ns - now) / kNsPerMs + 1, 60'000);
+            poll(descriptors.data(), descriptors.size(), static_cast<int>(left_ms));
+            if (descriptors[0].revents != 0) {
+                return Event::kStop;
+            }
+            if (run != nullptr && descriptors[1].revents != 0) {
+                return run->read_output() ? Event::kOutput : Event::kEnd;
+            }
+        }
+    }
+
+    // Starts the program and waits until it is ready.
+    Result<std::string> start_run(std::unique_ptr<Run>& run, const std::string& listen) {
+        auto started = fork_program(options_, listen);
+        if (!started) {
+            return std::move(started).error();
+        }
+        run = std::move(*started);
+        const std::uint64_t deadline_ns = now_ns() + kReadyWithinNs;
+        while (true) {
+            switch (next_event(run.get(), deadline_ns)) {
+                case Event::kOutput:
+                    if (auto endpoint = run->ready_endpoint(); endpoint.has_value()) {
+                        return std::move(*endpoint);
+                    }
+                    break;
+                case Event::kEnd:
+                    return Error{ErrorCode::kIo, options_.program + " ended before it was ready (" + run->stop() +
+                                                     "); its own words stand above"};
+                case Event::kTimeOut:
+                    return Error{ErrorCode::kUnavailable, options_.program + " was not ready within " +
+                                                              std::to_string(kReadyWithinNs / 1'000'000'000) + " s"};
+                case Event::kStop: return Error{ErrorCode::kCancelled, "stopped"};
+            }
+        }
+    }
+
+    void watch(std::promise<Result<std::string>>& first) {
+        std::unique_ptr<Run> run;
+        auto endpoint = start_run(run, options_.listen);
+        const bool is_ready = endpoint.ok();
+        const std::string listen = is_ready ? *endpoint : std::string{};
+        if (!is_ready) {
+            run.reset();
+        }
+        first.set_value(std::move(endpoint));  // `first` is gone from here on
+        if (is_ready) {
+            keep_running(run, listen);
+        }
+    }
+
+    // Until the stop: starts it again each time that it ends, later and later while it doesn't last.
+    void keep_running(std::unique_ptr<Run>& run, const std::string& listen) {
+        std::uint64_t restart_after_ns = kRestartAfterNsMin;
+        while (true) {
+            const std::uint64_t started_ns = now_ns();
+            Event event = Event::kOutput;
+            while (run != nullptr && (event == Event::kOutput || event == Event::kTimeOut)) {
+                event = next_event(run.get(), now_ns() + kReadyWithinNs);
+            }
+            if (event == Event::kStop) {
+                return;
+            }
+            std::string what = "it could not be started";
+            if (run != nullptr) {
+                what = run->stop();
+                run.reset();
+            }
+            if (now_ns() - started_ns > kRestartAfterNsMax) {
+                restart_after_ns = kRestartAfterNsMin;
+            }
+            options_.notice("the query process ended (" + what + "); it is started again in " +
+                            std::to_string(restart_after_ns / kNsPerMs) + " ms");
+            if (next_event(nullptr, now_ns() + restart_after_ns) == Event::kStop) {
+                return;
+            }
+            restart_after_ns = std::min(2 * restart_after_ns, kRestartAfterNsMax);
+            if (auto again = start_run(run, listen); !again) {
+                if (again.error().code == ErrorCode::kCancelled) {
+                    return;
+                }
+                options_.notice(again.error().message);
+                run.reset();
+            } else {
+                options_.notice("the query process answers again");
+            }
+        }
+    }
+
+    Options options_;
+    std::string endpoint_;
+    Descriptor stop_;
+    std::thread watcher_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<QueryProcess>> QueryProcess::start(Options options) {
+    auto process = std::make_unique<WatchedQueryProcess>(std::move(options));
+    if (auto begun = process->begin(); !begun) {
+        return std::move(begun).error();
+    }
+    return std::unique_ptr<QueryProcess>{std::move(process)};
+}
+
+}  // namespace perfleet
