@@ -78,7 +78,7 @@ public:
     }
 
     // The next reply of this sort; others are passed over.
-    sample::Reply wait_for(wire::Envelope::Which which) {
+    sample::Reply wait_for(sample::ReplySort sort) {
         std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
         while (std::chrono::steady_clock::now() < end) {
@@ -88,11 +88,11 @@ public:
                 continue;
             }
             sample::Reply reply = sample::read_reply(std::span{buffer}.first(*size));
-            if (reply.which == which) {
+            if (reply.sort == sort) {
                 return reply;
             }
         }
-        ADD_FAILURE() << "no reply of sort " << static_cast<int>(which);
+        ADD_FAILURE() << "no reply of sort " << static_cast<int>(sort);
         return {};
     }
 
@@ -102,12 +102,12 @@ private:
 
 void deliver_two_batches(Peer& peer) {
     peer.send(sample::hello(sample_session(kTarget, kSession)));
-    EXPECT_EQ(peer.wait_for(wire::Envelope::WELCOME).session, kSession);
+    EXPECT_EQ(peer.wait_for(sample::ReplySort::kWelcome).session, kSession);
     peer.send(batch_frame(1));
     peer.send(batch_frame(2));
     std::uint64_t prefix = 0;
     while (prefix < 2 && !testing::Test::HasFailure()) {
-        prefix = peer.wait_for(wire::Envelope::ACK).prefix;
+        prefix = peer.wait_for(sample::ReplySort::kAck).prefix;
     }
 }
 
@@ -142,13 +142,13 @@ TEST(Gateway, CommitsWhatItHasWhenItStops) {
     Serving serving{*store};
     Peer peer{serving.gateway().endpoints().front()};
     peer.send(sample::hello(sample_session(kTarget, kSession)));
-    peer.wait_for(wire::Envelope::WELCOME);
+    peer.wait_for(sample::ReplySort::kWelcome);
     peer.send(batch_frame(1));
     peer.send(sample::clock_probe(1));
-    peer.wait_for(wire::Envelope::CLOCK_REPLY);  // so the batch was taken
+    peer.wait_for(sample::ReplySort::kClockReply);  // so the batch was taken
     serving.stop();
     EXPECT_EQ(store->watermark(kTarget, kSession).value(), Seq{1});
-    EXPECT_EQ(peer.wait_for(wire::Envelope::ACK).prefix, 1U);
+    EXPECT_EQ(peer.wait_for(sample::ReplySort::kAck).prefix, 1U);
 }
 
 TEST(Gateway, SurvivesWhatIsNoMessage) {
@@ -161,7 +161,7 @@ TEST(Gateway, SurvivesWhatIsNoMessage) {
     Peer peer{serving.gateway().endpoints().front()};
     deliver_two_batches(peer);
     hostile.send(sample::clock_probe(1));
-    hostile.wait_for(wire::Envelope::CLOCK_REPLY);
+    hostile.wait_for(sample::ReplySort::kClockReply);
     EXPECT_GE(serving.gateway().counts().messages_malformed, 170U);
     EXPECT_EQ(serving.gateway().counts().batches_stored, 2U);
 }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/ingest/ingest_rig.h"
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/sample_changes.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/protocol.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using protocol::RefusedReason;
 using sample::Reply;
-using wire::Envelope;
+using sample::ReplySort;
 
 std::uint16_t number_of(RefusedReason reason) { return static_cast<std::uint16_t>(reason); }
 
@@ -24,7 +24,7 @@ using IngestBye = IngestTest;
 TEST_F(IngestHello, IsAnsweredByWelcomeWithCredit) {
     say_hello();
     const Reply welcome = reply();
-    EXPECT_EQ(welcome.which, Envelope::WELCOME);
+    EXPECT_EQ(welcome.sort, ReplySort::kWelcome);
     EXPECT_EQ(welcome.session, kSession);
     EXPECT_EQ(welcome.prefix, 0U);
     EXPECT_EQ(welcome.send_limit, limits::kSendWindowBatches);
@@ -35,9 +35,9 @@ TEST_F(IngestHello, IsAnsweredByWelcomeWithCredit) {
 TEST_F(IngestHello, StrangersAreAskedForIt) {
     send_batch(1);
     take("peer", sample::bye(kSession, {}));
-    take("peer", sample::envelope([](Envelope::Builder root) { root.initControl(); }));
+    take("peer", sample::envelope_with([](wire::Envelope::Builder root) { root.initControl(); }));
     for (const Reply& again : replies()) {
-        EXPECT_EQ(again.which, Envelope::HELLO_AGAIN);
+        EXPECT_EQ(again.sort, ReplySort::kHelloAgain);
         EXPECT_EQ(again.incarnation, 1U);
     }
     commit();
@@ -48,7 +48,7 @@ TEST_F(IngestHello, ABatchOfAnotherSessionThanTheHelloIsForgotten) {
     say_hello();
     replies();
     take("peer", sample::batch(sample_batch(kTarget, SessionId{1, 1}, Seq{1}).build()));
-    EXPECT_EQ(reply().which, Envelope::HELLO_AGAIN);
+    EXPECT_EQ(reply().sort, ReplySort::kHelloAgain);
 }
 
 TEST_F(IngestHello, GrantsTheSameSessionUntilTheWelcomeArrives) {
@@ -80,7 +80,7 @@ TEST_F(IngestHello, RefusesASessionOfAnotherTargetOrDescription) {
         }
         take("thief", sample::hello(other_target));
         const Reply identity = reply("thief");
-        EXPECT_EQ(identity.which, Envelope::REFUSED);
+        EXPECT_EQ(identity.sort, ReplySort::kRefused);
         EXPECT_EQ(identity.seq, 0U);
         EXPECT_EQ(identity.reason, number_of(RefusedReason::kIdentity));
         take("thief", sample::hello(other_record));
@@ -90,7 +90,7 @@ TEST_F(IngestHello, RefusesASessionOfAnotherTargetOrDescription) {
 }
 
 TEST_F(IngestHello, RefusesAnotherProtocolByName) {
-    take("peer", sample::hello(sample_session(kTarget, kSession), Seq{1}, {}, [](wire::Hello::Builder hello) {
+    take("peer", sample::hello_with(sample_session(kTarget, kSession), [](wire::Hello::Builder hello) {
              hello.setVersionMin(protocol::kVersion + 1);
              hello.setVersionMax(protocol::kVersion + 3);
          }));
@@ -107,13 +107,13 @@ TEST_F(IngestHello, TheNewestPeerSpeaksForTheSession) {
     EXPECT_EQ(replies("two").back().prefix, 1U);
     replies("one");
     send_batch(2, "one");
-    EXPECT_EQ(reply("one").which, Envelope::HELLO_AGAIN);
+    EXPECT_EQ(reply("one").sort, ReplySort::kHelloAgain);
 }
 
 TEST_F(IngestHello, ClockProbesAreAnsweredWithoutIt) {
     take("peer", sample::clock_probe(42));
     const Reply answer = reply();
-    EXPECT_EQ(answer.which, Envelope::CLOCK_REPLY);
+    EXPECT_EQ(answer.sort, ReplySort::kClockReply);
     EXPECT_EQ(answer.id, 42U);
     EXPECT_EQ(answer.utc_ns, kSampleUtcNs);
 }
@@ -128,7 +128,7 @@ TEST_F(IngestBatch, IsAcknowledgedOnlyAfterTheGroupCommit) {
     EXPECT_TRUE(stored_seqs().empty());
     pass(1);
     const Reply ack = reply();
-    EXPECT_EQ(ack.which, Envelope::ACK);
+    EXPECT_EQ(ack.sort, ReplySort::kAck);
     EXPECT_EQ(ack.prefix, 2U);
     EXPECT_EQ(ack.send_limit, 2 + limits::kSendWindowBatches);
     EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1, 2}));
@@ -193,8 +193,8 @@ TEST_F(IngestBatch, OldestRetainedMovesThePrefixOverWhatWasDropped) {
     say_hello();
     replies();
     const std::uint64_t far = 3 * limits::kOutOfOrderSeqsMax;
-    take("peer", sample::batch(sample_batch(kTarget, kSession, Seq{far}).dropped(Seq{1}, Seq{far - 1}).build(),
-                               [&](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(far); }));
+    take("peer", sample::batch_with(sample_batch(kTarget, kSession, Seq{far}).dropped(Seq{1}, Seq{far - 1}).build(),
+                                    [&](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(far); }));
     commit();
     EXPECT_EQ(reply().prefix, far);
     say_hello("later", Seq{far + 10});
@@ -212,7 +212,7 @@ TEST_F(IngestBatch, OfOtherContentIsAConflictAndNeverStored) {
     take("peer", other);
     commit();
     const Reply refused = reply();
-    EXPECT_EQ(refused.which, Envelope::REFUSED);
+    EXPECT_EQ(refused.sort, ReplySort::kRefused);
     EXPECT_EQ(refused.seq, 2U);
     EXPECT_EQ(refused.reason, number_of(RefusedReason::kConflict));
     // Also within one group, in another partition, and judged by the store after a restart.
@@ -233,11 +233,11 @@ TEST_F(IngestBatch, OfOtherContentIsAConflictAndNeverStored) {
 TEST_F(IngestBatch, RefusedResolvesItsSeq) {
     say_hello();
     replies();
-    const auto broken = sample::batch(sample_batch(kTarget, kSession, Seq{1}).build(),
-                                      [](wire::Batch::Builder batch) { batch.setSeal(batch.getSeal() + 1); });
+    const auto broken = sample::batch_with(sample_batch(kTarget, kSession, Seq{1}).build(),
+                                           [](wire::Batch::Builder batch) { batch.setSeal(batch.getSeal() + 1); });
     take("peer", broken);
     const Reply refused = reply();
-    EXPECT_EQ(refused.which, Envelope::REFUSED);
+    EXPECT_EQ(refused.sort, ReplySort::kRefused);
     EXPECT_EQ(refused.seq, 1U);
     EXPECT_EQ(refused.reason, number_of(RefusedReason::kMalformed));
     EXPECT_NE(refused.text.find("seal"), std::string::npos) << refused.text;
@@ -250,9 +250,9 @@ TEST_F(IngestBatch, RefusedResolvesItsSeq) {
     say_hello("again");
     const auto told = replies("again");
     ASSERT_EQ(told.size(), 2U);
-    EXPECT_EQ(told[0].which, Envelope::REFUSED);
+    EXPECT_EQ(told[0].sort, ReplySort::kRefused);
     EXPECT_EQ(told[0].seq, 1U);
-    EXPECT_EQ(told[1].which, Envelope::WELCOME);
+    EXPECT_EQ(told[1].sort, ReplySort::kWelcome);
     EXPECT_EQ(told[1].prefix, 2U);
 }
 
@@ -315,7 +315,7 @@ TEST_F(IngestBatch, SessionsBeyondTheLimitAreForgottenAndCarryOn) {
     take("3", hello_of(3));
     replies("1");
     take("1", batch_of(1, 2));
-    EXPECT_EQ(reply("1").which, Envelope::HELLO_AGAIN);
+    EXPECT_EQ(reply("1").sort, ReplySort::kHelloAgain);
     take("1", hello_of(1));
     EXPECT_EQ(reply("1").prefix, 1U);
     take("1", batch_of(1, 1));
@@ -368,7 +368,7 @@ TEST_F(IngestBye, WithATallyOfAnUnknownEventRefusesTheSession) {
     take("peer",
          sample::bye(kSession, {Seq{0}, {{{Kind::kSample, EventNumber{77}}, TallyName::kProduced, 2}}, {}, {}}));
     const Reply refused = reply();
-    EXPECT_EQ(refused.which, Envelope::REFUSED);
+    EXPECT_EQ(refused.sort, ReplySort::kRefused);
     EXPECT_EQ(refused.seq, 0U);
     commit();
     EXPECT_FALSE(store_->session_end(kTarget, kSession).value().has_value());

@@ -5,7 +5,9 @@
 
 #include <cstring>
 #include <deque>
+#include <utility>
 
+#include "gateway/ingest/sample_changes.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/wire/protocol.h"
 #include "storage/block/block.h"
@@ -48,9 +50,99 @@ unsigned count_of(std::size_t count) { return static_cast<unsigned>(count); }
 
 SessionId session_of(wire::SessionId::Reader from) { return {from.getHigh(), from.getLow()}; }
 
+void fill_hello(wire::Hello::Builder hello, const SessionRecord& record, Seq oldest_retained,
+                const std::vector<ImageOffer>& offers) {
+    hello.setVersionMin(protocol::kVersionMin);
+    hello.setVersionMax(protocol::kVersion);
+    set_session(hello.initSession(), record.session);
+    hello.setTargetId(record.target.value);
+    hello.setTargetName(record.target_name.c_str());
+    hello.setArchitecture(record.architecture.c_str());
+    auto labels = hello.initLabels(count_of(record.labels.size()));
+    for (unsigned i = 0; i < labels.size(); ++i) {
+        labels[i].setKey(record.labels[i].first.c_str());
+        labels[i].setValue(record.labels[i].second.c_str());
+    }
+    auto events = hello.initEvents(count_of(record.events.size()));
+    for (unsigned i = 0; i < events.size(); ++i) {
+        const EventRecord& event = record.events[i];
+        events[i].setName(event.name.c_str());
+        events[i].setKind(static_cast<std::uint8_t>(event.kind));
+        events[i].setPerfType(event.perf_type);
+        events[i].setPerfConfig(event.perf_config);
+        events[i].setPeriod(event.period);
+        events[i].setIsFrequency(event.is_frequency);
+        events[i].setExcludeKernel(event.exclude_kernel);
+        events[i].setExcludeUser(event.exclude_user);
+        events[i].setCallchain(event.callchain);
+        events[i].setUnit(event.unit.c_str());
+        events[i].setFormat(event.format.c_str());
+    }
+    auto clock = hello.initClock();
+    clock.setName(record.clock_name.c_str());
+    clock.setTicksPerSecond(record.ticks_per_second);
+    clock.setLinuxClockid(record.linux_clockid);
+    set_point(hello.initStartPoint(), record.start_point);
+    auto host = hello.initHost();
+    host.setOsRelease(record.host.os_release.c_str());
+    host.setCpuDescription(record.host.cpu_description.c_str());
+    host.setCpuId(record.host.cpu_id.c_str());
+    host.setCpusOnline(record.host.cpus_online);
+    host.setCpusConfigured(record.host.cpus_configured);
+    host.setMemoryKib(record.host.memory_kib);
+    auto words = host.initCommandLine(count_of(record.host.command_line.size()));
+    for (unsigned i = 0; i < words.size(); ++i) {
+        words.set(i, record.host.command_line[i].c_str());
+    }
+    host.setPageSizeBytes(record.host.page_size_bytes);
+    host.setTracingHeaderPage(data_of(record.host.tracing_header_page));
+    host.setTracingHeaderEvent(data_of(record.host.tracing_header_event));
+    auto list = hello.initImageOffers(count_of(offers.size()));
+    for (unsigned i = 0; i < list.size(); ++i) {
+        list[i].setBuildId(data_of(offers[i].build_id));
+        list[i].setSort(offers[i].sort);
+        list[i].setSizeBytes(offers[i].size_bytes);
+    }
+    hello.setCollectorVersion(record.collector_version.c_str());
+    hello.setOldestRetainedSeq(oldest_retained.value);
+}
+
+void fill_batch(wire::Batch::Builder into, const AdmittedBatch& batch) {
+    set_session(into.initSession(), batch.key.session);
+    into.setSeq(batch.key.seq.value);
+    into.setOldestRetainedSeq(batch.record.oldest_retained_seq);
+    into.setEpoch(batch.record.epoch.value);
+    into.setBucket(batch.record.bucket.value);
+    into.setSeal(batch.record.seal);
+    auto series = into.initSeries(count_of(batch.series.size()));
+    for (unsigned i = 0; i < series.size(); ++i) {
+        const BatchSeries& rows = batch.series[i];
+        series[i].setKind(static_cast<std::uint8_t>(rows.series.kind));
+        series[i].setEvent(rows.series.event.value);
+        series[i].setRowCount(rows.row_count);
+        series[i].setFirstTicks(rows.first_ticks.value);
+        series[i].setLastTicks(rows.last_ticks.value);
+        auto block = parse_block_untrusted(rows.block);
+        PERFLEET_ASSERT(block.ok());
+        auto columns = series[i].initColumns(count_of(block->columns.size()));
+        for (unsigned j = 0; j < columns.size(); ++j) {
+            const ColumnView& column = block->columns[j];
+            columns[j].setId(static_cast<std::uint16_t>(column.id));
+            columns[j].setCodec(static_cast<std::uint8_t>(column.codec));
+            columns[j].setBytes({reinterpret_cast<const unsigned char*>(column.bytes.data()), column.bytes.size()});
+        }
+    }
+    set_tallies(into.initTallies(count_of(batch.record.tallies.size())), batch.record.tallies);
+    set_ranges(into.initDropped(count_of(batch.record.dropped.size())), batch.record.dropped);
+    auto points = into.initClockPoints(count_of(batch.record.clock_points.size()));
+    for (unsigned i = 0; i < points.size(); ++i) {
+        set_point(points[i], batch.record.clock_points[i]);
+    }
+}
+
 }  // namespace
 
-Frame envelope(const Change<wire::Envelope::Builder>& fill) {
+Frame envelope_with(const Change<wire::Envelope::Builder>& fill) {
     capnp::MallocMessageBuilder message{1U << 20};  // one segment for all that tests send
     auto root = message.initRoot<wire::Envelope>();
     root.setProtocolVersion(protocol::kVersion);
@@ -61,105 +153,28 @@ Frame envelope(const Change<wire::Envelope::Builder>& fill) {
     return {bytes, bytes + chars.size()};
 }
 
-Frame hello(const SessionRecord& record, Seq oldest_retained, const std::vector<ImageOffer>& offers,
-            const Change<wire::Hello::Builder>& change) {
-    return envelope([&](wire::Envelope::Builder root) {
-        auto hello = root.initHello();
-        hello.setVersionMin(protocol::kVersionMin);
-        hello.setVersionMax(protocol::kVersion);
-        set_session(hello.initSession(), record.session);
-        hello.setTargetId(record.target.value);
-        hello.setTargetName(record.target_name.c_str());
-        hello.setArchitecture(record.architecture.c_str());
-        auto labels = hello.initLabels(count_of(record.labels.size()));
-        for (unsigned i = 0; i < labels.size(); ++i) {
-            labels[i].setKey(record.labels[i].first.c_str());
-            labels[i].setValue(record.labels[i].second.c_str());
-        }
-        auto events = hello.initEvents(count_of(record.events.size()));
-        for (unsigned i = 0; i < events.size(); ++i) {
-            const EventRecord& event = record.events[i];
-            events[i].setName(event.name.c_str());
-            events[i].setKind(static_cast<std::uint8_t>(event.kind));
-            events[i].setPerfType(event.perf_type);
-            events[i].setPerfConfig(event.perf_config);
-            events[i].setPeriod(event.period);
-            events[i].setIsFrequency(event.is_frequency);
-            events[i].setExcludeKernel(event.exclude_kernel);
-            events[i].setExcludeUser(event.exclude_user);
-            events[i].setCallchain(event.callchain);
-            events[i].setUnit(event.unit.c_str());
-            events[i].setFormat(event.format.c_str());
-        }
-        auto clock = hello.initClock();
-        clock.setName(record.clock_name.c_str());
-        clock.setTicksPerSecond(record.ticks_per_second);
-        clock.setLinuxClockid(record.linux_clockid);
-        set_point(hello.initStartPoint(), record.start_point);
-        auto host = hello.initHost();
-        host.setOsRelease(record.host.os_release.c_str());
-        host.setCpuDescription(record.host.cpu_description.c_str());
-        host.setCpuId(record.host.cpu_id.c_str());
-        host.setCpusOnline(record.host.cpus_online);
-        host.setCpusConfigured(record.host.cpus_configured);
-        host.setMemoryKib(record.host.memory_kib);
-        auto words = host.initCommandLine(count_of(record.host.command_line.size()));
-        for (unsigned i = 0; i < words.size(); ++i) {
-            words.set(i, record.host.command_line[i].c_str());
-        }
-        host.setPageSizeBytes(record.host.page_size_bytes);
-        host.setTracingHeaderPage(data_of(record.host.tracing_header_page));
-        host.setTracingHeaderEvent(data_of(record.host.tracing_header_event));
-        auto list = hello.initImageOffers(count_of(offers.size()));
-        for (unsigned i = 0; i < list.size(); ++i) {
-            list[i].setBuildId(data_of(offers[i].build_id));
-            list[i].setSort(offers[i].sort);
-            list[i].setSizeBytes(offers[i].size_bytes);
-        }
-        hello.setCollectorVersion(record.collector_version.c_str());
-        hello.setOldestRetainedSeq(oldest_retained.value);
-        if (change) {
-            change(hello);
-        }
+Frame hello(const SessionRecord& record, Seq oldest_retained, const std::vector<ImageOffer>& offers) {
+    return envelope_with(
+        [&](wire::Envelope::Builder root) { fill_hello(root.initHello(), record, oldest_retained, offers); });
+}
+
+Frame hello_with(const SessionRecord& record, const Change<wire::Hello::Builder>& change) {
+    return envelope_with([&](wire::Envelope::Builder root) {
+        const auto hello = root.initHello();
+        fill_hello(hello, record, Seq{1}, {});
+        change(hello);
     });
 }
 
-Frame batch(const AdmittedBatch& batch, const Change<wire::Batch::Builder>& change) {
-    return envelope([&](wire::Envelope::Builder root) {
-        auto into = root.initBatch();
-        set_session(into.initSession(), batch.key.session);
-        into.setSeq(batch.key.seq.value);
-        into.setOldestRetainedSeq(batch.record.oldest_retained_seq);
-        into.setEpoch(batch.record.epoch.value);
-        into.setBucket(batch.record.bucket.value);
-        into.setSeal(batch.record.seal);
-        auto series = into.initSeries(count_of(batch.series.size()));
-        for (unsigned i = 0; i < series.size(); ++i) {
-            const BatchSeries& rows = batch.series[i];
-            series[i].setKind(static_cast<std::uint8_t>(rows.series.kind));
-            series[i].setEvent(rows.series.event.value);
-            series[i].setRowCount(rows.row_count);
-            series[i].setFirstTicks(rows.first_ticks.value);
-            series[i].setLastTicks(rows.last_ticks.value);
-            auto block = parse_block_untrusted(rows.block);
-            PERFLEET_ASSERT(block.ok());
-            auto columns = series[i].initColumns(count_of(block->columns.size()));
-            for (unsigned j = 0; j < columns.size(); ++j) {
-                const ColumnView& column = block->columns[j];
-                columns[j].setId(static_cast<std::uint16_t>(column.id));
-                columns[j].setCodec(static_cast<std::uint8_t>(column.codec));
-                columns[j].setBytes({reinterpret_cast<const unsigned char*>(column.bytes.data()), column.bytes.size()});
-            }
-        }
-        set_tallies(into.initTallies(count_of(batch.record.tallies.size())), batch.record.tallies);
-        set_ranges(into.initDropped(count_of(batch.record.dropped.size())), batch.record.dropped);
-        auto points = into.initClockPoints(count_of(batch.record.clock_points.size()));
-        for (unsigned i = 0; i < points.size(); ++i) {
-            set_point(points[i], batch.record.clock_points[i]);
-        }
-        if (change) {
-            change(into);
-        }
+Frame batch(const AdmittedBatch& batch) {
+    return envelope_with([&](wire::Envelope::Builder root) { fill_batch(root.initBatch(), batch); });
+}
+
+Frame batch_with(const AdmittedBatch& batch, const Change<wire::Batch::Builder>& change) {
+    return envelope_with([&](wire::Envelope::Builder root) {
+        const auto into = root.initBatch();
+        fill_batch(into, batch);
+        change(into);
     });
 }
 
@@ -201,7 +216,7 @@ void reseal(wire::Batch::Builder builder) {
 }
 
 Frame bye(SessionId session, const SessionEnd& end) {
-    return envelope([&](wire::Envelope::Builder root) {
+    return envelope_with([&](wire::Envelope::Builder root) {
         auto bye = root.initBye();
         set_session(bye.initSession(), session);
         bye.setLastSeq(end.last_seq.value);
@@ -212,7 +227,7 @@ Frame bye(SessionId session, const SessionEnd& end) {
 }
 
 Frame image(SessionId session, const ImageOffer& offer, std::uint64_t offset, std::string_view bytes) {
-    return envelope([&](wire::Envelope::Builder root) {
+    return envelope_with([&](wire::Envelope::Builder root) {
         auto image = root.initImage();
         set_session(image.initSession(), session);
         image.setBuildId(data_of(offer.build_id));
@@ -224,7 +239,7 @@ Frame image(SessionId session, const ImageOffer& offer, std::uint64_t offset, st
 }
 
 Frame clock_probe(std::uint64_t id) {
-    return envelope([&](wire::Envelope::Builder root) {
+    return envelope_with([&](wire::Envelope::Builder root) {
         auto probe = root.initClockProbe();
         probe.setId(id);
         probe.setSenderNs(77);
@@ -237,9 +252,9 @@ Reply read_reply(std::span<const std::byte> frame) {
     capnp::FlatArrayMessageReader reader{kj::arrayPtr(words.data(), words.size())};
     const auto root = reader.getRoot<wire::Envelope>();
     Reply reply;
-    reply.which = root.which();
     switch (root.which()) {
         case wire::Envelope::WELCOME: {
+            reply.sort = ReplySort::kWelcome;
             const auto from = root.getWelcome();
             reply.session = session_of(from.getSession());
             reply.prefix = from.getPrefixSeq();
@@ -248,8 +263,12 @@ Reply read_reply(std::span<const std::byte> frame) {
             reply.utc_ns = from.getUtcNs();
             break;
         }
-        case wire::Envelope::HELLO_AGAIN: reply.incarnation = root.getHelloAgain().getIncarnation(); break;
+        case wire::Envelope::HELLO_AGAIN:
+            reply.sort = ReplySort::kHelloAgain;
+            reply.incarnation = root.getHelloAgain().getIncarnation();
+            break;
         case wire::Envelope::ACK: {
+            reply.sort = ReplySort::kAck;
             const auto from = root.getAck();
             reply.session = session_of(from.getSession());
             reply.prefix = from.getPrefixSeq();
@@ -259,6 +278,7 @@ Reply read_reply(std::span<const std::byte> frame) {
             break;
         }
         case wire::Envelope::REFUSED: {
+            reply.sort = ReplySort::kRefused;
             const auto from = root.getRefused();
             reply.session = session_of(from.getSession());
             reply.seq = from.getSeq();
@@ -267,6 +287,7 @@ Reply read_reply(std::span<const std::byte> frame) {
             break;
         }
         case wire::Envelope::NEED_IMAGE: {
+            reply.sort = ReplySort::kNeedImage;
             const auto from = root.getNeedImage();
             const auto build_id = from.getBuildId();
             reply.build_id.assign(reinterpret_cast<const char*>(build_id.begin()), build_id.size());
@@ -274,6 +295,7 @@ Reply read_reply(std::span<const std::byte> frame) {
             break;
         }
         case wire::Envelope::CLOCK_REPLY: {
+            reply.sort = ReplySort::kClockReply;
             const auto from = root.getClockReply();
             reply.id = from.getId();
             reply.utc_ns = from.getUtcNs();

@@ -1,17 +1,14 @@
-// Messages as a collector sends them, made with libcapnp from what storage/store/sample_batches.h makes; and readers of
-// what the gateway answers. For tests only.
+// Messages as a collector sends them, made with libcapnp from what storage/store/sample_batches.h makes; and a reader
+// of what the gateway answers. For tests only; messages that are wrong: sample_changes.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "collector.capnp.h"
 #include "schemas/vocabulary/ids.h"
 #include "storage/store/batch.h"
 
@@ -25,29 +22,21 @@ struct ImageOffer {
     std::uint64_t size_bytes = 0;
 };
 
-// Changes a message before it becomes a frame.
-template <class Builder>
-using Change = std::function<void(Builder)>;
-
 [[nodiscard]] Frame hello(const SessionRecord& record, Seq oldest_retained = Seq{1},
-                          const std::vector<ImageOffer>& offers = {}, const Change<wire::Hello::Builder>& change = {});
+                          const std::vector<ImageOffer>& offers = {});
 
 // The message that `batch` was admitted from.
-[[nodiscard]] Frame batch(const AdmittedBatch& batch, const Change<wire::Batch::Builder>& change = {});
-
-// The seal that the content of the message calls for; to be set after a change.
-void reseal(wire::Batch::Builder batch);
+[[nodiscard]] Frame batch(const AdmittedBatch& batch);
 
 [[nodiscard]] Frame bye(SessionId session, const SessionEnd& end);
 [[nodiscard]] Frame image(SessionId session, const ImageOffer& offer, std::uint64_t offset, std::string_view bytes);
 [[nodiscard]] Frame clock_probe(std::uint64_t id);
 
-// Any other message.
-[[nodiscard]] Frame envelope(const Change<wire::Envelope::Builder>& fill);
+enum class ReplySort : std::uint8_t { kOther, kWelcome, kHelloAgain, kAck, kRefused, kNeedImage, kClockReply };
 
 // What came from the gateway, flat.
 struct Reply {
-    wire::Envelope::Which which{};
+    ReplySort sort = ReplySort::kOther;
     SessionId session;
     std::uint64_t seq = 0;         // Refused
     std::uint64_t prefix = 0;      // Welcome, Ack
