@@ -13,6 +13,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
@@ -47,16 +48,19 @@ struct CollectorSummary {
     int command_exit_status = 0;      // as a shell shows it; 0 without a command
     std::uint64_t rows_produced = 0;  // all row series, definitions not counted
     std::uint64_t rows_lost = 0;
+    std::vector<std::pair<TallyName, std::uint64_t>> lost_by_reason;  // their sum is rows_lost
     std::uint64_t batches_sealed = 0;
     std::uint64_t batches_dropped = 0;
     bool everything_acknowledged = false;
+    bool session_refused = false;  // the gateway will never take this session
     std::uint64_t own_cpu_ns = 0;  // of the two threads
 };
 
 class Collector {
 public:
     // Opens the events and starts the command stopped at its first instruction. Errors: kUsage (event, named, with what
-    // to try), kPermission (with the way out), kUnsupported, kNotFound (pid, command). `notice` is told what a user
+    // to try), kPermission (with the way out), kUnsupported, kNotFound (pid, command), kInvalid (a command that
+    // can't be run). `notice` is told what a user
     // should know ("waiting for the gateway at …", "profiling user space only: …").
     [[nodiscard]] static Result<std::unique_ptr<Collector>> open(CollectorOptions options,
                                                                  std::function<void(std::string_view)> notice);
@@ -64,7 +68,7 @@ public:
 
     [[nodiscard]] virtual SessionId session() const = 0;
 
-    // Collects until the command ends, the duration is over, or stop() was called; then flushes and says goodbye.
+    // Collects until the command or all processes of -p have ended, the duration is over, or stop() was called; then flushes and says goodbye.
     [[nodiscard]] virtual Result<CollectorSummary> run() = 0;
 
     // Signal-safe. The first call ends the collection in order; a second one ends the waiting for acknowledgements,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <ctime>
 
 #include "schemas/columns/layout.h"
@@ -66,6 +67,11 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> even
     unknown_image_ = intern_unknown(images_);
 }
 
+bool PerfSource::sees_kernel() const {
+    return std::any_of(events_->events().begin(), events_->events().end(),
+                       [](const OpenEvent& event) { return !event.spec.exclude_kernel; });
+}
+
 std::vector<int> PerfSource::wake_fds() const {
     std::vector<int> fds;
     for (const auto& ring : events_->rings()) {
@@ -98,7 +104,10 @@ bool PerfSource::drain() {
         ring->read_head();
         is_hurried = is_hurried || ring->unread_bytes() > ring->size_bytes() / 4 * 3;
     }
-    pass_until(before - (is_hurried ? kSettleHurriedNs : kSettleNs));
+    const std::uint64_t limit = before - (is_hurried ? kSettleHurriedNs : kSettleNs);
+    pass_until(limit);
+    time_ = std::max(time_, limit);
+    (void)can_go_on();
     if (lost_side_band_ && time_ - epoch_began_ > kResyncPauseNs) {
         restart_epoch();
     }
@@ -494,6 +503,18 @@ void PerfSource::report_unreported_losses(const std::vector<EventSet::Reading>& 
             append_task_row(*sink_, row);
         }
     }
+}
+
+bool PerfSource::all_processes_ended() const {
+    if (events_->is_system_wide()) {
+        return false;
+    }
+    bool any_runs = false;
+    processes_.each_process([&](const Process& process) {
+        // The record of its end may have been lost.
+        any_runs = any_runs || (process.thread_count > 0 && ::kill(static_cast<pid_t>(process.pid), 0) == 0);
+    });
+    return !any_runs;
 }
 
 void PerfSource::finish() {

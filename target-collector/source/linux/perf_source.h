@@ -42,6 +42,7 @@ public:
 
     [[nodiscard]] const EventSet& events() const { return *events_; }
     [[nodiscard]] const KernelImages& kernel() const { return kernel_; }
+    [[nodiscard]] bool sees_kernel() const;  // frames of the kernel are among what is recorded
 
     // Readable (EPOLLIN) when a ring is half full.
     [[nodiscard]] std::vector<int> wake_fds() const;
@@ -52,6 +53,9 @@ public:
     // Takes what has come. True when a ring was so full that it should be called again at once.
     bool drain();
     void read_counters();
+
+    // True when none of the processes that were asked for is left, nor any that they forked. Never system-wide.
+    [[nodiscard]] bool all_processes_ended() const;
 
     // Stops recording, and takes the rest.
     void finish();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "target-collector/source/linux/small_file.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMapsSizeBytesMax = 32U << 20U;
 constexpr std::size_t kCommSizeBytesMax = 4'096;
+constexpr std::size_t kStatSizeBytesMax = 4'096;
 
 std::vector<std::uint32_t> numbered_entries(const std::string& folder) {
     std::vector<std::uint32_t> numbers;
@@ -55,6 +57,38 @@ std::optional<std::uint32_t> proc_uid(std::uint32_t pid) {
         return std::nullopt;
     }
     return status.st_uid;
+}
+
+std::vector<std::uint32_t> proc_with_descendants(const std::vector<std::uint32_t>& pids) {
+    std::multimap<std::uint32_t, std::uint32_t> children;  // by parent
+    for (const std::uint32_t pid : proc_pids()) {
+        const auto status = read_small_file("/proc/" + std::to_string(pid) + "/stat", kStatSizeBytesMax);
+        if (!status.ok()) {
+            continue;
+        }
+        // pid (name) state parent …; the name may hold anything, a parenthesis too
+        const std::size_t name_end = status->rfind(')');
+        std::uint32_t parent = 0;
+        if (name_end != std::string::npos && name_end + 4 < status->size()) {
+            std::from_chars(status->data() + name_end + 4, status->data() + status->size(), parent);
+            children.emplace(parent, pid);
+        }
+    }
+    std::vector<std::uint32_t> found;
+    for (const std::uint32_t pid : pids) {
+        if (std::find(found.begin(), found.end(), pid) == found.end()) {
+            found.push_back(pid);
+        }
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto [first, last] = children.equal_range(found[i]);
+        for (auto child = first; child != last; ++child) {
+            if (std::find(found.begin(), found.end(), child->second) == found.end()) {
+                found.push_back(child->second);
+            }
+        }
+    }
+    return found;
 }
 
 std::vector<ProcThread> proc_threads(std::uint32_t pid) {

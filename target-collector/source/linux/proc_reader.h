@@ -34,6 +34,9 @@ struct ProcMapping {
 // The user that a process belongs to.
 [[nodiscard]] std::optional<std::uint32_t> proc_uid(std::uint32_t pid);
 
+// `pids` and all processes that descend from them now, each once.
+[[nodiscard]] std::vector<std::uint32_t> proc_with_descendants(const std::vector<std::uint32_t>& pids);
+
 // Its threads, with their names.
 [[nodiscard]] std::vector<ProcThread> proc_threads(std::uint32_t pid);
 

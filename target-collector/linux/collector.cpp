@@ -1,0 +1,471 @@
+#include "target-collector/linux/collector.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "schemas/wire/protocol.h"
+#include "target-collector/linux/clock_relation.h"
+#include "target-collector/linux/command.h"
+#include "target-collector/linux/gateway_link.h"
+#include "target-collector/linux/sealer_sink.h"
+#include "target-collector/linux/session_description.h"
+#include "target-collector/linux/target_identity.h"
+#include "target-collector/linux/wire_thread.h"
+#include "target-collector/message/batch_builder.h"
+#include "target-collector/message/sealer.h"
+#include "target-collector/ring/spsc_ring.h"
+#include "target-collector/source/linux/event_parser.h"
+#include "target-collector/source/linux/perf_source.h"
+#include "target-collector/source/linux/proc_reader.h"
+
+namespace perfleet {
+namespace {
+
+constexpr int kTurnMs = 250;  // between looks at the rings when they don't call
+constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
+constexpr std::uint64_t kCommandPatienceNs = 2'000'000'000;  // after SIGTERM
+constexpr std::uint64_t kFinishPatienceNs = 5'000'000'000;   // for the wire's thread to make room
+constexpr std::uint32_t kColumnsOfWidestKind = 14;
+constexpr std::size_t kSpoolSizeBytesMin = 1U << 20U;
+constexpr std::size_t kMemorySizeBytesMax = std::size_t{1} << 36U;
+
+std::uint64_t nanoseconds(double seconds) {
+    constexpr double kSecondsMax = 1e9;
+    return static_cast<std::uint64_t>(std::min(seconds, kSecondsMax) * static_cast<double>(kNsPerSecond));
+}
+
+std::uint64_t thread_cpu_ns() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
+
+Result<Done> check(const CollectorOptions& options) {
+    if (options.gateways.empty() == options.output_file.empty()) {
+        return usage("name either a gateway (--gateway tcp://HOST:PORT) or a file (--output FILE)");
+    }
+    if (options.frequency_hz && options.period) {
+        return usage("-F and -c exclude each other: name a frequency or a period");
+    }
+    if (options.frequency_hz == 0U) {
+        return usage("-F: a frequency is at least 1 Hz");
+    }
+    if (options.period == 0U || (options.period && *options.period > INT64_MAX)) {
+        return usage("-c: a period is at least 1 and below 2^63");
+    }
+    if (!options.all_cpus && options.pids.empty() && options.command.empty()) {
+        return usage("say what to profile: everything (-a), a process (-p PID), or a command (-- COMMAND …)");
+    }
+    if (!options.pids.empty() && (options.all_cpus || !options.command.empty())) {
+        return usage("-p can't be combined with -a or a command");
+    }
+    for (const std::int32_t pid : options.pids) {
+        if (pid <= 0) {
+            return usage("-p: a process id is greater than 0");
+        }
+    }
+    if (options.ring_pages != 0 && (!std::has_single_bit(options.ring_pages) || options.ring_pages > kRingPagesMax)) {
+        return usage("--ring-pages: a power of two, at most " + std::to_string(kRingPagesMax));
+    }
+    if (options.collector_ring_size_bytes < kBatchRingSizeBytesMin ||
+        options.collector_ring_size_bytes > kMemorySizeBytesMax) {
+        return usage("--ring-size: at least " + std::to_string(kBatchRingSizeBytesMin) + " bytes");
+    }
+    if (options.spool_size_bytes < kSpoolSizeBytesMin || options.spool_size_bytes > kMemorySizeBytesMax) {
+        return usage("--spool-size: at least " + std::to_string(kSpoolSizeBytesMin) + " bytes");
+    }
+    if (options.duration_s && !(*options.duration_s > 0)) {
+        return usage("--duration: more than 0 seconds");
+    }
+    if (!(options.exit_wait_s >= 0)) {
+        return usage("--exit-wait: 0 seconds or more");
+    }
+    if (options.labels.size() > limits::kLabelsMax) {
+        return usage("--label: at most " + std::to_string(limits::kLabelsMax) + " labels");
+    }
+    for (const auto& [key, value] : options.labels) {
+        if (key.empty() || key.size() + value.size() > limits::kLabelSizeBytesMax) {
+            return usage("--label " + key + ": a label has a key, and at most " +
+                         std::to_string(limits::kLabelSizeBytesMax) + " bytes");
+        }
+    }
+    return Done{};
+}
+
+// Memory that isn't touched before it is used.
+struct Memory {
+    explicit Memory(std::size_t size) : bytes{new std::byte[size]}, size_bytes{size} {}
+    [[nodiscard]] std::span<std::byte> span() const { return {bytes.get(), size_bytes}; }
+
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t size_bytes;
+};
+
+class LinuxCollector final : public Collector {
+public:
+    LinuxCollector(CollectorOptions options, std::function<void(std::string_view)> notice)
+        : options_{std::move(options)},
+          tell_{std::move(notice)},
+          ring_memory_{std::bit_ceil(options_.collector_ring_size_bytes)},
+          losses_memory_{kLossNoticeRingSizeBytes},
+          spool_memory_{options_.spool_size_bytes},
+          values_(BatchBuilder::values_count(limits::kBatchRowsMax, kColumnsOfWidestKind, limits::kBatchSeriesMax)),
+          bytes_memory_{limits::kSeriesBytesMax},
+          batches_{ring_memory_.span()},
+          losses_{losses_memory_.span()},
+          builder_{values_, bytes_memory_.span(), limits::kBatchRowsMax},
+          session_{new_session_id(), {}, {}, observe_clocks()},
+          sealer_{{session_.session, limits::kBatchRowsMax, limits::kBatchAgeNsMax},
+                  builder_,
+                  tallies_,
+                  batches_,
+                  losses_},
+          sink_{sealer_, bucket_clock_},
+          clock_watch_{session_.start_point},
+          stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
+          epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)} {}
+    ~LinuxCollector() override {
+        ::close(stop_fd_);
+        ::close(epoll_fd_);
+    }
+
+    Result<Done> prepare();
+
+    [[nodiscard]] SessionId session() const override { return session_.session; }
+    [[nodiscard]] Result<CollectorSummary> run() override;
+    void stop() override;
+
+private:
+    // Called from both threads.
+    void notice(std::string_view text) {
+        const std::lock_guard lock{tell_mutex_};
+        tell_(text);
+    }
+    Result<Done> open_source();
+    Result<Done> open_wire();
+    bool watch(int fd) const;
+    void collect(Ticks end);
+    [[nodiscard]] bool is_over(Ticks now, Ticks end);
+    void wake_wire();
+    void end_command();
+    CollectorSummary sum_up(const WireThread::Outcome& outcome);
+
+    CollectorOptions options_;
+    std::function<void(std::string_view)> tell_;
+    std::mutex tell_mutex_;
+    Memory ring_memory_;
+    Memory losses_memory_;
+    Memory spool_memory_;
+    std::vector<std::uint64_t> values_;
+    Memory bytes_memory_;
+    SpscRing batches_;
+    SpscRing losses_;
+    BatchBuilder builder_;
+    TallyBook tallies_;
+    BucketClock bucket_clock_;
+    SessionDescription session_;
+    Sealer sealer_;
+    SealerSink sink_;
+    ClockWatch clock_watch_;
+    std::unique_ptr<Command> command_;
+    std::unique_ptr<PerfSource> source_;
+    std::vector<std::byte> hello_;
+    std::vector<ImageSupply> images_;
+    std::unique_ptr<WireThread> wire_;
+    std::atomic<int> stop_count_{0};
+    int stop_fd_;
+    int epoll_fd_;
+    Seq last_woken_for_;
+    std::uint64_t counters_read_ns_ = 0;
+    int command_exit_status_ = 0;
+};
+
+Result<Done> LinuxCollector::prepare() {
+    if (stop_fd_ < 0 || epoll_fd_ < 0) {
+        return error_from_errno(errno, "can't make an event descriptor");
+    }
+    session_.target_name = options_.target_name.empty() ? host_name() : options_.target_name;
+    session_.target = target_id_of(session_.target_name);
+    if (auto done = open_source(); !done.ok()) {
+        return done;
+    }
+    return open_wire();
+}
+
+Result<Done> LinuxCollector::open_source() {
+    auto events = parse_events(options_.events, TracefsPlaces{});
+    if (!events.ok()) {
+        return std::move(events).error();
+    }
+    PerfSourceOptions source;
+    source.events.events = std::move(*events);
+    source.events.sampling = {options_.frequency_hz, options_.period};
+    source.events.callchain = options_.callchain;
+    source.events.all_cpus = options_.all_cpus;
+    source.events.all_user = options_.all_user;
+    source.events.ring_page_count = options_.ring_pages;
+    source.include_self = options_.include_self;
+    if (!options_.command.empty()) {
+        auto command = Command::start(options_.command);
+        if (!command.ok()) {
+            return std::move(command).error();
+        }
+        command_ = std::move(*command);
+        if (!options_.all_cpus) {
+            source.events.pids = {static_cast<std::uint32_t>(command_->pid())};
+            source.events.enable_on_exec = true;
+        }
+    } else if (!options_.all_cpus) {
+        source.events.pids = proc_with_descendants({options_.pids.begin(), options_.pids.end()});
+        if (!options_.include_self) {
+            std::erase(source.events.pids, static_cast<std::uint32_t>(::getpid()));
+        }
+    }
+    auto opened = PerfSource::open(std::move(source), [this](std::string_view text) { notice(text); });
+    if (!opened.ok()) {
+        return std::move(opened).error();
+    }
+    source_ = std::move(*opened);
+    if (source_->kernel().addresses_hidden() && source_->sees_kernel()) {
+        notice("kernel symbols are hidden (kernel.kptr_restrict): kernel frames will have no names");
+    }
+    return Done{};
+}
+
+Result<Done> LinuxCollector::open_wire() {
+    auto hello = describe_session(session_, options_, *source_);
+    if (!hello.ok()) {
+        return std::move(hello).error();
+    }
+    hello_ = std::move(*hello);
+    const KernelImages& kernel = source_->kernel();
+    if (!kernel.symbols().empty() && kernel.kernel_content().size_bytes > 0) {
+        images_.push_back({kernel.kernel_content().view(),
+                           static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
+                           std::as_bytes(std::span(kernel.symbols().data(), kernel.symbols().size()))});
+    }
+    std::unique_ptr<WaitingDriver> driver;
+    if (options_.output_file.empty()) {
+        auto link = GatewayLink::connect(options_.gateways, options_.shared_context);
+        if (!link.ok()) {
+            return std::move(link).error();
+        }
+        driver = std::move(*link);
+    } else {
+        return Error{ErrorCode::kUnsupported, "--output: not in this build"};
+    }
+    WireThread::Options options;
+    options.delivery = {session_.session, hello_, spool_memory_.span(), images_, limits::kResendAfterNs};
+    options.exit_wait_ns = nanoseconds(options_.exit_wait_s);
+    wire_ = std::make_unique<WireThread>(options, std::move(driver), batches_, losses_, bucket_clock_,
+                                         [this](std::string_view text) { notice(text); });
+    return Done{};
+}
+
+bool LinuxCollector::watch(int fd) const {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+Result<CollectorSummary> LinuxCollector::run() {
+    const std::uint64_t cpu_before_ns = thread_cpu_ns();
+    for (const int fd : source_->wake_fds()) {
+        if (!watch(fd)) {
+            return error_from_errno(errno, "can't wait for the kernel's rings");
+        }
+    }
+    if (!watch(stop_fd_) || (command_ != nullptr && command_->end_fd() >= 0 && !watch(command_->end_fd()))) {
+        return error_from_errno(errno, "can't wait for the end of the collection");
+    }
+    wire_->start();
+    const Ticks start = monotonic_now();
+    sealer_.tick(start, bucket_clock_.now(start));
+    sink_.begin_epoch(start);
+    source_->begin(sink_);
+    Ticks end{~0ULL};
+    if (options_.duration_s) {
+        end = Ticks{monotonic_now().value + nanoseconds(*options_.duration_s)};
+    }
+    Result<Done> ran = command_ != nullptr ? command_->run() : Result<Done>{Done{}};
+    if (ran.ok()) {
+        collect(end);
+    }
+    source_->finish();
+    end_command();
+    const ClockPoint end_point = observe_clocks();
+    const std::uint64_t patience_ends = end_point.ticks.value + kFinishPatienceNs;
+    while (!sealer_.finish(end_point) && monotonic_now().value < patience_ends) {
+        wire_->wake();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (!ran.ok()) {
+        wire_->give_up();
+    }
+    wire_->finish();
+    const WireThread::Outcome& outcome = wire_->join();
+    if (!ran.ok()) {
+        return std::move(ran).error();
+    }
+    if (command_ != nullptr) {
+        command_exit_status_ = command_->exit_status().value_or(command_exit_status_);
+    }
+    CollectorSummary summary = sum_up(outcome);
+    summary.own_cpu_ns = thread_cpu_ns() - cpu_before_ns + outcome.cpu_ns;
+    return summary;
+}
+
+void LinuxCollector::collect(Ticks end) {
+    counters_read_ns_ = monotonic_now().value;
+    for (;;) {
+        const Ticks now = monotonic_now();
+        sealer_.tick(now, bucket_clock_.now(now));
+        if (const auto point = clock_watch_.observe()) {
+            sealer_.add_clock_point(*point);
+        }
+        const bool is_hurried = source_->drain();
+        if (now.value - counters_read_ns_ >= kCountersEveryNs) {
+            counters_read_ns_ = now.value;
+            source_->read_counters();
+        }
+        wake_wire();
+        if (is_over(now, end)) {
+            return;
+        }
+        if (is_hurried) {
+            continue;
+        }
+        const std::uint64_t left_ms = now < end ? ((end.value - now.value) / 1'000'000) + 1 : 0;
+        std::array<epoll_event, 16> events{};
+        const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()),
+                                       static_cast<int>(std::min<std::uint64_t>(left_ms, kTurnMs)));
+        (void)count;  // whoever called, all rings are looked at
+    }
+}
+
+bool LinuxCollector::is_over(Ticks now, Ticks end) {
+    if (stop_count_.load(std::memory_order_relaxed) > 0 || now >= end) {
+        return true;
+    }
+    if (command_ != nullptr) {
+        if (command_->exit_status()) {
+            return true;
+        }
+    } else if (wire_->session_refused()) {
+        return true;  // nobody would ever see what is collected
+    }
+    return !options_.pids.empty() && source_->all_processes_ended();
+}
+
+void LinuxCollector::wake_wire() {
+    if (sealer_.last_sealed() != last_woken_for_) {
+        last_woken_for_ = sealer_.last_sealed();
+        wire_->wake();
+    }
+}
+
+void LinuxCollector::end_command() {
+    if (command_ == nullptr || command_->exit_status()) {
+        return;
+    }
+    command_->terminate();
+    const std::uint64_t patience_ends = monotonic_now().value + kCommandPatienceNs;
+    while (!command_->exit_status() && monotonic_now().value < patience_ends) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    if (!command_->exit_status()) {
+        notice("the command (process " + std::to_string(command_->pid()) + ") goes on after SIGTERM; it is left alone");
+    }
+}
+
+void LinuxCollector::stop() {
+    const bool is_second = stop_count_.fetch_add(1) > 0;
+    const std::uint64_t one = 1;
+    (void)!::write(stop_fd_, &one, sizeof(one));
+    if (is_second) {
+        wire_->give_up();
+    }
+}
+
+CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
+    CollectorSummary summary;
+    summary.session = session_.session;
+    summary.target = session_.target;
+    summary.command_exit_status = command_exit_status_;
+    summary.batches_sealed = sealer_.last_sealed().value;
+    summary.batches_dropped = outcome.batches_dropped;
+    summary.everything_acknowledged = outcome.is_finished && !outcome.has_given_up;
+    summary.session_refused = outcome.session_refused;
+
+    const auto is_from_wire = [](TallyName name) {
+        return name == TallyName::kLostSpoolFull || name == TallyName::kLostRefused;
+    };
+    // What the wire lost after the sealer had finished stands in its last notice, which holds all of its losses.
+    std::vector<Tally> from_wire;
+    bool has_notice = false;
+    for (auto record = losses_.acquire(); !record.empty(); record = losses_.acquire()) {
+        LossNotice notice;
+        std::memcpy(&notice, record.data(), sizeof(notice));
+        from_wire.resize(notice.tally_count);
+        std::memcpy(from_wire.data(), record.data() + sizeof(notice) + (notice.range_count * sizeof(SeqRange)),
+                    notice.tally_count * sizeof(Tally));
+        has_notice = true;
+        losses_.release();
+    }
+    std::map<TallyName, std::uint64_t> lost;
+    const auto take = [&](const Tally& tally) {
+        if (is_definition(tally.series.kind)) {
+            return;
+        }
+        if (tally.name == TallyName::kProduced) {
+            summary.rows_produced += tally.value;
+        } else if (is_loss(tally.name) && tally.value > 0) {
+            lost[tally.name] += tally.value;
+            summary.rows_lost += tally.value;
+        }
+    };
+    for (const Tally& tally : tallies_.entries()) {
+        if (!has_notice || !is_from_wire(tally.name)) {
+            take(tally);
+        }
+    }
+    for (const Tally& tally : from_wire) {
+        take(tally);
+    }
+    summary.lost_by_reason.assign(lost.begin(), lost.end());
+    return summary;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options,
+                                                   std::function<void(std::string_view)> notice) {
+    if (auto done = check(options); !done.ok()) {
+        return std::move(done).error();
+    }
+    auto collector = std::make_unique<LinuxCollector>(std::move(options), std::move(notice));
+    if (auto done = collector->prepare(); !done.ok()) {
+        return std::move(done).error();
+    }
+    return std::unique_ptr<Collector>(std::move(collector));
+}
+
+}  // namespace perfleet

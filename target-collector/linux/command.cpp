@@ -1,0 +1,173 @@
+#include "target-collector/linux/command.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+
+namespace perfleet {
+namespace {
+
+bool is_runnable(const std::string& path, bool& is_there) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) {
+        return false;
+    }
+    is_there = true;
+    return ::access(path.c_str(), X_OK) == 0;
+}
+
+Error not_found(const std::string& name) {
+    return {ErrorCode::kNotFound, "the command '" + name + "' was not found"};
+}
+
+Error not_runnable(const std::string& name, int error) {
+    Error refused = error_from_errno(error, "can't run the command '" + name + "'");
+    refused.code = error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalid;
+    return refused;
+}
+
+// Between fork and exec: only what is safe there.
+[[noreturn]] void become(const char* path, char* const* words, char* const* shell_words, int go_fd, int error_fd) {
+    char byte = 0;
+    ssize_t got = 0;
+    do {
+        got = ::read(go_fd, &byte, 1);
+    } while (got < 0 && errno == EINTR);
+    if (got != 1) {
+        ::_exit(0);
+    }
+    ::execv(path, words);
+    if (errno == ENOEXEC) {
+        ::execv("/bin/sh", shell_words);  // a script without an interpreter's name, as every shell does
+    }
+    const int error = errno;
+    (void)!::write(error_fd, &error, sizeof(error));
+    ::_exit(127);
+}
+
+}  // namespace
+
+Result<std::string> find_command(const std::string& name) {
+    bool is_there = false;
+    if (name.find('/') != std::string::npos) {
+        if (is_runnable(name, is_there)) {
+            return name;
+        }
+    } else if (!name.empty()) {
+        const char* const variable = std::getenv("PATH");
+        std::string_view rest = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
+        for (bool has_more = true; has_more;) {
+            const std::size_t colon = rest.find(':');
+            has_more = colon != std::string_view::npos;
+            const std::string_view folder = rest.substr(0, colon);
+            std::string path = (folder.empty() ? "." : std::string(folder)) + "/" + name;
+            if (is_runnable(path, is_there)) {
+                return path;
+            }
+            rest.remove_prefix(has_more ? colon + 1 : rest.size());
+        }
+    }
+    return is_there ? not_runnable(name, EACCES) : not_found(name);
+}
+
+Result<std::unique_ptr<Command>> Command::start(const std::vector<std::string>& words) {
+    auto path = find_command(words.front());
+    if (!path.ok()) {
+        return std::move(path).error();
+    }
+    std::unique_ptr<Command> command(new Command);
+    command->name_ = words.front();
+    int go[2] = {-1, -1};
+    int error[2] = {-1, -1};
+    if (::pipe2(go, O_CLOEXEC) != 0) {
+        return error_from_errno(errno, "can't start the command '" + words.front() + "'");
+    }
+    command->go_fd_ = go[1];
+    if (::pipe2(error, O_CLOEXEC) != 0) {
+        const int failed = errno;
+        ::close(go[0]);
+        return error_from_errno(failed, "can't start the command '" + words.front() + "'");
+    }
+    command->error_fd_ = error[0];
+    std::vector<char*> exec_words;
+    for (const std::string& word : words) {
+        exec_words.push_back(const_cast<char*>(word.c_str()));  // execv() doesn't change them
+    }
+    exec_words.push_back(nullptr);
+    std::vector<char*> shell_words{const_cast<char*>("sh"), path->data()};
+    shell_words.insert(shell_words.end(), exec_words.begin() + 1, exec_words.end());
+    command->pid_ = ::fork();
+    if (command->pid_ == 0) {
+        ::close(go[1]);
+        become(path->c_str(), exec_words.data(), shell_words.data(), go[0], error[1]);
+    }
+    const int failed = errno;
+    ::close(go[0]);
+    ::close(error[1]);
+    if (command->pid_ < 0) {
+        return error_from_errno(failed, "can't start the command '" + words.front() + "'");
+    }
+    command->end_fd_ = static_cast<int>(::syscall(SYS_pidfd_open, command->pid_, 0));
+    return command;
+}
+
+Command::~Command() {
+    const bool never_ran = go_fd_ >= 0;
+    if (never_ran) {
+        ::close(go_fd_);
+    }
+    if (error_fd_ >= 0) {
+        ::close(error_fd_);
+    }
+    if (end_fd_ >= 0) {
+        ::close(end_fd_);
+    }
+    if (pid_ > 0 && never_ran) {
+        ::waitpid(pid_, nullptr, 0);
+    }
+}
+
+Result<Done> Command::run() {
+    const char byte = 'g';
+    (void)!::write(go_fd_, &byte, 1);
+    ::close(go_fd_);
+    go_fd_ = -1;
+    int error = 0;
+    ssize_t got = 0;
+    do {
+        got = ::read(error_fd_, &error, sizeof(error));
+    } while (got < 0 && errno == EINTR);
+    ::close(error_fd_);
+    error_fd_ = -1;
+    if (got == static_cast<ssize_t>(sizeof(error))) {
+        ::waitpid(pid_, nullptr, 0);
+        pid_ = -1;
+        exit_status_ = error == ENOENT ? 127 : 126;
+        return not_runnable(name_, error);
+    }
+    return Done{};
+}
+
+std::optional<int> Command::exit_status() {
+    constexpr int kSignalBase = 128;
+    int status = 0;
+    if (!exit_status_ && pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) {
+        exit_status_ = WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+    return exit_status_;
+}
+
+void Command::terminate() {
+    if (!exit_status() && pid_ > 0) {
+        ::kill(pid_, SIGTERM);
+    }
+}
+
+}  // namespace perfleet

@@ -1,0 +1,52 @@
+#include "target-collector/linux/gateway_link.h"
+
+#include <utility>
+
+namespace perfleet {
+
+Result<std::unique_ptr<GatewayLink>> GatewayLink::connect(std::vector<std::string> endpoints, void* shared_context) {
+    std::unique_ptr<ZmqDriver> first;
+    for (const std::string& endpoint : endpoints) {
+        auto driver = ZmqDriver::connect(endpoint, shared_context);
+        if (!driver.ok()) {
+            return std::move(driver).error();
+        }
+        if (first == nullptr) {
+            first = std::move(*driver);
+        }
+    }
+    return std::unique_ptr<GatewayLink>(new GatewayLink(std::move(endpoints), shared_context, std::move(first)));
+}
+
+Checked<std::size_t> GatewayLink::receive(std::span<std::byte> into) {
+    auto size = driver_->receive(into);
+    has_received_ = has_received_ || !size.ok() || *size > 0;
+    return size;
+}
+
+bool GatewayLink::reconnected() {
+    const bool is_new = driver_->reconnected() || has_switched_;
+    has_switched_ = false;
+    return is_new;
+}
+
+void GatewayLink::note_time(std::uint64_t now_ns) {
+    // A gateway repeats its acknowledgements every second: whoever is silent for much longer isn't there.
+    if (has_received_ || last_sign_of_life_ns_ == 0) {
+        last_sign_of_life_ns_ = now_ns;
+    }
+    has_received_ = false;
+    if (endpoints_.size() == 1 || now_ns - last_sign_of_life_ns_ < kPatienceNs) {
+        return;
+    }
+    last_sign_of_life_ns_ = now_ns;
+    const std::size_t next = (current_ + 1) % endpoints_.size();
+    auto driver = ZmqDriver::connect(endpoints_[next], shared_context_);
+    if (driver.ok()) {
+        driver_ = std::move(*driver);
+        current_ = next;
+        has_switched_ = true;
+    }
+}
+
+}  // namespace perfleet

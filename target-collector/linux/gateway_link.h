@@ -1,0 +1,46 @@
+// The way to the first gateway of a list that answers: one that is silent for kPatienceNs gives way to the next.
+//
+// One thread (the wire's).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "target-collector/linux/waiting_driver.h"
+#include "target-collector/wire/zmq_driver.h"
+
+namespace perfleet {
+
+class GatewayLink final : public WaitingDriver {
+public:
+    static constexpr std::uint64_t kPatienceNs = 5'000'000'000;
+
+    // Connects to the first of `endpoints`, which is not empty; all of them are checked. Errors: ZmqDriver::connect().
+    [[nodiscard]] static Result<std::unique_ptr<GatewayLink>> connect(std::vector<std::string> endpoints,
+                                                                      void* shared_context);
+
+    [[nodiscard]] bool send(std::span<const std::byte> frame) override { return driver_->send(frame); }
+    [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
+    [[nodiscard]] bool reconnected() override;
+
+    void wait(int wake_fd, std::uint64_t timeout_ns) override { driver_->wait(wake_fd, timeout_ns); }
+    void note_time(std::uint64_t now_ns) override;
+    [[nodiscard]] std::string peer() const override { return "the gateway at " + endpoints_[current_]; }
+
+private:
+    GatewayLink(std::vector<std::string> endpoints, void* shared_context, std::unique_ptr<ZmqDriver> driver)
+        : endpoints_{std::move(endpoints)}, shared_context_{shared_context}, driver_{std::move(driver)} {}
+
+    std::vector<std::string> endpoints_;
+    void* shared_context_;
+    std::unique_ptr<ZmqDriver> driver_;
+    std::size_t current_ = 0;
+    bool has_received_ = false;          // since note_time()
+    bool has_switched_ = false;          // since reconnected()
+    std::uint64_t last_sign_of_life_ns_ = 0;
+};
+
+}  // namespace perfleet

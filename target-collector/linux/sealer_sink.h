@@ -1,0 +1,31 @@
+// The Linux collector's sink: rows go to the sealer.
+#pragma once
+
+#include "target-collector/linux/clock_relation.h"
+#include "target-collector/message/sealer.h"
+#include "target-collector/source/row_sink.h"
+
+namespace perfleet {
+
+class SealerSink final : public RowSink {
+public:
+    // Borrowed.
+    SealerSink(Sealer& sealer, const BucketClock& clock) : sealer_{sealer}, clock_{clock} {}
+
+    void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
+                std::span<const std::span<const std::byte>> bytes) override {
+        sealer_.append(series, now, integers, bytes);
+    }
+    void count_lost(Series series, TallyName reason, std::uint64_t row_count) override {
+        sealer_.count_lost(series, reason, row_count);
+    }
+    void count(Series series, TallyName name, std::uint64_t value) override { sealer_.count(series, name, value); }
+    [[nodiscard]] bool epoch_is_over() const override { return sealer_.epoch_is_over(); }
+    void begin_epoch(Ticks now) override { sealer_.begin_epoch(now, clock_.now(monotonic_now())); }
+
+private:
+    Sealer& sealer_;
+    const BucketClock& clock_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,147 @@
+#include "target-collector/linux/session_description.h"
+
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <span>
+#include <string_view>
+
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/message/hello.h"
+#include "target-collector/source/linux/event_parser.h"
+#include "target-collector/source/linux/small_file.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kSmallFileSizeBytesMax = 4U << 20U;
+
+std::string text_of(const std::string& path) {
+    auto text = read_small_file(path, kSmallFileSizeBytesMax);
+    return text.ok() ? std::move(*text) : std::string{};
+}
+
+// The value behind "key\t: value" in /proc/cpuinfo; empty when there is none.
+std::string_view cpu_field(std::string_view cpuinfo, std::string_view key) {
+    while (!cpuinfo.empty()) {
+        const std::size_t end = std::min(cpuinfo.find('\n'), cpuinfo.size());
+        const std::string_view line = cpuinfo.substr(0, end);
+        cpuinfo.remove_prefix(std::min(end + 1, cpuinfo.size()));
+        const std::size_t colon = line.find(':');
+        if (colon == std::string_view::npos || !line.starts_with(key)) {
+            continue;
+        }
+        const std::string_view between = line.substr(key.size(), colon - key.size());
+        if (between.find_first_not_of(" \t") == std::string_view::npos) {
+            return line.substr(std::min(colon + 2, line.size()));
+        }
+    }
+    return {};
+}
+
+// As perf writes it: vendor,family,model,stepping on x86; the main id register on Arm.
+std::string cpu_id(std::string_view cpuinfo) {
+    if (const std::string_view vendor = cpu_field(cpuinfo, "vendor_id"); !vendor.empty()) {
+        return std::string(vendor) + "," + std::string(cpu_field(cpuinfo, "cpu family")) + "," +
+               std::string(cpu_field(cpuinfo, "model")) + "," + std::string(cpu_field(cpuinfo, "stepping"));
+    }
+    std::string midr = text_of("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
+    while (!midr.empty() && midr.back() == '\n') {
+        midr.pop_back();
+    }
+    return midr;
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+    return std::as_bytes(std::span<const char>(text.data(), text.size()));
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> describe_session(const SessionDescription& session, const CollectorOptions& options,
+                                                const PerfSource& source) {
+    HelloDescription hello;
+    hello.session = session.session;
+    hello.target = session.target;
+    hello.target_name = session.target_name;
+    hello.start_point = session.start_point;
+    hello.clock = {"monotonic", static_cast<std::uint64_t>(kNsPerSecond), CLOCK_MONOTONIC};
+    hello.collector_version = PERFLEET_VERSION;
+
+    utsname system{};
+    ::uname(&system);
+    hello.architecture = system.machine;
+    hello.host.os_release = system.release;
+
+    std::vector<LabelDescription> labels;
+    for (const auto& [key, value] : options.labels) {
+        labels.push_back({key, value});
+    }
+    hello.labels = labels;
+
+    std::vector<EventDescription> events;
+    for (const OpenEvent& open : source.events().events()) {
+        EventDescription event;
+        event.name = open.spec.name;
+        event.kind = open.spec.row_kind();
+        event.perf_type = open.spec.type;
+        event.perf_config = open.spec.config;
+        event.period = open.rate.value;
+        event.is_frequency = open.rate.is_frequency;
+        event.exclude_kernel = open.spec.exclude_kernel;
+        event.exclude_user = open.spec.exclude_user;
+        event.callchain = options.callchain;
+        event.unit = open.spec.unit;
+        event.format = open.spec.format;
+        events.push_back(event);
+    }
+    hello.events = events;
+
+    const std::string cpuinfo = text_of("/proc/cpuinfo");
+    const std::string id = cpu_id(cpuinfo);
+    hello.host.cpu_description = cpu_field(cpuinfo, "model name");
+    hello.host.cpu_id = id;
+    hello.host.cpus_online = static_cast<std::uint32_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 0L));
+    hello.host.cpus_configured = static_cast<std::uint32_t>(std::max(::sysconf(_SC_NPROCESSORS_CONF), 0L));
+    struct sysinfo memory{};
+    if (::sysinfo(&memory) == 0) {
+        hello.host.memory_kib = std::uint64_t{memory.totalram} * memory.mem_unit / 1'024;
+    }
+    hello.host.page_size_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
+    std::vector<std::string_view> command_line(options.own_command_line.begin(), options.own_command_line.end());
+    hello.host.command_line = command_line;
+
+    std::string header_page;
+    std::string header_event;
+    const auto is_tracepoint = [](const OpenEvent& event) { return event.spec.is_tracepoint(); };
+    if (std::any_of(source.events().events().begin(), source.events().events().end(), is_tracepoint)) {
+        const std::string root = find_tracefs({});
+        header_page = text_of(root + "/events/header_page");
+        header_event = text_of(root + "/events/header_event");
+    }
+    hello.host.tracing_header_page = bytes_of(header_page);
+    hello.host.tracing_header_event = bytes_of(header_event);
+
+    std::vector<ImageOfferDescription> offers;
+    const KernelImages& kernel = source.kernel();
+    if (!kernel.symbols().empty() && kernel.kernel_content().size_bytes > 0) {
+        offers.push_back(
+            {kernel.kernel_content().view(), protocol::ImageSort::kKernelSymbols, kernel.symbols().size()});
+    }
+    hello.image_offers = offers;
+
+    std::vector<std::byte> message(hello_size_bytes_max(hello));
+    const auto size = write_hello(hello, message);
+    if (!size.ok()) {
+        return error_from_fault(size.error(), "the session can't be described: too many or too long labels, events or "
+                                              "words of the command line (at most " +
+                                                  std::to_string(limits::kHelloSizeBytesMax) + " bytes in all)");
+    }
+    message.resize(*size);
+    return message;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,28 @@
+// What the session says of itself and its machine in its Hello.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/time.h"
+#include "target-collector/linux/collector.h"
+#include "target-collector/source/linux/perf_source.h"
+
+namespace perfleet {
+
+struct SessionDescription {
+    SessionId session;
+    TargetId target;
+    std::string target_name;
+    ClockPoint start_point;
+};
+
+// The whole Hello message. Errors: kTooLarge (labels, command line or formats past their limits, named).
+[[nodiscard]] Result<std::vector<std::byte>> describe_session(const SessionDescription& session,
+                                                              const CollectorOptions& options,
+                                                              const PerfSource& source);
+
+}  // namespace perfleet

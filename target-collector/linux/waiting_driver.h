@@ -1,0 +1,23 @@
+// A network driver that its thread can sleep on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "target-collector/wire/driver.h"
+
+namespace perfleet {
+
+class WaitingDriver : public NetworkDriver {
+public:
+    // Waits until there is something to do, `wake_fd` (an eventfd, not emptied) is readable, or the time is over.
+    virtual void wait(int wake_fd, std::uint64_t timeout_ns) = 0;
+
+    // Told the time at every turn, so that another gateway can be tried when this one is silent.
+    virtual void note_time(std::uint64_t now_ns) = 0;
+
+    // Whom it talks to, for messages: "the gateway at tcp://…".
+    [[nodiscard]] virtual std::string peer() const = 0;
+};
+
+}  // namespace perfleet

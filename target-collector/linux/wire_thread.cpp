@@ -1,0 +1,164 @@
+#include "target-collector/linux/wire_thread.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <string>
+#include <utility>
+
+#include "schemas/vocabulary/assert.h"
+#include "schemas/wire/protocol.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kSleepNsMax = 250'000'000;
+constexpr std::uint64_t kFirstWordAfterNs = 1'000'000'000;
+constexpr std::uint64_t kWordEveryNs = 10'000'000'000;
+constexpr std::uint64_t kFarewellNs = 500'000'000;  // for the Bye of a session that gave up
+
+std::string_view refusal(std::uint16_t reason) {
+    switch (static_cast<protocol::RefusedReason>(reason)) {
+        case protocol::RefusedReason::kMalformed: return "it can't read what we send";
+        case protocol::RefusedReason::kConflict: return "this session is stored with other content";
+        case protocol::RefusedReason::kVersion: return "it speaks no version of the protocol that we speak; update the older";
+        case protocol::RefusedReason::kIdentity: return "the target isn't who it says it is";
+        case protocol::RefusedReason::kQuota: return "the target's quota is used up";
+        case protocol::RefusedReason::kTooLarge: return "a message is too large";
+        case protocol::RefusedReason::kUnknownEpoch: return "an epoch isn't known";
+        case protocol::RefusedReason::kSessionsFull: return "it serves as many sessions as it can";
+    }
+    return "it gave an unknown reason";
+}
+
+}  // namespace
+
+WireThread::WireThread(const Options& options, std::unique_ptr<WaitingDriver> driver, SpscRing& batches,
+                       SpscRing& losses, BucketClock& clock, Notice notice)
+    : options_{options},
+      driver_{std::move(driver)},
+      clock_{clock},
+      notice_{std::move(notice)},
+      delivery_{options_.delivery, *driver_, batches, losses},
+      wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+    PERFLEET_ASSERT(wake_fd_ >= 0);
+}
+
+WireThread::~WireThread() {
+    give_up();
+    finish();
+    join();
+    ::close(wake_fd_);
+}
+
+void WireThread::start() {
+    thread_ = std::thread([this] { run(); });
+}
+
+void WireThread::wake() {
+    const std::uint64_t one = 1;
+    (void)!::write(wake_fd_, &one, sizeof(one));
+}
+
+void WireThread::finish() {
+    is_finishing_.store(true, std::memory_order_release);
+    wake();
+}
+
+void WireThread::give_up() {
+    is_given_up_.store(true, std::memory_order_release);
+    wake();
+}
+
+const WireThread::Outcome& WireThread::join() {
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+    return outcome_;
+}
+
+void WireThread::run() {
+    started_ns_ = monotonic_now().value;
+    for (;;) {
+        // Before the step: whatever the sealer passed on before it said "finish" is then seen by it.
+        const bool is_finishing = is_finishing_.load(std::memory_order_acquire);
+        const std::uint64_t now_ns = monotonic_now().value;
+        if (is_finishing && deadline_ns_ == 0) {
+            deadline_ns_ = now_ns + options_.exit_wait_ns;
+        }
+        const bool is_busy = delivery_.step(now_ns);
+        const Delivery::Status& status = delivery_.status();
+        if (status.gateway_utc != gateway_utc_) {
+            gateway_utc_ = status.gateway_utc;
+            clock_.set_gateway_utc(gateway_utc_, monotonic_now());
+        }
+        driver_->note_time(now_ns);
+        tell(now_ns);
+        if (is_finishing && !is_busy && is_over(now_ns)) {
+            break;
+        }
+        if (!is_busy) {
+            driver_->wait(wake_fd_, sleep_ns(now_ns));
+            std::uint64_t count = 0;
+            (void)!::read(wake_fd_, &count, sizeof(count));
+        }
+    }
+    const Delivery::Status& status = delivery_.status();
+    timespec cpu{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    outcome_ = {status.finished, has_given_up_, status.session_refused, status.batches_dropped, status.batches_refused,
+                (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec)};
+}
+
+bool WireThread::is_over(std::uint64_t now_ns) {
+    if (delivery_.status().finished || delivery_.status().session_refused) {
+        return true;
+    }
+    if (!has_given_up_ && (now_ns >= deadline_ns_ || is_given_up_.load(std::memory_order_acquire))) {
+        has_given_up_ = true;
+        delivery_.give_up();
+        deadline_ns_ = now_ns + (delivery_.status().welcomed ? kFarewellNs : 0);
+    }
+    return has_given_up_ && now_ns >= deadline_ns_;
+}
+
+std::uint64_t WireThread::sleep_ns(std::uint64_t now_ns) const {
+    if (deadline_ns_ == 0) {
+        return kSleepNsMax;
+    }
+    return std::clamp<std::uint64_t>(deadline_ns_ > now_ns ? deadline_ns_ - now_ns : 0, 1'000'000, kSleepNsMax);
+}
+
+void WireThread::tell(std::uint64_t now_ns) {
+    const Delivery::Status& status = delivery_.status();
+    if (status.session_refused) {
+        if (!session_refused_.exchange(true, std::memory_order_relaxed)) {
+            notice_(driver_->peer() + " refuses this session: " + std::string(refusal(status.refused_reason)));
+        }
+        return;
+    }
+    if (status.welcomed) {
+        if (is_waiting_told_) {
+            notice_(driver_->peer() + " answers");
+        }
+        is_waiting_told_ = false;
+        last_told_ns_ = now_ns;
+        return;
+    }
+    const std::uint64_t since = std::max(started_ns_, last_told_ns_);
+    if (now_ns - since < (is_waiting_told_ ? kWordEveryNs : kFirstWordAfterNs)) {
+        return;
+    }
+    last_told_ns_ = now_ns;
+    if (!is_waiting_told_) {
+        notice_("waiting for " + driver_->peer());
+    } else {
+        notice_("still waiting for " + driver_->peer() + ": " + std::to_string(status.spool_used_bytes >> 10U) +
+                " KiB are spooled, " + std::to_string(status.batches_dropped) + " batches were dropped");
+    }
+    is_waiting_told_ = true;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,87 @@
+// The thread that delivers: takes sealed batches from the ring, speaks with the gateway, and tells the user when it has
+// to wait.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "target-collector/linux/clock_relation.h"
+#include "target-collector/linux/waiting_driver.h"
+#include "target-collector/ring/spsc_ring.h"
+#include "target-collector/wire/delivery.h"
+
+namespace perfleet {
+
+class WireThread {
+public:
+    struct Options {
+        Delivery::Options delivery;
+        std::uint64_t exit_wait_ns = 0;  // after finish(): how long to wait for the last acknowledgement
+    };
+    using Notice = std::function<void(std::string_view)>;
+
+    // What became of everything. Valid after join().
+    struct Outcome {
+        bool is_finished = false;  // the gateway has acknowledged all, the Bye too
+        bool has_given_up = false;  // some of it wasn't when the time was over
+        bool session_refused = false;
+        std::uint64_t batches_dropped = 0;
+        std::uint64_t batches_refused = 0;
+        std::uint64_t cpu_ns = 0;
+    };
+
+    // Borrowed: what `options` points to, the rings, the clock, `notice` (called from this thread).
+    WireThread(const Options& options, std::unique_ptr<WaitingDriver> driver, SpscRing& batches, SpscRing& losses,
+               BucketClock& clock, Notice notice);
+    WireThread(const WireThread&) = delete;
+    WireThread& operator=(const WireThread&) = delete;
+    ~WireThread();
+
+    void start();
+
+    // A batch was sealed.
+    void wake();
+    // The sealer has finished: deliver what is left, within the time.
+    void finish();
+    // Signal-safe: don't wait any longer.
+    void give_up();
+
+    [[nodiscard]] bool session_refused() const { return session_refused_.load(std::memory_order_relaxed); }
+
+    const Outcome& join();
+
+private:
+    void run();
+    // How long there is nothing to do.
+    [[nodiscard]] std::uint64_t sleep_ns(std::uint64_t now_ns) const;
+    void tell(std::uint64_t now_ns);
+    [[nodiscard]] bool is_over(std::uint64_t now_ns);
+
+    Options options_;
+    std::unique_ptr<WaitingDriver> driver_;
+    BucketClock& clock_;
+    Notice notice_;
+    Delivery delivery_;
+    int wake_fd_;
+    std::thread thread_;
+    std::atomic<bool> is_finishing_{false};
+    std::atomic<bool> is_given_up_{false};
+    std::atomic<bool> session_refused_{false};
+
+    std::uint64_t started_ns_ = 0;
+    std::uint64_t deadline_ns_ = 0;  // 0: none yet
+    std::uint64_t last_told_ns_ = 0;
+    bool is_waiting_told_ = false;
+    bool has_given_up_ = false;
+    UtcNs gateway_utc_;
+    Outcome outcome_;
+};
+
+}  // namespace perfleet
