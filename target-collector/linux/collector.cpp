@@ -132,11 +132,8 @@ public:
           losses_{losses_memory_.span()},
           builder_{values_, bytes_memory_.span(), limits::kBatchRowsMax},
           session_{new_session_id(), {}, {}, observe_clocks()},
-          sealer_{{session_.session, limits::kBatchRowsMax, limits::kBatchAgeNsMax},
-                  builder_,
-                  tallies_,
-                  batches_,
-                  losses_},
+          sealer_{
+              {session_.session, limits::kBatchRowsMax, limits::kBatchAgeNsMax}, builder_, tallies_, batches_, losses_},
           sink_{sealer_, bucket_clock_},
           clock_watch_{session_.start_point},
           stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},

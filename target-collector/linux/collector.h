@@ -68,7 +68,8 @@ public:
 
     [[nodiscard]] virtual SessionId session() const = 0;
 
-    // Collects until the command or all processes of -p have ended, the duration is over, or stop() was called; then flushes and says goodbye.
+    // Collects until the command or all processes of -p have ended, the duration is over, or stop() was called; then
+    // flushes and says goodbye.
     [[nodiscard]] virtual Result<CollectorSummary> run() = 0;
 
     // Signal-safe. The first call ends the collection in order; a second one ends the waiting for acknowledgements,

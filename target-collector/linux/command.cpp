@@ -15,7 +15,7 @@ namespace perfleet {
 namespace {
 
 bool is_runnable(const std::string& path, bool& is_there) {
-    struct stat status{};
+    struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) {
         return false;
     }
@@ -23,9 +23,7 @@ bool is_runnable(const std::string& path, bool& is_there) {
     return ::access(path.c_str(), X_OK) == 0;
 }
 
-Error not_found(const std::string& name) {
-    return {ErrorCode::kNotFound, "the command '" + name + "' was not found"};
-}
+Error not_found(const std::string& name) { return {ErrorCode::kNotFound, "the command '" + name + "' was not found"}; }
 
 Error not_runnable(const std::string& name, int error) {
     Error refused = error_from_errno(error, "can't run the command '" + name + "'");

@@ -38,8 +38,8 @@ private:
     void* shared_context_;
     std::unique_ptr<ZmqDriver> driver_;
     std::size_t current_ = 0;
-    bool has_received_ = false;          // since note_time()
-    bool has_switched_ = false;          // since reconnected()
+    bool has_received_ = false;  // since note_time()
+    bool has_switched_ = false;  // since reconnected()
     std::uint64_t last_sign_of_life_ns_ = 0;
 };
 

@@ -81,17 +81,23 @@ int run(int argc, char** argv) {
 
     CLI::App app{"Profiles this machine and sends what it sees to a perfleet gateway."};
     app.name("perfleet-collector");
-    app.usage("Usage: perfleet-collector [--gateway ENDPOINT[,ENDPOINT...] | --output FILE] [-e EVENTS] [-F HZ | -c COUNT]\n"
-              "                          [-g] (-a | -p PID | -- COMMAND...) [--label K=V]...");
+    app.footer(
+        "perfleet-collector [--gateway ENDPOINT[,ENDPOINT...] | --output FILE] [-e EVENTS] [-F HZ | -c COUNT] [-g]\n"
+        "                   (-a | -p PID | -- COMMAND...) [--label K=V]...\n\n"
+        "Examples:\n"
+        "  perfleet-collector --gateway tcp://127.0.0.1:7601 -a -g -F 99\n"
+        "  perfleet-collector --gateway tcp://127.0.0.1:7601 -e sched:sched_switch -- make -j8");
     app.set_version_flag("--version", std::string("perfleet-collector ") + PERFLEET_VERSION);
     app.option_defaults()->always_capture_default(false);
     auto* const gateway = app.add_option("--gateway", gateways,
                                          "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used")
-                              ->delimiter(',');
+                              ->delimiter(',')
+                              ->allow_extra_args(false);
     app.add_option("--output", options.output_file, "Write to a file instead of a gateway")->excludes(gateway);
-    app.add_option("-e,--event", options.events,
-                   "Events, with commas between: cpu-clock, page-faults, cycles, sched:sched_switch, r1a8, each with :u "
-                   "or :k. Default: cycles, or cpu-clock where there is no counter")
+    app.add_option(
+           "-e,--event", options.events,
+           "Events, with commas between: cpu-clock, page-faults, cycles, sched:sched_switch, r1a8, each with :u "
+           "or :k. Default: cycles, or cpu-clock where there is no counter")
         ->allow_extra_args(false)
         ->trigger_on_parse(false);
     auto* const frequency =
@@ -104,8 +110,9 @@ int run(int argc, char** argv) {
     app.add_flag("-a,--all-cpus", options.all_cpus, "Everything that runs on the machine");
     app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
         ->delimiter(',')
+        ->allow_extra_args(false)
         ->check(CLI::PositiveNumber);
-    app.add_option("--label", labels, "A label of this target, KEY=VALUE");
+    app.add_option("--label", labels, "A label of this target, KEY=VALUE")->allow_extra_args(false);
     app.add_option("--target", options.target_name, "The target's name. Default: the host's name");
     app.add_flag("--include-self", options.include_self, "With -a: the collector's own samples, too");
     app.add_flag("--all-user", options.all_user, "User space only");
@@ -140,7 +147,7 @@ int run(int argc, char** argv) {
         return exit_code(collector.error(), has_command);
     }
     running_collector.store(collector->get());
-    struct sigaction action{};
+    struct sigaction action {};
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
     ::sigaction(SIGINT, &action, nullptr);

@@ -106,7 +106,7 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
     hello.host.cpu_id = id;
     hello.host.cpus_online = static_cast<std::uint32_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 0L));
     hello.host.cpus_configured = static_cast<std::uint32_t>(std::max(::sysconf(_SC_NPROCESSORS_CONF), 0L));
-    struct sysinfo memory{};
+    struct sysinfo memory {};
     if (::sysinfo(&memory) == 0) {
         hello.host.memory_kib = std::uint64_t{memory.totalram} * memory.mem_unit / 1'024;
     }
@@ -136,9 +136,10 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
     std::vector<std::byte> message(hello_size_bytes_max(hello));
     const auto size = write_hello(hello, message);
     if (!size.ok()) {
-        return error_from_fault(size.error(), "the session can't be described: too many or too long labels, events or "
-                                              "words of the command line (at most " +
-                                                  std::to_string(limits::kHelloSizeBytesMax) + " bytes in all)");
+        return error_from_fault(size.error(),
+                                "the session can't be described: too many or too long labels, events or "
+                                "words of the command line (at most " +
+                                    std::to_string(limits::kHelloSizeBytesMax) + " bytes in all)");
     }
     message.resize(*size);
     return message;

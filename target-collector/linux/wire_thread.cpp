@@ -23,7 +23,8 @@ std::string_view refusal(std::uint16_t reason) {
     switch (static_cast<protocol::RefusedReason>(reason)) {
         case protocol::RefusedReason::kMalformed: return "it can't read what we send";
         case protocol::RefusedReason::kConflict: return "this session is stored with other content";
-        case protocol::RefusedReason::kVersion: return "it speaks no version of the protocol that we speak; update the older";
+        case protocol::RefusedReason::kNoCommonVersion:
+            return "it speaks no version of the protocol that we speak; update the older";
         case protocol::RefusedReason::kIdentity: return "the target isn't who it says it is";
         case protocol::RefusedReason::kQuota: return "the target's quota is used up";
         case protocol::RefusedReason::kTooLarge: return "a message is too large";
@@ -108,7 +109,11 @@ void WireThread::run() {
     const Delivery::Status& status = delivery_.status();
     timespec cpu{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    outcome_ = {status.finished, has_given_up_, status.session_refused, status.batches_dropped, status.batches_refused,
+    outcome_ = {status.finished,
+                has_given_up_,
+                status.session_refused,
+                status.batches_dropped,
+                status.batches_refused,
                 (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec)};
 }
 

@@ -29,7 +29,7 @@ public:
 
     // What became of everything. Valid after join().
     struct Outcome {
-        bool is_finished = false;  // the gateway has acknowledged all, the Bye too
+        bool is_finished = false;   // the gateway has acknowledged all, the Bye too
         bool has_given_up = false;  // some of it wasn't when the time was over
         bool session_refused = false;
         std::uint64_t batches_dropped = 0;
