@@ -1,0 +1,134 @@
+#include "exporters/perf-data/event_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "schemas/perf/perf_event.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kConfigDummy = 9;  // PERF_COUNT_SW_DUMMY: an event that never counts by itself
+
+// Bits of perf_event_attr's flags.
+constexpr std::uint64_t kExcludeUser = 1U << 4;
+constexpr std::uint64_t kExcludeKernel = 1U << 5;
+constexpr std::uint64_t kFreq = 1U << 10;
+constexpr std::uint64_t kSampleIdAll = 1U << 18;
+constexpr std::uint64_t kUseClockid = 1U << 25;
+constexpr std::uint64_t kSideBand =
+    1U << 8 | 1U << 9 | 1U << 13 | 1U << 23 | 1U << 24;  // mmap comm task mmap2 comm_exec
+
+// The number after "ID:" of a tracepoint's format.
+std::optional<std::uint64_t> format_id(std::string_view format) {
+    for (std::size_t at = format.find("ID:"); at != std::string_view::npos; at = format.find("ID:", at + 1)) {
+        if (at != 0 && format[at - 1] != '\n') {
+            continue;
+        }
+        const std::size_t first = format.find_first_not_of(" \t", at + 3);
+        std::uint64_t id = 0;
+        if (first != std::string_view::npos &&
+            std::from_chars(format.data() + first, format.data() + format.size(), id).ec == std::errc{}) {
+            return id;
+        }
+    }
+    return std::nullopt;
+}
+
+void store(std::string& attr, std::size_t offset, std::uint64_t value, std::size_t size_bytes) {
+    std::memcpy(attr.data() + offset, &value, size_bytes);
+}
+
+}  // namespace
+
+std::uint64_t ExportedEvent::sample_type() const {
+    namespace type = perf::sample_type;
+    return type::kIdentifier | type::kIp | type::kTid | type::kTime | type::kCpu | type::kPeriod |
+           (callchain ? type::kCallchain : 0) | (raw ? type::kRaw : 0);
+}
+
+std::string ExportedEvent::attr() const {
+    std::string attr(kAttrSizeBytes, '\0');
+    store(attr, 0, type, 4);
+    store(attr, 4, kAttrSizeBytes, 4);
+    store(attr, 8, config, 8);
+    store(attr, 16, period, 8);
+    store(attr, 24, sample_type(), 8);
+    store(attr, 40,
+          kSampleIdAll | kUseClockid | (is_frequency ? kFreq : 0) | (exclude_kernel ? kExcludeKernel : 0) |
+              (exclude_user ? kExcludeUser : 0) | (id == 1 ? kSideBand : 0),
+          8);
+    store(attr, 92, static_cast<std::uint32_t>(clock_id), 4);
+    return attr;
+}
+
+EventTable::EventTable(const Scan& scan, std::vector<std::string>& warnings) {
+    for (std::size_t session_index = 0; session_index < scan.sessions().size(); ++session_index) {
+        const ScannedSession& session = scan.sessions()[session_index];
+        for (const Series series : session.series) {
+            if ((series.kind == Kind::kSample || series.kind == Kind::kTracepoint) &&
+                scan.is_selected(session_index, series)) {
+                add(session_index, session.record, series, warnings);
+            }
+        }
+    }
+}
+
+void EventTable::add(std::size_t session_index, const SessionRecord& session, Series series,
+                     std::vector<std::string>& warnings) {
+    ExportedEvent event;
+    if (series.event.value < session.events.size()) {
+        const EventRecord& record = session.events[series.event.value];
+        event.name = record.name;
+        event.type = record.perf_type;
+        event.config = record.perf_config;
+        event.period = record.period;
+        event.is_frequency = record.is_frequency;
+        event.exclude_kernel = record.exclude_kernel;
+        event.exclude_user = record.exclude_user;
+        event.callchain = record.callchain;
+        event.format = record.format;
+    } else {
+        event.name = "event-" + std::to_string(series.event.value);
+        event.type = perf::kTypeSoftware;
+        event.config = kConfigDummy;
+    }
+    event.clock_id = session.linux_clockid >= 0 ? session.linux_clockid : 1;
+    if (event.type == perf::kTypeTracepoint) {
+        const auto id = format_id(event.format);
+        if (id && event.name.find(':') != std::string::npos) {
+            event.config = *id;
+            event.raw = series.kind == Kind::kTracepoint;
+        } else {
+            // perf refuses a whole file for one tracepoint that it has no format of.
+            warnings.push_back(event.name + ": its format isn't stored; exported without its fields");
+            event.type = perf::kTypeSoftware;
+            event.config = kConfigDummy;
+            event.format.clear();
+        }
+    }
+    const auto known = std::find_if(events_.begin(), events_.end(), [&](const ExportedEvent& other) {
+        return other.name == event.name && other.type == event.type && other.config == event.config &&
+               other.raw == event.raw;
+    });
+    if (known != events_.end()) {
+        known->callchain = known->callchain || event.callchain;
+        entries_.push_back({session_index, series, static_cast<std::size_t>(known - events_.begin())});
+        return;
+    }
+    event.id = events_.size() + 1;
+    entries_.push_back({session_index, series, events_.size()});
+    events_.push_back(std::move(event));
+}
+
+const ExportedEvent* EventTable::find(std::size_t session_index, Series series) const {
+    for (const Entry& entry : entries_) {
+        if (entry.session_index == session_index && entry.series == series) {
+            return &events_[entry.event_index];
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace perfleet

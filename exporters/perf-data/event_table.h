@@ -1,0 +1,60 @@
+// The events of an export: which attr and id the rows of each session's series get. One attr for each distinct event
+// (name, type, config) over all sessions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+
+namespace perfleet {
+
+inline constexpr std::uint32_t kAttrSizeBytes = 112;  // what perf 6.1 and all later ones read
+
+struct ExportedEvent {
+    std::string name;
+    std::uint32_t type = 0;
+    std::uint64_t config = 0;
+    std::uint64_t period = 0;
+    bool is_frequency = false;
+    bool exclude_kernel = false;
+    bool exclude_user = false;
+    bool callchain = false;
+    bool raw = false;
+    std::string format;         // tracepoints: as tracefs gives it
+    std::uint64_t id = 0;       // from 1: PERF_SAMPLE_IDENTIFIER of its samples
+    std::int32_t clock_id = 1;  // CLOCK_MONOTONIC
+
+    [[nodiscard]] std::uint64_t sample_type() const;
+    [[nodiscard]] std::string attr() const;  // kAttrSizeBytes
+};
+
+class EventTable {
+public:
+    // The sample and tracepoint series of the scan that have rows and are selected. `warnings` gets a line for a
+    // tracepoint whose format isn't known: its raw data can't be exported.
+    EventTable(const Scan& scan, std::vector<std::string>& warnings);
+
+    [[nodiscard]] std::span<const ExportedEvent> events() const { return events_; }
+
+    // nullptr for a series that isn't exported.
+    [[nodiscard]] const ExportedEvent* find(std::size_t session_index, Series series) const;
+
+private:
+    void add(std::size_t session_index, const SessionRecord& session, Series series,
+             std::vector<std::string>& warnings);
+
+    struct Entry {
+        std::size_t session_index;
+        Series series;
+        std::size_t event_index;
+    };
+    std::vector<ExportedEvent> events_;
+    std::vector<Entry> entries_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,120 @@
+#include "exporters/perf-data/features.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "exporters/perf-data/tracing_data.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kNameAlignment = 64;
+
+class SectionBytes {
+public:
+    template <class T>
+    SectionBytes& put(T value) {
+        static_assert(std::is_integral_v<T>);
+        bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+        return *this;
+    }
+    SectionBytes& put_raw(std::string_view bytes) {
+        bytes_ += bytes;
+        return *this;
+    }
+    // u32 length, then the text with its NUL, padded to kNameAlignment.
+    SectionBytes& put_string(std::string_view text) {
+        const std::size_t padded = (text.size() + kNameAlignment) / kNameAlignment * kNameAlignment;
+        put(static_cast<std::uint32_t>(padded));
+        bytes_ += text;
+        bytes_.append(padded - text.size(), '\0');
+        return *this;
+    }
+    [[nodiscard]] std::string take() { return std::move(bytes_); }
+
+private:
+    std::string bytes_;
+};
+
+std::string text(std::string_view value) { return SectionBytes{}.put_string(value).take(); }
+
+// "sel4-aarch64" → "aarch64": perf looks for a disassembler of this name.
+std::string_view machine_of(std::string_view architecture) {
+    const std::size_t dash = architecture.find_last_of('-');
+    return dash == std::string_view::npos ? architecture : architecture.substr(dash + 1);
+}
+
+std::string build_id_section(std::span<const ExportedBuildId> build_ids) {
+    SectionBytes out;
+    for (const ExportedBuildId& entry : build_ids) {
+        const std::size_t padded = (entry.name.size() + kNameAlignment) / kNameAlignment * kNameAlignment;
+        const std::uint16_t mode = entry.is_kernel ? perf::misc::kKernel : perf::misc::kUser;
+        out.put(static_cast<std::uint32_t>(perf::RecordType::kHeaderBuildId))
+            .put(static_cast<std::uint16_t>(mode | perf::misc::kBuildIdSize))
+            .put(static_cast<std::uint16_t>(8 + 4 + 24 + padded))
+            .put(std::int32_t{-1});
+        std::string id = entry.build_id;
+        id.resize(limits::kBuildIdSizeBytesMax, '\0');
+        out.put_raw(id).put(static_cast<std::uint8_t>(entry.build_id.size())).put_raw(std::string_view{"\0\0\0", 3});
+        out.put_raw(entry.name).put_raw(std::string(padded - entry.name.size(), '\0'));
+    }
+    return out.take();
+}
+
+std::string event_section(std::span<const ExportedEvent> events) {
+    SectionBytes out;
+    out.put(static_cast<std::uint32_t>(events.size())).put(kAttrSizeBytes);
+    for (const ExportedEvent& event : events) {
+        out.put_raw(event.attr()).put(std::uint32_t{1}).put_string(event.name).put(event.id);
+    }
+    return out.take();
+}
+
+std::string command_line_section(const std::vector<std::string>& words) {
+    SectionBytes out;
+    out.put(static_cast<std::uint32_t>(words.size()));
+    for (const std::string& word : words) {
+        out.put_string(word);
+    }
+    return out.take();
+}
+
+}  // namespace
+
+std::vector<FeatureSection> feature_sections(const SessionRecord& host, std::span<const ExportedEvent> events,
+                                             std::span<const ExportedBuildId> build_ids, const ExportedTimes& times) {
+    using perf::Feature;
+    std::vector<FeatureSection> sections;
+    if (std::any_of(events.begin(), events.end(), [](const auto& event) { return event.raw; })) {
+        sections.emplace_back(Feature::kTracingData, tracing_data(host.host, events));
+    }
+    if (!build_ids.empty()) {
+        sections.emplace_back(Feature::kBuildId, build_id_section(build_ids));
+    }
+    // 3 to 11 always: `perf data convert` needs each of them.
+    sections.emplace_back(Feature::kHostname, text(host.target_name));
+    sections.emplace_back(Feature::kOsRelease, text(host.host.os_release));
+    sections.emplace_back(Feature::kVersion, text("perfleet " + host.collector_version));
+    sections.emplace_back(Feature::kArch, text(machine_of(host.architecture)));
+    const std::uint32_t configured = std::max({1U, host.host.cpus_configured, host.host.cpus_online});
+    const std::uint32_t online = host.host.cpus_online != 0 ? host.host.cpus_online : configured;
+    sections.emplace_back(Feature::kNrCpus, SectionBytes{}.put(configured).put(online).take());
+    sections.emplace_back(Feature::kCpuDesc, text(host.host.cpu_description));
+    sections.emplace_back(Feature::kCpuId, text(host.host.cpu_id));
+    sections.emplace_back(Feature::kTotalMem, SectionBytes{}.put(host.host.memory_kib).take());
+    sections.emplace_back(Feature::kCmdline, command_line_section(host.host.command_line));
+    sections.emplace_back(Feature::kEventDesc, event_section(events));
+    sections.emplace_back(Feature::kSampleTime, SectionBytes{}.put(times.first_ns).put(times.last_ns).take());
+    sections.emplace_back(Feature::kClockid, SectionBytes{}.put(std::uint64_t{1}).take());  // resolution, ns
+    const auto clock_id = static_cast<std::uint32_t>(events.empty() ? 1 : events.front().clock_id);
+    sections.emplace_back(Feature::kClockData, SectionBytes{}
+                                                   .put(std::uint32_t{1})
+                                                   .put(clock_id)
+                                                   .put(times.clock_point.utc_ns.value)
+                                                   .put(times.clock_point.ticks.value)
+                                                   .take());
+    return sections;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,37 @@
+// The sections behind the records of a perf.data file: what was recorded, where, and on which clock.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exporters/perf-data/event_table.h"
+#include "schemas/perf/perf_event.h"
+#include "storage/store/batch.h"
+
+namespace perfleet {
+
+// One section: its bit and its bytes.
+using FeatureSection = std::pair<perf::Feature, std::string>;
+
+struct ExportedBuildId {
+    bool is_kernel = false;
+    std::string build_id;  // raw bytes, at most 20
+    std::string name;      // as in the mappings
+};
+
+struct ExportedTimes {
+    std::uint64_t first_ns = 0;  // of the samples, on the file's clock
+    std::uint64_t last_ns = 0;
+    ClockPoint clock_point;  // that file's clock, in ns, and UTC
+};
+
+// Ascending by bit. `host` is the session whose machine is described.
+[[nodiscard]] std::vector<FeatureSection> feature_sections(const SessionRecord& host,
+                                                           std::span<const ExportedEvent> events,
+                                                           std::span<const ExportedBuildId> build_ids,
+                                                           const ExportedTimes& times);
+
+}  // namespace perfleet

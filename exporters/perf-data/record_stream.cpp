@@ -1,0 +1,377 @@
+#include "exporters/perf-data/record_stream.h"
+
+#include <algorithm>
+#include <array>
+
+#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+// Where nothing is mapped: perf shows the address, and the sample counts.
+constexpr std::uint64_t kUnknownUserAddress = 0;
+
+constexpr std::uint64_t kKernelSizeBytesDefault = 64U << 20;  // of a kernel that doesn't say how long its text is
+constexpr std::size_t kCommSizeBytesMax = 255;
+constexpr std::uint64_t kProtectionExec = 4;
+constexpr std::uint64_t kMapPrivate = 2ULL << 32U;
+
+// Another kernel than the first one is told as a module; here, so that two kernels never overlap.
+constexpr std::uint64_t kOtherKernelFirst = 0xffff'a000'0000'0000;
+constexpr std::uint64_t kOtherKernelStep = 1ULL << 32U;
+
+constexpr std::uint32_t kNoPid = 0xffff'ffff;
+
+std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+
+}  // namespace
+
+RecordStream::SampleColumns::SampleColumns(const DecodedRows& decoded, bool with_raw)
+    : rows{&decoded},
+      cpu{decoded.integers(ColumnId::kCpu)},
+      pid{decoded.integers(ColumnId::kPid)},
+      tid{decoded.integers(ColumnId::kTid)},
+      stack{decoded.integers(ColumnId::kStack)},
+      weight{decoded.integers(ColumnId::kWeight)},
+      has_raw{with_raw} {}
+
+void RecordStream::end_record(const Trailer& trailer, std::uint64_t id) {
+    // Names must end on 8 bytes for the trailer to be found from the record's end.
+    writer_.put(trailer.pid);
+    writer_.put(trailer.tid);
+    writer_.put(trailer.time_ns);
+    writer_.put(trailer.cpu);
+    writer_.put(std::uint32_t{0});
+    writer_.put(id);
+    writer_.end();
+    count_record();
+}
+
+void RecordStream::count_record() {
+    if (++records_in_round_ == kRoundRecords) {
+        end_round();
+    }
+}
+
+void RecordStream::end_round() {
+    if (records_in_round_ == 0) {
+        return;
+    }
+    writer_.begin(perf::RecordType::kFinishedRound, 0);
+    writer_.end();
+    records_in_round_ = 0;
+}
+
+// -- epochs and the kernel --------------------------------------------------------------------------------------------
+
+RecordStream::EpochImages RecordStream::begin_epoch(const EpochDictionary& dictionary, std::uint64_t time_ns) {
+    EpochImages epoch;
+    epoch.dictionary = &dictionary;
+    epoch.images.reserve(dictionary.image_count());
+    for (std::size_t number = 0; number < dictionary.image_count(); ++number) {
+        const ExportedImage image = images_.add(dictionary.image(ImageNumber{narrow(number)}));
+        epoch.images.push_back(image);
+        told_images_.resize(images_.count());
+        mapped_images_.resize(images_.count());
+        kernel_shift_.resize(images_.count());
+        if (images_.place(image) == ExportedImages::Place::kKernel && !told_images_[image]) {
+            told_images_[image] = true;
+            write_kernel(image, time_ns);
+        }
+    }
+    return epoch;
+}
+
+void RecordStream::write_kernel(ExportedImage image, std::uint64_t time_ns) {
+    const ImageDefinition& definition = images_.definition(image);
+    const bool is_module = (definition.flags & image_flags::kKernelModule) != 0;
+    std::string name = definition.name;
+    std::uint64_t start = definition.address;
+    if (!is_module) {
+        if (!kernel_) {
+            kernel_ = image;
+            // perf relates its own view of the kernel by this symbol. Without a build-id it would take the reading
+            // host's kernel for it, so another name.
+            name = images_.build_id(image).empty() ? "[kernel.unknown]" : "[kernel.kallsyms]_stext";
+        } else if (const ImageDefinition& first = images_.definition(*kernel_);
+                   !images_.build_id(image).empty() && first.build_id == definition.build_id) {
+            // The same kernel, started again somewhere else.
+            kernel_shift_[image] = static_cast<std::int64_t>(first.address - definition.address);
+            return;
+        } else {
+            name = "[kernel." + std::to_string(image) + "]";
+            start = kOtherKernelFirst + image * kOtherKernelStep;
+            kernel_shift_[image] = static_cast<std::int64_t>(start - definition.address);
+            warnings_.push_back("more than one kernel was recorded; perf resolves the first one's symbols only");
+        }
+    }
+    const std::uint64_t size_bytes = definition.size_bytes != 0 ? definition.size_bytes : kKernelSizeBytesDefault;
+    const std::string& build_id = images_.build_id(image);
+    mapped_images_[image] = true;
+    writer_.begin(perf::RecordType::kMmap2,
+                  static_cast<std::uint16_t>(perf::misc::kKernel | (build_id.empty() ? 0 : perf::misc::kMmapBuildId)));
+    writer_.put(kNoPid);
+    writer_.put(std::uint32_t{0});
+    writer_.put(start);
+    writer_.put(std::min(size_bytes, ~start));
+    writer_.put(is_module ? 0 : start);  // the address of the symbol in the name
+    std::array<char, 24> id{};
+    id[0] = static_cast<char>(build_id.size());
+    std::copy_n(build_id.begin(), std::min<std::size_t>(build_id.size(), 20), id.begin() + 4);
+    writer_.put_bytes(id.data(), id.size());
+    writer_.put(std::uint32_t{kProtectionExec});
+    writer_.put(std::uint32_t{0});
+    writer_.put_name(name);
+    end_record({kNoPid, 0, time_ns, 0}, side_band_id_);
+}
+
+std::uint64_t RecordStream::kernel_address(ExportedImage image, std::uint64_t offset) const {
+    return images_.definition(image).address + static_cast<std::uint64_t>(kernel_shift_[image]) + offset;
+}
+
+// -- tasks ------------------------------------------------------------------------------------------------------------
+
+void RecordStream::write_comm(const Trailer& trailer, std::string_view name, bool is_exec) {
+    writer_.begin(perf::RecordType::kComm, is_exec ? perf::misc::kCommExec : 0);
+    writer_.put(trailer.pid);
+    writer_.put(trailer.tid);
+    writer_.put_name(name.substr(0, std::min(name.find('\0'), kCommSizeBytesMax)));
+    end_record(trailer, side_band_id_);
+}
+
+void RecordStream::write_task(perf::RecordType type, const Trailer& trailer, std::uint32_t parent_pid,
+                              std::uint32_t parent_tid) {
+    writer_.begin(type, 0);
+    writer_.put(trailer.pid);
+    writer_.put(parent_pid);
+    writer_.put(trailer.tid);
+    writer_.put(parent_tid);
+    writer_.put(trailer.time_ns);
+    end_record(trailer, side_band_id_);
+}
+
+void RecordStream::write_mapping(const Trailer& trailer, const ExportedMapping& mapping, std::uint64_t protection) {
+    const std::string& build_id = images_.build_id(mapping.image);
+    mapped_images_[mapping.image] = true;
+    writer_.begin(perf::RecordType::kMmap2,
+                  static_cast<std::uint16_t>(perf::misc::kUser | (build_id.empty() ? 0 : perf::misc::kMmapBuildId)));
+    writer_.put(trailer.pid);
+    writer_.put(trailer.tid);
+    writer_.put(mapping.start);
+    writer_.put(mapping.size_bytes);
+    writer_.put(mapping.file_offset);
+    std::array<char, 24> id{};  // or device and inode, which aren't known
+    id[0] = static_cast<char>(build_id.size());
+    std::copy_n(build_id.begin(), std::min<std::size_t>(build_id.size(), 20), id.begin() + 4);
+    writer_.put_bytes(id.data(), id.size());
+    writer_.put(narrow(protection));
+    writer_.put(narrow(protection >> 32U));
+    const std::string_view name = images_.definition(mapping.image).name;
+    writer_.put_name(name.substr(0, std::min(name.find('\0'), limits::kStringSizeBytesMax)));
+    end_record(trailer, side_band_id_);
+}
+
+void RecordStream::write_lost(const Trailer& trailer, std::uint64_t id, std::uint64_t count) {
+    // The one gives the warning, the other the share and the total.
+    writer_.begin(perf::RecordType::kLost, 0);
+    writer_.put(id);
+    writer_.put(count);
+    end_record(trailer, id);
+    writer_.begin(perf::RecordType::kLostSamples, 0);
+    writer_.put(count);
+    end_record(trailer, id);
+    lost_count_ += count;
+}
+
+void RecordStream::lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t time_ns) {
+    write_lost({0, 0, time_ns, 0}, event.id, count);
+}
+
+void RecordStream::forget_tasks() { tasks_.forget(); }
+
+void RecordStream::task_row(const EpochImages& epoch, const DecodedRows& rows, std::size_t row, std::uint64_t time_ns,
+                            bool in_range) {
+    const auto value = [&](ColumnId column) { return rows.integers(column)[row]; };
+    const Trailer trailer{narrow(value(ColumnId::kPid)), narrow(value(ColumnId::kTid)), time_ns,
+                          narrow(value(ColumnId::kCpu))};
+    const auto name = [&] { return epoch.dictionary->string(StringNumber{narrow(value(ColumnId::kString))}); };
+    switch (static_cast<TaskOp>(value(ColumnId::kTaskOp))) {
+        case TaskOp::kPresent:
+            tell_thread(trailer);
+            if (tasks_.set_name(trailer.pid, trailer.tid, name())) {
+                write_comm(trailer, name(), false);
+            }
+            break;
+        case TaskOp::kComm:
+            tell_thread(trailer);
+            if (tasks_.set_name(trailer.pid, trailer.tid, name())) {
+                write_comm(trailer, name(), false);
+            }
+            break;
+        case TaskOp::kExec:
+            static_cast<void>(tasks_.set_name(trailer.pid, trailer.tid, name()));
+            tasks_.exec(trailer.pid);
+            write_comm(trailer, name(), true);
+            break;
+        case TaskOp::kFork: {
+            const std::uint32_t parent_pid = narrow(value(ColumnId::kParentPid));
+            const std::uint32_t parent_tid = narrow(value(ColumnId::kParentTid));
+            tasks_.fork(parent_pid, parent_tid, trailer.pid, trailer.tid);
+            write_task(perf::RecordType::kFork, trailer, parent_pid, parent_tid);
+            break;
+        }
+        case TaskOp::kExit:
+            tasks_.exit(trailer.pid, trailer.tid);
+            write_task(perf::RecordType::kExit, trailer, narrow(value(ColumnId::kParentPid)),
+                       narrow(value(ColumnId::kParentTid)));
+            break;
+        case TaskOp::kMap: {
+            const std::uint64_t number = value(ColumnId::kImage);
+            if (number >= epoch.images.size()) {
+                break;  // its definition was lost; frames in it are placed when they come
+            }
+            const ExportedMapping mapping{value(ColumnId::kAddress), value(ColumnId::kSize),
+                                          value(ColumnId::kFileOffset), epoch.images[number]};
+            if (images_.place(mapping.image) != ExportedImages::Place::kUnknown && tasks_.map(trailer.pid, mapping)) {
+                write_mapping(trailer, mapping, value(ColumnId::kProtection));
+            }
+            break;
+        }
+        case TaskOp::kLost:
+            if (in_range) {
+                write_lost(trailer, side_band_id_, value(ColumnId::kSize));
+            }
+            break;
+        case TaskOp::kThrottle:
+        case TaskOp::kUnthrottle:
+            if (in_range) {
+                writer_.begin(static_cast<TaskOp>(value(ColumnId::kTaskOp)) == TaskOp::kThrottle
+                                  ? perf::RecordType::kThrottle
+                                  : perf::RecordType::kUnthrottle,
+                              0);
+                writer_.put(time_ns);
+                writer_.put(side_band_id_);
+                writer_.put(side_band_id_);
+                end_record(trailer, side_band_id_);
+            }
+            break;
+    }
+}
+
+// A thread that perf hasn't heard of would have no name; as its process's child it has that one's.
+void RecordStream::tell_thread(const Trailer& trailer) {
+    if (trailer.pid != trailer.tid && !tasks_.knows_thread(trailer.tid)) {
+        tasks_.fork(trailer.pid, trailer.pid, trailer.pid, trailer.tid);
+        write_task(perf::RecordType::kFork, trailer, trailer.pid, trailer.pid);
+    }
+}
+
+// -- samples ----------------------------------------------------------------------------------------------------------
+
+std::uint64_t RecordStream::address_of(const Trailer& trailer, ExportedImage image, std::uint64_t offset) {
+    switch (images_.place(image)) {
+        case ExportedImages::Place::kKernel: return kernel_address(image, offset);
+        case ExportedImages::Place::kAnonymous: return images_.definition(image).address + offset;
+        case ExportedImages::Place::kUnknown: return kUnknownUserAddress;
+        case ExportedImages::Place::kProcess: break;
+    }
+    if (const auto address = tasks_.find(trailer.pid, image, offset)) {
+        return *address;
+    }
+    // The mapping was lost, the frame was not: give it a place of its own, so that its symbol is found.
+    if (const auto mapping = tasks_.place(trailer.pid, image, offset)) {
+        write_mapping(trailer, *mapping, kProtectionExec | kMapPrivate);
+        return mapping->start + (offset - mapping->file_offset);
+    }
+    return kUnknownUserAddress;
+}
+
+bool RecordStream::build_chain(const EpochImages& epoch, const Trailer& trailer, StackNumber leaf, bool whole) {
+    chain_.clear();
+    leaf_address_ = kUnknownUserAddress;
+    bool leaf_in_kernel = false;
+    std::uint64_t context = 0;
+    StackNumber number = leaf;
+    for (std::size_t depth = 0; number != kEmptyStack && depth < kChainFramesMax; ++depth) {
+        const StackNode& node = epoch.dictionary->stack(number);
+        const std::uint32_t local = node.frame.image.value;
+        const bool is_known = local < epoch.images.size();
+        const ExportedImage image = is_known ? epoch.images[local] : 0;
+        const bool in_kernel = is_known && images_.place(image) == ExportedImages::Place::kKernel;
+        const std::uint64_t address = is_known ? address_of(trailer, image, node.frame.offset) : kUnknownUserAddress;
+        if (depth == 0) {
+            leaf_address_ = address;
+            leaf_in_kernel = in_kernel;
+            if (!whole) {
+                break;
+            }
+        }
+        const std::uint64_t wanted = in_kernel ? perf::context::kKernel : perf::context::kUser;
+        if (context != wanted) {
+            context = wanted;
+            chain_.push_back(context);
+        }
+        chain_.push_back(address);
+        number = node.parent;
+    }
+    if (whole && chain_.empty()) {
+        chain_ = {perf::context::kUser, leaf_address_};
+    }
+    return leaf_in_kernel;
+}
+
+void RecordStream::sample_row(const EpochImages& epoch, const ExportedEvent& event, const SampleColumns& columns,
+                              std::size_t row, std::uint64_t time_ns) {
+    const Trailer trailer{narrow(columns.pid[row]), narrow(columns.tid[row]), time_ns, narrow(columns.cpu[row])};
+    tell_thread(trailer);
+    const bool in_kernel = build_chain(epoch, trailer, StackNumber{narrow(columns.stack[row])}, event.callchain);
+
+    writer_.begin(perf::RecordType::kSample, in_kernel ? perf::misc::kKernel : perf::misc::kUser);
+    writer_.put(event.id);
+    writer_.put(leaf_address_);
+    writer_.put(trailer.pid);
+    writer_.put(trailer.tid);
+    writer_.put(trailer.time_ns);
+    writer_.put(trailer.cpu);
+    writer_.put(std::uint32_t{0});
+    writer_.put(columns.weight[row]);
+    std::size_t size_bytes = 8 + 48;
+    if (event.callchain) {
+        writer_.put(static_cast<std::uint64_t>(chain_.size()));
+        writer_.put_bytes(chain_.data(), chain_.size() * sizeof(std::uint64_t));
+        size_bytes += 8 + chain_.size() * sizeof(std::uint64_t);
+    }
+    if (event.raw) {
+        const std::string_view raw = columns.has_raw ? columns.rows->bytes(ColumnId::kRawBytes, row) : "";
+        // Its u32 size counts the padding that makes both a multiple of 8.
+        constexpr std::uint64_t kZero = 0;
+        const std::size_t taken = std::min(raw.size(), RecordWriter::kRecordSizeBytesMax - size_bytes - 8);
+        const std::size_t padding = (8 - (4 + taken) % 8) % 8;
+        writer_.put(narrow(taken + padding));
+        writer_.put_bytes(raw.data(), taken);
+        writer_.put_bytes(&kZero, padding);
+    }
+    writer_.end();
+    if (sample_count_++ == 0) {
+        first_sample_ns_ = time_ns;
+        last_sample_ns_ = time_ns;
+    }
+    first_sample_ns_ = std::min(first_sample_ns_, time_ns);
+    last_sample_ns_ = std::max(last_sample_ns_, time_ns);
+    count_record();
+}
+
+std::vector<ExportedBuildId> RecordStream::build_ids() const {
+    std::vector<ExportedBuildId> ids;
+    for (ExportedImage image = 0; image < images_.count(); ++image) {
+        const ImageDefinition& definition = images_.definition(image);
+        if (!mapped_images_[image] || images_.build_id(image).empty()) {
+            continue;
+        }
+        ids.push_back({images_.place(image) == ExportedImages::Place::kKernel, definition.build_id, definition.name});
+    }
+    return ids;
+}
+
+}  // namespace perfleet

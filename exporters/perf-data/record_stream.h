@@ -1,0 +1,112 @@
+// Turns rows into the records that perf reads, and keeps what is needed for that: tasks, mappings, images.
+//
+// Rows come in the order of time; see time_merge.h. One thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporters/perf-data/event_table.h"
+#include "exporters/perf-data/exported_images.h"
+#include "exporters/perf-data/features.h"
+#include "exporters/perf-data/record_writer.h"
+#include "exporters/perf-data/task_state.h"
+#include "storage/block/block.h"
+#include "storage/dictionary/epoch_dictionary.h"
+
+namespace perfleet {
+
+// Records between two FINISHED_ROUND: perf sorts within two rounds, and keeps as much in memory.
+inline constexpr std::uint64_t kRoundRecords = 16'384;
+inline constexpr std::size_t kChainFramesMax = 1'024;
+
+class RecordStream {
+public:
+    RecordStream(RecordWriter& writer, std::uint64_t side_band_id) : writer_{writer}, side_band_id_{side_band_id} {}
+
+    // What an epoch's numbers mean: image numbers of its dictionary → images of the export.
+    struct EpochImages {
+        const EpochDictionary* dictionary = nullptr;
+        std::vector<ExportedImage> images;
+    };
+
+    // Tells perf of the epoch's kernel and modules.
+    [[nodiscard]] EpochImages begin_epoch(const EpochDictionary& dictionary, std::uint64_t time_ns);
+
+    // A row of kind task. kLost counts only `in_range`.
+    void task_row(const EpochImages& epoch, const DecodedRows& rows, std::size_t row, std::uint64_t time_ns,
+                  bool in_range);
+
+    // Rows of one block and event; the columns are looked up once.
+    struct SampleColumns {
+        explicit SampleColumns(const DecodedRows& rows, bool has_raw);
+        const DecodedRows* rows;
+        std::span<const std::uint64_t> cpu;
+        std::span<const std::uint64_t> pid;
+        std::span<const std::uint64_t> tid;
+        std::span<const std::uint64_t> stack;
+        std::span<const std::uint64_t> weight;
+        bool has_raw;
+    };
+    void sample_row(const EpochImages& epoch, const ExportedEvent& event, const SampleColumns& columns, std::size_t row,
+                    std::uint64_t time_ns);
+
+    // Samples that were lost and of which no row tells when.
+    void lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t time_ns);
+
+    // Nothing of the machine's earlier run is true any more.
+    void forget_tasks();
+
+    void end_round();
+
+    [[nodiscard]] std::uint64_t sample_count() const { return sample_count_; }
+    [[nodiscard]] std::uint64_t first_sample_ns() const { return first_sample_ns_; }
+    [[nodiscard]] std::uint64_t last_sample_ns() const { return last_sample_ns_; }
+    [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }  // told by kLost rows
+    [[nodiscard]] std::vector<ExportedBuildId> build_ids() const;
+    [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
+private:
+    struct Trailer {
+        std::uint32_t pid = 0;
+        std::uint32_t tid = 0;
+        std::uint64_t time_ns = 0;
+        std::uint32_t cpu = 0;
+    };
+    void end_record(const Trailer& trailer, std::uint64_t id);
+    void count_record();
+
+    void write_comm(const Trailer& trailer, std::string_view name, bool is_exec);
+    void write_task(perf::RecordType type, const Trailer& trailer, std::uint32_t parent_pid, std::uint32_t parent_tid);
+    void write_mapping(const Trailer& trailer, const ExportedMapping& mapping, std::uint64_t protection);
+    void write_kernel(ExportedImage image, std::uint64_t time_ns);
+    void write_lost(const Trailer& trailer, std::uint64_t id, std::uint64_t count);
+
+    void tell_thread(const Trailer& trailer);
+    [[nodiscard]] std::uint64_t kernel_address(ExportedImage image, std::uint64_t offset) const;
+    [[nodiscard]] std::uint64_t address_of(const Trailer& trailer, ExportedImage image, std::uint64_t offset);
+    // Fills chain_ (leaf first, with context markers) and says whether the leaf runs in the kernel.
+    [[nodiscard]] bool build_chain(const EpochImages& epoch, const Trailer& trailer, StackNumber leaf, bool whole);
+
+    RecordWriter& writer_;
+    std::uint64_t side_band_id_;
+    ExportedImages images_;
+    TaskState tasks_;
+    std::vector<bool> told_images_;           // kernel images that perf has been told of
+    std::vector<bool> mapped_images_;         // images that stand in a mapping record
+    std::vector<std::int64_t> kernel_shift_;  // by image: how far from its own address perf has it
+    std::optional<ExportedImage> kernel_;     // the one that perf takes for the kernel
+    std::vector<std::uint64_t> chain_;
+    std::uint64_t leaf_address_ = 0;
+    std::uint64_t sample_count_ = 0;
+    std::uint64_t first_sample_ns_ = 0;
+    std::uint64_t last_sample_ns_ = 0;
+    std::uint64_t lost_count_ = 0;
+    std::uint64_t records_in_round_ = 0;
+    std::vector<std::string> warnings_;
+};
+
+}  // namespace perfleet

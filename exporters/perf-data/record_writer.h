@@ -1,0 +1,64 @@
+// Records of a perf.data file, one after the other, through a buffer of kBufferSizeBytes into an ExportSink.
+//
+// One thread. The first error of the sink stays, and everything after it is dropped: ask error() now and then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "exporters/perf-data/perf_data_exporter.h"
+#include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+class RecordWriter {
+public:
+    static constexpr std::size_t kBufferSizeBytes = 1U << 20;
+    static constexpr std::size_t kRecordSizeBytesMax = 65'528;  // its size is a multiple of 8 in 16 bits
+
+    // Writes from `offset` of the file on.
+    RecordWriter(ExportSink& sink, std::uint64_t offset);
+
+    // A record: begin(), then its fields, then end(), which pads it to 8 bytes. Fields that would make it larger than
+    // kRecordSizeBytesMax are a bug.
+    void begin(perf::RecordType type, std::uint16_t misc);
+    void end();
+
+    template <class T>
+    void put(T value) {
+        static_assert(std::is_trivially_copyable_v<T>);
+        put_bytes(&value, sizeof(value));
+    }
+    void put_bytes(const void* bytes, std::size_t size_bytes) {
+        PERFLEET_ASSERT(size_bytes <= buffer_.size() - used_);
+        std::memcpy(buffer_.data() + used_, bytes, size_bytes);
+        used_ += size_bytes;
+    }
+    // With a NUL, padded with NULs to a multiple of 8.
+    void put_name(std::string_view name);
+
+    // Bytes that are no record (headers, features), of any length.
+    void put_raw(std::string_view bytes);
+
+    [[nodiscard]] std::uint64_t offset() const { return flushed_to_ + used_; }
+
+    void flush();
+    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+private:
+    ExportSink& sink_;
+    std::vector<std::byte> buffer_;
+    std::size_t used_ = 0;
+    std::size_t record_first_ = 0;
+    std::uint64_t flushed_to_;
+    std::optional<Error> error_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,15 @@
+// The TRACING_DATA section of a perf.data file: the formats of its tracepoints, so that readers can decode raw data.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "exporters/perf-data/event_table.h"
+#include "storage/store/batch.h"
+
+namespace perfleet {
+
+// Formats of the events that have raw data, by system and name; page layout as the host gave it.
+[[nodiscard]] std::string tracing_data(const HostRecord& host, std::span<const ExportedEvent> events);
+
+}  // namespace perfleet
