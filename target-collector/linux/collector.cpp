@@ -36,7 +36,7 @@
 namespace perfleet {
 namespace {
 
-constexpr int kTurnMs = 250;  // between looks at the rings when they don't call
+constexpr std::uint64_t kTurnMs = 250;  // between looks at the rings when they don't call
 constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
 constexpr std::uint64_t kCommandPatienceNs = 2'000'000'000;  // after SIGTERM
 constexpr std::uint64_t kFinishPatienceNs = 5'000'000'000;   // for the wire's thread to make room
@@ -338,7 +338,7 @@ void LinuxCollector::collect(Ticks end) {
         if (const auto point = clock_watch_.observe()) {
             sealer_.add_clock_point(*point);
         }
-        const bool is_hurried = source_->drain();
+        const PerfSource::Pressure pressure = source_->drain();
         if (now.value - counters_read_ns_ >= kCountersEveryNs) {
             counters_read_ns_ = now.value;
             source_->read_counters();
@@ -347,13 +347,14 @@ void LinuxCollector::collect(Ticks end) {
         if (is_over(now, end)) {
             return;
         }
-        if (is_hurried) {
+        if (pressure == PerfSource::Pressure::kHigh) {
             continue;
         }
         const std::uint64_t left_ms = now < end ? ((end.value - now.value) / 1'000'000) + 1 : 0;
+        const std::uint64_t turn_ms = pressure == PerfSource::Pressure::kSome ? 1 : kTurnMs;
         std::array<epoll_event, 16> events{};
         const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()),
-                                       static_cast<int>(std::min<std::uint64_t>(left_ms, kTurnMs)));
+                                       static_cast<int>(std::min(left_ms, turn_ms)));
         (void)count;  // whoever called, all rings are looked at
     }
 }

@@ -96,23 +96,33 @@ void PerfSource::begin(RowSink& sink) {
     events_->enable_sampling();
 }
 
-bool PerfSource::drain() {
+bool PerfSource::any_ring_holds(std::size_t divisor) const {
+    return std::any_of(events_->rings().begin(), events_->rings().end(),
+                       [divisor](const auto& ring) { return ring->unread_bytes() > ring->size_bytes() / divisor; });
+}
+
+PerfSource::Pressure PerfSource::drain() {
     const std::uint64_t before = now().value;
     // Sample rings first: whatever made a sample possible (a mapping, a fork) is then sure to be visible, too.
-    bool is_hurried = false;
     for (const auto& ring : events_->rings()) {
         ring->read_head();
-        is_hurried = is_hurried || ring->unread_bytes() > ring->size_bytes() / 4 * 3;
     }
-    const std::uint64_t limit = before - (is_hurried ? kSettleHurriedNs : kSettleNs);
+    std::uint64_t limit = before - kSettleNs;
     pass_until(limit);
+    Pressure pressure = any_ring_holds(4) ? Pressure::kSome : Pressure::kNone;
+    if (any_ring_holds(2)) {
+        // Better a record out of order than one lost.
+        limit = before - kSettleHurriedNs;
+        pass_until(limit);
+        pressure = Pressure::kHigh;
+    }
     time_ = std::max(time_, limit);
     (void)can_go_on();
     if (lost_side_band_ && time_ - epoch_began_ > kResyncPauseNs) {
         restart_epoch();
     }
     processes_.prune(before - kExitedKeptNs);
-    return is_hurried;
+    return pressure;
 }
 
 void PerfSource::pass_until(std::uint64_t time_limit) {

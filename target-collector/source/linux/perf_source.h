@@ -50,8 +50,10 @@ public:
     // Starts recording. `sink` has an epoch open and is borrowed from now on. Begins with the tasks that run.
     void begin(RowSink& sink);
 
-    // Takes what has come. True when a ring was so full that it should be called again at once.
-    bool drain();
+    // Takes what has come. How soon it should be called again, though no descriptor calls: a ring that stays half full
+    // doesn't.
+    enum class Pressure : std::uint8_t { kNone, kSome, kHigh };  // when it suits; within a millisecond; at once
+    Pressure drain();
     void read_counters();
 
     // True when none of the processes that were asked for is left, nor any that they forked. Never system-wide.
@@ -75,6 +77,8 @@ private:
     PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> events);
 
     void pass_until(std::uint64_t time_limit);
+    // True when a ring holds more than 1/`divisor` of its size.
+    [[nodiscard]] bool any_ring_holds(std::size_t divisor) const;
     void take(std::size_t ring_index, std::span<const std::byte> record);
     void take_sample(std::span<const std::byte> record, std::uint32_t cpu);
     void take_side_band(std::span<const std::byte> record);
