@@ -77,7 +77,7 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 FREESTANDING = re.compile(r"schemas/vocabulary/(assert|ids|kind|limits|result|time)\.(h|cpp)$"
                           r"|schemas/(columns|perf)/|schemas/wire/\w+\.h$"
                           r"|target-collector/(ring|message)/|target-collector/wire/(delivery\w*|driver)\.(h|cpp)$")
-NOT_FREESTANDING = re.compile(r".*_(test|host)\.(cpp|h)$")
+NOT_FREESTANDING = re.compile(r".*_(test|host)\.(cpp|h)$|.*/test_\w+\.(cpp|h)$")
 FREESTANDING_HEADERS = set("""algorithm array atomic bit climits compare concepts cstddef cstdint cstring initializer_list
     iterator limits new numeric optional span string_view tuple type_traits utility
     nmmintrin.h smmintrin.h immintrin.h arm_acle.h arm_neon.h""".split())
@@ -100,7 +100,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def is_unit_test(path):
-    return path.endswith("_test.cpp")
+    """Unit tests, and what several of them share."""
+    return path.endswith("_test.cpp") or posixpath.basename(path).startswith("test_")
 
 
 def is_main(path):
@@ -198,6 +199,8 @@ class Checker:
             self.report(path, line, f'"{target}": {folder} may not include {target_folder}')
         if is_freestanding(path) and not is_freestanding(target):
             self.report(path, line, f'"{target}": freestanding code may not include what needs a host')
+        if is_unit_test(target) and not is_unit_test(path) and folder != "tests":
+            self.report(path, line, f'"{target}" is for tests')
         vendor = self.vendor_headers.get(target)
         if vendor and posixpath.dirname(target) != posixpath.dirname(path):
             self.report(path, line, f'"{target}" brings in {vendor}, whose types may not leave their room')
@@ -214,7 +217,7 @@ class Checker:
                         path_of_word = posixpath.normpath(posixpath.join(folder, word))
                         (named if word.endswith(".cpp") else mentioned).add(path_of_word)
         for path in self.includes:
-            in_a_list = not is_unit_test(path) and path.removesuffix(".cpp") in mentioned
+            in_a_list = not path.endswith("_test.cpp") and path.removesuffix(".cpp") in mentioned
             if path.endswith(".cpp") and path not in named and not in_a_list:
                 self.report(path, 1, "in no target: name it in a CMakeLists.txt")
 

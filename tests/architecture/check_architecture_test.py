@@ -24,6 +24,7 @@ SOUND_TREE = {
     "storage/CMakeLists.txt": "room(store/rocksdb_store.cpp)\n",
     "storage/block/block.h": '#include "schemas/columns/codec.h"\n',
     "storage/key/key.h": "#include <cstdint>\n",
+    "storage/key/test_keys.h": "#include <gtest/gtest.h>\n",
     "storage/store/rocksdb_store.h": "#include <rocksdb/db.h>\n",
     "storage/store/rocksdb_store.cpp": '#include "storage/store/rocksdb_store.h"\n',
     "gateway/CMakeLists.txt": "program(main.cpp ingest/decode.cpp)\ntest(ingest/decode_test.cpp)\n",
@@ -108,6 +109,8 @@ VIOLATIONS = {
         {"storage/block/block.h": "#include <boost/optional.hpp>\n"}, "storage/block/block.h:1:", "nobody owns"),
     "GoogleTest in a room": (
         {"storage/block/block.h": "#include <gtest/gtest.h>\n"}, "storage/block/block.h:1:", "GoogleTest"),
+    "a room includes what tests share": (
+        {"storage/key/key.h": '#include "storage/key/test_keys.h"\n'}, "storage/key/key.h:1:", "is for tests"),
     "heap in freestanding code": (
         {"target-collector/ring/spsc_ring.h": "#include <atomic>\n#include <vector>\n"},
         "target-collector/ring/spsc_ring.h:2:", "not for freestanding code"),
