@@ -4,7 +4,9 @@
 // as valid UTF-8 (invalid bytes become U+FFFD) and without control characters.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "query-engine/statistic/answer.h"
 
@@ -23,5 +25,8 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 
 // "1,000 produced = 990 stored + 10 lost (10 kernel_ring)".
 [[nodiscard]] std::string ledger_line(const Ledger& ledger);
+
+// A line for a terminal: valid UTF-8, `?` for control characters, which could move the cursor.
+[[nodiscard]] std::string printable(std::string_view text_untrusted);
 
 }  // namespace perfleet

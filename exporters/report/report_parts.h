@@ -12,9 +12,6 @@ namespace perfleet {
 // The text with U+FFFD for each byte that isn't UTF-8.
 [[nodiscard]] std::string valid_utf8(std::string_view text_untrusted);
 
-// As valid_utf8, and with `?` for control characters, which could move a terminal's cursor.
-[[nodiscard]] std::string printable(std::string_view text_untrusted);
-
 // "1,234,567".
 [[nodiscard]] std::string grouped_digits(std::uint64_t value);
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "exporters/report/report.h"
 #include "exporters/report/report_parts.h"
 
 namespace perfleet {

@@ -1,3 +1,4 @@
+#include "exporters/report/report.h"
 #include "exporters/report/report_parts.h"
 
 namespace perfleet {

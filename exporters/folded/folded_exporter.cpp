@@ -1,0 +1,90 @@
+#include "exporters/folded/folded_exporter.h"
+
+#include <map>
+#include <optional>
+
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/frame_names.h"
+#include "query-engine/statistic/stack_counts.h"
+
+namespace perfleet {
+namespace {
+
+std::string field(std::string text) {
+    for (char& c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == ';') {
+            c = ':';
+        } else if (byte < 0x20 || byte == 0x7f) {
+            c = '?';
+        }
+    }
+    return text;
+}
+
+class Folding {
+public:
+    explicit Folding(Symbolizer& symbolizer) : names_{symbolizer} {}
+
+    void add(const EpochStackCounts& epoch) {
+        names_.begin_epoch(*epoch.dictionary);
+        std::vector<StackNumber> chain;
+        for (const StackCount& count : epoch.counts) {
+            chain.clear();
+            StackNumber node = count.stack;
+            do {
+                chain.push_back(node);
+                const StackNumber parent = epoch.dictionary->stack(node).parent;
+                node = parent < node ? parent : kEmptyStack;
+            } while (node != kEmptyStack);
+            std::string line = field(epoch.runners[count.runner_index].command);
+            for (auto frame = chain.rbegin(); frame != chain.rend(); ++frame) {
+                line += ';';
+                line += field(names_.symbols().text(names_.name_of(*frame).symbol));
+            }
+            lines_[std::move(line)] += count.value;
+        }
+    }
+
+    [[nodiscard]] std::string text() const {
+        std::string text;
+        for (const auto& [line, value] : lines_) {
+            text += line + ' ' + std::to_string(value) + '\n';
+        }
+        return text;
+    }
+
+private:
+    FrameNames names_;
+    std::map<std::string, std::uint64_t> lines_;
+};
+
+}  // namespace
+
+Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer) {
+    const Result<std::optional<EventChoice>> event = choose_event(scan);
+    if (!event.ok()) {
+        return Error{event.error()};
+    }
+    if (!event->has_value()) {
+        return Error{ErrorCode::kNotFound, "no samples are in the selection: nothing to export"};
+    }
+    Folding folding{symbolizer};
+    const Result<Done> visited = visit_stack_counts(scan, StackCountOptions{(*event)->name, false, false},
+                                                    [&](const EpochStackCounts& epoch) { folding.add(epoch); });
+    if (!visited.ok()) {
+        return Error{visited.error()};
+    }
+    FoldedStacks folded;
+    folded.text = folding.text();
+    folded.ledger = event_ledger(scan, (*event)->name, folded.warnings);
+    warn_of_other_events(scan, **event, folded.warnings);
+    warn_of_open_sessions(scan, folded.warnings);
+    for (std::string& warning : symbolizer.warnings()) {
+        folded.warnings.push_back(std::move(warning));
+    }
+    drop_repeated(folded.warnings);
+    return folded;
+}
+
+}  // namespace perfleet

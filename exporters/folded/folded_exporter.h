@@ -1,0 +1,26 @@
+// Writes what a scan selects as collapsed stacks, one line a call chain: what flame graph tools read.
+//
+//   command;outermost;…;innermost count
+//
+// Lines ascend by their bytes; each chain stands once. In names a `;` becomes `:` and control characters `?`. The event
+// is chosen as in `top`. Errors: kNotFound when the selection holds no samples; those of the store.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer.h"
+#include "query-engine/symbol/symbolizer.h"
+
+namespace perfleet {
+
+struct FoldedStacks {
+    std::string text;
+    Ledger ledger;
+    std::vector<std::string> warnings;
+};
+
+[[nodiscard]] Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer);
+
+}  // namespace perfleet

@@ -1,0 +1,31 @@
+// How `perfleet` is put together: each group of commands adds its subcommands to the command line; the one that the user
+// chose leaves here what is to be done. main() does it after everything was parsed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+
+struct Invocation {
+    std::function<int()> run;  // gives the exit status
+};
+
+// Says the error on standard error and gives the exit status that belongs to it.
+[[nodiscard]] int report_error(const Error& error);
+
+// Where `record` writes and the other commands read when no folder is named: $XDG_DATA_HOME/perfleet, else
+// ~/.local/share/perfleet.
+[[nodiscard]] std::string default_data_folder();
+
+// The groups. Each stands in a file of its own.
+void add_table_commands(CLI::App& app, Invocation& invocation);
+void add_export_command(CLI::App& app, Invocation& invocation);
+
+}  // namespace perfleet

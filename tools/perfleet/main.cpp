@@ -1,0 +1,42 @@
+// The command line `perfleet`.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "tools/perfleet/invocation.h"
+
+namespace perfleet {
+
+int report_error(const Error& error) {
+    std::fprintf(stderr, "perfleet: %s\n", error.message.c_str());
+    return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailure;
+}
+
+std::string default_data_folder() {
+    if (const char* data_home = std::getenv("XDG_DATA_HOME"); data_home != nullptr && data_home[0] == '/') {
+        return std::string{data_home} + "/perfleet";
+    }
+    const char* home = std::getenv("HOME");
+    return std::string{home == nullptr ? "" : home} + "/.local/share/perfleet";
+}
+
+}  // namespace perfleet
+
+int main(int argument_count, char** arguments) {
+    CLI::App app{"perfleet: records, asks and exports performance data of Linux hosts and seL4 boards"};
+    app.name("perfleet");
+    app.set_version_flag("--version", "perfleet " PERFLEET_VERSION);
+    app.require_subcommand(1);
+    app.failure_message(CLI::FailureMessage::simple);
+
+    perfleet::Invocation invocation;
+    perfleet::add_table_commands(app, invocation);
+    perfleet::add_export_command(app, invocation);
+
+    try {
+        app.parse(argument_count, arguments);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? EXIT_SUCCESS : perfleet::kExitUsage;
+    }
+    return invocation.run();
+}

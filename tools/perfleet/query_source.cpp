@@ -1,0 +1,70 @@
+#include "tools/perfleet/query_source.h"
+
+#include <chrono>
+
+#include "tools/perfleet/invocation.h"
+
+namespace perfleet {
+
+void QueryOptions::add_to(CLI::App& command) {
+    CLI::Option* data_option =
+        command.add_option("--data", data, "data folder (default: where `perfleet record` writes)")->type_name("DIR");
+    command.add_option("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:4710")
+        ->type_name("ENDPOINT")
+        ->excludes(data_option);
+    command.add_option("--select", select, "only sessions with these labels: '{target=\"a\", arch=~\"aarch.*\"}'")
+        ->type_name("MATCHERS");
+    command.add_option("--session", session, "only this session: first digits of its id, or last")->type_name("ID");
+    command.add_option("--event", event, "only this event")->type_name("NAME");
+    command.add_option("--from", from, "from this time on: RFC 3339, now, -15m, -2h")->type_name("TIME");
+    command.add_option("--to", to, "up to this time, itself left out")->type_name("TIME");
+    command.add_option("--symfs", symfs, "look for images below this folder (with --data)")->type_name("DIR");
+    command.add_option("--threads", thread_count, "threads of the scan (default: one a core)")
+        ->type_name("N")
+        ->check(CLI::Range(0, 64));
+}
+
+CommandOptions QueryOptions::as_text() const {
+    CommandOptions options;
+    const auto add = [&](const char* name, const std::string& value) {
+        if (!value.empty()) {
+            options[name] = value;
+        }
+    };
+    add("select", select);
+    add("session", session);
+    add("event", event);
+    add("from", from);
+    add("to", to);
+    if (thread_count != 0) {
+        options["threads"] = std::to_string(thread_count);
+    }
+    return options;
+}
+
+SymbolPaths QueryOptions::symbol_paths() const {
+    SymbolPaths paths;
+    paths.symfs = symfs;
+    return paths;
+}
+
+Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
+    const std::string folder = options.data.empty() ? default_data_folder() : options.data;
+    Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(folder);
+    if (!store.ok() && store.error().code == ErrorCode::kNotFound) {
+        return Error{ErrorCode::kNotFound,
+                     "no perfleet store at " + folder +
+                         (options.data.empty()
+                              ? ": record something first (perfleet record -- COMMAND), or name a folder with --data or "
+                                "a gateway with --gateway"
+                              : ": --data takes the folder that perfleet-gateway or perfleet record writes to")};
+    }
+    return store;
+}
+
+UtcNs utc_now() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return UtcNs{std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
+}
+
+}  // namespace perfleet

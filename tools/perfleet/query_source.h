@@ -1,0 +1,39 @@
+// What a query command is about and where its answer comes from: a data folder, or a gateway's query endpoint.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "query-engine/statistic/command.h"
+#include "schemas/vocabulary/error.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+// The options that all query commands share.
+struct QueryOptions {
+    std::string data;
+    std::string gateway;
+    std::string select;
+    std::string session;
+    std::string event;
+    std::string from;
+    std::string to;
+    std::string symfs;
+    unsigned thread_count = 0;
+
+    // Adds them to the subcommand; the object must outlive the parsing.
+    void add_to(CLI::App& command);
+
+    // As the query engine takes them.
+    [[nodiscard]] CommandOptions as_text() const;
+    [[nodiscard]] SymbolPaths symbol_paths() const;
+};
+
+// Beside a live gateway or without one. Errors say what to do when there is no store.
+[[nodiscard]] Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options);
+
+[[nodiscard]] UtcNs utc_now();
+
+}  // namespace perfleet
