@@ -133,22 +133,29 @@ Result<Selection> parse_selection(const CommandOptions& options, UtcNs now) {
 
 std::vector<std::string_view> table_commands() { return {kCommands.begin(), kCommands.end()}; }
 
-Result<Answer> run_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
-                                 const SymbolPaths& paths, UtcNs now) {
+Result<Done> check_table_command(std::string_view command, const CommandOptions& options, UtcNs now) {
     if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
         return usage("there is no command \"" + std::string{command.substr(0, 64)} + "\"");
     }
     if (Result<Done> checked = refuse_unknown(command, options); !checked.ok()) {
+        return checked;
+    }
+    if (const Result<Selection> selection = parse_selection(options, now); !selection.ok()) {
+        return Error{selection.error()};
+    }
+    if (const Result<TopOptions> top = parse_top(options); !top.ok()) {
+        return Error{top.error()};
+    }
+    return Done{};
+}
+
+Result<Answer> run_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
+                                 const SymbolPaths& paths, UtcNs now) {
+    if (Result<Done> checked = check_table_command(command, options, now); !checked.ok()) {
         return std::move(checked).error();
     }
     const Result<Selection> selection = parse_selection(options, now);
-    if (!selection.ok()) {
-        return Error{selection.error()};
-    }
     const Result<TopOptions> top = parse_top(options);
-    if (!top.ok()) {
-        return Error{top.error()};
-    }
     const Result<Scan> scan = Scan::open(store, *selection);
     if (!scan.ok()) {
         return Error{scan.error()};

@@ -24,6 +24,9 @@ using CommandOptions = std::map<std::string, std::string>;
 
 [[nodiscard]] std::vector<std::string_view> table_commands();
 
+// Whether the command and its options are understood; run_table_command checks the same.
+[[nodiscard]] Result<Done> check_table_command(std::string_view command, const CommandOptions& options, UtcNs now);
+
 [[nodiscard]] Result<Answer> run_table_command(std::string_view command, const CommandOptions& options,
                                                const StoreReader& store, const SymbolPaths& paths, UtcNs now);
 

@@ -1,5 +1,5 @@
-// How `perfleet` is put together: each group of commands adds its subcommands to the command line; the one that the user
-// chose leaves here what is to be done. main() does it after everything was parsed.
+// How `perfleet` is put together: each group of commands adds its subcommands to the command line; the one that the
+// user chose leaves here what is to be done. main() does it after everything was parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -26,7 +26,7 @@ int main(int argument_count, char** arguments) {
     CLI::App app{"perfleet: records, asks and exports performance data of Linux hosts and seL4 boards"};
     app.name("perfleet");
     app.set_version_flag("--version", "perfleet " PERFLEET_VERSION);
-    app.require_subcommand(1);
+    app.require_subcommand(0, 1);
     app.failure_message(CLI::FailureMessage::simple);
 
     perfleet::Invocation invocation;
@@ -37,6 +37,10 @@ int main(int argument_count, char** arguments) {
         app.parse(argument_count, arguments);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? EXIT_SUCCESS : perfleet::kExitUsage;
+    }
+    if (!invocation.run) {
+        std::fprintf(stderr, "perfleet: which command?\n\n%s", app.help().c_str());
+        return perfleet::kExitUsage;
     }
     return invocation.run();
 }

@@ -6,7 +6,7 @@
 
 namespace perfleet {
 
-void QueryOptions::add_to(CLI::App& command) {
+void QueryOptions::add_to(CLI::App& command, bool has_own_to) {
     CLI::Option* data_option =
         command.add_option("--data", data, "data folder (default: where `perfleet record` writes)")->type_name("DIR");
     command.add_option("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:4710")
@@ -17,7 +17,7 @@ void QueryOptions::add_to(CLI::App& command) {
     command.add_option("--session", session, "only this session: first digits of its id, or last")->type_name("ID");
     command.add_option("--event", event, "only this event")->type_name("NAME");
     command.add_option("--from", from, "from this time on: RFC 3339, now, -15m, -2h")->type_name("TIME");
-    command.add_option("--to", to, "up to this time, itself left out")->type_name("TIME");
+    command.add_option(has_own_to ? "--until" : "--to,--until", to, "up to this time, itself left out")->type_name("TIME");
     command.add_option("--symfs", symfs, "look for images below this folder (with --data)")->type_name("DIR");
     command.add_option("--threads", thread_count, "threads of the scan (default: one a core)")
         ->type_name("N")
@@ -52,12 +52,13 @@ Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
     const std::string folder = options.data.empty() ? default_data_folder() : options.data;
     Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(folder);
     if (!store.ok() && store.error().code == ErrorCode::kNotFound) {
-        return Error{ErrorCode::kNotFound,
-                     "no perfleet store at " + folder +
-                         (options.data.empty()
-                              ? ": record something first (perfleet record -- COMMAND), or name a folder with --data or "
-                                "a gateway with --gateway"
-                              : ": --data takes the folder that perfleet-gateway or perfleet record writes to")};
+        return Error{
+            ErrorCode::kNotFound,
+            "no perfleet store at " + folder +
+                (options.data.empty()
+                     ? ": record something first (perfleet record -- COMMAND), or name a folder with --data or "
+                       "a gateway with --gateway"
+                     : ": --data takes the folder that perfleet-gateway or perfleet record writes to")};
     }
     return store;
 }

@@ -23,8 +23,9 @@ struct QueryOptions {
     std::string symfs;
     unsigned thread_count = 0;
 
-    // Adds them to the subcommand; the object must outlive the parsing.
-    void add_to(CLI::App& command);
+    // Adds them to the subcommand; the object must outlive the parsing. The end of the time range is --to, and --until
+    // everywhere: `export` has a --to of its own.
+    void add_to(CLI::App& command, bool has_own_to = false);
 
     // As the query engine takes them.
     [[nodiscard]] CommandOptions as_text() const;

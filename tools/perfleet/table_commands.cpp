@@ -14,7 +14,7 @@ constexpr const char* kTextRowCountMax = "40";  // of top, unless --limit says o
 
 struct TableOptions {
     QueryOptions query;
-    ReportFormat format = ReportFormat::kText;
+    std::string format = "text";
     std::string by;
     std::string row_count_max;
     bool sum_weights = false;
@@ -28,12 +28,15 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
         }
         if (!options.row_count_max.empty()) {
             text["limit"] = options.row_count_max;
-        } else if (options.format == ReportFormat::kText) {
+        } else if (options.format == "text") {
             text["limit"] = kTextRowCountMax;
         }
         if (options.sum_weights) {
             text["weight"] = "yes";
         }
+    }
+    if (const Result<Done> checked = check_table_command(command, text, utc_now()); !checked.ok()) {
+        return Error{checked.error()};
     }
     const Result<std::unique_ptr<StoreReader>> store = open_data(options.query);
     if (!store.ok()) {
@@ -47,11 +50,14 @@ int run(const std::string& command, const TableOptions& options) {
     if (!answer.ok()) {
         return report_error(answer.error());
     }
-    const std::string report = format_report(*answer, options.format);
+    const ReportFormat format = options.format == "json"  ? ReportFormat::kJson
+                                : options.format == "csv" ? ReportFormat::kCsv
+                                                          : ReportFormat::kText;
+    const std::string report = format_report(*answer, format);
     if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size() || std::fflush(stdout) != 0) {
         return report_error(error_from_errno(errno, "standard output"));
     }
-    if (options.format != ReportFormat::kJson) {
+    if (format != ReportFormat::kJson) {
         for (const std::string& warning : answer->warnings) {
             std::fprintf(stderr, "perfleet: warning: %s\n", printable(warning).c_str());
         }
@@ -62,8 +68,6 @@ int run(const std::string& command, const TableOptions& options) {
 }  // namespace
 
 void add_table_commands(CLI::App& app, Invocation& invocation) {
-    const std::map<std::string, ReportFormat> formats{
-        {"text", ReportFormat::kText}, {"json", ReportFormat::kJson}, {"csv", ReportFormat::kCsv}};
     const std::map<std::string, std::string> summaries{
         {"targets", "Hosts and boards that have sent data"},
         {"sessions", "Runs of collectors: when, of which events, how much"},
@@ -77,7 +81,7 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
         const auto options = std::make_shared<TableOptions>();
         options->query.add_to(*command);
         command->add_option("--format", options->format, "text, json or csv")
-            ->transform(CLI::CheckedTransformer(formats))
+            ->check(CLI::IsMember({"text", "json", "csv"}))
             ->type_name("FORMAT");
         if (name == "top") {
             command->add_option("--by", options->by, "symbol, image, command or thread; several with commas")

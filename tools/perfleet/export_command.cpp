@@ -1,0 +1,131 @@
+// export: a file for other tools.
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "exporters/folded/folded_exporter.h"
+#include "exporters/perf-data/perf_data_exporter.h"
+#include "exporters/report/report.h"
+#include "tools/perfleet/file_sink.h"
+#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/query_source.h"
+
+namespace perfleet {
+namespace {
+
+struct ExportOptions {
+    QueryOptions query;
+    std::string format;
+    std::string output;
+};
+
+// What is said when an export is done.
+struct Outcome {
+    std::optional<UtcNs> modified;
+    std::string what;
+    Ledger ledger;
+    std::vector<std::string> warnings;
+};
+
+class StandardOutputSink : public ExportSink {
+public:
+    Result<Done> write_at(std::uint64_t, std::span<const std::byte> bytes) override {
+        if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0) {
+            return error_from_errno(errno, "standard output");
+        }
+        return Done{};
+    }
+};
+
+Result<Outcome> write_perf_data([[maybe_unused]] const Scan& scan, [[maybe_unused]] ExportSink& sink) {
+#ifdef PERFLEET_HAS_PERF_DATA
+    Result<ExportSummary> summary = export_perf_data(scan, sink);
+    if (!summary.ok()) {
+        return std::move(summary).error();
+    }
+    return Outcome{summary->last_time, std::to_string(summary->sample_count) + " samples", summary->ledger,
+                   summary->warnings};
+#else
+    return Error{ErrorCode::kUnsupported, "this build has no perf.data export"};
+#endif
+}
+
+Result<Outcome> write_folded(const Scan& scan, const SymbolPaths& paths, ExportSink& sink) {
+    Symbolizer symbolizer{&scan.store(), paths};
+    Result<FoldedStacks> folded = export_folded(scan, symbolizer);
+    if (!folded.ok()) {
+        return std::move(folded).error();
+    }
+    if (Result<Done> written = sink.write_at(0, std::as_bytes(std::span{folded->text})); !written.ok()) {
+        return std::move(written).error();
+    }
+    return Outcome{std::nullopt, "collapsed stacks", folded->ledger, folded->warnings};
+}
+
+Result<Outcome> write_export(const ExportOptions& options, ExportSink& sink) {
+    const Result<std::unique_ptr<StoreReader>> store = open_data(options.query);
+    if (!store.ok()) {
+        return Error{store.error()};
+    }
+    const Result<Selection> selection = parse_selection(options.query.as_text(), utc_now());
+    if (!selection.ok()) {
+        return Error{selection.error()};
+    }
+    const Result<Scan> scan = Scan::open(**store, *selection);
+    if (!scan.ok()) {
+        return Error{scan.error()};
+    }
+    return options.format == "perf.data" ? write_perf_data(*scan, sink)
+                                         : write_folded(*scan, options.query.symbol_paths(), sink);
+}
+
+int run(const ExportOptions& options) {
+    const bool to_standard_output = options.output == "-";
+    if (to_standard_output && options.format == "perf.data") {
+        return report_error(Error{ErrorCode::kUsage, "-o -: perf.data is not written in one go; name a file"});
+    }
+    StandardOutputSink standard_output;
+    std::unique_ptr<FileSink> file;
+    if (!to_standard_output) {
+        Result<std::unique_ptr<FileSink>> created = FileSink::create(options.output);
+        if (!created.ok()) {
+            return report_error(created.error());
+        }
+        file = std::move(created).value();
+    }
+    ExportSink& sink = to_standard_output ? static_cast<ExportSink&>(standard_output) : *file;
+    const Result<Outcome> outcome = write_export(options, sink);
+    if (!outcome.ok()) {
+        return report_error(outcome.error());
+    }
+    if (file != nullptr) {
+        if (const Result<Done> committed = file->commit(outcome->modified); !committed.ok()) {
+            return report_error(committed.error());
+        }
+        std::fprintf(stderr, "perfleet: %s: %s\n", options.output.c_str(), outcome->what.c_str());
+    }
+    std::fprintf(stderr, "perfleet: rows: %s\n", ledger_line(outcome->ledger).c_str());
+    for (const std::string& warning : outcome->warnings) {
+        std::fprintf(stderr, "perfleet: warning: %s\n", printable(warning).c_str());
+    }
+    return 0;
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("export", "Write a file for other tools: perf.data or folded stacks");
+    const auto options = std::make_shared<ExportOptions>();
+    options->query.add_to(*command, true);
+    command->add_option("--to", options->format, "perf.data or folded")
+        ->required()
+        ->check(CLI::IsMember({"perf.data", "folded"}))
+        ->type_name("FORMAT");
+    command->add_option("-o,--output", options->output, "file to write; - for standard output (folded)")
+        ->required()
+        ->type_name("FILE");
+    command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
+}
+
+}  // namespace perfleet
