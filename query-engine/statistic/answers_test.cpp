@@ -1,0 +1,138 @@
+// The same stored rows give the same answers, whatever brought them there.
+#include <gtest/gtest.h>
+
+#include "query-engine/statistic/command.h"
+#include "query-engine/statistic/profile_story.h"
+#include "storage/store/test_stores.h"
+
+namespace perfleet {
+namespace {
+
+void append(std::string& text, const AnswerValue& value) {
+    struct Visitor {
+        std::string operator()(std::monostate) const { return "null"; }
+        std::string operator()(const std::string& inner) const { return inner; }
+        std::string operator()(std::int64_t number) const { return std::to_string(number); }
+        std::string operator()(std::uint64_t number) const { return std::to_string(number); }
+        std::string operator()(double number) const { return std::to_string(number); }
+    };
+    text += std::visit(Visitor{}, value) + "\t";
+}
+
+std::string dump(const Answer& answer) {
+    std::string text;
+    for (const AnswerColumn& column : answer.columns) {
+        text += column.name + " [" + column.unit + "]\t";
+    }
+    for (const auto& row : answer.rows) {
+        text += "\n";
+        for (const AnswerValue& value : row) {
+            append(text, value);
+        }
+    }
+    text += "\nproduced " + std::to_string(answer.ledger.produced) + " stored " + std::to_string(answer.ledger.stored) +
+            " expired " + std::to_string(answer.ledger.expired) + " pending " + std::to_string(answer.ledger.pending);
+    for (const auto& [reason, rows] : answer.ledger.lost) {
+        text += " lost " + reason + " " + std::to_string(rows);
+    }
+    for (const std::string& warning : answer.warnings) {
+        text += "\n" + warning;
+    }
+    return text;
+}
+
+const std::vector<std::pair<std::string, CommandOptions>>& commands() {
+    static const std::vector<std::pair<std::string, CommandOptions>> kAll{
+        {"targets", {}},
+        {"sessions", {}},
+        {"losses", {}},
+        {"counters", {}},
+        {"tracepoints", {}},
+        {"top", {}},
+        {"top", {{"by", "thread"}}},
+        {"top", {{"by", "image,command"}, {"weight", "yes"}}},
+        {"top", {{"event", "sched:sched_switch"}, {"limit", "7"}}},
+        {"top", {{"select", "{target=\"target-1\"}"}, {"from", "2023-11-14T22:13:20.000003Z"}}},
+        {"losses", {{"session", "last"}}},
+    };
+    return kAll;
+}
+
+std::vector<std::string> answers(const StoreReader& store, const std::string& threads, bool same_batching) {
+    std::vector<std::string> all;
+    for (auto [command, options] : commands()) {
+        // Numbers of batches, and ledgers of a time range, are about batches.
+        if (!same_batching && (command == "sessions" || options.contains("from"))) {
+            continue;
+        }
+        options["threads"] = threads;
+        const Result<Answer> answer = run_table_command(command, options, store, {}, UtcNs{0});
+        EXPECT_TRUE(answer.ok()) << command << ": " << (answer.ok() ? "" : answer.error().message);
+        if (answer.ok()) {
+            EXPECT_FALSE(answer->rows.empty()) << command;
+            all.push_back(dump(*answer));
+        }
+    }
+    return all;
+}
+
+TEST(Answers, DoNotDependOnOrderDoublesThreadsOrEngine) {
+    const ProfileStory story = make_story(2);
+    std::vector<std::string> expected;
+    for (const TestEngine engine : kTestEngines) {
+        for (const std::uint64_t order_seed : {0U, 5U, 6U}) {
+            TestStores stores{engine};
+            const std::unique_ptr<Store> store = stores.open();
+            deliver(story, Delivery{60, order_seed, order_seed != 0}, *store);
+            for (const char* threads : {"1", "2", "7"}) {
+                SCOPED_TRACE(std::string{engine_name(engine)} + " order " + std::to_string(order_seed) + " threads " +
+                             threads);
+                const std::vector<std::string> given = answers(*store, threads, true);
+                expected = expected.empty() ? given : expected;
+                EXPECT_EQ(given, expected);
+            }
+        }
+    }
+}
+
+TEST(Answers, DoNotDependOnTheBatching) {
+    const ProfileStory story = make_story(3);
+    std::vector<std::string> expected;
+    for (const std::size_t rows_per_batch : {400U, 1U, 33U}) {
+        const std::unique_ptr<Store> store = make_memory_store();
+        deliver(story, Delivery{rows_per_batch, 0, false}, *store);
+        const std::vector<std::string> given = answers(*store, "2", false);
+        expected = expected.empty() ? given : expected;
+        EXPECT_EQ(given, expected);
+    }
+}
+
+TEST(Answers, OfAnEmptyStoreAreEmptyTables) {
+    const std::unique_ptr<Store> store = make_memory_store();
+    for (const std::string_view command : table_commands()) {
+        const Result<Answer> answer = run_table_command(command, {}, *store, {}, UtcNs{0});
+        ASSERT_TRUE(answer.ok()) << command;
+        EXPECT_TRUE(answer->rows.empty());
+        EXPECT_FALSE(answer->columns.empty());
+    }
+}
+
+TEST(Answers, BadOptionsAreNamed) {
+    const std::unique_ptr<Store> store = make_memory_store();
+    const std::vector<std::tuple<std::string, std::string, std::string>> bad{
+        {"top", "by", "colour"},   {"top", "limit", "-1"},     {"top", "limit", "1x"},   {"top", "from", "noon"},
+        {"top", "to", ""},         {"top", "select", "{x}"},   {"top", "threads", "65"}, {"targets", "by", "symbol"},
+        {"targets", "nosuch", ""}, {"sessions", "limit", "3"},
+    };
+    for (const auto& [command, name, value] : bad) {
+        const Result<Answer> answer = run_table_command(command, {{name, value}}, *store, {}, UtcNs{0});
+        ASSERT_FALSE(answer.ok()) << name << " " << value;
+        EXPECT_EQ(answer.error().code, ErrorCode::kUsage);
+        EXPECT_NE(answer.error().message.find("--" + name), std::string::npos) << answer.error().message;
+    }
+    EXPECT_FALSE(run_table_command("bottom", {}, *store, {}, UtcNs{0}).ok());
+    EXPECT_FALSE(run_table_command("top", {{"from", "now"}, {"to", "-1m"}}, *store, {}, UtcNs{1'000'000'000'000}).ok());
+}
+
+}  // namespace
+}  // namespace perfleet

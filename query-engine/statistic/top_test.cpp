@@ -1,0 +1,239 @@
+#include "query-engine/statistic/top.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "query-engine/statistic/profile_story.h"
+#include "storage/store/test_stores.h"
+
+namespace perfleet {
+namespace {
+
+struct NaiveCounts {
+    std::uint64_t self = 0;
+    std::uint64_t children = 0;
+};
+using NaiveKey = std::tuple<std::string, std::string, std::string, std::uint32_t, std::uint32_t>;
+
+// The name of a thread by replaying the epoch's whole history up to the sample.
+std::string replayed_name(const StoryEpoch& epoch, const StorySample& sample) {
+    std::map<std::uint32_t, std::string> names{{0, "swapper"}};
+    for (const StoryTask& task : epoch.tasks) {
+        if (task.ticks > sample.ticks && task.op != TaskOp::kPresent) {
+            break;
+        }
+        if (task.op == TaskOp::kFork) {
+            const auto parent =
+                names.contains(task.parent_tid) ? names.find(task.parent_tid) : names.find(task.parent_pid);
+            if (parent == names.end()) {
+                names.erase(task.tid);
+            } else {
+                names[task.tid] = std::string{parent->second};
+            }
+        } else if (task.op != TaskOp::kExit) {
+            names[task.tid] = task.name;
+        }
+    }
+    const auto name = names.find(sample.tid);
+    return name == names.end() ? ":" + std::to_string(sample.tid) : name->second;
+}
+
+struct NaiveOptions {
+    std::uint16_t event = 0;
+    TopOptions top;
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> ticks;  // of every session
+};
+
+std::map<NaiveKey, NaiveCounts> naive_top(const ProfileStory& story, const NaiveOptions& options) {
+    Symbolizer symbolizer{nullptr, {}};
+    std::map<NaiveKey, NaiveCounts> rows;
+    for (const StorySession& session : story.sessions) {
+        for (const StoryEpoch& epoch : session.epochs) {
+            for (const StorySample& sample : epoch.samples) {
+                const bool is_out =
+                    options.ticks && (sample.ticks < options.ticks->first || sample.ticks >= options.ticks->second);
+                if (sample.event != options.event || is_out) {
+                    continue;
+                }
+                const std::uint64_t value = options.top.sum_weights ? sample.weight : 1;
+                const std::string command = replayed_name(epoch, sample);
+                const auto key = [&](const std::string& symbol, const std::string& image) {
+                    const TopOptions& top = options.top;
+                    return NaiveKey{top.by_symbol ? symbol : "", top.by_image ? image : "",
+                                    top.by_command || top.by_thread ? command : "", top.by_thread ? sample.pid : 0,
+                                    top.by_thread ? sample.tid : 0};
+                };
+                std::vector<NaiveKey> chain;
+                for (const StoryFrame& frame : sample.frames) {
+                    const ImageDefinition& image = story.images[frame.image];
+                    chain.push_back(
+                        key(symbolizer.resolve(image, frame.offset).name, Symbolizer::image_display_name(image)));
+                }
+                if (chain.empty()) {
+                    chain.push_back(key("[unknown]", "[unknown]"));
+                }
+                rows[chain.front()].self += value;
+                for (const NaiveKey& one : std::set<NaiveKey>{chain.begin(), chain.end()}) {
+                    rows[one].children += value;
+                }
+            }
+        }
+    }
+    return rows;
+}
+
+std::map<NaiveKey, NaiveCounts> rows_of(const Answer& answer, bool by_thread) {
+    const auto text = [](const AnswerValue& value) {
+        return std::holds_alternative<std::string>(value) ? std::get<std::string>(value) : std::string{};
+    };
+    std::map<NaiveKey, NaiveCounts> rows;
+    for (const std::vector<AnswerValue>& row : answer.rows) {
+        const std::size_t at = by_thread ? 5 : 3;
+        const auto number = [&](std::size_t i) {
+            return by_thread ? static_cast<std::uint32_t>(std::get<std::int64_t>(row[i])) : 0U;
+        };
+        const NaiveKey key{text(row[0]), text(row[1]), text(row[2]), number(3), number(4)};
+        EXPECT_FALSE(rows.contains(key));
+        rows[key] = {std::get<std::uint64_t>(row[at]), std::get<std::uint64_t>(row[at + 2])};
+    }
+    return rows;
+}
+
+class Top : public ::testing::Test {
+protected:
+    void SetUp() override { deliver(story_, Delivery{}, *store_); }
+
+    Answer top(const Selection& selection, const TopOptions& options) {
+        const Result<Scan> scan = Scan::open(*store_, selection);
+        EXPECT_TRUE(scan.ok()) << scan.error().message;
+        Symbolizer symbolizer{store_.get(), {}};
+        Result<Answer> answer = make_top(*scan, symbolizer, options);
+        EXPECT_TRUE(answer.ok()) << answer.error().message;
+        return std::move(answer).value();
+    }
+
+    void expect_naive(const Selection& selection, const NaiveOptions& options) {
+        const Answer answer = top(selection, options.top);
+        const auto expected = naive_top(story_, options);
+        const auto rows = rows_of(answer, options.top.by_thread);
+        EXPECT_EQ(rows.size(), expected.size());
+        for (const auto& [key, counts] : expected) {
+            const auto row = rows.find(key);
+            ASSERT_NE(row, rows.end()) << std::get<0>(key) << " " << std::get<2>(key);
+            EXPECT_EQ(row->second.self, counts.self) << std::get<0>(key) << " " << std::get<2>(key);
+            EXPECT_EQ(row->second.children, counts.children) << std::get<0>(key) << " " << std::get<2>(key);
+        }
+    }
+
+    ProfileStory story_ = make_story(1);
+    std::unique_ptr<Store> store_ = make_memory_store();
+};
+
+TEST_F(Top, EqualsANaiveCountOfTheSameRows) { expect_naive({}, {}); }
+
+TEST_F(Top, EqualsANaiveCountByEachGrouping) {
+    for (const unsigned bits : {1U, 2U, 4U, 8U, 3U, 6U, 9U, 15U}) {
+        NaiveOptions options;
+        options.top.by_symbol = (bits & 1U) != 0;
+        options.top.by_image = (bits & 2U) != 0;
+        options.top.by_command = (bits & 4U) != 0;
+        options.top.by_thread = (bits & 8U) != 0;
+        SCOPED_TRACE(bits);
+        expect_naive({}, options);
+    }
+}
+
+TEST_F(Top, EqualsANaiveSumOfWeights) {
+    NaiveOptions options;
+    options.top.sum_weights = true;
+    expect_naive({}, options);
+    EXPECT_EQ(top({}, options.top).columns[3].unit, "ns");
+}
+
+TEST_F(Top, CountsTracepointRowsOfTheSelectedEvent) {
+    Selection selection;
+    selection.event = "sched:sched_switch";
+    NaiveOptions options;
+    options.event = 1;
+    expect_naive(selection, options);
+}
+
+TEST_F(Top, CutsRowsToTheTimeRange) {
+    // All sessions started within ten ticks of each other; the middle one's clock is the measure for a single session.
+    const StorySession& session = story_.sessions[1];
+    const std::int64_t start = session.record.start_point.utc_ns.value;
+    Selection selection;
+    selection.session = session_hex(session.record.session);
+    selection.from = UtcNs{start + 3'000};
+    selection.to = UtcNs{start + static_cast<std::int64_t>(kStoryEpochTicks) + 5'000};
+    ProfileStory only = story_;
+    only.sessions = {session};
+    NaiveOptions options;
+    options.ticks = {3'000, kStoryEpochTicks + 5'000};
+    const auto expected = naive_top(only, options);
+    const auto rows = rows_of(top(selection, {}), false);
+    ASSERT_EQ(rows.size(), expected.size());
+    for (const auto& [key, counts] : expected) {
+        EXPECT_EQ(rows.at(key).self, counts.self);
+        EXPECT_EQ(rows.at(key).children, counts.children);
+    }
+}
+
+TEST_F(Top, RowsAreInTheirOrderAndCutAtTheLimit) {
+    const Answer all = top({}, {});
+    for (std::size_t i = 1; i < all.rows.size(); ++i) {
+        const auto place = [&](std::size_t row) {
+            return std::tuple{~std::get<std::uint64_t>(all.rows[row][3]), ~std::get<std::uint64_t>(all.rows[row][5]),
+                              std::get<std::string>(all.rows[row][0]), std::get<std::string>(all.rows[row][1]),
+                              std::get<std::string>(all.rows[row][2])};
+        };
+        EXPECT_LT(place(i - 1), place(i));
+    }
+    TopOptions options;
+    options.row_count_max = 5;
+    const Answer five = top({}, options);
+    ASSERT_EQ(five.rows.size(), 5U);
+    for (std::size_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(five.rows[i], all.rows[i]);
+    }
+    EXPECT_EQ(five.ledger, all.ledger);
+}
+
+TEST_F(Top, LedgerAndSelfCountsAddUp) {
+    const Answer answer = top({}, {});
+    std::uint64_t self = 0;
+    for (const auto& row : answer.rows) {
+        self += std::get<std::uint64_t>(row[3]);
+    }
+    EXPECT_EQ(answer.ledger.stored, self);
+    EXPECT_EQ(answer.ledger.lost, (std::map<std::string, std::uint64_t>{{"kernel_ring", 17}}));
+    EXPECT_EQ(answer.ledger.produced, self + 17);
+    ASSERT_EQ(answer.warnings.size(), 2U);
+    EXPECT_NE(answer.warnings[0].find("sched:sched_switch"), std::string::npos);
+    EXPECT_NE(answer.warnings[1].find("has not said goodbye"), std::string::npos);
+}
+
+TEST_F(Top, UnknownEventNamesTheKnownOnes) {
+    Selection selection;
+    selection.event = "cycles";
+    const Result<Scan> scan = Scan::open(*store_, selection);
+    Symbolizer symbolizer{nullptr, {}};
+    const Result<Answer> answer = make_top(*scan, symbolizer, {});
+    ASSERT_FALSE(answer.ok());
+    EXPECT_EQ(answer.error().code, ErrorCode::kUsage);
+    EXPECT_NE(answer.error().message.find("cpu-clock, sched:sched_switch"), std::string::npos);
+}
+
+TEST_F(Top, OfAnEmptyStoreIsAnEmptyTable) {
+    store_ = make_memory_store();
+    const Answer answer = top({}, {});
+    EXPECT_TRUE(answer.rows.empty());
+    EXPECT_EQ(answer.columns.size(), 7U);
+    EXPECT_EQ(answer.ledger, Ledger{});
+}
+
+}  // namespace
+}  // namespace perfleet
