@@ -5,27 +5,22 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "gateway/ingest/sample_messages.h"
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/sample_batches.h"
-#include "target-collector/wire/zmq_driver.h"
+#include "tests/end_to_end/sample_peer.h"
 
-namespace perfleet {
+namespace perfleet::end_to_end {
 namespace {
 
 constexpr TargetId kTarget{3};
 constexpr SessionId kSession{1, 2};
 constexpr BucketNumber kBucket{400'000};
-constexpr int kPatienceS = 60;
 
 sample::Frame batch_frame(std::uint64_t seq) {
-    SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{0}, kBucket};
-    batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {seq, seq + 1}}});
-    return sample::batch(batch.build());
+    return sample::batch(sample_batch(kTarget, kSession, Seq{seq}, kBucket));
 }
 
 // A gateway that serves on a thread.
@@ -62,53 +57,11 @@ private:
     std::thread thread_;
 };
 
-// A peer over the collector's own driver.
-class Peer {
-public:
-    explicit Peer(const std::string& endpoint, void* context = nullptr) {
-        auto driver = ZmqDriver::connect(endpoint, context);
-        EXPECT_TRUE(driver.ok());
-        driver_ = std::move(*driver);
-    }
-
-    void send(const sample::Frame& frame) {
-        while (!driver_->send(frame)) {
-            driver_->wait(-1, 1'000'000);
-        }
-    }
-
-    // The next reply of this sort; others are passed over.
-    sample::Reply wait_for(sample::ReplySort sort) {
-        std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
-        while (std::chrono::steady_clock::now() < end) {
-            const auto size = driver_->receive(buffer);
-            if (!size.ok() || *size == 0) {
-                driver_->wait(-1, 100'000'000);
-                continue;
-            }
-            sample::Reply reply = sample::read_reply(std::span{buffer}.first(*size));
-            if (reply.sort == sort) {
-                return reply;
-            }
-        }
-        ADD_FAILURE() << "no reply of sort " << static_cast<int>(sort);
-        return {};
-    }
-
-private:
-    std::unique_ptr<ZmqDriver> driver_;
-};
-
-void deliver_two_batches(Peer& peer) {
-    peer.send(sample::hello(sample_session(kTarget, kSession)));
-    EXPECT_EQ(peer.wait_for(sample::ReplySort::kWelcome).session, kSession);
+void deliver_two_batches(SamplePeer& peer) {
+    EXPECT_EQ(peer.greet(sample_session(kTarget, kSession)).session, kSession);
     peer.send(batch_frame(1));
     peer.send(batch_frame(2));
-    std::uint64_t prefix = 0;
-    while (prefix < 2 && !testing::Test::HasFailure()) {
-        prefix = peer.wait_for(sample::ReplySort::kAck).prefix;
-    }
+    peer.wait_for_prefix(2);
 }
 
 TEST(Gateway, DeliversOverTcp) {
@@ -118,7 +71,7 @@ TEST(Gateway, DeliversOverTcp) {
     const std::string endpoint = serving.gateway().endpoints().front();
     EXPECT_TRUE(endpoint.starts_with("tcp://127.0.0.1:")) << endpoint;
     EXPECT_NE(endpoint.back(), '*');
-    Peer peer{endpoint};
+    SamplePeer peer{endpoint};
     deliver_two_batches(peer);
     EXPECT_EQ(serving.gateway().counts().batches_stored, 2U);
     EXPECT_EQ(store->watermark(kTarget, kSession).value(), Seq{2});
@@ -129,7 +82,7 @@ TEST(Gateway, DeliversInItsOwnProcessAndOverSeveralEndpoints) {
     const std::string path = testing::TempDir() + "perfleet-gateway-" + std::to_string(getpid());
     Serving serving{*store, {"inproc://gateway", "tcp://[::1]:*", "ipc://" + path}};
     for (const std::string& endpoint : serving.gateway().endpoints()) {
-        Peer peer{endpoint, serving.context().native_handle()};
+        SamplePeer peer{endpoint, serving.context().native_handle()};
         deliver_two_batches(peer);
     }
     EXPECT_EQ(serving.gateway().counts().batches_stored, 2U);
@@ -140,9 +93,8 @@ TEST(Gateway, DeliversInItsOwnProcessAndOverSeveralEndpoints) {
 TEST(Gateway, CommitsWhatItHasWhenItStops) {
     const auto store = make_memory_store();
     Serving serving{*store};
-    Peer peer{serving.gateway().endpoints().front()};
-    peer.send(sample::hello(sample_session(kTarget, kSession)));
-    peer.wait_for(sample::ReplySort::kWelcome);
+    SamplePeer peer{serving.gateway().endpoints().front()};
+    peer.greet(sample_session(kTarget, kSession));
     peer.send(batch_frame(1));
     peer.send(sample::clock_probe(1));
     peer.wait_for(sample::ReplySort::kClockReply);  // so the batch was taken
@@ -154,11 +106,11 @@ TEST(Gateway, CommitsWhatItHasWhenItStops) {
 TEST(Gateway, SurvivesWhatIsNoMessage) {
     const auto store = make_memory_store();
     Serving serving{*store};
-    Peer hostile{serving.gateway().endpoints().front()};
+    SamplePeer hostile{serving.gateway().endpoints().front()};
     for (std::size_t size = 0; size < 200; ++size) {
         hostile.send(sample::Frame(size, static_cast<std::byte>(size * 37)));
     }
-    Peer peer{serving.gateway().endpoints().front()};
+    SamplePeer peer{serving.gateway().endpoints().front()};
     deliver_two_batches(peer);
     hostile.send(sample::clock_probe(1));
     hostile.wait_for(sample::ReplySort::kClockReply);
@@ -194,4 +146,4 @@ TEST(Gateway, SaysWhenTheAddressIsTaken) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::end_to_end

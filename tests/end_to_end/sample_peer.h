@@ -1,0 +1,79 @@
+// A peer of the gateway that speaks over the collector's own driver what the test tells it, right or wrong.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gateway/ingest/sample_messages.h"
+#include "schemas/vocabulary/limits.h"
+#include "storage/store/sample_batches.h"
+#include "target-collector/wire/zmq_driver.h"
+#include "tests/end_to_end/process.h"
+
+namespace perfleet::end_to_end {
+
+// Two samples at ticks that follow from the seq, and the tally of all rows up to here.
+inline AdmittedBatch sample_batch(TargetId target, SessionId session, Seq seq, BucketNumber bucket) {
+    const std::uint64_t ticks = seq.value * 1'000;
+    SampleBatch batch{target, session, seq, EpochNumber{0}, bucket};
+    batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {ticks, ticks + 1}}});
+    batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, 2 * seq.value);
+    return batch.build();
+}
+
+class SamplePeer {
+public:
+    explicit SamplePeer(const std::string& endpoint, void* context = nullptr) {
+        auto driver = ZmqDriver::connect(endpoint, context);
+        EXPECT_TRUE(driver.ok());
+        driver_ = std::move(*driver);
+    }
+
+    void send(const sample::Frame& frame) {
+        while (!driver_->send(frame)) {
+            driver_->wait(-1, 1'000'000);
+        }
+    }
+
+    // The next reply of this sort; others are passed over. A failure when none comes in time.
+    sample::Reply wait_for(sample::ReplySort sort) {
+        std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        while (std::chrono::steady_clock::now() < end) {
+            const auto size = driver_->receive(buffer);
+            if (!size.ok() || *size == 0) {
+                driver_->wait(-1, 100'000'000);
+                continue;
+            }
+            sample::Reply reply = sample::read_reply(std::span{buffer}.first(*size));
+            if (reply.sort == sort) {
+                return reply;
+            }
+        }
+        ADD_FAILURE() << "no reply of sort " << static_cast<int>(sort);
+        return {};
+    }
+
+    // Says Hello and waits for its Welcome.
+    sample::Reply greet(const SessionRecord& record) {
+        send(sample::hello(record));
+        return wait_for(sample::ReplySort::kWelcome);
+    }
+
+    void wait_for_prefix(std::uint64_t seq) {
+        while (!testing::Test::HasFailure() && wait_for(sample::ReplySort::kAck).prefix < seq) {
+        }
+    }
+
+private:
+    std::unique_ptr<ZmqDriver> driver_;
+};
+
+}  // namespace perfleet::end_to_end
