@@ -32,6 +32,7 @@ UNIT_TESTS_MAY_ALSO_INCLUDE = {
     "gateway": ("target-collector/message/", "target-collector/ring/", "target-collector/wire/"),
     "storage": ("target-collector/message/",),
     "query-engine": ("target-collector/message/",),
+    "exporters": ("storage/",),
 }
 
 # --- Who owns which library --------------------------------------------------------------------------------------
@@ -101,7 +102,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 def is_unit_test(path):
     """Unit tests, and what several of them share."""
-    return path.endswith("_test.cpp") or posixpath.basename(path).startswith("test_")
+    return bool(re.search(r"(_test|_fixture)\.(cpp|h)$|(^|/)test_\w+\.(cpp|h)$", path))
 
 
 def is_main(path):
@@ -152,17 +153,15 @@ class Checker:
         return seen
 
     def find_vendor_headers(self):
-        """Headers through which a library's types could leave its owner's room, with the library's name."""
+        """Headers through which a library's types could leave its owner's room, with the libraries."""
         vendor = {}
         owned = [library for library in LIBRARIES if library.name in
                  ("ZeroMQ", "RocksDB", "libelf/libdw", "Cap'n Proto", "the kernel's perf_event ABI")]
         for path in self.includes:
             if path.endswith(".h"):
-                for reached in self.reachable([path]):
-                    for _, _, target in self.includes.get(reached, []):
-                        for library in owned:
-                            if library.headers.match(target):
-                                vendor[path] = library.name
+                targets = {target for reached in self.reachable([path])
+                           for _, _, target in self.includes.get(reached, [])}
+                vendor[path] = [library for library in owned if any(map(library.headers.match, targets))]
         return vendor
 
     # --- the rules ---
@@ -201,9 +200,9 @@ class Checker:
             self.report(path, line, f'"{target}": freestanding code may not include what needs a host')
         if is_unit_test(target) and not is_unit_test(path) and folder != "tests":
             self.report(path, line, f'"{target}" is for tests')
-        vendor = self.vendor_headers.get(target)
-        if vendor and posixpath.dirname(target) != posixpath.dirname(path):
-            self.report(path, line, f'"{target}" brings in {vendor}, whose types may not leave their room')
+        for library in self.vendor_headers.get(target, []):
+            if not library.is_owned_by(path) or target_folder != folder:
+                self.report(path, line, f'"{target}" brings in {library.name}, whose types may not leave their room')
 
     def check_targets(self):
         """Every source is named in a CMakeLists.txt of its folder or one above."""
