@@ -1,5 +1,7 @@
 #include "target-collector/message/capnp_reader.h"
 
+#include "schemas/vocabulary/assert.h"
+
 namespace perfleet {
 namespace {
 
@@ -9,6 +11,7 @@ constexpr std::size_t kSegmentTableBytes = 8;
 constexpr std::uint64_t kStructPointer = 0;
 constexpr std::uint64_t kListPointer = 1;
 constexpr std::uint64_t kByteElements = 2;
+constexpr std::uint64_t kStructElements = 7;
 
 }  // namespace
 
@@ -60,23 +63,26 @@ Checked<CapnpReader::StructView> CapnpReader::struct_at(std::size_t pointer_offs
 
 Checked<CapnpReader::StructView> CapnpReader::root() const { return struct_at(0); }
 
+bool CapnpReader::find_pointer(const StructView& parent, wire_layout::PointerField field,
+                               std::size_t& offset_bytes) const {
+    if ((std::size_t{field.index} + 1) * kWordBytes > parent.pointers.size()) {
+        return false;
+    }
+    offset_bytes = static_cast<std::size_t>(parent.pointers.data() - segment_.data()) + field.index * kWordBytes;
+    return true;
+}
+
 Checked<CapnpReader::StructView> CapnpReader::get_struct(const StructView& parent,
                                                          wire_layout::PointerField field) const {
-    if ((std::size_t{field.index} + 1) * kWordBytes > parent.pointers.size()) {
-        return StructView{};
-    }
-    const auto section = static_cast<std::size_t>(parent.pointers.data() - segment_.data());
-    return struct_at(section + field.index * kWordBytes);
+    std::size_t at = 0;
+    return find_pointer(parent, field, at) ? struct_at(at) : Checked<StructView>{StructView{}};
 }
 
 Checked<std::span<const std::byte>> CapnpReader::get_data(const StructView& parent,
                                                           wire_layout::PointerField field) const {
-    if ((std::size_t{field.index} + 1) * kWordBytes > parent.pointers.size()) {
-        return std::span<const std::byte>{};
-    }
-    const std::size_t at =
-        static_cast<std::size_t>(parent.pointers.data() - segment_.data()) + field.index * kWordBytes;
-    const auto pointer = load_little_endian<std::uint64_t>(segment_.data() + at);
+    std::size_t at = 0;
+    const auto pointer =
+        find_pointer(parent, field, at) ? load_little_endian<std::uint64_t>(segment_.data() + at) : std::uint64_t{0};
     if (pointer == 0) {
         return std::span<const std::byte>{};
     }
@@ -89,6 +95,42 @@ Checked<std::span<const std::byte>> CapnpReader::get_data(const StructView& pare
         return target.error();
     }
     return segment_.subspan(*target, size_bytes);
+}
+
+Checked<CapnpReader::ListView> CapnpReader::get_list(const StructView& parent, wire_layout::PointerField field) const {
+    std::size_t at = 0;
+    const auto pointer =
+        find_pointer(parent, field, at) ? load_little_endian<std::uint64_t>(segment_.data() + at) : std::uint64_t{0};
+    if (pointer == 0) {
+        return ListView{};
+    }
+    if ((pointer & 3) != kListPointer || (pointer >> 32 & 7) != kStructElements) {
+        return Fault{ErrorCode::kInvalid, at, pointer};
+    }
+    const std::size_t size_bytes = (pointer >> 35) * kWordBytes;
+    const auto target = target_of(at, pointer, kWordBytes + size_bytes);
+    if (!target.ok()) {
+        return target.error();
+    }
+    // The tag looks like a struct pointer whose distance is the element count.
+    const auto tag = load_little_endian<std::uint64_t>(segment_.data() + *target);
+    ListView list;
+    list.bytes = segment_.subspan(*target + kWordBytes, size_bytes);
+    list.count = (tag & 0xffff'ffff) >> 2;
+    list.data_bytes = (tag >> 32 & 0xffff) * kWordBytes;
+    list.pointer_bytes = (tag >> 48) * kWordBytes;
+    const std::size_t element_bytes = list.data_bytes + list.pointer_bytes;
+    if ((tag & 3) != kStructPointer || (list.count > 0 && element_bytes == 0) ||
+        list.count * element_bytes > size_bytes) {
+        return Fault{ErrorCode::kInvalid, *target, tag};
+    }
+    return list;
+}
+
+CapnpReader::StructView CapnpReader::element(const ListView& list, std::size_t index) {
+    PERFLEET_ASSERT(index < list.count);
+    const auto bytes = list.bytes.subspan(index * (list.data_bytes + list.pointer_bytes));
+    return {bytes.first(list.data_bytes), bytes.subspan(list.data_bytes, list.pointer_bytes)};
 }
 
 Checked<std::string_view> CapnpReader::get_text(const StructView& parent, wire_layout::PointerField field) const {

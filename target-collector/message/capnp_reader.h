@@ -1,5 +1,5 @@
 // Reads untrusted Cap'n Proto messages of a single segment, without the library: never outside their bytes, whatever
-// they hold. For flat messages (structs, texts, data): no lists of structs, no far pointers, no capabilities.
+// they hold. Structs, lists of structs, texts, data; no far pointers, no capabilities.
 //
 // Freestanding. Views borrow the message. Fields beyond what the sender's schema had read as 0 or empty.
 #pragma once
@@ -34,6 +34,14 @@ public:
         }
     };
 
+    // A list of structs; elements are all of one shape.
+    struct ListView {
+        std::span<const std::byte> bytes;
+        std::size_t count = 0;
+        std::size_t data_bytes = 0;  // of one element
+        std::size_t pointer_bytes = 0;
+    };
+
     // Faults: kTruncated, kUnsupported (several segments), kInvalid (bytes left over).
     [[nodiscard]] static Checked<CapnpReader> open(std::span<const std::byte> message_untrusted);
 
@@ -43,10 +51,17 @@ public:
     [[nodiscard]] Checked<StructView> get_struct(const StructView& parent, wire_layout::PointerField field) const;
     [[nodiscard]] Checked<std::span<const std::byte>> get_data(const StructView& parent,
                                                                wire_layout::PointerField field) const;
+    // Faults also: kInvalid for elements without any bytes, of which few bytes could claim millions.
+    [[nodiscard]] Checked<ListView> get_list(const StructView& parent, wire_layout::PointerField field) const;
+    [[nodiscard]] static StructView element(const ListView& list, std::size_t index);
     // Without its NUL.
     [[nodiscard]] Checked<std::string_view> get_text(const StructView& parent, wire_layout::PointerField field) const;
 
 private:
+    // Offset of the pointer in the segment; none: the sender's schema hasn't got it.
+    [[nodiscard]] bool find_pointer(const StructView& parent, wire_layout::PointerField field,
+                                    std::size_t& offset_bytes) const;
+
     explicit CapnpReader(std::span<const std::byte> segment) : segment_{segment} {}
     [[nodiscard]] Checked<StructView> struct_at(std::size_t pointer_offset_bytes) const;
     // Where the pointer's target begins, when `size_bytes` from there lie in the segment.

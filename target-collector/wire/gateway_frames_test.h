@@ -44,15 +44,15 @@ struct SeenFrame {
 struct WelcomeFields {
     SessionId session;
     std::uint64_t incarnation = 1;
-    Seq prefix;
+    Seq prefix{};
     Seq send_limit{64};
-    UtcNs utc_ns;
+    UtcNs utc_ns{};
     std::uint16_t version = 1;
 };
 struct AckFields {
     SessionId session;
     std::uint64_t incarnation = 1;
-    Seq prefix;
+    Seq prefix{};
     Seq send_limit{64};
     bool is_finished = false;
 };

@@ -22,6 +22,19 @@ Error zmq_error(ErrorCode code, const std::string& what) {
     return Error{code, what + ": " + zmq_strerror(zmq_errno())};
 }
 
+// Number of the next event; 0: none there. An event is two frames: u16 number with a u32 value, and the endpoint.
+int next_event(void* monitor) {
+    std::uint16_t number = 0;
+    std::array<char, 6> event{};
+    if (zmq_recv(monitor, event.data(), event.size(), ZMQ_DONTWAIT) < 0) {
+        return 0;
+    }
+    std::memcpy(&number, event.data(), sizeof number);
+    std::array<char, 1> endpoint{};
+    zmq_recv(monitor, endpoint.data(), endpoint.size(), ZMQ_DONTWAIT);
+    return number;
+}
+
 bool set_option(void* socket, int option, int value) {
     return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
 }
@@ -33,7 +46,15 @@ struct ZmqDriver::Sockets {
     void* socket = nullptr;
     void* monitor = nullptr;  // null: inproc, which has no events
     std::string monitor_endpoint;
-    bool is_first = true;  // inproc: the only connection there ever is
+    bool is_connected = false;
+    bool was_made = false;  // a connection, since reconnected() was asked
+
+    void take_events() {
+        for (int event = monitor == nullptr ? 0 : next_event(monitor); event != 0; event = next_event(monitor)) {
+            is_connected = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+            was_made = was_made || is_connected;
+        }
+    }
 
     Sockets() = default;
     Sockets(const Sockets&) = delete;
@@ -81,12 +102,17 @@ Result<std::unique_ptr<ZmqDriver>> ZmqDriver::connect(const std::string& endpoin
     if (!is_set) {
         return zmq_error(ErrorCode::kIo, "zmq_setsockopt");
     }
-    if (!is_inproc) {
+    if (is_inproc) {
+        // There is no other connection, and it waits for a gateway that binds later.
+        sockets->is_connected = true;
+        sockets->was_made = true;
+    } else {
         sockets->monitor_endpoint =
             "inproc://perfleet-monitor-" + std::to_string(reinterpret_cast<std::uintptr_t>(socket));
         sockets->monitor = zmq_socket(context, ZMQ_PAIR);
         if (sockets->monitor == nullptr ||
-            zmq_socket_monitor(socket, sockets->monitor_endpoint.c_str(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED) != 0 ||
+            zmq_socket_monitor(socket, sockets->monitor_endpoint.c_str(),
+                               ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0 ||
             !set_option(sockets->monitor, ZMQ_LINGER, 0) ||
             zmq_connect(sockets->monitor, sockets->monitor_endpoint.c_str()) != 0) {
             return zmq_error(ErrorCode::kIo, "zmq_socket_monitor");
@@ -103,7 +129,12 @@ ZmqDriver::ZmqDriver(std::unique_ptr<Sockets> sockets) : sockets_{std::move(sock
 ZmqDriver::~ZmqDriver() = default;
 
 bool ZmqDriver::send(std::span<const std::byte> frame) {
-    return zmq_send(sockets_->socket, frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0;
+    // A frame may go out a moment before the event of its connection is there: then whoever asks reconnected() would
+    // take the connection for a newer one.
+    if (!sockets_->is_connected) {
+        sockets_->take_events();
+    }
+    return sockets_->is_connected && zmq_send(sockets_->socket, frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0;
 }
 
 Checked<std::size_t> ZmqDriver::receive(std::span<std::byte> into) {
@@ -127,16 +158,8 @@ Checked<std::size_t> ZmqDriver::receive(std::span<std::byte> into) {
 }
 
 bool ZmqDriver::reconnected() {
-    if (sockets_->monitor == nullptr) {
-        return std::exchange(sockets_->is_first, false);
-    }
-    // Each event is two frames: its number (and a value), and the endpoint. Only connections are asked for.
-    bool is_connected = false;
-    std::array<char, 64> event{};
-    while (zmq_recv(sockets_->monitor, event.data(), event.size(), ZMQ_DONTWAIT) >= 0) {
-        is_connected = true;
-    }
-    return is_connected;
+    sockets_->take_events();
+    return std::exchange(sockets_->was_made, false);
 }
 
 void ZmqDriver::wait(int wake_fd, std::uint64_t timeout_ns) {

@@ -1,0 +1,233 @@
+#include "target-collector/wire/file_driver.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/protocol.h"
+#include "target-collector/message/capnp_writer.h"
+#include "target-collector/message/message_parts.h"
+#include "target-collector/wire/frame_file_layout.h"
+
+namespace perfleet {
+namespace {
+
+using StructView = CapnpReader::StructView;
+using wire_layout::MessageTag;
+
+constexpr std::uint64_t kIncarnation = 1;
+
+// An answer: an Envelope with the struct that `fill` sets.
+template <class Fill>
+std::vector<std::byte> make_answer(MessageTag tag, wire_layout::Shape shape, Fill fill) {
+    std::vector<std::byte> answer(limits::kReplySizeBytesMax);
+    CapnpWriter writer{answer};
+    const auto envelope = writer.make_root(wire_layout::envelope::kShape);
+    fill(writer, begin_message(writer, envelope, tag, shape));
+    answer.resize(writer.finish().value());
+    return answer;
+}
+
+std::vector<std::byte> ask_for(std::span<const std::byte> build_id, std::uint64_t offset) {
+    namespace layout = wire_layout::need_image;
+    return make_answer(MessageTag::kNeedImage, layout::kShape,
+                       [&](CapnpWriter& writer, CapnpWriter::StructPlace place) {
+                           writer.set_data(place, layout::kBuildId, build_id);
+                           writer.set(place, layout::kOffset, offset);
+                       });
+}
+
+std::int64_t utc_now_ns() {
+    const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FileDriver>> FileDriver::create(const std::string& path) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return error_from_errno(errno, path);
+    }
+    std::unique_ptr<FileDriver> driver{new FileDriver{path, fd}};
+    std::array<std::byte, frame_file::kHeaderSizeBytes> header{};
+    std::memcpy(header.data(), frame_file::kMagic.data(), frame_file::kMagic.size());
+    store_little_endian(header.data() + frame_file::kMagic.size(), frame_file::kVersion);
+    if (!driver->append(header)) {
+        return *driver->error_;
+    }
+    driver->size_bytes_ = header.size();
+    return driver;
+}
+
+FileDriver::~FileDriver() { ::close(fd_); }
+
+bool FileDriver::append(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(fd_, bytes.data(), bytes.size());
+        if (count < 0 && errno != EINTR) {
+            fail(errno);
+            return false;
+        }
+        bytes = bytes.subspan(count < 0 ? 0 : static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
+bool FileDriver::append_frame(std::span<const std::byte> frame) {
+    std::array<std::byte, frame_file::kFrameHeaderSizeBytes> header{};
+    store_little_endian(header.data(), static_cast<std::uint32_t>(frame.size()));
+    if (append(header) && append(frame)) {
+        size_bytes_ += header.size() + frame.size();
+        return true;
+    }
+    // Away with the part that was written: the frame comes again. Where this fails, too, the file ends cut short.
+    if (::ftruncate(fd_, static_cast<off_t>(size_bytes_)) == 0) {
+        ::lseek(fd_, static_cast<off_t>(size_bytes_), SEEK_SET);
+    }
+    return false;
+}
+
+bool FileDriver::sync() {
+    if (::fsync(fd_) == 0 || errno == EINVAL || errno == EROFS) {  // a pipe or device has nothing to sync
+        return true;
+    }
+    fail(errno);
+    return false;
+}
+
+void FileDriver::fail(int errno_value) { error_ = error_from_errno(errno_value, path_); }
+
+bool FileDriver::send(std::span<const std::byte> frame) {
+    if (!append_frame(frame)) {
+        return false;
+    }
+    error_.reset();
+    const auto answered = answer(frame);
+    if (!answered.ok()) {
+        error_ = error_from_fault(answered.error(), path_ + ": a message of our own");
+    }
+    return answered.ok();
+}
+
+Checked<Done> FileDriver::answer(std::span<const std::byte> frame) {
+    const auto reader = CapnpReader::open(frame);
+    if (!reader.ok()) {
+        return reader.error();
+    }
+    const auto envelope = reader->root();
+    if (!envelope.ok()) {
+        return envelope.error();
+    }
+    const auto body = reader->get_struct(*envelope, wire_layout::envelope::kBody);
+    if (!body.ok()) {
+        return body.error();
+    }
+    switch (static_cast<MessageTag>(envelope->get(wire_layout::envelope::kTag))) {
+        case MessageTag::kHello: return answer_hello(*reader, *body);
+        case MessageTag::kBatch:
+            prefix_ = Seq{body->get(wire_layout::batch::kSeq)};
+            acknowledge(false);
+            break;
+        case MessageTag::kImage: return answer_image(*reader, *body);
+        case MessageTag::kBye:
+            // Unsynced it isn't finished: the Bye is repeated.
+            acknowledge(sync());
+            break;
+        default: break;
+    }
+    return Done{};
+}
+
+Checked<Done> FileDriver::answer_hello(const CapnpReader& reader, const StructView& hello) {
+    namespace layout = wire_layout::welcome;
+    const auto session = reader.get_struct(hello, wire_layout::hello::kSession);
+    if (!session.ok()) {
+        return session.error();
+    }
+    session_ = {session->get(wire_layout::session_id::kHigh), session->get(wire_layout::session_id::kLow)};
+    answers_.push_back(
+        make_answer(MessageTag::kWelcome, layout::kShape, [&](CapnpWriter& writer, CapnpWriter::StructPlace place) {
+            write_session(writer, place, layout::kSession, session_);
+            writer.set(place, layout::kVersion, protocol::kVersion);
+            writer.set(place, layout::kUtcNs, std::int64_t{utc_now_ns()});
+            writer.set(place, layout::kIncarnation, kIncarnation);
+            writer.set(place, layout::kPrefixSeq, prefix_.value);
+            writer.set(place, layout::kSendLimitSeq, prefix_.value + limits::kSendWindowBatches);
+            writer.set(place, layout::kBatchSizeBytesMax, static_cast<std::uint32_t>(limits::kBatchSizeBytesMax));
+            writer.set(place, layout::kBucketDurationS, static_cast<std::uint32_t>(kBucketDurationS));
+        }));
+    const auto offers = reader.get_list(hello, wire_layout::hello::kImageOffers);
+    if (!offers.ok()) {
+        return offers.error();
+    }
+    for (std::size_t i = 0; i < offers->count; ++i) {
+        const auto build_id = reader.get_data(reader.element(*offers, i), wire_layout::image_offer::kBuildId);
+        if (!build_id.ok()) {
+            return build_id.error();
+        }
+        answers_.push_back(ask_for(*build_id, 0));
+    }
+    return Done{};
+}
+
+Checked<Done> FileDriver::answer_image(const CapnpReader& reader, const StructView& image) {
+    namespace layout = wire_layout::image;
+    const auto build_id = reader.get_data(image, layout::kBuildId);
+    const auto bytes = reader.get_data(image, layout::kBytes);
+    if (!build_id.ok() || !bytes.ok()) {
+        return build_id.ok() ? bytes.error() : build_id.error();
+    }
+    const std::uint64_t next_offset = image.get(layout::kOffset) + bytes->size();
+    if (next_offset < image.get(layout::kSizeBytes)) {
+        answers_.push_back(ask_for(*build_id, next_offset));
+    }
+    return Done{};
+}
+
+void FileDriver::acknowledge(bool is_finished) {
+    namespace layout = wire_layout::ack;
+    answers_.push_back(
+        make_answer(MessageTag::kAck, layout::kShape, [&](CapnpWriter& writer, CapnpWriter::StructPlace place) {
+            write_session(writer, place, layout::kSession, session_);
+            writer.set(place, layout::kPrefixSeq, prefix_.value);
+            writer.set(place, layout::kSendLimitSeq, prefix_.value + limits::kSendWindowBatches);
+            writer.set(place, layout::kIncarnation, kIncarnation);
+            writer.set(place, layout::kFinished, is_finished);
+        }));
+}
+
+Checked<std::size_t> FileDriver::receive(std::span<std::byte> into) {
+    if (answers_.empty()) {
+        return std::size_t{0};
+    }
+    const std::vector<std::byte> answer = std::move(answers_.front());
+    answers_.pop_front();
+    if (answer.size() > into.size()) {
+        return Fault{ErrorCode::kTooLarge, 0, answer.size()};
+    }
+    std::memcpy(into.data(), answer.data(), answer.size());
+    return answer.size();
+}
+
+bool FileDriver::reconnected() { return std::exchange(is_first_, false); }
+
+void FileDriver::wait(int wake_fd, std::uint64_t timeout_ns) {
+    if (!answers_.empty()) {
+        return;
+    }
+    constexpr std::uint64_t kNsPerMs = 1'000'000;
+    constexpr std::uint64_t kWaitMsMax = 60'000;
+    const std::uint64_t wait_ms = (timeout_ns + kNsPerMs - 1) / kNsPerMs;
+    pollfd item{wake_fd, POLLIN, 0};
+    ::poll(&item, wake_fd < 0 ? 0 : 1, static_cast<int>(wait_ms < kWaitMsMax ? wait_ms : kWaitMsMax));
+}
+
+}  // namespace perfleet

@@ -1,0 +1,69 @@
+// A network driver that writes to a file what would go to a gateway, for `--output FILE`; frame_file.h reads it back.
+// It answers as a gateway does: welcomes, acknowledges each batch once it is written, and fetches every offered image.
+//
+//   byte 0    "PERFLEET"  magic
+//   byte 8    u32 1       version of this format
+//   byte 12   u32 0       reserved
+//   byte 16   frames to the file's end, each: u32 size_bytes | size_bytes bytes: an Envelope as it would have travelled
+//             (the Hello first, batches in the order of seq, Image chunks in between, the Bye last)
+//
+// All integers little-endian. A file that ends within a frame was cut short there. Magic and version must never change
+// their place.
+//
+// One thread. A write that fails leaves the file as it was before that frame; the frame is not taken and can be sent
+// again, and error() tells why. Written is not yet synced: that happens with the Bye.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/ids.h"
+#include "target-collector/message/capnp_reader.h"
+#include "target-collector/wire/driver.h"
+
+namespace perfleet {
+
+class FileDriver final : public NetworkDriver {
+public:
+    // Creates `path`, or empties it. Errors as of open(2), naming the path.
+    [[nodiscard]] static Result<std::unique_ptr<FileDriver>> create(const std::string& path);
+    ~FileDriver() override;
+
+    [[nodiscard]] bool send(std::span<const std::byte> frame) override;
+    [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
+    [[nodiscard]] bool reconnected() override;
+
+    // Waits until `wake_fd` (-1: none) is readable or the time is over; not at all while an answer is there.
+    void wait(int wake_fd, std::uint64_t timeout_ns);
+
+    // Why the last frame could not be written; nothing when it could.
+    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+private:
+    FileDriver(std::string path, int fd) : path_{std::move(path)}, fd_{fd} {}
+
+    [[nodiscard]] bool append(std::span<const std::byte> bytes);
+    [[nodiscard]] bool append_frame(std::span<const std::byte> frame);
+    [[nodiscard]] bool sync();
+    void fail(int errno_value);
+    [[nodiscard]] Checked<Done> answer(std::span<const std::byte> frame);
+    [[nodiscard]] Checked<Done> answer_hello(const CapnpReader& reader, const CapnpReader::StructView& hello);
+    [[nodiscard]] Checked<Done> answer_image(const CapnpReader& reader, const CapnpReader::StructView& image);
+    void acknowledge(bool is_finished);
+
+    std::string path_;
+    int fd_;
+    std::uint64_t size_bytes_ = 0;  // of whole frames
+    bool is_first_ = true;
+    SessionId session_;
+    Seq prefix_;
+    std::deque<std::vector<std::byte>> answers_;
+    std::optional<Error> error_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,92 @@
+#include "target-collector/wire/frame_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/message/little_endian.h"
+#include "target-collector/wire/frame_file_layout.h"
+
+namespace perfleet {
+
+Result<std::unique_ptr<FrameFile>> FrameFile::open(const std::string& path) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return error_from_errno(errno, path);
+    }
+    std::unique_ptr<FrameFile> file{new FrameFile{path, fd}};
+    std::array<std::byte, frame_file::kHeaderSizeBytes> header{};
+    auto size = file->read(header.data(), header.size());
+    if (!size.ok()) {
+        return std::move(size).error();
+    }
+    if (*size != header.size() ||
+        std::memcmp(header.data(), frame_file::kMagic.data(), frame_file::kMagic.size()) != 0) {
+        return Error{ErrorCode::kInvalid, path + ": not a file that perfleet-collector --output wrote"};
+    }
+    const auto version = load_little_endian<std::uint32_t>(header.data() + frame_file::kMagic.size());
+    if (version != frame_file::kVersion) {
+        return Error{ErrorCode::kUnsupported, path + ": version " + std::to_string(version) +
+                                                  ", this build reads version " + std::to_string(frame_file::kVersion)};
+    }
+    return file;
+}
+
+FrameFile::~FrameFile() { ::close(fd_); }
+
+Result<std::size_t> FrameFile::read(std::byte* into, std::size_t size_bytes) {
+    std::size_t done = 0;
+    while (done < size_bytes) {
+        const ssize_t count = ::read(fd_, into + done, size_bytes - done);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return error_from_errno(errno, path_);
+        }
+        if (count == 0) {
+            break;
+        }
+        done += static_cast<std::size_t>(count);
+    }
+    offset_bytes_ += done;
+    return done;
+}
+
+Result<std::vector<std::byte>> FrameFile::next() {
+    const std::uint64_t at = offset_bytes_;
+    const auto truncated = [&] {
+        return Error{ErrorCode::kTruncated, path_ + ": cut short in the frame at byte " + std::to_string(at)};
+    };
+    std::array<std::byte, frame_file::kFrameHeaderSizeBytes> header{};
+    auto size = read(header.data(), header.size());
+    if (!size.ok()) {
+        return std::move(size).error();
+    }
+    if (*size == 0) {
+        return std::vector<std::byte>{};
+    }
+    if (*size < header.size()) {
+        return truncated();
+    }
+    const auto frame_size = load_little_endian<std::uint32_t>(header.data());
+    if (frame_size == 0 || frame_size > limits::kBatchSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, path_ + ": a frame of " + std::to_string(frame_size) + " bytes at byte " +
+                                               std::to_string(at) + "; no message is so large or so small"};
+    }
+    std::vector<std::byte> frame(frame_size);
+    size = read(frame.data(), frame.size());
+    if (!size.ok()) {
+        return std::move(size).error();
+    }
+    if (*size < frame.size()) {
+        return truncated();
+    }
+    return frame;
+}
+
+}  // namespace perfleet
