@@ -227,6 +227,8 @@ std::string image_key(std::string_view build_id) { return KeyWriter{Table::kImag
 
 KeyRange all_sessions_range() { return KeyWriter{Table::kSession}.range(); }
 
+KeyRange dropped_range() { return KeyWriter{Table::kDropped}.range(); }
+
 KeyRange session_partitions_range(TargetId target, SessionId session) {
     return outside(Table::kSessionPartition, target, session).range();
 }

@@ -23,9 +23,8 @@ struct Changes {
     };
     std::vector<Put> puts;
     std::vector<std::string> deletes;
-    std::vector<KeyRange> range_deletes;
 
-    [[nodiscard]] bool empty() const { return puts.empty() && deletes.empty() && range_deletes.empty(); }
+    [[nodiscard]] bool empty() const { return puts.empty() && deletes.empty(); }
 };
 
 class Engine {
@@ -51,8 +50,9 @@ public:
     // Every write before is on disk when this returns Done.
     [[nodiscard]] virtual Result<Done> sync() = 0;
 
-    // Gives back the space of a range whose deletion is on disk.
-    [[nodiscard]] virtual Result<Done> reclaim(const KeyRange& range) = 0;
+    // Deletes every key of the range and gives back its space; on disk when this returns Done. When it fails or is
+    // interrupted, any of the keys may still be there.
+    [[nodiscard]] virtual Result<Done> erase(const KeyRange& range) = 0;
 };
 
 }  // namespace perfleet

@@ -1,5 +1,6 @@
 #include "storage/store/keyed_reads.h"
 
+#include <algorithm>
 #include <map>
 
 #include "storage/key/key.h"
@@ -66,7 +67,55 @@ Result<Done> check_format(const Engine& engine, const std::string& where) {
     return Done{};
 }
 
+// What an unfinished drop left is hidden, for its rows are counted as expired already.
 Result<std::vector<Partition>> KeyedReads::partitions() const {
+    auto found = partitions_with_keys();
+    if (!found.ok()) {
+        return found;
+    }
+    auto dropped = dropped_partitions();
+    if (!dropped.ok()) {
+        return dropped;
+    }
+    std::erase_if(*found, [&](const Partition& partition) {
+        return std::binary_search(dropped->begin(), dropped->end(), partition);
+    });
+    return found;
+}
+
+Result<std::vector<Partition>> KeyedReads::dropped_leftovers() const {
+    auto found = partitions_with_keys();
+    if (!found.ok()) {
+        return found;
+    }
+    auto dropped = dropped_partitions();
+    if (!dropped.ok()) {
+        return dropped;
+    }
+    std::erase_if(*found, [&](const Partition& partition) {
+        return !std::binary_search(dropped->begin(), dropped->end(), partition);
+    });
+    return found;
+}
+
+Result<std::vector<Partition>> KeyedReads::dropped_partitions() const {
+    std::vector<Partition> dropped;
+    Failure failure;
+    auto visited = failure.after(engine_->visit(dropped_range(), [&](std::string_view key, std::string_view) {
+        auto partition = decode_partition(key);
+        if (!partition.ok()) {
+            return failure.stop(key, partition.error());
+        }
+        dropped.push_back(*partition);
+        return Visit::kContinue;
+    }));
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    return dropped;
+}
+
+Result<std::vector<Partition>> KeyedReads::partitions_with_keys() const {
     std::vector<Partition> found;
     KeyRange range = all_partitions_range();
     for (;;) {

@@ -39,6 +39,8 @@ public:
     [[nodiscard]] Result<std::optional<ImageContent>> image(std::string_view build_id) const;
 
     // What only the writer asks for.
+    // Partitions that were dropped but still have keys.
+    [[nodiscard]] Result<std::vector<Partition>> dropped_leftovers() const;
     [[nodiscard]] Result<bool> is_dropped(const Partition& partition) const;
     [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session) const;
@@ -52,6 +54,8 @@ public:
         const Partition& partition, const std::function<void(const BatchKey&, const BatchRecord&)>& visitor) const;
 
 private:
+    [[nodiscard]] Result<std::vector<Partition>> partitions_with_keys() const;
+    [[nodiscard]] Result<std::vector<Partition>> dropped_partitions() const;
     [[nodiscard]] Result<std::vector<SessionRecord>> session_records(const KeyRange& range) const;
 
     const Engine* engine_;

@@ -264,30 +264,29 @@ public:
         return engine().write(changes.changes);
     }
 
-    // The partition's rows are counted once: what says so is written together with the deletion, and before any space
-    // is given back.
+    // First the mark and the counts, durably: from then on the partition is hidden and its rows count as expired, once.
+    // Then its content; what an interruption leaves of it goes when the store is opened again.
     [[nodiscard]] Result<Done> drop(const Partition& partition) override {
         known_.make_room();
         auto dropped = reads().is_dropped(partition);
         if (!dropped.ok()) {
             return dropped.error();
         }
-        OwnedChanges changes;
         if (!*dropped) {
+            OwnedChanges changes;
             if (auto counted = count_expired(partition, changes); !counted.ok()) {
                 return counted;
             }
             changes.put(dropped_key(partition), encode_record(0));
+            if (auto written = engine().write(changes.changes); !written.ok()) {
+                return written;
+            }
+            known_.forget_partition(partition);
         }
-        changes.changes.range_deletes.push_back(partition_range(partition));
-        if (auto written = engine().write(changes.changes); !written.ok()) {
-            return written;
-        }
-        known_.forget_partition(partition);
         if (auto synced = engine().sync(); !synced.ok()) {
             return synced;
         }
-        return engine().reclaim(partition_range(partition));
+        return engine().erase(partition_range(partition));
     }
 
     [[nodiscard]] Result<Done> sync() override { return engine().sync(); }
@@ -343,6 +342,20 @@ public:
 
 Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retention_class) {
     return {bucket, retention_class, static_cast<std::uint16_t>(target.value % limits::kPartitionShards)};
+}
+
+Result<Done> finish_drops(Engine& engine) {
+    const KeyedReads reads{engine};
+    auto leftovers = reads.dropped_leftovers();
+    if (!leftovers.ok()) {
+        return leftovers.error();
+    }
+    for (const Partition& partition : *leftovers) {
+        if (auto erased = engine.erase(partition_range(partition)); !erased.ok()) {
+            return erased;
+        }
+    }
+    return Done{};
 }
 
 std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine) {

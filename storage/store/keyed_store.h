@@ -8,6 +8,9 @@
 
 namespace perfleet {
 
+// Erases what an interrupted drop left of its partition; before make_keyed_store.
+[[nodiscard]] Result<Done> finish_drops(Engine& engine);
+
 // The engine holds a store of this format, or nothing yet (see check_format).
 [[nodiscard]] std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine);
 [[nodiscard]] std::unique_ptr<StoreReader> make_keyed_reader(std::unique_ptr<Engine> engine);

@@ -35,15 +35,18 @@ Result<Done> MemoryEngine::visit(
 
 Result<Done> MemoryEngine::write(const Changes& changes) {
     const std::lock_guard lock{mutex_};
-    for (const KeyRange& range : changes.range_deletes) {
-        values_.erase(values_.lower_bound(range.begin), values_.lower_bound(range.end));
-    }
     for (const std::string& key : changes.deletes) {
         values_.erase(key);
     }
     for (const Changes::Put& put : changes.puts) {
         values_[put.key] = std::make_shared<const std::string>(put.value);
     }
+    return Done{};
+}
+
+Result<Done> MemoryEngine::erase(const KeyRange& range) {
+    const std::lock_guard lock{mutex_};
+    values_.erase(values_.lower_bound(range.begin), values_.lower_bound(range.end));
     return Done{};
 }
 

@@ -18,7 +18,7 @@ public:
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
     [[nodiscard]] Result<Done> write(const Changes& changes) override;
     [[nodiscard]] Result<Done> sync() override { return Done{}; }
-    [[nodiscard]] Result<Done> reclaim(const KeyRange&) override { return Done{}; }
+    [[nodiscard]] Result<Done> erase(const KeyRange& range) override;
 
 private:
     mutable std::mutex mutex_;

@@ -5,12 +5,12 @@
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
+#include <rocksdb/sst_partitioner.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
+#include <fstream>
+#include <mutex>
 
 #include "storage/store/folder.h"
 
@@ -57,6 +57,36 @@ Error error_from(const rocksdb::Status& status, const std::string& what) {
     return {ErrorCode::kIo, message};
 }
 
+// Compaction writes no table file with keys of two time buckets or two tables, so that an old bucket's files are whole,
+// are moved rather than rewritten while newer ones come in, and can be unlinked.
+class BucketPartitioner final : public rocksdb::SstPartitioner {
+public:
+    const char* Name() const override { return "perfleet.BucketPartitioner"; }
+    rocksdb::PartitionerResult ShouldPartition(const rocksdb::PartitionerRequest& request) override {
+        const bool is_same = group_of(view(*request.prev_user_key)) == group_of(view(*request.current_user_key));
+        return is_same ? rocksdb::kNotRequired : rocksdb::kRequired;
+    }
+    bool CanDoTrivialMove(const rocksdb::Slice& smallest, const rocksdb::Slice& largest) override {
+        return group_of(view(smallest)) == group_of(view(largest));
+    }
+
+private:
+    static std::string_view group_of(std::string_view key) {
+        constexpr std::size_t kTableSizeBytes = 1;
+        constexpr std::size_t kBucketSizeBytes = 4;
+        const bool is_partition = key.starts_with(static_cast<char>(Table::kPartition));
+        return key.substr(0, is_partition ? kTableSizeBytes + kBucketSizeBytes : kTableSizeBytes);
+    }
+};
+
+class BucketPartitionerFactory final : public rocksdb::SstPartitionerFactory {
+public:
+    const char* Name() const override { return "perfleet.BucketPartitionerFactory"; }
+    std::unique_ptr<rocksdb::SstPartitioner> CreatePartitioner(const rocksdb::SstPartitioner::Context&) const override {
+        return std::make_unique<BucketPartitioner>();
+    }
+};
+
 rocksdb::Options common_options() {
     rocksdb::Options options;
     options.compression = rocksdb::kNoCompression;  // columns are packed by the collector
@@ -86,9 +116,8 @@ rocksdb::Options writer_options() {
     rocksdb::Options options = common_options();
     options.create_if_missing = true;
     options.max_open_files = kWriterFilesMax;
-    // Keys begin with the time bucket: older levels are moved rather than rewritten, and a dropped partition is files
-    // that can be unlinked.
     options.compaction_style = rocksdb::kCompactionStyleLevel;
+    options.sst_partitioner_factory = std::make_shared<BucketPartitionerFactory>();
     options.level_compaction_dynamic_level_bytes = true;
     options.target_file_size_base = kTableFileSizeBytes;
     options.max_bytes_for_level_base = kFirstLevelSizeBytes;
@@ -102,14 +131,23 @@ rocksdb::Options reader_options() {
     return options;
 }
 
-class RocksdbEngine final : public Engine {
+// A database for reading, with what must outlive it.
+struct Opened {
+    std::unique_ptr<TemporaryFolder> folder;  // readers only
+    std::string generation;                   // readers only: changes when a writer opens the database anew
+    std::unique_ptr<rocksdb::DB> db;          // closed first
+};
+
+// What writer and reader share. The database is held while it is read, so that a reader may take up another one.
+class RocksdbEngine : public Engine {
 public:
-    RocksdbEngine(std::string directory, std::unique_ptr<rocksdb::DB> db, std::unique_ptr<TemporaryFolder> folder)
-        : directory_{std::move(directory)}, folder_{std::move(folder)}, db_{std::move(db)} {}
+    RocksdbEngine(std::string directory, std::shared_ptr<Opened> opened)
+        : directory_{std::move(directory)}, opened_{std::move(opened)} {}
 
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override {
+        const std::shared_ptr<Opened> held = opened();
         std::string value;
-        const rocksdb::Status status = db_->Get(rocksdb::ReadOptions{}, slice(key), &value);
+        const rocksdb::Status status = held->db->Get(rocksdb::ReadOptions{}, slice(key), &value);
         if (status.IsNotFound()) {
             return std::optional<std::string>{};
         }
@@ -122,11 +160,12 @@ public:
     [[nodiscard]] Result<Done> visit(
         const KeyRange& range,
         const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
+        const std::shared_ptr<Opened> held = opened();
         const rocksdb::Slice end = slice(range.end);
         rocksdb::ReadOptions options;
         options.iterate_upper_bound = &end;
         options.fill_cache = false;  // a scan reads each block once
-        const std::unique_ptr<rocksdb::Iterator> at{db_->NewIterator(options)};
+        const std::unique_ptr<rocksdb::Iterator> at{held->db->NewIterator(options)};
         std::string last;
         for (at->Seek(slice(range.begin)); at->Valid(); at->Next()) {
             if (visitor(view(at->key()), view(at->value())) == Visit::kStop) {
@@ -142,26 +181,38 @@ public:
         return Done{};
     }
 
-    [[nodiscard]] Result<Done> refresh() override {
-        if (folder_ == nullptr) {
-            return Done{};
-        }
-        rocksdb::Status status;
-        for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
-            status = db_->TryCatchUpWithPrimary();
-            if (status.ok()) {
-                return Done{};
-            }
-        }
-        return error_from(status, directory_ + ": catching up with the writer");
+protected:
+    [[nodiscard]] const std::string& directory() const { return directory_; }
+
+    [[nodiscard]] std::shared_ptr<Opened> opened() const {
+        const std::lock_guard lock{mutex_};
+        return opened_;
     }
+
+    void replace(std::shared_ptr<Opened> opened) {
+        const std::lock_guard lock{mutex_};
+        opened_.swap(opened);
+    }
+
+    [[nodiscard]] Result<Done> result(const rocksdb::Status& status, const std::string& what) const {
+        return status.ok() ? Result<Done>{Done{}} : error_from(status, directory_ + ": " + what);
+    }
+
+private:
+    std::string directory_;
+    mutable std::mutex mutex_;
+    std::shared_ptr<Opened> opened_;
+};
+
+class RocksdbWriter final : public RocksdbEngine {
+public:
+    using RocksdbEngine::RocksdbEngine;
+
+    [[nodiscard]] Result<Done> refresh() override { return Done{}; }
 
     [[nodiscard]] Result<Done> write(const Changes& changes) override {
         rocksdb::WriteBatch batch;
         rocksdb::Status status;
-        for (std::size_t i = 0; i < changes.range_deletes.size() && status.ok(); ++i) {
-            status = batch.DeleteRange(slice(changes.range_deletes[i].begin), slice(changes.range_deletes[i].end));
-        }
         for (std::size_t i = 0; i < changes.deletes.size() && status.ok(); ++i) {
             status = batch.Delete(slice(changes.deletes[i]));
         }
@@ -169,28 +220,105 @@ public:
             status = batch.Put(slice(changes.puts[i].key), slice(changes.puts[i].value));
         }
         if (status.ok()) {
-            status = db_->Write(rocksdb::WriteOptions{}, &batch);
+            status = db().Write(rocksdb::WriteOptions{}, &batch);
         }
-        return status.ok() ? Result<Done>{Done{}} : error_from(status, directory_ + ": writing");
+        return result(status, "writing");
     }
 
-    [[nodiscard]] Result<Done> sync() override {
-        const rocksdb::Status status = db_->SyncWAL();
-        return status.ok() ? Result<Done>{Done{}} : error_from(status, directory_ + ": syncing the write-ahead log");
-    }
+    [[nodiscard]] Result<Done> sync() override { return result(db().SyncWAL(), "syncing the write-ahead log"); }
 
-    [[nodiscard]] Result<Done> reclaim(const KeyRange& range) override {
+    // Whole files are unlinked. What is left stands in files that other keys share: the deletion of it goes into a
+    // table file of its own, because one that shared its file with newer keys would overlap, and have rewritten,
+    // everything between.
+    [[nodiscard]] Result<Done> erase(const KeyRange& range) override {
         const rocksdb::Slice begin = slice(range.begin);
         const rocksdb::Slice end = slice(range.end);
-        const rocksdb::Status status =
-            rocksdb::DeleteFilesInRange(db_.get(), db_->DefaultColumnFamily(), &begin, &end, false);
-        return status.ok() ? Result<Done>{Done{}} : error_from(status, directory_ + ": deleting files");
+        rocksdb::Status status = rocksdb::DeleteFilesInRange(&db(), db().DefaultColumnFamily(), &begin, &end, false);
+        if (status.ok()) {
+            status = db().Flush(rocksdb::FlushOptions{});
+        }
+        if (status.ok()) {
+            status = db().DeleteRange(rocksdb::WriteOptions{}, db().DefaultColumnFamily(), begin, end);
+        }
+        if (status.ok()) {
+            status = db().Flush(rocksdb::FlushOptions{});
+        }
+        if (status.ok()) {
+            rocksdb::CompactRangeOptions options;
+            options.exclusive_manual_compaction = false;
+            status = db().CompactRange(options, &begin, &end);
+        }
+        // Readers forget what they had from the old log only when there is something in the new one.
+        std::string version;
+        if (status.ok()) {
+            status = db().Get(rocksdb::ReadOptions{}, format_key(), &version);
+        }
+        if (status.ok()) {
+            status = db().Put(rocksdb::WriteOptions{}, format_key(), version);
+        }
+        return result(status, "deleting " + describe_key(range.begin));
     }
 
 private:
-    std::string directory_;
-    std::unique_ptr<TemporaryFolder> folder_;  // readers only; removed after the database is closed
-    std::unique_ptr<rocksdb::DB> db_;
+    [[nodiscard]] rocksdb::DB& db() { return *opened()->db; }
+};
+
+// The name of the current manifest: each writer begins a new one.
+std::string generation_of(const std::string& directory) {
+    std::ifstream file{directory + "/CURRENT"};
+    std::string text;
+    std::getline(file, text);
+    return text;
+}
+
+Result<std::shared_ptr<Opened>> open_secondary(const std::string& directory) {
+    auto folder = TemporaryFolder::make("perfleet-reader-");
+    if (!folder.ok()) {
+        return folder.error();
+    }
+    auto opened = std::make_shared<Opened>();
+    opened->folder = std::move(*folder);
+    rocksdb::Status status;
+    for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
+        opened->generation = generation_of(directory);
+        rocksdb::DB* db = nullptr;
+        status = rocksdb::DB::OpenAsSecondary(reader_options(), directory, opened->folder->path(), &db);
+        if (status.ok()) {
+            opened->db.reset(db);
+            return opened;
+        }
+    }
+    return error_from(status, directory + ": can't be opened for reading");
+}
+
+class RocksdbReader final : public RocksdbEngine {
+public:
+    using RocksdbEngine::RocksdbEngine;
+
+    // A secondary keeps values from the log of a writer that is gone, even when a later writer has replaced them, so
+    // after a change of writers it is opened anew.
+    [[nodiscard]] Result<Done> refresh() override {
+        const std::lock_guard lock{refresh_mutex_};
+        const std::shared_ptr<Opened> held = opened();
+        if (generation_of(directory()) == held->generation && held->db->TryCatchUpWithPrimary().ok()) {
+            return Done{};
+        }
+        auto anew = open_secondary(directory());
+        if (!anew.ok()) {
+            return anew.error();
+        }
+        replace(std::move(*anew));
+        return Done{};
+    }
+
+    [[nodiscard]] Result<Done> write(const Changes&) override { return refusal(); }
+    [[nodiscard]] Result<Done> sync() override { return refusal(); }
+    [[nodiscard]] Result<Done> erase(const KeyRange&) override { return refusal(); }
+
+private:
+    [[nodiscard]] Error refusal() const { return {ErrorCode::kUnsupported, directory() + ": is open for reading"}; }
+
+    std::mutex refresh_mutex_;
 };
 
 }  // namespace
@@ -212,28 +340,20 @@ Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& di
     if (!status.ok()) {
         return error_from(status, directory + ": can't be opened");
     }
-    return std::unique_ptr<Engine>{
-        std::make_unique<RocksdbEngine>(directory, std::unique_ptr<rocksdb::DB>{db}, nullptr)};
+    auto opened = std::make_shared<Opened>();
+    opened->db.reset(db);
+    return std::unique_ptr<Engine>{std::make_unique<RocksdbWriter>(directory, std::move(opened))};
 }
 
 Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& directory) {
     if (auto checked = check_reader_folder(directory); !checked.ok()) {
         return checked.error();
     }
-    auto folder = TemporaryFolder::make("perfleet-reader-");
-    if (!folder.ok()) {
-        return folder.error();
+    auto opened = open_secondary(directory);
+    if (!opened.ok()) {
+        return opened.error();
     }
-    rocksdb::Status status;
-    for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
-        rocksdb::DB* db = nullptr;
-        status = rocksdb::DB::OpenAsSecondary(reader_options(), directory, (*folder)->path(), &db);
-        if (status.ok()) {
-            return std::unique_ptr<Engine>{
-                std::make_unique<RocksdbEngine>(directory, std::unique_ptr<rocksdb::DB>{db}, std::move(*folder))};
-        }
-    }
-    return error_from(status, directory + ": can't be opened for reading");
+    return std::unique_ptr<Engine>{std::make_unique<RocksdbReader>(directory, std::move(*opened))};
 }
 
 }  // namespace perfleet

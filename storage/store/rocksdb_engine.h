@@ -15,7 +15,7 @@ namespace perfleet {
 // things), kCorrupt, kIo.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& directory);
 
-// Errors: kNotFound (nothing there), kPermission, kCorrupt, kIo. Its write, sync and reclaim are errors.
+// Errors: kNotFound (nothing there), kPermission, kCorrupt, kIo. Its write, sync and erase are errors.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& directory);
 
 }  // namespace perfleet

@@ -43,6 +43,9 @@ Result<std::unique_ptr<Store>> open_rocksdb_store(const std::string& directory) 
     if (!checked.ok() && checked.error().code == ErrorCode::kNotFound) {
         checked = start_store(**engine, directory);
     }
+    if (checked.ok()) {
+        checked = finish_drops(**engine);
+    }
     if (!checked.ok()) {
         return checked.error();
     }

@@ -1,0 +1,254 @@
+// Damaged files: an error that says where, never a stop and never other bytes than were stored.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <random>
+
+#include "storage/block/block.h"
+#include "storage/store/folder.h"
+#include "storage/store/store.h"
+#include "storage/store/test_writer.h"
+
+namespace perfleet {
+namespace {
+
+namespace fs = std::filesystem;
+using test_writer::kBucket;
+using test_writer::kSeries;
+using test_writer::kSession;
+using test_writer::kTarget;
+
+constexpr SessionId kOther{0xabc, 0xdf0};
+constexpr BucketNumber kNext{kBucket.value + 1};
+constexpr std::uint64_t kBatches = 60;
+
+std::string read_file(const fs::path& path) {
+    std::ifstream file{path, std::ios::binary};
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+void write_file(const fs::path& path, const std::string& bytes) {
+    std::ofstream file{path, std::ios::binary};
+    file << bytes;
+}
+
+class DamagedStore : public testing::Test {
+protected:
+    // Two sessions in one partition, one of them in the next, too.
+    void SetUp() override {
+        auto folder = TemporaryFolder::make("perfleet-test-");
+        ASSERT_TRUE(folder.ok());
+        folder_ = std::move(*folder);
+        intact_ = folder_->path() + "/intact";
+        damaged_ = folder_->path() + "/damaged";
+        auto store = open_rocksdb_store(intact_);
+        ASSERT_TRUE(store.ok());
+        fill(**store, kBucket, kSession);
+        fill(**store, kBucket, kOther);
+        fill(**store, kNext, kSession);
+        ASSERT_TRUE((*store)->sync().ok());
+    }
+
+    static void fill(Store& store, BucketNumber bucket, SessionId session) {
+        const Partition partition = partition_of(kTarget, bucket);
+        ASSERT_TRUE(store.define(partition, sample_session(kTarget, session)).ok());
+        for (std::uint64_t seq = 1; seq <= kBatches; ++seq) {
+            const Seq unique{seq + (bucket == kNext ? kBatches : 0)};
+            const std::vector batches{test_writer::batch(unique, session, bucket)};
+            ASSERT_TRUE(store.put(partition, batches).ok());
+        }
+    }
+
+    // Its log becomes a table file when it is opened again.
+    void make_table() { ASSERT_TRUE(open_rocksdb_store(intact_).ok()); }
+
+    fs::path only_file(const std::string& directory, const std::string& extension) {
+        std::vector<fs::path> found;
+        for (const auto& entry : fs::directory_iterator{directory}) {
+            if (entry.path().extension() == extension && entry.file_size() > 0) {
+                found.push_back(entry.path());
+            }
+        }
+        EXPECT_EQ(found.size(), 1U) << extension;
+        return found.front();
+    }
+
+    void copy() {
+        fs::remove_all(damaged_);
+        fs::copy(intact_, damaged_);
+    }
+
+    struct Read {
+        std::size_t block_count = 0;
+        std::vector<Error> errors;
+    };
+
+    // Everything that can be read; whatever is given must be what was stored.
+    static Read read_all(const StoreReader& reader) {
+        Read read;
+        const auto keep = [&](const Result<Done>& done) {
+            if (!done.ok()) {
+                read.errors.push_back(done.error());
+            }
+        };
+        for (const auto& [bucket, session] :
+             {std::pair{kBucket, kSession}, std::pair{kBucket, kOther}, std::pair{kNext, kSession}}) {
+            const Partition partition = partition_of(kTarget, bucket);
+            keep(reader.visit_blocks(partition, kTarget, session, kSeries,
+                                     [&](const BlockKey& key, std::string_view block) {
+                                         const auto stored = test_writer::batch(key.first_seq, key.session, bucket);
+                                         EXPECT_EQ(block, stored.series[0].block);
+                                         ++read.block_count;
+                                         return Visit::kContinue;
+                                     }));
+            keep(reader.visit_batches(partition, kTarget, session, [&](const BatchRecord& record) {
+                const auto stored = test_writer::batch(record.seq, session, bucket);
+                EXPECT_EQ(record.seal, stored.record.seal);
+                return Visit::kContinue;
+            }));
+            if (auto sessions = reader.sessions(partition); !sessions.ok()) {
+                read.errors.push_back(sessions.error());
+            }
+        }
+        if (auto partitions = reader.partitions(); !partitions.ok()) {
+            read.errors.push_back(partitions.error());
+        }
+        if (auto all = reader.all_sessions(); !all.ok()) {
+            read.errors.push_back(all.error());
+        }
+        return read;
+    }
+
+    std::unique_ptr<TemporaryFolder> folder_;
+    std::string intact_;
+    std::string damaged_;
+};
+
+TEST_F(DamagedStore, IsReadWholeWhenItIsNotDamaged) {
+    copy();
+    auto reader = open_rocksdb_reader(damaged_);
+    ASSERT_TRUE(reader.ok());
+    const Read read = read_all(**reader);
+    EXPECT_EQ(read.block_count, 3 * kBatches);
+    EXPECT_TRUE(read.errors.empty());
+}
+
+TEST_F(DamagedStore, NamesThePlaceOfADamagedBlockAndReadsTheOthers) {
+    make_table();
+    copy();
+    const fs::path path = only_file(damaged_, ".sst");
+    std::string table = read_file(path);
+    const std::string block = test_writer::batch(Seq{30}).series[0].block;
+    const std::size_t at = table.find(block);
+    ASSERT_NE(at, std::string::npos);
+    table[at + block.size() / 2] = static_cast<char>(table[at + block.size() / 2] ^ 1);
+    write_file(path, table);
+
+    auto reader = open_rocksdb_reader(damaged_);
+    ASSERT_TRUE(reader.ok()) << reader.error().message;
+    const Read read = read_all(**reader);
+    ASSERT_EQ(read.errors.size(), 1U);
+    EXPECT_EQ(read.errors[0].code, ErrorCode::kCorrupt);
+    EXPECT_NE(read.errors[0].message.find(path.filename()), std::string::npos) << read.errors[0].message;
+    EXPECT_NE(read.errors[0].message.find("block of target 0000000000000011"), std::string::npos)
+        << read.errors[0].message;
+    EXPECT_GE(read.block_count, 2 * kBatches + 20);
+    EXPECT_LT(read.block_count, 2 * kBatches + 30);
+}
+
+TEST_F(DamagedStore, NeverGivesOtherBytesThanWereStored) {
+    make_table();
+    std::mt19937_64 random{29};
+    std::size_t noticed = 0;
+    constexpr int kRounds = 60;
+    for (int round = 0; round < kRounds; ++round) {
+        copy();
+        const fs::path path = only_file(damaged_, ".sst");
+        std::string table = read_file(path);
+        if (round % 4 == 3) {
+            table.resize(random() % table.size());
+        } else {
+            const std::size_t at = round % 4 == 2 ? table.size() - 1 - random() % 2'000 : random() % table.size();
+            table[at] = static_cast<char>(table[at] ^ (1 << (random() % 8)));
+        }
+        write_file(path, table);
+        auto reader = open_rocksdb_reader(damaged_);
+        if (!reader.ok()) {
+            EXPECT_NE(reader.error().message.find(damaged_), std::string::npos) << reader.error().message;
+            ++noticed;
+            continue;
+        }
+        const Read read = read_all(**reader);
+        noticed += read.errors.empty() ? 0 : 1;
+        EXPECT_TRUE(read.block_count == 3 * kBatches || !read.errors.empty()) << "rows are missing without a word";
+    }
+    EXPECT_GT(noticed, kRounds / 2);
+}
+
+TEST_F(DamagedStore, WithADamagedLogIsRefusedRatherThanCutShort) {
+    copy();
+    const fs::path path = only_file(damaged_, ".log");
+    std::string log = read_file(path);
+    log[log.size() / 2] = static_cast<char>(log[log.size() / 2] ^ 1);
+    write_file(path, log);
+    auto reader = open_rocksdb_reader(damaged_);
+    if (reader.ok()) {
+        const Read read = read_all(**reader);
+        EXPECT_FALSE(read.errors.empty()) << "rows are missing without a word: " << read.block_count;
+    } else {
+        EXPECT_EQ(reader.error().code, ErrorCode::kCorrupt) << reader.error().message;
+        EXPECT_NE(reader.error().message.find(damaged_), std::string::npos) << reader.error().message;
+    }
+    auto store = open_rocksdb_store(damaged_);
+    ASSERT_FALSE(store.ok());
+    EXPECT_EQ(store.error().code, ErrorCode::kCorrupt) << store.error().message;
+    EXPECT_NE(store.error().message.find(damaged_), std::string::npos) << store.error().message;
+}
+
+// The writer was stopped in the middle of a record that nobody was promised.
+TEST_F(DamagedStore, WithAnUnfinishedEndOfItsLogKeepsWhatCameBefore) {
+    for (const std::size_t missing : {1U, 100U, 5'000U}) {
+        copy();
+        const fs::path path = only_file(damaged_, ".log");
+        const std::string log = read_file(path);
+        write_file(path, log.substr(0, log.size() - missing));
+        const auto expect_all_but_the_last = [&](const StoreReader& reader) {
+            const Read read = read_all(reader);
+            EXPECT_TRUE(read.errors.empty());
+            EXPECT_LT(read.block_count, 3 * kBatches);
+            EXPECT_GE(read.block_count, 3 * kBatches - 4);
+        };
+        auto reader = open_rocksdb_reader(damaged_);
+        ASSERT_TRUE(reader.ok()) << reader.error().message;
+        expect_all_but_the_last(**reader);
+        auto store = open_rocksdb_store(damaged_);
+        ASSERT_TRUE(store.ok()) << store.error().message;
+        expect_all_but_the_last(**store);
+    }
+}
+
+TEST_F(DamagedStore, WithoutItsFilesIsRefused) {
+    make_table();
+    for (const std::string file : {"CURRENT", "MANIFEST", ".sst"}) {
+        copy();
+        for (const auto& entry : fs::directory_iterator{damaged_}) {
+            const std::string name = entry.path().filename();
+            if (name.starts_with(file) || name.ends_with(file)) {
+                fs::remove(entry.path());
+            }
+        }
+        auto store = open_rocksdb_store(damaged_);
+        ASSERT_FALSE(store.ok()) << file;
+        EXPECT_NE(store.error().message.find(damaged_), std::string::npos) << store.error().message;
+        auto reader = open_rocksdb_reader(damaged_);
+        ASSERT_FALSE(reader.ok()) << file;
+        EXPECT_NE(reader.error().message.find(damaged_), std::string::npos) << reader.error().message;
+    }
+}
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,262 @@
+// What a store does when its engine fails or its values are damaged.
+#include "storage/store/keyed_store.h"
+
+#include <gtest/gtest.h>
+
+#include "schemas/vocabulary/limits.h"
+#include "storage/key/key.h"
+#include "storage/store/keyed_reads.h"
+#include "storage/store/memory_engine.h"
+#include "storage/store/record.h"
+#include "storage/store/test_writer.h"
+
+namespace perfleet {
+namespace {
+
+using test_writer::kBucket;
+using test_writer::kSeries;
+using test_writer::kSession;
+using test_writer::kTarget;
+
+// An engine in memory that fails when it is told to.
+class FragileEngine final : public Engine {
+public:
+    struct Shared {
+        MemoryEngine engine;
+        bool fails_write = false;
+        bool fails_erase = false;
+    };
+    explicit FragileEngine(std::shared_ptr<Shared> shared) : shared_{std::move(shared)} {}
+
+    Result<std::optional<std::string>> get(std::string_view key) const override { return shared_->engine.get(key); }
+    Result<Done> visit(const KeyRange& range,
+                       const std::function<Visit(std::string_view, std::string_view)>& visitor) const override {
+        return shared_->engine.visit(range, visitor);
+    }
+    Result<Done> refresh() override { return Done{}; }
+    Result<Done> write(const Changes& changes) override {
+        return shared_->fails_write ? Result<Done>{Error{ErrorCode::kFull, "no space"}}
+                                    : shared_->engine.write(changes);
+    }
+    Result<Done> sync() override { return Done{}; }
+    Result<Done> erase(const KeyRange& range) override {
+        return shared_->fails_erase ? Result<Done>{Error{ErrorCode::kIo, "no erase"}} : shared_->engine.erase(range);
+    }
+
+private:
+    std::shared_ptr<Shared> shared_;
+};
+
+class KeyedStore : public testing::Test {
+protected:
+    void SetUp() override {
+        open();
+        ASSERT_TRUE(store_->define(test_writer::partition(), test_writer::session()).ok());
+    }
+
+    // Forgets what the store remembered.
+    void open() { store_ = make_keyed_store(std::make_unique<FragileEngine>(shared_)); }
+
+    Result<std::vector<PutOutcome>> put(std::uint64_t seq) {
+        const std::vector batches{test_writer::batch(Seq{seq})};
+        return store_->put(test_writer::partition(), batches);
+    }
+
+    std::vector<Partition> partitions() {
+        auto found = store_->partitions();
+        EXPECT_TRUE(found.ok());
+        return *found;
+    }
+
+    std::uint64_t expired_rows() {
+        auto rows = store_->expired(kTarget, kSession);
+        EXPECT_TRUE(rows.ok());
+        return rows->empty() ? 0 : rows->at(0).second;
+    }
+
+    // Puts another value under a key.
+    void damage(const std::string& key, const std::string& value) {
+        Changes changes;
+        changes.puts.push_back({key, value});
+        ASSERT_TRUE(shared_->engine.write(changes).ok());
+    }
+
+    std::string value_of(const std::string& key) {
+        auto value = shared_->engine.get(key);
+        EXPECT_TRUE(value.ok() && value->has_value());
+        return **value;
+    }
+
+    std::shared_ptr<FragileEngine::Shared> shared_ = std::make_shared<FragileEngine::Shared>();
+    std::unique_ptr<Store> store_;
+};
+
+TEST_F(KeyedStore, RemembersNothingOfAPutThatFailed) {
+    shared_->fails_write = true;
+    auto failed = put(1);
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.error().code, ErrorCode::kFull);
+    EXPECT_FALSE(store_->advance_watermark(kTarget, kSession, Seq{1}).ok());
+    shared_->fails_write = false;
+    auto outcomes = put(1);
+    ASSERT_TRUE(outcomes.ok());
+    EXPECT_EQ(outcomes->at(0), PutOutcome::kStored);
+}
+
+TEST_F(KeyedStore, RemembersNothingOfADefinitionThatFailed) {
+    constexpr BucketNumber kNext{kBucket.value + 1};
+    const Partition next = partition_of(kTarget, kNext);
+    shared_->fails_write = true;
+    EXPECT_FALSE(store_->define(next, test_writer::session()).ok());
+    shared_->fails_write = false;
+    const std::vector batches{test_writer::batch(Seq{1}, kSession, kNext)};
+    EXPECT_FALSE(store_->put(next, batches).ok()) << "it isn't defined there";
+    ASSERT_TRUE(store_->define(next, test_writer::session()).ok());
+    EXPECT_TRUE(store_->put(next, batches).ok());
+}
+
+TEST_F(KeyedStore, HidesWhatAnUnfinishedDropLeftAndFinishesItLater) {
+    ASSERT_TRUE(put(1).ok());
+    shared_->fails_erase = true;
+    EXPECT_FALSE(store_->drop(test_writer::partition()).ok());
+    shared_->fails_erase = false;
+    EXPECT_TRUE(partitions().empty());
+    EXPECT_EQ(expired_rows(), 1'000U);
+    const std::string left = partition_batch_key(test_writer::partition(), {kTarget, kSession, Seq{1}});
+    EXPECT_FALSE(value_of(left).empty());
+    open();
+    EXPECT_TRUE(partitions().empty());
+    EXPECT_EQ(put(1)->at(0), PutOutcome::kDuplicate);
+    EXPECT_EQ(put(2)->at(0), PutOutcome::kExpired);
+
+    FragileEngine engine{shared_};
+    ASSERT_TRUE(finish_drops(engine).ok());
+    auto gone = shared_->engine.get(left);
+    ASSERT_TRUE(gone.ok());
+    EXPECT_FALSE(gone->has_value());
+    open();
+    EXPECT_EQ(expired_rows(), 2'000U);
+}
+
+TEST_F(KeyedStore, CountsAPartitionOnceWhenItsDropIsRepeated) {
+    ASSERT_TRUE(put(1).ok());
+    shared_->fails_erase = true;
+    EXPECT_FALSE(store_->drop(test_writer::partition()).ok());
+    shared_->fails_erase = false;
+    ASSERT_TRUE(store_->drop(test_writer::partition()).ok());
+    EXPECT_EQ(expired_rows(), 1'000U);
+}
+
+TEST_F(KeyedStore, DropsNothingWhenTheCountsCantBeWritten) {
+    ASSERT_TRUE(put(1).ok());
+    shared_->fails_write = true;
+    EXPECT_FALSE(store_->drop(test_writer::partition()).ok());
+    shared_->fails_write = false;
+    EXPECT_EQ(partitions().size(), 1U);
+    EXPECT_EQ(expired_rows(), 0U);
+    EXPECT_EQ(put(2)->at(0), PutOutcome::kStored);
+}
+
+TEST_F(KeyedStore, NamesTheKeyOfADamagedValueAndReadsTheOthers) {
+    for (const std::uint64_t seq : {1, 2, 3}) {
+        ASSERT_TRUE(put(seq).ok());
+    }
+    const std::string key = partition_batch_key(test_writer::partition(), {kTarget, kSession, Seq{2}});
+    std::string value = value_of(key);
+    value[value.size() / 2] = static_cast<char>(value[value.size() / 2] ^ 1);
+    damage(key, value);
+    std::vector<std::uint64_t> seqs;
+    auto visited = store_->visit_batches(test_writer::partition(), kTarget, kSession, [&](const BatchRecord& record) {
+        seqs.push_back(record.seq.value);
+        return Visit::kContinue;
+    });
+    ASSERT_FALSE(visited.ok());
+    EXPECT_EQ(visited.error().code, ErrorCode::kCorrupt);
+    EXPECT_NE(visited.error().message.find("batch of target 0000000000000011"), std::string::npos)
+        << visited.error().message;
+    EXPECT_NE(visited.error().message.find("seq 2"), std::string::npos) << visited.error().message;
+    EXPECT_EQ(seqs, std::vector<std::uint64_t>{1});
+    int block_count = 0;
+    ASSERT_TRUE(store_
+                    ->visit_blocks(test_writer::partition(), kTarget, kSession, kSeries,
+                                   [&](const BlockKey&, std::string_view) {
+                                       ++block_count;
+                                       return Visit::kContinue;
+                                   })
+                    .ok());
+    EXPECT_EQ(block_count, 3);
+    auto dropped = store_->drop(test_writer::partition());
+    ASSERT_FALSE(dropped.ok()) << "its rows can't be counted";
+    EXPECT_EQ(dropped.error().code, ErrorCode::kCorrupt);
+}
+
+TEST_F(KeyedStore, NamesTheKeyOfEveryDamagedRecord) {
+    ASSERT_TRUE(store_->end_session(kTarget, kSession, {}).ok());
+    ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{1}).ok());
+    ASSERT_TRUE(store_->put_image("id", {1, "x"}).ok());
+    damage(session_key(Table::kSessionEnd, kTarget, kSession), "??????");
+    damage(session_key(Table::kWatermark, kTarget, kSession), "");
+    damage(session_key(Table::kSession, kTarget, kSession), "??????");
+    damage(partition_session_key(test_writer::partition(), kTarget, kSession), "??????");
+    damage(expired_key(kTarget, kSession, kSeries, test_writer::partition()), "??????");
+    damage(image_key("id"), "??????");
+    const std::string session = "session 0000000000000abc0000000000000def";
+    const auto end = store_->session_end(kTarget, kSession);
+    ASSERT_FALSE(end.ok());
+    EXPECT_NE(end.error().message.find("end of target 0000000000000011, " + session), std::string::npos);
+    const auto watermark = store_->watermark(kTarget, kSession);
+    ASSERT_FALSE(watermark.ok());
+    EXPECT_EQ(watermark.error().code, ErrorCode::kTruncated);
+    EXPECT_NE(watermark.error().message.find("watermark of"), std::string::npos);
+    const auto all = store_->all_sessions();
+    ASSERT_FALSE(all.ok());
+    EXPECT_NE(all.error().message.find("record of target 0000000000000011, " + session), std::string::npos);
+    const auto here = store_->sessions(test_writer::partition());
+    ASSERT_FALSE(here.ok());
+    EXPECT_NE(here.error().message.find("in partition 480000/0/1"), std::string::npos) << here.error().message;
+    const auto expired = store_->expired(kTarget, kSession);
+    ASSERT_FALSE(expired.ok());
+    EXPECT_NE(expired.error().message.find("expired rows of series sample/0"), std::string::npos)
+        << expired.error().message;
+    const auto image = store_->image("id");
+    ASSERT_FALSE(image.ok());
+    EXPECT_NE(image.error().message.find("image 6964"), std::string::npos) << image.error().message;
+}
+
+TEST_F(KeyedStore, BoundsWhatItRemembersAboveAWatermark) {
+    std::vector<AdmittedBatch> batches;
+    const AdmittedBatch pattern = test_writer::batch(Seq{1});
+    for (std::uint64_t seq = 1; seq <= limits::kStoreSeqsMax; ++seq) {
+        AdmittedBatch batch;
+        batch.key = {kTarget, kSession, Seq{seq}};
+        batch.record = pattern.record;
+        batch.record.seq = Seq{seq};
+        batch.record.rows.clear();
+        batches.push_back(std::move(batch));
+    }
+    ASSERT_TRUE(store_->put(test_writer::partition(), batches).ok());
+    auto full = put(limits::kStoreSeqsMax + 1);
+    ASSERT_FALSE(full.ok());
+    EXPECT_EQ(full.error().code, ErrorCode::kFull);
+    EXPECT_NE(full.error().message.find("advance it first"), std::string::npos) << full.error().message;
+    ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{1}).ok());
+    EXPECT_TRUE(put(limits::kStoreSeqsMax + 1).ok());
+}
+
+TEST(CheckFormat, TellsMissingAndNewerStores) {
+    MemoryEngine engine;
+    auto none = check_format(engine, "/data");
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+    const std::string version = encode_record(std::uint64_t{7});
+    Changes changes;
+    changes.puts.push_back({format_key(), version});
+    ASSERT_TRUE(engine.write(changes).ok());
+    auto newer = check_format(engine, "/data");
+    ASSERT_FALSE(newer.ok());
+    EXPECT_EQ(newer.error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(newer.error().message, "/data has store format 7, this build knows up to 1; use a newer perfleet");
+}
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,97 @@
+// A process beside the tests, to be killed or to have another user's rights.
+//   storage_test_writer write DIR    puts and syncs batch after batch; a line "seq" once it is durable; until killed
+//   storage_test_writer count DIR    reads as a user without rights; a line with the number of blocks
+//   storage_test_writer open DIR     opens a writer; a line "error CODE MESSAGE", or "open" and waits for input
+#include <grp.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "storage/store/sample_batches.h"
+#include "storage/store/store.h"
+#include "storage/store/test_writer.h"
+
+namespace perfleet {
+namespace {
+
+int fail(const Error& error) {
+    std::printf("error %d %s\n", static_cast<int>(error.code), error.message.c_str());
+    std::fflush(stdout);
+    return 1;
+}
+
+int write(const std::string& directory) {
+    auto store = open_rocksdb_store(directory);
+    if (!store.ok()) {
+        return fail(store.error());
+    }
+    if (auto defined = (*store)->define(test_writer::partition(), test_writer::session()); !defined.ok()) {
+        return fail(defined.error());
+    }
+    for (std::uint64_t seq = 1;; ++seq) {
+        const std::vector batches{test_writer::batch(Seq{seq})};
+        if (auto outcomes = (*store)->put(test_writer::partition(), batches); !outcomes.ok()) {
+            return fail(outcomes.error());
+        }
+        auto advanced = (*store)->advance_watermark(test_writer::kTarget, test_writer::kSession, Seq{seq});
+        if (!advanced.ok()) {
+            return fail(advanced.error());
+        }
+        if (auto synced = (*store)->sync(); !synced.ok()) {
+            return fail(synced.error());
+        }
+        std::printf("%llu\n", static_cast<unsigned long long>(seq));
+        std::fflush(stdout);
+    }
+}
+
+int count(const std::string& directory) {
+    constexpr ::uid_t kNobody = 65'534;
+    if (::geteuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0)) {
+        return fail(Error{ErrorCode::kPermission, "can't become nobody"});
+    }
+    auto reader = open_rocksdb_reader(directory);
+    if (!reader.ok()) {
+        return fail(reader.error());
+    }
+    std::uint64_t block_count = 0;
+    auto visited = (*reader)->visit_blocks(test_writer::partition(), test_writer::kTarget, test_writer::kSession,
+                                           test_writer::kSeries, [&](const BlockKey&, std::string_view) {
+                                               ++block_count;
+                                               return Visit::kContinue;
+                                           });
+    if (!visited.ok()) {
+        return fail(visited.error());
+    }
+    std::printf("%llu\n", static_cast<unsigned long long>(block_count));
+    return 0;
+}
+
+int open(const std::string& directory) {
+    auto store = open_rocksdb_store(directory);
+    if (!store.ok()) {
+        return fail(store.error());
+    }
+    std::printf("open\n");
+    std::fflush(stdout);
+    (void)std::getchar();
+    return 0;
+}
+
+int run(std::string_view role, const std::string& directory) {
+    if (role == "write") {
+        return write(directory);
+    }
+    if (role == "count") {
+        return count(directory);
+    }
+    return role == "open" ? open(directory) : 2;
+}
+
+}  // namespace
+}  // namespace perfleet
+
+int main(int argc, char** argv) { return argc == 3 ? perfleet::run(argv[1], argv[2]) : 2; }
