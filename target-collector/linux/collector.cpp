@@ -155,6 +155,7 @@ private:
         const std::lock_guard lock{tell_mutex_};
         tell_(text);
     }
+    Result<Done> open_driver();
     Result<Done> open_source();
     Result<Done> open_wire();
     bool watch(int fd) const;
@@ -181,6 +182,7 @@ private:
     Sealer sealer_;
     SealerSink sink_;
     ClockWatch clock_watch_;
+    std::unique_ptr<WaitingDriver> driver_;  // until the wire's thread has it
     std::unique_ptr<Command> command_;
     std::unique_ptr<PerfSource> source_;
     std::vector<std::byte> hello_;
@@ -200,10 +202,25 @@ Result<Done> LinuxCollector::prepare() {
     }
     session_.target_name = options_.target_name.empty() ? host_name() : options_.target_name;
     session_.target = target_id_of(session_.target_name);
+    if (auto done = open_driver(); !done.ok()) {
+        return done;
+    }
     if (auto done = open_source(); !done.ok()) {
         return done;
     }
     return open_wire();
+}
+
+Result<Done> LinuxCollector::open_driver() {
+    if (!options_.output_file.empty()) {
+        return Error{ErrorCode::kUnsupported, "--output: not in this build"};
+    }
+    auto link = GatewayLink::connect(options_.gateways, options_.shared_context);
+    if (!link.ok()) {
+        return std::move(link).error();
+    }
+    driver_ = std::move(*link);
+    return Done{};
 }
 
 Result<Done> LinuxCollector::open_source() {
@@ -258,20 +275,10 @@ Result<Done> LinuxCollector::open_wire() {
                            static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
                            std::as_bytes(std::span(kernel.symbols().data(), kernel.symbols().size()))});
     }
-    std::unique_ptr<WaitingDriver> driver;
-    if (options_.output_file.empty()) {
-        auto link = GatewayLink::connect(options_.gateways, options_.shared_context);
-        if (!link.ok()) {
-            return std::move(link).error();
-        }
-        driver = std::move(*link);
-    } else {
-        return Error{ErrorCode::kUnsupported, "--output: not in this build"};
-    }
     WireThread::Options options;
     options.delivery = {session_.session, hello_, spool_memory_.span(), images_, limits::kResendAfterNs};
     options.exit_wait_ns = nanoseconds(options_.exit_wait_s);
-    wire_ = std::make_unique<WireThread>(options, std::move(driver), batches_, losses_, bucket_clock_,
+    wire_ = std::make_unique<WireThread>(options, std::move(driver_), batches_, losses_, bucket_clock_,
                                          [this](std::string_view text) { notice(text); });
     return Done{};
 }

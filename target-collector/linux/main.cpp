@@ -54,10 +54,11 @@ std::string summary_line(const CollectorSummary& summary) {
         line += std::to_string(summary.batches_dropped) + " dropped, ";
     }
     line += summary.everything_acknowledged ? "all acknowledged" : "not all acknowledged";
-    char session[40];
-    std::snprintf(session, sizeof(session), "%016llx%016llx", static_cast<unsigned long long>(summary.session.high),
+    char session[80];
+    std::snprintf(session, sizeof(session), "%.3f s of own CPU; session %016llx%016llx",
+                  static_cast<double>(summary.own_cpu_ns) / 1e9, static_cast<unsigned long long>(summary.session.high),
                   static_cast<unsigned long long>(summary.session.low));
-    line += "; session " + std::string(session);
+    line += "; " + std::string(session);
     if (summary.command_exit_status != 0) {
         line += "; the command's exit status was " + std::to_string(summary.command_exit_status);
     }
@@ -71,6 +72,12 @@ std::pair<std::string, std::string> split_label(const std::string& text) {
         throw CLI::ValidationError("--label", "'" + text + "' is no label; write KEY=VALUE");
     }
     return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+// Refuses what strtoull() would take for a number, a minus sign among others.
+std::string check_whole_number(const std::string& text) {
+    const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    return is_number ? "" : "'" + text + "' is no whole number";
 }
 
 int run(int argc, char** argv) {
@@ -102,28 +109,27 @@ int run(int argc, char** argv) {
         ->trigger_on_parse(false);
     auto* const frequency =
         app.add_option("-F,--freq", options.frequency_hz, "Samples a second on each CPU. Default: 99")
-            ->check(CLI::PositiveNumber);
+            ->check(check_whole_number);
     app.add_option("-c,--count", options.period, "A sample every so many events. Default for tracepoints: 1")
-        ->check(CLI::PositiveNumber)
+        ->check(check_whole_number)
         ->excludes(frequency);
     app.add_flag("-g", options.callchain, "Record call chains");
     app.add_flag("-a,--all-cpus", options.all_cpus, "Everything that runs on the machine");
     app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
         ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(CLI::PositiveNumber);
+        ->allow_extra_args(false);
     app.add_option("--label", labels, "A label of this target, KEY=VALUE")->allow_extra_args(false);
     app.add_option("--target", options.target_name, "The target's name. Default: the host's name");
     app.add_flag("--include-self", options.include_self, "With -a: the collector's own samples, too");
     app.add_flag("--all-user", options.all_user, "User space only");
-    app.add_option("--duration", options.duration_s, "Stop after so many seconds")->check(CLI::PositiveNumber);
-    app.add_option("--ring-pages", options.ring_pages, "Pages of the kernel's ring on each CPU, a power of two");
+    app.add_option("--duration", options.duration_s, "Stop after so many seconds");
+    app.add_option("--ring-pages", options.ring_pages, "Pages of the kernel's ring on each CPU, a power of two")
+        ->check(check_whole_number);
     app.add_option("--ring-size", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)")
         ->transform(CLI::AsSizeValue(false));
     app.add_option("--spool-size", options.spool_size_bytes, "Memory for what isn't acknowledged yet (KB, MB)")
         ->transform(CLI::AsSizeValue(false));
-    app.add_option("--exit-wait", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement")
-        ->check(CLI::NonNegativeNumber);
+    app.add_option("--exit-wait", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement");
     app.add_option("command", options.command, "The command to profile, behind --");
     app.positionals_at_end();
     try {

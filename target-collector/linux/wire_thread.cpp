@@ -125,6 +125,7 @@ bool WireThread::is_over(std::uint64_t now_ns) {
         has_given_up_ = true;
         delivery_.give_up();
         deadline_ns_ = now_ns + (delivery_.status().welcomed ? kFarewellNs : 0);
+        return false;  // one more step counts what is lost now
     }
     return has_given_up_ && now_ns >= deadline_ns_;
 }
@@ -132,6 +133,9 @@ bool WireThread::is_over(std::uint64_t now_ns) {
 std::uint64_t WireThread::sleep_ns(std::uint64_t now_ns) const {
     if (deadline_ns_ == 0) {
         return kSleepNsMax;
+    }
+    if (has_given_up_ && !delivery_.status().welcomed) {
+        return 0;
     }
     return std::clamp<std::uint64_t>(deadline_ns_ > now_ns ? deadline_ns_ - now_ns : 0, 1'000'000, kSleepNsMax);
 }

@@ -27,7 +27,7 @@ std::string list_of(const std::vector<std::string>& names) {
 }
 
 Error unknown_event(std::string_view name) {
-    const std::vector<std::string> near = near_event_names(name);
+    const std::vector<std::string> near = near_names(name, event_names());
     std::string message = "-e: there is no event '" + std::string(name) + "'; ";
     message += near.empty() ? "known are cpu-clock, page-faults, context-switches, cycles and others, tracepoints "
                               "(sched:sched_switch) and raw events (r1a8)"
@@ -44,25 +44,18 @@ bool is_plain_name(std::string_view text) {
 }
 
 std::vector<std::string> near_files(const std::string& folder, std::string_view wanted) {
-    std::vector<std::string> near;
-    DIR* dir = ::opendir(folder.c_str());
+    std::vector<std::string> names;
+    DIR* const dir = ::opendir(folder.c_str());
     if (dir == nullptr) {
-        return near;
+        return names;
     }
     while (const dirent* entry = ::readdir(dir)) {
-        const std::string_view name = entry->d_name;
-        const std::size_t common = std::min(name.size(), wanted.size());
-        const auto differing =
-            std::mismatch(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(common), wanted.begin());
-        const auto same = static_cast<std::size_t>(differing.first - name.begin());
-        if (same >= 3 && same + 3 >= wanted.size()) {
-            near.emplace_back(name);
+        if (entry->d_type == DT_DIR) {
+            names.emplace_back(entry->d_name);
         }
     }
     ::closedir(dir);
-    std::sort(near.begin(), near.end());
-    near.resize(std::min<std::size_t>(near.size(), 3));
-    return near;
+    return near_names(wanted, names);
 }
 
 Result<Done> find_tracepoint(std::string_view system, std::string_view event, const TracefsPlaces& places,

@@ -79,30 +79,36 @@ const NamedEvent* find_named_event(std::string_view name) {
     return nullptr;
 }
 
-std::vector<std::string> near_event_names(std::string_view name) {
+std::vector<std::string> event_names() {
+    std::vector<std::string> names;
+    for (const NamedEvent& event : kEvents) {
+        for (const std::string_view name : {event.name, event.alias}) {
+            if (!name.empty()) {
+                names.emplace_back(name);
+            }
+        }
+    }
+    return names;
+}
+
+std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& candidates) {
     constexpr std::size_t kNameSizeMax = 64;
+    constexpr std::size_t kPartSizeMin = 3;
     if (name.empty() || name.size() > kNameSizeMax) {
         return {};
     }
     std::vector<std::pair<std::size_t, std::string_view>> found;
-    for (const NamedEvent& event : kEvents) {
-        for (const std::string_view candidate : {event.name, event.alias}) {
-            if (candidate.empty()) {
-                continue;
-            }
-            const bool is_part = candidate.find(name) != std::string_view::npos && name.size() >= 3;
-            const std::size_t distance = is_part ? 1 : edit_distance(name, candidate);
-            if (distance <= 1 + (std::max(name.size(), candidate.size()) / 3)) {
-                found.emplace_back(distance, candidate);
-            }
+    for (const std::string_view candidate : candidates) {
+        const bool is_part = name.size() >= kPartSizeMin && candidate.find(name) != std::string_view::npos;
+        const std::size_t distance = is_part ? 1 : edit_distance(name, candidate);
+        if (distance <= std::max(name.size(), candidate.size()) / 3) {
+            found.emplace_back(distance, candidate);
         }
     }
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::sort(found.begin(), found.end());
+    found.resize(std::min(found.size(), kNearNamesMax));
     std::vector<std::string> names;
     for (const auto& [distance, candidate] : found) {
-        if (names.size() == kNearNamesMax) {
-            break;
-        }
         names.emplace_back(candidate);
     }
     return names;

@@ -19,7 +19,10 @@ struct NamedEvent {
 // By name or alias; null when there is none.
 [[nodiscard]] const NamedEvent* find_named_event(std::string_view name);
 
-// Up to three names of the table that `name` may have been meant for, the nearest first.
-[[nodiscard]] std::vector<std::string> near_event_names(std::string_view name);
+// Every name and alias of the table.
+[[nodiscard]] std::vector<std::string> event_names();
+
+// Up to three of `candidates` that `name` may have been meant for, the nearest first.
+[[nodiscard]] std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace perfleet
