@@ -1,0 +1,187 @@
+#include "gateway/ingest/commit_group.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/seq_progress.h"
+
+namespace perfleet {
+namespace {
+
+using sample::ReplySort;
+
+// A store over another one that fails where it is told to.
+class FailingStore final : public Store {
+public:
+    enum class Step { kNone, kDefine, kPut, kWatermark, kEnd, kImage, kSync };
+
+    explicit FailingStore(Store& store) : store_{store} {}
+
+    Step failing = Step::kNone;
+    ErrorCode code = ErrorCode::kFull;
+
+    Result<Done> refresh() override { return store_.refresh(); }
+    Result<std::vector<Partition>> partitions() const override { return store_.partitions(); }
+    Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
+        return store_.sessions(partition);
+    }
+    Result<std::vector<SessionRecord>> all_sessions() const override { return store_.all_sessions(); }
+    Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override {
+        return store_.session_end(target, session);
+    }
+    Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
+                               const std::function<Visit(const BatchRecord&)>& visitor) const override {
+        return store_.visit_batches(partition, target, session, visitor);
+    }
+    Result<Done> visit_blocks(const Partition& partition, TargetId target, SessionId session, Series series,
+                              const std::function<Visit(const BlockKey&, std::string_view)>& visitor) const override {
+        return store_.visit_blocks(partition, target, session, series, visitor);
+    }
+    Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target, SessionId session) const override {
+        return store_.expired(target, session);
+    }
+    Result<Seq> watermark(TargetId target, SessionId session) const override {
+        return store_.watermark(target, session);
+    }
+    Result<std::optional<ImageContent>> image(std::string_view build_id) const override {
+        return store_.image(build_id);
+    }
+    Result<Done> define(const Partition& partition, const SessionRecord& session) override {
+        return failing == Step::kDefine ? fault() : store_.define(partition, session);
+    }
+    Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
+        if (failing == Step::kPut) {
+            return fault().error();
+        }
+        return store_.put(partition, batches);
+    }
+    Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) override {
+        return failing == Step::kWatermark ? fault() : store_.advance_watermark(target, session, prefix);
+    }
+    Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
+        return failing == Step::kEnd ? fault() : store_.end_session(target, session, end);
+    }
+    Result<Done> put_image(std::string_view build_id, const ImageContent& content) override {
+        return failing == Step::kImage ? fault() : store_.put_image(build_id, content);
+    }
+    Result<Done> drop(const Partition& partition) override { return store_.drop(partition); }
+    Result<Done> sync() override { return failing == Step::kSync ? fault() : store_.sync(); }
+
+private:
+    [[nodiscard]] Result<Done> fault() const { return Error{code, "the disk is full"}; }
+
+    Store& store_;
+};
+
+class StuckStore : public testing::TestWithParam<FailingStore::Step>, protected IngestRig {
+protected:
+    StuckStore() { open(&failing_); }
+
+    FailingStore failing_{*store_};
+};
+
+TEST_P(StuckStore, PromisesNothingAndGoesOnLater) {
+    const sample::ImageOffer offer{"image", 1, 3};
+    take("peer", sample::hello(sample_session(kTarget, kSession), Seq{1}, {offer}));
+    replies();
+    failing_.failing = GetParam();
+    send_batch(1);
+    take("peer", sample::image(kSession, offer, 0, "abc"));
+    take("peer", sample::bye(kSession, {Seq{1}, {}, {}, {}}));
+    for (int round = 0; round < 20; ++round) {
+        pass(intake_limits::kStoreRetryNsMax);
+        send_batch(2);  // not taken: the collector keeps it
+        for (const auto& reply : replies()) {
+            EXPECT_EQ(reply.prefix, 0U);
+            EXPECT_FALSE(reply.finished);
+        }
+    }
+    EXPECT_EQ(ingest_->counts().batches_ignored, 20U);
+    EXPECT_EQ(ingest_->counts().group_commits, 0U);
+    ASSERT_EQ(notices_.size(), 1U);
+    EXPECT_NE(notices_[0].find("the disk is full"), std::string::npos) << notices_[0];
+
+    failing_.failing = FailingStore::Step::kNone;
+    pass(intake_limits::kStoreRetryNsMax);
+    const auto said = replies();
+    ASSERT_FALSE(said.empty());
+    EXPECT_EQ(said.front().prefix, 1U);
+    EXPECT_TRUE(said.front().finished);
+    EXPECT_EQ(notices_.size(), 2U);
+    EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1}));
+    EXPECT_EQ(ingest_->counts().batches_stored, 1U);
+    EXPECT_EQ(ingest_->counts().batches_duplicate, 0U);
+    EXPECT_EQ(ingest_->counts().rows_stored, 2U);
+    EXPECT_TRUE(store_->image("image").value().has_value());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ingest, StuckStore,
+                         testing::Values(FailingStore::Step::kDefine, FailingStore::Step::kPut,
+                                         FailingStore::Step::kWatermark, FailingStore::Step::kEnd,
+                                         FailingStore::Step::kImage, FailingStore::Step::kSync));
+
+class FailedStore : public testing::Test, protected IngestRig {
+protected:
+    FailedStore() { open(&failing_); }
+
+    FailingStore failing_{*store_};
+};
+
+TEST_F(FailedStore, ThatIsDamagedEndsTheGateway) {
+    say_hello();
+    failing_.failing = FailingStore::Step::kPut;
+    failing_.code = ErrorCode::kCorrupt;
+    send_batch(1);
+    now_.monotonic_ns += limits::kGroupCommitNs;
+    const auto done = ingest_->tick(now_);
+    ASSERT_FALSE(done.ok());
+    EXPECT_EQ(done.error().code, ErrorCode::kCorrupt);
+}
+
+TEST_F(FailedStore, AtTheEndIsSaid) {
+    say_hello();
+    replies();
+    failing_.failing = FailingStore::Step::kSync;
+    send_batch(1);
+    const auto finished = ingest_->finish(now_);
+    ASSERT_FALSE(finished.ok());
+    EXPECT_NE(finished.error().message.find("1 batches"), std::string::npos) << finished.error().message;
+    EXPECT_TRUE(replies().empty());
+}
+
+TEST(SeqProgress, JoinsWhatFollows) {
+    SeqProgress progress;
+    progress.settle(Seq{2}, 7);
+    progress.settle(Seq{4}, std::nullopt);
+    EXPECT_EQ(progress.prefix(), Seq{0});
+    EXPECT_TRUE(progress.is_settled(Seq{2}));
+    EXPECT_FALSE(progress.is_settled(Seq{3}));
+    EXPECT_EQ(progress.seal_of(Seq{2}), 7U);
+    EXPECT_EQ(progress.seal_of(Seq{4}), std::nullopt);
+    progress.settle(Seq{1}, 9);
+    EXPECT_EQ(progress.prefix(), Seq{2});
+    progress.settle_below(Seq{4});
+    EXPECT_EQ(progress.prefix(), Seq{4});
+    progress.settle_below(Seq{2});
+    EXPECT_EQ(progress.prefix(), Seq{4});
+    progress.settle_below(Seq{~0ULL});
+    EXPECT_EQ(progress.prefix(), Seq{~0ULL - 1});
+    EXPECT_FALSE(progress.is_beyond(Seq{~0ULL}));
+}
+
+TEST(SeqProgress, ReachesOnlySoFar) {
+    const SeqProgress progress{Seq{10}};
+    EXPECT_FALSE(progress.is_beyond(Seq{5}));
+    EXPECT_FALSE(progress.is_beyond(Seq{10 + limits::kOutOfOrderSeqsMax}));
+    EXPECT_TRUE(progress.is_beyond(Seq{11 + limits::kOutOfOrderSeqsMax}));
+    EXPECT_FALSE(progress.is_beyond(Seq{11 + limits::kOutOfOrderSeqsMax}, Seq{12}));
+    EXPECT_TRUE(progress.is_beyond(Seq{~0ULL}));
+    EXPECT_FALSE(progress.is_beyond(Seq{~0ULL}, Seq{~0ULL}));
+}
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,154 @@
+#include "gateway/ingest/image_intake.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/sample_messages.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+using sample::ReplySort;
+
+// Content of a few chunks, every byte of its own.
+std::string content(std::size_t size_bytes) {
+    std::string bytes(size_bytes, 0);
+    for (std::size_t i = 0; i < size_bytes; ++i) {
+        bytes[i] = static_cast<char>(i * 31 + i / 256);
+    }
+    return bytes;
+}
+
+class ImageIntakeTest : public testing::Test, protected IngestRig {
+protected:
+    void say_hello_with(const std::vector<sample::ImageOffer>& offers, std::string_view routing_id = "peer",
+                        SessionId session = kSession) {
+        take(routing_id, sample::hello(sample_session(TargetId{session.low}, session), Seq{1}, offers));
+    }
+
+    // The offset that was asked for; nothing when nothing was.
+    std::optional<sample::Reply> question(std::string_view routing_id = "peer") {
+        for (sample::Reply& reply : replies(routing_id)) {
+            if (reply.sort == ReplySort::kNeedImage) {
+                return std::move(reply);
+            }
+        }
+        return std::nullopt;
+    }
+
+    void answer(const sample::ImageOffer& offer, const std::string& bytes, std::uint64_t offset,
+                std::string_view routing_id = "peer", SessionId session = kSession) {
+        take(routing_id, sample::image(session, offer, offset,
+                                       std::string_view{bytes}.substr(offset, limits::kImageChunkSizeBytes)));
+    }
+};
+
+TEST_F(ImageIntakeTest, AsksChunkByChunkAndStoresTheWhole) {
+    const std::string bytes = content(2 * limits::kImageChunkSizeBytes + 100);
+    const sample::ImageOffer offer{"kernel", 1, bytes.size()};
+    say_hello_with({offer});
+    std::size_t question_count = 0;
+    while (const auto asked = question()) {
+        EXPECT_EQ(asked->build_id, "kernel");
+        EXPECT_EQ(asked->offset, question_count * limits::kImageChunkSizeBytes);
+        ++question_count;
+        answer(offer, bytes, asked->offset);
+    }
+    EXPECT_EQ(question_count, 3U);
+    EXPECT_FALSE(store_->image("kernel").value().has_value());
+    commit();
+    const auto stored = store_->image("kernel");
+    ASSERT_TRUE(stored->has_value());
+    EXPECT_EQ((*stored)->bytes, bytes);
+    EXPECT_EQ((*stored)->sort, 1);
+    EXPECT_EQ(ingest_->counts().images_stored, 1U);
+}
+
+TEST_F(ImageIntakeTest, AsksOnePeerForOneImageAtATime) {
+    const sample::ImageOffer one{"one", 1, 10};
+    const sample::ImageOffer two{"two", 2, 20};
+    say_hello_with({one, two});
+    EXPECT_EQ(question()->build_id, "one");
+    say_hello_with({one}, "other", SessionId{7, 7});
+    EXPECT_FALSE(question("other").has_value());
+    answer(one, content(10), 0);
+    EXPECT_EQ(question()->build_id, "two");
+    commit();
+    // It is stored now: nobody is asked for it, not even by a gateway that was started since.
+    pass(limits::kAckIntervalNs);
+    EXPECT_FALSE(question("other").has_value());
+    open();
+    say_hello_with({one, two});
+    EXPECT_EQ(question()->build_id, "two");
+}
+
+TEST_F(ImageIntakeTest, AnotherPeerTakesOverWhenTheFirstIsGone) {
+    const sample::ImageOffer offer{"one", 1, 10};
+    say_hello_with({offer});
+    say_hello_with({offer}, "other", SessionId{7, 7});
+    link_.gone.insert("peer");
+    pass(limits::kAckIntervalNs);
+    pass(limits::kAckIntervalNs);
+    EXPECT_EQ(question("other")->build_id, "one");
+}
+
+TEST_F(ImageIntakeTest, AsksAgainAndGivesUp) {
+    const sample::ImageOffer silent{"silent", 1, 10};
+    const sample::ImageOffer next{"next", 1, 10};
+    say_hello_with({silent, next});
+    std::uint32_t ask_count = 0;
+    std::optional<sample::Reply> asked = question();
+    while (asked.has_value() && asked->build_id == "silent") {
+        ++ask_count;
+        pass(intake_limits::kImageAskAgainNs);
+        asked = question();
+    }
+    EXPECT_EQ(ask_count, intake_limits::kImageAsksMax);
+    ASSERT_TRUE(asked.has_value());
+    EXPECT_EQ(asked->build_id, "next");
+}
+
+TEST_F(ImageIntakeTest, IgnoresWhatWasNotAskedFor) {
+    const std::string bytes = content(300);
+    const sample::ImageOffer offer{"one", 1, bytes.size()};
+    say_hello_with({offer});
+    EXPECT_EQ(question()->offset, 0U);
+    answer({"other", 1, 300}, bytes, 0);
+    answer({"one", 2, 300}, bytes, 0);
+    answer({"one", 1, 299}, bytes, 0);
+    answer(offer, bytes, 1);
+    take("peer", sample::image(kSession, offer, 0, content(301)));
+    take("peer", sample::image(kSession, offer, 0, ""));
+    EXPECT_FALSE(question().has_value());
+    answer(offer, bytes, 0);
+    commit();
+    EXPECT_EQ(store_->image("one").value()->bytes, bytes);
+}
+
+TEST_F(ImageIntakeTest, LeavesOffersPastTheLimitsOut) {
+    say_hello_with({{"", 1, 10},
+                    {std::string(limits::kBuildIdSizeBytesMax + 1, 'x'), 1, 10},
+                    {"empty", 1, 0},
+                    {"large", 1, limits::kImageSizeBytesMax + 1}});
+    EXPECT_FALSE(question().has_value());
+}
+
+TEST_F(ImageIntakeTest, HoldsNoMoreThanItsBoundOverAllPeers) {
+    const std::uint64_t half = intake_limits::kImagesSizeBytesMax / 2;
+    say_hello_with({{"one", 1, half}}, "1", SessionId{7, 1});
+    say_hello_with({{"two", 1, half}}, "2", SessionId{7, 2});
+    say_hello_with({{"three", 1, 1}}, "3", SessionId{7, 3});
+    EXPECT_TRUE(question("1").has_value());
+    EXPECT_TRUE(question("2").has_value());
+    EXPECT_FALSE(question("3").has_value());
+    link_.gone.insert("1");
+    pass(limits::kAckIntervalNs);
+    pass(limits::kAckIntervalNs);
+    EXPECT_EQ(question("3")->build_id, "three");
+}
+
+}  // namespace
+}  // namespace perfleet
