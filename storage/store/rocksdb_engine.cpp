@@ -8,7 +8,9 @@
 #include <rocksdb/sst_partitioner.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 #include <mutex>
 
@@ -57,33 +59,38 @@ Error error_from(const rocksdb::Status& status, const std::string& what) {
     return {ErrorCode::kIo, message};
 }
 
-// Compaction writes no table file with keys of two time buckets or two tables, so that an old bucket's files are whole,
-// are moved rather than rewritten while newer ones come in, and can be unlinked.
-class BucketPartitioner final : public rocksdb::SstPartitioner {
+// Compaction writes no table file with keys of two days or two tables, so that an old day's files are moved rather than
+// rewritten while newer ones come in, and that a drop rewrites little. Days, because a reader keeps every file open.
+class DayPartitioner final : public rocksdb::SstPartitioner {
 public:
-    const char* Name() const override { return "perfleet.BucketPartitioner"; }
+    const char* Name() const override { return "perfleet.DayPartitioner"; }
     rocksdb::PartitionerResult ShouldPartition(const rocksdb::PartitionerRequest& request) override {
-        const bool is_same = group_of(view(*request.prev_user_key)) == group_of(view(*request.current_user_key));
-        return is_same ? rocksdb::kNotRequired : rocksdb::kRequired;
+        return is_same_group(*request.prev_user_key, *request.current_user_key) ? rocksdb::kNotRequired
+                                                                                : rocksdb::kRequired;
     }
     bool CanDoTrivialMove(const rocksdb::Slice& smallest, const rocksdb::Slice& largest) override {
-        return group_of(view(smallest)) == group_of(view(largest));
+        return is_same_group(smallest, largest);
     }
 
 private:
-    static std::string_view group_of(std::string_view key) {
-        constexpr std::size_t kTableSizeBytes = 1;
-        constexpr std::size_t kBucketSizeBytes = 4;
-        const bool is_partition = key.starts_with(static_cast<char>(Table::kPartition));
-        return key.substr(0, is_partition ? kTableSizeBytes + kBucketSizeBytes : kTableSizeBytes);
+    static constexpr std::uint32_t kDayBuckets = 24 * 3600 / kBucketDurationS;
+
+    static bool is_same_group(const rocksdb::Slice& a, const rocksdb::Slice& b) {
+        if (!a.starts_with(rocksdb::Slice{b.data(), std::min<std::size_t>(b.size(), 1)})) {
+            return false;
+        }
+        const auto partition_a = decode_partition(view(a));
+        const auto partition_b = decode_partition(view(b));
+        return !partition_a.ok() || !partition_b.ok() ||
+               partition_a->bucket.value / kDayBuckets == partition_b->bucket.value / kDayBuckets;
     }
 };
 
-class BucketPartitionerFactory final : public rocksdb::SstPartitionerFactory {
+class DayPartitionerFactory final : public rocksdb::SstPartitionerFactory {
 public:
-    const char* Name() const override { return "perfleet.BucketPartitionerFactory"; }
+    const char* Name() const override { return "perfleet.DayPartitionerFactory"; }
     std::unique_ptr<rocksdb::SstPartitioner> CreatePartitioner(const rocksdb::SstPartitioner::Context&) const override {
-        return std::make_unique<BucketPartitioner>();
+        return std::make_unique<DayPartitioner>();
     }
 };
 
@@ -117,7 +124,7 @@ rocksdb::Options writer_options() {
     options.create_if_missing = true;
     options.max_open_files = kWriterFilesMax;
     options.compaction_style = rocksdb::kCompactionStyleLevel;
-    options.sst_partitioner_factory = std::make_shared<BucketPartitionerFactory>();
+    options.sst_partitioner_factory = std::make_shared<DayPartitionerFactory>();
     options.level_compaction_dynamic_level_bytes = true;
     options.target_file_size_base = kTableFileSizeBytes;
     options.max_bytes_for_level_base = kFirstLevelSizeBytes;
@@ -271,6 +278,15 @@ std::string generation_of(const std::string& directory) {
     return text;
 }
 
+// A reader keeps every table file open, which the usual soft limit of 1,024 is soon too small for.
+void raise_open_files_limit() {
+    ::rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)::setrlimit(RLIMIT_NOFILE, &limit);  // opening says so if it isn't enough
+    }
+}
+
 Result<std::shared_ptr<Opened>> open_secondary(const std::string& directory) {
     auto folder = TemporaryFolder::make("perfleet-reader-");
     if (!folder.ok()) {
@@ -349,6 +365,7 @@ Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& di
     if (auto checked = check_reader_folder(directory); !checked.ok()) {
         return checked.error();
     }
+    raise_open_files_limit();
     auto opened = open_secondary(directory);
     if (!opened.ok()) {
         return opened.error();
