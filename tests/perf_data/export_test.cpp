@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "exporters/perf-data/export_fixture.h"
+#include "tests/perf_data/export_fixture.h"
 #include "schemas/columns/layout.h"
 
 namespace perfleet {
