@@ -366,7 +366,8 @@ std::vector<ExportedBuildId> RecordStream::build_ids() const {
     std::vector<ExportedBuildId> ids;
     for (ExportedImage image = 0; image < images_.count(); ++image) {
         const ImageDefinition& definition = images_.definition(image);
-        if (!mapped_images_[image] || images_.build_id(image).empty()) {
+        // perf takes its own vdso for the recorded one, unless it has heard of it here: then it looks for a file.
+        if (!mapped_images_[image] || images_.build_id(image).empty() || (definition.flags & image_flags::kVdso) != 0) {
             continue;
         }
         ids.push_back({images_.place(image) == ExportedImages::Place::kKernel, definition.build_id, definition.name});
