@@ -1,0 +1,101 @@
+// What a store holds of its sessions, counted from its batch records: the ledger by the rules of
+// schemas/wire/README.md, made without the query engine.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/store/store.h"
+
+namespace perfleet::end_to_end {
+
+struct StoredLedger {
+    struct Counts {
+        std::uint64_t produced = 0;
+        std::uint64_t stored = 0;
+        std::uint64_t lost = 0;  // rows of dropped batches that are stored all the same are taken off
+    };
+
+    SessionRecord session;
+    std::optional<SessionEnd> end;
+    Seq watermark;
+    std::map<Series, Counts> series;
+    std::map<std::uint64_t, int> seqs;  // how often each is stored
+    std::map<TallyName, std::uint64_t> lost;
+
+    // Produced = stored + lost for every series, every batch stored once, and a clean end.
+    void expect_exact() const {
+        EXPECT_TRUE(end.has_value()) << "no Bye";
+        for (const auto& [one, counts] : series) {
+            EXPECT_EQ(counts.produced, counts.stored + counts.lost)
+                << kind_name(one.kind) << '/' << one.event.value << ": stored " << counts.stored << ", lost "
+                << counts.lost;
+        }
+        for (const auto& [seq, count] : seqs) {
+            EXPECT_EQ(count, 1) << "seq " << seq;
+        }
+    }
+};
+
+inline StoredLedger ledger_of(const StoreReader& store, const SessionRecord& session) {
+    StoredLedger ledger;
+    ledger.session = session;
+    ledger.end = store.session_end(session.target, session.session).value();
+    ledger.watermark = store.watermark(session.target, session.session).value();
+    std::vector<BatchRecord> records;
+    const auto partitions = store.partitions();
+    EXPECT_TRUE(partitions.ok()) << partitions.error().message;
+    for (const Partition& partition : *partitions) {
+        const auto visited =
+            store.visit_batches(partition, session.target, session.session, [&](const BatchRecord& record) {
+                records.push_back(record);
+                return Visit::kContinue;
+            });
+        EXPECT_TRUE(visited.ok()) << visited.error().message;
+    }
+    const SessionEnd end = ledger.end.value_or(SessionEnd{});
+    std::map<Series, std::uint64_t> held_though_dropped;
+    for (const BatchRecord& record : records) {
+        ++ledger.seqs[record.seq.value];
+        for (const BatchRecord::Rows& rows : record.rows) {
+            ledger.series[rows.series].stored += rows.row_count;
+            for (const SeqRange& range : end.dropped) {
+                if (record.seq >= range.first && record.seq <= range.last) {
+                    held_though_dropped[rows.series] += rows.row_count;
+                }
+            }
+        }
+    }
+    for (const Tally& tally : end.tallies) {
+        if (tally.name == TallyName::kProduced) {
+            ledger.series[tally.series].produced += tally.value;
+        } else if (is_loss(tally.name)) {
+            ledger.series[tally.series].lost += tally.value;
+            ledger.lost[tally.name] += tally.value;
+        }
+    }
+    for (const auto& [series, row_count] : held_though_dropped) {
+        ledger.series[series].lost -= row_count;
+    }
+    return ledger;
+}
+
+// Of every session in the folder; a live gateway may stand beside.
+inline std::vector<StoredLedger> ledgers_of(const std::string& data) {
+    const auto reader = open_rocksdb_reader(data);
+    EXPECT_TRUE(reader.ok()) << reader.error().message;
+    std::vector<StoredLedger> ledgers;
+    const auto sessions = (*reader)->all_sessions();
+    EXPECT_TRUE(sessions.ok()) << sessions.error().message;
+    for (const SessionRecord& session : *sessions) {
+        ledgers.push_back(ledger_of(**reader, session));
+    }
+    return ledgers;
+}
+
+}  // namespace perfleet::end_to_end
