@@ -12,6 +12,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "schemas/wire/protocol.h"
@@ -47,7 +48,13 @@ public:
         socket_ = zmq_socket(context_, ZMQ_ROUTER);
         const int zero = 0;
         zmq_setsockopt(socket_, ZMQ_LINGER, &zero, sizeof zero);
-        ASSERT_EQ(zmq_bind(socket_, at.c_str()), 0) << zmq_strerror(zmq_errno());
+        // A socket that was closed here before gives its address back a little later.
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (zmq_bind(socket_, at.c_str()) != 0) {
+            ASSERT_EQ(zmq_errno(), EADDRINUSE) << zmq_strerror(zmq_errno());
+            ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+            std::this_thread::yield();
+        }
         std::array<char, 256> name{};
         std::size_t size = name.size();
         zmq_getsockopt(socket_, ZMQ_LAST_ENDPOINT, name.data(), &size);
