@@ -16,11 +16,11 @@
 namespace perfleet {
 
 struct ByeDescription {
-    SessionId session;
-    Seq last_seq;
-    std::span<const Tally> tallies;
-    std::span<const SeqRange> dropped;
-    ClockPoint end_point;
+    SessionId session{};
+    Seq last_seq{};
+    std::span<const Tally> tallies{};
+    std::span<const SeqRange> dropped{};
+    ClockPoint end_point{};
 };
 
 // The largest Bye there is.

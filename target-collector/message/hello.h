@@ -17,13 +17,13 @@
 namespace perfleet {
 
 struct LabelDescription {
-    std::string_view key;
-    std::string_view value;
+    std::string_view key{};
+    std::string_view value{};
 };
 
 // Its index in HelloDescription::events is the EventNumber.
 struct EventDescription {
-    std::string_view name;
+    std::string_view name{};
     Kind kind = Kind::kSample;  // of its rows
     std::uint32_t perf_type = 0;
     std::uint64_t perf_config = 0;
@@ -32,31 +32,31 @@ struct EventDescription {
     bool exclude_kernel = false;
     bool exclude_user = false;
     bool callchain = false;
-    std::string_view unit;    // of weight and value
-    std::string_view format;  // of a tracepoint
+    std::string_view unit{};    // of weight and value
+    std::string_view format{};  // of a tracepoint
 };
 
 struct ClockDescription {
-    std::string_view name;
+    std::string_view name{};
     std::uint64_t ticks_per_second = 0;
     std::int32_t linux_clockid = -1;
 };
 
 struct HostDescription {
-    std::string_view os_release;
-    std::string_view cpu_description;
-    std::string_view cpu_id;
+    std::string_view os_release{};
+    std::string_view cpu_description{};
+    std::string_view cpu_id{};
     std::uint32_t cpus_online = 0;
     std::uint32_t cpus_configured = 0;
     std::uint64_t memory_kib = 0;
-    std::span<const std::string_view> command_line;
+    std::span<const std::string_view> command_line{};
     std::uint32_t page_size_bytes = 0;
-    std::span<const std::byte> tracing_header_page;
-    std::span<const std::byte> tracing_header_event;
+    std::span<const std::byte> tracing_header_page{};
+    std::span<const std::byte> tracing_header_event{};
 };
 
 struct ImageOfferDescription {
-    std::span<const std::byte> build_id;
+    std::span<const std::byte> build_id{};
     protocol::ImageSort sort{};
     std::uint64_t size_bytes = 0;
 };
@@ -64,19 +64,19 @@ struct ImageOfferDescription {
 struct HelloDescription {
     std::uint16_t version_min = protocol::kVersionMin;
     std::uint16_t version_max = protocol::kVersion;
-    SessionId session;
-    TargetId target;
-    std::string_view target_name;
-    std::string_view architecture;
-    std::span<const LabelDescription> labels;
-    std::span<const EventDescription> events;
-    ClockDescription clock;
-    ClockPoint start_point;
-    HostDescription host;
-    std::span<const ImageOfferDescription> image_offers;
-    std::string_view collector_version;
+    SessionId session{};
+    TargetId target{};
+    std::string_view target_name{};
+    std::string_view architecture{};
+    std::span<const LabelDescription> labels{};
+    std::span<const EventDescription> events{};
+    ClockDescription clock{};
+    ClockPoint start_point{};
+    HostDescription host{};
+    std::span<const ImageOfferDescription> image_offers{};
+    std::string_view collector_version{};
     Seq oldest_retained{1};
-    std::span<const std::byte> device_id;
+    std::span<const std::byte> device_id{};
     std::uint64_t boot_nonce = 0;
 };
 

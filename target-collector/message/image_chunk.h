@@ -13,12 +13,12 @@
 namespace perfleet {
 
 struct ImageChunk {
-    SessionId session;
-    std::span<const std::byte> build_id;
+    SessionId session{};
+    std::span<const std::byte> build_id{};
     std::uint16_t sort = 0;        // protocol::ImageSort
     std::uint64_t size_bytes = 0;  // of the whole
     std::uint64_t offset_bytes = 0;
-    std::span<const std::byte> bytes;
+    std::span<const std::byte> bytes{};
 };
 
 // What the message takes beyond the chunk's own bytes.
