@@ -1,21 +1,18 @@
 // perfleet-collector: profiles this machine and sends what it sees to a gateway.
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "target-collector/linux/collector.h"
+#include "target-collector/linux/command_line.h"
 
 namespace perfleet {
 namespace {
 
 constexpr int kExitFailure = 1;
-constexpr int kExitUsage = 2;
-constexpr int kExitNotRunnable = 126;
-constexpr int kExitNotFound = 127;
 
 std::atomic<Collector*> running_collector{nullptr};
 
@@ -30,127 +27,22 @@ void say(std::string_view text) {
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-// As a shell: 127 and 126 for a command that isn't there or can't be run.
-int exit_code(const Error& error, bool has_command) {
-    if (error.code == ErrorCode::kUsage) {
-        return kExitUsage;
-    }
-    if (has_command && error.code == ErrorCode::kNotFound) {
-        return kExitNotFound;
-    }
-    return has_command && error.code == ErrorCode::kInvalid ? kExitNotRunnable : kExitFailure;
-}
-
-std::string summary_line(const CollectorSummary& summary) {
-    std::string line = std::to_string(summary.rows_produced) + " rows, " + std::to_string(summary.rows_lost) + " lost";
-    const char* separator = " (";
-    for (const auto& [reason, count] : summary.lost_by_reason) {
-        line += separator + std::string(tally_name(reason)) + " " + std::to_string(count);
-        separator = ", ";
-    }
-    line += summary.lost_by_reason.empty() ? "" : ")";
-    line += "; " + std::to_string(summary.batches_sealed) + " batches, ";
-    if (summary.batches_dropped > 0) {
-        line += std::to_string(summary.batches_dropped) + " dropped, ";
-    }
-    line += summary.everything_acknowledged ? "all acknowledged" : "not all acknowledged";
-    char session[80];
-    std::snprintf(session, sizeof(session), "%.3f s of own CPU; session %016llx%016llx",
-                  static_cast<double>(summary.own_cpu_ns) / 1e9, static_cast<unsigned long long>(summary.session.high),
-                  static_cast<unsigned long long>(summary.session.low));
-    line += "; " + std::string(session);
-    if (summary.command_exit_status != 0) {
-        line += "; the command's exit status was " + std::to_string(summary.command_exit_status);
-    }
-    return line;
-}
-
-// "K=V"
-std::pair<std::string, std::string> split_label(const std::string& text) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-        throw CLI::ValidationError("--label", "'" + text + "' is no label; write KEY=VALUE");
-    }
-    return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-// Refuses what strtoull() would take for a number, a minus sign among others.
-std::string check_whole_number(const std::string& text) {
-    const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-    return is_number ? "" : "'" + text + "' is no whole number";
-}
-
 int run(int argc, char** argv) {
-    CollectorOptions options;
-    options.own_command_line.assign(argv, argv + argc);
-    std::vector<std::string> gateways;
-    std::vector<std::string> labels;
-
-    CLI::App app{"Profiles this machine and sends what it sees to a perfleet gateway."};
-    app.name("perfleet-collector");
-    app.footer(
-        "perfleet-collector [--gateway ENDPOINT[,ENDPOINT...] | --output FILE] [-e EVENTS] [-F HZ | -c COUNT] [-g]\n"
-        "                   (-a | -p PID | -- COMMAND...) [--label K=V]...\n\n"
-        "Examples:\n"
-        "  perfleet-collector --gateway tcp://127.0.0.1:7601 -a -g -F 99\n"
-        "  perfleet-collector --gateway tcp://127.0.0.1:7601 -e sched:sched_switch -- make -j8");
-    app.set_version_flag("--version", std::string("perfleet-collector ") + PERFLEET_VERSION);
-    app.option_defaults()->always_capture_default(false);
-    auto* const gateway = app.add_option("--gateway", gateways,
-                                         "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used")
-                              ->delimiter(',')
-                              ->allow_extra_args(false);
-    app.add_option("--output", options.output_file, "Write to a file instead of a gateway")->excludes(gateway);
-    app.add_option(
-           "-e,--event", options.events,
-           "Events, with commas between: cpu-clock, page-faults, cycles, sched:sched_switch, r1a8, each with :u "
-           "or :k. Default: cycles, or cpu-clock where there is no counter")
-        ->allow_extra_args(false)
-        ->trigger_on_parse(false);
-    auto* const frequency =
-        app.add_option("-F,--freq", options.frequency_hz, "Samples a second on each CPU. Default: 99")
-            ->check(check_whole_number);
-    app.add_option("-c,--count", options.period, "A sample every so many events. Default for tracepoints: 1")
-        ->check(check_whole_number)
-        ->excludes(frequency);
-    app.add_flag("-g", options.callchain, "Record call chains");
-    app.add_flag("-a,--all-cpus", options.all_cpus, "Everything that runs on the machine");
-    app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    app.add_option("--label", labels, "A label of this target, KEY=VALUE")->allow_extra_args(false);
-    app.add_option("--target", options.target_name, "The target's name. Default: the host's name");
-    app.add_flag("--include-self", options.include_self, "With -a: the collector's own samples, too");
-    app.add_flag("--all-user", options.all_user, "User space only");
-    app.add_option("--duration", options.duration_s, "Stop after so many seconds");
-    app.add_option("--ring-pages", options.ring_pages, "Pages of the kernel's ring on each CPU, a power of two")
-        ->check(check_whole_number);
-    app.add_option("--ring-size", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)")
-        ->transform(CLI::AsSizeValue(false));
-    app.add_option("--spool-size", options.spool_size_bytes, "Memory for what isn't acknowledged yet (KB, MB)")
-        ->transform(CLI::AsSizeValue(false));
-    app.add_option("--exit-wait", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement");
-    app.add_option("command", options.command, "The command to profile, behind --");
-    app.positionals_at_end();
-    try {
-        app.parse(argc, argv);
-        for (const std::string& label : labels) {
-            options.labels.push_back(split_label(label));
-        }
-    } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
-            return app.exit(error);
-        }
-        say(std::string(error.what()) + "; 'perfleet-collector --help' shows what there is");
-        return kExitUsage;
+    auto line = parse_command_line(CommandLineForm::kCollector, argc, argv);
+    if (!line.ok()) {
+        say(line.error().message);
+        return exit_status_of(line.error(), false);
     }
-    options.gateways = std::move(gateways);
+    if (!line->has_value()) {
+        return 0;
+    }
+    CollectorOptions options = std::move((*line)->options);
     const bool has_command = !options.command.empty();
 
     auto collector = Collector::open(std::move(options), say);
     if (!collector.ok()) {
         say(collector.error().message);
-        return exit_code(collector.error(), has_command);
+        return exit_status_of(collector.error(), has_command);
     }
     running_collector.store(collector->get());
     struct sigaction action {};
@@ -163,7 +55,7 @@ int run(int argc, char** argv) {
     running_collector.store(nullptr);
     if (!summary.ok()) {
         say(summary.error().message);
-        return exit_code(summary.error(), has_command);
+        return exit_status_of(summary.error(), has_command);
     }
     say(summary_line(*summary));
     return summary->everything_acknowledged ? 0 : kExitFailure;

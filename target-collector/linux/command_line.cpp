@@ -1,0 +1,158 @@
+#include "target-collector/linux/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+namespace perfleet {
+namespace {
+
+constexpr int kExitFailure = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitNotRunnable = 126;
+constexpr int kExitNotFound = 127;
+
+// "K=V"
+std::pair<std::string, std::string> split_label(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+        throw CLI::ValidationError("--label", "'" + text + "' is no label; write KEY=VALUE");
+    }
+    return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+// Refuses what strtoull() would take for a number, a minus sign among others.
+std::string check_whole_number(const std::string& text) {
+    const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    return is_number ? "" : "'" + text + "' is no whole number";
+}
+
+constexpr const char* kCollectorFooter =
+    "perfleet-collector [--gateway ENDPOINT[,ENDPOINT...] | --output FILE] [-e EVENTS] [-F HZ | -c COUNT] [-g]\n"
+    "                   (-a | -p PID | -- COMMAND...) [--label K=V]...\n\n"
+    "Examples:\n"
+    "  perfleet-collector --gateway tcp://127.0.0.1:7411 -a -g -F 99\n"
+    "  perfleet-collector --gateway tcp://127.0.0.1:7411 -e sched:sched_switch -- make -j8";
+
+constexpr const char* kRecordFooter =
+    "perfleet record [-e EVENTS] [-F HZ | -c COUNT] [-g] [--data DIR] (-a | -p PID | -- COMMAND...) [--label "
+    "K=V]...\n\n"
+    "Examples:\n"
+    "  perfleet record -g -- xz -k some-file\n"
+    "  perfleet record -e page-faults -c 1 -- make\n"
+    "  perfleet record -a -g --duration 10";
+
+void add_options(CLI::App& app, CollectorOptions& options, std::vector<std::string>& labels) {
+    app.add_option(
+           "-e,--event", options.events,
+           "Events, with commas between: cpu-clock, page-faults, cycles, sched:sched_switch, r1a8, each with :u "
+           "or :k. Default: cycles, or cpu-clock where there is no counter")
+        ->allow_extra_args(false)
+        ->trigger_on_parse(false);
+    auto* const frequency =
+        app.add_option("-F,--freq", options.frequency_hz, "Samples a second on each CPU. Default: 99")
+            ->check(check_whole_number);
+    app.add_option("-c,--count", options.period, "A sample every so many events. Default for tracepoints: 1")
+        ->check(check_whole_number)
+        ->excludes(frequency);
+    app.add_flag("-g", options.callchain, "Record call chains");
+    app.add_flag("-a,--all-cpus", options.all_cpus, "Everything that runs on the machine");
+    app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    app.add_option("--label", labels, "A label of this target, KEY=VALUE")->allow_extra_args(false);
+    app.add_option("--target", options.target_name, "The target's name. Default: the host's name");
+    app.add_flag("--include-self", options.include_self, "With -a: the collector's own samples, too");
+    app.add_flag("--all-user", options.all_user, "User space only");
+    app.add_option("--duration", options.duration_s, "Stop after so many seconds");
+    app.add_option("--ring-pages", options.ring_pages, "Pages of the kernel's ring on each CPU, a power of two")
+        ->check(check_whole_number);
+    app.add_option("--ring-size", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)")
+        ->transform(CLI::AsSizeValue(false));
+    app.add_option("--spool-size", options.spool_size_bytes, "Memory for what isn't acknowledged yet (KB, MB)")
+        ->transform(CLI::AsSizeValue(false));
+    app.add_option("--exit-wait", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement");
+    app.add_option("command", options.command, "The command to profile, behind --");
+    app.positionals_at_end();
+}
+
+}  // namespace
+
+Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int argc, char** argv) {
+    CommandLine line;
+    CollectorOptions& options = line.options;
+    options.own_command_line.assign(argv, argv + argc);
+    std::vector<std::string> labels;
+    const bool is_record = form == CommandLineForm::kRecord;
+    const std::string name = is_record ? "perfleet record" : "perfleet-collector";
+
+    CLI::App app{
+        is_record ? "Profiles a program or this machine, keeps the profile in a folder, and shows where the time went."
+                  : "Profiles this machine and sends what it sees to a perfleet gateway."};
+    app.name(name);
+    app.footer(is_record ? kRecordFooter : kCollectorFooter);
+    app.set_version_flag("--version", name + " " + PERFLEET_VERSION);
+    app.option_defaults()->always_capture_default(false);
+    if (is_record) {
+        app.add_option("--data", line.data_folder,
+                       "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet");
+    } else {
+        auto* const gateway =
+            app.add_option("--gateway", options.gateways,
+                           "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used")
+                ->delimiter(',')
+                ->allow_extra_args(false);
+        app.add_option("--output", options.output_file, "Write to a file instead of a gateway")->excludes(gateway);
+    }
+    add_options(app, options, labels);
+    try {
+        app.parse(argc, argv);
+        for (const std::string& label : labels) {
+            options.labels.push_back(split_label(label));
+        }
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+            (void)app.exit(error);
+            return std::optional<CommandLine>{};
+        }
+        return Error{ErrorCode::kUsage, std::string(error.what()) + "; '" + name + " --help' shows what there is"};
+    }
+    return std::optional<CommandLine>{std::move(line)};
+}
+
+int exit_status_of(const Error& error, bool has_command) {
+    if (error.code == ErrorCode::kUsage) {
+        return kExitUsage;
+    }
+    if (has_command && error.code == ErrorCode::kNotFound) {
+        return kExitNotFound;
+    }
+    return has_command && error.code == ErrorCode::kInvalid ? kExitNotRunnable : kExitFailure;
+}
+
+std::string summary_line(const CollectorSummary& summary) {
+    std::string line = std::to_string(summary.rows_produced) + " rows, " + std::to_string(summary.rows_lost) + " lost";
+    const char* separator = " (";
+    for (const auto& [reason, count] : summary.lost_by_reason) {
+        line += separator + std::string(tally_name(reason)) + " " + std::to_string(count);
+        separator = ", ";
+    }
+    line += summary.lost_by_reason.empty() ? "" : ")";
+    line += "; " + std::to_string(summary.batches_sealed) + " batches, ";
+    if (summary.batches_dropped > 0) {
+        line += std::to_string(summary.batches_dropped) + " dropped, ";
+    }
+    line += summary.everything_acknowledged ? "all acknowledged" : "not all acknowledged";
+    char session[80];
+    std::snprintf(session, sizeof(session), "%.3f s of own CPU; session %016llx%016llx",
+                  static_cast<double>(summary.own_cpu_ns) / 1e9, static_cast<unsigned long long>(summary.session.high),
+                  static_cast<unsigned long long>(summary.session.low));
+    line += "; " + std::string(session);
+    if (summary.command_exit_status != 0) {
+        line += "; the command's exit status was " + std::to_string(summary.command_exit_status);
+    }
+    return line;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,33 @@
+// The collector's command line: options, exit statuses and the closing line, the same for `perfleet-collector` and
+// `perfleet record`.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "schemas/vocabulary/error.h"
+#include "target-collector/linux/collector.h"
+
+namespace perfleet {
+
+enum class CommandLineForm {
+    kCollector,  // --gateway or --output
+    kRecord,     // --data
+};
+
+struct CommandLine {
+    CollectorOptions options;
+    std::string data_folder;  // kRecord; empty: not named
+};
+
+// Reads argv[1] and on; argv[0] is how the program is called, for messages. Nothing when --help or --version was asked
+// for: it was answered on standard output. Errors: kUsage, naming the option and the way out.
+[[nodiscard]] Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int argc, char** argv);
+
+// 2 for wrong usage; as a shell 127 and 126 for a command that isn't there or can't be run; else 1.
+[[nodiscard]] int exit_status_of(const Error& error, bool has_command);
+
+// "1000 rows, 3 lost (kernel_ring 3); 2 batches, all acknowledged; session 0123…"
+[[nodiscard]] std::string summary_line(const CollectorSummary& summary);
+
+}  // namespace perfleet
