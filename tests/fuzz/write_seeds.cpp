@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector.capnp.h"
+#include "gateway/ingest/sample_messages.h"
 #include "schemas/columns/codec.h"
 #include "schemas/columns/layout.h"
 #include "storage/block/block.h"
@@ -196,6 +197,24 @@ void write_replies(SeedFolder& seeds) {
     write([](wire::Envelope::Builder envelope) { envelope.initClockReply().setUtcNs(7); });
 }
 
+void write_envelopes(SeedFolder& seeds) {
+    const TargetId target{1};
+    const SessionId session{2, 3};
+    const auto write = [&](const sample::Frame& frame) { seeds.write("envelope", text_of(frame)); };
+    SampleBatch batch{target, session, Seq{4}, EpochNumber{0}, BucketNumber{480'000}};
+    batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10, 20}}, {ColumnId::kStack, {1, 2}}});
+    batch.add_strings({{1, "main"}}).add_images({{0, 0, std::string(20, 'b'), "/bin/true"}});
+    batch.add_stacks({{1, 0, 0, 0x10}, {2, 1, 0, 0x20}});
+    batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, 2).dropped(Seq{1}, Seq{2});
+    batch.clock_point({Ticks{10}, UtcNs{1'728'000'000'000'000'000}, 50});
+    const AdmittedBatch admitted = batch.build();
+    write(sample::batch(admitted));
+    write(sample::hello(sample_session(target, session), Seq{1}, {{std::string(20, 'k'), 1, 100}}));
+    write(sample::bye(session, SessionEnd{Seq{4}, admitted.record.tallies, {}, {}}));
+    write(sample::image(session, {std::string(20, 'k'), 1, 100}, 0, "0 T _stext\n"));
+    write(sample::clock_probe(9));
+}
+
 void write_texts(SeedFolder& seeds) {
     for (const char* text :
          {R"x({env="prod", arch=~"aarch.*", rack!="7", target!~"a|(b[0-9]+)"})x", R"x({a="say \"no\" \\"})x", "{}",
@@ -212,6 +231,7 @@ void write_elf(SeedFolder& seeds) {
     bytes << file.rdbuf();
     PERFLEET_ASSERT(bytes.str().size() > 64);
     seeds.write("elf", bytes.str());
+    seeds.write("elf_note", bytes.str());
 }
 
 }  // namespace
@@ -228,6 +248,7 @@ int main(int argument_count, char** arguments) {
     perfleet::write_dictionaries(seeds);
     perfleet::write_records(seeds);
     perfleet::write_replies(seeds);
+    perfleet::write_envelopes(seeds);
     perfleet::write_texts(seeds);
     perfleet::write_elf(seeds);
     return 0;

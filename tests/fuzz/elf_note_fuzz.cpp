@@ -1,0 +1,24 @@
+// The collector's own small reader of build-ids: notes, and whole ELF images.
+#include "schemas/vocabulary/assert.h"
+#include "target-collector/source/linux/elf_note.h"
+#include "tests/fuzz/fuzz_input.h"
+
+namespace perfleet {
+namespace {
+
+void expect_within(std::span<const std::byte> part, std::span<const std::byte> whole) {
+    PERFLEET_ASSERT(part.empty() ||
+                    (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size()));
+}
+
+}  // namespace
+}  // namespace perfleet
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
+    using namespace perfleet;
+    FuzzInput input{data, size_bytes};
+    const auto bytes = input.rest();
+    expect_within(build_id_in_notes(bytes), bytes);
+    expect_within(build_id_in_memory(bytes), bytes);
+    return 0;
+}

@@ -1,0 +1,82 @@
+// What a collector says to the gateway. Batches get their right seal first, so that the fuzzer reaches what stands
+// behind it. What is admitted must be what the store and the queries can read.
+#include "gateway/ingest/admit_batch.h"
+#include "gateway/ingest/admit_hello.h"
+#include "gateway/ingest/decode.h"
+#include "storage/block/block.h"
+#include "storage/store/record.h"
+#include "storage/store/sample_batches.h"
+#include "tests/fuzz/fuzz_input.h"
+
+namespace perfleet {
+namespace {
+
+constexpr UtcNs kNow{1'728'000'100'000'000'000};  // in the bucket of the seeds
+
+void take(BatchUntrusted batch) {
+    if (batch.fault) {
+        return;
+    }
+    static BatchAdmission admission;
+    const SessionRecord session = sample_session(TargetId{1}, batch.header.session);
+    batch.seal = seal_of(batch.header, batch.series, batch.tallies, batch.dropped, batch.clock_points);
+    const auto admitted = admission.admit(batch, session, kNow);
+    if (!admitted.ok()) {
+        PERFLEET_ASSERT(!admitted.error().message.empty());
+        return;
+    }
+    for (const BatchSeries& series : admitted->series) {
+        const auto block = parse_block_untrusted(series.block);
+        PERFLEET_ASSERT(block.ok() && block->header.row_count == series.row_count);
+        DecodedRows rows;
+        PERFLEET_ASSERT(rows.decode(*block).ok());
+    }
+    const std::string record = encode_record(admitted->record);
+    const auto again = decode_batch_untrusted(record, admitted->record.seq, admitted->record.bucket);
+    PERFLEET_ASSERT(again.ok() && encode_record(*again) == record);
+}
+
+void take(const HelloUntrusted& hello) {
+    if (hello.fault) {
+        return;
+    }
+    const auto session = admit_hello(hello);
+    if (session.ok()) {
+        const auto again = decode_session_untrusted(encode_record(*session));
+        PERFLEET_ASSERT(again.ok() && *again == *session);
+        PERFLEET_ASSERT(fingerprint_of(*again) == fingerprint_of(*session));
+    }
+}
+
+void take(const ByeUntrusted& bye) {
+    const auto end = admit_bye(bye, sample_session(TargetId{1}, bye.session));
+    if (end.ok()) {
+        const auto again = decode_session_end_untrusted(encode_record(*end));
+        PERFLEET_ASSERT(again.ok() && *again == *end);
+    }
+}
+
+void take(const ImageUntrusted& image) {
+    static volatile char sink;
+    sink = image.bytes.empty() ? '\0' : image.bytes.back();
+    sink = image.build_id.empty() ? '\0' : image.build_id.back();
+}
+
+void take(const ClockProbeUntrusted&) {}
+void take(const OtherUntrusted&) {}
+
+}  // namespace
+}  // namespace perfleet
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
+    using namespace perfleet;
+    static Decoder decoder;
+    FuzzInput input{data, size_bytes};
+    const auto message = decoder.decode(input.rest());
+    if (message.ok()) {
+        std::visit([](const auto& said) { take(said); }, *message);
+    } else {
+        PERFLEET_ASSERT(!message.error().message.empty());
+    }
+    return 0;
+}
