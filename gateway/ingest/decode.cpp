@@ -68,7 +68,7 @@ std::optional<Error> caught(const Read& read) {
 }  // namespace
 
 struct Decoder::State {
-    std::vector<capnp::word> aligned;
+    std::vector<std::uint64_t> aligned;
     std::optional<capnp::FlatArrayMessageReader> reader;
 
     // Reserved once at their limits, so that spans into them stay valid.
@@ -265,8 +265,8 @@ Result<MessageUntrusted> Decoder::decode(std::span<const std::byte> frame) {
     const auto* words = reinterpret_cast<const capnp::word*>(frame.data());
     if (reinterpret_cast<std::uintptr_t>(frame.data()) % kWordSizeBytes != 0) {
         state.aligned.resize(word_count);
-        std::memcpy(static_cast<void*>(state.aligned.data()), frame.data(), frame.size());
-        words = state.aligned.data();
+        std::memcpy(state.aligned.data(), frame.data(), frame.size());
+        words = reinterpret_cast<const capnp::word*>(state.aligned.data());
     }
     // Everything is read once; twice the frame leaves room for what libcapnp counts beside it.
     capnp::ReaderOptions options;
