@@ -122,6 +122,12 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
     events_.push_back(std::move(event));
 }
 
+void EventTable::exclude_kernel() {
+    for (ExportedEvent& event : events_) {
+        event.exclude_kernel = true;
+    }
+}
+
 const ExportedEvent* EventTable::find(std::size_t session_index, Series series) const {
     for (const Entry& entry : entries_) {
         if (entry.session_index == session_index && entry.series == series) {

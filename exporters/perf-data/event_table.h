@@ -41,6 +41,9 @@ public:
 
     [[nodiscard]] std::span<const ExportedEvent> events() const { return events_; }
 
+    // Says of all events that they leave out the kernel.
+    void exclude_kernel();
+
     // nullptr for a series that isn't exported.
     [[nodiscard]] const ExportedEvent* find(std::size_t session_index, Series series) const;
 

@@ -97,6 +97,9 @@ public:
             return std::move(usable).error();
         }
         list_units();
+        if (auto known = look_for_kernel(); !known) {
+            return std::move(known).error();
+        }
         write_attrs();
         if (auto merged = merge(); !merged) {
             return std::move(merged).error();
@@ -179,6 +182,25 @@ private:
         }
         std::stable_sort(units_.begin(), units_.end(),
                          [](const Unit& a, const Unit& b) { return a.first_ns < b.first_ns; });
+    }
+
+    // Of a file without a kernel perf report complains at length, unless its events say that they leave the kernel out.
+    Result<Done> look_for_kernel() {
+        if (units_.empty()) {
+            return Done{};
+        }
+        const auto dictionary = scan_.dictionary(units_.front().session_index, units_.front().epoch);
+        if (!dictionary) {
+            return Error{dictionary.error()};
+        }
+        for (std::size_t number = 0; number < (*dictionary)->image_count(); ++number) {
+            const ImageDefinition& image = (*dictionary)->image(ImageNumber{static_cast<std::uint32_t>(number)});
+            if ((image.flags & image_flags::kKernel) != 0) {
+                return Done{};
+            }
+        }
+        events_.exclude_kernel();
+        return Done{};
     }
 
     // The ids of the events, then their attrs. The header that points to them comes last.
