@@ -31,7 +31,6 @@
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/perf_source.h"
-#include "target-collector/source/linux/proc_reader.h"
 
 namespace perfleet {
 namespace {
@@ -247,10 +246,8 @@ Result<Done> LinuxCollector::open_source() {
             source.events.enable_on_exec = true;
         }
     } else if (!options_.all_cpus) {
-        source.events.pids = proc_with_descendants({options_.pids.begin(), options_.pids.end()});
-        if (!options_.include_self) {
-            std::erase(source.events.pids, static_cast<std::uint32_t>(::getpid()));
-        }
+        source.events.pids.assign(options_.pids.begin(), options_.pids.end());
+        source.events.with_descendants = true;
     }
     auto opened = PerfSource::open(std::move(source), [this](std::string_view text) { notice(text); });
     if (!opened.ok()) {

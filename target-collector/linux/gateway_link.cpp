@@ -36,6 +36,7 @@ void GatewayLink::note_time(std::uint64_t now_ns) {
         last_sign_of_life_ns_ = now_ns;
     }
     has_received_ = false;
+    is_silent_ = now_ns - last_sign_of_life_ns_ >= kSilentAfterNs;
     if (endpoints_.size() == 1 || now_ns - last_sign_of_life_ns_ < kPatienceNs) {
         return;
     }

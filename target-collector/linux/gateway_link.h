@@ -17,6 +17,7 @@ namespace perfleet {
 class GatewayLink final : public WaitingDriver {
 public:
     static constexpr std::uint64_t kPatienceNs = 5'000'000'000;
+    static constexpr std::uint64_t kSilentAfterNs = 3'000'000'000;  // an acknowledgement comes every second
 
     // Connects to the first of `endpoints`, which is not empty; all of them are checked. Errors: ZmqDriver::connect().
     [[nodiscard]] static Result<std::unique_ptr<GatewayLink>> connect(std::vector<std::string> endpoints,
@@ -28,6 +29,7 @@ public:
 
     void wait(int wake_fd, std::uint64_t timeout_ns) override { driver_->wait(wake_fd, timeout_ns); }
     void note_time(std::uint64_t now_ns) override;
+    [[nodiscard]] bool is_silent() const override { return is_silent_; }
     [[nodiscard]] std::string peer() const override { return "the gateway at " + endpoints_[current_]; }
 
 private:
@@ -40,6 +42,7 @@ private:
     std::size_t current_ = 0;
     bool has_received_ = false;  // since note_time()
     bool has_switched_ = false;  // since reconnected()
+    bool is_silent_ = false;
     std::uint64_t last_sign_of_life_ns_ = 0;
 };
 

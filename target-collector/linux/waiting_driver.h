@@ -16,6 +16,9 @@ public:
     // Told the time at every turn, so that another gateway can be tried when this one is silent.
     virtual void note_time(std::uint64_t now_ns) = 0;
 
+    // True when nothing has come for so long that nobody can be there.
+    [[nodiscard]] virtual bool is_silent() const = 0;
+
     // Whom it talks to, for messages: "the gateway at tcp://…".
     [[nodiscard]] virtual std::string peer() const = 0;
 };

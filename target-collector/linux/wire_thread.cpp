@@ -148,7 +148,7 @@ void WireThread::tell(std::uint64_t now_ns) {
         }
         return;
     }
-    if (status.welcomed) {
+    if (status.welcomed && !driver_->is_silent()) {
         if (is_waiting_told_) {
             notice_(driver_->peer() + " answers");
         }

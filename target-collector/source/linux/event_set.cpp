@@ -51,6 +51,17 @@ Error descriptors_error(std::uint64_t wanted) {
                                   "which needs fewer"};
 }
 
+Error process_ended() { return {ErrorCode::kNotFound, "the process to profile has ended"}; }
+
+EventSpec spec_of(const NamedEvent& named) {
+    EventSpec spec;
+    spec.name = named.name;
+    spec.type = named.type;
+    spec.config = named.config;
+    spec.unit = named.unit;
+    return spec;
+}
+
 Error open_error(const EventSpec& event, int error) {
     const std::string what = "-e " + event.name;
     if (is_permission(error)) {
@@ -99,25 +110,17 @@ EventSet::~EventSet() {
 Result<Done> EventSet::plan(const Notice& notice) {
     cpus_ = online_cpus();
     features_ = probe_perf_features();
-    if (auto done = choose_events(notice); !done.ok()) {
-        return done;
-    }
-    if (auto done = find_threads(); !done.ok()) {
+    choose_events(notice);
+    if (auto done = find_targets(); !done.ok()) {
         return done;
     }
     return probe_events(notice);
 }
 
-Result<Done> EventSet::choose_events(const Notice& notice) {
+void EventSet::choose_events(const Notice& notice) {
     events_were_named_ = !options_.events.empty();
     if (!events_were_named_) {
-        const NamedEvent* const cycles = find_named_event("cycles");
-        EventSpec spec;
-        spec.name = cycles->name;
-        spec.type = cycles->type;
-        spec.config = cycles->config;
-        spec.unit = cycles->unit;
-        options_.events.push_back(std::move(spec));
+        options_.events.push_back(spec_of(*find_named_event("cycles")));
     }
     if (options_.sampling.frequency_hz) {
         const auto rate_max = read_integer_file(kMaxRatePath);
@@ -133,13 +136,11 @@ Result<Done> EventSet::choose_events(const Notice& notice) {
         event.spec = std::move(spec);
         events_.push_back(std::move(event));
     }
-    return Done{};
 }
 
-Result<Done> EventSet::find_threads() {
-    tids_.clear();
+Result<Done> EventSet::find_targets() {
     if (options_.all_cpus) {
-        tids_.push_back(-1);
+        targets_.push_back({-1, true});
         return Done{};
     }
     for (const std::uint32_t pid : options_.pids) {
@@ -147,86 +148,59 @@ Result<Done> EventSet::find_threads() {
         if (threads.empty()) {
             return Error{ErrorCode::kNotFound, "-p " + std::to_string(pid) + ": there is no process with this id"};
         }
+        pids_.push_back(pid);
         for (const ProcThread& thread : threads) {
-            tids_.push_back(static_cast<std::int32_t>(thread.tid));
+            targets_.push_back({static_cast<std::int32_t>(thread.tid), thread.tid == pid});
+        }
+    }
+    if (options_.with_descendants) {
+        for (const std::uint32_t pid : proc_with_descendants(options_.pids)) {
+            if (std::find(options_.pids.begin(), options_.pids.end(), pid) == options_.pids.end()) {
+                add_optional_targets(pid);
+            }
         }
     }
     return Done{};
 }
 
+void EventSet::add_optional_targets(std::uint32_t pid) {
+    const std::vector<ProcThread> threads = proc_threads(pid);
+    if (threads.empty() || pid == static_cast<std::uint32_t>(::getpid())) {
+        return;
+    }
+    pids_.push_back(pid);
+    for (const ProcThread& thread : threads) {
+        targets_.push_back({static_cast<std::int32_t>(thread.tid), false});
+    }
+}
+
+bool EventSet::is_optional_gone(const Target& target, int error) const {
+    return !target.is_required && (error == ESRCH || is_permission(error));
+}
+
 // Tries every event once and settles for what this user and this machine can have.
 Result<Done> EventSet::probe_events(const Notice& notice) {
-    const std::uint32_t own_uid = ::geteuid();
     for (std::size_t i = 0; i < events_.size();) {
+        if (targets_.empty()) {
+            return permission_error("-a");
+        }
         OpenEvent& event = events_[i];
-        const int fd = open_perf_event(attr_of(event), tids_.front(), static_cast<std::int32_t>(cpus_.front()));
+        const int fd = open_perf_event(attr_of(event), targets_.front().tid, static_cast<std::int32_t>(cpus_.front()));
+        const int error = errno;
         if (fd >= 0) {
             ::close(fd);
             ++i;
+        } else if (settle_for_less(event, error, notice)) {
             continue;
+        } else if (is_optional_gone(targets_.front(), error)) {
+            targets_.erase(targets_.begin());
+        } else if (error == ESRCH) {
+            return process_ended();
+        } else if (is_permission(error) && targets_.front().tid > 0) {
+            return permission_error("-e " + event.spec.name + " of process " + std::to_string(targets_.front().tid));
+        } else {
+            return open_error(event.spec, error);
         }
-        const int error = errno;
-        if (is_permission(error) && own_uid != 0 && !event.spec.exclude_kernel && !event.spec.exclude_user) {
-            // Some kernels let the user see everything but itself.
-            perf_event_attr user_only = attr_of(event);
-            user_only.exclude_kernel = 1;
-            const int user_fd = open_perf_event(user_only, options_.all_cpus ? 0 : tids_.front(),
-                                                static_cast<std::int32_t>(cpus_.front()));
-            if (user_fd >= 0) {
-                ::close(user_fd);
-                for (OpenEvent& other : events_) {
-                    other.spec.exclude_kernel = true;
-                }
-                notice("profiling user space only (" + paranoid_text() +
-                       "); for the kernel, too, run as root or with CAP_PERFMON");
-                continue;
-            }
-        }
-        if (is_permission(error) && own_uid != 0 && options_.all_cpus) {
-            options_.all_cpus = false;
-            for (const std::uint32_t pid : proc_pids()) {
-                if (proc_uid(pid) == own_uid && pid != static_cast<std::uint32_t>(::getpid()) &&
-                    !proc_threads(pid).empty()) {
-                    options_.pids.push_back(pid);
-                }
-            }
-            if (options_.pids.empty()) {
-                return permission_error("-a");
-            }
-            tids_.clear();
-            for (const std::uint32_t pid : options_.pids) {
-                for (const ProcThread& thread : proc_threads(pid)) {
-                    tids_.push_back(static_cast<std::int32_t>(thread.tid));
-                }
-            }
-            if (tids_.empty()) {
-                return permission_error("-a");
-            }
-            notice("profiling your own " + std::to_string(options_.pids.size()) + " processes only (" +
-                   paranoid_text() + "); for all of them run as root or with CAP_PERFMON");
-            continue;
-        }
-        if (error == ESRCH && tids_.size() > 1) {
-            tids_.erase(tids_.begin());
-            continue;
-        }
-        if (is_permission(error) && !options_.all_cpus && tids_.size() > 1 && !options_.pids.empty() && own_uid != 0) {
-            tids_.erase(tids_.begin());  // one that another user owns or that may not be looked at
-            continue;
-        }
-        if (!events_were_named_ && event.spec.type == PERF_TYPE_HARDWARE && !is_permission(error)) {
-            const NamedEvent* const clock = find_named_event("cpu-clock");
-            event.spec.name = clock->name;
-            event.spec.type = clock->type;
-            event.spec.config = clock->config;
-            event.spec.unit = clock->unit;
-            notice("this machine has no cycle counter that can be used: sampling cpu-clock instead");
-            continue;
-        }
-        if (error == ESRCH) {
-            return Error{ErrorCode::kNotFound, "the process to profile has ended"};
-        }
-        return open_error(event.spec, error);
     }
     for (OpenEvent& event : events_) {
         const perf_event_attr attr = attr_of(event);
@@ -237,9 +211,57 @@ Result<Done> EventSet::probe_events(const Notice& notice) {
     return Done{};
 }
 
+bool EventSet::settle_for_less(OpenEvent& event, int error, const Notice& notice) {
+    const std::uint32_t own_uid = ::geteuid();
+    if (is_permission(error) && own_uid != 0 && can_have_user_space_only(event)) {
+        for (OpenEvent& other : events_) {
+            other.spec.exclude_kernel = true;
+        }
+        notice("profiling user space only (" + paranoid_text() +
+               "); for the kernel, too, run as root or with CAP_PERFMON");
+        return true;
+    }
+    if (is_permission(error) && own_uid != 0 && options_.all_cpus) {
+        options_.all_cpus = false;
+        targets_.clear();
+        for (const std::uint32_t pid : proc_pids()) {
+            if (proc_uid(pid) == own_uid) {
+                add_optional_targets(pid);
+            }
+        }
+        notice("profiling only your own processes (" + std::to_string(pids_.size()) + " now; " + paranoid_text() +
+               "); for all of them run as root or with CAP_PERFMON");
+        return true;
+    }
+    if (!events_were_named_ && event.spec.type == PERF_TYPE_HARDWARE && !is_permission(error) && error != ESRCH) {
+        const bool exclude_kernel = event.spec.exclude_kernel;
+        event.spec = spec_of(*find_named_event("cpu-clock"));
+        event.spec.exclude_kernel = exclude_kernel;
+        notice("this machine has no cycle counter that can be used: sampling cpu-clock instead");
+        return true;
+    }
+    return false;
+}
+
+// Whether the kernel's part is what this user may not see of an event.
+bool EventSet::can_have_user_space_only(const OpenEvent& event) const {
+    if (event.spec.exclude_kernel || event.spec.exclude_user) {
+        return false;
+    }
+    perf_event_attr user_only = attr_of(event);
+    user_only.exclude_kernel = 1;
+    const int fd = open_perf_event(user_only, options_.all_cpus ? 0 : targets_.front().tid,
+                                   static_cast<std::int32_t>(cpus_.front()));
+    if (fd >= 0) {
+        ::close(fd);
+        return true;
+    }
+    return !is_permission(errno) && errno != ESRCH;  // refused for another reason, which the next try will show
+}
+
 Result<Done> EventSet::make_room_for_descriptors() const {
     constexpr std::uint64_t kOthers = 64;  // logs, sockets, /proc
-    const std::uint64_t wanted = kOthers + (cpus_.size() * (2 + (tids_.size() * (events_.size() + 1))));
+    const std::uint64_t wanted = kOthers + (cpus_.size() * (2 + (targets_.size() * (events_.size() + 1))));
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
         return Done{};
@@ -308,20 +330,21 @@ Result<Done> EventSet::map_rings(const Notice& notice) {
     return Done{};
 }
 
-Result<Done> EventSet::open_one(const perf_event_attr& attr, std::int32_t tid, std::uint32_t event_index,
+Result<Done> EventSet::open_one(const perf_event_attr& attr, const Target& target, std::uint32_t event_index,
                                 std::uint32_t cpu_index) {
     const bool is_side_band = event_index == kSideBand;
     const std::string what = is_side_band ? "mappings and names" : "-e " + events_[event_index].spec.name;
-    const int fd = open_perf_event(attr, tid, static_cast<std::int32_t>(cpus_[cpu_index]));
+    const int fd = open_perf_event(attr, target.tid, static_cast<std::int32_t>(cpus_[cpu_index]));
     if (fd < 0) {
-        if ((errno == ESRCH || is_permission(errno)) && tids_.size() > 1) {
-            return Done{};  // this thread has ended meanwhile, or may not be looked at
+        const int error = errno;
+        if (is_optional_gone(target, error)) {
+            return Done{};
         }
-        if (errno == ESRCH) {
-            return Error{ErrorCode::kNotFound, "the process to profile has ended"};
+        if (error == ESRCH) {
+            return process_ended();
         }
-        return is_side_band ? (is_permission(errno) ? permission_error(what) : error_from_errno(errno, what))
-                            : open_error(events_[event_index].spec, errno);
+        return is_side_band ? (is_permission(error) ? permission_error(what) : error_from_errno(error, what))
+                            : open_error(events_[event_index].spec, error);
     }
     fds_.push_back({fd, event_index, cpu_index});
     const KernelRing& ring = *rings_[cpu_index + (is_side_band ? cpus_.size() : 0)];
@@ -341,19 +364,19 @@ Result<Done> EventSet::open_events() {
         attrs.push_back(attr_of(event));
     }
     for (std::uint32_t cpu_index = 0; cpu_index < cpus_.size(); ++cpu_index) {
-        for (const std::int32_t tid : tids_) {
-            if (auto done = open_one(side_band, tid, kSideBand, cpu_index); !done.ok()) {
+        for (const Target& target : targets_) {
+            if (auto done = open_one(side_band, target, kSideBand, cpu_index); !done.ok()) {
                 return done;
             }
             for (std::uint32_t event_index = 0; event_index < attrs.size(); ++event_index) {
-                if (auto done = open_one(attrs[event_index], tid, event_index, cpu_index); !done.ok()) {
+                if (auto done = open_one(attrs[event_index], target, event_index, cpu_index); !done.ok()) {
                     return done;
                 }
             }
         }
     }
     if (fds_.empty()) {
-        return Error{ErrorCode::kNotFound, "the process to profile has ended"};
+        return process_ended();
     }
     index_ids();
     return Done{};

@@ -28,6 +28,7 @@ struct EventSetOptions {
     bool all_cpus = false;              // everything that runs; else `pids`
     bool all_user = false;              // exclude the kernel from all events
     std::vector<std::uint32_t> pids;    // with their threads, and what they will fork
+    bool with_descendants = false;      // and what they have forked already, as far as it may be profiled
     bool enable_on_exec = false;        // sampling begins when they exec
     std::uint32_t ring_page_count = 0;  // of a sample ring; 0: kRingPagesDefault, or as many as are allowed
 };
@@ -62,7 +63,7 @@ public:
 
     // Everything that runs, or the processes that these are and what they fork.
     [[nodiscard]] bool is_system_wide() const { return options_.all_cpus; }
-    [[nodiscard]] std::span<const std::uint32_t> pids() const { return options_.pids; }
+    [[nodiscard]] std::span<const std::uint32_t> pids() const { return pids_; }
 
     void enable_side_band();
     void enable_sampling();  // but for those that wait for an exec
@@ -81,6 +82,11 @@ public:
     [[nodiscard]] std::vector<Reading> read_all() const;
 
 private:
+    // A thread, or everything (-1).
+    struct Target {
+        std::int32_t tid = -1;
+        bool is_required = true;  // without it there is no point in going on
+    };
     struct OpenFd {
         int fd = -1;
         std::uint32_t event_index = 0;  // kSideBand: the side-band
@@ -95,13 +101,18 @@ private:
     explicit EventSet(EventSetOptions options) : options_{std::move(options)} {}
 
     Result<Done> plan(const Notice& notice);
-    Result<Done> choose_events(const Notice& notice);
+    void choose_events(const Notice& notice);
     Result<Done> probe_events(const Notice& notice);
-    Result<Done> find_threads();
+    // What can be had instead of an event that the kernel refused; false: nothing.
+    bool settle_for_less(OpenEvent& event, int error, const Notice& notice);
+    [[nodiscard]] bool can_have_user_space_only(const OpenEvent& event) const;
+    [[nodiscard]] bool is_optional_gone(const Target& target, int error) const;
+    Result<Done> find_targets();
+    void add_optional_targets(std::uint32_t pid);
     Result<Done> make_room_for_descriptors() const;
     Result<Done> map_rings(const Notice& notice);
     Result<Done> open_events();
-    Result<Done> open_one(const perf_event_attr& attr, std::int32_t tid, std::uint32_t event_index,
+    Result<Done> open_one(const perf_event_attr& attr, const Target& target, std::uint32_t event_index,
                           std::uint32_t cpu_index);
     void index_ids();
     [[nodiscard]] perf_event_attr attr_of(const OpenEvent& event) const;
@@ -112,7 +123,8 @@ private:
     bool events_were_named_ = false;
     std::vector<OpenEvent> events_;
     std::vector<std::uint32_t> cpus_;
-    std::vector<std::int32_t> tids_;  // {-1}: everything
+    std::vector<Target> targets_;
+    std::vector<std::uint32_t> pids_;
     std::vector<std::unique_ptr<KernelRing>> rings_;
     std::vector<OpenFd> fds_;
     std::vector<std::uint64_t> ids_;

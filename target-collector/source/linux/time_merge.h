@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "target-collector/source/linux/record_reader.h"
@@ -41,12 +42,11 @@ public:
                 ring.pop();
                 has_more = peek(ring_index, time_limit, heap_.front());
             } while (has_more && heap_.front().time <= second_time);
-            std::pop_heap(heap_.begin(), heap_.end(), is_later);  // doesn't look at the first, which has changed
-            if (has_more) {
-                std::push_heap(heap_.begin(), heap_.end(), is_later);
-            } else {
+            if (!has_more) {
+                heap_.front() = heap_.back();
                 heap_.pop_back();
             }
+            sift_down();
         }
     }
 
@@ -59,6 +59,21 @@ private:
 
     static bool is_later(const Head& a, const Head& b) {
         return a.time != b.time ? a.time > b.time : a.ring_index > b.ring_index;
+    }
+
+    // Puts a front that has become younger where it belongs.
+    void sift_down() {
+        std::size_t at = 0;
+        for (std::size_t child = 1; child < heap_.size(); child = (2 * at) + 1) {
+            if (child + 1 < heap_.size() && is_later(heap_[child], heap_[child + 1])) {
+                ++child;
+            }
+            if (!is_later(heap_[at], heap_[child])) {
+                return;
+            }
+            std::swap(heap_[at], heap_[child]);
+            at = child;
+        }
     }
 
     [[nodiscard]] std::uint64_t time_of_second() const {

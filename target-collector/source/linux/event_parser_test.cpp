@@ -1,0 +1,174 @@
+#include "target-collector/source/linux/event_parser.h"
+
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/source/linux/event_table.h"
+#include "target-collector/source/linux/perf_attr.h"
+
+namespace perfleet {
+namespace {
+
+// A folder that looks like tracefs.
+class EventParser : public ::testing::Test {
+protected:
+    EventParser() {
+        std::string name = (std::filesystem::temp_directory_path() / "tracefs-XXXXXX").string();
+        EXPECT_NE(::mkdtemp(name.data()), nullptr);
+        root_ = name;
+        add_tracepoint("sched", "sched_switch", "316");
+        add_tracepoint("sched", "sched_wakeup", "318");
+        add_tracepoint("syscalls", "sys_enter_getppid", "77");
+        places_.roots = {root_ + "/missing", root_};
+    }
+    ~EventParser() override { std::filesystem::remove_all(root_); }
+
+    void add_tracepoint(const std::string& system, const std::string& event, const std::string& id) const {
+        const std::string folder = root_ + "/events/" + system + "/" + event;
+        std::filesystem::create_directories(folder);
+        std::ofstream(folder + "/id") << id << "\n";
+        std::ofstream(folder + "/format") << "name: " << event << "\nID: " << id << "\n";
+    }
+    [[nodiscard]] std::vector<EventSpec> parse(const std::vector<std::string>& lists) const {
+        auto events = parse_events(lists, places_);
+        EXPECT_TRUE(events.ok()) << (events.ok() ? "" : events.error().message);
+        return events.ok() ? std::move(*events) : std::vector<EventSpec>{};
+    }
+    [[nodiscard]] Error error_of(const std::string& list) const {
+        auto events = parse_events({list}, places_);
+        EXPECT_FALSE(events.ok()) << list;
+        return events.ok() ? Error{} : events.error();
+    }
+
+    std::string root_;
+    TracefsPlaces places_;
+};
+
+TEST_F(EventParser, TakesListsAndRepetitions) {
+    const auto events = parse({"cpu-clock,page-faults", "cs"});
+    ASSERT_EQ(events.size(), 3U);
+    EXPECT_EQ(events[0].name, "cpu-clock");
+    EXPECT_EQ(events[0].type, static_cast<std::uint32_t>(PERF_TYPE_SOFTWARE));
+    EXPECT_EQ(events[0].config, static_cast<std::uint64_t>(PERF_COUNT_SW_CPU_CLOCK));
+    EXPECT_EQ(events[0].unit, "ns");
+    EXPECT_EQ(events[1].config, static_cast<std::uint64_t>(PERF_COUNT_SW_PAGE_FAULTS));
+    EXPECT_EQ(events[2].name, "cs");
+    EXPECT_EQ(events[2].config, static_cast<std::uint64_t>(PERF_COUNT_SW_CONTEXT_SWITCHES));
+    EXPECT_EQ(events[2].row_kind(), Kind::kSample);
+}
+
+TEST_F(EventParser, ModifiersExcludeTheOtherSide) {
+    const auto events = parse({"cpu-clock:u,task-clock:k,cycles:uk,sched:sched_switch:k"});
+    ASSERT_EQ(events.size(), 4U);
+    EXPECT_TRUE(events[0].exclude_kernel);
+    EXPECT_FALSE(events[0].exclude_user);
+    EXPECT_FALSE(events[1].exclude_kernel);
+    EXPECT_TRUE(events[1].exclude_user);
+    EXPECT_FALSE(events[2].exclude_kernel);
+    EXPECT_FALSE(events[2].exclude_user);
+    EXPECT_TRUE(events[3].exclude_user);
+    EXPECT_EQ(events[3].config, 316U);
+}
+
+TEST_F(EventParser, FindsTracepointsWithTheirFormat) {
+    const auto events = parse({"sched:sched_switch,syscalls:sys_enter_getppid"});
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_EQ(events[0].type, static_cast<std::uint32_t>(PERF_TYPE_TRACEPOINT));
+    EXPECT_EQ(events[0].config, 316U);
+    EXPECT_EQ(events[0].row_kind(), Kind::kTracepoint);
+    EXPECT_EQ(events[0].format, "name: sched_switch\nID: 316\n");
+    EXPECT_EQ(events[1].config, 77U);
+}
+
+TEST_F(EventParser, TakesRawEvents) {
+    const auto events = parse({"r1a8,r00c0:u"});
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_EQ(events[0].type, static_cast<std::uint32_t>(PERF_TYPE_RAW));
+    EXPECT_EQ(events[0].config, 0x1a8U);
+    EXPECT_EQ(events[1].config, 0xc0U);
+    EXPECT_TRUE(events[1].exclude_kernel);
+}
+
+TEST_F(EventParser, NamesTheUnknownEventAndItsNeighbours) {
+    const Error error = error_of("cpu-clok");
+    EXPECT_EQ(error.code, ErrorCode::kUsage);
+    EXPECT_NE(error.message.find("'cpu-clok'"), std::string::npos);
+    EXPECT_NE(error.message.find("'cpu-clock'"), std::string::npos);
+    EXPECT_NE(error_of("sched:sched_swich").message.find("'sched_switch'"), std::string::npos);
+    EXPECT_NE(error_of("shed:sched_switch").message.find("'sched'"), std::string::npos);
+    EXPECT_EQ(error_of("qqqqqqqqqqq").code, ErrorCode::kUsage);
+}
+
+TEST_F(EventParser, RefusesWhatIsNoList) {
+    for (const char* list :
+         {"", ",", "cs,", ",cs", "cs,,faults", "cpu-clock:x", "cpu-clock:", "cs,cs", "nonsense:u", "sched:", ":x",
+          "sched:../sched/sched_switch", "sched:sched_switch:", "rxyz", "r11112222333344445"}) {
+        const Error error = error_of(list);
+        EXPECT_EQ(error.code, ErrorCode::kUsage) << list;
+        EXPECT_NE(error.message.find("-e"), std::string::npos) << error.message;
+    }
+    EXPECT_EQ(error_of(std::string(300, 'x')).code, ErrorCode::kUsage);
+}
+
+TEST_F(EventParser, RefusesMoreEventsThanASessionHolds) {
+    std::string list = "r1";
+    for (std::uint32_t i = 2; i <= limits::kEventsMax + 1; ++i) {
+        char name[16];
+        std::snprintf(name, sizeof(name), ",r%x", i);
+        list += name;
+    }
+    EXPECT_EQ(error_of(list).code, ErrorCode::kUsage);
+}
+
+TEST_F(EventParser, SaysHowToMountTracefs) {
+    places_.roots = {"/nonexistent/tracing"};
+    const Error error = error_of("sched:sched_switch");
+    EXPECT_EQ(error.code, ::geteuid() == 0 ? ErrorCode::kUnavailable : ErrorCode::kPermission);
+    EXPECT_NE(error.message.find("mount -t tracefs"), std::string::npos);
+}
+
+TEST(EventTable, FindsEventsByNameAndAlias) {
+    ASSERT_NE(find_named_event("faults"), nullptr);
+    EXPECT_EQ(find_named_event("faults"), find_named_event("page-faults"));
+    EXPECT_EQ(find_named_event("cpu-cycles"), find_named_event("cycles"));
+    EXPECT_EQ(find_named_event(""), nullptr);
+    EXPECT_EQ(find_named_event("Cycles"), nullptr);
+}
+
+TEST(EventTable, NearNamesComeNearestFirst) {
+    const std::vector<std::string> names{"branch-misses", "branches", "cycles"};
+    EXPECT_EQ(near_names("branchs", names).front(), "branches");
+    EXPECT_TRUE(near_names("xyz", names).empty());
+    EXPECT_TRUE(near_names("", names).empty());
+}
+
+TEST(SamplingAttr, CarriesPeriodsOnlyWhereTheKernelThenStillObeysThem) {
+    EventSpec faults;
+    faults.type = PERF_TYPE_SOFTWARE;
+    faults.config = PERF_COUNT_SW_PAGE_FAULTS;
+    EXPECT_EQ(sampling_attr(faults, {false, 10}, {}, {}).sample_type & PERF_SAMPLE_PERIOD, 0U);
+    EXPECT_NE(sampling_attr(faults, {false, 1}, {}, {}).sample_type & PERF_SAMPLE_PERIOD, 0U);
+    EXPECT_NE(sampling_attr(faults, {true, 99}, {}, {}).sample_type & PERF_SAMPLE_PERIOD, 0U);
+}
+
+TEST(SamplingAttr, DefaultsToNinetyNineHertzAndToEveryTracepoint) {
+    EventSpec clock;
+    clock.type = PERF_TYPE_SOFTWARE;
+    EXPECT_TRUE(sampling_rate_of(clock, {}).is_frequency);
+    EXPECT_EQ(sampling_rate_of(clock, {}).value, 99U);
+    EventSpec tracepoint;
+    tracepoint.type = PERF_TYPE_TRACEPOINT;
+    EXPECT_FALSE(sampling_rate_of(tracepoint, {}).is_frequency);
+    EXPECT_EQ(sampling_rate_of(tracepoint, {}).value, 1U);
+    EXPECT_TRUE(sampling_rate_of(tracepoint, {500, {}}).is_frequency);
+    EXPECT_EQ(sampling_rate_of(clock, {{}, 7}).value, 7U);
+}
+
+}  // namespace
+}  // namespace perfleet
