@@ -28,4 +28,8 @@ struct Invocation {
 void add_table_commands(CLI::App& app, Invocation& invocation);
 void add_export_command(CLI::App& app, Invocation& invocation);
 
+// `perfleet record …`: its options are the collector's, so it reads its arguments itself; arguments[0] is "record".
+// Gives the exit status.
+[[nodiscard]] int record_command(int argument_count, char** arguments);
+
 }  // namespace perfleet

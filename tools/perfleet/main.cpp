@@ -2,8 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "tools/perfleet/invocation.h"
+
+constexpr const char* kRecord = "record";
 
 namespace perfleet {
 
@@ -23,6 +26,9 @@ std::string default_data_folder() {
 }  // namespace perfleet
 
 int main(int argument_count, char** arguments) {
+    if (argument_count > 1 && std::string_view{arguments[1]} == kRecord) {
+        return perfleet::record_command(argument_count - 1, arguments + 1);
+    }
     CLI::App app{"perfleet: records, asks and exports performance data of Linux hosts and seL4 boards"};
     app.name("perfleet");
     app.set_version_flag("--version", "perfleet " PERFLEET_VERSION);
@@ -32,6 +38,7 @@ int main(int argument_count, char** arguments) {
     perfleet::Invocation invocation;
     perfleet::add_table_commands(app, invocation);
     perfleet::add_export_command(app, invocation);
+    app.add_subcommand(kRecord, "Profile a program here and now; no gateway needed");  // for --help
 
     try {
         app.parse(argument_count, arguments);

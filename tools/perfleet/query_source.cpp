@@ -17,7 +17,8 @@ void QueryOptions::add_to(CLI::App& command, bool has_own_to) {
     command.add_option("--session", session, "only this session: first digits of its id, or last")->type_name("ID");
     command.add_option("--event", event, "only this event")->type_name("NAME");
     command.add_option("--from", from, "from this time on: RFC 3339, now, -15m, -2h")->type_name("TIME");
-    command.add_option(has_own_to ? "--until" : "--to,--until", to, "up to this time, itself left out")->type_name("TIME");
+    command.add_option(has_own_to ? "--until" : "--to,--until", to, "up to this time, itself left out")
+        ->type_name("TIME");
     command.add_option("--symfs", symfs, "look for images below this folder (with --data)")->type_name("DIR");
     command.add_option("--threads", thread_count, "threads of the scan (default: one a core)")
         ->type_name("N")
