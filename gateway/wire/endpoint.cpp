@@ -1,73 +1,9 @@
 #include "gateway/wire/endpoint.h"
 
-#include <arpa/inet.h>
-
-#include <charconv>
-#include <cstdint>
-#include <string>
+#include "schemas/vocabulary/endpoint.h"
 
 namespace perfleet {
-namespace {
 
-constexpr std::size_t kIpcPathSizeMax = 107;  // sockaddr_un::sun_path without its NUL
-
-Error usage(std::string_view endpoint, std::string_view what) {
-    return Error{ErrorCode::kUsage, std::string{"--listen "}.append(endpoint).append(": ").append(what)};
-}
-
-bool is_port(std::string_view text) {
-    if (text == "*") {
-        return true;
-    }
-    std::uint16_t port = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    return error == std::errc{} && end == text.data() + text.size();
-}
-
-bool is_loopback(std::string_view host) {
-    if (host.starts_with('[') && host.ends_with(']')) {
-        in6_addr address{};
-        const std::string inner{host.substr(1, host.size() - 2)};
-        return inet_pton(AF_INET6, inner.c_str(), &address) == 1 && IN6_IS_ADDR_LOOPBACK(&address);
-    }
-    in_addr address{};
-    return inet_pton(AF_INET, std::string{host}.c_str(), &address) == 1 && (ntohl(address.s_addr) >> 24) == 127;
-}
-
-Result<Done> check_tcp(std::string_view endpoint, std::string_view place) {
-    const std::size_t colon = place.rfind(':');
-    if (colon == std::string_view::npos || colon == 0 || !is_port(place.substr(colon + 1))) {
-        return usage(endpoint, "no port; write tcp://ADDRESS:PORT, with * as PORT for a free one");
-    }
-    if (!is_loopback(place.substr(0, colon))) {
-        return usage(
-            endpoint,
-            "without keys a gateway listens on this machine only; use tcp://127.0.0.1:PORT or tcp://[::1]:PORT, "
-            "and bring remote collectors in through a tunnel (ssh -R PORT:127.0.0.1:PORT HOST)");
-    }
-    return Done{};
-}
-
-}  // namespace
-
-Result<Done> check_listen_endpoint(std::string_view endpoint) {
-    if (endpoint.find_first_of(std::string_view{"\0\n, ", 4}) != std::string_view::npos) {
-        return usage(endpoint, "an endpoint has no spaces and commas; give --listen once for each");
-    }
-    if (endpoint.starts_with("tcp://")) {
-        return check_tcp(endpoint, endpoint.substr(6));
-    }
-    if (endpoint.starts_with("ipc://")) {
-        const std::string_view path = endpoint.substr(6);
-        if (path.empty() || path.size() > kIpcPathSizeMax) {
-            return usage(endpoint, "write ipc://PATH, with a path of at most 107 bytes");
-        }
-        return Done{};
-    }
-    if (endpoint.starts_with("inproc://") && endpoint.size() > 9) {
-        return Done{};
-    }
-    return usage(endpoint, "not an endpoint; write tcp://127.0.0.1:PORT, tcp://[::1]:PORT or ipc://PATH");
-}
+Result<Done> check_listen_endpoint(std::string_view endpoint) { return check_local_endpoint("--listen", endpoint); }
 
 }  // namespace perfleet

@@ -60,7 +60,12 @@ inline constexpr std::uint32_t kStoreSeqsTotalMax = 1U << 20;  // of them rememb
 // -- queries ----------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kQueryChunkRows = 4'096;
 inline constexpr std::size_t kQueryChunkSizeBytes = 256U << 10;
+inline constexpr std::uint32_t kQueryColumnsMax = 256;
+inline constexpr std::uint32_t kQueryChunksAheadMax = 16;  // sent before the asker says that it has taken some
 inline constexpr std::uint32_t kQueriesAtOnceMax = 64;
+inline constexpr std::uint64_t kQueryWorkingIntervalNs = 1'000'000'000;  // a running query says so this often
+inline constexpr std::uint64_t kQueryPatienceNs = 10'000'000'000;        // an asker waits so long for any word
+inline constexpr std::uint64_t kQueryIdleNs = 60'000'000'000;            // a server for an asker to take chunks
 inline constexpr std::size_t kSelectSizeBytesMax = 4'096;
 
 }  // namespace perfleet::limits

@@ -7,6 +7,7 @@
 #include "exporters/folded/folded_exporter.h"
 #include "exporters/perf-data/perf_data_exporter.h"
 #include "exporters/report/report.h"
+#include "query-engine/wire/query_client.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
@@ -38,17 +39,13 @@ public:
     }
 };
 
-Result<Outcome> write_perf_data([[maybe_unused]] const Scan& scan, [[maybe_unused]] ExportSink& sink) {
-#ifdef PERFLEET_HAS_PERF_DATA
+Result<Outcome> write_perf_data(const Scan& scan, ExportSink& sink) {
     Result<ExportSummary> summary = export_perf_data(scan, sink);
     if (!summary.ok()) {
         return std::move(summary).error();
     }
     return Outcome{summary->last_time, std::to_string(summary->sample_count) + " samples", summary->ledger,
                    summary->warnings};
-#else
-    return Error{ErrorCode::kUnsupported, "this build has no perf.data export"};
-#endif
 }
 
 Result<Outcome> write_folded(const Scan& scan, const SymbolPaths& paths, ExportSink& sink) {
@@ -63,7 +60,26 @@ Result<Outcome> write_folded(const Scan& scan, const SymbolPaths& paths, ExportS
     return Outcome{std::nullopt, "collapsed stacks", folded->ledger, folded->warnings};
 }
 
+Result<Outcome> ask_gateway(const ExportOptions& options, ExportSink& sink) {
+    const Result<std::unique_ptr<QueryClient>> client = QueryClient::connect(options.query.gateway);
+    if (!client.ok()) {
+        return Error{client.error()};
+    }
+    CommandOptions text = options.query.as_text();
+    text["format"] = options.format;
+    Result<QueryEnd> end = (*client)->ask_file(
+        "export", text,
+        [&](std::uint64_t offset, std::span<const std::byte> bytes) { return sink.write_at(offset, bytes); });
+    if (!end.ok()) {
+        return std::move(end).error();
+    }
+    return Outcome{end->modified, printable(end->summary), end->ledger, end->warnings};
+}
+
 Result<Outcome> write_export(const ExportOptions& options, ExportSink& sink) {
+    if (!options.query.gateway.empty()) {
+        return ask_gateway(options, sink);
+    }
     const Result<std::unique_ptr<StoreReader>> store = open_data(options.query);
     if (!store.ok()) {
         return Error{store.error()};

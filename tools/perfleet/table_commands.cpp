@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "exporters/report/report.h"
+#include "query-engine/wire/query_client.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
 
@@ -37,6 +38,13 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
     }
     if (const Result<Done> checked = check_table_command(command, text, utc_now()); !checked.ok()) {
         return Error{checked.error()};
+    }
+    if (!options.query.gateway.empty()) {
+        const Result<std::unique_ptr<QueryClient>> client = QueryClient::connect(options.query.gateway);
+        if (!client.ok()) {
+            return Error{client.error()};
+        }
+        return (*client)->ask_table(command, text);
     }
     const Result<std::unique_ptr<StoreReader>> store = open_data(options.query);
     if (!store.ok()) {

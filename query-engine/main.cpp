@@ -1,0 +1,191 @@
+// perfleet-query: answers queries about a store over ZeroMQ, beside the gateway that writes it.
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "exporters/folded/folded_exporter.h"
+#include "exporters/perf-data/perf_data_exporter.h"
+#include "query-engine/scan/cancellable_store.h"
+#include "query-engine/statistic/command.h"
+#include "query-engine/wire/query_server.h"
+#include "storage/store/store.h"
+
+namespace {
+
+using namespace perfleet;
+
+constexpr int kExitFailure = 1;
+constexpr int kExitUsage = 2;
+
+int fail(const Error& error) {
+    std::fprintf(stderr, "perfleet-query: %s\n", error.message.c_str());
+    return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailure;
+}
+
+UtcNs utc_now() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return UtcNs{std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
+}
+
+class ReplySink : public ExportSink {
+public:
+    explicit ReplySink(QueryReply& reply) : reply_{reply} {}
+    Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
+        return reply_.write_at(offset, bytes);
+    }
+
+private:
+    QueryReply& reply_;
+};
+
+// What all handlers share. The reader is brought up to date before each query.
+struct Source {
+    std::unique_ptr<StoreReader> store;
+    SymbolPaths paths;
+};
+
+Result<QueryEnd> answer_table(Source& source, const std::string& command, const CommandOptions& options,
+                              QueryReply& reply) {
+    if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
+        return std::move(refreshed).error();
+    }
+    const CancellableStore store{*source.store, reply.cancelled()};
+    Result<Answer> answer = run_table_command(command, options, store, source.paths, utc_now());
+    if (!answer.ok()) {
+        return std::move(answer).error();
+    }
+    if (Result<Done> sent = reply.send_table(*answer); !sent.ok()) {
+        return std::move(sent).error();
+    }
+    return QueryEnd{std::move(answer->ledger), std::move(answer->warnings), std::nullopt, {}};
+}
+
+Result<QueryEnd> write_perf_data(const Scan& scan, QueryReply& reply) {
+    ReplySink sink{reply};
+    Result<ExportSummary> summary = export_perf_data(scan, sink);
+    if (!summary.ok()) {
+        return std::move(summary).error();
+    }
+    return QueryEnd{std::move(summary->ledger), std::move(summary->warnings), summary->last_time,
+                    std::to_string(summary->sample_count) + " samples"};
+}
+
+Result<QueryEnd> write_folded(const Scan& scan, const SymbolPaths& paths, QueryReply& reply) {
+    Symbolizer symbolizer{&scan.store(), paths};
+    Result<FoldedStacks> folded = export_folded(scan, symbolizer);
+    if (!folded.ok()) {
+        return std::move(folded).error();
+    }
+    if (Result<Done> sent = reply.write_at(0, std::as_bytes(std::span{folded->text})); !sent.ok()) {
+        return std::move(sent).error();
+    }
+    return QueryEnd{std::move(folded->ledger), std::move(folded->warnings), std::nullopt, "collapsed stacks"};
+}
+
+Result<QueryEnd> answer_export(Source& source, CommandOptions options, QueryReply& reply) {
+    const std::string format = options["format"];
+    options.erase("format");
+    if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
+        return std::move(refreshed).error();
+    }
+    const Result<Selection> selection = parse_selection(options, utc_now());
+    if (!selection.ok()) {
+        return Error{selection.error()};
+    }
+    const CancellableStore store{*source.store, reply.cancelled()};
+    const Result<Scan> scan = Scan::open(store, *selection);
+    if (!scan.ok()) {
+        return Error{scan.error()};
+    }
+    if (format == "perf.data") {
+        return write_perf_data(*scan, reply);
+    }
+    if (format == "folded") {
+        return write_folded(*scan, source.paths, reply);
+    }
+    return Error{ErrorCode::kUsage, "this gateway doesn't export \"" + format.substr(0, 64) + "\""};
+}
+
+QueryServer::Handlers make_handlers(Source& source) {
+    QueryServer::Handlers handlers;
+    for (const std::string_view command : table_commands()) {
+        handlers.emplace(command,
+                         [&source, name = std::string{command}](const CommandOptions& options, QueryReply& reply) {
+                             return answer_table(source, name, options, reply);
+                         });
+    }
+    handlers.emplace("export", [&source](const CommandOptions& options, QueryReply& reply) {
+        return answer_export(source, options, reply);
+    });
+    return handlers;
+}
+
+int serve(const std::string& data, const std::string& listen, const SymbolPaths& paths, int stop_fd) {
+    Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(data);
+    if (!store.ok()) {
+        return fail(store.error().code == ErrorCode::kNotFound
+                        ? Error{ErrorCode::kNotFound, "no perfleet store at " + data +
+                                                          ": --data takes the folder that perfleet-gateway writes to"}
+                        : store.error());
+    }
+    Source source{std::move(store).value(), paths};
+    const Result<std::unique_ptr<QueryServer>> server = QueryServer::open(listen, make_handlers(source));
+    if (!server.ok()) {
+        return fail(server.error());
+    }
+    std::printf("ready query=%s\n", (*server)->endpoint().c_str());
+    std::fflush(stdout);
+    const Result<Done> served = (*server)->serve(stop_fd);
+    return served.ok() ? 0 : fail(served.error());
+}
+
+// A descriptor that is readable when the program is asked to stop.
+Result<int> catch_stop_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0) {
+        return error_from_errno(errno, "sigprocmask");
+    }
+    const int descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (descriptor < 0) {
+        return error_from_errno(errno, "signalfd");
+    }
+    return descriptor;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::string data;
+    std::string listen = "tcp://127.0.0.1:7412";
+    SymbolPaths paths;
+    CLI::App app{
+        "Answers queries about a data folder, beside the gateway that writes it or without one. Prints one line `ready "
+        "query=...` when it serves; stops on SIGTERM or Ctrl-C.",
+        "perfleet-query"};
+    app.set_version_flag("--version", "perfleet-query " PERFLEET_VERSION);
+    app.add_option("--data", data, "folder of the store")->required()->type_name("DIR");
+    app.add_option("--listen", listen, "where askers come in: tcp://127.0.0.1:PORT (* takes a free port), ipc://PATH")
+        ->type_name("ENDPOINT")
+        ->capture_default_str();
+    app.add_option("--symfs", paths.symfs, "look for images below this folder")->type_name("DIR");
+    app.failure_message(CLI::FailureMessage::simple);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : kExitUsage;
+    }
+    const Result<int> stop_fd = catch_stop_signals();
+    if (!stop_fd.ok()) {
+        return fail(stop_fd.error());
+    }
+    return serve(data, listen, paths, *stop_fd);
+}

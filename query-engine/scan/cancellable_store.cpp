@@ -1,0 +1,74 @@
+#include "query-engine/scan/cancellable_store.h"
+
+namespace perfleet {
+namespace {
+
+Error cancelled_error() { return Error{ErrorCode::kCancelled, "the query was cancelled"}; }
+
+}  // namespace
+
+// The store that stands behind is brought up to date by whoever owns it.
+Result<Done> CancellableStore::refresh() { return Done{}; }
+
+Result<std::vector<Partition>> CancellableStore::partitions() const {
+    if (cancelled_) {
+        return cancelled_error();
+    }
+    return store_.partitions();
+}
+
+Result<std::vector<SessionRecord>> CancellableStore::sessions(const Partition& partition) const {
+    if (cancelled_) {
+        return cancelled_error();
+    }
+    return store_.sessions(partition);
+}
+
+Result<std::vector<SessionRecord>> CancellableStore::all_sessions() const {
+    if (cancelled_) {
+        return cancelled_error();
+    }
+    return store_.all_sessions();
+}
+
+Result<std::optional<SessionEnd>> CancellableStore::session_end(TargetId target, SessionId session) const {
+    if (cancelled_) {
+        return cancelled_error();
+    }
+    return store_.session_end(target, session);
+}
+
+Result<Done> CancellableStore::visit_batches(const Partition& partition, TargetId target, SessionId session,
+                                             const std::function<Visit(const BatchRecord&)>& visitor) const {
+    Result<Done> visited = store_.visit_batches(partition, target, session, [&](const BatchRecord& batch) {
+        return cancelled_ ? Visit::kStop : visitor(batch);
+    });
+    return cancelled_ ? cancelled_error() : std::move(visited);
+}
+
+Result<Done> CancellableStore::visit_blocks(
+    const Partition& partition, TargetId target, SessionId session, Series series,
+    const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const {
+    Result<Done> visited = store_.visit_blocks(
+        partition, target, session, series,
+        [&](const BlockKey& key, std::string_view block) { return cancelled_ ? Visit::kStop : visitor(key, block); });
+    return cancelled_ ? cancelled_error() : std::move(visited);
+}
+
+Result<std::vector<std::pair<Series, std::uint64_t>>> CancellableStore::expired(TargetId target,
+                                                                                SessionId session) const {
+    if (cancelled_) {
+        return cancelled_error();
+    }
+    return store_.expired(target, session);
+}
+
+Result<Seq> CancellableStore::watermark(TargetId target, SessionId session) const {
+    return store_.watermark(target, session);
+}
+
+Result<std::optional<ImageContent>> CancellableStore::image(std::string_view build_id) const {
+    return store_.image(build_id);
+}
+
+}  // namespace perfleet

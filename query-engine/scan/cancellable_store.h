@@ -1,0 +1,37 @@
+// A store whose reads end as kCancelled once a flag is set: so that a long scan can be given up in the middle.
+//
+// Borrows both. Threads: as the store.
+#pragma once
+
+#include <atomic>
+
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+class CancellableStore : public StoreReader {
+public:
+    CancellableStore(const StoreReader& store, const std::atomic<bool>& cancelled)
+        : store_{store}, cancelled_{cancelled} {}
+
+    [[nodiscard]] Result<Done> refresh() override;
+    [[nodiscard]] Result<std::vector<Partition>> partitions() const override;
+    [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override;
+    [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const override;
+    [[nodiscard]] Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override;
+    [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
+                                             const std::function<Visit(const BatchRecord&)>& visitor) const override;
+    [[nodiscard]] Result<Done> visit_blocks(
+        const Partition& partition, TargetId target, SessionId session, Series series,
+        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override;
+    [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
+                                                                                SessionId session) const override;
+    [[nodiscard]] Result<Seq> watermark(TargetId target, SessionId session) const override;
+    [[nodiscard]] Result<std::optional<ImageContent>> image(std::string_view build_id) const override;
+
+private:
+    const StoreReader& store_;
+    const std::atomic<bool>& cancelled_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,36 @@
+// Asks a gateway's query endpoint. One thread; one query at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/command.h"
+#include "query-engine/wire/query_message.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+
+class QueryClient {
+public:
+    using BytesSink = std::function<Result<Done>(std::uint64_t offset, std::span<const std::byte>)>;
+
+    // Doesn't wait for the server. Errors: kUsage (not an endpoint). A query fails as kUnavailable when nothing was
+    // heard for `patience_ns`; a server at work says so once a second.
+    [[nodiscard]] static Result<std::unique_ptr<QueryClient>> connect(
+        const std::string& endpoint, std::uint64_t patience_ns = limits::kQueryPatienceNs);
+    virtual ~QueryClient() = default;
+
+    // The whole table. Errors: the server's own; kUnavailable; kInvalid (not a query endpoint).
+    [[nodiscard]] virtual Result<Answer> ask_table(const std::string& command, const CommandOptions& options) = 0;
+
+    // A file, part by part. An error of the sink cancels the query.
+    [[nodiscard]] virtual Result<QueryEnd> ask_file(const std::string& command, const CommandOptions& options,
+                                                    const BytesSink& sink) = 0;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,250 @@
+#include "query-engine/wire/query_message.h"
+
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+
+#include <cstring>
+
+#include "query.capnp.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+using namespace query_message;
+
+constexpr std::uint16_t kVersion = 1;
+
+capnp::Data::Reader data_of(const std::string& text) {
+    return {reinterpret_cast<const capnp::byte*>(text.data()), text.size()};
+}
+
+std::string text_of(capnp::Data::Reader data) { return {reinterpret_cast<const char*>(data.begin()), data.size()}; }
+
+unsigned count_of(std::size_t size) { return static_cast<unsigned>(size); }
+
+class Encoder {
+public:
+    explicit Encoder(wire::QueryEnvelope::Builder envelope) : envelope_{envelope} {}
+
+    void operator()(const Ask& ask) {
+        auto builder = envelope_.initAsk();
+        builder.setCommand(ask.command);
+        builder.setChunkCount(ask.chunk_count);
+        auto options = builder.initOptions(count_of(ask.options.size()));
+        unsigned i = 0;
+        for (const auto& [name, value] : ask.options) {
+            options[i].setName(name);
+            options[i++].setValue(data_of(value));
+        }
+    }
+    void operator()(const More& more) { envelope_.setMore(more.chunk_count); }
+    void operator()(const Cancel&) { envelope_.setCancel(); }
+    void operator()(const Working&) { envelope_.setWorking(); }
+    void operator()(const Columns& columns) {
+        auto builder = envelope_.initColumns(count_of(columns.columns.size()));
+        for (unsigned i = 0; i < builder.size(); ++i) {
+            builder[i].setName(columns.columns[i].name);
+            builder[i].setUnit(data_of(columns.columns[i].unit));
+            builder[i].setIsOptional(columns.columns[i].is_optional);
+        }
+    }
+    void operator()(const Rows& rows) {
+        auto builder = envelope_.initRows(count_of(rows.rows.size()));
+        for (unsigned i = 0; i < builder.size(); ++i) {
+            auto values = builder[i].initValues(count_of(rows.rows[i].size()));
+            for (unsigned column = 0; column < values.size(); ++column) {
+                set(values[column], rows.rows[i][column]);
+            }
+        }
+    }
+    void operator()(const Bytes& bytes) {
+        auto builder = envelope_.initBytes();
+        builder.setOffset(bytes.offset);
+        builder.setBytes(data_of(bytes.bytes));
+    }
+    void operator()(const QueryEnd& end) {
+        auto builder = envelope_.initEnd();
+        builder.setProduced(end.ledger.produced);
+        builder.setStored(end.ledger.stored);
+        builder.setExpired(end.ledger.expired);
+        builder.setPending(end.ledger.pending);
+        auto lost = builder.initLost(count_of(end.ledger.lost.size()));
+        unsigned i = 0;
+        for (const auto& [reason, rows] : end.ledger.lost) {
+            lost[i].setReason(reason);
+            lost[i++].setRows(rows);
+        }
+        auto warnings = builder.initWarnings(count_of(end.warnings.size()));
+        for (unsigned warning = 0; warning < warnings.size(); ++warning) {
+            warnings.set(warning, data_of(end.warnings[warning]));
+        }
+        builder.setHasModified(end.modified.has_value());
+        builder.setModifiedUtcNs(end.modified.value_or(UtcNs{0}).value);
+        builder.setSummary(data_of(end.summary));
+    }
+    void operator()(const Error& error) {
+        auto builder = envelope_.initFailure();
+        builder.setCode(static_cast<std::uint8_t>(error.code));
+        builder.setMessage(data_of(error.message));
+    }
+
+private:
+    static void set(wire::AnswerValue::Builder builder, const AnswerValue& value) {
+        if (const auto* text = std::get_if<std::string>(&value)) {
+            builder.setText(data_of(*text));
+        } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+            builder.setSigned(*integer);
+        } else if (const auto* natural = std::get_if<std::uint64_t>(&value)) {
+            builder.setUnsigned(*natural);
+        } else if (const auto* real = std::get_if<double>(&value)) {
+            builder.setReal(*real);
+        } else {
+            builder.setNull();
+        }
+    }
+
+    wire::QueryEnvelope::Builder envelope_;
+};
+
+Error invalid(const std::string& what) { return Error{ErrorCode::kInvalid, "query message: " + what}; }
+
+Result<Body> read_ask(wire::Ask::Reader reader) {
+    if (reader.getOptions().size() > kQueryOptionsMax) {
+        return invalid("more than " + std::to_string(kQueryOptionsMax) + " options");
+    }
+    Ask ask;
+    ask.command = reader.getCommand();
+    ask.chunk_count = reader.getChunkCount();
+    for (const auto option : reader.getOptions()) {
+        ask.options[option.getName()] = text_of(option.getValue());
+    }
+    return Body{std::move(ask)};
+}
+
+AnswerValue read_value(wire::AnswerValue::Reader reader) {
+    switch (reader.which()) {
+        case wire::AnswerValue::TEXT: return text_of(reader.getText());
+        case wire::AnswerValue::SIGNED: return std::int64_t{reader.getSigned()};
+        case wire::AnswerValue::UNSIGNED: return std::uint64_t{reader.getUnsigned()};
+        case wire::AnswerValue::REAL: return reader.getReal();
+        default: return {};
+    }
+}
+
+Result<Body> read_rows(capnp::List<wire::AnswerRow>::Reader reader) {
+    if (reader.size() > limits::kQueryChunkRows) {
+        return invalid("more than " + std::to_string(limits::kQueryChunkRows) + " rows");
+    }
+    Rows rows;
+    for (const auto row : reader) {
+        if (row.getValues().size() > limits::kQueryColumnsMax) {
+            return invalid("more than " + std::to_string(limits::kQueryColumnsMax) + " values in a row");
+        }
+        std::vector<AnswerValue>& values = rows.rows.emplace_back();
+        for (const auto value : row.getValues()) {
+            values.push_back(read_value(value));
+        }
+    }
+    return Body{std::move(rows)};
+}
+
+Result<Body> read_columns(capnp::List<wire::AnswerColumn>::Reader reader) {
+    if (reader.size() > limits::kQueryColumnsMax) {
+        return invalid("more than " + std::to_string(limits::kQueryColumnsMax) + " columns");
+    }
+    Columns columns;
+    for (const auto column : reader) {
+        columns.columns.push_back({column.getName(), text_of(column.getUnit()), column.getIsOptional()});
+    }
+    return Body{std::move(columns)};
+}
+
+QueryEnd read_end(wire::End::Reader reader) {
+    QueryEnd end;
+    end.ledger.produced = reader.getProduced();
+    end.ledger.stored = reader.getStored();
+    end.ledger.expired = reader.getExpired();
+    end.ledger.pending = reader.getPending();
+    for (const auto lost : reader.getLost()) {
+        end.ledger.lost[lost.getReason()] = lost.getRows();
+    }
+    for (const auto warning : reader.getWarnings()) {
+        end.warnings.push_back(text_of(warning));
+    }
+    if (reader.getHasModified()) {
+        end.modified = UtcNs{reader.getModifiedUtcNs()};
+    }
+    end.summary = text_of(reader.getSummary());
+    return end;
+}
+
+Error read_failure(wire::Failure::Reader reader) {
+    const bool is_known = reader.getCode() >= static_cast<std::uint8_t>(ErrorCode::kInvalid) &&
+                          reader.getCode() <= static_cast<std::uint8_t>(ErrorCode::kCancelled);
+    return Error{is_known ? static_cast<ErrorCode>(reader.getCode()) : ErrorCode::kIo, text_of(reader.getMessage())};
+}
+
+Result<Body> read_body(wire::QueryEnvelope::Reader envelope) {
+    switch (envelope.which()) {
+        case wire::QueryEnvelope::ASK: return read_ask(envelope.getAsk());
+        case wire::QueryEnvelope::MORE: return Body{More{envelope.getMore()}};
+        case wire::QueryEnvelope::CANCEL: return Body{Cancel{}};
+        case wire::QueryEnvelope::WORKING: return Body{Working{}};
+        case wire::QueryEnvelope::COLUMNS: return read_columns(envelope.getColumns());
+        case wire::QueryEnvelope::ROWS: return read_rows(envelope.getRows());
+        case wire::QueryEnvelope::BYTES:
+            return Body{Bytes{envelope.getBytes().getOffset(), text_of(envelope.getBytes().getBytes())}};
+        case wire::QueryEnvelope::END: return Body{read_end(envelope.getEnd())};
+        case wire::QueryEnvelope::FAILURE: return Body{read_failure(envelope.getFailure())};
+    }
+    return invalid("of an unknown kind");
+}
+
+}  // namespace
+
+std::string encode_query_message(const QueryMessage& message) {
+    capnp::MallocMessageBuilder builder;
+    auto envelope = builder.initRoot<wire::QueryEnvelope>();
+    envelope.setMagic(wire::QUERY_MAGIC);
+    envelope.setVersion(kVersion);
+    envelope.setQuery(message.query);
+    std::visit(Encoder{envelope}, message.body);
+    const kj::Array<capnp::word> words = capnp::messageToFlatArray(builder);
+    const auto bytes = words.asBytes();
+    return {reinterpret_cast<const char*>(bytes.begin()), bytes.size()};
+}
+
+Result<QueryMessage> decode_query_message_untrusted(std::span<const std::byte> bytes_untrusted) {
+    if (bytes_untrusted.size() > kQueryReplySizeBytesMax || bytes_untrusted.size() % sizeof(capnp::word) != 0 ||
+        bytes_untrusted.empty()) {
+        return invalid("of " + std::to_string(bytes_untrusted.size()) + " bytes");
+    }
+    // ZeroMQ gives small messages no alignment.
+    auto words = kj::heapArray<capnp::word>(bytes_untrusted.size() / sizeof(capnp::word));
+    std::memcpy(words.begin(), bytes_untrusted.data(), bytes_untrusted.size());
+    capnp::ReaderOptions options;
+    options.traversalLimitInWords = 4 * words.size() + 1'024;
+    options.nestingLimit = 8;
+    try {
+        capnp::FlatArrayMessageReader reader{words, options};
+        const auto envelope = reader.getRoot<wire::QueryEnvelope>();
+        if (envelope.getMagic() != wire::QUERY_MAGIC) {
+            return invalid("without its magic number");
+        }
+        if (envelope.getVersion() != kVersion) {
+            return Error{ErrorCode::kUnsupported, "query message: version " + std::to_string(envelope.getVersion()) +
+                                                      ", this program speaks " + std::to_string(kVersion) +
+                                                      "; use programs of one release"};
+        }
+        Result<Body> body = read_body(envelope);
+        if (!body.ok()) {
+            return std::move(body).error();
+        }
+        return QueryMessage{envelope.getQuery(), std::move(body).value()};
+    } catch (const kj::Exception& exception) {
+        return invalid(exception.getDescription().cStr());
+    }
+}
+
+}  // namespace perfleet

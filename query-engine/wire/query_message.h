@@ -1,0 +1,67 @@
+// What asker and server say to each other, as plain values; schemas/wire/query.capnp is what travels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/command.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/time.h"
+
+namespace perfleet {
+
+inline constexpr std::size_t kQueryRequestSizeBytesMax = 64U << 10;
+inline constexpr std::size_t kQueryReplySizeBytesMax = 16U << 20;
+inline constexpr std::uint32_t kQueryOptionsMax = 32;
+
+// What stands at the end of an answer.
+struct QueryEnd {
+    Ledger ledger;
+    std::vector<std::string> warnings;
+    std::optional<UtcNs> modified;  // of an exported file: when the recording ended
+    std::string summary;            // of an exported file: what is in it
+};
+
+namespace query_message {
+
+struct Ask {
+    std::string command;
+    CommandOptions options;
+    std::uint32_t chunk_count = 0;
+};
+struct More {
+    std::uint32_t chunk_count = 0;
+};
+struct Cancel {};
+struct Working {};
+struct Columns {
+    std::vector<AnswerColumn> columns;
+};
+struct Rows {
+    std::vector<std::vector<AnswerValue>> rows;
+};
+struct Bytes {
+    std::uint64_t offset = 0;
+    std::string bytes;
+};
+using Body = std::variant<Ask, More, Cancel, Working, Columns, Rows, Bytes, QueryEnd, Error>;
+
+}  // namespace query_message
+
+struct QueryMessage {
+    std::uint64_t query = 0;
+    query_message::Body body;
+};
+
+[[nodiscard]] std::string encode_query_message(const QueryMessage& message);
+
+// Errors: kInvalid (no query message, or one that breaks its limits), kUnsupported (a newer version).
+[[nodiscard]] Result<QueryMessage> decode_query_message_untrusted(std::span<const std::byte> bytes_untrusted);
+
+}  // namespace perfleet

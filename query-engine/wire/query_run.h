@@ -1,0 +1,73 @@
+// One query that runs: its thread, the credit of its asker, and the way of its chunks to the socket's thread.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "query-engine/wire/query_server.h"
+
+namespace perfleet {
+
+// Names a query: the peer's routing id and its number of the query.
+using QueryName = std::pair<std::string, std::uint64_t>;
+
+// From the queries' threads to the socket's thread, which is woken through a descriptor.
+class Outbox {
+public:
+    struct Item {
+        QueryName name;
+        std::string message;
+        bool is_last = false;  // the query's thread is done
+    };
+
+    Outbox();
+    ~Outbox();
+    Outbox(const Outbox&) = delete;
+    Outbox& operator=(const Outbox&) = delete;
+
+    void post(Item item);
+    [[nodiscard]] std::deque<Item> take_all();
+    [[nodiscard]] int wake_fd() const { return wake_fd_; }
+
+private:
+    std::mutex mutex_;
+    std::deque<Item> items_;
+    int wake_fd_;
+};
+
+class QueryRun : public QueryReply {
+public:
+    // Starts the thread. All are borrowed.
+    QueryRun(QueryName name, query_message::Ask ask, const QueryHandler& handler, Outbox& outbox);
+    ~QueryRun() override;
+    QueryRun(const QueryRun&) = delete;
+    QueryRun& operator=(const QueryRun&) = delete;
+
+    // By the socket's thread.
+    void add_credit(std::uint32_t chunk_count);
+    void cancel();
+
+    // By the query's thread.
+    [[nodiscard]] Result<Done> send_table(const Answer& answer) override;
+    [[nodiscard]] Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) override;
+    [[nodiscard]] const std::atomic<bool>& cancelled() const override { return cancelled_; }
+
+private:
+    void run(const query_message::Ask& ask, const QueryHandler& handler);
+    [[nodiscard]] Result<Done> send_chunk(query_message::Body body);
+    void post(query_message::Body body, bool is_last);
+
+    QueryName name_;
+    Outbox& outbox_;
+    std::atomic<bool> cancelled_ = false;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint32_t credit_;
+    std::thread thread_;
+};
+
+}  // namespace perfleet

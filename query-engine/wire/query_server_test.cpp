@@ -1,0 +1,265 @@
+#include "query-engine/wire/query_server.h"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "query-engine/wire/query_client.h"
+#include "query-engine/wire/query_socket.h"
+
+namespace perfleet {
+namespace {
+
+using namespace query_message;
+
+constexpr std::size_t kFileParts = 200;
+
+// A server on a thread of its own, on a free port.
+class QueryServerTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        stop_fd_ = ::eventfd(0, EFD_CLOEXEC);
+        QueryServer::Handlers handlers;
+        handlers["table"] = [](const CommandOptions& options, QueryReply& reply) -> Result<QueryEnd> {
+            Answer answer;
+            answer.columns = {{"i", ""}, {"text", ""}};
+            for (std::uint64_t i = 0; i < std::stoull(options.at("rows")); ++i) {
+                answer.rows.push_back({i, std::string(i % 100, 'x')});
+            }
+            if (Result<Done> sent = reply.send_table(answer); !sent.ok()) {
+                return std::move(sent).error();
+            }
+            QueryEnd end;
+            end.ledger.produced = 5;
+            end.ledger.stored = 5;
+            end.warnings = {"careful"};
+            return end;
+        };
+        handlers["file"] = [this](const CommandOptions&, QueryReply& reply) -> Result<QueryEnd> {
+            const std::string part(100'000, 'y');
+            for (std::size_t i = 0; i < kFileParts; ++i) {
+                if (Result<Done> sent = reply.write_at(i * part.size(), std::as_bytes(std::span{part})); !sent.ok()) {
+                    file_was_cancelled_ = true;
+                    return std::move(sent).error();
+                }
+                ++file_parts_sent_;
+            }
+            QueryEnd end;
+            end.modified = UtcNs{77};
+            end.summary = "a file";
+            return end;
+        };
+        handlers["fail"] = [](const CommandOptions&, QueryReply&) -> Result<QueryEnd> {
+            return Error{ErrorCode::kUsage, "--event x: there is none"};
+        };
+        handlers["hang"] = [this](const CommandOptions&, QueryReply& reply) -> Result<QueryEnd> {
+            ++hanging_;
+            while (!reply.cancelled()) {
+                std::this_thread::yield();
+            }
+            --hanging_;
+            return Error{ErrorCode::kCancelled, "cancelled"};
+        };
+        Result<std::unique_ptr<QueryServer>> server = QueryServer::open("tcp://127.0.0.1:*", std::move(handlers));
+        ASSERT_TRUE(server.ok()) << server.error().message;
+        server_ = std::move(server).value();
+        thread_ = std::thread{[this] { EXPECT_TRUE(server_->serve(stop_fd_).ok()); }};
+    }
+    void TearDown() override {
+        stop();
+        ::close(stop_fd_);
+    }
+    void stop() {
+        if (thread_.joinable()) {
+            (void)::eventfd_write(stop_fd_, 1);
+            thread_.join();
+        }
+    }
+
+    std::unique_ptr<QueryClient> client() {
+        Result<std::unique_ptr<QueryClient>> made = QueryClient::connect(server_->endpoint());
+        EXPECT_TRUE(made.ok());
+        return std::move(made).value();
+    }
+
+    // An asker that does as it likes.
+    std::unique_ptr<QuerySocket> socket() {
+        Result<std::unique_ptr<QuerySocket>> made = QuerySocket::connect(server_->endpoint());
+        EXPECT_TRUE(made.ok());
+        return std::move(made).value();
+    }
+    static Result<QueryMessage> next(QuerySocket& socket) {
+        for (int i = 0; i < 1'000; ++i) {
+            if (const auto received = socket.receive()) {
+                return decode_query_message_untrusted(received->frame());
+            }
+            (void)socket.wait({-1, -1}, 100);
+        }
+        return Error{ErrorCode::kUnavailable, "nothing came"};
+    }
+
+    int stop_fd_ = -1;
+    std::atomic<std::size_t> file_parts_sent_ = 0;
+    std::atomic<bool> file_was_cancelled_ = false;
+    std::atomic<int> hanging_ = 0;
+    std::unique_ptr<QueryServer> server_;
+    std::thread thread_;
+};
+
+TEST_F(QueryServerTest, TablesOfManyChunksArriveWhole) {
+    const auto asker = client();
+    for (const std::uint64_t row_count : {0U, 1U, 50'000U}) {
+        const Result<Answer> answer = asker->ask_table("table", {{"rows", std::to_string(row_count)}});
+        ASSERT_TRUE(answer.ok()) << answer.error().message;
+        ASSERT_EQ(answer->rows.size(), row_count);
+        for (std::uint64_t i = 0; i < row_count; ++i) {
+            ASSERT_EQ(answer->rows[i], (std::vector<AnswerValue>{i, std::string(i % 100, 'x')}));
+        }
+        EXPECT_EQ(answer->columns.size(), 2U);
+        EXPECT_EQ(answer->ledger.produced, 5U);
+        EXPECT_EQ(answer->warnings, std::vector<std::string>{"careful"});
+    }
+}
+
+TEST_F(QueryServerTest, FilesArriveWhole) {
+    std::string file;
+    const Result<QueryEnd> end =
+        client()->ask_file("file", {}, [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<Done> {
+            EXPECT_EQ(offset, file.size());
+            file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+            return Done{};
+        });
+    ASSERT_TRUE(end.ok()) << end.error().message;
+    EXPECT_EQ(file, std::string(kFileParts * 100'000, 'y'));
+    EXPECT_EQ(end->modified, UtcNs{77});
+    EXPECT_EQ(end->summary, "a file");
+}
+
+TEST_F(QueryServerTest, ErrorsKeepTheirCode) {
+    const auto asker = client();
+    const Result<Answer> failed = asker->ask_table("fail", {});
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.error().code, ErrorCode::kUsage);
+    EXPECT_EQ(failed.error().message, "--event x: there is none");
+    const Result<Answer> unknown = asker->ask_table("nosuch", {});
+    ASSERT_FALSE(unknown.ok());
+    EXPECT_EQ(unknown.error().code, ErrorCode::kUsage);
+    EXPECT_TRUE(asker->ask_table("table", {{"rows", "1"}}).ok());
+}
+
+TEST_F(QueryServerTest, SlowAskerHoldsTheHandlerAtItsCredit) {
+    const auto asker = socket();
+    ASSERT_TRUE(asker->send({}, encode_query_message({1, Ask{"file", {}, 3}})));
+    std::size_t chunks = 0;
+    while (chunks < 3) {
+        const Result<QueryMessage> message = next(*asker);
+        ASSERT_TRUE(message.ok()) << message.error().message;
+        chunks += std::holds_alternative<Bytes>(message->body) ? 1 : 0;
+    }
+    // The next word is the server's sign of life: no chunk goes out without credit.
+    const Result<QueryMessage> working = next(*asker);
+    ASSERT_TRUE(working.ok());
+    EXPECT_TRUE(std::holds_alternative<Working>(working->body));
+    EXPECT_EQ(file_parts_sent_, 3U);
+    // However much credit is asked for, the server looks ahead no further than its limit.
+    ASSERT_TRUE(asker->send({}, encode_query_message({1, More{~0U}})));
+    while (chunks < 3 + limits::kQueryChunksAheadMax) {
+        const Result<QueryMessage> message = next(*asker);
+        ASSERT_TRUE(message.ok()) << message.error().message;
+        chunks += std::holds_alternative<Bytes>(message->body) ? 1 : 0;
+    }
+    const Result<QueryMessage> again = next(*asker);
+    ASSERT_TRUE(again.ok());
+    EXPECT_TRUE(std::holds_alternative<Working>(again->body));
+    ASSERT_TRUE(asker->send({}, encode_query_message({1, Cancel{}})));
+    while (true) {
+        const Result<QueryMessage> message = next(*asker);
+        ASSERT_TRUE(message.ok()) << message.error().message;
+        if (const auto* error = std::get_if<Error>(&message->body)) {
+            EXPECT_EQ(error->code, ErrorCode::kCancelled);
+            break;
+        }
+    }
+    EXPECT_TRUE(file_was_cancelled_);
+}
+
+TEST_F(QueryServerTest, AskerThatIsGoneIsCancelled) {
+    {
+        const auto asker = socket();
+        ASSERT_TRUE(asker->send({}, encode_query_message({1, Ask{"hang", {}, 3}})));
+        while (hanging_ == 0) {
+            std::this_thread::yield();
+        }
+    }
+    const auto other = client();
+    while (hanging_ != 0) {
+        ASSERT_TRUE(other->ask_table("table", {{"rows", "0"}}).ok());
+    }
+}
+
+TEST_F(QueryServerTest, MoreQueriesThanTheLimitAreRefused) {
+    const auto asker = socket();
+    for (std::uint64_t i = 1; i <= limits::kQueriesAtOnceMax + 1; ++i) {
+        ASSERT_TRUE(asker->send({}, encode_query_message({i, Ask{"hang", {}, 1}})));
+    }
+    while (true) {
+        const Result<QueryMessage> message = next(*asker);
+        ASSERT_TRUE(message.ok()) << message.error().message;
+        if (const auto* error = std::get_if<Error>(&message->body)) {
+            EXPECT_EQ(message->query, limits::kQueriesAtOnceMax + 1);
+            EXPECT_EQ(error->code, ErrorCode::kBusy);
+            break;
+        }
+    }
+    stop();  // ends those that hang
+    EXPECT_EQ(hanging_, 0);
+}
+
+TEST_F(QueryServerTest, GarbageIsAnsweredAndForgotten) {
+    const auto stranger = socket();
+    ASSERT_TRUE(stranger->send({}, "GET / HTTP/1.1"));
+    const Result<QueryMessage> message = next(*stranger);
+    ASSERT_TRUE(message.ok());
+    EXPECT_TRUE(std::holds_alternative<Error>(message->body));
+    EXPECT_TRUE(client()->ask_table("table", {{"rows", "3"}}).ok());
+}
+
+TEST(QueryClient, NobodyThereIsSaidAfterThePatience) {
+    // A bound socket that never answers: the port is taken, so nobody else can.
+    const auto mute = QuerySocket::bind("tcp://127.0.0.1:*");
+    ASSERT_TRUE(mute.ok());
+    const auto asker = QueryClient::connect((*mute)->endpoint(), 50'000'000);
+    ASSERT_TRUE(asker.ok());
+    const Result<Answer> answer = (*asker)->ask_table("top", {});
+    ASSERT_FALSE(answer.ok());
+    EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(answer.error().message.find((*mute)->endpoint()), std::string::npos);
+}
+
+TEST(QueryClient, EndpointThatIsNoneIsAUsageError) {
+    for (const char* endpoint : {"", "localhost", "tcp://", "tcp://127.0.0.1", "udp://127.0.0.1:1"}) {
+        const auto asker = QueryClient::connect(endpoint);
+        ASSERT_FALSE(asker.ok()) << endpoint;
+        EXPECT_EQ(asker.error().code, ErrorCode::kUsage) << asker.error().message;
+    }
+}
+
+TEST(QueryServer, ListensOnThisMachineOnlyAndOnFreePorts) {
+    for (const char* endpoint : {"tcp://0.0.0.0:*", "tcp://*:*", "tcp://192.0.2.1:5000", "nowhere"}) {
+        const auto server = QueryServer::open(endpoint, {});
+        ASSERT_FALSE(server.ok()) << endpoint;
+        EXPECT_EQ(server.error().code, ErrorCode::kUsage);
+    }
+    const auto first = QueryServer::open("tcp://127.0.0.1:*", {});
+    ASSERT_TRUE(first.ok());
+    const auto second = QueryServer::open((*first)->endpoint(), {});
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().code, ErrorCode::kBusy);
+}
+
+}  // namespace
+}  // namespace perfleet
