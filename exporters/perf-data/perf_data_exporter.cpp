@@ -430,7 +430,7 @@ private:
     ExportSummary summary_;
     FileClock clock_;
     EventTable events_;
-    RecordWriter writer_;
+    PerfRecordWriter writer_;
     RecordStream stream_;
     std::vector<Unit> units_;
     std::vector<std::unique_ptr<Source>> heap_;

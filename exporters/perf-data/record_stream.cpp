@@ -346,7 +346,7 @@ void RecordStream::sample_row(const EpochImages& epoch, const ExportedEvent& eve
         const std::string_view raw = columns.has_raw ? columns.rows->bytes(ColumnId::kRawBytes, row) : "";
         // Its u32 size counts the padding that makes both a multiple of 8.
         constexpr std::uint64_t kZero = 0;
-        const std::size_t taken = std::min(raw.size(), RecordWriter::kRecordSizeBytesMax - size_bytes - 8);
+        const std::size_t taken = std::min(raw.size(), PerfRecordWriter::kRecordSizeBytesMax - size_bytes - 8);
         const std::size_t padding = (8 - (4 + taken) % 8) % 8;
         writer_.put(narrow(taken + padding));
         writer_.put_bytes(raw.data(), taken);

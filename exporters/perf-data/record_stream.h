@@ -25,7 +25,7 @@ inline constexpr std::size_t kChainFramesMax = 1'024;
 
 class RecordStream {
 public:
-    RecordStream(RecordWriter& writer, std::uint64_t side_band_id) : writer_{writer}, side_band_id_{side_band_id} {}
+    RecordStream(PerfRecordWriter& writer, std::uint64_t side_band_id) : writer_{writer}, side_band_id_{side_band_id} {}
 
     // What an epoch's numbers mean: image numbers of its dictionary → images of the export.
     struct EpochImages {
@@ -91,7 +91,7 @@ private:
     // Fills chain_ (leaf first, with context markers) and says whether the leaf runs in the kernel.
     [[nodiscard]] bool build_chain(const EpochImages& epoch, const Trailer& trailer, StackNumber leaf, bool whole);
 
-    RecordWriter& writer_;
+    PerfRecordWriter& writer_;
     std::uint64_t side_band_id_;
     ExportedImages images_;
     TaskState tasks_;

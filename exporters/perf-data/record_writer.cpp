@@ -5,10 +5,10 @@
 
 namespace perfleet {
 
-RecordWriter::RecordWriter(ExportSink& sink, std::uint64_t offset)
+PerfRecordWriter::PerfRecordWriter(ExportSink& sink, std::uint64_t offset)
     : sink_{sink}, buffer_(kBufferSizeBytes + kRecordSizeBytesMax + 8), flushed_to_{offset} {}
 
-void RecordWriter::begin(perf::RecordType type, std::uint16_t misc) {
+void PerfRecordWriter::begin(perf::RecordType type, std::uint16_t misc) {
     if (used_ >= kBufferSizeBytes) {
         flush();
     }
@@ -16,7 +16,7 @@ void RecordWriter::begin(perf::RecordType type, std::uint16_t misc) {
     put(perf::RecordHeader{static_cast<std::uint32_t>(type), misc, 0});
 }
 
-void RecordWriter::end() {
+void PerfRecordWriter::end() {
     constexpr std::uint64_t kZero = 0;
     put_bytes(&kZero, (8 - (used_ - record_first_) % 8) % 8);
     const std::size_t size_bytes = used_ - record_first_;
@@ -25,13 +25,13 @@ void RecordWriter::end() {
     std::memcpy(buffer_.data() + record_first_ + offsetof(perf::RecordHeader, size_bytes), &size, sizeof(size));
 }
 
-void RecordWriter::put_name(std::string_view name) {
+void PerfRecordWriter::put_name(std::string_view name) {
     constexpr std::uint64_t kZero = 0;
     put_bytes(name.data(), name.size());
     put_bytes(&kZero, 8 - name.size() % 8);
 }
 
-void RecordWriter::put_raw(std::string_view bytes) {
+void PerfRecordWriter::put_raw(std::string_view bytes) {
     while (!bytes.empty()) {
         if (used_ >= kBufferSizeBytes) {
             flush();
@@ -42,7 +42,7 @@ void RecordWriter::put_raw(std::string_view bytes) {
     }
 }
 
-void RecordWriter::flush() {
+void PerfRecordWriter::flush() {
     if (!error_ && used_ > 0) {
         if (auto written = sink_.write_at(flushed_to_, std::span{buffer_}.first(used_)); !written) {
             error_ = std::move(written).error();

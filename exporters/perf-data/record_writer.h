@@ -18,13 +18,13 @@
 
 namespace perfleet {
 
-class RecordWriter {
+class PerfRecordWriter {
 public:
     static constexpr std::size_t kBufferSizeBytes = 1U << 20;
     static constexpr std::size_t kRecordSizeBytesMax = 65'528;  // its size is a multiple of 8 in 16 bits
 
     // Writes from `offset` of the file on.
-    RecordWriter(ExportSink& sink, std::uint64_t offset);
+    PerfRecordWriter(ExportSink& sink, std::uint64_t offset);
 
     // A record: begin(), then its fields, then end(), which pads it to 8 bytes. Fields that would make it larger than
     // kRecordSizeBytesMax are a bug.

@@ -24,7 +24,7 @@ public:
 
 TEST(RecordWriter, PadsRecordsAndNamesToEightBytes) {
     TextSink sink;
-    RecordWriter writer{sink, 0};
+    PerfRecordWriter writer{sink, 0};
     writer.begin(perf::RecordType::kComm, 0x1234);
     writer.put_name("12345678");
     writer.put(std::uint8_t{0xff});
@@ -39,8 +39,8 @@ TEST(RecordWriter, PadsRecordsAndNamesToEightBytes) {
 TEST(RecordWriter, WritesInOrderFromItsOffsetOn) {
     TextSink sink;
     sink.first = 104;
-    RecordWriter writer{sink, 104};
-    const std::string large(3 * RecordWriter::kBufferSizeBytes + 5, 'x');
+    PerfRecordWriter writer{sink, 104};
+    const std::string large(3 * PerfRecordWriter::kBufferSizeBytes + 5, 'x');
     writer.put_raw(large);
     EXPECT_EQ(writer.offset(), 104 + large.size());
     writer.flush();
@@ -50,7 +50,7 @@ TEST(RecordWriter, WritesInOrderFromItsOffsetOn) {
 TEST(RecordWriter, KeepsTheFirstErrorAndGoesOnCounting) {
     TextSink sink;
     sink.room = 10;
-    RecordWriter writer{sink, 0};
+    PerfRecordWriter writer{sink, 0};
     writer.put_raw(std::string(100, 'x'));
     writer.flush();
     ASSERT_TRUE(writer.error());

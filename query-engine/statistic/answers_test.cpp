@@ -83,7 +83,7 @@ TEST(Answers, DoNotDependOnOrderDoublesThreadsOrEngine) {
         for (const std::uint64_t order_seed : {0U, 5U, 6U}) {
             TestStores stores{engine};
             const std::unique_ptr<Store> store = stores.open();
-            deliver(story, Delivery{60, order_seed, order_seed != 0}, *store);
+            deliver(story, DeliveryOrder{60, order_seed, order_seed != 0}, *store);
             for (const char* threads : {"1", "2", "7"}) {
                 SCOPED_TRACE(std::string{engine_name(engine)} + " order " + std::to_string(order_seed) + " threads " +
                              threads);
@@ -100,7 +100,7 @@ TEST(Answers, DoNotDependOnTheBatching) {
     std::vector<std::string> expected;
     for (const std::size_t rows_per_batch : {400U, 1U, 33U}) {
         const std::unique_ptr<Store> store = make_memory_store();
-        deliver(story, Delivery{rows_per_batch, 0, false}, *store);
+        deliver(story, DeliveryOrder{rows_per_batch, 0, false}, *store);
         const std::vector<std::string> given = answers(*store, "2", false);
         expected = expected.empty() ? given : expected;
         EXPECT_EQ(given, expected);

@@ -230,7 +230,7 @@ ProfileStory make_story(std::uint64_t seed) {
     return story;
 }
 
-void deliver(const ProfileStory& story, const Delivery& delivery, Store& store) {
+void deliver(const ProfileStory& story, const DeliveryOrder& delivery, Store& store) {
     std::vector<AdmittedBatch> batches;
     for (const StorySession& session : story.sessions) {
         std::uint64_t seq = 0;

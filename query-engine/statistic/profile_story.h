@@ -69,12 +69,12 @@ inline constexpr std::uint64_t kStoryEpochTicks = 3'600'000'000'000;
 // Two targets, three sessions, several epochs, threads that are forked, renamed and reused.
 [[nodiscard]] ProfileStory make_story(std::uint64_t seed);
 
-struct Delivery {
+struct DeliveryOrder {
     std::size_t rows_per_batch = 100;
     std::uint64_t order_seed = 0;  // 0: in the order of seq
     bool twice = false;
 };
 
-void deliver(const ProfileStory& story, const Delivery& delivery, Store& store);
+void deliver(const ProfileStory& story, const DeliveryOrder& delivery, Store& store);
 
 }  // namespace perfleet

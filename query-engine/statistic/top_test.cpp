@@ -104,7 +104,7 @@ std::map<NaiveKey, NaiveCounts> rows_of(const Answer& answer, bool by_thread) {
 
 class Top : public ::testing::Test {
 protected:
-    void SetUp() override { deliver(story_, Delivery{}, *store_); }
+    void SetUp() override { deliver(story_, DeliveryOrder{}, *store_); }
 
     Answer top(const Selection& selection, const TopOptions& options) {
         const Result<Scan> scan = Scan::open(*store_, selection);

@@ -2,7 +2,7 @@
 """Checks the rules that hold the rooms apart. Prints `file:line: what is wrong` and exits 1 when one is broken.
 
 The rules are the tables below: who may include whom, who owns which library, what freestanding code may include, that
-every source belongs to a target, what files may not be called, and what texts may not say.
+every source belongs to a target, that no two types have one name, what files may not be called, and what texts may not say.
 """
 
 import argparse
@@ -97,6 +97,9 @@ FORBIDDEN_TEXT = [
 ]
 BINARY = re.compile(rb"\0")
 
+OPENS_NAMESPACE = re.compile(r"(?:inline )?namespace\s*([\w:]*)\s*\{")
+CLOSES_NAMESPACE = re.compile(r"\}\s*// namespace")
+DEFINES_TYPE = re.compile(r"(?:struct|class|union|enum class|enum)\s+(?:alignas\([^)]*\)\s*)?(\w+)\b(?!\s*::|[^{]*;)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -220,6 +223,26 @@ class Checker:
             if path.endswith(".cpp") and path not in named and not in_a_list:
                 self.report(path, 1, "in no target: name it in a CMakeLists.txt")
 
+    def check_type_names(self):
+        """One name, one type: rooms are linked together, and the linker takes two types of one name for the same."""
+        definitions = {}
+        for path in self.includes:
+            namespaces = []
+            for number, text in enumerate(self.texts[path], start=1):
+                opened = OPENS_NAMESPACE.match(text)
+                defined = DEFINES_TYPE.match(text)
+                if opened:
+                    namespaces.append(opened.group(1))
+                elif CLOSES_NAMESPACE.match(text) and namespaces:
+                    namespaces.pop()
+                elif defined and "" not in namespaces:
+                    name = "::".join(namespaces + [defined.group(1)])
+                    definitions.setdefault(name, []).append((path, number))
+        for name, places in definitions.items():
+            for path, number in places[1:]:
+                first_path, first_number = places[0]
+                self.report(path, number, f"{name} is defined in {first_path}:{first_number}, too")
+
     def check_names(self):
         for path in self.files:
             if any(FORBIDDEN_NAME.search(part) for part in path.split("/")):
@@ -237,6 +260,7 @@ class Checker:
         for path in self.includes:
             self.check_includes(path)
         self.check_targets()
+        self.check_type_names()
         self.check_names()
         self.check_words()
         return sorted(self.problems)

@@ -23,7 +23,7 @@ SOUND_TREE = {
     "target-collector/source/perf.cpp": "#include <linux/perf_event.h>\n#include <sys/mman.h>\n",
     "storage/CMakeLists.txt": "room(store/rocksdb_store.cpp)\n",
     "storage/block/block.h": '#include "schemas/columns/codec.h"\n',
-    "storage/key/key.h": "#include <cstdint>\n",
+    "storage/key/key.h": "namespace perfleet {\nclass Key;\nstruct Key {\n};\n}  // namespace perfleet\n",
     "storage/key/test_keys.h": "#include <gtest/gtest.h>\n",
     "storage/store/rocksdb_store.h": "#include <rocksdb/db.h>\n",
     "storage/store/rocksdb_store.cpp": '#include "storage/store/rocksdb_store.h"\n',
@@ -122,6 +122,12 @@ VIOLATIONS = {
     "unit test named in a comment only": (
         {"storage/block/block_test.cpp": "\n", "storage/CMakeLists.txt":
          "room(store/rocksdb_store.cpp)\n# block/block_test.cpp\n"}, "storage/block/block_test.cpp:1:", "no target"),
+    "two types of one name": (
+        {"query-engine/scan/scan.h": "namespace perfleet {\n\nstruct Key { int a; };\n}  // namespace perfleet\n",
+         # Neither of these is the same type.
+         "storage/store/rocksdb_store.cpp": "namespace perfleet {\nnamespace {\nstruct Key {};\n}  // namespace\n"
+                                            "struct Other::Key {};\n}  // namespace perfleet\n"},
+        "storage/key/key.h:3:", "perfleet::Key is defined in query-engine/scan/scan.h:3"),
     "a file named utils": (
         {"storage/block/string_utils.h": "\n"}, "storage/block/string_utils.h:1:", "utils"),
     "a folder named util": (

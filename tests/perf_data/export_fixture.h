@@ -19,9 +19,9 @@
 
 namespace perfleet {
 
-class FileSink : public ExportSink {
+class FixtureFileSink : public ExportSink {
 public:
-    explicit FileSink(const std::string& path) : file_{path, std::ios::binary | std::ios::trunc} {}
+    explicit FixtureFileSink(const std::string& path) : file_{path, std::ios::binary | std::ios::trunc} {}
     [[nodiscard]] Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
         file_.seekp(static_cast<std::streamoff>(offset));
         file_.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -89,7 +89,7 @@ protected:
         if (!scan) {
             return std::move(scan).error();
         }
-        FileSink sink{path(name)};
+        FixtureFileSink sink{path(name)};
         return export_perf_data(*scan, sink);
     }
     ExportSummary exported(const Selection& selection = {}, const std::string& name = "perf.data") {

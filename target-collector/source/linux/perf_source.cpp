@@ -250,7 +250,7 @@ StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts
 std::optional<StackNumber> PerfSource::intern_stack(const ResolvedStack& stack) {
     StackNumber node = kEmptyStack;
     for (std::uint32_t i = stack.frame_count; i > 0; --i) {
-        const Frame& frame = stack.frames[i - 1];
+        const ResolvedFrame& frame = stack.frames[i - 1];
         const auto image = definitions_->image(frame.image, Ticks{time_});
         if (!image) {
             return std::nullopt;

@@ -13,7 +13,7 @@ StackNodes::StackNodes(std::uint32_t node_count_max)
     PERFLEET_ASSERT(node_count_max > 0 && node_count_max <= limits::kStackNodesMax);
 }
 
-std::optional<StackNodes::Found> StackNodes::intern(const StackNode& node) {
+std::optional<StackNodes::Found> StackNodes::intern(const Node& node) {
     const std::uint64_t place = (std::uint64_t{node.parent.value} << 32U) | node.image.value;
     const std::size_t mask = slots_.size() - 1;
     std::size_t slot = static_cast<std::size_t>(hash_words(place, node.offset)) & mask;

@@ -13,16 +13,16 @@
 
 namespace perfleet {
 
-struct StackNode {
-    std::uint64_t offset = 0;
-    StackNumber parent;
-    ImageNumber image;
-
-    friend constexpr bool operator==(const StackNode&, const StackNode&) = default;
-};
-
 class StackNodes {
 public:
+    struct Node {
+        std::uint64_t offset = 0;
+        StackNumber parent;
+        ImageNumber image;
+
+        friend constexpr bool operator==(const Node&, const Node&) = default;
+    };
+
     // At most `node_count_max` nodes, which is at most limits::kStackNodesMax.
     explicit StackNodes(std::uint32_t node_count_max);
 
@@ -31,7 +31,7 @@ public:
         bool is_new = false;
     };
     // Empty when the node is new and there is no room.
-    [[nodiscard]] std::optional<Found> intern(const StackNode& node);
+    [[nodiscard]] std::optional<Found> intern(const Node& node);
 
     [[nodiscard]] std::uint32_t node_count() const { return count_; }
     void clear();
@@ -39,7 +39,7 @@ public:
 private:
     std::uint32_t count_max_;
     std::uint32_t count_ = 0;
-    std::vector<StackNode> nodes_;      // node number - 1
+    std::vector<Node> nodes_;           // node number - 1
     std::vector<std::uint32_t> slots_;  // open addressing; node number, 0: free
 };
 

@@ -18,18 +18,18 @@ void resolve_stack(std::span<const std::uint64_t> words, const MappingList& mapp
             context = word;
             continue;
         }
-        std::optional<Frame> frame;
+        std::optional<ResolvedFrame> frame;
         if (context == perf::context::kKernel) {
             if (const auto place = kernel.find(word)) {
-                frame = Frame{place->image, place->offset};
+                frame = ResolvedFrame{place->image, place->offset};
             }
         } else if (context == perf::context::kUser) {
             if (const Mapping* const mapping = mappings.find(word)) {
-                frame = Frame{mapping->image, word - mapping->start + mapping->file_offset};
+                frame = ResolvedFrame{mapping->image, word - mapping->start + mapping->file_offset};
             }
         }
         if (!frame && is_leaf) {
-            frame = Frame{unknown_image, 0};
+            frame = ResolvedFrame{unknown_image, 0};
         }
         is_leaf = false;
         if (!frame) {

@@ -15,13 +15,13 @@
 
 namespace perfleet {
 
-struct Frame {
+struct ResolvedFrame {
     ImageIndex image = 0;
     std::uint64_t offset = 0;
 };
 
 struct ResolvedStack {
-    std::array<Frame, limits::kStackDepthMax> frames;
+    std::array<ResolvedFrame, limits::kStackDepthMax> frames;
     std::uint32_t frame_count = 0;
     std::uint16_t unmapped_count = 0;
     std::uint16_t truncated_count = 0;
