@@ -14,8 +14,8 @@ TEST(StackNodes, NumbersNodesInTheOrderOfFirstUse) {
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> model;
     std::mt19937_64 random{3};
     for (int i = 0; i < 20'000; ++i) {
-        const StackNode node{random() % 30, StackNumber{static_cast<std::uint32_t>(random() % 5)},
-                             ImageNumber{static_cast<std::uint32_t>(random() % 4)}};
+        const StackNodes::Node node{random() % 30, StackNumber{static_cast<std::uint32_t>(random() % 5)},
+                                    ImageNumber{static_cast<std::uint32_t>(random() % 4)}};
         const auto [entry, is_new] = model.emplace(std::tuple{node.parent.value, node.image.value, node.offset},
                                                    static_cast<std::uint32_t>(model.size()) + 1);
         const auto found = nodes.intern(node);
