@@ -181,7 +181,7 @@ void RecordReader::fail(ErrorCode code, std::string what) {
     if (!failed_) {
         failed_ = true;
         const std::size_t offset = left_.data() == nullptr ? 0 : static_cast<std::size_t>(left_.data() - all_.data());
-        error_ = Error{code, what_ + " at offset " + std::to_string(offset) + ": " + what};
+        error_ = Error{code, std::string{what_} + " at offset " + std::to_string(offset) + ": " + what};
     }
     left_ = {};
 }

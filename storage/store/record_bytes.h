@@ -72,7 +72,7 @@ public:
     [[nodiscard]] Result<Done> end();
 
 private:
-    std::string what_;
+    std::string_view what_;  // a literal
     std::string_view all_;
     std::string_view left_;
     bool failed_ = false;

@@ -333,6 +333,19 @@ TEST_F(RocksdbStore, SaysWhenItMayNotBeRead) {
     EXPECT_TRUE(line.starts_with("error 8 " + directory_)) << line;
 }
 
+TEST_F(RocksdbStore, SaysWhenItMayNotBeWritten) {
+    open().reset();
+    ASSERT_EQ(::chmod(folder_->path().c_str(), 0755), 0);
+    ASSERT_EQ(::chmod(directory_.c_str(), 0555), 0);
+    Child child{"intrude", directory_};
+    const std::string line = child.line();
+    EXPECT_TRUE(line.starts_with("error 8 " + directory_)) << line;
+    Child above{"intrude", directory_ + "/new"};
+    const std::string line_above = above.line();
+    EXPECT_TRUE(line_above.starts_with("error 8 creating " + directory_ + "/new")) << line_above;
+    ASSERT_EQ(::chmod(directory_.c_str(), 0755), 0);
+}
+
 TEST_F(RocksdbStore, OfANewerFormatIsRefusedByBothVersions) {
     open().reset();
     {

@@ -2,6 +2,7 @@
 //   storage_test_writer write DIR    puts and syncs batch after batch; a line "seq" once it is durable; until killed
 //   storage_test_writer count DIR    reads as a user without rights; a line with the number of blocks
 //   storage_test_writer open DIR     opens a writer; a line "error CODE MESSAGE", or "open" and waits for input
+//   storage_test_writer intrude DIR  the same as a user without rights
 #include <grp.h>
 #include <unistd.h>
 
@@ -48,11 +49,13 @@ int write(const std::string& directory) {
     }
 }
 
-int count(const std::string& directory) {
+// Without root it is the user who owns the folder; then only its mode counts.
+bool become_nobody() {
     constexpr ::uid_t kNobody = 65'534;
-    if (::geteuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0)) {
-        return fail(Error{ErrorCode::kPermission, "can't become nobody"});
-    }
+    return ::geteuid() != 0 || (::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0);
+}
+
+int count(const std::string& directory) {
     auto reader = open_rocksdb_reader(directory);
     if (!reader.ok()) {
         return fail(reader.error());
@@ -85,10 +88,13 @@ int run(std::string_view role, const std::string& directory) {
     if (role == "write") {
         return write(directory);
     }
+    if ((role == "count" || role == "intrude") && !become_nobody()) {
+        return fail(Error{ErrorCode::kInvalid, "can't become nobody"});
+    }
     if (role == "count") {
         return count(directory);
     }
-    return role == "open" ? open(directory) : 2;
+    return role == "open" || role == "intrude" ? open(directory) : 2;
 }
 
 }  // namespace
