@@ -51,7 +51,6 @@ function(perfleet_program name)
   add_executable(${name} ${PROGRAM_SOURCES})
   target_link_libraries(${name} PRIVATE perfleet_flags ${PROGRAM_LINKS})
   target_compile_definitions(${name} PRIVATE PERFLEET_VERSION="${PROJECT_VERSION}")
-  set_property(GLOBAL APPEND PROPERTY PERFLEET_PROGRAMS ${name})
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
