@@ -21,6 +21,7 @@
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"
+#include "target-collector/linux/file_link.h"
 #include "target-collector/linux/gateway_link.h"
 #include "target-collector/linux/sealer_sink.h"
 #include "target-collector/linux/session_description.h"
@@ -212,7 +213,12 @@ Result<Done> LinuxCollector::prepare() {
 
 Result<Done> LinuxCollector::open_driver() {
     if (!options_.output_file.empty()) {
-        return Error{ErrorCode::kUnsupported, "--output: not in this build"};
+        auto link = FileLink::create(options_.output_file);
+        if (!link.ok()) {
+            return Error{link.error().code, "--output " + link.error().message};
+        }
+        driver_ = std::move(*link);
+        return Done{};
     }
     auto link = GatewayLink::connect(options_.gateways, options_.shared_context);
     if (!link.ok()) {
