@@ -75,7 +75,7 @@ TEST(Command, IsFoundOrNamed) {
     const TemporaryFolder folder;
     EXPECT_TRUE(find_command("sh").ok());
     EXPECT_EQ(find_command("/bin/sh").value(), "/bin/sh");
-    for (const std::string name : {std::string("no-such-command"), std::string("/no/such/command"), std::string()}) {
+    for (const std::string& name : {std::string("no-such-command"), std::string("/no/such/command"), std::string()}) {
         const auto found = find_command(name);
         ASSERT_FALSE(found.ok());
         EXPECT_EQ(found.error().code, ErrorCode::kNotFound);

@@ -248,11 +248,10 @@ TEST(CollectorProgram, AnAbsentGatewayIsToldAndWhatIsLostCounted) {
 TEST(CollectorProgram, TheProcessOfPEndsTheCollection) {
     const TemporaryFolder folder;
     const std::string file = folder / "out";
-    Process target({"sh", "-c", "echo started; read line; exit 0"});
+    Process target({"sh", "-c", "echo started; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"});
     ASSERT_TRUE(target.wait_for_output("started").has_value());
     Process collector(
         {program_path("perfleet-collector"), "--output", file, "-e", "cpu-clock", "-p", std::to_string(target.pid())});
-    target.send_signal(SIGKILL);
     const auto ending = collector.wait();
     ASSERT_TRUE(ending.has_value());
     // Gone before the events were open, or the collection ended with it.
