@@ -129,6 +129,7 @@ class Checker:
             if not BINARY.search(content):
                 self.texts[path] = content.decode("utf-8", "replace").splitlines()
         self.includes = {path: self.includes_of(path) for path in self.texts if path.endswith((".h", ".cpp"))}
+        self.test_code = self.find_test_code()
         self.vendor_headers = self.find_vendor_headers()
         self.offered_by_query_engine = self.reachable(
             path for path in self.includes if path.startswith("query-engine/") and path.endswith(".h"))
@@ -155,6 +156,23 @@ class Checker:
             left += [target for _, quoted, target in self.includes.get(path, []) if quoted and target in self.known]
         return seen
 
+    def find_test_code(self):
+        """By name, and headers that only test code includes."""
+        found = {path for path in self.includes if is_unit_test(path) or path.startswith("tests/")}
+        includers = {}
+        for path, included in self.includes.items():
+            for _, _, target in included:
+                includers.setdefault(target, set()).add(path)
+        grows = True
+        while grows:
+            # A header's own body says nothing about who uses it.
+            users = {path: includers.get(path, set()) - {path.removesuffix(".h") + ".cpp"}
+                     for path in self.includes if path.endswith(".h") and path not in found}
+            more = {path for path, users_of_it in users.items() if users_of_it and users_of_it <= found}
+            found |= more
+            grows = bool(more)
+        return found
+
     def find_vendor_headers(self):
         """Headers through which a library's types could leave its owner's room, with the libraries."""
         vendor = {}
@@ -177,7 +195,8 @@ class Checker:
         for line, quoted, target in self.includes[path]:
             library = next((library for library in LIBRARIES if library.headers.match(target)), None)
             if library:
-                if not library.is_owned_by(path):
+                is_test_framework = library.name == "GoogleTest" and path in self.test_code
+                if not library.is_owned_by(path) and not is_test_framework:
                     self.report(path, line, f"<{target}>: {library.name} belongs to {', '.join(library.owners)}")
             elif quoted:
                 self.check_room(path, folder, line, target)
@@ -195,13 +214,13 @@ class Checker:
         target_folder = target.split("/")[0]
         allowed = (is_main(path) and target_folder not in ("tests",)
                    or target_folder in MAY_INCLUDE[folder]
-                   or is_unit_test(path) and target.startswith(UNIT_TESTS_MAY_ALSO_INCLUDE.get(folder, ("\0",)))
+                   or path in self.test_code and target.startswith(UNIT_TESTS_MAY_ALSO_INCLUDE.get(folder, ("\0",)))
                    or folder == "exporters" and target_folder == "storage" and target in self.offered_by_query_engine)
         if not allowed:
             self.report(path, line, f'"{target}": {folder} may not include {target_folder}')
         if is_freestanding(path) and not is_freestanding(target):
             self.report(path, line, f'"{target}": freestanding code may not include what needs a host')
-        if is_unit_test(target) and not is_unit_test(path) and folder != "tests":
+        if is_unit_test(target) and path not in self.test_code:
             self.report(path, line, f'"{target}" is for tests')
         for library in self.vendor_headers.get(target, []):
             if not library.is_owned_by(path) or target_folder != folder:
