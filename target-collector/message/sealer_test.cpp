@@ -3,6 +3,7 @@
 #include <capnp/serialize.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -109,10 +110,12 @@ protected:
         const auto record =
             losses_.reserve(sizeof header + ranges.size() * sizeof(SeqRange) + tallies.size() * sizeof(Tally));
         ASSERT_FALSE(record.empty());
-        std::memcpy(record.data(), &header, sizeof header);
-        std::memcpy(record.data() + sizeof header, ranges.data(), ranges.size() * sizeof(SeqRange));
-        std::memcpy(record.data() + sizeof header + ranges.size() * sizeof(SeqRange), tallies.data(),
-                    tallies.size() * sizeof(Tally));
+        const auto header_bytes = std::as_bytes(std::span{&header, 1});
+        const auto range_bytes = std::as_bytes(std::span{ranges});
+        const auto tally_bytes = std::as_bytes(std::span{tallies});
+        auto at = std::copy(header_bytes.begin(), header_bytes.end(), record.begin());
+        at = std::copy(range_bytes.begin(), range_bytes.end(), at);
+        std::copy(tally_bytes.begin(), tally_bytes.end(), at);
         losses_.commit(record.size());
     }
 

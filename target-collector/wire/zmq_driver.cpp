@@ -98,7 +98,8 @@ Result<std::unique_ptr<ZmqDriver>> ZmqDriver::connect(const std::string& endpoin
                         set_option(socket, ZMQ_RECONNECT_IVL_MAX, kReconnectAfterMsMax) &&
                         set_option(socket, ZMQ_HEARTBEAT_IVL, kHeartbeatIntervalMs) &&
                         set_option(socket, ZMQ_HEARTBEAT_TIMEOUT, kHeartbeatTimeoutMs) &&
-                        set_option(socket, ZMQ_IPV6, 1);
+                        // Only for addresses written so: a name that has both kinds would get no second try.
+                        set_option(socket, ZMQ_IPV6, endpoint.find('[') != std::string::npos ? 1 : 0);
     if (!is_set) {
         return zmq_error(ErrorCode::kIo, "zmq_setsockopt");
     }
