@@ -1,15 +1,16 @@
 // Names for people: a mangled C++ or Rust name without parameters and return type, as `perf report` shows it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace perfleet {
 
-// The name itself when it isn't mangled, or can't be read. Untrusted input; names longer than
-// kDemangledNameSizeBytesMax are given back as they are.
+// The name itself when it isn't mangled, can't be read, or is past a limit. Untrusted input.
 [[nodiscard]] std::string demangled_name(std::string_view name);
 
-inline constexpr std::size_t kDemangledNameSizeBytesMax = 8'192;
+inline constexpr std::size_t kMangledNameSizeBytesMax = 8'192;
+inline constexpr std::size_t kDemangledNameSizeBytesMax = 65'536;
 
 }  // namespace perfleet

@@ -52,17 +52,46 @@ TEST(Demangle, ReadsOlderRustWithoutHash) {
         "<Test + 'static as foo::Bar<Test>>::bar");
 }
 
-TEST(Demangle, LeavesNewerRustAndBrokenNamesAlone) {
-    for (const char* name :
-         {"_RNvC6_123foo3bar", "_ZN3foo", "_ZN99999999999999999999x", "_ZNK", "_ZZ", "_ZTV", "_ZN4core17hzz"}) {
+TEST(Demangle, ReadsNewerRust) {
+    EXPECT_EQ(demangled_name("_RNvC6_123foo3bar"), "123foo::bar");
+    EXPECT_EQ(demangled_name("_RINvNtC3std3mem8align_ofjdE"), "std::mem::align_of::<usize, f64>");
+}
+
+TEST(Demangle, LeavesBrokenNamesAlone) {
+    for (const char* name : {"_R", "_ZN3foo", "_ZN99999999999999999999x", "_ZNK", "_ZZ", "_ZTV", "_ZN4core17hzz"}) {
         EXPECT_EQ(demangled_name(name), name);
     }
 }
 
 TEST(Demangle, LeavesOverlongNamesAlone) {
     const std::string name =
-        "_Z" + std::to_string(kDemangledNameSizeBytesMax) + std::string(kDemangledNameSizeBytesMax, 'x') + "v";
+        "_Z" + std::to_string(kMangledNameSizeBytesMax) + std::string(kMangledNameSizeBytesMax, 'x') + "v";
     EXPECT_EQ(demangled_name(name), name);
+}
+
+// f<pair<int, int>, pair<that, that>, pair<that, that>, …>: each twice as long as the one before.
+std::string doubling_name(int count) {
+    const auto reference = [](int number) {
+        constexpr std::string_view kDigits{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"};
+        std::string text;
+        for (int rest = number - 1; rest > 0 || text.empty(); rest /= 36) {
+            text.insert(text.begin(), kDigits[static_cast<std::size_t>(rest % 36)]);
+        }
+        return "S" + text + "_";
+    };
+    std::string name = "_Z1fISt4pairIiiE";
+    for (int i = 0; i < count; ++i) {
+        name += "S0_I" + reference(2 + i) + reference(2 + i) + "E";
+    }
+    return name + "Evv";
+}
+
+TEST(Demangle, StopsAtNamesThatGrowWithoutEnd) {
+    EXPECT_EQ(demangled_name(doubling_name(1)),
+              "f<std::pair<int, int>, std::pair<std::pair<int, int>, std::pair<int, int> > >");
+    for (const int count : {20, 40, 64}) {
+        EXPECT_EQ(demangled_name(doubling_name(count)), doubling_name(count));
+    }
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ public:
         std::list<std::string>::iterator used;                 // guarded by Tables::mutex_
 
         std::string name_of(const SymbolTable::Hit& hit) {
-            if (!table.mangled || !hit.name.starts_with("_Z")) {
+            if (!table.mangled || !hit.name.starts_with("_")) {
                 return std::string{hit.name};
             }
             {
