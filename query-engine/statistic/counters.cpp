@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "query-engine/statistic/event_choice.h"
@@ -29,6 +30,8 @@ struct FirstAndLast {
 // Readings of one counter: cpu, process, thread.
 using Place = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
 using Readings = std::map<Place, FirstAndLast>;
+
+constexpr std::uint64_t kWholeCpu = 0xffff'ffff;  // kPid of a counter that isn't bound to a process
 
 std::uint64_t growth(std::uint64_t first, std::uint64_t last) { return last > first ? last - first : 0; }
 
@@ -70,6 +73,35 @@ Result<Readings> read_counters(const Scan& scan, std::size_t session_index, Seri
     return readings;
 }
 
+struct Total {
+    Reading sum;
+    std::optional<std::uint64_t> scaled;
+};
+
+Total total_of(const Readings& readings) {
+    Total total;
+    total.scaled = 0;
+    bool is_bound = false;
+    std::set<std::uint64_t> cpus;
+    for (const auto& [place, reading] : readings) {
+        const std::uint64_t value = growth(reading.first.value, reading.last.value);
+        const std::uint64_t enabled_ns = growth(reading.first.enabled_ns, reading.last.enabled_ns);
+        const std::uint64_t running_ns = growth(reading.first.running_ns, reading.last.running_ns);
+        total.sum.value += value;
+        total.sum.enabled_ns += enabled_ns;
+        total.sum.running_ns += running_ns;
+        cpus.insert(std::get<0>(place));
+        is_bound = is_bound || std::get<1>(place) != kWholeCpu;
+        const std::optional<std::uint64_t> one = scaled(value, enabled_ns, running_ns);
+        total.scaled = total.scaled && one ? std::optional{*total.scaled + *one} : std::nullopt;
+    }
+    if (is_bound) {
+        total.sum.enabled_ns = std::max<std::uint64_t>(total.sum.enabled_ns / cpus.size(), total.sum.running_ns);
+        total.scaled = scaled(total.sum.value, total.sum.enabled_ns, total.sum.running_ns);
+    }
+    return total;
+}
+
 std::string event_name(const ScannedSession& session, Series series) {
     const std::vector<EventRecord>& events = session.record.events;
     return series.event.value < events.size() ? events[series.event.value].name
@@ -107,26 +139,15 @@ Result<Answer> make_counters(const Scan& scan) {
             if (readings->empty()) {
                 continue;
             }
-            Reading sum;
-            std::optional<std::uint64_t> scaled_sum = 0;
-            for (const auto& [place, reading] : *readings) {
-                const std::uint64_t value = growth(reading.first.value, reading.last.value);
-                const std::uint64_t enabled_ns = growth(reading.first.enabled_ns, reading.last.enabled_ns);
-                const std::uint64_t running_ns = growth(reading.first.running_ns, reading.last.running_ns);
-                sum.value += value;
-                sum.enabled_ns += enabled_ns;
-                sum.running_ns += running_ns;
-                const std::optional<std::uint64_t> one = scaled(value, enabled_ns, running_ns);
-                scaled_sum = scaled_sum && one ? std::optional{*scaled_sum + *one} : std::nullopt;
-            }
+            const Total total = total_of(*readings);
             const std::string name = event_name(session, series);
-            if (!scaled_sum) {
+            if (!total.scaled) {
                 answer.warnings.push_back("counter " + name + " of session " + session_hex(session.record.session) +
-                                          " was not counting on every cpu: not counted");
+                                          " never ran on some cpu while it was enabled: not counted there");
             }
-            answer.rows.push_back({session_hex(session.record.session), session.record.target_name, name, sum.value,
-                                   event_unit(session, series), sum.enabled_ns, sum.running_ns,
-                                   scaled_sum ? AnswerValue{*scaled_sum} : AnswerValue{}});
+            answer.rows.push_back({session_hex(session.record.session), session.record.target_name, name,
+                                   total.sum.value, event_unit(session, series), total.sum.enabled_ns,
+                                   total.sum.running_ns, total.scaled ? AnswerValue{*total.scaled} : AnswerValue{}});
         }
     }
     warn_of_open_sessions(scan, answer.warnings);

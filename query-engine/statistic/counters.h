@@ -6,8 +6,11 @@
 
 namespace perfleet {
 
-// A row a session and event with counter readings: over all cpus and threads, last reading minus first in the time
-// range; `scaled` is each one's value × enabled / running, rounded down, and null where one never ran.
+// A row a session and event with counter readings: last reading minus first in the time range, added up over cpus.
+// `scaled` is what the counter would have seen had it counted all the time: value × enabled / running, rounded down, of
+// each cpu; null where a cpu's counter was enabled and never ran. A counter bound to a process stands on every cpu, and
+// each is enabled while the process runs on any: there the time enabled is the mean of the cpus (at least the time
+// running), and one ratio holds for the sum.
 [[nodiscard]] Result<Answer> make_counters(const Scan& scan);
 
 // A row a session and tracepoint event: rows in the time range, their weight, and when the first and last were.

@@ -163,6 +163,7 @@ private:
             const StoryReading& reading = epoch_.readings[at];
             rows[ColumnId::kTime].push_back(reading.ticks);
             rows[ColumnId::kCpu].push_back(reading.cpu);
+            rows[ColumnId::kPid].push_back(0xffff'ffff);
             rows[ColumnId::kValue].push_back(reading.value);
             rows[ColumnId::kTimeEnabled].push_back(reading.enabled_ns);
             rows[ColumnId::kTimeRunning].push_back(reading.running_ns);

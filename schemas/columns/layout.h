@@ -17,7 +17,7 @@ namespace perfleet {
 enum class ColumnId : std::uint16_t {
     kTime = 1,      // ticks of the session's clock
     kCpu = 2,       // cpu number
-    kPid = 3,       // process (thread group) id
+    kPid = 3,       // process (thread group) id; of a counter: whom it is bound to, 2^32 - 1 the whole cpu
     kTid = 4,       // thread id
     kStack = 5,     // StackNumber of the call chain's leaf node; 0 when there is none
     kWeight = 6,    // events that this row stands for (the sampling period; ns for clock events)

@@ -467,13 +467,18 @@ void PerfSource::read_counters() {
     const std::vector<EventSet::Reading> readings = events_->read_all();
     const std::uint64_t time = now().value;
     const std::size_t cpu_count = events_->cpus().size();
+    const std::uint32_t pid = events_->pids().empty() ? kNoThread : events_->pids().front();
     for (std::uint32_t event_index = 0; event_index < events_->events().size(); ++event_index) {
         const Series series{Kind::kCounter, EventNumber{static_cast<std::uint16_t>(event_index)}};
         for (std::size_t cpu_index = 0; cpu_index < cpu_count; ++cpu_index) {
             const EventSet::Reading& reading = readings[(event_index * cpu_count) + cpu_index];
-            const std::array<std::uint64_t, 7> integers{
-                time,          events_->cpus()[cpu_index], kNoThread,         kNoThread,
-                reading.value, reading.enabled_ns,         reading.running_ns};
+            const std::array<std::uint64_t, 7> integers{time,
+                                                        events_->cpus()[cpu_index],
+                                                        pid,
+                                                        kNoThread,
+                                                        reading.value,
+                                                        reading.enabled_ns,
+                                                        reading.running_ns};
             sink_->append(series, Ticks{time}, integers, {});
         }
     }

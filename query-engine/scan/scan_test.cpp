@@ -1,0 +1,200 @@
+#include "query-engine/scan/scan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+
+#include "query-engine/scan/cancellable_store.h"
+#include "query-engine/statistic/profile_story.h"
+
+namespace perfleet {
+namespace {
+
+// A store whose blocks of samples go through somebody's hands.
+class TamperedStore : public CancellableStore {
+public:
+    using Tampering = std::function<std::optional<std::string>(Seq, std::string_view)>;  // none: the block is gone
+
+    TamperedStore(const StoreReader& store, Tampering tampering)
+        : CancellableStore{store, never_}, tampering_{std::move(tampering)} {}
+
+    Result<Done> visit_blocks(
+        const Partition& partition, TargetId target, SessionId session, Series series,
+        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override {
+        return CancellableStore::visit_blocks(
+            partition, target, session, series, [&](const BlockKey& key, std::string_view block) {
+                const std::optional<std::string> tampered =
+                    series.kind == Kind::kSample ? tampering_(key.first_seq, block) : std::string{block};
+                return tampered ? visitor(key, *tampered) : Visit::kContinue;
+            });
+    }
+
+private:
+    std::atomic<bool> never_ = false;
+    Tampering tampering_;
+};
+
+constexpr Series kSamples{Kind::kSample, EventNumber{0}};
+
+class ScanTest : public ::testing::Test {
+protected:
+    void SetUp() override { deliver(story_, DeliveryOrder{50, 0, false}, *store_); }
+
+    static Result<std::uint64_t> count_samples(const StoreReader& store, const Selection& selection) {
+        const Result<Scan> scan = Scan::open(store, selection);
+        if (!scan.ok()) {
+            return Error{scan.error()};
+        }
+        std::atomic<std::uint64_t> row_count = 0;
+        for (std::size_t i = 0; i < scan->sessions().size(); ++i) {
+            for (const EpochNumber epoch : scan->sessions()[i].epochs) {
+                const Result<Done> visited = scan->visit_rows_in_parallel(
+                    i, epoch, kSamples, {},
+                    [&](unsigned, const RowBlock& block) { row_count += block.rows.row_count(); });
+                if (!visited.ok()) {
+                    return Error{visited.error()};
+                }
+            }
+        }
+        return row_count.load();
+    }
+
+    void expect_corrupt(TamperedStore::Tampering tampering, const std::string& named) {
+        const TamperedStore store{*store_, std::move(tampering)};
+        for (const unsigned threads : {1U, 2U, 5U}) {
+            Selection selection;
+            selection.thread_count = threads;
+            const Result<std::uint64_t> counted = count_samples(store, selection);
+            ASSERT_FALSE(counted.ok()) << named;
+            EXPECT_NE(counted.error().message.find(named), std::string::npos) << counted.error().message;
+        }
+    }
+
+    ProfileStory story_ = make_story(4);
+    std::unique_ptr<Store> store_ = make_memory_store();
+};
+
+TEST_F(ScanTest, VisitsEveryRowOnce) {
+    std::uint64_t expected = 0;
+    for (const StorySession& session : story_.sessions) {
+        for (const StoryEpoch& epoch : session.epochs) {
+            for (const StorySample& sample : epoch.samples) {
+                expected += sample.event == 0 ? 1 : 0;
+            }
+        }
+    }
+    EXPECT_EQ(*count_samples(*store_, {}), expected);
+}
+
+TEST_F(ScanTest, DamagedBlockIsAnErrorThatNamesItsPlace) {
+    const std::string session = session_hex(story_.sessions[0].record.session);
+    for (const std::size_t at : {0U, 9U, 40U, 70U}) {
+        expect_corrupt(
+            [at](Seq seq, std::string_view block) {
+                std::string damaged{block};
+                if (seq == Seq{3}) {
+                    damaged[std::min(at, damaged.size() - 1)] ^= 0x40;
+                }
+                return damaged;
+            },
+            "session " + session + ", sample event 0, batch 3");
+    }
+    expect_corrupt([](Seq, std::string_view block) { return std::string{block.substr(0, block.size() / 2)}; },
+                   "sample event 0, batch 1");
+}
+
+TEST_F(ScanTest, BlockOfAnotherPlaceIsRefused) {
+    std::string first;
+    expect_corrupt(
+        [&first](Seq seq, std::string_view block) {
+            if (seq == Seq{1} && first.empty()) {
+                first = block;
+            }
+            return seq == Seq{2} ? first : std::string{block};
+        },
+        "holds another block's rows");
+}
+
+TEST_F(ScanTest, MissingBlockIsAnError) {
+    expect_corrupt(
+        [](Seq seq, std::string_view block) {
+            return seq == Seq{2} ? std::nullopt : std::optional{std::string{block}};
+        },
+        "blocks are missing");
+}
+
+TEST_F(ScanTest, RowsPutAfterItWasOpenedAreNotSeen) {
+    const std::unique_ptr<Store> growing = make_memory_store();
+    ProfileStory early = story_;
+    early.sessions.resize(1);
+    deliver(early, DeliveryOrder{50, 0, false}, *growing);
+    const Result<Scan> scan = Scan::open(*growing, {});
+    deliver(story_, DeliveryOrder{50, 0, false}, *growing);
+    EXPECT_EQ(scan->sessions().size(), 1U);
+    EXPECT_EQ(Scan::open(*growing, {})->sessions().size(), 3U);
+}
+
+TEST_F(ScanTest, CancelledScanEndsAsCancelled) {
+    const std::atomic<bool> cancelled = true;
+    const CancellableStore store{*store_, cancelled};
+    const Result<std::uint64_t> counted = count_samples(store, {});
+    ASSERT_FALSE(counted.ok());
+    EXPECT_EQ(counted.error().code, ErrorCode::kCancelled);
+}
+
+TEST_F(ScanTest, SessionsAreChosenByPrefixAndLast) {
+    const auto open = [&](const std::string& session) {
+        Selection selection;
+        selection.session = session;
+        return Scan::open(*store_, selection);
+    };
+    const std::string second = session_hex(story_.sessions[1].record.session);
+    const Result<Scan> exact = open(second);
+    ASSERT_TRUE(exact.ok());
+    ASSERT_EQ(exact->sessions().size(), 1U);
+    EXPECT_EQ(exact->sessions()[0].record, story_.sessions[1].record);
+    EXPECT_TRUE(open("000000000000ABC2").ok());
+    EXPECT_EQ(open("0").error().code, ErrorCode::kUsage);
+    EXPECT_EQ(open("f").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(open("x").error().code, ErrorCode::kUsage);
+    // The first session starts last.
+    EXPECT_EQ(open("last")->sessions()[0].record, story_.sessions[0].record);
+    const std::unique_ptr<Store> empty = make_memory_store();
+    Selection last;
+    last.session = "last";
+    EXPECT_EQ(Scan::open(*empty, last).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(ScanTest, BlocksOutsideTheTimeRangeAreNotRead) {
+    Selection selection;
+    selection.session = session_hex(story_.sessions[2].record.session);
+    const std::int64_t start = story_.sessions[2].record.start_point.utc_ns.value;
+    selection.from = UtcNs{start + static_cast<std::int64_t>(kStoryEpochTicks)};
+    selection.to = UtcNs{start + static_cast<std::int64_t>(2 * kStoryEpochTicks)};
+    const Result<Scan> scan = Scan::open(*store_, selection);
+    EXPECT_FALSE(scan->has_rows(0, EpochNumber{0}, kSamples));
+    EXPECT_TRUE(scan->has_rows(0, EpochNumber{1}, kSamples));
+    EXPECT_FALSE(scan->has_rows(0, EpochNumber{2}, kSamples));
+    EXPECT_TRUE(scan->has_rows(0, EpochNumber{0}, {Kind::kTask, kNoEvent}));
+    std::uint64_t expected = 0;
+    for (const StorySample& sample : story_.sessions[2].epochs[1].samples) {
+        expected += sample.event == 0 ? 1 : 0;
+    }
+    EXPECT_EQ(*count_samples(*store_, selection), expected);
+}
+
+TEST_F(ScanTest, ReadsTheDictionaryOfEachEpoch) {
+    const Result<Scan> scan = Scan::open(*store_, {});
+    for (std::size_t i = 0; i < scan->sessions().size(); ++i) {
+        for (const EpochNumber epoch : scan->sessions()[i].epochs) {
+            const auto dictionary = scan->dictionary(i, epoch);
+            ASSERT_TRUE(dictionary.ok()) << dictionary.error().message;
+            EXPECT_GT((*dictionary)->stack_count(), 10U);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace perfleet
