@@ -1,0 +1,165 @@
+// The main jobs on real input: from a running program to `perfleet top` and `perf report`.
+#include "tests/end_to_end/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <random>
+
+#include "tests/end_to_end/gateway_program.h"
+#include "tests/end_to_end/process.h"
+
+namespace perfleet::end_to_end {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kCalls = 1'000'000;
+
+class PipelineTest : public testing::Test {
+protected:
+    std::vector<std::string> collector(const std::string& gateway, std::vector<std::string> options) {
+        options.insert(options.begin(), {program_path("perfleet-collector"), "--gateway", gateway});
+        return options;
+    }
+
+    // Exports the store and checks perf's counts against top's. Where perf shows a name it must be ours.
+    void expect_perf_report_agrees(const json& top) {
+        const std::string file = folder_ / "perf.data";
+        (void)perfleet({"export", "--to", "perf.data", "-o", file, "--data", store()});
+        const auto theirs = perf_report_counts(file, folder_.path().string());
+        const auto ours = top_counts(top);
+        const auto sum = [](const auto& counts) {
+            return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0},
+                                   [](std::uint64_t total, const auto& entry) { return total + entry.second; });
+        };
+        EXPECT_EQ(sum(theirs), sum(ours));
+        EXPECT_EQ(sum(ours), top.at("ledger").at("stored").get<std::uint64_t>());
+        for (const auto& [key, count] : theirs) {
+            if (key.second.rfind("0x", 0) == 0) {
+                continue;  // perf has no name for it; ours is image+0xoffset
+            }
+            const auto found = ours.find(key);
+            ASSERT_NE(found, ours.end()) << key.first << " " << key.second << " " << count;
+            EXPECT_EQ(found->second, count) << key.first << " " << key.second;
+        }
+    }
+
+    // Every call is a row, stored or lost with a reason; the kernel's own counter is the witness.
+    void expect_every_call_accounted_for() {
+        const json losses = perfleet_json({"losses", "--data", store()});
+        expect_ledger_adds_up(losses);
+        std::uint64_t produced = 0;
+        std::uint64_t accounted = 0;
+        for (const json& row : rows_of(losses)) {
+            if (row.at("kind") == "tracepoint") {
+                produced += row.at("produced").get<std::uint64_t>();
+                for (const char* part : {"stored", "expired", "pending", "lost"}) {
+                    accounted += row.at(part).get<std::uint64_t>();
+                }
+            }
+        }
+        EXPECT_EQ(produced, kCalls) << losses.dump();
+        EXPECT_EQ(accounted, kCalls) << losses.dump();
+
+        const json counters = perfleet_json({"counters", "--data", store()});
+        std::uint64_t counted = 0;
+        for (const json& row : rows_of(counters)) {
+            if (row.at("event") == "syscalls:sys_enter_getppid") {
+                counted += row.at("value").get<std::uint64_t>();
+            }
+        }
+        EXPECT_EQ(counted, kCalls) << counters.dump();
+    }
+
+    [[nodiscard]] std::uint64_t stored_calls() {
+        const json top = perfleet_json({"top", "--event", "syscalls:sys_enter_getppid", "--data", store()});
+        return top.at("ledger").at("stored").get<std::uint64_t>();
+    }
+
+    [[nodiscard]] std::string store() const { return folder_ / "store"; }
+
+    TemporaryFolder folder_;
+};
+
+TEST_F(PipelineTest, KnownSharesOfThreeFunctionsAppearInTopAndInPerfReport) {
+    GatewayProgram gateway{store(), "tcp://127.0.0.1:*", "tcp://127.0.0.1:*"};
+    const Finished collected =
+        run(collector(gateway.listen(), {"-g", "-F", "999", "--", workload_path("shares_workload"), "10"}));
+    ASSERT_EQ(collected.ending.status, 0) << collected.error_output;
+
+    // Asked over the network, and from the folder beside the live gateway: the same.
+    const json top = perfleet_json({"top", "--gateway", gateway.query()});
+    EXPECT_EQ(top, perfleet_json({"top", "--data", store()}));
+    expect_ledger_adds_up(top);
+    std::map<std::string, double> share;
+    double loop = 0;
+    for (const json& row : rows_of(top)) {
+        const std::string symbol = row.at("symbol").get<std::string>();
+        if (symbol.rfind("work_", 0) == 0) {
+            share[symbol] = row.at("self_percent").get<double>();
+            loop += share[symbol];
+        }
+    }
+    EXPECT_GT(loop, 90.0) << top.dump();
+    EXPECT_NEAR(share["work_a"], 70, 3);
+    EXPECT_NEAR(share["work_b"], 20, 3);
+    EXPECT_NEAR(share["work_c"], 10, 3);
+    expect_perf_report_agrees(top);
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+}
+
+TEST_F(PipelineTest, LibrarySymbolsOfDebiansXzAppear) {
+    const std::string file = folder_ / "text";
+    {
+        std::mt19937_64 random{1};
+        std::ofstream text{file};
+        for (int line = 0; line < 100'000; ++line) {
+            text << "line " << random() % 100'000 << " of a text that compresses somewhat\n";
+        }
+    }
+    GatewayProgram gateway{store()};
+    const Finished collected =
+        run(collector(gateway.listen(), {"-g", "-F", "999", "--", "/usr/bin/xz", "-6", "-T1", "-k", file}));
+    ASSERT_EQ(collected.ending.status, 0) << collected.error_output;
+    EXPECT_TRUE(std::filesystem::exists(file + ".xz"));
+
+    const json top = perfleet_json({"top", "--data", store()});
+    expect_ledger_adds_up(top);
+    std::uint64_t in_library = 0;
+    std::uint64_t all = 0;
+    for (const json& row : rows_of(top)) {
+        all += row.at("self").get<std::uint64_t>();
+        if (row.at("image").get<std::string>().rfind("liblzma.so", 0) == 0) {
+            in_library += row.at("self").get<std::uint64_t>();
+        }
+    }
+    EXPECT_GT(in_library * 2, all) << top.dump();
+    expect_perf_report_agrees(top);
+}
+
+TEST_F(PipelineTest, EveryOneOfAMillionCallsIsStoredOrLostWithAReason) {
+    GatewayProgram gateway{store()};
+    const Finished collected =
+        run(collector(gateway.listen(), {"-e", "syscalls:sys_enter_getppid", "-c", "1", "--",
+                                         workload_path("getppid_workload"), std::to_string(kCalls)}));
+    ASSERT_EQ(collected.ending.status, 0) << collected.error_output;
+    expect_every_call_accounted_for();
+    EXPECT_GT(stored_calls(), kCalls / 2);
+}
+
+TEST_F(PipelineTest, ATinyKernelRingLosesButCountsEveryCall) {
+    GatewayProgram gateway{store()};
+    const Finished collected =
+        run(collector(gateway.listen(), {"-e", "syscalls:sys_enter_getppid", "-c", "1", "--ring-pages", "1", "--",
+                                         workload_path("getppid_workload"), std::to_string(kCalls)}));
+    ASSERT_EQ(collected.ending.status, 0) << collected.error_output;
+    expect_every_call_accounted_for();
+    EXPECT_LT(stored_calls(), kCalls);
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end
