@@ -1,5 +1,6 @@
 // shares_workload SECONDS: spends 70, 20 and 10 % of its time in work_a, work_b and work_c. The shares are counts of
-// iterations of one kernel, a chain of multiplications that takes the same time wherever it stands.
+// iterations of one kernel, a chain of multiplications that takes the same time wherever it stands. Rounds are of random
+// length: rounds as long as a sampling period would be met at the same place each time.
 #include <chrono>
 #include <cinttypes>
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace {
 
-constexpr std::uint64_t kIterationsPerPercent = 10'000;
+constexpr std::uint64_t kIterationsPerPercentMin = 1'000;
+constexpr std::uint64_t kIterationsPerPercentRange = 32'768;
 
 // The increments differ, so that the linker can't fold the three functions into one.
 template <std::uint64_t kIncrement>
@@ -54,9 +56,10 @@ int main(int argc, char** argv) {
     std::uint64_t value = 1;
     std::uint64_t rounds = 0;
     do {
-        value = work_a(value, 70 * kIterationsPerPercent);
-        value = work_b(value, 20 * kIterationsPerPercent);
-        value = work_c(value, 10 * kIterationsPerPercent);
+        const std::uint64_t iterations = kIterationsPerPercentMin + (value >> 32) % kIterationsPerPercentRange;
+        value = work_a(value, 70 * iterations);
+        value = work_b(value, 20 * iterations);
+        value = work_c(value, 10 * iterations);
         ++rounds;
     } while (std::chrono::steady_clock::now() < stop);
     std::printf("shares rounds=%" PRIu64 " value=%" PRIx64 "\n", rounds, value);
