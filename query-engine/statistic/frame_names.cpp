@@ -13,6 +13,7 @@ std::uint32_t TextNumbers::number_of(const std::string& text) {
 void FrameNames::begin_epoch(const EpochDictionary& dictionary) {
     dictionary_ = &dictionary;
     epoch_images_.clear();
+    symbolizer_.learn_kernel(dictionary);
 }
 
 FrameNames::KnownImage& FrameNames::known(ImageNumber number) {

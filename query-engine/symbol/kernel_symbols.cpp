@@ -45,7 +45,7 @@ std::uint8_t binding_of(char type) {
     return type >= 'A' && type <= 'Z' ? STB_GLOBAL : STB_LOCAL;
 }
 
-bool of_module(const Line& line) { return line.name.find('[') != std::string_view::npos; }
+bool of_module(const Line& line) { return line.name.find('\t') != std::string_view::npos; }
 
 }  // namespace
 

@@ -36,7 +36,7 @@ TEST(KernelSymbols, LastReachesToTheEndOfThePageBehind) {
 }
 
 TEST(KernelSymbols, KernelDoesNotReachUpToItsModules) {
-    const SymbolTable table = table_of("0 T last_of_kernel\n100000 t first_of_module\t[ext4]\n");
+    const SymbolTable table = table_of("0 T last_of_kernel\n100000 t first_of_module\text4\n");
     EXPECT_EQ(name_at(table, 0xfff), "last_of_kernel@0");
     EXPECT_EQ(name_at(table, 0x1000), "none");
     EXPECT_EQ(name_at(table, 0x100000), "first_of_module@1048576");

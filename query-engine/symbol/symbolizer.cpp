@@ -28,6 +28,7 @@ namespace {
 constexpr std::size_t kTablesMax = 4'096;
 constexpr std::size_t kTablesSizeBytesMax = 128U << 20;
 constexpr std::size_t kWarningsMax = 256;
+constexpr std::size_t kModulesMax = 16'384;        // kernel modules whose kernel is remembered
 constexpr std::size_t kDemangledKeptMax = 65'536;  // names of one table
 
 using FilePtr = std::unique_ptr<ElfFile>;
@@ -131,12 +132,31 @@ public:
         return entry;
     }
 
+    void set_kernel(const std::vector<ImageDefinition>& modules, const ImageDefinition& kernel) {
+        const std::lock_guard lock{mutex_};
+        for (const ImageDefinition& module : modules) {
+            if (kernels_.size() < kModulesMax) {
+                kernels_[module_key(module)] = kernel;
+            }
+        }
+    }
+
+    std::optional<ImageDefinition> kernel_of(const ImageDefinition& module) const {
+        const std::lock_guard lock{mutex_};
+        const auto known = kernels_.find(module_key(module));
+        return known == kernels_.end() ? std::nullopt : std::optional{known->second};
+    }
+
     std::vector<std::string> warnings() const {
         const std::lock_guard lock{mutex_};
         return {warnings_.begin(), warnings_.end()};
     }
 
 private:
+    static std::string module_key(const ImageDefinition& module) {
+        return module.name + '\0' + module.build_id + '\0' + std::to_string(module.address);
+    }
+
     // With mutex_ held. Whoever still uses an entry keeps it alive.
     void drop_oldest() {
         while ((size_bytes_ > kTablesSizeBytesMax || entries_.size() > kTablesMax) && used_.size() > 1) {
@@ -271,6 +291,7 @@ private:
     std::list<std::string> used_;  // keys, the most recently used first
     std::size_t size_bytes_ = 0;
     std::set<std::string> warnings_;
+    std::unordered_map<std::string, ImageDefinition> kernels_;  // by module
 };
 
 Symbolizer::Symbolizer(const StoreReader* store, SymbolPaths paths)
@@ -278,11 +299,36 @@ Symbolizer::Symbolizer(const StoreReader* store, SymbolPaths paths)
 
 Symbolizer::~Symbolizer() = default;
 
+void Symbolizer::learn_kernel(const EpochDictionary& dictionary) {
+    std::vector<ImageDefinition> modules;
+    std::optional<ImageDefinition> kernel;
+    for (std::size_t number = 0; number < dictionary.image_count(); ++number) {
+        const ImageDefinition& image = dictionary.image(ImageNumber{static_cast<std::uint32_t>(number)});
+        if (has(image, image_flags::kKernelModule)) {
+            modules.push_back(image);
+        } else if (has(image, image_flags::kKernel)) {
+            kernel = image;
+        }
+    }
+    if (kernel) {
+        tables_->set_kernel(modules, *kernel);
+    }
+}
+
 Symbol Symbolizer::resolve(const ImageDefinition& image, std::uint64_t offset) {
     const auto entry = tables_->entry_of(image);
     SymbolTable::Hit hit;
     if (entry->table.find(offset, hit)) {
         return {entry->name_of(hit), true, hit.start};
+    }
+    if (has(image, image_flags::kKernelModule)) {
+        if (const auto kernel = tables_->kernel_of(image)) {
+            const std::uint64_t distance = image.address - kernel->address;
+            const auto symbols = tables_->entry_of(*kernel);
+            if (symbols->table.find(distance + offset, hit) && hit.start >= distance) {
+                return {symbols->name_of(hit), true, hit.start - distance};
+            }
+        }
     }
     if (has(image, image_flags::kUnknown)) {
         return {image_display_name(image), false, offset};

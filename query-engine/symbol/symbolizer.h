@@ -39,6 +39,10 @@ public:
     Symbolizer(const Symbolizer&) = delete;
     Symbolizer& operator=(const Symbolizer&) = delete;
 
+    // The symbols of kernel modules stand among those of their kernel: takes up which modules belong to which kernel.
+    // To be called for each epoch whose frames are resolved.
+    void learn_kernel(const EpochDictionary& dictionary);
+
     [[nodiscard]] Symbol resolve(const ImageDefinition& image, std::uint64_t offset);
 
     // Last part of the path, or the name in brackets: what perf report shows as "Shared Object".

@@ -14,6 +14,10 @@
 #include <thread>
 
 #include "query-engine/symbol/elf_file.h"
+#include "schemas/columns/layout.h"
+#include "schemas/wire/protocol.h"
+#include "storage/dictionary/epoch_dictionary.h"
+#include "storage/store/sample_batches.h"
 
 namespace perfleet {
 namespace {
@@ -207,6 +211,36 @@ TEST(Symbolizer, ImageDisplayNameIsWhatPerfShows) {
     EXPECT_EQ(shown(""), "[unknown]");
     EXPECT_EQ(shown("/lib/modules/6.1/kernel/fs/nf-nat.ko.xz", image_flags::kKernel | image_flags::kKernelModule),
               "[nf_nat]");
+}
+
+// A store that holds one kernel's symbols.
+TEST(Symbolizer, TakesNamesOfKernelAndModulesFromTheStore) {
+    const std::string kernel_id(20, 'K');
+    const auto store = make_memory_store();
+    ASSERT_TRUE(
+        store
+            ->put_image(kernel_id, {static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
+                                    "0 T _stext\n100 T do_work\n40001000 t init\text4\n40001200 t ext4_read\text4\n"})
+            .ok());
+    SampleBatch batch{TargetId{1}, SessionId{1, 2}, Seq{1}, EpochNumber{0}, BucketNumber{1}};
+    batch.add_images({{0, image_flags::kKernel, kernel_id, "[kernel.kallsyms]", 0xffffffff80000000, 0x1000000},
+                      {1, image_flags::kKernel | image_flags::kKernelModule, std::string(20, 'M'), "[ext4]",
+                       0xffffffffc0001000, 0x1000}});
+    EpochDictionary dictionary;
+    const AdmittedBatch built = batch.build();
+    const auto block = parse_block_untrusted(built.series.at(0).block);
+    ASSERT_TRUE(block.ok());
+    ASSERT_TRUE(dictionary.add(*block).ok());
+    ASSERT_TRUE(dictionary.finish().ok());
+
+    Symbolizer symbolizer{store.get(), no_paths()};
+    EXPECT_EQ(symbolizer.resolve(dictionary.image(ImageNumber{0}), 0x180).name, "do_work");
+    EXPECT_EQ(symbolizer.resolve(dictionary.image(ImageNumber{1}), 0x210).name, "[ext4]+0x210");
+    symbolizer.learn_kernel(dictionary);
+    const Symbol symbol = symbolizer.resolve(dictionary.image(ImageNumber{1}), 0x210);
+    EXPECT_EQ(symbol.name, "ext4_read");
+    EXPECT_EQ(symbol.offset, 0x200U);
+    EXPECT_EQ(symbolizer.resolve(dictionary.image(ImageNumber{1}), 0x10).name, "init");
 }
 
 TEST(Symbolizer, ReadsOwnVdsoFromMemoryOnlyWhenItIsTheSame) {
