@@ -1,6 +1,6 @@
 // shares_workload SECONDS: spends 70, 20 and 10 % of its time in work_a, work_b and work_c. The shares are counts of
-// iterations of one kernel, a chain of multiplications that takes the same time wherever it stands. Rounds are of random
-// length: rounds as long as a sampling period would be met at the same place each time.
+// iterations of one kernel, a chain of multiplications that takes the same time wherever it stands. Rounds are of
+// random length: rounds as long as a sampling period would be met at the same place each time.
 #include <chrono>
 #include <cinttypes>
 #include <cstdint>
