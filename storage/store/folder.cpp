@@ -114,11 +114,16 @@ Result<Done> prepare_writer_folder(const std::string& directory) {
     if (*has) {
         return Done{};
     }
-    for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
-        if (const std::string name = at->path().filename().string(); !is_database_file(name)) {
-            return Error{ErrorCode::kInvalid, directory + ": holds " + name +
-                                                  " but no perfleet store; give an empty or a new folder (--data)"};
+    std::string stranger;
+    for (fs::directory_iterator at{directory, error}, end; !error && at != end && stranger.empty();
+         at.increment(error)) {
+        if (std::string name = at->path().filename().string(); !is_database_file(name)) {
+            stranger = std::move(name);
         }
+    }
+    if (!stranger.empty()) {
+        return Error{ErrorCode::kInvalid, directory + ": holds " + stranger +
+                                              " but no perfleet store; give an empty or a new folder (--data)"};
     }
     if (error) {
         return error_from_errno(error.value(), directory);

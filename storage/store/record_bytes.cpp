@@ -177,7 +177,7 @@ ClockPoint RecordReader::clock_point() {
     return value;
 }
 
-void RecordReader::fail(ErrorCode code, std::string what) {
+void RecordReader::fail(ErrorCode code, const std::string& what) {
     if (!failed_) {
         failed_ = true;
         const std::size_t offset = left_.data() == nullptr ? 0 : static_cast<std::size_t>(left_.data() - all_.data());

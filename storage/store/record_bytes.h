@@ -66,7 +66,7 @@ public:
         }
     }
 
-    void fail(ErrorCode code, std::string what);
+    void fail(ErrorCode code, const std::string& what);
 
     // Ok when nothing failed and nothing is left over.
     [[nodiscard]] Result<Done> end();
