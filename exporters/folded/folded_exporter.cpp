@@ -70,7 +70,7 @@ Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer) {
         return Error{ErrorCode::kNotFound, "no samples are in the selection: nothing to export"};
     }
     Folding folding{symbolizer};
-    const Result<Done> visited = visit_stack_counts(scan, StackCountOptions{(*event)->name, false, false},
+    const Result<Done> visited = visit_stack_counts(scan, StackCountOptions{.event = (*event)->name},
                                                     [&](const EpochStackCounts& epoch) { folding.add(epoch); });
     if (!visited.ok()) {
         return Error{visited.error()};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "query-engine/statistic/event_choice.h"
@@ -63,6 +64,60 @@ private:
     std::size_t used_ = 0;
 };
 
+// Sums by (runner, stack): arrays where they fit, for neighbouring stacks are seen together, else a hash table.
+class RunnerSums {
+public:
+    explicit RunnerSums(std::size_t size_bytes_max) : page_count_max_{size_bytes_max / sizeof(PageArray)} {}
+
+    void add(std::uint32_t runner, std::uint32_t stack, std::uint64_t value) {
+        if (runner >= pages_.size()) {
+            pages_.resize(runner + 1);
+        }
+        std::vector<Page>& pages = pages_[runner];
+        const std::size_t page_index = stack / kPageStacks;
+        if (page_index >= pages.size() || pages[page_index] == nullptr) {
+            if (page_count_ == page_count_max_) {
+                others_.add(std::uint64_t{runner} << 32U | stack, value);
+                return;
+            }
+            pages.resize(std::max(pages.size(), page_index + 1));
+            pages[page_index] = std::make_unique<PageArray>();
+            ++page_count_;
+        }
+        (*pages[page_index])[stack % kPageStacks] += value;
+    }
+
+    // Ascending by stack; then, in any order, those that had no array: a stack may come twice.
+    template <class Function>
+    void for_each(std::uint32_t runner, Function function) const {
+        if (runner >= pages_.size()) {
+            return;
+        }
+        const std::vector<Page>& pages = pages_[runner];
+        for (std::size_t page_index = 0; page_index < pages.size(); ++page_index) {
+            if (pages[page_index] == nullptr) {
+                continue;
+            }
+            for (std::size_t i = 0; i < kPageStacks; ++i) {
+                if (const std::uint64_t value = (*pages[page_index])[i]; value != 0) {
+                    function(static_cast<std::uint32_t>(page_index * kPageStacks + i), value);
+                }
+            }
+        }
+    }
+    [[nodiscard]] const SumTable& others() const { return others_; }
+
+private:
+    static constexpr std::size_t kPageStacks = 512;  // 4 KiB
+    using PageArray = std::array<std::uint64_t, kPageStacks>;
+    using Page = std::unique_ptr<PageArray>;
+
+    std::size_t page_count_max_;
+    std::vector<std::vector<Page>> pages_;
+    std::size_t page_count_ = 0;
+    SumTable others_;
+};
+
 struct RunnerKey {
     std::uint32_t name = ThreadNames::kNoName;
     std::uint32_t pid = 0;
@@ -74,10 +129,12 @@ struct RunnerKey {
 // Counts on one thread. Runners are numbered in the order in which this worker meets them.
 class Worker {
 public:
+    explicit Worker(std::size_t size_bytes_max) : sums_{size_bytes_max} {}
+
     void count(const RowBlock& block, const ThreadNames& names, std::pair<Ticks, Ticks> range,
                const StackCountOptions& options) {
         const auto times = block.rows.integers(ColumnId::kTime);
-        const auto pids = block.rows.integers(ColumnId::kPid);
+        const auto pids = options.per_thread ? block.rows.integers(ColumnId::kPid) : std::span<const std::uint64_t>{};
         const auto tids = block.rows.integers(ColumnId::kTid);
         const auto stacks = block.rows.integers(ColumnId::kStack);
         const auto weights =
@@ -89,14 +146,14 @@ public:
             }
             const std::uint64_t value = options.sum_weights ? weights[i] : 1;
             if (value != 0) {
-                const std::uint32_t runner = runner_of(static_cast<std::uint32_t>(pids[i]),
+                const std::uint32_t runner = runner_of(options.per_thread ? static_cast<std::uint32_t>(pids[i]) : 0,
                                                        static_cast<std::uint32_t>(tids[i]), ticks, names, options);
-                sums_.add(std::uint64_t{runner} << 32U | stacks[i], value);
+                sums_.add(runner, static_cast<std::uint32_t>(stacks[i]), value);
             }
         }
     }
 
-    [[nodiscard]] const SumTable& sums() const { return sums_; }
+    [[nodiscard]] const RunnerSums& sums() const { return sums_; }
     [[nodiscard]] const std::vector<RunnerKey>& runners() const { return runners_; }
 
 private:
@@ -130,11 +187,29 @@ private:
         return entry->second;
     }
 
-    SumTable sums_;
+    RunnerSums sums_;
     std::vector<RunnerKey> runners_;
     std::map<RunnerKey, std::uint32_t> numbers_;
     std::array<Remembered, 256> remembered_{};
 };
+
+// Sorts by (runner, stack) and makes one of those that are equal.
+void sum_equal_pairs(std::vector<StackCount>& counts) {
+    const auto place = [](const StackCount& count) { return std::tuple{count.runner_index, count.stack}; };
+    const auto before = [&](const StackCount& a, const StackCount& b) { return place(a) < place(b); };
+    if (!std::is_sorted(counts.begin(), counts.end(), before)) {
+        std::sort(counts.begin(), counts.end(), before);
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        if (kept != 0 && place(counts[kept - 1]) == place(counts[i])) {
+            counts[kept - 1].value += counts[i].value;
+        } else {
+            counts[kept++] = counts[i];
+        }
+    }
+    counts.resize(kept);
+}
 
 EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& names,
                         const StackCountOptions& options) {
@@ -152,23 +227,22 @@ EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& n
         number = static_cast<std::uint32_t>(result.runners.size());
         result.runners.push_back(runner);
     }
-    SumTable sums;
     for (const Worker& worker : workers) {
-        std::vector<std::uint64_t> numbers;
+        std::vector<std::uint32_t> numbers;
         for (const RunnerKey& key : worker.runners()) {
             numbers.push_back(runners.at(runner_of(key)));
         }
-        worker.sums().for_each([&](std::uint64_t key, std::uint64_t value) {
-            sums.add(numbers[key >> 32U] << 32U | (key & 0xffff'ffffU), value);
+        for (std::uint32_t local = 0; local < numbers.size(); ++local) {
+            worker.sums().for_each(local, [&](std::uint32_t stack, std::uint64_t value) {
+                result.counts.push_back({numbers[local], StackNumber{stack}, value});
+            });
+        }
+        worker.sums().others().for_each([&](std::uint64_t key, std::uint64_t value) {
+            result.counts.push_back(
+                {numbers[key >> 32U], StackNumber{static_cast<std::uint32_t>(key & 0xffff'ffffU)}, value});
         });
     }
-    sums.for_each([&](std::uint64_t key, std::uint64_t value) {
-        result.counts.push_back({static_cast<std::uint32_t>(key >> 32U),
-                                 StackNumber{static_cast<std::uint32_t>(key & 0xffff'ffffU)}, value});
-    });
-    std::sort(result.counts.begin(), result.counts.end(), [](const StackCount& a, const StackCount& b) {
-        return std::tuple{a.runner_index, a.stack} < std::tuple{b.runner_index, b.stack};
-    });
+    sum_equal_pairs(result.counts);
     return result;
 }
 
@@ -187,11 +261,17 @@ Result<Done> visit_epoch(const Scan& scan, std::size_t session_index, EpochNumbe
     if (!names.ok()) {
         return Error{names.error()};
     }
-    std::vector<ColumnId> wanted{ColumnId::kTime, ColumnId::kPid, ColumnId::kTid, ColumnId::kStack};
+    std::vector<ColumnId> wanted{ColumnId::kTime, ColumnId::kTid, ColumnId::kStack};
+    if (options.per_thread) {
+        wanted.push_back(ColumnId::kPid);
+    }
     if (options.sum_weights) {
         wanted.push_back(ColumnId::kWeight);
     }
-    std::vector<Worker> workers(scan.worker_count());
+    std::vector<Worker> workers;
+    for (unsigned i = 0; i < scan.worker_count(); ++i) {
+        workers.emplace_back(options.array_size_bytes_max / scan.worker_count());
+    }
     const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
     for (const Series& one : series) {
         Result<Done> visited = scan.visit_rows_in_parallel(

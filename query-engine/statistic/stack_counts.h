@@ -3,6 +3,7 @@
 // Counts are sums, so they don't depend on the number of threads, the batching or the order of delivery.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,8 +16,9 @@ namespace perfleet {
 
 struct StackCountOptions {
     std::string event;
-    bool sum_weights = false;  // else rows
-    bool per_thread = false;   // Runner::pid and tid are told
+    bool sum_weights = false;                      // else rows
+    bool per_thread = false;                       // Runner::pid and tid are told
+    std::size_t array_size_bytes_max = 64U << 20;  // of arrays to count in; beyond, hash tables as great as needed
 };
 
 // Whom rows are counted for.

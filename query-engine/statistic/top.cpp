@@ -214,9 +214,10 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     }
     const EventChoice& choice = **event;
     TopTable table{symbolizer, options};
-    Result<Done> visited =
-        visit_stack_counts(scan, StackCountOptions{choice.name, options.sum_weights, options.by_thread},
-                           [&](const EpochStackCounts& epoch) { table.add(epoch); });
+    Result<Done> visited = visit_stack_counts(
+        scan,
+        StackCountOptions{.event = choice.name, .sum_weights = options.sum_weights, .per_thread = options.by_thread},
+        [&](const EpochStackCounts& epoch) { table.add(epoch); });
     if (!visited.ok()) {
         return std::move(visited).error();
     }
