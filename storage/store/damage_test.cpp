@@ -95,8 +95,10 @@ protected:
                 read.errors.push_back(done.error());
             }
         };
-        for (const auto& [bucket, session] :
+        for (const auto& place :
              {std::pair{kBucket, kSession}, std::pair{kBucket, kOther}, std::pair{kNext, kSession}}) {
+            const BucketNumber bucket = place.first;
+            const SessionId session = place.second;
             const Partition partition = partition_of(kTarget, bucket);
             keep(reader.visit_blocks(partition, kTarget, session, kSeries,
                                      [&](const BlockKey& key, std::string_view block) {
