@@ -54,7 +54,8 @@ struct Ingest::State {
     std::uint64_t gathering_since_ns = 0;
     std::uint64_t last_round_ns = 0;
     std::uint64_t retry_at_ns = 0;
-    std::uint64_t retry_after_ns = 0;  // 0: the store works
+    std::uint64_t retry_after_ns = 0;   // 0: the store works
+    std::uint64_t complaint_count = 0;  // since the last round
     Counters counts;
 
     State(Options with, Store& into, PeerLink& over)
@@ -64,6 +65,17 @@ struct Ingest::State {
         if (options.notice) {
             options.notice(text);
         }
+    }
+
+    // About what a collector does, in its own words: only some in a while, and nothing that moves a terminal's cursor.
+    void complain(std::string text) {
+        if (++complaint_count > intake_limits::kComplaintsMax) {
+            return;
+        }
+        std::replace_if(
+            text.begin(), text.end(),
+            [](char letter) { return static_cast<unsigned char>(letter) < ' ' || letter == 0x7f; }, '?');
+        notice(text);
     }
 
     [[nodiscard]] bool is_stuck() const { return retry_after_ns != 0; }
@@ -108,7 +120,7 @@ struct Ingest::State {
     void refuse_session(const std::string& routing_id, SessionId session, RefusedReason reason,
                         const std::string& message) {
         ++counts.sessions_refused;
-        notice("a collector was refused: " + message);
+        complain("a collector was refused: " + message);
         send(routing_id, encode_refused({session, Seq{0}, reason, message}));
     }
 
@@ -116,7 +128,7 @@ struct Ingest::State {
         const std::string text =
             "batch " + std::to_string(seq.value) + " of '" + session.record.target_name + "' was refused: " + message;
         if (session.refusals.empty()) {
-            notice(text + " (further ones of this session are only counted)");
+            complain(text + " (further ones of this session are only counted)");
         }
         session.refusals.push_back({seq, reason});
         if (session.refusals.size() > intake_limits::kRefusalsRememberedMax) {
@@ -176,7 +188,8 @@ struct Ingest::State {
         }
         auto loaded = table.load(record, store);
         if (!loaded) {
-            notice("can't read what is stored of a session of '" + record.target_name + "': " + loaded.error().message);
+            complain("can't read what is stored of a session of '" + record.target_name +
+                     "': " + loaded.error().message);
             return nullptr;
         }
         const SessionPtr session = *loaded;
@@ -310,7 +323,7 @@ struct Ingest::State {
     void ask_for_image(const std::string& routing_id, const Now& now) {
         auto question = images.next(routing_id, store, now.monotonic_ns);
         if (!question) {
-            notice("can't look for an image: " + question.error().message);
+            complain("can't look for an image: " + question.error().message);
             images.forget(routing_id);
         } else if (question->has_value()) {
             send(routing_id, encode_need_image((*question)->build_id, (*question)->offset));
@@ -395,6 +408,11 @@ struct Ingest::State {
         for (const std::string& routing_id : images.busy_peers()) {
             ask_for_image(routing_id, now);
         }
+        if (complaint_count > intake_limits::kComplaintsMax) {
+            notice(std::to_string(complaint_count - intake_limits::kComplaintsMax) +
+                   " more messages about collectors were left out");
+        }
+        complaint_count = 0;
         last_round_ns = now.monotonic_ns;
     }
 };

@@ -89,6 +89,23 @@ TEST_F(IngestHello, RefusesASessionOfAnotherTargetOrDescription) {
     }
 }
 
+TEST_F(IngestHello, RefusalsDontFloodTheOperator) {
+    SessionRecord record = sample_session(kTarget, kSession);
+    for (int i = 0; i < 100; ++i) {
+        record.target_name = "\x1b[2J" + std::to_string(i);
+        record.labels = {{"same", "1"}, {"same", "2"}};
+        take("peer", sample::hello(record));
+    }
+    record.labels.clear();
+    take("peer", sample::hello(record));
+    record.target = TargetId{99};
+    pass(limits::kAckIntervalNs);
+    EXPECT_EQ(notices_.size(), intake_limits::kComplaintsMax + 1);
+    EXPECT_EQ(notices_.back(), "92 more messages about collectors were left out");
+    take("peer", sample::hello(record));
+    EXPECT_EQ(notices_.back(), "a collector was refused: '?[2J99' names a session of another target");
+}
+
 TEST_F(IngestHello, RefusesAnotherProtocolByName) {
     take("peer", sample::hello_with(sample_session(kTarget, kSession), [](wire::Hello::Builder hello) {
              hello.setVersionMin(protocol::kVersion + 1);

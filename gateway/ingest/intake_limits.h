@@ -28,6 +28,8 @@ inline constexpr std::uint64_t kSendWindowBatchesMin = 2;  // of one peer, howev
 inline constexpr std::uint64_t kStoreRetryNsMin = 100'000'000;
 inline constexpr std::uint64_t kStoreRetryNsMax = 5'000'000'000;
 inline constexpr std::size_t kReplyTextSizeBytesMax = 1'024;
+inline constexpr std::uint64_t kComplaintsMax =
+    8;  // lines about collectors for the operator, an acknowledgement interval
 
 // -- images -----------------------------------------------------------------------------------------------------------
 inline constexpr std::size_t kImagesSizeBytesMax = 64U << 20;  // on their way, over all peers

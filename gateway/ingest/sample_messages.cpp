@@ -247,9 +247,10 @@ Frame clock_probe(std::uint64_t id) {
 }
 
 Reply read_reply(std::span<const std::byte> frame) {
-    std::vector<capnp::word> words(frame.size() / sizeof(capnp::word));
-    std::memcpy(static_cast<void*>(words.data()), frame.data(), words.size() * sizeof(capnp::word));
-    capnp::FlatArrayMessageReader reader{kj::arrayPtr(words.data(), words.size())};
+    std::vector<std::uint64_t> words(frame.size() / sizeof(capnp::word));
+    std::memcpy(words.data(), frame.data(), words.size() * sizeof(capnp::word));
+    capnp::FlatArrayMessageReader reader{
+        kj::arrayPtr(reinterpret_cast<const capnp::word*>(words.data()), words.size())};
     const auto root = reader.getRoot<wire::Envelope>();
     Reply reply;
     switch (root.which()) {

@@ -1,5 +1,6 @@
 // From real events of the kernel to the folder on disk, with the gateway killed, stopped, and away.
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -146,6 +147,48 @@ TEST_F(Delivery, CountsWhatSmallRingsAndSpoolsDrop) {
     const StoredLedger ledger = exact_ledger();
     EXPECT_EQ(ledger.series.at(kCallRows).produced, kCalls);
     EXPECT_GT(ledger.series.at(kCallRows).lost, 0U);
+}
+
+// A small file system of its own, which can grow.
+class SmallDisk {
+public:
+    SmallDisk(std::string path, const char* options) : path_{std::move(path)} {
+        std::filesystem::create_directory(path_);
+        is_mounted_ = mount("perfleet-test", path_.c_str(), "tmpfs", 0, options) == 0;
+    }
+    SmallDisk(const SmallDisk&) = delete;
+    SmallDisk& operator=(const SmallDisk&) = delete;
+    ~SmallDisk() {
+        if (is_mounted_) {
+            umount2(path_.c_str(), MNT_DETACH);
+        }
+    }
+
+    [[nodiscard]] bool is_mounted() const { return is_mounted_; }
+    void grow(const char* options) const {
+        EXPECT_EQ(mount("perfleet-test", path_.c_str(), "tmpfs", MS_REMOUNT, options), 0);
+    }
+
+private:
+    std::string path_;
+    bool is_mounted_ = false;
+};
+
+TEST_F(Delivery, IsExactWhenTheDiskWasFullForAWhile) {
+    const SmallDisk disk{folder_ / "disk", "size=12m"};
+    if (!disk.is_mounted()) {
+        GTEST_SKIP() << "may not mount a file system";
+    }
+    data_ = folder_ / "disk/data";
+    GatewayProgram gateway{data_};
+    Process process{collector(gateway.listen(), kCalls)};
+    EXPECT_TRUE(gateway.process().wait_for_error("perfleet-gateway: can't store").has_value());
+    disk.grow("size=512m");
+    expect_success(process);
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    EXPECT_NE(gateway.process().error_output().find("No space left"), std::string::npos);
+    EXPECT_NE(gateway.process().error_output().find("storing again"), std::string::npos);
+    EXPECT_EQ(exact_ledger().series.at(kCallRows).produced, kCalls);
 }
 
 TEST_F(Delivery, TwoCollectorsAtOnceStayApart) {
