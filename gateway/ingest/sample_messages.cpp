@@ -170,6 +170,10 @@ Frame batch(const AdmittedBatch& batch) {
     return envelope_with([&](wire::Envelope::Builder root) { fill_batch(root.initBatch(), batch); });
 }
 
+Frame resealed_batch(const AdmittedBatch& batch) {
+    return batch_with(batch, [](wire::Batch::Builder builder) { reseal(builder); });
+}
+
 Frame batch_with(const AdmittedBatch& batch, const Change<wire::Batch::Builder>& change) {
     return envelope_with([&](wire::Envelope::Builder root) {
         const auto into = root.initBatch();

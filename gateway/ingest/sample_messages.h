@@ -28,6 +28,9 @@ struct ImageOffer {
 // The message that `batch` was admitted from.
 [[nodiscard]] Frame batch(const AdmittedBatch& batch);
 
+// The same after something in it was changed, with the seal that it calls for now.
+[[nodiscard]] Frame resealed_batch(const AdmittedBatch& batch);
+
 [[nodiscard]] Frame bye(SessionId session, const SessionEnd& end);
 [[nodiscard]] Frame image(SessionId session, const ImageOffer& offer, std::uint64_t offset, std::string_view bytes);
 [[nodiscard]] Frame clock_probe(std::uint64_t id);

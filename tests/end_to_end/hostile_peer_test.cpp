@@ -10,7 +10,7 @@
 #include <random>
 #include <string>
 
-#include "gateway/ingest/sample_changes.h"
+#include "gateway/ingest/sample_messages.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
@@ -124,23 +124,30 @@ TEST_F(HostilePeer, MayLieInItsBatches) {
     SamplePeer hostile{gateway_.listen()};
     hostile.greet(sample_session(kTarget, kOtherSession));
     std::uint64_t seq = 0;
-    const auto send = [&](const sample::Change<wire::Batch::Builder>& change, bool with_good_seal) {
-        hostile.send(sample::batch_with(batch_of(kOtherSession, ++seq), [&](wire::Batch::Builder batch) {
-            change(batch);
-            if (with_good_seal) {
-                sample::reseal(batch);
-            }
-        }));
+    const auto send_changed = [&](const auto& change) {
+        AdmittedBatch batch = batch_of(kOtherSession, ++seq);
+        change(batch);
+        hostile.send(sample::resealed_batch(batch));
+    };
+    const auto expect_refused = [&] {
         const sample::Reply refused = hostile.wait_for(sample::ReplySort::kRefused);
         EXPECT_EQ(refused.seq, seq);
         EXPECT_NE(refused.text, "");
     };
-    send([](wire::Batch::Builder batch) { batch.setSeal(batch.getSeal() + 1); }, false);
-    send([](wire::Batch::Builder batch) { batch.setBucket(4'000'000'000U); }, true);
-    send([](wire::Batch::Builder batch) { batch.getSeries()[0].setRowCount(0xffff'ffffU); }, true);
-    send([](wire::Batch::Builder batch) { batch.getSeries()[0].setRowCount(limits::kBatchRowsMax); }, true);
-    send([](wire::Batch::Builder batch) { batch.getSeries()[0].setEvent(200); }, true);
-    send([](wire::Batch::Builder batch) { batch.initTallies(100'000); }, true);
+    AdmittedBatch other_seal = batch_of(kOtherSession, ++seq);
+    ++other_seal.record.seal;
+    hostile.send(sample::batch(other_seal));
+    expect_refused();
+    send_changed([](AdmittedBatch& batch) { batch.record.bucket = BucketNumber{4'000'000'000U}; });
+    expect_refused();
+    send_changed([](AdmittedBatch& batch) { batch.series[0].row_count = 0xffff'ffffU; });
+    expect_refused();
+    send_changed([](AdmittedBatch& batch) { batch.series[0].row_count = limits::kBatchRowsMax; });
+    expect_refused();
+    send_changed([](AdmittedBatch& batch) { batch.series[0].series.event = EventNumber{200}; });
+    expect_refused();
+    send_changed([](AdmittedBatch& batch) { batch.record.tallies.resize(100'000); });
+    expect_refused();
     // All of them are resolved, so the session isn't stuck.
     hostile.send(sample::batch(batch_of(kOtherSession, ++seq)));
     hostile.wait_for_prefix(seq);
