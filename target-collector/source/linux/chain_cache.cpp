@@ -10,9 +10,7 @@ namespace perfleet {
 ChainCache::ChainCache(std::uint32_t entry_count_max, std::uint32_t word_count_max)
     : entries_(std::bit_ceil(std::size_t{entry_count_max} * 2)),
       words_(word_count_max),
-      entry_count_max_{entry_count_max} {
-    clear();
-}
+      entry_count_max_{entry_count_max} {}
 
 ChainCache::Key ChainCache::key_of(std::uint64_t generation, std::span<const std::uint64_t> words) {
     return {generation, words, hash_words(words, generation)};
@@ -25,7 +23,7 @@ bool ChainCache::holds(const Entry& entry, const Key& key) const {
 
 const CachedStack* ChainCache::find(const Key& key) const {
     const std::size_t mask = entries_.size() - 1;
-    for (std::size_t slot = static_cast<std::size_t>(key.hash) & mask; entries_[slot].word_count != kFree;
+    for (std::size_t slot = static_cast<std::size_t>(key.hash) & mask; entries_[slot].word_count != 0;
          slot = (slot + 1) & mask) {
         if (holds(entries_[slot], key)) {
             return &entries_[slot].stack;
@@ -35,7 +33,7 @@ const CachedStack* ChainCache::find(const Key& key) const {
 }
 
 void ChainCache::insert(const Key& key, const CachedStack& stack) {
-    if (key.words.size() > words_.size()) {
+    if (key.words.empty() || key.words.size() > words_.size()) {
         return;
     }
     if (entry_count_ == entry_count_max_ || key.words.size() > words_.size() - words_used_) {
@@ -43,7 +41,7 @@ void ChainCache::insert(const Key& key, const CachedStack& stack) {
     }
     const std::size_t mask = entries_.size() - 1;
     std::size_t slot = static_cast<std::size_t>(key.hash) & mask;
-    while (entries_[slot].word_count != kFree) {
+    while (entries_[slot].word_count != 0) {
         slot = (slot + 1) & mask;
     }
     std::memcpy(words_.data() + words_used_, key.words.data(), key.words.size_bytes());
@@ -53,9 +51,7 @@ void ChainCache::insert(const Key& key, const CachedStack& stack) {
 }
 
 void ChainCache::clear() {
-    for (Entry& entry : entries_) {
-        entry.word_count = kFree;
-    }
+    entries_.clear();
     entry_count_ = 0;
     words_used_ = 0;
 }

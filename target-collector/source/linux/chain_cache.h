@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "schemas/vocabulary/ids.h"
+#include "target-collector/source/linux/zeroed_array.h"
 
 namespace perfleet {
 
@@ -46,12 +46,11 @@ private:
         std::uint32_t word_count = 0;
         CachedStack stack;
     };
-    static constexpr std::uint32_t kFree = 0xffff'ffff;
 
     [[nodiscard]] bool holds(const Entry& entry, const Key& key) const;
 
-    std::vector<Entry> entries_;  // open addressing; word_count kFree: free
-    std::vector<std::uint64_t> words_;
+    ZeroedArray<Entry> entries_;  // open addressing; word_count 0: free, for no chain is empty
+    ZeroedArray<std::uint64_t> words_;
     std::uint32_t entry_count_max_;
     std::uint32_t entry_count_ = 0;
     std::uint32_t words_used_ = 0;

@@ -47,8 +47,8 @@ Error descriptors_error(std::uint64_t wanted) {
     ::getrlimit(RLIMIT_NOFILE, &limit);
     return {ErrorCode::kFull, "the events need " + (wanted > 0 ? std::to_string(wanted) + " " : std::string{}) +
                                   "file descriptors and the limit is " + std::to_string(limit.rlim_max) +
-                                  "; raise it (ulimit -Hn), name fewer events, or profile the whole system (-a), "
-                                  "which needs fewer"};
+                                  "; raise it (ulimit -n), name fewer events or processes, or, as root, profile the "
+                                  "whole system (-a), which needs fewer"};
 }
 
 Error process_ended() { return {ErrorCode::kNotFound, "the process to profile has ended"}; }
@@ -342,6 +342,9 @@ Result<Done> EventSet::open_one(const perf_event_attr& attr, const Target& targe
         }
         if (error == ESRCH) {
             return process_ended();
+        }
+        if (error == EMFILE || error == ENFILE) {
+            return descriptors_error(0);
         }
         return is_side_band ? (is_permission(error) ? permission_error(what) : error_from_errno(error, what))
                             : open_error(events_[event_index].spec, error);

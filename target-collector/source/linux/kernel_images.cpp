@@ -150,7 +150,9 @@ KernelImages KernelImages::read() {
     KernelImages images;
     KernelLayout layout = read_kernel_layout(text_of("/proc/kallsyms", kKallsymsSizeBytesMax));
     images.kernel_content_ = content_of_notes("/sys/kernel/notes");
-    images.kernel_ = {"[kernel.kallsyms]", image_flags::kKernel, layout.start, layout.size, images.kernel_content_};
+    images.kernel_.address = layout.start;
+    images.kernel_.size = layout.size;
+    images.kernel_.content = images.kernel_content_;
     images.symbols_ = std::move(layout.symbols);
     for (const KernelModule& module : read_kernel_modules(text_of("/proc/modules", kModulesSizeBytesMax))) {
         images.modules_.push_back(

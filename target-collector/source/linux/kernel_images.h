@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/columns/layout.h"
 #include "target-collector/source/linux/image_table.h"
 
 namespace perfleet {
@@ -41,7 +42,9 @@ struct KernelModule {
 // Where addresses of the kernel belong.
 class KernelImages {
 public:
-    // Reads /proc/kallsyms, /proc/modules, /sys/kernel/notes and /sys/module/*/notes.
+    // A kernel of which nothing is known. read(): what /proc/kallsyms, /proc/modules, /sys/kernel/notes and
+    // /sys/module/*/notes say.
+    KernelImages() = default;
     static KernelImages read();
 
     [[nodiscard]] const ImageContentId& kernel_content() const { return kernel_content_; }
@@ -72,7 +75,7 @@ private:
         Image image;
         ImageIndex index = 0;
     };
-    Image kernel_;
+    Image kernel_{"[kernel.kallsyms]", image_flags::kKernel, 0, 0, {}};
     ImageIndex kernel_index_ = 0;
     ImageContentId kernel_content_;
     std::vector<Module> modules_;

@@ -27,7 +27,7 @@ constexpr std::uint64_t kResyncPauseNs = 10'000'000'000;  // between epochs that
 constexpr std::uint32_t kShortEpochsMax = 3;
 constexpr std::uint64_t kReleaseEvery = 64;  // records
 constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
-constexpr std::uint32_t kCachedWordsMax = 1U << 20U;
+constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
 constexpr std::uint32_t kNoThread = 0xffff'ffff;  // of a counter that many threads share
 
 ImageIndex intern_unknown(ImageTable& images) {
@@ -53,7 +53,7 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, 
 PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> events)
     : options_{std::move(options)},
       events_{std::move(events)},
-      kernel_{KernelImages::read()},
+      kernel_{sees_kernel() ? KernelImages::read() : KernelImages{}},
       finder_{images_},
       merge_{events_->rings()},
       chains_{kCachedChainsMax, kCachedWordsMax},

@@ -1,6 +1,5 @@
 #include "target-collector/source/linux/stack_nodes.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "schemas/vocabulary/assert.h"
@@ -31,7 +30,7 @@ std::optional<StackNodes::Found> StackNodes::intern(const Node& node) {
 }
 
 void StackNodes::clear() {
-    std::fill(slots_.begin(), slots_.end(), 0);
+    slots_.clear();
     count_ = 0;
 }
 

@@ -1,15 +1,15 @@
 // The epoch's stack tree: (parent, image, offset) -> node number, in the order of first use.
 //
-// Memory is taken once, at the start; interning takes none.
+// Address space is taken once, at the start; interning takes none.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/limits.h"
+#include "target-collector/source/linux/zeroed_array.h"
 
 namespace perfleet {
 
@@ -39,8 +39,8 @@ public:
 private:
     std::uint32_t count_max_;
     std::uint32_t count_ = 0;
-    std::vector<Node> nodes_;           // node number - 1
-    std::vector<std::uint32_t> slots_;  // open addressing; node number, 0: free
+    ZeroedArray<Node> nodes_;           // node number - 1
+    ZeroedArray<std::uint32_t> slots_;  // open addressing; node number, 0: free
 };
 
 }  // namespace perfleet

@@ -1,0 +1,46 @@
+// An array of zero bytes that costs memory only where it was written to: for tables that are as large as their limit
+// says and mostly nearly empty.
+//
+// A resource. T is a plain value for which zero bytes are a fit start.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <type_traits>
+
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+
+template <class T>
+class ZeroedArray {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+public:
+    explicit ZeroedArray(std::size_t count) : count_{count} {
+        void* const memory = ::mmap(nullptr, size_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        PERFLEET_ASSERT(memory != MAP_FAILED);  // only addresses are taken here, as by a failing operator new
+        items_ = static_cast<T*>(memory);
+    }
+    ZeroedArray(const ZeroedArray&) = delete;
+    ZeroedArray& operator=(const ZeroedArray&) = delete;
+    ~ZeroedArray() { ::munmap(items_, size_bytes()); }
+
+    [[nodiscard]] T& operator[](std::size_t index) { return items_[index]; }
+    [[nodiscard]] const T& operator[](std::size_t index) const { return items_[index]; }
+    [[nodiscard]] T* data() { return items_; }
+    [[nodiscard]] const T* data() const { return items_; }
+    [[nodiscard]] std::size_t size() const { return count_; }
+
+    // All zero again, and its memory given back.
+    void clear() { ::madvise(items_, size_bytes(), MADV_DONTNEED); }
+
+private:
+    [[nodiscard]] std::size_t size_bytes() const { return count_ * sizeof(T); }
+
+    T* items_ = nullptr;
+    std::size_t count_;
+};
+
+}  // namespace perfleet
