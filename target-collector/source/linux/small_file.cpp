@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -14,18 +13,19 @@ Result<std::string> read_small_file(const std::string& path, std::size_t size_by
     if (fd < 0) {
         return error_from_errno(errno, "can't open '" + path + "'");
     }
-    std::string text;
-    constexpr std::size_t kStepBytes = 64U << 10U;
+    constexpr std::size_t kFirstBytes = 16U << 10U;
+    std::string text(kFirstBytes, '\0');
+    std::size_t size_bytes = 0;
     for (;;) {
-        const std::size_t before = text.size();
-        if (before > size_bytes_max) {
+        if (size_bytes > size_bytes_max) {
             ::close(fd);
             return Error{ErrorCode::kTooLarge, "'" + path + "' is larger than the " + std::to_string(size_bytes_max) +
                                                    " bytes that are read of such a file"};
         }
-        text.resize(before + std::max(kStepBytes, before));
-        const ssize_t got = ::read(fd, text.data() + before, text.size() - before);
-        text.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
+        if (size_bytes == text.size()) {
+            text.resize(text.size() * 2);
+        }
+        const ssize_t got = ::read(fd, text.data() + size_bytes, text.size() - size_bytes);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -36,8 +36,10 @@ Result<std::string> read_small_file(const std::string& path, std::size_t size_by
         }
         if (got == 0) {
             ::close(fd);
+            text.resize(size_bytes);
             return text;
         }
+        size_bytes += static_cast<std::size_t>(got);
     }
 }
 
