@@ -210,7 +210,7 @@ TEST(CollectorProgram, CtrlCEndsTheCollectionInOrder) {
     const TemporaryFolder folder;
     const std::string file = folder / "out";
     Process process({program_path("perfleet-collector"), "--output", file, "-e", "cpu-clock", "--", "sh", "-c",
-                     "echo started >&2; sleep 1000"});
+                     "echo started >&2; exec sleep 1000"});
     ASSERT_TRUE(process.wait_for_error("started").has_value());
     process.send_signal(SIGINT);
     const auto ending = process.wait();
@@ -223,7 +223,7 @@ TEST(CollectorProgram, CtrlCEndsTheCollectionInOrder) {
 TEST(CollectorProgram, ASecondCtrlCGivesUpWaiting) {
     // Nobody listens there: port 1 needs a privilege that no test has use for.
     Process process({program_path("perfleet-collector"), "--gateway", "tcp://127.0.0.1:1", "--exit-wait", "1000", "-e",
-                     "cpu-clock", "--", "sh", "-c", "echo started >&2; sleep 1000"});
+                     "cpu-clock", "--", "sh", "-c", "echo started >&2; exec sleep 1000"});
     ASSERT_TRUE(process.wait_for_error("started").has_value());
     process.send_signal(SIGTERM);
     ASSERT_TRUE(process.wait_for_error("perfleet-collector: waiting for the gateway at tcp://127.0.0.1:1").has_value())
