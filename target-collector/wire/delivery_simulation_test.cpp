@@ -279,9 +279,8 @@ void check(const Gateway& gateway, const Produced& produced, const Delivery::Sta
     for (const auto& [seq, batch] : gateway.stored) {
         if (before != nullptr && before->seq.value + 1 == seq.value) {
             for (const auto& [series, rows] : produced.rows) {
-                const auto own_losses = [&](const SeenFrame& frame) {
-                    return frame.tally(series, TallyName::kLostRingFull) +
-                           frame.tally(series, TallyName::kLostKernelRing);
+                const auto own_losses = [of = series](const SeenFrame& frame) {
+                    return frame.tally(of, TallyName::kLostRingFull) + frame.tally(of, TallyName::kLostKernelRing);
                 };
                 const auto found = batch.rows.find(series);
                 EXPECT_EQ(batch.tally(series, TallyName::kProduced) - before->tally(series, TallyName::kProduced),
