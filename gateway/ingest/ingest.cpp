@@ -85,7 +85,8 @@ struct Ingest::State {
 
     void send(const std::string& routing_id, const Frame& frame) {
         if (!link.send(routing_id, frame)) {
-            const std::string gone = routing_id;  // may be the session's own, which detach() clears
+            // A copy: it may be the session's own, which detach() clears.
+            const std::string gone = routing_id;  // NOLINT(performance-unnecessary-copy-initialization)
             table.detach(gone);
             images.forget(gone);
         }
