@@ -41,7 +41,7 @@ std::string demangled_name(std::string_view name) {
         (!name.starts_with("_Z") && !name.starts_with("_R") && !name.starts_with("_GLOBAL_"))) {
         return std::string{name};
     }
-    const std::string mangled{name};
+    std::string mangled{name};
     NameSink sink;
     sink.text.reserve(256);
     // Rust first: its older names are C++ ones, too.
