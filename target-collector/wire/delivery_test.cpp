@@ -157,7 +157,7 @@ protected:
         return seen.value_or(SeenFrame{});
     }
     SeenFrame expect(Router& router, MessageTag tag) {
-        const SeenFrame seen = next(router);
+        SeenFrame seen = next(router);
         EXPECT_EQ(static_cast<int>(seen.tag), static_cast<int>(tag));
         return seen;
     }
