@@ -30,13 +30,7 @@ public:
         names_.begin_epoch(*epoch.dictionary);
         std::vector<StackNumber> chain;
         for (const StackCount& count : epoch.counts) {
-            chain.clear();
-            StackNumber node = count.stack;
-            do {
-                chain.push_back(node);
-                const StackNumber parent = epoch.dictionary->stack(node).parent;
-                node = parent < node ? parent : kEmptyStack;
-            } while (node != kEmptyStack);
+            chain_of(*epoch.dictionary, count.stack, chain);
             std::string line = field(epoch.runners[count.runner_index].command);
             for (auto frame = chain.rbegin(); frame != chain.rend(); ++frame) {
                 line += ';';
@@ -77,13 +71,7 @@ Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer) {
     }
     FoldedStacks folded;
     folded.text = folding.text();
-    folded.ledger = event_ledger(scan, (*event)->name, folded.warnings);
-    warn_of_other_events(scan, **event, folded.warnings);
-    warn_of_open_sessions(scan, folded.warnings);
-    for (std::string& warning : symbolizer.warnings()) {
-        folded.warnings.push_back(std::move(warning));
-    }
-    drop_repeated(folded.warnings);
+    finish_profile(scan, **event, symbolizer, folded.ledger, folded.warnings);
     return folded;
 }
 

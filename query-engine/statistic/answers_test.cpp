@@ -53,6 +53,8 @@ const std::vector<std::pair<std::string, CommandOptions>>& commands() {
         {"top", {{"by", "image,command"}, {"weight", "yes"}}},
         {"top", {{"event", "sched:sched_switch"}, {"limit", "7"}}},
         {"top", {{"select", "{target=\"target-1\"}"}, {"from", "2023-11-14T22:13:20.000003Z"}}},
+        {"tree", {}},
+        {"tree", {{"event", "sched:sched_switch"}, {"weight", "yes"}, {"min-percent", "0.5"}}},
         {"losses", {{"session", "last"}}},
     };
     return kAll;
@@ -120,9 +122,20 @@ TEST(Answers, OfAnEmptyStoreAreEmptyTables) {
 TEST(Answers, BadOptionsAreNamed) {
     const std::unique_ptr<Store> store = make_memory_store();
     const std::vector<std::tuple<std::string, std::string, std::string>> bad{
-        {"top", "by", "colour"},   {"top", "limit", "-1"},     {"top", "limit", "1x"},   {"top", "from", "noon"},
-        {"top", "to", ""},         {"top", "select", "{x}"},   {"top", "threads", "65"}, {"targets", "by", "symbol"},
-        {"targets", "nosuch", ""}, {"sessions", "limit", "3"},
+        {"top", "by", "colour"},
+        {"top", "limit", "-1"},
+        {"top", "limit", "1x"},
+        {"top", "from", "noon"},
+        {"top", "to", ""},
+        {"top", "select", "{x}"},
+        {"top", "threads", "65"},
+        {"targets", "by", "symbol"},
+        {"targets", "nosuch", ""},
+        {"sessions", "limit", "3"},
+        {"tree", "limit", "3"},
+        {"tree", "min-percent", "x"},
+        {"tree", "min-percent", "nan"},
+        {"tree", "min-percent", "101"},
     };
     for (const auto& [command, name, value] : bad) {
         const Result<Answer> answer = run_table_command(command, {{name, value}}, *store, {}, UtcNs{0});

@@ -8,13 +8,15 @@
 #include "query-engine/statistic/counters.h"
 #include "query-engine/statistic/inventory.h"
 #include "query-engine/statistic/top.h"
+#include "query-engine/statistic/tree.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kThreadsMax = 64;
 constexpr std::array<std::string_view, 6> kSelectionOptions{"select", "session", "event", "from", "to", "threads"};
-constexpr std::array<std::string_view, 6> kCommands{"targets", "sessions", "losses", "top", "counters", "tracepoints"};
+constexpr std::array<std::string_view, 7> kCommands{"targets", "sessions", "losses",     "top",
+                                                    "tree",    "counters", "tracepoints"};
 
 Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
 
@@ -72,13 +74,32 @@ Result<TopOptions> parse_top(const CommandOptions& options) {
     return top;
 }
 
+Result<TreeOptions> parse_tree(const CommandOptions& options) {
+    TreeOptions tree;
+    if (const std::string* text = find(options, "min-percent")) {
+        const char* end = text->data() + text->size();
+        const auto [rest, status] = std::from_chars(text->data(), end, tree.percent_min);
+        if (status != std::errc{} || rest != end || !(tree.percent_min >= 0 && tree.percent_min <= 100)) {
+            return usage("--min-percent: \"" + text->substr(0, 64) + "\" is not a number from 0 to 100");
+        }
+    }
+    tree.sum_weights = find(options, "weight") != nullptr;
+    return tree;
+}
+
+bool has_option(std::string_view command, std::string_view name) {
+    if (std::find(kSelectionOptions.begin(), kSelectionOptions.end(), name) != kSelectionOptions.end()) {
+        return true;
+    }
+    if (command == "top") {
+        return name == "by" || name == "limit" || name == "weight";
+    }
+    return command == "tree" && (name == "min-percent" || name == "weight");
+}
+
 Result<Done> refuse_unknown(std::string_view command, const CommandOptions& options) {
-    constexpr std::array<std::string_view, 3> kTopOptions{"by", "limit", "weight"};
     for (const auto& [name, value] : options) {
-        const bool is_known =
-            std::find(kSelectionOptions.begin(), kSelectionOptions.end(), name) != kSelectionOptions.end() ||
-            (command == "top" && std::find(kTopOptions.begin(), kTopOptions.end(), name) != kTopOptions.end());
-        if (!is_known) {
+        if (!has_option(command, name)) {
             return usage(std::string{command} + " has no option --" + name.substr(0, 64));
         }
     }
@@ -146,6 +167,9 @@ Result<Done> check_table_command(std::string_view command, const CommandOptions&
     if (const Result<TopOptions> top = parse_top(options); !top.ok()) {
         return Error{top.error()};
     }
+    if (const Result<TreeOptions> tree = parse_tree(options); !tree.ok()) {
+        return Error{tree.error()};
+    }
     return Done{};
 }
 
@@ -155,7 +179,6 @@ Result<Answer> run_table_command(std::string_view command, const CommandOptions&
         return std::move(checked).error();
     }
     const Result<Selection> selection = parse_selection(options, now);
-    const Result<TopOptions> top = parse_top(options);
     const Result<Scan> scan = Scan::open(store, *selection);
     if (!scan.ok()) {
         return Error{scan.error()};
@@ -176,7 +199,8 @@ Result<Answer> run_table_command(std::string_view command, const CommandOptions&
         return make_tracepoints(*scan);
     }
     Symbolizer symbolizer{&store, paths};
-    return make_top(*scan, symbolizer, *top);
+    return command == "tree" ? make_tree(*scan, symbolizer, *parse_tree(options))
+                             : make_top(*scan, symbolizer, *parse_top(options));
 }
 
 }  // namespace perfleet

@@ -126,6 +126,17 @@ void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings)
                        " not said goodbye: still running, or stopped uncleanly with the last rows not known");
 }
 
+void finish_profile(const Scan& scan, const EventChoice& choice, const Symbolizer& symbolizer, Ledger& ledger,
+                    std::vector<std::string>& warnings) {
+    ledger = event_ledger(scan, choice.name, warnings);
+    warn_of_other_events(scan, choice, warnings);
+    warn_of_open_sessions(scan, warnings);
+    for (std::string& warning : symbolizer.warnings()) {
+        warnings.push_back(std::move(warning));
+    }
+    drop_repeated(warnings);
+}
+
 void drop_repeated(std::vector<std::string>& warnings) {
     std::set<std::string> seen;
     std::erase_if(warnings, [&](const std::string& warning) { return !seen.insert(warning).second; });

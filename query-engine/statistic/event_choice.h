@@ -9,6 +9,7 @@
 
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
+#include "query-engine/symbol/symbolizer.h"
 
 namespace perfleet {
 
@@ -33,6 +34,10 @@ void warn_of_other_events(const Scan& scan, const EventChoice& choice, std::vect
 
 // One line that names the sessions without an end, if there are any.
 void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings);
+
+// What stands at the end of a profile: its event's ledger, and all that is to be said about it.
+void finish_profile(const Scan& scan, const EventChoice& choice, const Symbolizer& symbolizer, Ledger& ledger,
+                    std::vector<std::string>& warnings);
 
 // Each line once, in the order of first mention.
 void drop_repeated(std::vector<std::string>& warnings);

@@ -8,6 +8,7 @@
 
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/thread_names.h"
+#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 namespace {
@@ -292,6 +293,18 @@ Result<Done> visit_epoch(const Scan& scan, std::size_t session_index, EpochNumbe
 }
 
 }  // namespace
+
+void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<StackNumber>& chain) {
+    chain.assign(1, stack);
+    while (stack != kEmptyStack && chain.size() < limits::kStackDepthMax) {
+        const StackNumber parent = dictionary.stack(stack).parent;
+        // Parents are defined before their children; a node whose definition was lost has none.
+        stack = parent < stack ? parent : kEmptyStack;
+        if (stack != kEmptyStack) {
+            chain.push_back(stack);
+        }
+    }
+}
 
 Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
                                 const std::function<void(const EpochStackCounts&)>& visitor) {

@@ -45,6 +45,10 @@ struct EpochStackCounts {
     std::vector<StackCount> counts;  // ascending by (runner, stack); each pair once
 };
 
+// The nodes of a call chain from the innermost frame outwards, at most limits::kStackDepthMax; kEmptyStack alone for a
+// chain without frames.
+void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<StackNumber>& chain);
+
 // Epoch by epoch; those without a row in the selection are left out. Rows outside the time range are not counted.
 [[nodiscard]] Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
                                               const std::function<void(const EpochStackCounts&)>& visitor);

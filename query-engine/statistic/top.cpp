@@ -56,17 +56,14 @@ private:
         total_ += count.value;
         const std::uint32_t leaf = frame_of(count.stack);
         touch(leaf).counts.self += count.value;
-        StackNumber node = count.stack;
-        do {
+        chain_of(dictionary, count.stack, chain_nodes_);
+        for (const StackNumber node : chain_nodes_) {
             FrameSum& sum = touch(frame_of(node));
             if (sum.last_chain != chain_) {
                 sum.last_chain = chain_;
                 sum.counts.children += count.value;
             }
-            const StackNumber parent = dictionary.stack(node).parent;
-            // Parents are defined before their children; a lost definition has none.
-            node = parent < node ? parent : kEmptyStack;
-        } while (node != kEmptyStack);
+        }
     }
 
     FrameSum& touch(std::uint32_t frame) {
@@ -126,6 +123,7 @@ private:
     std::vector<FrameRow> frame_rows_;
     std::vector<FrameSum> frame_sums_;    // of the runner at hand; as frame_rows_
     std::vector<std::uint32_t> touched_;  // frames with a sum
+    std::vector<StackNumber> chain_nodes_;
     std::uint64_t chain_ = 0;
     std::uint64_t total_ = 0;
     std::map<Runner, std::unordered_map<std::uint32_t, Counts>> rows_;
@@ -222,13 +220,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
         return std::move(visited).error();
     }
     answer = table.answer(choice);
-    answer.ledger = event_ledger(scan, choice.name, answer.warnings);
-    warn_of_other_events(scan, choice, answer.warnings);
-    warn_of_open_sessions(scan, answer.warnings);
-    for (std::string& warning : symbolizer.warnings()) {
-        answer.warnings.push_back(std::move(warning));
-    }
-    drop_repeated(answer.warnings);
+    finish_profile(scan, choice, symbolizer, answer.ledger, answer.warnings);
     return answer;
 }
 

@@ -32,7 +32,7 @@ protected:
     void SetUp() override {
         Result<std::unique_ptr<Store>> store = open_rocksdb_store(data_);
         ASSERT_TRUE(store.ok()) << store.error().message;
-        deliver(story_, Delivery{}, **store);
+        deliver(story_, DeliveryOrder{}, **store);
     }
 
     Finished perfleet(std::vector<std::string> arguments, const Process::Options& options = {}) {
@@ -46,7 +46,7 @@ protected:
 };
 
 TEST_F(QueryProgram, EveryTableCommandAnswersInEveryFormat) {
-    for (const char* command : {"targets", "sessions", "losses", "top", "counters", "tracepoints"}) {
+    for (const char* command : {"targets", "sessions", "losses", "top", "tree", "counters", "tracepoints"}) {
         const Finished text = perfleet({command, "--data", data_});
         EXPECT_EQ(text.ending.status, 0) << command << text.error_output;
         EXPECT_NE(text.output.find("\nrows: "), std::string::npos);
@@ -86,6 +86,7 @@ TEST_F(QueryProgram, GatewayAnswersTheSameBytesAsTheFolder) {
         {"top", "--format", "json", "--by", "thread", "--threads", "2"},
         {"top", "--event", "sched:sched_switch", "--weight"},
         {"top", "--select", "{target=\"target-2\"}", "--from", "2023-11-14T22:13:20.000004Z"},
+        {"tree", "--min-percent", "2"},
         {"export", "--to", "folded", "-o", "-"},
     };
     for (const std::vector<std::string>& question : questions) {
@@ -237,7 +238,7 @@ TEST(QueryProgramAlone, EmptyStoreGivesEmptyTables) {
     end_to_end::TemporaryFolder folder;
     const std::string data = folder / "store";
     ASSERT_TRUE(open_rocksdb_store(data).ok());
-    for (const char* command : {"targets", "sessions", "losses", "top", "counters", "tracepoints"}) {
+    for (const char* command : {"targets", "sessions", "losses", "top", "tree", "counters", "tracepoints"}) {
         const Finished finished = end_to_end::run({program_path("perfleet"), command, "--data", data});
         EXPECT_EQ(finished.ending.status, 0) << command << finished.error_output;
         EXPECT_NE(finished.output.find("rows: 0 produced"), std::string::npos);

@@ -1,4 +1,4 @@
-// targets, sessions, losses, top, counters, tracepoints: a question, a table.
+// targets, sessions, losses, top, tree, counters, tracepoints: a question, a table.
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -12,12 +12,14 @@ namespace perfleet {
 namespace {
 
 constexpr const char* kTextRowCountMax = "40";  // of top, unless --limit says otherwise
+constexpr const char* kTextPercentMin = "1";    // of tree, unless --min-percent says otherwise
 
 struct TableOptions {
     QueryOptions query;
     std::string format = "text";
     std::string by;
     std::string row_count_max;
+    std::string percent_min;
     bool sum_weights = false;
 };
 
@@ -32,9 +34,16 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
         } else if (options.format == "text") {
             text["limit"] = kTextRowCountMax;
         }
-        if (options.sum_weights) {
-            text["weight"] = "yes";
+    }
+    if (command == "tree") {
+        if (!options.percent_min.empty()) {
+            text["min-percent"] = options.percent_min;
+        } else if (options.format == "text") {
+            text["min-percent"] = kTextPercentMin;
         }
+    }
+    if (options.sum_weights) {
+        text["weight"] = "yes";
     }
     if (const Result<Done> checked = check_table_command(command, text, utc_now()); !checked.ok()) {
         return Error{checked.error()};
@@ -53,10 +62,23 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
     return run_table_command(command, text, **store, options.query.symbol_paths(), utc_now());
 }
 
+// For people: each symbol of a tree stands as far in as it is deep, and the depth's own column goes.
+void indent(Answer& tree) {
+    tree.columns.erase(tree.columns.begin());
+    for (std::vector<AnswerValue>& row : tree.rows) {
+        const std::string indentation(2 * std::get<std::uint64_t>(row[0]), ' ');
+        row[1] = indentation + std::get<std::string>(row[1]);
+        row.erase(row.begin());
+    }
+}
+
 int run(const std::string& command, const TableOptions& options) {
-    const Result<Answer> answer = ask(command, options);
+    Result<Answer> answer = ask(command, options);
     if (!answer.ok()) {
         return report_error(answer.error());
+    }
+    if (command == "tree" && options.format == "text") {
+        indent(*answer);
     }
     const ReportFormat format = options.format == "json"  ? ReportFormat::kJson
                                 : options.format == "csv" ? ReportFormat::kCsv
@@ -81,6 +103,7 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
         {"sessions", "Runs of collectors: when, of which events, how much"},
         {"losses", "What was produced, stored, expired and lost, and why"},
         {"top", "Where the time went: symbols, images, commands or threads by samples"},
+        {"tree", "Who called whom: the call chains of the samples from the outermost function in"},
         {"counters", "Totals of counters"},
         {"tracepoints", "How often tracepoints were hit"},
     };
@@ -96,6 +119,12 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
                 ->type_name("WHAT");
             command->add_option("--limit", options->row_count_max, "rows at most (default: 40 in text, else all)")
                 ->type_name("N");
+        }
+        if (name == "tree") {
+            command->add_option("--min-percent", options->percent_min, "leave out branches below (default: 1 in text)")
+                ->type_name("P");
+        }
+        if (name == "top" || name == "tree") {
             command->add_flag("--weight", options->sum_weights, "sum the event's unit instead of counting samples");
         }
         command->callback([&invocation, options, command_name = name] {

@@ -1,0 +1,146 @@
+#include "query-engine/statistic/tree.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/frame_names.h"
+#include "query-engine/statistic/stack_counts.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint32_t kNone = ~0U;
+
+struct Branch {
+    std::uint32_t symbol = kNone;  // of FrameNames; of the commands at depth 0
+    std::uint32_t image = kNone;
+    std::uint32_t depth = 0;
+    std::uint64_t total = 0;
+    std::uint64_t self = 0;
+    std::vector<std::uint32_t> callees;
+};
+
+class CallTree {
+public:
+    CallTree(Symbolizer& symbolizer, const TreeOptions& options) : names_{symbolizer}, options_{options} {
+        branches_.emplace_back();
+    }
+
+    void add(const EpochStackCounts& epoch) {
+        names_.begin_epoch(*epoch.dictionary);
+        std::vector<StackNumber> chain;
+        for (const StackCount& count : epoch.counts) {
+            std::uint32_t branch = callee(0, commands_.number_of(epoch.runners[count.runner_index].command), kNone);
+            branches_[0].total += count.value;
+            branches_[branch].total += count.value;
+            chain_of(*epoch.dictionary, count.stack, chain);
+            for (auto node = chain.rbegin(); node != chain.rend(); ++node) {
+                const FrameName name = names_.name_of(*node);
+                branch = callee(branch, name.symbol, name.image);
+                branches_[branch].total += count.value;
+            }
+            branches_[branch].self += count.value;
+        }
+    }
+
+    void write(Answer& answer) {
+        std::vector<std::uint32_t> open{sorted_callees(0)};
+        while (!open.empty()) {
+            const std::uint32_t index = open.back();
+            open.pop_back();
+            const Branch& branch = branches_[index];
+            const bool is_command = branch.image == kNone;
+            answer.rows.push_back({std::uint64_t{branch.depth}, text(branch),
+                                   is_command ? AnswerValue{} : AnswerValue{names_.images().text(branch.image)},
+                                   branch.total, percent(branch.total), branch.self, percent(branch.self)});
+            const std::vector<std::uint32_t> callees = sorted_callees(index);
+            open.insert(open.end(), callees.begin(), callees.end());
+        }
+    }
+
+private:
+    std::uint32_t callee(std::uint32_t caller, std::uint32_t symbol, std::uint32_t image) {
+        const auto [entry, is_new] =
+            numbers_.try_emplace(std::tuple{caller, symbol, image}, static_cast<std::uint32_t>(branches_.size()));
+        if (is_new) {
+            const std::uint32_t depth = caller == 0 ? 0 : branches_[caller].depth + 1;
+            branches_[caller].callees.push_back(entry->second);
+            branches_.push_back({symbol, image, depth, 0, 0, {}});
+        }
+        return entry->second;
+    }
+
+    [[nodiscard]] const std::string& text(const Branch& branch) const {
+        return branch.image == kNone ? commands_.text(branch.symbol) : names_.symbols().text(branch.symbol);
+    }
+
+    [[nodiscard]] double percent(std::uint64_t value) const {
+        return 100.0 * static_cast<double>(value) / static_cast<double>(branches_[0].total);
+    }
+
+    // The last is to be written first.
+    [[nodiscard]] std::vector<std::uint32_t> sorted_callees(std::uint32_t caller) const {
+        std::vector<std::uint32_t> callees;
+        for (const std::uint32_t index : branches_[caller].callees) {
+            if (percent(branches_[index].total) >= options_.percent_min) {
+                callees.push_back(index);
+            }
+        }
+        const auto image = [&](const Branch& branch) {
+            return branch.image == kNone ? std::string{} : names_.images().text(branch.image);
+        };
+        std::sort(callees.begin(), callees.end(), [&](std::uint32_t a, std::uint32_t b) {
+            const Branch& first = branches_[a];
+            const Branch& second = branches_[b];
+            if (first.total != second.total) {
+                return first.total < second.total;
+            }
+            return std::tuple{text(first), image(first)} > std::tuple{text(second), image(second)};
+        });
+        return callees;
+    }
+
+    FrameNames names_;
+    TextNumbers commands_;
+    const TreeOptions& options_;
+    std::vector<Branch> branches_;  // the first stands for everything
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
+};
+
+}  // namespace
+
+Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOptions& options) {
+    const Result<std::optional<EventChoice>> event = choose_event(scan);
+    if (!event.ok()) {
+        return Error{event.error()};
+    }
+    const std::string unit = options.sum_weights && event->has_value() ? (*event)->unit : "samples";
+    Answer answer;
+    answer.columns = {{"depth", ""},
+                      {"symbol", ""},
+                      {"image", ""},
+                      {"total", unit},
+                      {"total_percent", "percent"},
+                      {"self", unit},
+                      {"self_percent", "percent"}};
+    if (!event->has_value()) {
+        answer.warnings.emplace_back("no samples are in the selection");
+        return answer;
+    }
+    CallTree tree{symbolizer, options};
+    const Result<Done> visited =
+        visit_stack_counts(scan, StackCountOptions{.event = (*event)->name, .sum_weights = options.sum_weights},
+                           [&](const EpochStackCounts& epoch) { tree.add(epoch); });
+    if (!visited.ok()) {
+        return Error{visited.error()};
+    }
+    tree.write(answer);
+    finish_profile(scan, **event, symbolizer, answer.ledger, answer.warnings);
+    return answer;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,19 @@
+// `tree`: who called whom, from the outermost frame in, by samples. The first level are the commands.
+//
+// Rows in pre-order, siblings descending by total, then ascending by their texts; `depth` counts from 0 at a command.
+#pragma once
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer.h"
+#include "query-engine/symbol/symbolizer.h"
+
+namespace perfleet {
+
+struct TreeOptions {
+    bool sum_weights = false;  // sums of the event's unit, not numbers of samples
+    double percent_min = 0.0;  // branches below this share of the whole are left out
+};
+
+[[nodiscard]] Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOptions& options);
+
+}  // namespace perfleet

@@ -1,0 +1,103 @@
+#include "query-engine/statistic/tree.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "query-engine/statistic/profile_story.h"
+
+namespace perfleet {
+namespace {
+
+using Path = std::vector<std::string>;
+
+// Sums of every call path of the samples of event 0, of frames alone: threads' names are tested with `top`.
+std::map<Path, std::uint64_t> naive_totals(const ProfileStory& story) {
+    Symbolizer symbolizer{nullptr, {}};
+    std::map<Path, std::uint64_t> totals;
+    for (const StorySession& session : story.sessions) {
+        for (const StoryEpoch& epoch : session.epochs) {
+            for (const StorySample& sample : epoch.samples) {
+                if (sample.event != 0) {
+                    continue;
+                }
+                Path path;
+                for (auto frame = sample.frames.rbegin(); frame != sample.frames.rend(); ++frame) {
+                    path.push_back(symbolizer.resolve(story.images[frame->image], frame->offset).name);
+                    ++totals[path];
+                }
+                if (path.empty()) {
+                    ++totals[{"[unknown]"}];
+                }
+            }
+        }
+    }
+    return totals;
+}
+
+class Tree : public ::testing::Test {
+protected:
+    void SetUp() override { deliver(story_, {}, *store_); }
+
+    Answer tree(const TreeOptions& options) {
+        const Result<Scan> scan = Scan::open(*store_, {});
+        EXPECT_TRUE(scan.ok());
+        Symbolizer symbolizer{nullptr, {}};
+        Result<Answer> answer = make_tree(*scan, symbolizer, options);
+        EXPECT_TRUE(answer.ok());
+        return std::move(answer).value();
+    }
+
+    static std::uint64_t number(const std::vector<AnswerValue>& row, std::size_t column) {
+        return std::get<std::uint64_t>(row[column]);
+    }
+
+    ProfileStory story_ = make_story(8);
+    std::unique_ptr<Store> store_ = make_memory_store();
+};
+
+TEST_F(Tree, TotalsEqualANaiveCountOfEveryCallPath) {
+    std::map<Path, std::uint64_t> totals;
+    Path path;
+    for (const std::vector<AnswerValue>& row : tree({}).rows) {
+        path.resize(number(row, 0));
+        path.push_back(std::get<std::string>(row[1]));
+        if (path.size() > 1) {
+            totals[Path{path.begin() + 1, path.end()}] += number(row, 3);
+        }
+    }
+    EXPECT_EQ(totals, naive_totals(story_));
+}
+
+TEST_F(Tree, EveryBranchIsItsOwnSamplesAndItsCallees) {
+    const Answer answer = tree({});
+    std::uint64_t whole = 0;
+    for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+        const std::uint64_t depth = number(answer.rows[i], 0);
+        std::uint64_t sum = number(answer.rows[i], 5);
+        std::uint64_t before = ~0ULL;
+        for (std::size_t j = i + 1; j < answer.rows.size() && number(answer.rows[j], 0) > depth; ++j) {
+            if (number(answer.rows[j], 0) == depth + 1) {
+                sum += number(answer.rows[j], 3);
+                EXPECT_LE(number(answer.rows[j], 3), before);
+                before = number(answer.rows[j], 3);
+            }
+        }
+        EXPECT_EQ(number(answer.rows[i], 3), sum);
+        whole += depth == 0 ? sum : 0;
+    }
+    EXPECT_EQ(whole, answer.ledger.stored);
+}
+
+TEST_F(Tree, SmallBranchesAreLeftOut) {
+    TreeOptions options;
+    options.percent_min = 3;
+    const Answer answer = tree(options);
+    EXPECT_LT(answer.rows.size(), tree({}).rows.size());
+    for (const std::vector<AnswerValue>& row : answer.rows) {
+        EXPECT_GE(std::get<double>(row[4]), 3.0);
+    }
+}
+
+}  // namespace
+}  // namespace perfleet
