@@ -31,7 +31,7 @@ struct Probe {
 };
 
 struct ByStart {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the library asks for this name
     bool operator()(const Node& a, const Node& b) const { return a.start < b.start; }
     // Whether the way goes to the right of `node`.
     bool operator()(const Node& node, const Probe& probe) const {

@@ -1,7 +1,7 @@
 // Names are those of the real perf: a hand-made perf.data asks it for many addresses of one image.
 #include <elf.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>

@@ -1,7 +1,8 @@
 #include "query-engine/symbol/symbolizer.h"
 
-#include <sys/auxv.h>
+#include <elf.h>
 
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -46,14 +47,20 @@ std::string hex(std::string_view bytes) {
 
 // The kernel's vdso as it is mapped into this process.
 std::string own_vdso() {
-    const auto address = getauxval(AT_SYSINFO_EHDR);
+    constexpr std::uint64_t kVdsoSizeBytesMax = 1U << 20;
     std::ifstream maps{"/proc/self/maps"};
-    for (std::string line; address != 0 && std::getline(maps, line);) {
-        unsigned long first = 0;
-        unsigned long last = 0;
-        if (line.ends_with("[vdso]") && std::sscanf(line.c_str(), "%lx-%lx", &first, &last) == 2 && first == address) {
-            return {reinterpret_cast<const char*>(first), last - first};
+    for (std::string line; std::getline(maps, line);) {
+        std::uint64_t first = 0;
+        std::uint64_t last = 0;
+        if (!line.ends_with("[vdso]") || std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &first, &last) != 2 ||
+            last <= first || last - first > kVdsoSizeBytesMax) {
+            continue;
         }
+        std::string bytes(last - first, '\0');
+        std::ifstream memory{"/proc/self/mem", std::ios::binary};
+        memory.seekg(static_cast<std::streamoff>(first));
+        memory.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        return memory ? bytes : std::string{};
     }
     return {};
 }

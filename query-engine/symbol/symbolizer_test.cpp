@@ -2,8 +2,9 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -243,13 +244,27 @@ TEST(Symbolizer, TakesNamesOfKernelAndModulesFromTheStore) {
     EXPECT_EQ(symbolizer.resolve(dictionary.image(ImageNumber{1}), 0x10).name, "init");
 }
 
+// The vdso as a debugger would see it, and what nm says of it.
 TEST(Symbolizer, ReadsOwnVdsoFromMemoryOnlyWhenItIsTheSame) {
     Symbolizer symbolizer{nullptr, no_paths()};
     ImageDefinition image;
     image.name = "[vdso]";
-    image.flags = image_flags::kVdso;
+    image.flags = image_flags::kVdso | image_flags::kFileOffset;
     image.build_id = std::string(20, 'x');
     EXPECT_FALSE(symbolizer.resolve(image, 0x800).resolved);
+
+    const auto* start = reinterpret_cast<const char*>(getauxval(AT_SYSINFO_EHDR));  // NOLINT(performance-no-int-to-ptr)
+    if (start == nullptr) {
+        GTEST_SKIP() << "no vdso here";
+    }
+    const auto* header = reinterpret_cast<const Elf64_Ehdr*>(start);
+    const TemporaryFolder folder;
+    const std::string copy = folder / "vdso";
+    write(copy, {start, header->e_shoff + std::size_t{header->e_shentsize} * header->e_shnum});
+    image.build_id = (*ElfFile::open(copy))->build_id();
+    const std::string line = output_of("nm -D --defined-only " + copy + " | grep ' T __vdso_clock_gettime'");
+    const Symbol symbol = symbolizer.resolve(image, std::stoull(line, nullptr, 16) + 1);
+    EXPECT_EQ(symbol.name, "__vdso_clock_gettime");
 }
 
 TEST(Symbolizer, GivesManyThreadsTheSameNames) {
