@@ -198,11 +198,6 @@ void RecordStream::task_row(const EpochImages& epoch, const DecodedRows& rows, s
     const auto name = [&] { return epoch.dictionary->string(StringNumber{narrow(value(ColumnId::kString))}); };
     switch (static_cast<TaskOp>(value(ColumnId::kTaskOp))) {
         case TaskOp::kPresent:
-            tell_thread(trailer);
-            if (tasks_.set_name(trailer.pid, trailer.tid, name())) {
-                write_comm(trailer, name(), false);
-            }
-            break;
         case TaskOp::kComm:
             tell_thread(trailer);
             if (tasks_.set_name(trailer.pid, trailer.tid, name())) {

@@ -42,7 +42,7 @@ protected:
         // main → work → syscall; main → library; outside any mapping
         out.add_stacks({{1, 0, 1, 0x1100}, {2, 1, 1, 0x1200}, {3, 2, 0, 0x500}, {4, 1, 2, 0x2300}, {5, 1, 3, 0}});
         out.add_strings({{1, "program"}, {2, "worker"}});
-        constexpr auto op = [](TaskOp value) { return static_cast<std::uint64_t>(value); };
+        const auto op = [](TaskOp value) { return static_cast<std::uint64_t>(value); };
         out.add(kTasks,
                 {{ColumnId::kTime, {kT0, kT0, kT0, kT0}},
                  {ColumnId::kTaskOp, {op(TaskOp::kPresent), op(TaskOp::kPresent), op(TaskOp::kMap), op(TaskOp::kMap)}},
