@@ -188,9 +188,10 @@ struct FrameOfReference {
         return {minimum, static_cast<unsigned>(std::bit_width(maximum - minimum))};
     }
 
-    [[nodiscard]] std::size_t size_bytes() const {
+    // Exact up to `enough`; past it anything greater, for then another codec is taken.
+    [[nodiscard]] std::size_t size_bytes(std::size_t enough) const {
         std::size_t size = 0;
-        for (std::size_t begin = 0; begin < value_count; begin += kChunkValues) {
+        for (std::size_t begin = 0; begin < value_count && size <= enough; begin += kChunkValues) {
             const std::size_t end = begin + kChunkValues < value_count ? begin + kChunkValues : value_count;
             const Chunk part = chunk(begin, end);
             size += 1 + varint_size_bytes(part.minimum) + packed_size_bytes(end - begin, part.width);
@@ -255,7 +256,7 @@ void read_frame_of_reference(Reader& reader, std::span<std::uint64_t> values) {
 struct Runs {
     std::span<const std::uint64_t> values;
 
-    // Visits (length, value) of each run.
+    // Visits (length, value) of each run for as long as the visitor wants more.
     template <class Visit>
     void each(Visit visit) const {
         for (std::size_t begin = 0; begin < values.size();) {
@@ -263,15 +264,19 @@ struct Runs {
             while (end < values.size() && values[end] == values[begin]) {
                 ++end;
             }
-            visit(end - begin, values[begin]);
+            if (!visit(end - begin, values[begin])) {
+                return;
+            }
             begin = end;
         }
     }
 
-    [[nodiscard]] std::size_t size_bytes() const {
+    // As above.
+    [[nodiscard]] std::size_t size_bytes(std::size_t enough) const {
         std::size_t size = 0;
         each([&](std::size_t length, std::uint64_t value) {
             size += varint_size_bytes(length) + varint_size_bytes(value);
+            return size <= enough;
         });
         return size;
     }
@@ -304,9 +309,11 @@ Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::spa
     const FrameOfReference plain{values.size(), [&](std::size_t i) { return values[i]; }};
     const FrameOfReference delta{values.size() - 1, [&](std::size_t i) { return zigzag(values[i + 1] - values[i]); }};
     const Runs runs{values};
-    const std::size_t plain_size = plain.size_bytes();
-    const std::size_t delta_size = varint_size_bytes(values[0]) + delta.size_bytes();
-    const std::size_t runs_size = runs.size_bytes();
+    // At equal size the first of plain, delta, runs is taken.
+    const std::size_t plain_size = plain.size_bytes(encoded_size_bytes_max(values.size()));
+    const std::size_t runs_size = runs.size_bytes(plain_size);
+    const std::size_t least_size = plain_size < runs_size ? plain_size : runs_size;
+    const std::size_t delta_size = varint_size_bytes(values[0]) + delta.size_bytes(least_size);
 
     Writer writer{out.data()};
     Codec codec = Codec::kFrameOfReference;
@@ -321,6 +328,7 @@ Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::spa
         runs.each([&](std::size_t length, std::uint64_t value) {
             writer.varint(length);
             writer.varint(value);
+            return true;
         });
     }
     return Encoded{codec, static_cast<std::size_t>(writer.at() - out.data())};
