@@ -3,14 +3,17 @@
 #include <sys/signalfd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "exporters/folded/folded_exporter.h"
 #include "exporters/perf-data/perf_data_exporter.h"
+#include "exporters/report/report.h"
 #include "query-engine/scan/cancellable_store.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/wire/query_server.h"
@@ -24,7 +27,7 @@ constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 
 int fail(const Error& error) {
-    std::fprintf(stderr, "perfleet-query: %s\n", error.message.c_str());
+    std::fprintf(stderr, "perfleet-query: %s\n", printable(error.message).c_str());
     return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailure;
 }
 
@@ -44,14 +47,25 @@ private:
     QueryReply& reply_;
 };
 
+// A query takes no more threads than there are cores, whatever its asker would like.
+void bound_threads(CommandOptions& options) {
+    if (const auto threads = options.find("threads"); threads != options.end()) {
+        const unsigned core_count = std::max(1U, std::thread::hardware_concurrency());
+        const Result<Selection> selection = parse_selection({*threads}, UtcNs{0});
+        if (selection.ok() && selection->thread_count > core_count) {
+            threads->second = std::to_string(core_count);
+        }
+    }
+}
+
 // What all handlers share. The reader is brought up to date before each query.
 struct Source {
     std::unique_ptr<StoreReader> store;
     SymbolPaths paths;
 };
 
-Result<QueryEnd> answer_table(Source& source, const std::string& command, const CommandOptions& options,
-                              QueryReply& reply) {
+Result<QueryEnd> answer_table(Source& source, const std::string& command, CommandOptions options, QueryReply& reply) {
+    bound_threads(options);
     if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
         return std::move(refreshed).error();
     }
@@ -91,6 +105,7 @@ Result<QueryEnd> write_folded(const Scan& scan, const SymbolPaths& paths, QueryR
 Result<QueryEnd> answer_export(Source& source, CommandOptions options, QueryReply& reply) {
     const std::string format = options["format"];
     options.erase("format");
+    bound_threads(options);
     if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
         return std::move(refreshed).error();
     }

@@ -17,7 +17,8 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 // The table, and for text a last line with the ledger. The warnings are in the JSON object only: programs write them to
 // their standard error for the others.
 //
-//   text  aligned columns, units beside the names, percentages and reals with two digits, "-" for null
+//   text  aligned columns, units beside the names, percentages and reals with two digits, "-" for null; what is longer
+//         than 81 characters is cut in the middle
 //   json  {"columns":[{"name":…,"unit":…}],"rows":[[…]],"ledger":{"produced":n,"stored":n,"expired":n,
 //         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n in the ledger when it isn't 0
 //   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field

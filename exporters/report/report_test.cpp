@@ -68,6 +68,17 @@ TEST(Report, EmptyAnswerPrintsItsColumns) {
     EXPECT_EQ(nlohmann::json::parse(format_report(answer, ReportFormat::kJson))["rows"].size(), 0U);
 }
 
+TEST(Report, LongTextIsCutInTheMiddleInTablesOnly) {
+    Answer answer;
+    answer.columns = {{"symbol", ""}};
+    const std::string a40 = std::string(20, 'a') + "é" + std::string(19, 'a');
+    answer.rows = {{a40 + std::string(50, 'x') + std::string(40, 'b')}, {std::string(81, 'c')}};
+    EXPECT_EQ(format_report(answer, ReportFormat::kText), "symbol\n" + a40 + "…" + std::string(40, 'b') + "\n" +
+                                                              std::string(81, 'c') +
+                                                              "\n\nrows: 0 produced = 0 stored + 0 lost\n");
+    EXPECT_NE(format_report(answer, ReportFormat::kCsv).find(std::string(50, 'x')), std::string::npos);
+}
+
 TEST(Report, BytesThatAreNotUtf8AreReplaced) {
     EXPECT_EQ(valid_utf8("a\xffz"), "a\xef\xbf\xbdz");
     EXPECT_EQ(valid_utf8("\xc0\xaf"), "\xef\xbf\xbd\xef\xbf\xbd");                  // overlong

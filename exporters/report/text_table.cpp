@@ -9,6 +9,8 @@
 namespace perfleet {
 namespace {
 
+constexpr std::size_t kTextWidthMax = 81;  // code points
+
 bool is_empty(const AnswerValue& value) {
     if (const auto* number = std::get_if<std::uint64_t>(&value)) {
         return *number == 0;
@@ -27,6 +29,25 @@ std::size_t width_of(const std::string& text) {
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
+// Cuts what is too long for a table, in the middle: a symbol's end tells as much as its beginning.
+std::string shortened(const std::string& text) {
+    if (width_of(text) <= kTextWidthMax) {
+        return text;
+    }
+    const auto code_points_before = [&](std::size_t count) {
+        std::size_t i = 0;
+        for (; i < text.size(); ++i) {
+            const bool is_start = (static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U;
+            if (is_start && count-- == 0) {
+                break;
+            }
+        }
+        return i;
+    };
+    const std::size_t kept = (kTextWidthMax - 1) / 2;
+    return text.substr(0, code_points_before(kept)) + "…" + text.substr(code_points_before(width_of(text) - kept));
+}
+
 std::string two_digits(double value) {
     std::string text(400, '\0');
     const int size = std::snprintf(text.data(), text.size(), "%.2f", value);
@@ -36,7 +57,7 @@ std::string two_digits(double value) {
 
 std::string cell(const AnswerColumn& column, const AnswerValue& value) {
     if (const auto* text = std::get_if<std::string>(&value)) {
-        return printable(*text);
+        return shortened(printable(*text));
     }
     if (const auto* number = std::get_if<std::uint64_t>(&value)) {
         return grouped_digits(*number);

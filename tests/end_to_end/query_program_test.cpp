@@ -111,6 +111,21 @@ TEST_F(QueryProgram, GatewayAnswersTheSameBytesAsTheFolder) {
     EXPECT_EQ(ending->status, 0) << server.error_output();
 }
 
+TEST_F(QueryProgram, SeesWhatWasStoredSinceItStarted) {
+    const std::string data = folder_ / "growing";
+    Result<std::unique_ptr<Store>> writer = open_rocksdb_store(data);
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    Process server{{program_path("perfleet-query"), "--data", data, "--listen", "tcp://127.0.0.1:*"}};
+    const std::optional<std::string> ready = server.wait_for_output("ready ");
+    ASSERT_TRUE(ready) << server.error_output();
+    const std::vector<std::string> question{"top", "--format", "csv", "--gateway", field_of(*ready, "query")};
+    const Finished empty = perfleet(question);
+    EXPECT_EQ(empty.ending.status, 0) << empty.error_output;
+    EXPECT_EQ(empty.output.find("\r\n") + 2, empty.output.size());
+    deliver(story_, DeliveryOrder{}, **writer);
+    EXPECT_EQ(perfleet(question).output, perfleet({"top", "--format", "csv", "--data", data_}).output);
+}
+
 TEST_F(QueryProgram, PerfDataOverTheNetworkIsTheSameFile) {
     Process server{{program_path("perfleet-query"), "--data", data_, "--listen", "tcp://127.0.0.1:*"}};
     const std::optional<std::string> ready = server.wait_for_output("ready ");

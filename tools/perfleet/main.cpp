@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "exporters/report/report.h"
 #include "tools/perfleet/invocation.h"
 
 constexpr const char* kRecord = "record";
@@ -11,7 +12,7 @@ constexpr const char* kRecord = "record";
 namespace perfleet {
 
 int report_error(const Error& error) {
-    std::fprintf(stderr, "perfleet: %s\n", error.message.c_str());
+    std::fprintf(stderr, "perfleet: %s\n", printable(error.message).c_str());
     return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailure;
 }
 
