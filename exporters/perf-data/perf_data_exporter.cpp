@@ -18,17 +18,24 @@ namespace {
 constexpr std::uint64_t kHeaderSizeBytes = 104;
 constexpr std::uint64_t kAttrEntrySizeBytes = kAttrSizeBytes + 16;  // with the place of its ids
 
-// Ticks of a session → ns on the file's clock, which is the first session's.
+// Ticks of a session → ns on the file's clock, which is that of the session that began first.
 class FileClock {
 public:
-    explicit FileClock(const Scan& scan) : scan_{scan} {}
+    explicit FileClock(const Scan& scan) : scan_{scan} {
+        for (std::size_t index = 1; index < scan.sessions().size(); ++index) {
+            if (scan.sessions()[index].record.start_point.utc_ns < first().record.start_point.utc_ns) {
+                first_index_ = index;
+            }
+        }
+    }
+
+    [[nodiscard]] const ScannedSession& first() const { return scan_.sessions()[first_index_]; }
 
     [[nodiscard]] std::uint64_t ns_of(std::size_t session_index, std::uint64_t ticks) const {
-        const ScannedSession& first = scan_.sessions().front();
-        if (session_index != 0) {
-            ticks = first.clock.ticks_of(scan_.sessions()[session_index].clock.utc_of(Ticks{ticks})).value;
+        if (session_index != first_index_) {
+            ticks = first().clock.ticks_of(scan_.sessions()[session_index].clock.utc_of(Ticks{ticks})).value;
         }
-        const std::uint64_t per_second = first.record.ticks_per_second;
+        const std::uint64_t per_second = first().record.ticks_per_second;
         if (per_second == kNsPerSecond || per_second == 0) {
             return ticks;
         }
@@ -37,18 +44,18 @@ public:
     }
 
     [[nodiscard]] UtcNs utc_of_ns(std::uint64_t ns) const {
-        const ScannedSession& first = scan_.sessions().front();
-        const std::uint64_t per_second = first.record.ticks_per_second;
+        const std::uint64_t per_second = first().record.ticks_per_second;
         if (per_second == kNsPerSecond || per_second == 0) {
-            return first.clock.utc_of(Ticks{ns});
+            return first().clock.utc_of(Ticks{ns});
         }
         using Wide = unsigned __int128;
-        return first.clock.utc_of(
+        return first().clock.utc_of(
             Ticks{static_cast<std::uint64_t>(Wide{ns} * per_second / static_cast<std::uint64_t>(kNsPerSecond))});
     }
 
 private:
     const Scan& scan_;
+    std::size_t first_index_ = 0;
 };
 
 // One epoch of one session, while its rows are merged.
@@ -377,13 +384,12 @@ private:
 
     Result<Done> write_features() {
         const std::uint64_t table_first = writer_.offset();
-        const ScannedSession& first = scan_.sessions().front();
         ExportedTimes times;
         times.first_ns = stream_.first_sample_ns();
         times.last_ns = stream_.last_sample_ns();
         times.clock_point = {Ticks{times.first_ns}, clock_.utc_of_ns(times.first_ns), 0};
         const auto build_ids = stream_.build_ids();
-        const auto sections = feature_sections(first.record, events_.events(), build_ids, times);
+        const auto sections = feature_sections(clock_.first().record, events_.events(), build_ids, times);
 
         std::array<std::uint64_t, 4> bits{};
         std::uint64_t offset = table_first + sections.size() * 16;
