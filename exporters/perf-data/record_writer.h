@@ -38,6 +38,9 @@ public:
     }
     void put_bytes(const void* bytes, std::size_t size_bytes) {
         PERFLEET_ASSERT(size_bytes <= buffer_.size() - used_);
+        if (size_bytes == 0) {
+            return;  // `bytes` may be null then, which memcpy doesn't take
+        }
         std::memcpy(buffer_.data() + used_, bytes, size_bytes);
         used_ += size_bytes;
     }
