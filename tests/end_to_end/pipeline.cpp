@@ -52,8 +52,9 @@ std::map<std::pair<std::string, std::string>, std::uint64_t> perf_report_counts(
                                                                                 const std::string& home) {
     Process::Options options;
     options.environment = {"HOME=" + home, "PERF_CONFIG=/dev/null"};
+    // Named widths: left to itself perf cuts a command's name to the length of the first one that its thread had.
     const Finished report = run({"/usr/bin/perf", "report", "--stdio", "--no-children", "-g", "none", "--percent-limit",
-                                 "0", "-F", "sample,comm,sym", "-t", "|", "-i", file},
+                                 "0", "-F", "sample,comm,sym", "-w", "12,16,2000", "-t", "|", "-i", file},
                                 options);
     EXPECT_EQ(report.ending.status, 0);
     EXPECT_EQ(report.error_output, "");

@@ -9,7 +9,7 @@ namespace perfleet {
 void QueryOptions::add_to(CLI::App& command, bool has_own_to) {
     CLI::Option* data_option =
         command.add_option("--data", data, "data folder (default: where `perfleet record` writes)")->type_name("DIR");
-    command.add_option("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:4710")
+    command.add_option("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412")
         ->type_name("ENDPOINT")
         ->excludes(data_option);
     command.add_option("--select", select, "only sessions with these labels: '{target=\"a\", arch=~\"aarch.*\"}'")
