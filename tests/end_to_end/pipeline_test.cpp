@@ -161,5 +161,43 @@ TEST_F(PipelineTest, ATinyKernelRingLosesButCountsEveryCall) {
     EXPECT_LT(stored_calls(), kCalls);
 }
 
+// What a newcomer does first: no server, no folder named.
+TEST_F(PipelineTest, RecordShowsWhereTheTimeWentAndWhatToTryNext) {
+    Process::Options options;
+    options.environment = {"XDG_DATA_HOME=" + folder_.path().string()};
+    const Finished recorded =
+        run({program_path("perfleet"), "record", "-g", "--", workload_path("shares_workload"), "1"}, options);
+    EXPECT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    EXPECT_NE(recorded.output.find("work_a"), std::string::npos) << recorded.output;
+    EXPECT_NE(recorded.output.find("\nNext: perfleet export"), std::string::npos) << recorded.output;
+    EXPECT_NE(recorded.error_output.find("all acknowledged"), std::string::npos) << recorded.error_output;
+
+    // A second recording joins the first; `--session last` is the second alone.
+    EXPECT_EQ(run({program_path("perfleet"), "record", "--", "/bin/true"}, options).ending.status, 0);
+    const std::string data = folder_ / "perfleet";
+    const json sessions = perfleet_json({"sessions", "--data", data});
+    EXPECT_EQ(sessions.at("rows").size(), 2U) << sessions.dump();
+    EXPECT_EQ(perfleet_json({"sessions", "--data", data, "--session", "last"}).at("rows").size(), 1U);
+}
+
+TEST_F(PipelineTest, RecordSaysWhatIsWrong) {
+    const auto record = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {program_path("perfleet"), "record", "--data", store()});
+        return run(arguments);
+    };
+    const Finished without_command = record({});
+    EXPECT_EQ(without_command.ending.status, 2);
+    EXPECT_NE(without_command.error_output.find("say what to profile"), std::string::npos)
+        << without_command.error_output;
+    const Finished unknown_event = record({"-e", "no-such-event", "--", "/bin/true"});
+    EXPECT_EQ(unknown_event.ending.status, 2);
+    EXPECT_NE(unknown_event.error_output.find("no-such-event"), std::string::npos) << unknown_event.error_output;
+    EXPECT_EQ(record({"--", "/no/such/program"}).ending.status, 127);
+    std::ofstream{folder_ / "file"} << "not a folder";
+    const Finished on_a_file = run({program_path("perfleet"), "record", "--data", folder_ / "file", "--", "/bin/true"});
+    EXPECT_EQ(on_a_file.ending.status, 1);
+    EXPECT_NE(on_a_file.error_output.find("file"), std::string::npos) << on_a_file.error_output;
+}
+
 }  // namespace
 }  // namespace perfleet::end_to_end
