@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <regex>
+#include <cstdlib>
 #include <sstream>
 
 #include "tests/end_to_end/process.h"
@@ -10,6 +10,15 @@
 namespace perfleet::end_to_end {
 
 using nlohmann::json;
+
+namespace {
+
+std::string trimmed(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(' ');
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+}  // namespace
 
 std::string perfleet(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), program_path("perfleet"));
@@ -59,13 +68,17 @@ std::map<std::pair<std::string, std::string>, std::uint64_t> perf_report_counts(
     EXPECT_EQ(report.ending.status, 0);
     EXPECT_EQ(report.error_output, "");
     std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
-    static const std::regex kLine{R"(^\s*(\d+)\s*\|(.*?)\s*\|\[[.kguH!]\] (.*?)\s*$)"};
     std::istringstream lines{report.output};
     for (std::string line; std::getline(lines, line);) {
-        std::smatch match;
-        if (std::regex_match(line, match, kLine)) {
-            counts[{match[2], match[3]}] += std::stoull(match[1]);
+        // "     661|shares_workload |[.] work_a"
+        const std::size_t first = line.find('|');
+        const std::size_t second = first == std::string::npos ? first : line.find('|', first + 1);
+        const std::size_t mark = second == std::string::npos ? second : line.find("] ", second);
+        const std::uint64_t count = std::strtoull(line.c_str(), nullptr, 10);
+        if (mark == std::string::npos || count == 0) {
+            continue;
         }
+        counts[{trimmed(line.substr(first + 1, second - first - 1)), trimmed(line.substr(mark + 2))}] += count;
     }
     return counts;
 }
