@@ -206,7 +206,7 @@ TEST(GatewayProgram, StopsInOrderAndGoesOnAtTheNextStart) {
         peer.wait_for(sample::ReplySort::kClockReply);  // so all were taken, but maybe not committed
         const Ending ending = program.end(round == 0 ? SIGTERM : SIGINT);
         EXPECT_EQ(ending.status, 0) << program.process().error_output();
-        peer.wait_for_prefix(10 * round + 10);
+        // Its last acknowledgement can be lost with the connection; the next Welcome says the same.
     }
     expect_each_once(stored_seqs(data), 20);
 }
