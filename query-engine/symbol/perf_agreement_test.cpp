@@ -171,9 +171,7 @@ void expect_agreement(const std::string& path) {
 }
 
 TEST(PerfAgreement, OnOwnCppProgram) {
-    if (!perf_is_here()) {
-        GTEST_SKIP() << "perf is not installed";
-    }
+    ASSERT_TRUE(perf_is_here()) << "perf is not installed: tools/setup does it";
     expect_agreement(PERFLEET_SYMBOL_FIXTURE);
 }
 
@@ -190,9 +188,7 @@ std::string loaded_library(std::string_view name) {
 }
 
 TEST(PerfAgreement, OnSystemLibraries) {
-    if (!perf_is_here()) {
-        GTEST_SKIP() << "perf is not installed";
-    }
+    ASSERT_TRUE(perf_is_here()) << "perf is not installed: tools/setup does it";
     for (const char* name : {"/libc.so", "/libstdc++.so"}) {
         const std::string path = loaded_library(name);
         ASSERT_FALSE(path.empty()) << name;
@@ -212,8 +208,9 @@ TEST(PerfAgreement, OnKernelSymbols) {
         text_start = line.ends_with(" _stext") ? address : text_start;
         text_end = line.ends_with(" _etext") ? address : text_end;
     }
-    if (!perf_is_here() || text_start == 0) {
-        GTEST_SKIP() << "perf is not installed, or kernel addresses are hidden";
+    ASSERT_TRUE(perf_is_here()) << "perf is not installed: tools/setup does it";
+    if (text_start == 0) {
+        GTEST_SKIP() << "kernel.kptr_restrict hides the kernel's addresses from this user";
     }
     std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::ostringstream text;
