@@ -19,7 +19,8 @@ public:
     NetworkDriver& operator=(const NetworkDriver&) = delete;
     virtual ~NetworkDriver() = default;
 
-    // Hands over one frame; the bytes are copied or gone when it returns. False: can't take it now, try later.
+    // Hands over one frame; the bytes are copied or gone when it returns. False: can't take it now, or the
+    // connection is one that reconnected() has yet to tell of; try later.
     [[nodiscard]] virtual bool send(std::span<const std::byte> frame) = 0;
 
     // Copies the next frame that has come into `into` and returns its size; 0: none there now. A frame larger than

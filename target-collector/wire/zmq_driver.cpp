@@ -130,11 +130,8 @@ ZmqDriver::ZmqDriver(std::unique_ptr<Sockets> sockets) : sockets_{std::move(sock
 ZmqDriver::~ZmqDriver() = default;
 
 bool ZmqDriver::send(std::span<const std::byte> frame) {
-    // A frame may go out a moment before the event of its connection is there: then whoever asks reconnected() would
-    // take the connection for a newer one.
-    if (!sockets_->is_connected) {
-        sockets_->take_events();
-    }
+    // Events are taken by reconnected() alone: a frame must not go over a connection that nobody has heard of, or
+    // whoever asks reconnected() afterwards takes it for a newer one.
     return sockets_->is_connected && zmq_send(sockets_->socket, frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0;
 }
 
