@@ -61,6 +61,11 @@ public:
     [[nodiscard]] std::span<const std::uint32_t> cpus() const { return cpus_; }
     [[nodiscard]] bool counts_lost() const { return features_.lost_counts; }
 
+    // Of its rows.
+    [[nodiscard]] Series series_of(std::uint32_t event_index) const {
+        return {events_[event_index].spec.row_kind(), EventNumber{static_cast<std::uint16_t>(event_index)}};
+    }
+
     // Everything that runs, or the processes that these are and what they fork.
     [[nodiscard]] bool is_system_wide() const { return options_.all_cpus; }
     [[nodiscard]] std::span<const std::uint32_t> pids() const { return pids_; }

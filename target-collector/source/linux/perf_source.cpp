@@ -11,7 +11,7 @@
 #include "schemas/columns/layout.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/limits.h"
-#include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/source/linux/process_scan.h"
 #include "target-collector/source/linux/record_reader.h"
 #include "target-collector/source/linux/task_rows.h"
 
@@ -59,8 +59,7 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> even
       chains_{kCachedChainsMax, kCachedWordsMax},
       resolved_{std::make_unique<ResolvedStack>()},
       counts_(events_->events().size()),
-      lost_counted_((events_->events().size() + 1) * events_->cpus().size()),
-      lost_reported_(events_->rings().size()),
+      losses_{*events_},
       own_pid_{static_cast<std::uint32_t>(::getpid())},
       skips_own_{events_->is_system_wide() && !options_.include_self} {
     kernel_.intern(images_);
@@ -78,10 +77,6 @@ std::vector<int> PerfSource::wake_fds() const {
         fds.push_back(ring->fd());
     }
     return fds;
-}
-
-Series PerfSource::series_of(std::uint32_t event_index) const {
-    return {events_->events()[event_index].spec.row_kind(), EventNumber{static_cast<std::uint16_t>(event_index)}};
 }
 
 void PerfSource::begin(RowSink& sink) {
@@ -118,7 +113,7 @@ PerfSource::Pressure PerfSource::drain() {
     }
     time_ = std::max(time_, limit);
     (void)can_go_on();
-    if (lost_side_band_ && time_ - epoch_began_ > kResyncPauseNs) {
+    if (losses_.lost_side_band() && time_ - epoch_began_ > kResyncPauseNs) {
         restart_epoch();
     }
     processes_.prune(before - kExitedKeptNs);
@@ -160,9 +155,7 @@ void PerfSource::take(std::size_t ring_index, std::span<const std::byte> record)
     const std::uint64_t time = record_time(record).value_or(time_);
     const bool is_late = time < time_;
     time_ = std::max(time_, time);
-    const std::size_t cpu_count = events_->cpus().size();
-    const bool is_side_band = ring_index >= cpu_count;
-    const std::uint32_t cpu = events_->cpus()[ring_index % cpu_count];
+    const std::uint32_t cpu = events_->cpus()[ring_index % events_->cpus().size()];
     const auto type = static_cast<perf::RecordType>(record_header(record).type);
     if (is_late) {
         const auto id = type == perf::RecordType::kSample ? sample_id(record) : std::nullopt;
@@ -171,7 +164,7 @@ void PerfSource::take(std::size_t ring_index, std::span<const std::byte> record)
     }
     switch (type) {
         case perf::RecordType::kSample: take_sample(record, cpu); break;
-        case perf::RecordType::kLost: take_lost(record, is_side_band, cpu); break;
+        case perf::RecordType::kLost: take_lost(record, ring_index); break;
         case perf::RecordType::kThrottle: take_throttle(record, true); break;
         case perf::RecordType::kUnthrottle: take_throttle(record, false); break;
         default: take_side_band(record); break;
@@ -186,7 +179,7 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         return;
     }
     const OpenEvent& event = events_->events()[*event_index];
-    const Series series = series_of(*event_index);
+    const Series series = events_->series_of(*event_index);
     const auto sample = read_sample(record, event.fields);
     if (!sample || sample->raw.size() > limits::kRawBytesMax) {
         sink_->count_lost(series, TallyName::kLostMalformed, 1);
@@ -397,30 +390,14 @@ void PerfSource::write_mapping(std::uint64_t time, std::uint32_t cpu, std::uint3
     append_task_row(*sink_, row);
 }
 
-void PerfSource::take_lost(std::span<const std::byte> record, bool is_side_band, std::uint32_t cpu) {
+void PerfSource::take_lost(std::span<const std::byte> record, std::size_t ring_index) {
     const auto lost = read_lost(record);
     const auto trailer = read_trailer(record);
     if (!lost || !trailer) {
         sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
         return;
     }
-    const auto event_index = is_side_band ? std::nullopt : events_->event_of(lost->id);
-    lost_side_band_ = lost_side_band_ || is_side_band;
-    if (!events_->counts_lost()) {
-        // The record names the event that came next, which is the best that an old kernel says.
-        sink_->count_lost(event_index ? series_of(*event_index) : kTaskSeries, TallyName::kLostKernelRing,
-                          lost->record_count);
-    }
-    const std::size_t cpu_index = static_cast<std::size_t>(
-        std::find(events_->cpus().begin(), events_->cpus().end(), cpu) - events_->cpus().begin());
-    lost_reported_[cpu_index + (is_side_band ? events_->cpus().size() : 0)] += lost->record_count;
-    TaskRow row;
-    row.time = trailer->time;
-    row.cpu = cpu;
-    row.op = TaskOp::kLost;
-    row.size = lost->record_count;
-    row.value = event_index && events_->events().size() == 1 ? *event_index : kLostEventUnknown;
-    append_task_row(*sink_, row);
+    losses_.take(*lost, *trailer, ring_index, *sink_);
 }
 
 void PerfSource::take_throttle(std::span<const std::byte> record, bool is_start) {
@@ -432,7 +409,7 @@ void PerfSource::take_throttle(std::span<const std::byte> record, bool is_start)
         return;
     }
     if (is_start) {
-        sink_->count(series_of(*event_index), TallyName::kThrottled, 1);
+        sink_->count(events_->series_of(*event_index), TallyName::kThrottled, 1);
     }
     TaskRow row;
     row.time = trailer->time;
@@ -458,7 +435,7 @@ void PerfSource::hand_over_counts() {
         counts = {};
     };
     for (std::uint32_t i = 0; i < counts_.size(); ++i) {
-        hand_over(series_of(i), counts_[i]);
+        hand_over(events_->series_of(i), counts_[i]);
     }
     hand_over(kTaskSeries, task_counts_);
 }
@@ -482,42 +459,7 @@ void PerfSource::read_counters() {
             sink_->append(series, Ticks{time}, integers, {});
         }
     }
-    count_lost_since_last(readings);
-}
-
-void PerfSource::count_lost_since_last(const std::vector<EventSet::Reading>& readings) {
-    const std::size_t cpu_count = events_->cpus().size();
-    for (std::size_t i = 0; i < readings.size(); ++i) {
-        const std::uint64_t lost = readings[i].lost_count - lost_counted_[i];
-        lost_counted_[i] = readings[i].lost_count;
-        if (lost > 0) {
-            const bool is_event = i / cpu_count < events_->events().size();
-            lost_side_band_ = lost_side_band_ || !is_event;
-            sink_->count_lost(is_event ? series_of(static_cast<std::uint32_t>(i / cpu_count)) : kTaskSeries,
-                              TallyName::kLostKernelRing, lost);
-        }
-    }
-}
-
-// Losses behind which no record came that could have told of them.
-void PerfSource::report_unreported_losses(const std::vector<EventSet::Reading>& readings) {
-    const std::size_t cpu_count = events_->cpus().size();
-    for (std::size_t ring = 0; ring < lost_reported_.size(); ++ring) {
-        const bool is_side_band = ring >= cpu_count;
-        std::uint64_t lost = 0;
-        for (std::size_t i = ring % cpu_count; i < readings.size(); i += cpu_count) {
-            lost += (i / cpu_count == events_->events().size()) == is_side_band ? readings[i].lost_count : 0;
-        }
-        if (lost > lost_reported_[ring]) {
-            TaskRow row;
-            row.time = now().value;
-            row.cpu = events_->cpus()[ring % cpu_count];
-            row.op = TaskOp::kLost;
-            row.size = lost - lost_reported_[ring];
-            row.value = !is_side_band && events_->events().size() == 1 ? 0 : kLostEventUnknown;
-            append_task_row(*sink_, row);
-        }
-    }
+    losses_.count(readings, *sink_);
 }
 
 bool PerfSource::all_processes_ended() const {
@@ -539,7 +481,7 @@ void PerfSource::finish() {
     }
     pass_until(~0ULL);
     read_counters();
-    report_unreported_losses(events_->read_all());
+    losses_.append_untold(events_->read_all(), now().value, *sink_);
 }
 
 void PerfSource::restart_epoch() {
@@ -550,7 +492,7 @@ void PerfSource::restart_epoch() {
     if (images_.image_count() > limits::kImagesMax / 2) {
         sweep_images();
     }
-    if (lost_side_band_) {
+    if (losses_.lost_side_band()) {
         read_processes();
     }
     write_presence();
@@ -569,35 +511,12 @@ void PerfSource::sweep_images() {
 }
 
 void PerfSource::read_processes() {
-    lost_side_band_ = false;
+    losses_.forget_side_band();
+    const ProcessScan scan{finder_, unknown_image_, skips_own_ ? std::optional{own_pid_} : std::nullopt};
     if (events_->is_system_wide()) {
-        processes_.name_thread(0, 0, "swapper");
-        for (const std::uint32_t pid : proc_pids()) {
-            read_process(pid);
-        }
-        return;
-    }
-    for (const std::uint32_t pid : events_->pids()) {
-        read_process(pid);
-    }
-}
-
-void PerfSource::read_process(std::uint32_t pid) {
-    if (is_own(pid)) {
-        return;
-    }
-    for (const ProcThread& thread : proc_threads(pid)) {
-        processes_.name_thread(pid, thread.tid, thread.name);
-    }
-    MappingList mappings;
-    for (const ProcMapping& found : proc_mappings(pid)) {
-        const auto image = finder_.find({pid, found.start, found.end, found.path, found.inode, {}});
-        const bool has_file = !ImageFinder::is_without_file(found.path);
-        mappings.add({found.start, found.end, has_file ? found.file_offset : 0, image.value_or(unknown_image_),
-                      found.protection, found.flags});
-    }
-    if (!mappings.mappings().empty()) {
-        processes_.set_mappings(pid, std::move(mappings));
+        scan.read_all(processes_);
+    } else {
+        scan.read(events_->pids(), processes_);
     }
 }
 

@@ -20,6 +20,7 @@
 #include "target-collector/source/linux/image_finder.h"
 #include "target-collector/source/linux/image_table.h"
 #include "target-collector/source/linux/kernel_images.h"
+#include "target-collector/source/linux/kernel_losses.h"
 #include "target-collector/source/linux/process_table.h"
 #include "target-collector/source/linux/stack_resolver.h"
 #include "target-collector/source/linux/time_merge.h"
@@ -82,12 +83,9 @@ private:
     void take(std::size_t ring_index, std::span<const std::byte> record);
     void take_sample(std::span<const std::byte> record, std::uint32_t cpu);
     void take_side_band(std::span<const std::byte> record);
-    void take_lost(std::span<const std::byte> record, bool is_side_band, std::uint32_t cpu);
+    void take_lost(std::span<const std::byte> record, std::size_t ring_index);
     void take_throttle(std::span<const std::byte> record, bool is_start);
     void take_map(std::span<const std::byte> record, const struct RecordTrailer& trailer);
-    void count_lost_record(std::span<const std::byte> record, TallyName reason);
-    void count_lost_since_last(const std::vector<EventSet::Reading>& readings);
-    void report_unreported_losses(const std::vector<EventSet::Reading>& readings);
     void hand_over_counts();
     [[nodiscard]] bool is_own(std::uint32_t pid) const { return skips_own_ && pid == own_pid_; }
     [[nodiscard]] bool can_go_on();
@@ -100,12 +98,10 @@ private:
 
     void restart_epoch();
     void read_processes();
-    void read_process(std::uint32_t pid);
     void write_presence();
     void write_mapping(std::uint64_t time, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
                        const Mapping& mapping);
     void sweep_images();
-    [[nodiscard]] Series series_of(std::uint32_t event_index) const;
 
     PerfSourceOptions options_;
     std::unique_ptr<EventSet> events_;
@@ -119,8 +115,7 @@ private:
     std::unique_ptr<ResolvedStack> resolved_;
     std::vector<EventCounts> counts_;  // by event
     EventCounts task_counts_;
-    std::vector<std::uint64_t> lost_counted_;   // by reading
-    std::vector<std::uint64_t> lost_reported_;  // by ring: in LOST records
+    KernelLosses losses_;
     RowSink* sink_ = nullptr;
     std::optional<EpochDefinitions> definitions_;
 
@@ -130,7 +125,6 @@ private:
     std::uint64_t epoch_began_ = 0;
     std::uint32_t short_epochs_ = 0;  // in a row
     bool is_writing_presence_ = false;
-    bool lost_side_band_ = false;
     std::uint64_t taken_since_release_ = 0;
 };
 
