@@ -3,13 +3,13 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gateway/gateway_counts.h"
 #include "gateway/wire/context.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/store/store.h"
@@ -21,21 +21,6 @@ struct GatewayOptions {
     std::vector<std::string> listen;
     // Told what an operator should know ("can't store: …"), on the serving thread. May be empty.
     std::function<void(std::string_view)> notice;
-};
-
-// What happened since the start; for messages and tests.
-struct GatewayCounts {
-    std::uint64_t batches_stored = 0;
-    std::uint64_t batches_duplicate = 0;
-    std::uint64_t batches_conflict = 0;
-    std::uint64_t batches_expired = 0;
-    std::uint64_t batches_refused = 0;
-    std::uint64_t batches_ignored = 0;  // not answered, to come again: the store is stuck, or far beyond the credit
-    std::uint64_t sessions_refused = 0;
-    std::uint64_t messages_malformed = 0;  // answered by nothing
-    std::uint64_t images_stored = 0;
-    std::uint64_t rows_stored = 0;
-    std::uint64_t group_commits = 0;
 };
 
 class Gateway {

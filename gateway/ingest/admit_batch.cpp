@@ -61,10 +61,7 @@ Result<Done> check_ranges(std::span<const SeqRange> ranges, std::uint64_t last) 
     return Done{};
 }
 
-Result<Done> check_header(const BatchUntrusted& batch, const SessionRecord& session, UtcNs now) {
-    if (batch.fault.has_value()) {
-        return Error{*batch.fault};
-    }
+Result<Done> check_numbers(const BatchUntrusted& batch, const SessionRecord& session) {
     if (batch.header.session != session.session) {
         return invalid("a batch of another session");
     }
@@ -74,15 +71,25 @@ Result<Done> check_header(const BatchUntrusted& batch, const SessionRecord& sess
     if (batch.oldest_retained_seq > batch.header.seq.value) {
         return invalid("an oldest retained seq after the batch itself");
     }
+    return Done{};
+}
+
+Result<Done> check_bucket(BucketNumber bucket, UtcNs now) {
     const std::uint64_t bucket_max = std::uint64_t{bucket_of(now).value} + intake_limits::kBucketsAheadMax;
-    if (batch.header.bucket.value > bucket_max) {
-        return invalid("bucket " + std::to_string(batch.header.bucket.value) + " lies in the future: the last is " +
+    if (bucket.value > bucket_max) {
+        return invalid("bucket " + std::to_string(bucket.value) + " lies in the future: the last is " +
                        std::to_string(bucket_max));
     }
-    if (auto checked = check_tallies(batch.tallies, session); !checked) {
-        return checked;
+    return Done{};
+}
+
+Result<Done> check_seal(const BatchUntrusted& batch) {
+    const std::uint32_t seal = seal_of(batch.header, batch.series, batch.tallies, batch.dropped, batch.clock_points);
+    if (seal != batch.seal) {
+        return Error{ErrorCode::kCorrupt,
+                     "the seal is " + std::to_string(batch.seal) + ", but the content has " + std::to_string(seal)};
     }
-    return check_ranges(batch.dropped, batch.header.seq.value - 1);
+    return Done{};
 }
 
 Result<Done> check_rows(const SeriesView& rows, const SessionRecord& session) {
@@ -107,29 +114,58 @@ Result<Done> check_rows(const SeriesView& rows, const SessionRecord& session) {
 
 }  // namespace
 
+Result<Done> BatchAdmission::check(const BatchUntrusted& batch, const SessionRecord& session, UtcNs now) {
+    refusal_ = BatchRefusal::kUnreadable;
+    if (batch.fault.has_value()) {
+        return Error{*batch.fault};
+    }
+    refusal_ = BatchRefusal::kHeader;
+    if (auto checked = check_numbers(batch, session); !checked) {
+        return checked;
+    }
+    refusal_ = BatchRefusal::kFuture;
+    if (auto checked = check_bucket(batch.header.bucket, now); !checked) {
+        return checked;
+    }
+    refusal_ = BatchRefusal::kTally;
+    if (auto checked = check_tallies(batch.tallies, session); !checked) {
+        return checked;
+    }
+    refusal_ = BatchRefusal::kRange;
+    if (auto checked = check_ranges(batch.dropped, batch.header.seq.value - 1); !checked) {
+        return checked;
+    }
+    refusal_ = BatchRefusal::kSeal;
+    if (auto checked = check_seal(batch); !checked) {
+        return checked;
+    }
+    for (const SeriesView& rows : batch.series) {
+        refusal_ = BatchRefusal::kSeries;
+        if (auto checked = check_rows(rows, session); !checked) {
+            return checked;
+        }
+        refusal_ = BatchRefusal::kColumn;
+        if (auto checked = columns_.check(rows); !checked) {
+            return checked;
+        }
+    }
+    return Done{};
+}
+
 Result<AdmittedBatch> BatchAdmission::admit(const BatchUntrusted& batch_untrusted, const SessionRecord& session,
                                             UtcNs now) {
     const BatchUntrusted& batch = batch_untrusted;
-    if (auto checked = check_header(batch, session, now); !checked) {
+    if (auto checked = check(batch, session, now); !checked) {
+        if (checked.error().code == ErrorCode::kTooLarge) {
+            refusal_ = BatchRefusal::kTooLarge;
+        }
         return std::move(checked).error();
     }
-    const std::uint32_t seal = seal_of(batch.header, batch.series, batch.tallies, batch.dropped, batch.clock_points);
-    if (seal != batch.seal) {
-        return Error{ErrorCode::kCorrupt,
-                     "the seal is " + std::to_string(batch.seal) + ", but the content has " + std::to_string(seal)};
-    }
-    for (const SeriesView& rows : batch.series) {
-        if (auto checked = check_rows(rows, session); !checked) {
-            return std::move(checked).error();
-        }
-        if (auto checked = columns_.check(rows); !checked) {
-            return std::move(checked).error();
-        }
-    }
+    refusal_ = BatchRefusal::kSeries;
     SealedBatch sealed;
     sealed.target = session.target;
     sealed.header = batch.header;
-    sealed.seal = seal;
+    sealed.seal = batch.seal;
     sealed.oldest_retained_seq = batch.oldest_retained_seq;
     sealed.series = batch.series;
     sealed.tallies = batch.tallies;

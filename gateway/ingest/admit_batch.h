@@ -1,6 +1,7 @@
 // The door of the store: a batch that passes keeps every promise that storage and queries rely on.
 #pragma once
 
+#include "gateway/gateway_counts.h"
 #include "gateway/ingest/column_check.h"
 #include "gateway/ingest/untrusted.h"
 #include "schemas/vocabulary/error.h"
@@ -17,8 +18,14 @@ public:
     [[nodiscard]] Result<AdmittedBatch> admit(const BatchUntrusted& batch_untrusted, const SessionRecord& session,
                                               UtcNs now);
 
+    // Why the last admit() failed, as it is counted.
+    [[nodiscard]] BatchRefusal refusal() const { return refusal_; }
+
 private:
+    [[nodiscard]] Result<Done> check(const BatchUntrusted& batch, const SessionRecord& session, UtcNs now);
+
     ColumnCheck columns_;
+    BatchRefusal refusal_{};
 };
 
 // The end of `session`, under the same rules.

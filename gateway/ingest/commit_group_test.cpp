@@ -100,7 +100,7 @@ TEST_P(StuckStore, PromisesNothingAndGoesOnLater) {
             EXPECT_FALSE(reply.finished);
         }
     }
-    EXPECT_EQ(ingest_->counts().batches_ignored, 20U);
+    EXPECT_EQ(ingest_->counts().batches_ignored.of(BatchIgnored::kStoreStuck), 20U);
     EXPECT_EQ(ingest_->counts().group_commits, 0U);
     ASSERT_EQ(notices_.size(), 1U);
     EXPECT_NE(notices_[0].find("the disk is full"), std::string::npos) << notices_[0];

@@ -1,39 +1,69 @@
 // GatewayCounts as they are counted: by one thread, read by any.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
-#include "gateway/gateway.h"
+#include "gateway/gateway_counts.h"
 
 namespace perfleet {
 
+template <class Reason>
+class ReasonCounters {
+public:
+    void add(Reason reason) { counts_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed); }
+
+    [[nodiscard]] CountsByReason<Reason> read() const {
+        CountsByReason<Reason> into;
+        for (std::size_t i = 0; i < counts_.size(); ++i) {
+            into.counts[i] = counts_[i].load(std::memory_order_relaxed);
+        }
+        return into;
+    }
+
+private:
+    std::array<std::atomic<std::uint64_t>, kReasonCount<Reason>> counts_{};
+};
+
 struct Counters {
+    std::atomic<std::uint64_t> messages{0};
+    std::atomic<std::uint64_t> messages_bytes{0};
     std::atomic<std::uint64_t> batches_stored{0};
     std::atomic<std::uint64_t> batches_duplicate{0};
-    std::atomic<std::uint64_t> batches_conflict{0};
     std::atomic<std::uint64_t> batches_expired{0};
-    std::atomic<std::uint64_t> batches_refused{0};
-    std::atomic<std::uint64_t> batches_ignored{0};
-    std::atomic<std::uint64_t> sessions_refused{0};
-    std::atomic<std::uint64_t> messages_malformed{0};
-    std::atomic<std::uint64_t> images_stored{0};
     std::atomic<std::uint64_t> rows_stored{0};
+    std::atomic<std::uint64_t> images_stored{0};
     std::atomic<std::uint64_t> group_commits{0};
+    ReasonCounters<SessionRefusal> sessions_refused;
+    ReasonCounters<BatchRefusal> batches_refused;
+    ReasonCounters<BatchIgnored> batches_ignored;
+    ReasonCounters<MessageMalformed> messages_malformed;
+    ReasonCounters<PeerCut> peers_cut;
+    std::atomic<std::uint64_t> peers_now{0};
+    std::atomic<std::uint64_t> sessions_now{0};
+    std::atomic<std::uint64_t> memory_bytes_max{0};
+    std::atomic<std::uint64_t> memory_bytes_now{0};
 
     [[nodiscard]] GatewayCounts read() const {
         GatewayCounts counts;
+        counts.messages = messages;
+        counts.messages_bytes = messages_bytes;
         counts.batches_stored = batches_stored;
         counts.batches_duplicate = batches_duplicate;
-        counts.batches_conflict = batches_conflict;
         counts.batches_expired = batches_expired;
-        counts.batches_refused = batches_refused;
-        counts.batches_ignored = batches_ignored;
-        counts.sessions_refused = sessions_refused;
-        counts.messages_malformed = messages_malformed;
-        counts.images_stored = images_stored;
         counts.rows_stored = rows_stored;
+        counts.images_stored = images_stored;
         counts.group_commits = group_commits;
+        counts.sessions_refused = sessions_refused.read();
+        counts.batches_refused = batches_refused.read();
+        counts.batches_ignored = batches_ignored.read();
+        counts.messages_malformed = messages_malformed.read();
+        counts.peers_cut = peers_cut.read();
+        counts.peers_now = peers_now;
+        counts.sessions_now = sessions_now;
+        counts.memory_bytes_max = memory_bytes_max;
+        counts.memory_bytes_now = memory_bytes_now;
         return counts;
     }
 };

@@ -24,6 +24,18 @@ bool is_survivable(ErrorCode code) {
            code == ErrorCode::kUnavailable;
 }
 
+SessionRefusal session_refusal_of(ErrorCode code) {
+    return code == ErrorCode::kUnsupported ? SessionRefusal::kVersion
+           : code == ErrorCode::kTooLarge  ? SessionRefusal::kTooLarge
+                                           : SessionRefusal::kMalformed;
+}
+
+MessageMalformed malformed_of(ErrorCode code) {
+    return code == ErrorCode::kTooLarge    ? MessageMalformed::kTooLarge
+           : code == ErrorCode::kTruncated ? MessageMalformed::kTruncated
+                                           : MessageMalformed::kUnreadable;
+}
+
 RefusedReason batch_reason_of(ErrorCode code) {
     return code == ErrorCode::kTooLarge ? RefusedReason::kTooLarge : RefusedReason::kMalformed;
 }
@@ -118,9 +130,9 @@ struct Ingest::State {
         }
     }
 
-    void refuse_session(const std::string& routing_id, SessionId session, RefusedReason reason,
+    void refuse_session(const std::string& routing_id, SessionId session, SessionRefusal why, RefusedReason reason,
                         const std::string& message) {
-        ++counts.sessions_refused;
+        counts.sessions_refused.add(why);
         complain("a collector was refused: " + message);
         send(routing_id, encode_refused({session, Seq{0}, reason, message}));
     }
@@ -174,11 +186,11 @@ struct Ingest::State {
         }
         switch (table.identity_of(record)) {
             case SessionTable::Identity::kOtherTarget:
-                refuse_session(routing_id, record.session, RefusedReason::kIdentity,
+                refuse_session(routing_id, record.session, SessionRefusal::kIdentity, RefusedReason::kIdentity,
                                "'" + record.target_name + "' names a session of another target");
                 return nullptr;
             case SessionTable::Identity::kOtherRecord:
-                refuse_session(routing_id, record.session, RefusedReason::kConflict,
+                refuse_session(routing_id, record.session, SessionRefusal::kConflict, RefusedReason::kConflict,
                                "'" + record.target_name + "' describes a session that is known otherwise");
                 return nullptr;
             case SessionTable::Identity::kFree:
@@ -203,8 +215,8 @@ struct Ingest::State {
                   const Now& now) {
         auto record = admit_hello(hello_untrusted);
         if (!record) {
-            refuse_session(routing_id, hello_untrusted.session, hello_reason_of(record.error().code),
-                           record.error().message);
+            refuse_session(routing_id, hello_untrusted.session, session_refusal_of(record.error().code),
+                           hello_reason_of(record.error().code), record.error().message);
             return;
         }
         const SessionPtr session = open_session(routing_id, std::move(*record), size_bytes);
@@ -238,19 +250,23 @@ struct Ingest::State {
             return;
         }
         if (seq.value == 0) {
-            ++counts.messages_malformed;
+            counts.messages_malformed.add(MessageMalformed::kSeq);
             return;
         }
         if (is_known(session, batch)) {
             return;
         }
-        if (is_stuck() || session->progress.is_beyond(seq, Seq{std::min(batch.oldest_retained_seq, seq.value)})) {
-            ++counts.batches_ignored;
+        if (is_stuck()) {
+            counts.batches_ignored.add(BatchIgnored::kStoreStuck);
+            return;
+        }
+        if (session->progress.is_beyond(seq, Seq{std::min(batch.oldest_retained_seq, seq.value)})) {
+            counts.batches_ignored.add(BatchIgnored::kBeyondWindow);
             return;
         }
         auto admitted = admission.admit(batch, session->record, now.utc);
         if (!admitted) {
-            ++counts.batches_refused;
+            counts.batches_refused.add(admission.refusal());
             group.add_resolved(session, seq);
             refuse_batch(*session, seq, batch_reason_of(admitted.error().code), admitted.error().message);
             return;
@@ -289,7 +305,7 @@ struct Ingest::State {
     }
 
     void on_conflict(Session& session, Seq seq) {
-        ++counts.batches_conflict;
+        counts.batches_refused.add(BatchRefusal::kConflict);
         refuse_batch(session, seq, RefusedReason::kConflict, "this seq is stored with other content");
     }
 
@@ -304,7 +320,7 @@ struct Ingest::State {
         }
         auto end = admit_bye(bye_untrusted, session->record);
         if (!end) {
-            refuse_session(routing_id, bye_untrusted.session, batch_reason_of(end.error().code),
+            refuse_session(routing_id, bye_untrusted.session, SessionRefusal::kBye, batch_reason_of(end.error().code),
                            "the Bye of '" + session->record.target_name + "': " + end.error().message);
             return;
         }
@@ -433,9 +449,11 @@ Result<std::unique_ptr<Ingest>> Ingest::open(Options options, Store& store, Peer
 void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now) {
     State& state = *state_;
     const std::string id{routing_id};
+    ++state.counts.messages;
+    state.counts.messages_bytes += frame_untrusted.size();
     auto message = state.decoder.decode(frame_untrusted);
     if (!message) {
-        ++state.counts.messages_malformed;
+        state.counts.messages_malformed.add(malformed_of(message.error().code));
         return;
     }
     const bool was_empty = state.group.is_empty();
@@ -459,7 +477,10 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
     }
 }
 
-void Ingest::count_malformed() { ++state_->counts.messages_malformed; }
+void Ingest::count_malformed() {
+    ++state_->counts.messages;
+    state_->counts.messages_malformed.add(MessageMalformed::kFrames);
+}
 
 Result<Done> Ingest::tick(const Now& now) {
     State& state = *state_;
@@ -469,6 +490,8 @@ Result<Done> Ingest::tick(const Now& now) {
         }
     }
     state.send_due_acks();
+    state.counts.peers_now = state.table.peer_count();
+    state.counts.sessions_now = state.table.session_count();
     if (now.monotonic_ns - state.last_round_ns >= limits::kAckIntervalNs) {
         state.go_round(now);
     }

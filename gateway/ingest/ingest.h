@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "gateway/gateway.h"
+#include "gateway/gateway_counts.h"
 #include "gateway/ingest/session_table.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"

@@ -85,7 +85,8 @@ TEST_F(IngestHello, RefusesASessionOfAnotherTargetOrDescription) {
         EXPECT_EQ(identity.reason, number_of(RefusedReason::kIdentity));
         take("thief", sample::hello(other_record));
         EXPECT_EQ(reply("thief").reason, number_of(RefusedReason::kConflict));
-        EXPECT_EQ(ingest_->counts().sessions_refused, 2U);
+        EXPECT_EQ(ingest_->counts().sessions_refused.of(SessionRefusal::kIdentity), 1U);
+        EXPECT_EQ(ingest_->counts().sessions_refused.of(SessionRefusal::kConflict), 1U);
     }
 }
 
@@ -200,7 +201,7 @@ TEST_F(IngestBatch, FarBeyondThePrefixIsIgnored) {
     send_batch(limits::kOutOfOrderSeqsMax + 1);
     commit();
     EXPECT_TRUE(replies().empty());
-    EXPECT_EQ(ingest_->counts().batches_ignored, 1U);
+    EXPECT_EQ(ingest_->counts().batches_ignored.of(BatchIgnored::kBeyondWindow), 1U);
     send_batch(limits::kOutOfOrderSeqsMax);
     commit();
     EXPECT_EQ(ingest_->counts().batches_stored, 1U);
@@ -242,7 +243,7 @@ TEST_F(IngestBatch, OfOtherContentIsAConflictAndNeverStored) {
     say_hello();
     take("peer", other);
     commit();
-    EXPECT_EQ(ingest_->counts().batches_conflict, 1U);
+    EXPECT_EQ(ingest_->counts().batches_refused.of(BatchRefusal::kConflict), 1U);
     EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{2, 3}));
     EXPECT_TRUE(stored_seqs(BucketNumber{kSampleBucket.value - 1}).empty());
 }
@@ -262,7 +263,7 @@ TEST_F(IngestBatch, RefusedResolvesItsSeq) {
     commit();
     EXPECT_EQ(reply().prefix, 2U);
     EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{2}));
-    EXPECT_EQ(ingest_->counts().batches_refused, 1U);
+    EXPECT_EQ(ingest_->counts().batches_refused.of(BatchRefusal::kSeal), 1U);
     // A peer that lost the refusal with its connection hears it before the Welcome that passes over it.
     say_hello("again");
     const auto told = replies("again");

@@ -1,0 +1,36 @@
+#include "gateway/gateway_counts.h"
+
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+namespace {
+
+template <class Reason>
+std::string_view name_in(const std::array<std::string_view, kReasonCount<Reason>>& names, Reason reason) {
+    PERFLEET_ASSERT(reason < Reason::kCount);
+    return names[static_cast<std::size_t>(reason)];
+}
+
+}  // namespace
+
+std::string_view reason_name(SessionRefusal reason) {
+    return name_in({"version", "malformed", "too_large", "identity", "conflict", "quota", "full", "bye"}, reason);
+}
+
+std::string_view reason_name(BatchRefusal reason) {
+    return name_in(
+        {"unreadable", "too_large", "header", "future", "tally", "range", "seal", "series", "column", "conflict"},
+        reason);
+}
+
+std::string_view reason_name(BatchIgnored reason) {
+    return name_in({"store_stuck", "beyond_credit", "beyond_window", "memory_full"}, reason);
+}
+
+std::string_view reason_name(MessageMalformed reason) {
+    return name_in({"frames", "too_large", "truncated", "unreadable", "seq"}, reason);
+}
+
+std::string_view reason_name(PeerCut reason) { return name_in({"credit", "malformed", "refused"}, reason); }
+
+}  // namespace perfleet

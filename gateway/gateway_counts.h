@@ -1,0 +1,117 @@
+// What a gateway counts about what came in: everything that it turned away has a reason, and each reason a name that an
+// operator sees. Names may be added; what one means never changes.
+//
+// Plain values of fixed size, cheap to copy.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace perfleet {
+
+// Why a peer was told Refused(0): its Hello or Bye can never be taken as it is.
+enum class SessionRefusal : std::uint8_t {
+    kVersion,    // no protocol version in common
+    kMalformed,  // lists that can't be read, or texts, labels, events that break their rules
+    kTooLarge,   // past a limit of a Hello
+    kIdentity,   // a session of another target, or a target that isn't the one of the peer's key
+    kConflict,   // a session that is known with another description
+    kQuota,      // too many sessions of one target, or targets or label values of one gateway
+    kFull,       // no room for another session now
+    kBye,        // a Bye that breaks its rules
+    kCount,
+};
+
+// Why a batch can never be stored: Refused(seq).
+enum class BatchRefusal : std::uint8_t {
+    kUnreadable,  // its lists are no Cap'n Proto of this schema: pointers out of bounds, too deep, read twice
+    kTooLarge,    // counts or bytes past a limit
+    kHeader,      // its numbers contradict each other
+    kFuture,      // a time bucket far ahead of the gateway's clock
+    kTally,       // tallies that break their rules
+    kRange,       // dropped ranges that lie
+    kSeal,        // the content isn't what was sealed
+    kSeries,      // an unknown kind or event, or a series that is there twice
+    kColumn,      // columns that are missing, lie about their length, or hold values out of range
+    kConflict,    // its seq is stored with other content
+    kCount,
+};
+
+// Why a batch got no answer: it stays with its collector and comes again.
+enum class BatchIgnored : std::uint8_t {
+    kStoreStuck,    // the store can't write now
+    kBeyondCredit,  // past the seq up to which its collector may send
+    kBeyondWindow,  // so far past its session's prefix that it can't be remembered
+    kMemoryFull,    // no room in the gateway's memory now
+    kCount,
+};
+
+// Why a message was dropped without being understood.
+enum class MessageMalformed : std::uint8_t {
+    kFrames,      // not one frame
+    kTooLarge,    // past the size of a message
+    kTruncated,   // empty, or no multiple of 8 bytes
+    kUnreadable,  // no Cap'n Proto message of this schema
+    kSeq,         // a batch numbered 0
+    kCount,
+};
+
+// Why the gateway closed a connection.
+enum class PeerCut : std::uint8_t {
+    kCredit,     // went on sending past its credit
+    kMalformed,  // went on sending what can't be understood
+    kRefused,    // went on sending what was refused
+    kCount,
+};
+
+// Lower-case words with underscores: "too_large".
+[[nodiscard]] std::string_view reason_name(SessionRefusal reason);
+[[nodiscard]] std::string_view reason_name(BatchRefusal reason);
+[[nodiscard]] std::string_view reason_name(BatchIgnored reason);
+[[nodiscard]] std::string_view reason_name(MessageMalformed reason);
+[[nodiscard]] std::string_view reason_name(PeerCut reason);
+
+template <class Reason>
+inline constexpr std::size_t kReasonCount = static_cast<std::size_t>(Reason::kCount);
+
+// One count for each reason; the index is the reason's number.
+template <class Reason>
+struct CountsByReason {
+    std::array<std::uint64_t, kReasonCount<Reason>> counts{};
+
+    [[nodiscard]] std::uint64_t of(Reason reason) const { return counts[static_cast<std::size_t>(reason)]; }
+    [[nodiscard]] std::uint64_t total() const {
+        std::uint64_t sum = 0;
+        for (const std::uint64_t count : counts) {
+            sum += count;
+        }
+        return sum;
+    }
+};
+
+// Since the start, but for what is there "now".
+struct GatewayCounts {
+    std::uint64_t messages = 0;        // of any sort, malformed ones too
+    std::uint64_t messages_bytes = 0;  // of those that are one frame
+    std::uint64_t batches_stored = 0;
+    std::uint64_t batches_duplicate = 0;
+    std::uint64_t batches_expired = 0;
+    std::uint64_t rows_stored = 0;
+    std::uint64_t images_stored = 0;
+    std::uint64_t group_commits = 0;
+
+    CountsByReason<SessionRefusal> sessions_refused;
+    CountsByReason<BatchRefusal> batches_refused;
+    CountsByReason<BatchIgnored> batches_ignored;
+    CountsByReason<MessageMalformed> messages_malformed;
+    CountsByReason<PeerCut> peers_cut;
+
+    std::uint64_t peers_now = 0;         // that have said Hello and are there
+    std::uint64_t sessions_now = 0;      // in memory
+    std::uint64_t memory_bytes_max = 0;  // the budget of what peers can fill; 0: none
+    std::uint64_t memory_bytes_now = 0;  // of it, held or promised to peers
+};
+
+}  // namespace perfleet
