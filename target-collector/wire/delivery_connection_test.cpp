@@ -1,0 +1,79 @@
+// Delivery over connections that come late, break, and are made again.
+#include <gtest/gtest.h>
+
+#include "target-collector/wire/delivery.h"
+#include "target-collector/wire/held_address_test.h"
+#include "target-collector/wire/scripted_gateway_test.h"
+#include "target-collector/wire/zmq_driver.h"
+
+namespace perfleet {
+namespace {
+
+using wire_layout::MessageTag;
+
+class DeliveryConnectionTest : public ScriptedDelivery {
+protected:
+    HeldAddress address_;
+};
+
+TEST_F(DeliveryConnectionTest, WaitsForAGatewayThatComesLater) {
+    connect(address_.endpoint());
+    seal();
+    for (int i = 0; i < 20; ++i) {
+        delivery_->step(now_ns_);
+        now_ns_ += kSecond;
+    }
+    EXPECT_FALSE(delivery_->status().welcomed);
+    EXPECT_EQ(delivery_->status().last_sealed, Seq{1});
+    gateway_.bind(address_.endpoint());
+    expect(MessageTag::kHello);  // one, not twenty: nothing is queued for a peer that isn't there
+    gateway_.say(make_welcome({kSession}));
+    expect_batch(1);
+}
+
+TEST_F(DeliveryConnectionTest, ReconnectsAndSendsAgainWhatTheGatewayDoesNotHave) {
+    gateway_.bind(address_.endpoint());
+    connect(address_.endpoint());
+    for (int i = 0; i < 3; ++i) {
+        seal();
+    }
+    welcome();
+    for (std::uint64_t seq = 1; seq <= 3; ++seq) {
+        expect_batch(seq);
+    }
+    ack({{}, 1, Seq{1}});
+    run_until_prefix(1);
+    gateway_.unbind();
+    gateway_.bind(address_.endpoint());
+    const SeenFrame hello = expect(MessageTag::kHello);
+    EXPECT_EQ(hello.oldest_retained, Seq{2});
+    gateway_.say(make_welcome({kSession, 2, Seq{2}}));
+    expect_batch(3);
+    EXPECT_EQ(delivery_->status().prefix, Seq{2});
+}
+
+TEST_F(DeliveryConnectionTest, WorksInOneProcessWhenItConnectsBeforeTheGatewayBinds) {
+    connect("inproc://gateway", 1U << 20, gateway_.context());
+    seal();
+    delivery_->step(now_ns_);
+    gateway_.bind("inproc://gateway");
+    welcome();
+    expect_batch(1);
+    ASSERT_TRUE(sealer_->finish({}));
+    ack({{}, 1, Seq{1}});
+    expect(MessageTag::kBye);
+    ack({{}, 1, Seq{1}, Seq{64}, true});
+    run_until([&] { return delivery_->status().finished; });
+}
+
+TEST(ZmqDriver, NamesAnEndpointThatItCannotUnderstand) {
+    for (const char* endpoint : {"nonsense", "tcp://", "tcp://host:port", "inproc://alone"}) {
+        const auto driver = ZmqDriver::connect(endpoint, nullptr);
+        ASSERT_FALSE(driver.ok()) << endpoint;
+        EXPECT_EQ(driver.error().code, ErrorCode::kUsage);
+        EXPECT_NE(driver.error().message.find(endpoint), std::string::npos) << driver.error().message;
+    }
+}
+
+}  // namespace
+}  // namespace perfleet
