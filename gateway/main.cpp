@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gateway/gateway.h"
+#include "gateway/process/open_store.h"
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
 #include "gateway/wire/endpoint.h"
@@ -80,7 +81,7 @@ int run(const Arguments& arguments) {
             return fail(checked.error());  // before the folder is touched
         }
     }
-    auto store = open_rocksdb_store(arguments.data);
+    auto store = open_gateway_store(arguments.data);
     if (!store) {
         return fail(store.error());
     }

@@ -333,6 +333,29 @@ private:
     KnownSeqs known_;
 };
 
+// The format's version is the first thing that is written, so a database with other content but without it is foreign.
+Result<Done> start_store(Engine& engine, const std::string& where) {
+    bool is_empty = true;
+    auto visited = engine.visit(everything(), [&](std::string_view, std::string_view) {
+        is_empty = false;
+        return Visit::kStop;
+    });
+    if (!visited.ok()) {
+        return visited;
+    }
+    if (!is_empty) {
+        return Error{ErrorCode::kInvalid,
+                     where + ": holds a database that is not a perfleet store; give another folder (--data)"};
+    }
+    const std::string version = encode_record(kStoreFormatVersion);
+    Changes changes;
+    changes.puts.push_back({format_key(), version});
+    if (auto written = engine.write(changes); !written.ok()) {
+        return written;
+    }
+    return engine.sync();
+}
+
 class KeyedReader final : public ReaderOver<StoreReader> {
 public:
     using ReaderOver<StoreReader>::ReaderOver;
@@ -356,6 +379,20 @@ Result<Done> finish_drops(Engine& engine) {
         }
     }
     return Done{};
+}
+
+Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where) {
+    auto checked = check_format(*engine, where);
+    if (!checked.ok() && checked.error().code == ErrorCode::kNotFound) {
+        checked = start_store(*engine, where);
+    }
+    if (checked.ok()) {
+        checked = finish_drops(*engine);
+    }
+    if (!checked.ok()) {
+        return checked.error();
+    }
+    return make_keyed_store(std::move(engine));
 }
 
 std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine) {

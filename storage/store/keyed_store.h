@@ -2,11 +2,16 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "storage/store/engine.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
+
+// The store of an engine that may be empty: begins one there, finishes drops that were interrupted. `where` names it in
+// errors. Errors: kInvalid (other content than a store's), kUnsupported (a newer format), those of the engine.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where);
 
 // Erases what an interrupted drop left of its partition; before make_keyed_store.
 [[nodiscard]] Result<Done> finish_drops(Engine& engine);

@@ -3,6 +3,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/sst_partitioner.h>
@@ -140,6 +141,7 @@ rocksdb::Options reader_options() {
 
 // A database for reading, with what must outlive it.
 struct Opened {
+    std::shared_ptr<rocksdb::Env> env;        // null: the system's
     std::unique_ptr<TemporaryFolder> folder;  // readers only
     std::string generation;                   // readers only: changes when a writer opens the database anew
     std::unique_ptr<rocksdb::DB> db;          // closed first
@@ -339,12 +341,17 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& directory) {
+Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& directory,
+                                                           std::shared_ptr<rocksdb::Env> env) {
     if (auto prepared = prepare_writer_folder(directory); !prepared.ok()) {
         return prepared.error();
     }
+    rocksdb::Options options = writer_options();
+    if (env != nullptr) {
+        options.env = env.get();
+    }
     rocksdb::DB* db = nullptr;
-    const rocksdb::Status status = rocksdb::DB::Open(writer_options(), directory, &db);
+    const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
     if (says(status, "lock hold by current process") || says(status, "While lock file")) {
         return Error{ErrorCode::kBusy, directory +
                                            ": another gateway is writing to this folder; stop it, or give this one "
@@ -357,6 +364,7 @@ Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& di
         return error_from(status, directory + ": can't be opened");
     }
     auto opened = std::make_shared<Opened>();
+    opened->env = std::move(env);
     opened->db.reset(db);
     return std::unique_ptr<Engine>{std::make_unique<RocksdbWriter>(directory, std::move(opened))};
 }

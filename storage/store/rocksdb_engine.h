@@ -9,11 +9,16 @@
 
 #include "storage/store/engine.h"
 
+namespace rocksdb {
+class Env;
+}
+
 namespace perfleet {
 
 // Creates the folder when it is missing. Errors: kBusy, kPermission, kInvalid (not a folder, or a folder of other
-// things), kCorrupt, kIo.
-[[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& directory);
+// things), kCorrupt, kIo. `env`: the system's when null; tests bring one that fails.
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& directory,
+                                                                         std::shared_ptr<rocksdb::Env> env = nullptr);
 
 // Errors: kNotFound (nothing there), kPermission, kCorrupt, kIo. Its write, sync and erase are errors.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& directory);

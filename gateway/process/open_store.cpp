@@ -1,0 +1,9 @@
+#include "gateway/process/open_store.h"
+
+namespace perfleet {
+
+Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory) {
+    return open_rocksdb_store(directory);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,16 @@
+// The store of the gateway program. The test build of it has another definition, on a disk that fails on demand
+// (storage/store/faulty_disk.h).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+// Errors: as open_rocksdb_store.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory);
+
+}  // namespace perfleet

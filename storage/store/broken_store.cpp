@@ -1,0 +1,210 @@
+#include "storage/store/broken_store.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+namespace perfleet {
+namespace {
+
+class EngineOver : public Engine {
+public:
+    explicit EngineOver(std::unique_ptr<Engine> engine) : engine_{std::move(engine)} {}
+
+    Result<std::optional<std::string>> get(std::string_view key) const override { return engine_->get(key); }
+    Result<Done> visit(
+        const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
+        return engine_->visit(range, visitor);
+    }
+    Result<Done> refresh() override { return engine_->refresh(); }
+    Result<Done> write(const Changes& changes) override { return engine_->write(changes); }
+    Result<Done> sync() override { return engine_->sync(); }
+    Result<Done> erase(const KeyRange& range) override { return engine_->erase(range); }
+
+protected:
+    [[nodiscard]] Engine& engine() { return *engine_; }
+
+private:
+    std::unique_ptr<Engine> engine_;
+};
+
+class AckBeforeSync final : public EngineOver {
+public:
+    using EngineOver::EngineOver;
+
+    Result<Done> sync() override {
+        if (std::exchange(is_owed_, true)) {
+            return engine().sync();
+        }
+        return Done{};
+    }
+    Result<Done> write(const Changes& changes) override {
+        if (std::exchange(is_owed_, false)) {
+            if (auto synced = engine().sync(); !synced.ok()) {
+                return synced;
+            }
+        }
+        return engine().write(changes);
+    }
+
+private:
+    bool is_owed_ = false;
+};
+
+class WatermarkBeforeRows final : public EngineOver {
+public:
+    using EngineOver::EngineOver;
+
+    Result<Done> write(const Changes& changes) override {
+        const auto is_of = [&](Table table) {
+            return !changes.puts.empty() && changes.puts.front().key.front() == static_cast<char>(table);
+        };
+        if (is_of(Table::kPartition)) {
+            Held held;
+            held.deletes = changes.deletes;
+            for (const Changes::Put& put : changes.puts) {
+                held.puts.emplace_back(put.key, put.value);
+            }
+            held_.push_back(std::move(held));
+            return Done{};
+        }
+        auto written = engine().write(changes);
+        if (written.ok() && is_of(Table::kWatermark)) {
+            written = engine().sync();
+        }
+        if (!written.ok()) {
+            return written;
+        }
+        return release();
+    }
+    Result<Done> sync() override {
+        if (auto released = release(); !released.ok()) {
+            return released;
+        }
+        return engine().sync();
+    }
+
+private:
+    struct Held {
+        std::vector<std::pair<std::string, std::string>> puts;
+        std::vector<std::string> deletes;
+    };
+
+    Result<Done> release() {
+        for (; !held_.empty(); held_.pop_front()) {
+            Changes changes;
+            changes.deletes = held_.front().deletes;
+            for (const auto& [key, value] : held_.front().puts) {
+                changes.puts.push_back({key, value});
+            }
+            if (auto written = engine().write(changes); !written.ok()) {
+                return written;
+            }
+        }
+        return Done{};
+    }
+
+    std::deque<Held> held_;
+};
+
+class KeyWithoutSeq final : public Store {
+public:
+    explicit KeyWithoutSeq(std::unique_ptr<Store> store) : store_{std::move(store)} {}
+
+    Result<Done> refresh() override { return store_->refresh(); }
+    Result<std::vector<Partition>> partitions() const override { return store_->partitions(); }
+    Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
+        return store_->sessions(partition);
+    }
+    Result<std::vector<SessionRecord>> all_sessions() const override { return store_->all_sessions(); }
+    Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override {
+        return store_->session_end(target, session);
+    }
+    // The gateway finds no seq in it.
+    Result<Done> visit_batches(const Partition&, TargetId, SessionId,
+                               const std::function<Visit(const BatchRecord&)>&) const override {
+        return Done{};
+    }
+    Result<Done> visit_blocks(
+        const Partition& partition, TargetId target, SessionId session, Series series,
+        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override {
+        return store_->visit_blocks(partition, target, session, series, visitor);
+    }
+    Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target, SessionId session) const override {
+        return store_->expired(target, session);
+    }
+    Result<Seq> watermark(TargetId, SessionId) const override { return Seq{0}; }
+    Result<std::optional<ImageContent>> image(std::string_view build_id) const override {
+        return store_->image(build_id);
+    }
+    Result<Done> define(const Partition& partition, const SessionRecord& session) override {
+        return store_->define(partition, session);
+    }
+    Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
+        std::vector<AdmittedBatch> arrived{batches.begin(), batches.end()};
+        for (AdmittedBatch& batch : arrived) {
+            auto number = next_arrival(batch.key.target, batch.key.session);
+            if (!number.ok()) {
+                return number.error();
+            }
+            batch.key.seq = *number;
+            batch.record.seq = *number;
+        }
+        return store_->put(partition, arrived);
+    }
+    Result<Done> advance_watermark(TargetId, SessionId, Seq) override { return Done{}; }
+    Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
+        return store_->end_session(target, session, end);
+    }
+    Result<Done> put_image(std::string_view build_id, const ImageContent& content) override {
+        return store_->put_image(build_id, content);
+    }
+    Result<Done> drop(const Partition& partition) override { return store_->drop(partition); }
+    Result<Done> sync() override { return store_->sync(); }
+
+private:
+    Result<Seq> next_arrival(TargetId target, SessionId session) {
+        const auto [at, is_new] = arrivals_.try_emplace({target, session});
+        if (is_new) {
+            auto partitions = store_->partitions();
+            if (!partitions.ok()) {
+                return partitions.error();
+            }
+            for (const Partition& partition : *partitions) {
+                auto visited = store_->visit_batches(partition, target, session,
+                                                     [&, &last = at->second](const BatchRecord& record) {
+                                                         last = std::max(last, record.seq);
+                                                         return Visit::kContinue;
+                                                     });
+                if (!visited.ok()) {
+                    return visited.error();
+                }
+            }
+        }
+        return at->second = Seq{at->second.value + 1};
+    }
+
+    std::unique_ptr<Store> store_;
+    std::map<std::pair<TargetId, SessionId>, Seq> arrivals_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> break_engine(std::unique_ptr<Engine> engine, FaultPlan::Breakage breakage) {
+    switch (breakage) {
+        case FaultPlan::Breakage::kAckBeforeSync: return std::make_unique<AckBeforeSync>(std::move(engine));
+        case FaultPlan::Breakage::kWatermarkBeforeRows: return std::make_unique<WatermarkBeforeRows>(std::move(engine));
+        case FaultPlan::Breakage::kKeyWithoutSeq:
+        case FaultPlan::Breakage::kNone: break;
+    }
+    return engine;
+}
+
+std::unique_ptr<Store> break_store(std::unique_ptr<Store> store, FaultPlan::Breakage breakage) {
+    return breakage == FaultPlan::Breakage::kKeyWithoutSeq ? std::make_unique<KeyWithoutSeq>(std::move(store))
+                                                           : std::move(store);
+}
+
+}  // namespace perfleet

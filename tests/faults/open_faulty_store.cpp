@@ -1,0 +1,10 @@
+#include "gateway/process/open_store.h"
+#include "storage/store/faulty_disk.h"
+
+namespace perfleet {
+
+Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory) {
+    return open_store_on_faulty_disk(directory);
+}
+
+}  // namespace perfleet
