@@ -17,14 +17,15 @@ from source_tree import project_files
 
 MAY_INCLUDE = {
     "schemas": {"schemas"},
+    "daemon": {"daemon", "schemas"},
     "target-collector": {"target-collector", "schemas"},
     "storage": {"storage", "schemas"},
     "gateway": {"gateway", "schemas", "storage"},
     "query-engine": {"query-engine", "schemas", "storage"},
     # And those headers of storage that a header of query-engine includes: they are part of what it offers.
     "exporters": {"exporters", "schemas", "query-engine"},
-    "tools": {"tools", "schemas", "target-collector", "storage", "gateway", "query-engine", "exporters"},
-    "tests": {"tests", "schemas", "target-collector", "storage", "gateway", "query-engine", "exporters", "tools"},
+    "tools": {"tools", "schemas", "daemon", "target-collector", "storage", "gateway", "query-engine", "exporters"},
+    "tests": {"tests", "schemas", "daemon", "target-collector", "storage", "gateway", "query-engine", "exporters", "tools"},
 }
 
 # What a unit test may include beyond its folder's rule: real neighbours instead of imitations.
@@ -62,6 +63,8 @@ LIBRARIES = [
             in_unit_tests=True),
     Library("the kernel's perf_event ABI", r"linux/perf_event\.h$", ("target-collector/source/", "target-collector/linux/"),
             in_unit_tests=True),
+    Library("prometheus-cpp", r"prometheus/", ("daemon/metrics/metrics_server.cpp",)),
+    Library("spdlog", r"spdlog/", ("daemon/log/log.cpp",)),
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),
     Library("Google Benchmark", r"benchmark/", ("tests/benchmark/",)),
     Library("CLI11", r"CLI/", ("tools/", "target-collector/linux/command_line.cpp"), in_main=True),
@@ -76,7 +79,7 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 
 # --- Freestanding code -------------------------------------------------------------------------------------------
 
-FREESTANDING = re.compile(r"schemas/vocabulary/(assert|ids|kind|limits|result|time)\.(h|cpp)$"
+FREESTANDING = re.compile(r"schemas/vocabulary/(assert|duration_histogram|ids|kind|limits|result|time)\.(h|cpp)$"
                           r"|schemas/(columns|perf)/|schemas/wire/\w+\.h$"
                           r"|target-collector/(ring|message)/|target-collector/wire/(delivery\w*|driver)\.(h|cpp)$")
 NOT_FREESTANDING = re.compile(r".*_(test|host)\.(cpp|h)$|.*/test_\w+\.(cpp|h)$")

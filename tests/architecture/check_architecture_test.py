@@ -21,6 +21,10 @@ SOUND_TREE = {
     "target-collector/ring/spsc_ring.h": "#include <atomic>\n",
     "target-collector/wire/zmq_driver.cpp": "#include <zmq.h>\n",
     "target-collector/source/perf.cpp": "#include <linux/perf_event.h>\n#include <sys/mman.h>\n",
+    "daemon/CMakeLists.txt": "room(metrics/metrics_server.cpp log/log.cpp)\n",
+    "daemon/metrics/metrics_server.cpp": "#include <prometheus/exposer.h>\n",
+    "daemon/metrics/metrics_server.h": "#include <memory>\n",
+    "daemon/log/log.cpp": "#include <spdlog/logger.h>\n",
     "storage/CMakeLists.txt": "room(store/rocksdb_store.cpp)\n",
     "storage/block/block.h": '#include "schemas/columns/codec.h"\n',
     "storage/key/key.h": "namespace perfleet {\nclass Key;\nstruct Key {\n};\n}  // namespace perfleet\n",
@@ -28,7 +32,7 @@ SOUND_TREE = {
     "storage/store/rocksdb_store.h": "#include <rocksdb/db.h>\n",
     "storage/store/rocksdb_store.cpp": '#include "storage/store/rocksdb_store.h"\n',
     "gateway/CMakeLists.txt": "program(main.cpp ingest/decode.cpp)\ntest(ingest/decode_test.cpp)\n",
-    "gateway/main.cpp": '#include <CLI/CLI.hpp>\n#include "query-engine/scan/scan.h"\n',
+    "gateway/main.cpp": '#include <CLI/CLI.hpp>\n#include "daemon/metrics/metrics_server.h"\n#include "query-engine/scan/scan.h"\n',
     "gateway/ingest/decode.cpp": '#include <capnp/message.h>\n#include "collector.capnp.h"\n',
     "gateway/ingest/decode_test.cpp": '#include "target-collector/message/batch_builder.h"\n',
     "target-collector/message/batch_builder.h": "#include <span>\n",
@@ -78,6 +82,20 @@ VIOLATIONS = {
     "own header in angle brackets": (
         {"schemas/columns/codec.cpp": '#include <schemas/columns/codec.h>\n'},
         "schemas/columns/codec.cpp:1:", "the project's own"),
+    "a room of the gateway includes daemon": (
+        {"gateway/ingest/decode.cpp": '#include "daemon/metrics/metrics_server.h"\n'},
+        "gateway/ingest/decode.cpp:1:", "gateway may not include daemon"),
+    "daemon includes gateway": (
+        {"daemon/metrics/metrics_server.h": '#include "gateway/wire/context.h"\n'},
+        "daemon/metrics/metrics_server.h:1:", "daemon may not include gateway"),
+    "prometheus-cpp outside its file": (
+        {"gateway/ingest/decode.cpp": "#include <prometheus/counter.h>\n"},
+        "gateway/ingest/decode.cpp:1:", "prometheus-cpp"),
+    "prometheus-cpp in a header": (
+        {"daemon/metrics/metrics_server.h": "#include <prometheus/exposer.h>\n"},
+        "daemon/metrics/metrics_server.h:1:", "prometheus-cpp"),
+    "spdlog outside the log": (
+        {"gateway/main.cpp": "#include <spdlog/spdlog.h>\n"}, "gateway/main.cpp:1:", "spdlog"),
     "ZeroMQ outside wire": (
         {"gateway/ingest/decode.cpp": "#include <zmq.hpp>\n"}, "gateway/ingest/decode.cpp:1:", "ZeroMQ"),
     "ZeroMQ in a main": (

@@ -1,0 +1,76 @@
+#include "daemon/log/rate_limit.h"
+
+#include <gtest/gtest.h>
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kStart = 1'000'000'000'000;
+
+TEST(RateLimit, WritesAFewAtOnceAndCountsTheRest) {
+    RateLimit limit;
+    std::uint64_t written = 0;
+    for (int i = 0; i < 100; ++i) {
+        written += limit.ask("kind", kStart).may_be_written ? 1 : 0;
+    }
+    EXPECT_EQ(written, RateLimit::kAtOnceMax);
+    EXPECT_EQ(limit.suppressed_count(), 100 - RateLimit::kAtOnceMax);
+    const auto verdict = limit.ask("kind", kStart + RateLimit::kEveryNs);
+    EXPECT_TRUE(verdict.may_be_written);
+    EXPECT_EQ(verdict.suppressed_before, 100 - RateLimit::kAtOnceMax);
+    EXPECT_FALSE(limit.ask("kind", kStart + RateLimit::kEveryNs).may_be_written);
+}
+
+TEST(RateLimit, OneKindLeavesTheOthersAlone) {
+    RateLimit limit;
+    for (int i = 0; i < 100; ++i) {
+        (void)limit.ask("flood", kStart);
+    }
+    EXPECT_TRUE(limit.ask("other", kStart).may_be_written);
+}
+
+TEST(RateLimit, ALongPauseEarnsNoMoreThanAFewAtOnce) {
+    RateLimit limit;
+    (void)limit.ask("kind", 1);
+    std::uint64_t written = 0;
+    for (int i = 0; i < 100; ++i) {
+        written += limit.ask("kind", ~0ULL).may_be_written ? 1 : 0;
+    }
+    EXPECT_EQ(written, RateLimit::kAtOnceMax);
+}
+
+TEST(RateLimit, KindsBeyondTheirNumberShareOnePlace) {
+    RateLimit limit;
+    for (std::size_t i = 0; i < RateLimit::kKindsMax; ++i) {
+        EXPECT_TRUE(limit.ask("kind" + std::to_string(i), kStart).may_be_written);
+    }
+    std::uint64_t written = 0;
+    for (int i = 0; i < 1'000; ++i) {
+        written += limit.ask("more" + std::to_string(i), kStart).may_be_written ? 1 : 0;
+    }
+    EXPECT_EQ(written, RateLimit::kAtOnceMax);
+}
+
+TEST(RateLimit, WhatWasLeftOutIsToldOnceItMayBe) {
+    RateLimit limit;
+    for (std::uint64_t i = 0; i < RateLimit::kAtOnceMax + 5; ++i) {
+        (void)limit.ask("kind", kStart);
+    }
+    EXPECT_TRUE(limit.take_suppressed(kStart + RateLimit::kEveryNs - 1).empty());
+    const auto told = limit.take_suppressed(kStart + RateLimit::kEveryNs);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told.front().first, "kind");
+    EXPECT_EQ(told.front().second, 5U);
+    EXPECT_TRUE(limit.take_all_suppressed().empty());
+}
+
+TEST(RateLimit, AKindIsTheTextBeforeWhatVaries) {
+    EXPECT_EQ(kind_of_text("batch 17 of 'x' was refused"), "batch");
+    EXPECT_EQ(kind_of_text("a collector was refused: 'x' names"), "a collector was refused:");
+    EXPECT_EQ(kind_of_text("storing again"), "storing again");
+    EXPECT_EQ(kind_of_text("17"), "other");
+    EXPECT_EQ(kind_of_text(""), "other");
+}
+
+}  // namespace
+}  // namespace perfleet

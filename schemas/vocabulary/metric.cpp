@@ -1,0 +1,32 @@
+#include "schemas/vocabulary/metric.h"
+
+namespace perfleet {
+
+void MetricPage::add(MetricFamily::Sort sort, std::string name, std::string help, MetricFamily::Value value) {
+    if (families_.empty() || families_.back().name != name) {
+        families_.push_back({std::move(name), std::move(help), sort, {}});
+    }
+    families_.back().values.push_back(std::move(value));
+}
+
+void MetricPage::counter(std::string name, std::string help, double value, MetricFamily::Labels labels) {
+    add(MetricFamily::Sort::kCounter, std::move(name), std::move(help), {std::move(labels), value, {}});
+}
+
+void MetricPage::counter(std::string name, std::string help, std::uint64_t value, MetricFamily::Labels labels) {
+    counter(std::move(name), std::move(help), static_cast<double>(value), std::move(labels));
+}
+
+void MetricPage::gauge(std::string name, std::string help, double value, MetricFamily::Labels labels) {
+    add(MetricFamily::Sort::kGauge, std::move(name), std::move(help), {std::move(labels), value, {}});
+}
+
+void MetricPage::gauge(std::string name, std::string help, std::uint64_t value, MetricFamily::Labels labels) {
+    gauge(std::move(name), std::move(help), static_cast<double>(value), std::move(labels));
+}
+
+void MetricPage::histogram(std::string name, std::string help, const DurationHistogram::Counts& durations) {
+    add(MetricFamily::Sort::kHistogram, std::move(name), std::move(help), {{}, 0, durations});
+}
+
+}  // namespace perfleet

@@ -1,0 +1,51 @@
+// What a program measures about itself, as plain data: families of values, ready to be shown in any format.
+//
+// Hosts only. Names and units as Prometheus has them: `…_total` for what only grows, `_seconds`, `_bytes`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schemas/vocabulary/duration_histogram.h"
+
+namespace perfleet {
+
+struct MetricFamily {
+    enum class Sort : std::uint8_t { kCounter, kGauge, kHistogram };
+    using Labels = std::vector<std::pair<std::string, std::string>>;
+    struct Value {
+        Labels labels;
+        double value = 0;                     // not of a histogram
+        DurationHistogram::Counts durations;  // of a histogram
+    };
+
+    std::string name;
+    std::string help;  // one sentence
+    Sort sort{};
+    std::vector<Value> values;
+};
+
+class MetricPage {
+public:
+    // Values of one family come one after the other, with different labels.
+    void counter(std::string name, std::string help, double value, MetricFamily::Labels labels = {});
+    void counter(std::string name, std::string help, std::uint64_t value, MetricFamily::Labels labels = {});
+    void gauge(std::string name, std::string help, double value, MetricFamily::Labels labels = {});
+    void gauge(std::string name, std::string help, std::uint64_t value, MetricFamily::Labels labels = {});
+    void histogram(std::string name, std::string help, const DurationHistogram::Counts& durations);
+
+    [[nodiscard]] const std::vector<MetricFamily>& families() const { return families_; }
+
+private:
+    void add(MetricFamily::Sort sort, std::string name, std::string help, MetricFamily::Value value);
+
+    std::vector<MetricFamily> families_;
+};
+
+// Puts what is known now on the page.
+using MetricSource = std::function<void(MetricPage&)>;
+
+}  // namespace perfleet
