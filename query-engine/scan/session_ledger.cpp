@@ -12,7 +12,7 @@ constexpr TallyName kLostSpoolFull = TallyName::kLostSpoolFull;
 
 // Losses of whole batches: told later than the batch's place among the seqs.
 constexpr std::array kBatchLosses{kLostSpoolFull, TallyName::kLostRefused, TallyName::kLostQuota,
-                                  TallyName::kLostUnflushed};
+                                  TallyName::kLostUnflushed, TallyName::kLostKilled};
 
 bool is_batch_loss(TallyName name) {
     return std::find(kBatchLosses.begin(), kBatchLosses.end(), name) != kBatchLosses.end();

@@ -77,6 +77,7 @@ constexpr std::array kReasons{
     LossColumn{"spool_full", TallyName::kLostSpoolFull},   LossColumn{"quota", TallyName::kLostQuota},
     LossColumn{"saturated", TallyName::kLostSaturated},    LossColumn{"refused", TallyName::kLostRefused},
     LossColumn{"malformed", TallyName::kLostMalformed},    LossColumn{"unflushed", TallyName::kLostUnflushed},
+    LossColumn{"killed", TallyName::kLostKilled},
 };
 constexpr std::array kNotes{
     LossColumn{"frames_unmapped", TallyName::kFramesUnmapped},

@@ -29,6 +29,7 @@ std::string_view tally_name(TallyName name) {
         case TallyName::kLostRefused: return "refused";
         case TallyName::kLostMalformed: return "malformed";
         case TallyName::kLostUnflushed: return "unflushed";
+        case TallyName::kLostKilled: return "killed";
         case TallyName::kFramesUnmapped: return "frames_unmapped";
         case TallyName::kFramesTruncated: return "frames_truncated";
         case TallyName::kThrottled: return "throttled";

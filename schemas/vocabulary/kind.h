@@ -55,6 +55,7 @@ enum class TallyName : std::uint16_t {
     kLostRefused = 7,       // the gateway can never store the batch
     kLostMalformed = 8,     // a record of the source that could not be understood
     kLostUnflushed = 9,     // still on the way when the collector had to stop
+    kLostKilled = 10,       // taken from the source, but not yet in the spool on disk when the collector was killed
     kFramesUnmapped = 64,   // frames outside any mapping, dropped from their call chain
     kFramesTruncated = 65,  // frames beyond the deepest chain that is kept
     kThrottled = 66,        // times the kernel stopped sampling for a while

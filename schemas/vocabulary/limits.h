@@ -43,7 +43,9 @@ inline constexpr std::size_t kImageSizeBytesMax = 64U << 20;  // the content of 
 // -- delivery ---------------------------------------------------------------------------------------------------------
 inline constexpr std::uint64_t kSendWindowBatches = 64;  // beyond the acknowledged prefix
 inline constexpr std::size_t kCollectorRingSizeBytes = 8U << 20;
-inline constexpr std::size_t kSpoolSizeBytes = 64U << 20;
+inline constexpr std::size_t kSpoolSizeBytes = 64U << 20;       // in memory
+inline constexpr std::size_t kDiskSpoolSizeBytes = 256U << 20;  // all that is kept in a spool folder
+inline constexpr std::uint32_t kSpoolSessionsMax = 64;          // ended sessions that wait in a spool folder
 inline constexpr std::uint64_t kAckIntervalNs = 1'000'000'000;  // acknowledgements are repeated this often
 inline constexpr std::uint64_t kResendAfterNs = 3'000'000'000;  // an unacknowledged batch is sent again
 inline constexpr std::uint64_t kGroupCommitNs = 20'000'000;
