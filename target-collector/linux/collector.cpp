@@ -1,4 +1,4 @@
-#include "target-collector/linux/collector.h"
+#include "schemas/peers/key_file.h"
 
 #include <malloc.h>
 #include <sys/epoll.h>
@@ -19,6 +19,7 @@
 #include <mutex>
 #include <thread>
 
+#include "schemas/peers/key_file.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"

@@ -1,4 +1,4 @@
-#include "target-collector/linux/command.h"
+#include "schemas/peers/key_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "schemas/peers/key_file.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/target_identity.h"
 

@@ -13,14 +13,6 @@
 
 namespace perfleet {
 
-TargetId target_id_of(std::string_view name) {
-    std::uint64_t hash = 0xcbf29ce484222325ULL;
-    for (const char byte : name) {
-        hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3ULL;
-    }
-    return TargetId{hash};
-}
-
 std::string host_name() {
     std::array<char, 256> name{};
     if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') {

@@ -1,0 +1,299 @@
+#include "schemas/peers/key_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::string_view kName = "name";
+constexpr std::string_view kPublicKey = "public-key";
+constexpr std::string_view kSecretKey = "secret-key";
+constexpr std::string_view kLabelPrefix = "label.";
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view kBlanks = " \t";
+    const std::size_t begin = text.find_first_not_of(kBlanks);
+    if (begin == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+bool is_control(char letter) { return static_cast<unsigned char>(letter) < ' ' || letter == 0x7f; }
+
+// What both files may say.
+struct Entries {
+    std::optional<std::string> name;
+    std::optional<PublicKey> public_key;
+    std::optional<std::string> public_text;
+    std::optional<std::string> secret_text;
+    std::vector<std::pair<std::string, std::string>> labels;
+};
+
+class LineReader {
+public:
+    LineReader(std::string_view text, const std::string& place) : text_{text}, place_{place} {}
+
+    Result<Entries> read() {
+        if (text_.size() > kKeyFileSizeBytesMax) {
+            return Error{ErrorCode::kTooLarge, place_ + ": " + std::to_string(text_.size()) +
+                                                   " bytes are no key file; at most " +
+                                                   std::to_string(kKeyFileSizeBytesMax) + " are allowed"};
+        }
+        Entries entries;
+        while (!text_.empty()) {
+            ++line_;
+            const std::size_t end = std::min(text_.find('\n'), text_.size());
+            const std::string_view line = trimmed(text_.substr(0, end));
+            text_.remove_prefix(std::min(end + 1, text_.size()));
+            if (line.empty() || line.front() == '#') {
+                continue;
+            }
+            if (auto taken = take(line, entries); !taken) {
+                return std::move(taken).error();
+            }
+        }
+        return entries;
+    }
+
+    [[nodiscard]] Error missing(std::string_view key) const {
+        return Error{ErrorCode::kInvalid, place_ + ": there is no line '" + std::string{key} + " = ...'"};
+    }
+
+private:
+    [[nodiscard]] Error wrong(std::string what, ErrorCode code = ErrorCode::kInvalid) const {
+        return Error{code, place_ + ":" + std::to_string(line_) + ": " + std::move(what)};
+    }
+
+    Result<Done> take(std::string_view line, Entries& entries) {
+        if (std::any_of(line.begin(), line.end(), is_control)) {
+            return wrong("a control character (is this a text file with line feeds alone?)");
+        }
+        const std::size_t equals = line.find('=');
+        if (equals == std::string_view::npos) {
+            return wrong("no '='; a line is KEY = VALUE, or begins with #");
+        }
+        const std::string_view key = trimmed(line.substr(0, equals));
+        const std::string_view value = trimmed(line.substr(equals + 1));
+        if (key == kName) {
+            return is_peer_name(value) ? set(entries.name, key, std::string{value})
+                                       : wrong("'" + std::string{value.substr(0, 64)} +
+                                               "' is no name; 1 to 200 bytes without spaces and '/', not beginning "
+                                               "with '.' or '-'");
+        }
+        if (key == kPublicKey || key == kSecretKey) {
+            return take_key(key, value, entries);
+        }
+        if (key.starts_with(kLabelPrefix)) {
+            return take_label(key.substr(kLabelPrefix.size()), value, entries);
+        }
+        return wrong("unknown key '" + std::string{key.substr(0, 64)} +
+                     "'; there are name, public-key, secret-key and label.KEY");
+    }
+
+    Result<Done> take_key(std::string_view key, std::string_view value, Entries& entries) {
+        const auto decoded = decode_public_key(value);
+        if (!decoded.has_value()) {
+            // Not the value: it may be a secret with a typing error.
+            return wrong("the " + std::string{key} + " is not 40 characters of Z85; copy the line whole");
+        }
+        if (key == kSecretKey) {
+            return set(entries.secret_text, key, std::string{value});
+        }
+        entries.public_key = *decoded;
+        return set(entries.public_text, key, std::string{value});
+    }
+
+    Result<Done> take_label(std::string_view key, std::string_view value, Entries& entries) {
+        if (key.empty() || key.size() > limits::kLabelSizeBytesMax || value.size() > limits::kLabelSizeBytesMax) {
+            return wrong("a label's key and value have at most " + std::to_string(limits::kLabelSizeBytesMax) +
+                             " bytes, its key at least one",
+                         ErrorCode::kTooLarge);
+        }
+        const bool is_there = std::any_of(entries.labels.begin(), entries.labels.end(),
+                                          [&](const auto& label) { return label.first == key; });
+        if (is_there) {
+            return wrong("the label '" + std::string{key} + "' stands twice");
+        }
+        if (entries.labels.size() == limits::kLabelsMax) {
+            return wrong("more than " + std::to_string(limits::kLabelsMax) + " labels", ErrorCode::kTooLarge);
+        }
+        entries.labels.emplace_back(key, value);
+        return Done{};
+    }
+
+    Result<Done> set(std::optional<std::string>& entry, std::string_view key, std::string value) {
+        if (entry.has_value()) {
+            return wrong("'" + std::string{key} + "' stands twice");
+        }
+        entry = std::move(value);
+        return Done{};
+    }
+
+    std::string_view text_;
+    const std::string& place_;
+    std::size_t line_ = 0;
+};
+
+class OpenFile {
+public:
+    explicit OpenFile(const std::string& path)
+        // Without waiting for whoever holds the other end of a named pipe.
+        : descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)} {}
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+    ~OpenFile() {
+        if (descriptor_ >= 0) {
+            ::close(descriptor_);
+        }
+    }
+
+    [[nodiscard]] int number() const { return descriptor_; }
+
+private:
+    int descriptor_;
+};
+
+Result<std::string> read_checked(const std::string& path, mode_t forbidden_mode) {
+    const OpenFile file{path};
+    struct stat status {};
+    if (file.number() < 0 || ::fstat(file.number(), &status) != 0) {
+        return error_from_errno(errno, path);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return Error{ErrorCode::kInvalid, path + ": not a regular file"};
+    }
+    if ((status.st_mode & forbidden_mode) != 0) {
+        return Error{ErrorCode::kPermission, path + ": others can read or write this secret key; chmod 600 " + path +
+                                                 " (and make a new key if they may have done so)"};
+    }
+    std::string text;
+    std::array<char, 4'096> buffer{};
+    while (text.size() <= kKeyFileSizeBytesMax) {
+        const ssize_t size = ::read(file.number(), buffer.data(), buffer.size());
+        if (size == 0) {
+            return text;
+        }
+        if (size < 0 && errno != EINTR) {
+            return error_from_errno(errno, path);
+        }
+        text.append(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    }
+    return Error{ErrorCode::kTooLarge,
+                 path + ": more than " + std::to_string(kKeyFileSizeBytesMax) + " bytes are no key file"};
+}
+
+}  // namespace
+
+TargetId target_id_of(std::string_view name) {
+    std::uint64_t hash = 0xcbf29ce484222325ULL;
+    for (const char byte : name) {
+        hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3ULL;
+    }
+    return TargetId{hash};
+}
+
+bool is_peer_name(std::string_view name) {
+    return !name.empty() && name.size() <= kPeerNameSizeBytesMax && name.front() != '.' && name.front() != '-' &&
+           std::none_of(name.begin(), name.end(),
+                        [](char letter) { return is_control(letter) || letter == ' ' || letter == '/'; });
+}
+
+Result<Enrolment> parse_enrolment(std::string_view text, const std::string& place) {
+    LineReader reader{text, place};
+    auto entries = reader.read();
+    if (!entries) {
+        return std::move(entries).error();
+    }
+    if (entries->secret_text.has_value()) {
+        return Error{ErrorCode::kInvalid,
+                     place +
+                         ": a secret key is in it; only the public file (NAME.pub) leaves the machine where it "
+                         "was made. Make a new key: this one may have been read on its way"};
+    }
+    if (!entries->name.has_value()) {
+        return reader.missing(kName);
+    }
+    if (!entries->public_key.has_value()) {
+        return reader.missing(kPublicKey);
+    }
+    std::sort(entries->labels.begin(), entries->labels.end());
+    const TargetId target = target_id_of(*entries->name);
+    return Enrolment{std::move(*entries->name), target, *entries->public_key, std::move(entries->labels)};
+}
+
+Result<SecretKey> parse_secret_key(std::string_view text, const std::string& place) {
+    LineReader reader{text, place};
+    auto entries = reader.read();
+    if (!entries) {
+        return std::move(entries).error();
+    }
+    if (!entries->secret_text.has_value()) {
+        return Error{ErrorCode::kInvalid,
+                     place + ": there is no line 'secret-key = ...'; is this the public file of the key?"};
+    }
+    if (!entries->name.has_value()) {
+        return reader.missing(kName);
+    }
+    if (!entries->public_text.has_value()) {
+        return reader.missing(kPublicKey);
+    }
+    if (!entries->labels.empty()) {
+        return Error{ErrorCode::kInvalid, place + ": labels belong into the public file, which the gateway reads"};
+    }
+    return SecretKey{std::move(*entries->name), std::move(*entries->public_text), std::move(*entries->secret_text)};
+}
+
+std::string format_enrolment(const Enrolment& enrolment) {
+    std::string text = "# A perfleet public key. Whoever puts it into an allow-list folder lets its owner in.\n";
+    text += "name = " + enrolment.name + "\n";
+    text += "public-key = " + encode_public_key(enrolment.key) + "\n";
+    for (const auto& [key, value] : enrolment.labels) {
+        text += "label." + key + " = " + value + "\n";
+    }
+    return text;
+}
+
+std::string format_secret_key(const SecretKey& key) {
+    return "# A perfleet secret key. It stays on the machine that uses it; nobody else may read it.\nname = " +
+           key.name + "\npublic-key = " + key.public_text + "\nsecret-key = " + key.secret_text + "\n";
+}
+
+Result<std::string> read_key_file(const std::string& path) { return read_checked(path, 0); }
+
+Result<SecretKey> load_secret_key(const std::string& path) {
+    auto text = read_checked(path, S_IRWXG | S_IRWXO);
+    if (!text) {
+        return std::move(text).error();
+    }
+    return parse_secret_key(*text, path);
+}
+
+Result<PublicKey> load_public_key(std::string_view option, const std::string& file_or_text) {
+    const auto decoded = decode_public_key(file_or_text);
+    auto text = read_key_file(file_or_text);
+    if (!text) {
+        if (decoded.has_value()) {
+            return *decoded;
+        }
+        return Error{text.error().code, std::string{option} + " " + text.error().message +
+                                            " (give a public key's file, or its 40 characters)"};
+    }
+    auto enrolment = parse_enrolment(*text, file_or_text);
+    if (!enrolment) {
+        return Error{enrolment.error().code, std::string{option} + " " + enrolment.error().message};
+    }
+    return enrolment->key;
+}
+
+}  // namespace perfleet

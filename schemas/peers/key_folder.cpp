@@ -1,0 +1,219 @@
+#include "schemas/peers/key_folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+namespace perfleet {
+namespace {
+
+constexpr std::int64_t kFreshNs = 50'000'000;  // longer than the kernel's clock for file times takes to move on
+
+struct CloseFolder {
+    void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+bool is_fresh_time(const timespec& changed) {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const std::int64_t age_ns =
+        (static_cast<std::int64_t>(now.tv_sec) - changed.tv_sec) * 1'000'000'000 + (now.tv_nsec - changed.tv_nsec);
+    return age_ns < kFreshNs;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<KeyFolder>> KeyFolder::open(std::string_view option, std::string path, Notice notice) {
+    const std::string what = std::string{option} + " " + path;
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+        Error error = error_from_errno(errno, what);
+        if (error.code == ErrorCode::kNotFound) {
+            error.message += "; make it, and put the NAME.pub files of `perfleet keygen NAME` into it";
+        }
+        return error;
+    }
+    if (!S_ISDIR(status.st_mode)) {
+        return Error{ErrorCode::kInvalid,
+                     what + ": not a folder; it takes the folder that NAME.pub files are put into"};
+    }
+    if ((status.st_mode & S_IWOTH) != 0) {
+        return Error{ErrorCode::kPermission,
+                     what + ": everybody can write there, and so let themselves in; chmod o-w " + path};
+    }
+    std::unique_ptr<KeyFolder> folder{new KeyFolder{std::move(path), std::move(notice)}};
+    folder->watch();  // before reading: what happens meanwhile is read again
+    auto read = folder->read_all();
+    if (!read) {
+        return Error{read.error().code, what + ": " + read.error().message};
+    }
+    return folder;
+}
+
+KeyFolder::~KeyFolder() {
+    if (inotify_ >= 0) {
+        ::close(inotify_);
+    }
+}
+
+void KeyFolder::watch() {
+    if (inotify_ >= 0) {
+        ::close(inotify_);
+    }
+    inotify_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ATTRIB | IN_CREATE |
+                                      IN_DELETE_SELF | IN_MOVE_SELF;
+    if (inotify_ >= 0 && ::inotify_add_watch(inotify_, path_.c_str(), kEvents) < 0) {
+        ::close(inotify_);
+        inotify_ = -1;
+    }
+}
+
+// The watch follows the folder itself: when that is gone or elsewhere, its name is watched anew.
+bool KeyFolder::take_events() {
+    alignas(inotify_event) std::array<char, 4'096> events{};
+    bool has_events = false;
+    bool is_gone = false;
+    ssize_t size = 0;
+    while (inotify_ >= 0 && (size = ::read(inotify_, events.data(), events.size())) > 0) {
+        has_events = true;
+        for (std::size_t at = 0; at + sizeof(inotify_event) <= static_cast<std::size_t>(size);) {
+            inotify_event event{};
+            std::memcpy(&event, events.data() + at, sizeof event);
+            is_gone = is_gone || (event.mask & (IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF)) != 0;
+            at += sizeof event + event.len;
+        }
+    }
+    if (is_gone) {
+        watch();
+    }
+    return has_events;
+}
+
+bool KeyFolder::refresh(std::uint64_t now_ns) {
+    struct stat status {};
+    // Another folder under the same name, as those who replace a folder whole make it.
+    const bool is_replaced = ::stat(path_.c_str(), &status) == 0 && status.st_ino != folder_inode_;
+    if (is_replaced || is_failing_) {
+        watch();
+    }
+    const std::uint64_t whole_look_ns = inotify_ >= 0 ? kWholeLookNs : kWholeLookWithoutNs;
+    const bool has_events = take_events();
+    if (!has_events && !is_replaced && !has_fresh_ && !is_failing_ && now_ns - last_whole_look_ns_ < whole_look_ns) {
+        return false;
+    }
+    last_whole_look_ns_ = now_ns;
+    auto changed = read_all();
+    if (!changed) {
+        if (!is_failing_) {
+            notice_("allow-list " + changed.error().message + "; whoever was in it before still is");
+        }
+        is_failing_ = true;
+        return false;
+    }
+    is_failing_ = false;
+    return *changed;
+}
+
+Result<bool> KeyFolder::read_all() {
+    const std::unique_ptr<DIR, CloseFolder> folder{::opendir(path_.c_str())};
+    struct stat folder_status {};
+    if (folder == nullptr || ::fstat(::dirfd(folder.get()), &folder_status) != 0) {
+        return error_from_errno(errno, path_);
+    }
+    folder_inode_ = folder_status.st_ino;
+    bool has_changed = false;
+    has_fresh_ = false;
+    report_count_ = 0;
+    for (auto& [name, file] : files_) {
+        file.is_seen = false;
+    }
+    errno = 0;
+    for (const dirent* entry = ::readdir(folder.get()); entry != nullptr; entry = ::readdir(folder.get())) {
+        const std::string name{static_cast<const char*>(entry->d_name)};
+        struct stat status {};
+        if (name.front() == '.' || name.ends_with('~') ||
+            ::fstatat(::dirfd(folder.get()), name.c_str(), &status, 0) != 0 || S_ISDIR(status.st_mode)) {
+            continue;
+        }
+        if (files_.size() >= kFilesMax && !files_.contains(name)) {
+            return Error{ErrorCode::kTooLarge, path_ + ": more than " + std::to_string(kFilesMax) + " files"};
+        }
+        File& file = files_[name];
+        file.is_seen = true;
+        const bool is_same = file.inode == status.st_ino && file.changed_s == status.st_ctim.tv_sec &&
+                             file.changed_ns == status.st_ctim.tv_nsec && !file.is_fresh;
+        if (!is_same) {
+            file.inode = status.st_ino;
+            file.changed_s = status.st_ctim.tv_sec;
+            file.changed_ns = status.st_ctim.tv_nsec;
+            file.is_fresh = is_fresh_time(status.st_ctim);
+            has_changed = read_file(name, file) || has_changed;
+        }
+        has_fresh_ = has_fresh_ || file.is_fresh;
+    }
+    has_changed = std::erase_if(files_, [](const auto& file) { return !file.second.is_seen; }) > 0 || has_changed;
+    if (has_changed) {
+        build_set();
+    }
+    return has_changed;
+}
+
+// True when it says something else than before.
+bool KeyFolder::read_file(const std::string& name, File& file) {
+    const std::string path = path_ + "/" + name;
+    KeySet::Entry entry;
+    std::string fault;
+    if (!name.ends_with(kPublicFileEnding)) {
+        fault = path + ": not read, for its name doesn't end in " + std::string{kPublicFileEnding};
+    } else if (auto text = read_key_file(path); !text) {
+        fault = text.error().message;
+    } else if (auto enrolment = parse_enrolment(*text, path); !enrolment) {
+        fault = enrolment.error().message;
+    } else {
+        entry = std::make_shared<const Enrolment>(std::move(*enrolment));
+    }
+    const bool is_same = fault == file.fault && (entry == nullptr) == (file.entry == nullptr) &&
+                         (entry == nullptr || *entry == *file.entry);
+    if (is_same && (entry != nullptr || !fault.empty())) {
+        return false;
+    }
+    if (!fault.empty()) {
+        report(fault);
+    }
+    file.entry = std::move(entry);
+    file.fault = std::move(fault);
+    return true;
+}
+
+void KeyFolder::build_set() {
+    auto set = std::make_shared<KeySet>();
+    bad_file_count_ = 0;
+    for (auto& [name, file] : files_) {
+        if (file.entry == nullptr) {
+            ++bad_file_count_;
+        } else if (!set->insert(file.entry)) {
+            ++bad_file_count_;
+            report(path_ + "/" + name + ": left out, another file of this folder has its key");
+        }
+    }
+    if (report_count_ > kReportsMax) {
+        notice_("allow-list " + path_ + ": " + std::to_string(bad_file_count_) + " files are left out in all");
+    }
+    set_ = std::move(set);
+}
+
+void KeyFolder::report(std::string_view text) {
+    if (++report_count_ <= kReportsMax) {
+        notice_("allow-list " + std::string{text});
+    }
+}
+
+}  // namespace perfleet
