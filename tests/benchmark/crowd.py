@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Many simulated targets on one gateway: its memory and CPU time, how long acknowledgements take, and whether everything is there.
+
+Starts perfleet-gateway on a folder of its own and crowd_targets (in several processes: each connection takes three descriptors of them),
+which seal and send a batch an interval for each target until the time is over, and say Bye. Then the gateway is stopped and every target's
+batches and rows are counted in the store. Fails when a batch isn't acknowledged or isn't there exactly once.
+"""
+import argparse
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", default="build/release/bin", help="folder of the built programs")
+    parser.add_argument("--targets", type=int, default=10000, help="simulated targets (default 10000)")
+    parser.add_argument("--seconds", type=float, default=600, help="how long each one sends (default 600)")
+    parser.add_argument("--interval", type=float, default=2, help="seconds between a target's batches (default 2)")
+    parser.add_argument("--rows", type=int, default=304, help="samples in a batch (default 304: 19 Hz on 8 CPUs in 2 s)")
+    parser.add_argument("--processes", type=int, help="processes that simulate (default: one for 2500 targets)")
+    parser.add_argument("--memory", help="the gateway's --memory (default: its own)")
+    parser.add_argument("--memory-max", type=float, help="fail when the gateway's resident memory goes above so many MiB")
+    parser.add_argument("--folder", help="where the store stands meanwhile (default: a temporary folder)")
+    return parser.parse_args()
+
+
+def raise_descriptor_limit():
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+class Watch(threading.Thread):
+    """The gateway's resident memory, twice a second."""
+
+    def __init__(self, pid, interval_s=0.5):
+        super().__init__(daemon=True)
+        self.pid, self.interval_s, self.over = pid, interval_s, threading.Event()
+        self.peak_kib, self.samples = 0, []
+
+    def run(self):
+        while not self.over.wait(self.interval_s):
+            try:
+                with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
+                    status = file.read()
+            except OSError:
+                return
+            match = re.search(r"VmRSS:\s+(\d+)", status)
+            if match:
+                self.samples.append(int(match.group(1)))
+                self.peak_kib = int(re.search(r"VmHWM:\s+(\d+)", status).group(1))
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
+
+
+def start_gateway(options, data):
+    command = [os.path.join(options.bin, "perfleet-gateway"), "--data", data, "--listen", "tcp://127.0.0.1:*", "--query", "none"]
+    if options.memory:
+        command += ["--memory", options.memory]
+    gateway = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    line = gateway.stdout.readline()
+    if not line.startswith("ready "):
+        sys.exit("the gateway doesn't start")
+    return gateway, re.search(r"listen=(\S+)", line).group(1)
+
+
+def targets_command(options, *more):
+    return [os.path.join(options.bin, "..", "benchmark-bin", "crowd_targets"), "--seconds", str(options.seconds),
+            "--interval-ms", str(round(options.interval * 1000)), "--rows", str(options.rows), *more]
+
+
+def percentiles(spread, shares):
+    """Of a spread whose steps are 16ths of a power of two: upper ends, in the same unit."""
+    total, found, seen = sum(spread.values()), [], 0
+    for step in sorted(spread):
+        seen += spread[step]
+        while len(found) < len(shares) and seen >= shares[len(found)] * total:
+            found.append(2 ** ((step + 1) / 16) - 1)
+    return found
+
+
+def run_crowd(options, endpoint):
+    process_count = options.processes or max(1, -(-options.targets // 2500))
+    # A connection costs both ends some CPU: a thousand a second leaves room for batches.
+    connect_s = options.targets / 1000
+    crowds = []
+    for index in range(process_count):
+        first = options.targets * index // process_count
+        count = options.targets * (index + 1) // process_count - first
+        crowds.append(subprocess.Popen(
+            targets_command(options, "--gateway", endpoint, "--first", str(first), "--targets", str(count),
+                            "--connect-seconds", str(connect_s)), stdout=subprocess.PIPE, text=True))
+    answers, fine = [], True
+    for crowd in crowds:
+        text, _ = crowd.communicate()
+        fine = fine and crowd.returncode == 0
+        if text.strip():
+            answers.append(json.loads(text))
+    return answers, fine
+
+
+def main():
+    options = parse_arguments()
+    raise_descriptor_limit()
+    folder = tempfile.mkdtemp(prefix="perfleet-crowd-", dir=options.folder)
+    gateway = None
+    try:
+        data = os.path.join(folder, "data")
+        gateway, endpoint = start_gateway(options, data)
+        watch = Watch(gateway.pid)
+        watch.start()
+        answers, fine = run_crowd(options, endpoint)
+        cpu_s = cpu_seconds(gateway.pid)
+        watch.over.set()
+        watch.join()
+        gateway.send_signal(signal.SIGTERM)
+        if gateway.wait(120) != 0:
+            print("the gateway failed", file=sys.stderr)
+            fine = False
+        sums = {key: sum(answer[key] for answer in answers)
+                for key in ("welcomed", "finished", "batches_sealed", "batches_acknowledged", "batches_resent", "refused",
+                            "hello_again", "bytes_sent", "cpu_seconds")}
+        seconds = max(answer["seconds"] for answer in answers)
+        spread = {}
+        for answer in answers:
+            for step, count in answer["latency_us_log2_16ths"].items():
+                spread[int(step)] = spread.get(int(step), 0) + count
+        stored = json.loads(subprocess.run(targets_command(options, "--check", data, "--targets", str(options.targets)),
+                                           stdout=subprocess.PIPE, text=True).stdout or "{}")
+        size = sum(os.path.getsize(os.path.join(root, name)) for root, _, names in os.walk(data) for name in names)
+
+        print(f"{options.targets} targets, {seconds:.0f} s: {sums['welcomed']} welcomed, {sums['finished']} said Bye")
+        print(f"batches: {sums['batches_sealed']} sealed, {sums['batches_acknowledged']} acknowledged, "
+              f"{sums['batches_sealed'] - sums['batches_acknowledged']} not; {sums['batches_resent']} sent again, "
+              f"{sums['refused']} refused, {sums['hello_again']} times Hello again")
+        print(f"sent: {sums['bytes_sent'] / 1e6:.1f} MB, {sums['bytes_sent'] / max(1, sums['batches_sealed']):.0f} B a batch")
+        if spread:
+            middle, most, last = percentiles(spread, (0.5, 0.99, 0.999))
+            print(f"from sealed to acknowledged: median {middle / 1e3:.0f} ms, 99 % {most / 1e3:.0f} ms, "
+                  f"99.9 % {last / 1e3:.0f} ms, longest {(2 ** ((max(spread) + 1) / 16) - 1) / 1e3:.0f} ms")
+        print(f"gateway: {watch.peak_kib / 1024:.0f} MiB resident at most, {cpu_s:.1f} s CPU = {100 * cpu_s / seconds:.0f} % of one, "
+              f"{1e6 * cpu_s / max(1, sums['batches_acknowledged']):.0f} us a batch; simulation {100 * sums['cpu_seconds'] / seconds:.0f} %")
+        print(f"store: {stored.get('batches')} batches, {stored.get('rows')} rows, {size / 1e6:.0f} MB; "
+              f"{stored.get('targets_wrong')} targets that aren't exact")
+        if options.memory_max and watch.peak_kib / 1024 > options.memory_max:
+            print(f"more resident memory than {options.memory_max:.0f} MiB", file=sys.stderr)
+            fine = False
+        if stored.get("targets_wrong") != 0 or sums["batches_acknowledged"] != sums["batches_sealed"]:
+            fine = False
+        return 0 if fine else 1
+    finally:
+        if gateway is not None and gateway.poll() is None:
+            gateway.kill()
+            gateway.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
