@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "gateway/ingest/ingest.h"
+#include "gateway/wire/reception.h"
 #include "gateway/wire/router.h"
 #include "schemas/vocabulary/assert.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 // Messages taken between two looks at the clock and at what is due.
 constexpr int kMessagesAtOnceMax = 64;
+constexpr std::size_t kInboxSizeBytes = 128U << 20;
 
 template <class Integer>
 Result<Done> fill_random(Integer& value) {
@@ -38,21 +40,21 @@ std::int64_t ns_of(clockid_t clock) {
 
 Ingest::Now read_now() { return {static_cast<std::uint64_t>(ns_of(CLOCK_MONOTONIC)), UtcNs{ns_of(CLOCK_REALTIME)}}; }
 
-class RouterLink final : public PeerLink {
+class ReceptionLink final : public PeerLink {
 public:
-    explicit RouterLink(Router& router) : router_{router} {}
+    explicit ReceptionLink(Reception& reception) : reception_{reception} {}
 
-    bool send(std::string_view routing_id, std::span<const std::byte> frame) override {
-        return router_.send(routing_id, frame) != Router::Sent::kPeerGone;
+    void send(std::string_view routing_id, std::span<const std::byte> frame) override {
+        reception_.send(routing_id, frame);
     }
 
 private:
-    Router& router_;
+    Reception& reception_;
 };
 
 class ZmqGateway final : public Gateway {
 public:
-    explicit ZmqGateway(std::unique_ptr<Router> router) : router_{std::move(router)}, link_{*router_} {}
+    explicit ZmqGateway(std::unique_ptr<Reception> reception) : reception_{std::move(reception)}, link_{*reception_} {}
 
     Result<Done> start(const GatewayOptions& options, Store& store) {
         Ingest::Options ingest_options;
@@ -71,34 +73,50 @@ public:
         return Done{};
     }
 
-    const std::vector<std::string>& endpoints() const override { return router_->endpoints(); }
+    const std::vector<std::string>& endpoints() const override { return reception_->endpoints(); }
 
     Result<Done> serve(const std::atomic<bool>& stop, int stop_fd) override {
         while (!stop.load(std::memory_order_acquire)) {
             const bool more = take_messages();
+            for (const std::string& routing_id : reception_->take_gone()) {
+                ingest_->forget_peer(routing_id);
+            }
             const Ingest::Now now = read_now();
             if (auto done = ingest_->tick(now); !done) {
                 return done;
             }
+            reception_->flush();
             if (!more) {
-                router_->wait(stop_fd, ingest_->next_due_ns(now));
+                reception_->wait(stop_fd, ingest_->next_due_ns(now));
             }
         }
-        return ingest_->finish(read_now());
+        auto finished = ingest_->finish(read_now());
+        reception_->flush();
+        return finished;
     }
 
-    GatewayCounts counts() const override { return ingest_->counts(); }
+    GatewayCounts counts() const override {
+        GatewayCounts counts = ingest_->counts();
+        const Reception::Counts door = reception_->counts();
+        counts.messages_dropped = door.messages_dropped;
+        counts.replies_dropped = door.replies_dropped;
+        counts.memory_bytes_now += door.inbox_bytes;
+        return counts;
+    }
 
 private:
     // True when there may be more.
     bool take_messages() {
         const Ingest::Now now = read_now();
         for (int i = 0; i < kMessagesAtOnceMax; ++i) {
-            const Router::Message message = router_->receive();
-            switch (message.sort) {
-                case Router::Message::Sort::kNothing: return false;
-                case Router::Message::Sort::kMalformed: ingest_->count_malformed(); break;
-                case Router::Message::Sort::kFrame: ingest_->take(message.routing_id, message.frame, now); break;
+            const std::optional<InboxMessage> message = reception_->take();
+            if (!message.has_value()) {
+                return false;
+            }
+            if (message->is_malformed()) {
+                ingest_->count_malformed();
+            } else {
+                ingest_->take(message->routing_id(), message->frame(), now);
             }
             if (ingest_->is_group_full()) {
                 return true;
@@ -107,8 +125,8 @@ private:
         return true;
     }
 
-    std::unique_ptr<Router> router_;
-    RouterLink link_;
+    std::unique_ptr<Reception> reception_;
+    ReceptionLink link_;
     std::unique_ptr<Ingest> ingest_;
 };
 
@@ -119,7 +137,11 @@ Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, Tr
     if (!router) {
         return std::move(router).error();
     }
-    auto gateway = std::make_unique<ZmqGateway>(std::move(*router));
+    auto reception = Reception::open(std::move(*router), kInboxSizeBytes);
+    if (!reception) {
+        return std::move(reception).error();
+    }
+    auto gateway = std::make_unique<ZmqGateway>(std::move(*reception));
     if (auto started = gateway->start(options, store); !started) {
         return std::move(started).error();
     }

@@ -24,7 +24,7 @@ std::string_view reason_name(BatchRefusal reason) {
 }
 
 std::string_view reason_name(BatchIgnored reason) {
-    return name_in({"store_stuck", "beyond_credit", "beyond_window", "memory_full"}, reason);
+    return name_in({"store_stuck", "beyond_credit", "beyond_window"}, reason);
 }
 
 std::string_view reason_name(MessageMalformed reason) {

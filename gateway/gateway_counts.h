@@ -93,8 +93,10 @@ struct CountsByReason {
 
 // Since the start, but for what is there "now".
 struct GatewayCounts {
-    std::uint64_t messages = 0;        // of any sort, malformed ones too
-    std::uint64_t messages_bytes = 0;  // of those that are one frame
+    std::uint64_t messages = 0;          // of any sort, malformed ones too
+    std::uint64_t messages_bytes = 0;    // of those that are one frame
+    std::uint64_t messages_dropped = 0;  // unread: too much of its peer, or of all, was waiting; batches come again
+    std::uint64_t replies_dropped = 0;   // to peers that don't read; what matters is repeated
     std::uint64_t batches_stored = 0;
     std::uint64_t batches_duplicate = 0;
     std::uint64_t batches_expired = 0;

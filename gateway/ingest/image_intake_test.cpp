@@ -89,7 +89,7 @@ TEST_F(ImageIntakeTest, AnotherPeerTakesOverWhenTheFirstIsGone) {
     const sample::ImageOffer offer{"one", 1, 10};
     say_hello_with({offer});
     say_hello_with({offer}, "other", SessionId{7, 7});
-    link_.gone.insert("peer");
+    ingest_->forget_peer("peer");
     pass(limits::kAckIntervalNs);
     pass(limits::kAckIntervalNs);
     EXPECT_EQ(question("other")->build_id, "one");
@@ -144,7 +144,7 @@ TEST_F(ImageIntakeTest, HoldsNoMoreThanItsBoundOverAllPeers) {
     EXPECT_TRUE(question("1").has_value());
     EXPECT_TRUE(question("2").has_value());
     EXPECT_FALSE(question("3").has_value());
-    link_.gone.insert("1");
+    ingest_->forget_peer("1");
     pass(limits::kAckIntervalNs);
     pass(limits::kAckIntervalNs);
     EXPECT_EQ(question("3")->build_id, "three");

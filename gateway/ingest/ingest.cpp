@@ -95,14 +95,7 @@ struct Ingest::State {
     // -- replies
     // --------------------------------------------------------------------------------------------------------
 
-    void send(const std::string& routing_id, const Frame& frame) {
-        if (!link.send(routing_id, frame)) {
-            // A copy: it may be the session's own, which detach() clears.
-            const std::string gone = routing_id;  // NOLINT(performance-unnecessary-copy-initialization)
-            table.detach(gone);
-            images.forget(gone);
-        }
-    }
+    void send(const std::string& routing_id, const Frame& frame) const { link.send(routing_id, frame); }
 
     void raise_send_limit(Session& session) const {
         const std::uint64_t share = intake_limits::kCreditBatchesMax / std::max<std::uint64_t>(table.peer_count(), 1);
@@ -475,6 +468,11 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
     if (was_empty) {
         state.gathering_since_ns = now.monotonic_ns;
     }
+}
+
+void Ingest::forget_peer(std::string_view routing_id) {
+    state_->table.detach(routing_id);
+    state_->images.forget(routing_id);
 }
 
 void Ingest::count_malformed() {

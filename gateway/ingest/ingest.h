@@ -26,8 +26,8 @@ public:
     PeerLink& operator=(const PeerLink&) = delete;
     virtual ~PeerLink() = default;
 
-    // False: the peer is gone. A frame that can't be sent now is dropped; what matters is repeated.
-    virtual bool send(std::string_view routing_id, std::span<const std::byte> frame) = 0;
+    // A frame that can't be sent is dropped; what matters is repeated.
+    virtual void send(std::string_view routing_id, std::span<const std::byte> frame) = 0;
 };
 
 class Ingest {
@@ -52,6 +52,9 @@ public:
 
     // One frame from a peer.
     void take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now);
+
+    // The peer is gone.
+    void forget_peer(std::string_view routing_id);
 
     // A message that wasn't one frame.
     void count_malformed();

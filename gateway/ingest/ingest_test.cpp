@@ -302,9 +302,7 @@ TEST_F(IngestBatch, AcknowledgementsAreRepeatedEachInterval) {
         pass(limits::kAckIntervalNs);
         EXPECT_EQ(reply().prefix, 1U);
     }
-    link_.gone.insert("peer");
-    pass(limits::kAckIntervalNs);
-    link_.gone.clear();
+    ingest_->forget_peer("peer");
     pass(limits::kAckIntervalNs);
     EXPECT_TRUE(replies().empty());
 }

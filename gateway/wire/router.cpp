@@ -12,15 +12,20 @@
 namespace perfleet {
 namespace {
 
-// Messages that libzmq holds for one peer. TCP slows the peer down before its credit is used up.
-constexpr int kReceiveMessagesMax = 16;
-constexpr int kSendMessagesMax = 64;
+// Nothing is held back here: messages are taken as fast as they come (reception.h, which also says why).
+constexpr int kNoReceiveLimit = 0;
+// For one peer. Replies are small, and those that matter are repeated.
+constexpr int kSendMessagesMax = 16;
 constexpr std::int64_t kMessageSizeBytesMax = static_cast<std::int64_t>(limits::kBatchSizeBytesMax) + 4'096;
 
 constexpr int kBacklog = 4'096;
 constexpr int kHandshakeMs = 5'000;
-constexpr int kHeartbeatIntervalMs = 5'000;
-constexpr int kHeartbeatTimeoutMs = 20'000;
+// A peer that is gone without a word is noticed by TCP, and not by ZMTP's heartbeats: libzmq looks through the timers
+// of all peers whenever one of them answers a beat.
+constexpr int kKeepaliveIdleS = 10;
+constexpr int kKeepaliveIntervalS = 5;
+constexpr int kKeepaliveCount = 3;
+constexpr int kUnacknowledgedMs = 25'000;
 constexpr int kLingerMs = 500;
 
 std::string what_zmq_says() { return zmq_strerror(zmq_errno()); }
@@ -70,10 +75,12 @@ struct Router::Socket {
 
     [[nodiscard]] bool set_options() const {
         return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &kMessageSizeBytesMax, sizeof kMessageSizeBytesMax) == 0 &&
-               set_option(ZMQ_RCVHWM, kReceiveMessagesMax) && set_option(ZMQ_SNDHWM, kSendMessagesMax) &&
+               set_option(ZMQ_RCVHWM, kNoReceiveLimit) && set_option(ZMQ_SNDHWM, kSendMessagesMax) &&
                set_option(ZMQ_BACKLOG, kBacklog) && set_option(ZMQ_HANDSHAKE_IVL, kHandshakeMs) &&
-               set_option(ZMQ_HEARTBEAT_IVL, kHeartbeatIntervalMs) &&
-               set_option(ZMQ_HEARTBEAT_TIMEOUT, kHeartbeatTimeoutMs) && set_option(ZMQ_LINGER, kLingerMs) &&
+               set_option(ZMQ_TCP_KEEPALIVE, 1) && set_option(ZMQ_TCP_KEEPALIVE_IDLE, kKeepaliveIdleS) &&
+               set_option(ZMQ_TCP_KEEPALIVE_INTVL, kKeepaliveIntervalS) &&
+               set_option(ZMQ_TCP_KEEPALIVE_CNT, kKeepaliveCount) && set_option(ZMQ_TCP_MAXRT, kUnacknowledgedMs) &&
+               set_option(ZMQ_LINGER, kLingerMs) &&
                // A peer that names itself and comes back takes its old place; without this its messages vanish
                // silently.
                set_option(ZMQ_ROUTER_HANDOVER, 1) &&

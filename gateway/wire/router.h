@@ -1,8 +1,9 @@
 // The gateway's socket: a libzmq ROUTER. It carries frames and knows nothing of their meaning. The only place of the
 // gateway (with context.cpp) that knows ZeroMQ.
 //
-// One thread. Bounded: receive and send high-water marks per peer, the size of a message, the time of a handshake and
-// of closing. What a peer sends that isn't one frame is left out and reported.
+// One thread. Bounded: replies that wait for a peer, the size of a message, the time of a handshake and of closing; not
+// what has come in, so its user must take it as fast as it comes. What a peer sends that isn't one frame is left out
+// and reported.
 #pragma once
 
 #include <cstddef>

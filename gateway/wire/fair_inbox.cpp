@@ -1,0 +1,72 @@
+#include "gateway/wire/fair_inbox.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+
+InboxMessage::InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame)
+    : routing_id_{routing_id}, is_malformed_{!frame.has_value()} {
+    if (frame.has_value()) {
+        size_bytes_ = frame->size();
+        words_.reset(new std::uint64_t[(size_bytes_ + 7) / 8]);  // not filled: it is about to be
+        if (size_bytes_ > 0) {
+            std::memcpy(words_.get(), frame->data(), size_bytes_);
+        }
+    }
+}
+
+bool FairInbox::has_room(std::string_view routing_id, std::size_t frame_size_bytes) const {
+    const std::size_t cost = frame_size_bytes + InboxMessage::kOverheadBytes;
+    const std::size_t free = size_bytes_max_ - size_bytes_;
+    if (cost > free) {
+        return false;
+    }
+    const auto peer = peers_.find(routing_id);
+    return peer == peers_.end() || peer->second.size_bytes + cost <= free;
+}
+
+void FairInbox::put(InboxMessage message) {
+    const std::size_t cost = message.cost_bytes();
+    PERFLEET_ASSERT(cost <= size_bytes_max_ - size_bytes_);
+    const auto [at, is_new] = peers_.try_emplace(message.routing_id());
+    if (is_new) {
+        turns_.push_back(&*at);
+    }
+    Peer& peer = at->second;
+    peer.messages.push_back(std::move(message));
+    peer.size_bytes += cost;
+    size_bytes_ += cost;
+}
+
+std::optional<InboxMessage> FairInbox::take() {
+    while (!turns_.empty()) {
+        Peer& peer = turns_.front()->second;
+        const std::size_t cost = peer.messages.front().cost_bytes();
+        // Nobody saves turns for more than the message that waits.
+        peer.saved_bytes = std::min(peer.saved_bytes + kTurnSizeBytes, std::max(cost, kTurnSizeBytes));
+        const bool is_alone = turns_.size() == 1;
+        if (cost > peer.saved_bytes && !is_alone) {
+            turns_.splice(turns_.end(), turns_, turns_.begin());
+            continue;
+        }
+        peer.saved_bytes -= std::min(cost, peer.saved_bytes);
+        InboxMessage message = std::move(peer.messages.front());
+        peer.messages.pop_front();
+        peer.size_bytes -= cost;
+        size_bytes_ -= cost;
+        if (peer.messages.empty()) {
+            peers_.erase(peers_.find(turns_.front()->first));
+            turns_.pop_front();
+        } else {
+            turns_.splice(turns_.end(), turns_, turns_.begin());
+        }
+        return message;
+    }
+    return std::nullopt;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,89 @@
+// Messages that came in and wait to be taken: bounded in bytes over all peers, and taken in turn, so that who sends
+// much waits behind himself alone.
+//
+//   peers with messages:  A ─ a1 a2 a3 a4 …      taken: a1 b1 c1 a2 c2 a3 …
+//                         B ─ b1
+//                         C ─ c1 c2
+//
+// How much may wait of one peer: as much again as is still free. One flood leaves half of the room to others, n of them
+// one part in n + 1. What finds no room is dropped and counted; its sender keeps batches until they are acknowledged.
+// No threads of its own, no locks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace perfleet {
+
+// A message that owns its bytes, aligned to 8.
+class InboxMessage {
+public:
+    InboxMessage() = default;
+    // `frame` is copied. Nothing: what came was no message.
+    InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame);
+
+    [[nodiscard]] const std::string& routing_id() const { return routing_id_; }
+    [[nodiscard]] bool is_malformed() const { return is_malformed_; }
+    [[nodiscard]] std::span<const std::byte> frame() const {
+        return {reinterpret_cast<const std::byte*>(words_.get()), size_bytes_};
+    }
+    // What it takes of the room.
+    [[nodiscard]] std::size_t cost_bytes() const { return size_bytes_ + kOverheadBytes; }
+
+    static constexpr std::size_t kOverheadBytes = 256;  // its places in lists, its name, malloc's own
+
+private:
+    std::string routing_id_;
+    std::unique_ptr<std::uint64_t[]> words_;
+    std::size_t size_bytes_ = 0;
+    bool is_malformed_ = false;
+};
+
+class FairInbox {
+public:
+    explicit FairInbox(std::size_t size_bytes_max) : size_bytes_max_{size_bytes_max} {}
+
+    // Whether a message of so many bytes may be put in now, without being made.
+    [[nodiscard]] bool has_room(std::string_view routing_id, std::size_t frame_size_bytes) const;
+
+    // has_room() was true. Its peer's turn comes after those of all who wait.
+    void put(InboxMessage message);
+
+    // The next one: each peer with messages in turn gives one; a large one costs its peer several turns. Nothing when
+    // there is none.
+    [[nodiscard]] std::optional<InboxMessage> take();
+
+    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
+    [[nodiscard]] std::size_t size_bytes_max() const { return size_bytes_max_; }
+    [[nodiscard]] bool is_empty() const { return turns_.empty(); }
+
+private:
+    // A turn is worth so much.
+    static constexpr std::size_t kTurnSizeBytes = 64U << 10;
+
+    struct Peer {
+        std::deque<InboxMessage> messages;
+        std::size_t size_bytes = 0;
+        std::size_t saved_bytes = 0;  // of turns that weren't enough for its next message
+    };
+    struct TextHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+    using Peers = std::unordered_map<std::string, Peer, TextHash, std::equal_to<>>;
+
+    std::size_t size_bytes_max_;
+    std::size_t size_bytes_ = 0;
+    Peers peers_;                          // those with messages
+    std::list<Peers::value_type*> turns_;  // each once
+};
+
+}  // namespace perfleet

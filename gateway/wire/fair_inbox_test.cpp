@@ -1,0 +1,128 @@
+#include "gateway/wire/fair_inbox.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kRoomSizeBytes = 1U << 20;
+
+std::vector<std::byte> frame_of(std::size_t size_bytes, char letter = 'x') {
+    return std::vector<std::byte>(size_bytes, static_cast<std::byte>(letter));
+}
+
+bool offer(FairInbox& inbox, std::string_view peer, std::size_t size_bytes) {
+    if (!inbox.has_room(peer, size_bytes)) {
+        return false;
+    }
+    inbox.put({peer, frame_of(size_bytes)});
+    return true;
+}
+
+std::string order_of(FairInbox& inbox) {
+    std::string order;
+    while (const auto message = inbox.take()) {
+        order += message->routing_id();
+    }
+    return order;
+}
+
+TEST(FairInbox, TakesPeersInTurn) {
+    FairInbox inbox{kRoomSizeBytes};
+    for (const std::string_view peer : {"a", "a", "a", "b", "c", "c"}) {
+        ASSERT_TRUE(offer(inbox, peer, 100));
+    }
+    EXPECT_EQ(order_of(inbox), "abcaca");
+    EXPECT_TRUE(inbox.is_empty());
+    EXPECT_EQ(inbox.size_bytes(), 0U);
+}
+
+TEST(FairInbox, KeepsTheOrderOfOnePeer) {
+    FairInbox inbox{kRoomSizeBytes};
+    for (char letter = 'a'; letter <= 'e'; ++letter) {
+        inbox.put({"peer", frame_of(9, letter)});
+        inbox.put({"other", frame_of(9, '-')});
+    }
+    std::string letters;
+    while (const auto message = inbox.take()) {
+        ASSERT_EQ(message->frame().size(), 9U);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(message->frame().data()) % 8, 0U);
+        if (message->routing_id() == "peer") {
+            letters += static_cast<char>(message->frame()[8]);
+        }
+    }
+    EXPECT_EQ(letters, "abcde");
+}
+
+TEST(FairInbox, ALargeMessageCostsItsPeerTurns) {
+    FairInbox inbox{16U << 20};
+    ASSERT_TRUE(offer(inbox, "L", 1U << 20));  // sixteen turns
+    for (int i = 0; i < 20; ++i) {
+        ASSERT_TRUE(offer(inbox, "s", 100));
+    }
+    const std::string order = order_of(inbox);
+    EXPECT_EQ(std::count(order.begin(), order.end(), 's'), 20);
+    EXPECT_GE(order.find('L'), 16U);
+    EXPECT_LT(order.find('L'), 18U);
+}
+
+TEST(FairInbox, OneThatIsAloneNeedNotWait) {
+    FairInbox inbox{16U << 20};
+    ASSERT_TRUE(offer(inbox, "L", 4U << 20));
+    EXPECT_EQ(order_of(inbox), "L");
+}
+
+TEST(FairInbox, AFloodLeavesHalfOfTheRoom) {
+    FairInbox inbox{kRoomSizeBytes};
+    std::size_t flooded = 0;
+    while (offer(inbox, "flood", 1'000)) {
+        ++flooded;
+        ASSERT_LE(inbox.size_bytes(), kRoomSizeBytes);
+    }
+    EXPECT_NEAR(static_cast<double>(inbox.size_bytes()), kRoomSizeBytes / 2.0, 2'000);
+    // Others fit in, and are served after at most one message of the flood each.
+    std::string peers;
+    for (char peer = 'a'; peer <= 'z'; ++peer) {
+        ASSERT_TRUE(offer(inbox, std::string(1, peer), 1'000));
+    }
+    EXPECT_FALSE(offer(inbox, "flood", 1'000));
+    std::string order;
+    for (int i = 0; i < 27; ++i) {
+        order += inbox.take()->routing_id() + ' ';
+    }
+    EXPECT_EQ(order, "flood a b c d e f g h i j k l m n o p q r s t u v w x y z ");
+}
+
+TEST(FairInbox, ManyFloodsStayWithinTheRoom) {
+    FairInbox inbox{kRoomSizeBytes};
+    for (int round = 0; round < 200; ++round) {
+        for (int peer = 0; peer < 50; ++peer) {
+            offer(inbox, "flood " + std::to_string(peer), 4'000);
+            ASSERT_LE(inbox.size_bytes(), kRoomSizeBytes);
+        }
+    }
+    EXPECT_TRUE(offer(inbox, "honest", 2'000));
+}
+
+TEST(FairInbox, WhatIsLargerThanTheRoomFindsNone) {
+    FairInbox inbox{kRoomSizeBytes};
+    EXPECT_FALSE(inbox.has_room("peer", kRoomSizeBytes));
+    EXPECT_TRUE(inbox.has_room("peer", kRoomSizeBytes - InboxMessage::kOverheadBytes));
+}
+
+TEST(FairInbox, RemembersWhatWasNoMessage) {
+    FairInbox inbox{kRoomSizeBytes};
+    inbox.put({"peer", std::nullopt});
+    inbox.put({"peer", frame_of(0)});
+    EXPECT_TRUE(inbox.take()->is_malformed());
+    const auto empty = inbox.take();
+    EXPECT_FALSE(empty->is_malformed());
+    EXPECT_TRUE(empty->frame().empty());
+}
+
+}  // namespace
+}  // namespace perfleet
