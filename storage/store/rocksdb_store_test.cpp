@@ -66,6 +66,8 @@ public:
         return text;
     }
 
+    void write(char letter) const { EXPECT_EQ(::write(in_, &letter, 1), 1); }
+
     void kill() {
         ::kill(pid_, SIGKILL);
         wait();
@@ -239,10 +241,12 @@ TEST_F(RocksdbStore, IsReadBesideItsWriter) {
 }
 
 TEST_F(RocksdbStore, IsReadWithoutErrorsWhileItIsWritten) {
-    Child child{"write", directory_};
+    Child child{"follow", directory_};  // or a slow reader would have ever more to read
+    child.write('.');
     std::uint64_t promised = std::stoull(child.line());
     auto reader = open_reader();
     for (int round = 0; round < 30; ++round) {
+        child.write('.');
         promised = std::max<std::uint64_t>(promised, std::stoull(child.line()));
         auto refreshed = reader->refresh();
         ASSERT_TRUE(refreshed.ok()) << refreshed.error().message;

@@ -1,5 +1,6 @@
 // A process beside the tests, to be killed or to have another user's rights.
 //   storage_test_writer write DIR    puts and syncs batch after batch; a line "seq" once it is durable; until killed
+//   storage_test_writer follow DIR   the same, but some batches for every letter of input, and then waits for the next
 //   storage_test_writer count DIR    reads as a user without rights; a line with the number of blocks
 //   storage_test_writer open DIR     opens a writer; a line "error CODE MESSAGE", or "open" and waits for input
 //   storage_test_writer intrude DIR  the same as a user without rights
@@ -24,7 +25,9 @@ int fail(const Error& error) {
     return 1;
 }
 
-int write(const std::string& directory) {
+constexpr std::uint64_t kBatchesALetter = 20;
+
+int write(const std::string& directory, std::uint64_t batches_a_letter) {
     auto store = open_rocksdb_store(directory);
     if (!store.ok()) {
         return fail(store.error());
@@ -33,6 +36,9 @@ int write(const std::string& directory) {
         return fail(defined.error());
     }
     for (std::uint64_t seq = 1;; ++seq) {
+        if (batches_a_letter > 0 && seq % batches_a_letter == 1 && std::getchar() == EOF) {
+            return 0;
+        }
         const std::vector batches{test_writer::batch(Seq{seq})};
         if (auto outcomes = (*store)->put(test_writer::partition(), batches); !outcomes.ok()) {
             return fail(outcomes.error());
@@ -85,8 +91,8 @@ int open(const std::string& directory) {
 }
 
 int run(std::string_view role, const std::string& directory) {
-    if (role == "write") {
-        return write(directory);
+    if (role == "write" || role == "follow") {
+        return write(directory, role == "follow" ? kBatchesALetter : 0);
     }
     if ((role == "count" || role == "intrude") && !become_nobody()) {
         return fail(Error{ErrorCode::kInvalid, "can't become nobody"});

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,9 @@ public:
                 continue;
             }
             sample::Reply reply = sample::read_reply(std::span{buffer}.first(*size));
+            if (reply.sort == sample::ReplySort::kAck) {
+                acknowledged_ = std::max<std::uint64_t>(acknowledged_, reply.prefix);
+            }
             if (reply.sort == sort) {
                 return reply;
             }
@@ -70,8 +74,10 @@ public:
         return wait_for(sample::ReplySort::kWelcome);
     }
 
+    // Until the gateway has acknowledged so much; it may have done so while something else was waited for.
     void wait_for_prefix(std::uint64_t seq) {
-        while (!testing::Test::HasFailure() && wait_for(sample::ReplySort::kAck).prefix < seq) {
+        while (!testing::Test::HasFailure() && acknowledged_ < seq) {
+            wait_for(sample::ReplySort::kAck);
         }
     }
 
@@ -83,6 +89,7 @@ private:
     }
 
     std::unique_ptr<ZmqDriver> driver_;
+    std::uint64_t acknowledged_ = 0;
 };
 
 }  // namespace perfleet::end_to_end
