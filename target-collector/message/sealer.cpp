@@ -18,6 +18,7 @@ Sealer::Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies
     : session_{options.session},
       batch_rows_max_{options.batch_rows_max},
       batch_age_ticks_max_{options.batch_age_ticks_max},
+      live_{options.live},
       builder_{builder},
       tallies_{tallies},
       batches_{batches},
@@ -32,11 +33,14 @@ Sealer::Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies
 void Sealer::append(Series series, Ticks now, std::span<const std::uint64_t> integers,
                     std::span<const std::span<const std::byte>> bytes) {
     PERFLEET_ASSERT(has_begun_ && !is_finished_);
+    count_live(series, TallyName::kProduced, 1);
     if (!builder_.append(series, integers, bytes)) {
         seal(now, WhenFull::kCountLost);
         if (!builder_.append(series, integers, bytes)) {
             // A row that no batch of this size takes.
-            count_lost(series, TallyName::kLostRingFull, 1);
+            tallies_.add(series, TallyName::kProduced, 1);
+            tallies_.add(series, TallyName::kLostRingFull, 1);
+            count_live(series, TallyName::kLostRingFull, 1);
             has_lost_definition_ = has_lost_definition_ || is_definition(series.kind);
             return;
         }
@@ -54,11 +58,20 @@ void Sealer::count_lost(Series series, TallyName reason, std::uint64_t row_count
     PERFLEET_ASSERT(is_loss(reason) && reason != TallyName::kLostSpoolFull && reason != TallyName::kLostRefused);
     tallies_.add(series, TallyName::kProduced, row_count);
     tallies_.add(series, reason, row_count);
+    count_live(series, TallyName::kProduced, row_count);
+    count_live(series, reason, row_count);
 }
 
 void Sealer::count(Series series, TallyName name, std::uint64_t value) {
     PERFLEET_ASSERT(!is_loss(name) && name != TallyName::kProduced);
     tallies_.add(series, name, value);
+    count_live(series, name, value);
+}
+
+void Sealer::count_live(Series series, TallyName name, std::uint64_t value) {
+    if (live_ != nullptr) {
+        live_->add(series, name, value);
+    }
 }
 
 void Sealer::tick(Ticks now, UtcNs utc) {
@@ -173,6 +186,7 @@ void Sealer::lose_gathered() {
     count_gathered();
     builder_.each_series([&](Series series, std::uint32_t row_count) {
         tallies_.add(series, TallyName::kLostRingFull, row_count);
+        count_live(series, TallyName::kLostRingFull, row_count);
         has_lost_definition_ = has_lost_definition_ || is_definition(series.kind);
     });
     builder_.clear();

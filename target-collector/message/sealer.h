@@ -11,6 +11,7 @@
 #include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/batch_builder.h"
+#include "target-collector/message/live_counts.h"
 #include "target-collector/message/tally_book.h"
 #include "target-collector/ring/spsc_ring.h"
 
@@ -60,6 +61,7 @@ public:
         SessionId session;
         std::uint32_t batch_rows_max = limits::kBatchRowsMax;
         std::uint64_t batch_age_ticks_max = 0;  // kBatchAgeNsMax in the session's ticks
+        LiveCounts* live = nullptr;             // also counts everything there, at once. Borrowed; null: nowhere
     };
 
     // Borrowed: `batches` leads to the wire (at least kBatchRingSizeBytesMin; batches close early where it is too small
@@ -110,12 +112,14 @@ private:
     bool seal(Ticks now, WhenFull when_full);
     void count_gathered();
     void lose_gathered();
+    void count_live(Series series, TallyName name, std::uint64_t value);
     void take_up_losses();
     void count_wire_losses(std::span<const std::byte> tallies);
 
     SessionId session_;
     std::uint32_t batch_rows_max_;
     std::uint64_t batch_age_ticks_max_;
+    LiveCounts* live_;
     BatchBuilder& builder_;
     TallyBook& tallies_;
     SpscRing& batches_;

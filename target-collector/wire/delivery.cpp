@@ -12,7 +12,7 @@ namespace {
 
 // The front of the spool's memory: where image chunks are put together. Nothing when no image is offered.
 std::span<std::byte> image_part_of(const Delivery::Options& options) {
-    if (options.images.empty()) {
+    if (options.images.empty() || !options.image_memory.empty()) {
         return {};
     }
     constexpr std::size_t kWhole = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
@@ -33,12 +33,55 @@ Delivery::Delivery(const Options& options, NetworkDriver& driver, SpscRing& batc
       loss_notices_{losses},
       hello_{options.hello},
       images_{options.images},
-      image_buffer_{image_part_of(options)},
+      image_buffer_{options.image_memory.empty() ? image_part_of(options) : options.image_memory},
       resend_after_ns_{options.resend_after_ns},
-      spool_{options.spool.subspan(image_buffer_.size())} {
+      journal_{options.journal},
+      spool_{options.spool.subspan(image_part_of(options).size()), options.journal != nullptr} {
+    PERFLEET_ASSERT(options.journal == nullptr || image_part_of(options).empty());
     PERFLEET_ASSERT(losses.memory_size_bytes() >= kLossNoticeRingSizeBytes);
     PERFLEET_ASSERT(set_hello_state(hello_, options.session, Seq{1}).ok());
     status_.session = options.session;
+    if (options.left != nullptr) {
+        restore(options);
+    }
+    is_journal_due_ = true;
+    write_journal();
+}
+
+void Delivery::restore(const Options& options) {
+    const JournalEntry& left = *options.left;
+    spool_.restore(left.places);
+    losses_.restore(std::span{left.ranges}.first(left.range_count), left.lost.entries(), left.since_drop.entries(),
+                    left.last_dropped);
+    for (const Tally& tally : left.acknowledged.entries()) {
+        acknowledged_.add(tally.series, tally.name, tally.value);
+    }
+    for (const Tally& tally : options.final_tallies) {
+        final_tallies_.add(tally.series, tally.name, tally.value);
+    }
+    end_point_ = options.end_point;
+    has_final_ = true;
+    status_.last_sealed = left.last_sealed;
+    for (SpooledBatch* batch = spool_.front(); batch != nullptr; batch = spool_.next(batch)) {
+        // An entry that was never written can't know it refused: its rows weren't counted.
+        batch->resolved_by = batch->resolved_by > left.number ? 0 : batch->resolved_by;
+        // It may have been sent by the process before.
+        batch->was_sent = true;
+        batch->is_sent = false;
+        ++status_.batches_kept;
+    }
+    pop_resolved();
+    // What was promised to the process before is not known here.
+    resolvable_ = Seq{~0ULL / 2};
+}
+
+void Delivery::write_journal() {
+    if (journal_ == nullptr || !is_journal_due_) {
+        return;
+    }
+    journal_->write({spool_.places(), status_.last_sealed, losses_.last_dropped(), has_final_, end_point_,
+                     losses_.ranges(), acknowledged_.entries(), losses_.since_drop(), losses_.tallies()});
+    is_journal_due_ = false;
 }
 
 bool Delivery::step(std::uint64_t now_ns) {
@@ -50,6 +93,7 @@ bool Delivery::step(std::uint64_t now_ns) {
     }
     bool has_done = receive(now_ns);
     has_done = take_from_ring() || has_done;
+    write_journal();
     if (has_given_up_ && has_final_) {
         while (spool_.front() != nullptr && drop_oldest()) {
             has_done = true;
@@ -62,11 +106,19 @@ bool Delivery::step(std::uint64_t now_ns) {
         has_done = say_bye(now_ns) || has_done;
     }
     has_done = losses_.tell(loss_notices_) || has_done;
+    write_journal();
     status_.spool_used_bytes = spool_.used_bytes();
     return has_done;
 }
 
 void Delivery::give_up() { has_given_up_ = true; }
+
+void Delivery::shrink_to(std::uint64_t used_bytes_max) {
+    while (spool_.used_bytes() > used_bytes_max && drop_oldest()) {
+    }
+    write_journal();
+    status_.spool_used_bytes = spool_.used_bytes();
+}
 
 const Delivery::Status& Delivery::status() const { return status_; }
 
@@ -167,8 +219,9 @@ void Delivery::handle_refused(const Reply& reply) {
     }
     for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->seq <= reply.seq;
          batch = spool_.next(batch)) {
-        if (batch->seq == reply.seq && batch->was_sent && !batch->is_resolved) {
-            batch->is_resolved = true;
+        if (batch->seq == reply.seq && batch->was_sent && !batch->is_resolved()) {
+            batch->resolved_by = journal_ == nullptr ? 1 : journal_->next_number();
+            is_journal_due_ = true;
             ++status_.batches_refused;
             losses_.count_refused(batch->epoch, DeliverySpool::rows_of(*batch));
             break;
@@ -209,30 +262,39 @@ bool Delivery::take_from_ring() {
         PERFLEET_ASSERT(record.size() >= sizeof header);
         std::memcpy(&header, record.data(), sizeof header);
         const auto rest = record.subspan(sizeof header);
-        status_.last_sealed = header.seq;
         if (header.sort == SealedRecord::Sort::kFinal) {
             take_final(header, rest);
-        } else if (!spool_.can_hold(header, rest.size())) {
-            if (!losses_.can_drop(header.seq)) {
-                break;
-            }
-            losses_.count_dropped(header.seq, header.epoch, std::span{header.rows}.first(header.series_count));
-            resolvable_ = header.seq;
-            ++status_.batches_dropped;
-        } else {
-            SpooledBatch* kept = spool_.push(header, rest);
-            while (kept == nullptr && drop_oldest()) {
-                kept = spool_.push(header, rest);
-            }
-            if (kept == nullptr) {
-                break;  // it stays in the ring until dropped ranges are acknowledged
-            }
-            to_send_ = to_send_ == nullptr ? kept : to_send_;
+        } else if (!keep(header, rest)) {
+            break;  // it stays in the ring until dropped ranges are acknowledged
         }
+        is_journal_due_ = true;
         batches_.release();
         has_taken = true;
     }
     return has_taken;
+}
+
+bool Delivery::keep(const SealedRecord& header, std::span<const std::byte> message) {
+    if (!spool_.can_hold(header, message.size())) {
+        if (!losses_.drop_newest(header.seq, header.epoch, std::span{header.rows}.first(header.series_count))) {
+            return false;
+        }
+        resolvable_ = header.seq;
+        ++status_.batches_dropped;
+    } else {
+        while (!spool_.has_room_for(header, message.size())) {
+            if (!drop_oldest()) {
+                return false;
+            }
+        }
+        // What is written over is no longer kept.
+        write_journal();
+        SpooledBatch* const kept = spool_.push(header, message);
+        ++status_.batches_kept;
+        to_send_ = to_send_ == nullptr ? kept : to_send_;
+    }
+    status_.last_sealed = header.seq;
+    return true;
 }
 
 void Delivery::take_final(const SealedRecord& header, std::span<const std::byte> tallies) {
@@ -249,10 +311,9 @@ void Delivery::take_final(const SealedRecord& header, std::span<const std::byte>
 
 bool Delivery::drop_oldest() {
     SpooledBatch* const batch = spool_.front();
-    if (batch == nullptr || !losses_.can_drop(batch->seq)) {
+    if (batch == nullptr || !losses_.drop_oldest(batch->seq, batch->epoch, DeliverySpool::rows_of(*batch))) {
         return false;
     }
-    losses_.count_dropped(batch->seq, batch->epoch, DeliverySpool::rows_of(*batch));
     resolvable_ = batch->seq > resolvable_ ? batch->seq : resolvable_;
     ++status_.batches_dropped;
     pop_front();
@@ -265,10 +326,12 @@ void Delivery::pop_front() {
         to_send_ = spool_.next(to_send_);
     }
     spool_.pop_front();
+    --status_.batches_kept;
+    is_journal_due_ = true;
 }
 
 void Delivery::pop_resolved() {
-    while (spool_.front() != nullptr && spool_.front()->is_resolved) {
+    while (spool_.front() != nullptr && spool_.front()->is_resolved()) {
         pop_front();
     }
 }
@@ -279,9 +342,16 @@ void Delivery::acknowledge(Seq prefix) {
         return;
     }
     gateway_prefix_ = prefix > gateway_prefix_ ? prefix : gateway_prefix_;
+    // After a loss of power the gateway may know of batches that the disk doesn't.
+    status_.last_sealed = has_final_ && prefix > status_.last_sealed ? prefix : status_.last_sealed;
     for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->seq <= prefix; batch = spool_.front()) {
-        if (!batch->is_resolved) {
+        if (!batch->is_resolved()) {
             losses_.acknowledge(batch->notice_number);
+            const auto rows = DeliverySpool::rows_of(*batch);
+            losses_.count_acknowledged(rows);
+            for (const SealedRecord::Rows& part : rows) {
+                acknowledged_.add(part.series, TallyName::kProduced, part.row_count);
+            }
         }
         pop_front();
     }
@@ -329,7 +399,7 @@ bool Delivery::send_batches(std::uint64_t now_ns) {
     int sent_count = 0;
     while (to_send_ != nullptr && sent_count < kBatchesPerStep) {
         SpooledBatch& batch = *to_send_;
-        if (!batch.is_resolved && !is_in_time(batch)) {
+        if (!batch.is_resolved() && !is_in_time(batch)) {
             // The oldest one goes beyond the limit when the gateway waits for what was dropped: its oldestRetainedSeq
             // moves the prefix.
             const bool is_waited_for = &batch == front && batch.seq.value > gateway_prefix_.value + 1;

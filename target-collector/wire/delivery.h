@@ -16,6 +16,7 @@
 #include "target-collector/message/reply_reader.h"
 #include "target-collector/message/tally_book.h"
 #include "target-collector/ring/spsc_ring.h"
+#include "target-collector/wire/delivery_journal.h"
 #include "target-collector/wire/delivery_losses.h"
 #include "target-collector/wire/delivery_spool.h"
 #include "target-collector/wire/driver.h"
@@ -37,6 +38,18 @@ public:
         std::span<std::byte> spool;  // memory for unacknowledged batches
         std::span<const ImageSupply> images;
         std::uint64_t resend_after_ns = limits::kResendAfterNs;
+
+        // Where image chunks are put together; empty: in a part of `spool`, which a spool that outlives us can't spare.
+        std::span<std::byte> image_memory{};
+        // Written whenever the spool changes: before the memory of a batch is used again, and before a batch is sent
+        // for the first time. Borrowed; null: the spool ends with the process.
+        DeliveryJournal* journal = nullptr;
+        // To deliver what another process left in `spool`: the journal's last entry and the session's final counts,
+        // without what the wire lost. Its source has ended; `batches` stays empty. Borrowed until the constructor
+        // returns; null: a new session.
+        const JournalEntry* left = nullptr;
+        std::span<const Tally> final_tallies{};
+        ClockPoint end_point{};
     };
 
     // What the delivery can be asked at any time; for messages to the user and for tests.
@@ -45,6 +58,7 @@ public:
         Seq prefix;             // acknowledged up to here
         Seq last_sealed;        // taken from the ring so far
         std::uint64_t spool_used_bytes = 0;
+        std::uint64_t batches_kept = 0;  // in the spool
         std::uint64_t batches_dropped = 0;
         std::uint64_t batches_resent = 0;
         std::uint64_t batches_refused = 0;
@@ -67,6 +81,9 @@ public:
     // Patience is over: what isn't acknowledged counts as dropped from the spool, and the Bye says so. To be called
     // after Sealer::finish(), when the gateway has taken too long.
     void give_up();
+
+    // Drops the oldest batches until the spool holds no more than this.
+    void shrink_to(std::uint64_t used_bytes_max);
 
     [[nodiscard]] const Status& status() const;
 
@@ -94,7 +111,10 @@ private:
     void handle_need_image(const Reply& reply, std::uint64_t now_ns);
     [[nodiscard]] bool is_ours(SessionId session) const { return session == status_.session; }
 
+    void restore(const Options& options);
+    void write_journal();
     [[nodiscard]] bool take_from_ring();
+    [[nodiscard]] bool keep(const SealedRecord& header, std::span<const std::byte> message);
     void take_final(const SealedRecord& header, std::span<const std::byte> tallies);
     // Makes room. False: nothing may be dropped now.
     [[nodiscard]] bool drop_oldest();
@@ -116,8 +136,11 @@ private:
     std::span<const ImageSupply> images_;
     std::span<std::byte> image_buffer_;
     std::uint64_t resend_after_ns_;
+    DeliveryJournal* journal_;
+    bool is_journal_due_ = false;
     DeliverySpool spool_;
     DeliveryLosses losses_;
+    TallyBook acknowledged_;  // rows, as kProduced
     Status status_;
 
     bool is_hello_due_ = true;

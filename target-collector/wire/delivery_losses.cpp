@@ -14,9 +14,18 @@ std::size_t DeliveryLosses::range_near(Seq seq) const {
     return index;
 }
 
-bool DeliveryLosses::can_drop(Seq seq) const {
+bool DeliveryLosses::has_neighbour(Seq seq) const {
     const std::size_t index = range_near(seq);
-    return range_count_ < ranges_.size() || (index < range_count_ && ranges_[index].first.value <= seq.value + 1);
+    return index < range_count_ && ranges_[index].first.value <= seq.value + 1;
+}
+
+// Ranges first..last (without the last) go.
+void DeliveryLosses::erase_ranges(std::size_t first, std::size_t last) {
+    for (std::size_t i = last; i < range_count_; ++i) {
+        ranges_[first + i - last] = ranges_[i];
+        told_by_[first + i - last] = told_by_[i];
+    }
+    range_count_ -= last - first;
 }
 
 void DeliveryLosses::add_to_ranges(Seq seq) {
@@ -26,13 +35,9 @@ void DeliveryLosses::add_to_ranges(Seq seq) {
         range.first = seq < range.first ? seq : range.first;
         range.last = seq > range.last ? seq : range.last;
         told_by_[index] = next_number_;
-        if (index + 1 < range_count_ && ranges_[index + 1].first.value == range.last.value + 1) {
-            range.last = ranges_[index + 1].last;
-            for (std::size_t i = index + 1; i + 1 < range_count_; ++i) {
-                ranges_[i] = ranges_[i + 1];
-                told_by_[i] = told_by_[i + 1];
-            }
-            --range_count_;
+        if (index + 1 < range_count_ && ranges_[index + 1].first.value <= range.last.value + 1) {
+            range.last = ranges_[index + 1].last > range.last ? ranges_[index + 1].last : range.last;
+            erase_ranges(index + 1, index + 2);
         }
         return;
     }
@@ -46,6 +51,28 @@ void DeliveryLosses::add_to_ranges(Seq seq) {
     ++range_count_;
 }
 
+bool DeliveryLosses::join_to_last_dropped(Seq seq) {
+    std::size_t index = 0;
+    while (index < range_count_ && ranges_[index].last < last_dropped_) {
+        ++index;
+    }
+    if (last_dropped_.value == 0 || index == range_count_ || ranges_[index].first > last_dropped_ ||
+        last_dropped_ >= seq) {
+        return false;
+    }
+    for (const Tally& tally : since_drop_.entries()) {
+        tallies_.add(tally.series, TallyName::kLostSpoolFull, tally.value);
+    }
+    // Ranges of batches that were never kept may lie in between.
+    std::size_t end = index + 1;
+    while (end < range_count_ && ranges_[end].first < seq) {
+        ++end;
+    }
+    erase_ranges(index + 1, end);
+    ranges_[index].last = Seq{seq.value - 1};
+    return true;
+}
+
 void DeliveryLosses::count(TallyName reason, EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {
     for (const SealedRecord::Rows& part : rows) {
         tallies_.add(part.series, reason, part.row_count);
@@ -57,9 +84,47 @@ void DeliveryLosses::count(TallyName reason, EpochNumber epoch, std::span<const 
     is_news_ = true;
 }
 
-void DeliveryLosses::count_dropped(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {
+bool DeliveryLosses::drop_oldest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {
+    if (range_count_ == ranges_.size() && !has_neighbour(seq) && !join_to_last_dropped(seq)) {
+        return false;
+    }
     add_to_ranges(seq);
     count(TallyName::kLostSpoolFull, epoch, rows);
+    last_dropped_ = seq;
+    since_drop_ = TallyBook{};
+    return true;
+}
+
+bool DeliveryLosses::drop_newest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {
+    if (range_count_ == ranges_.size() && !has_neighbour(seq)) {
+        return false;
+    }
+    add_to_ranges(seq);
+    count(TallyName::kLostSpoolFull, epoch, rows);
+    return true;
+}
+
+void DeliveryLosses::count_acknowledged(std::span<const SealedRecord::Rows> rows) {
+    for (const SealedRecord::Rows& part : rows) {
+        since_drop_.add(part.series, TallyName::kProduced, part.row_count);
+    }
+}
+
+void DeliveryLosses::restore(std::span<const SeqRange> ranges, std::span<const Tally> tallies,
+                             std::span<const Tally> since_drop, Seq last_dropped) {
+    PERFLEET_ASSERT(range_count_ == 0 && ranges.size() <= ranges_.size());
+    for (const SeqRange& range : ranges) {
+        ranges_[range_count_] = range;
+        told_by_[range_count_] = ~0ULL;
+        ++range_count_;
+    }
+    for (const Tally& tally : tallies) {
+        tallies_.add(tally.series, tally.name, tally.value);
+    }
+    for (const Tally& tally : since_drop) {
+        since_drop_.add(tally.series, tally.name, tally.value);
+    }
+    last_dropped_ = last_dropped;
 }
 
 void DeliveryLosses::count_refused(EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {

@@ -21,11 +21,18 @@ namespace perfleet {
 
 class DeliveryLosses {
 public:
-    // False when limits::kDroppedRangesMax ranges wait to be acknowledged, none of them a neighbour of `seq`.
-    [[nodiscard]] bool can_drop(Seq seq) const;
+    // The oldest batch that was kept is dropped. Where limits::kDroppedRangesMax ranges wait already, it is joined to
+    // the one before it, with the acknowledged batches in between: their rows count as lost, too, for whoever makes a
+    // ledger takes the rows of held batches in named ranges off. False (and nothing has happened) when there is nothing
+    // to join it to.
+    [[nodiscard]] bool drop_oldest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows);
 
-    // The batch was dropped. Only when can_drop(seq).
-    void count_dropped(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows);
+    // A batch that could not be kept at all, newer than all that are. False when limits::kDroppedRangesMax ranges wait
+    // to be acknowledged, none of them its neighbour.
+    [[nodiscard]] bool drop_newest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows);
+
+    // The oldest batch that was kept is durable.
+    void count_acknowledged(std::span<const SealedRecord::Rows> rows);
 
     // The gateway can never store the batch.
     void count_refused(EpochNumber epoch, std::span<const SealedRecord::Rows> rows);
@@ -38,8 +45,18 @@ public:
 
     [[nodiscard]] std::span<const Tally> tallies() const { return tallies_.entries(); }
     [[nodiscard]] std::span<const SeqRange> ranges() const { return {ranges_.data(), range_count_}; }
+    // Rows of batches acknowledged since the last drop of an oldest batch, as kProduced; and that batch, 0: none.
+    [[nodiscard]] std::span<const Tally> since_drop() const { return since_drop_.entries(); }
+    [[nodiscard]] Seq last_dropped() const { return last_dropped_; }
+
+    // Goes on from what another counted; its ranges are named to the end.
+    void restore(std::span<const SeqRange> ranges, std::span<const Tally> tallies, std::span<const Tally> since_drop,
+                 Seq last_dropped);
 
 private:
+    [[nodiscard]] bool has_neighbour(Seq seq) const;
+    [[nodiscard]] bool join_to_last_dropped(Seq seq);
+    void erase_ranges(std::size_t first, std::size_t last);
     void count(TallyName reason, EpochNumber epoch, std::span<const SealedRecord::Rows> rows);
     void add_to_ranges(Seq seq);
     // Index of the first range that ends at `seq` − 1 or later.
@@ -50,6 +67,8 @@ private:
     std::array<std::uint64_t, limits::kDroppedRangesMax> told_by_{};
     std::size_t range_count_ = 0;
     TallyBook tallies_;
+    TallyBook since_drop_;
+    Seq last_dropped_;
     bool has_lost_definitions_ = false;
     EpochNumber lost_definitions_epoch_;
     std::uint64_t next_number_ = 1;

@@ -3,19 +3,39 @@
 #include <cstring>
 #include <new>
 
+#include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {
 
 static_assert(sizeof(SealedRecord::Rows) % 8 == 0, "the message behind the rows is aligned to 8");
 
-DeliverySpool::DeliverySpool(std::span<std::byte> memory) : memory_{memory} {
+DeliverySpool::DeliverySpool(std::span<std::byte> memory, bool has_checksums)
+    : memory_{memory}, has_checksums_{has_checksums} {
     PERFLEET_ASSERT(reinterpret_cast<std::uintptr_t>(memory.data()) % 8 == 0);
 }
 
-std::size_t DeliverySpool::size_bytes_of(std::uint32_t series_count, std::size_t message_size_bytes) {
+void DeliverySpool::restore(const Places& places) {
+    PERFLEET_ASSERT(used_bytes_ == 0);
+    PERFLEET_ASSERT(places.tail <= memory_.size() && places.head <= memory_.size() &&
+                    places.wrap_end <= memory_.size());
+    tail_ = places.tail;
+    head_ = places.head;
+    wrap_end_ = places.wrap_end;
+    is_wrapped_ = places.is_wrapped;
+    used_bytes_ = places.used_bytes;
+}
+
+std::uint64_t DeliverySpool::size_bytes_of(std::uint32_t series_count, std::uint64_t message_size_bytes) {
     return sizeof(SpooledBatch) + series_count * sizeof(SealedRecord::Rows) +
-           ((message_size_bytes + 7) & ~std::size_t{7});
+           ((message_size_bytes + 7) & ~std::uint64_t{7});
+}
+
+std::uint32_t DeliverySpool::head_checksum_of(const SpooledBatch& batch) {
+    constexpr std::size_t kBegin = offsetof(SpooledBatch, seq);
+    constexpr std::size_t kEnd = offsetof(SpooledBatch, resolved_by);
+    return crc32c(0,
+                  std::span{reinterpret_cast<const std::byte*>(&batch), sizeof batch}.subspan(kBegin, kEnd - kBegin));
 }
 
 SpooledBatch* DeliverySpool::at(std::size_t offset) {
@@ -26,21 +46,26 @@ bool DeliverySpool::can_hold(const SealedRecord& record, std::size_t message_siz
     return size_bytes_of(record.series_count, message_size_bytes) <= memory_.size();
 }
 
+bool DeliverySpool::has_room_for(const SealedRecord& record, std::size_t message_size_bytes) const {
+    const std::size_t needed = size_bytes_of(record.series_count, message_size_bytes);
+    if (used_bytes_ == 0) {
+        return needed <= memory_.size();
+    }
+    if (is_wrapped_) {
+        return needed <= tail_ - head_;
+    }
+    return needed <= memory_.size() - head_ || needed <= tail_;
+}
+
 SpooledBatch* DeliverySpool::push(const SealedRecord& record, std::span<const std::byte> message) {
+    PERFLEET_ASSERT(has_room_for(record, message.size()));
     const std::size_t needed = size_bytes_of(record.series_count, message.size());
     if (used_bytes_ == 0) {
         tail_ = 0;
         head_ = 0;
         is_wrapped_ = false;
     }
-    if (is_wrapped_) {
-        if (needed > tail_ - head_) {
-            return nullptr;
-        }
-    } else if (needed > memory_.size() - head_) {
-        if (needed > tail_) {
-            return nullptr;
-        }
+    if (!is_wrapped_ && needed > memory_.size() - head_) {
         wrap_end_ = head_;
         head_ = 0;
         is_wrapped_ = true;
@@ -51,10 +76,14 @@ SpooledBatch* DeliverySpool::push(const SealedRecord& record, std::span<const st
     batch->epoch = record.epoch;
     batch->series_count = record.series_count;
     batch->message_size_bytes = static_cast<std::uint32_t>(message.size());
-    std::byte* const rows = memory_.data() + head_ + sizeof(SpooledBatch);
+    std::byte* const content = memory_.data() + head_ + sizeof(SpooledBatch);
     const std::size_t rows_size_bytes = record.series_count * sizeof(SealedRecord::Rows);
-    std::memcpy(rows, record.rows.data(), rows_size_bytes);
-    std::memcpy(rows + rows_size_bytes, message.data(), message.size());
+    std::memcpy(content, record.rows.data(), rows_size_bytes);
+    std::memcpy(content + rows_size_bytes, message.data(), message.size());
+    if (has_checksums_) {
+        batch->content_checksum = crc32c(0, std::span{content, rows_size_bytes + message.size()});
+        batch->head_checksum = head_checksum_of(*batch);
+    }
     head_ += needed;
     used_bytes_ += needed;
     return batch;

@@ -1,0 +1,69 @@
+// What the source's thread has counted so far, in memory that outlives the process (a mapped file): a row is counted
+// here when it is taken over, not when its batch is sealed, so that nothing is forgotten however the process ends.
+//
+//   byte 0    u64 number of the last clock point; it stands at 8 + 24 × (number % 2). 0: none yet
+//   byte 8    ClockPoint[2]: u64 ticks | i64 utc_ns | u64 uncertainty_ns
+//   byte 56   u64 0
+//   byte 64   limits::kTalliesMax counts of 16 bytes (kept_tally.h); the first without a name ends them
+//
+// Little-endian. There is no checksum, for each count changes alone, by one store. The layout is part of the spool's
+// format (target-collector/spool/FORMAT.md): it must not change.
+//
+// Freestanding; one thread writes. Reading back: read_live_counts().
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/time.h"
+#include "target-collector/message/kept_tally.h"
+#include "target-collector/message/tally_book.h"
+
+namespace perfleet {
+
+inline constexpr std::size_t kLiveCountsSizeBytes = 64 + limits::kTalliesMax * kKeptTallySizeBytes;
+
+class LiveCounts {
+public:
+    // Counts nothing until it has memory.
+    LiveCounts() = default;
+    LiveCounts(const LiveCounts&) = delete;
+    LiveCounts& operator=(const LiveCounts&) = delete;
+
+    // `memory`: kLiveCountsSizeBytes zeros, aligned to 8. Borrowed. Once, before anything is counted.
+    void attach(std::span<std::byte> memory);
+
+    void add(Series series, TallyName name, std::uint64_t value) {
+        if (memory_ != nullptr && value != 0) {
+            count(series, name, value);
+        }
+    }
+
+    // The session was alive then.
+    void set_last_seen(const ClockPoint& point);
+
+private:
+    void count(Series series, TallyName name, std::uint64_t value);
+    // Index of the count; that of the overflow series where there is no room for another.
+    [[nodiscard]] std::size_t index_of(std::uint64_t key);
+
+    std::byte* memory_ = nullptr;
+    std::array<std::uint64_t, limits::kTalliesMax> keys_{};  // as they stand in the memory, to be searched
+    std::size_t count_ = 0;
+    std::size_t last_index_ = 0;
+};
+
+struct LiveCountsRead {
+    TallyBook tallies;
+    ClockPoint last_seen;  // all 0: none
+};
+
+// Faults: kTruncated, kCorrupt (a count that can't be: its offset).
+[[nodiscard]] Checked<Done> read_live_counts(std::span<const std::byte> memory_untrusted, LiveCountsRead& into);
+
+}  // namespace perfleet

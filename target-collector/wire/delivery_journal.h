@@ -1,0 +1,91 @@
+// The delivery's state in memory that outlives the process (a mapped file): what is kept, acknowledged, dropped and
+// refused, so that another process can go on exactly where this one ended.
+//
+// Two slots, written in turn; the newest whole one counts. A slot:
+//   byte 0    u64 number          1, 2, …; it stands in slot number % 2
+//   byte 8    u32 size_bytes      of what follows from byte 16
+//   byte 12   u32 checksum        crc32c of bytes 0 to 11 and of what follows
+//   byte 16   u64 tail | u64 head | u64 wrap_end | u64 used_bytes        of the spool (delivery_spool.h)
+//   byte 48   u64 last_sealed | u64 last_dropped
+//   byte 64   u64 end_ticks | i64 end_utc_ns | u64 end_uncertainty_ns    when the source had finished
+//   byte 88   u32 flags           1: the spool is wrapped; 2: the source had finished, everything sealed is here
+//   byte 92   u32 range_count | u32 acknowledged_count | u32 since_drop_count | u32 lost_count
+//   byte 108  u32 0
+//   byte 112  range_count × { u64 first, u64 last }: dropped, not yet named in an acknowledged batch
+//   …         counts of 16 bytes (message/kept_tally.h): acknowledged rows (as produced), those since the last drop,
+//             rows lost here
+//
+// Integers little-endian. The layout is part of the spool's format (target-collector/spool/FORMAT.md): it must not
+// change.
+//
+// Freestanding; one thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "schemas/columns/seal.h"
+#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/time.h"
+#include "target-collector/message/tally_book.h"
+#include "target-collector/wire/delivery_spool.h"
+
+namespace perfleet {
+
+inline constexpr std::size_t kJournalSlotSizeBytes = 64U << 10;
+inline constexpr std::size_t kJournalSizeBytes = 2 * kJournalSlotSizeBytes;
+
+// What an entry says. Borrowed.
+struct DeliveryState {
+    DeliverySpool::Places places;
+    Seq last_sealed;   // of those that came to the spool
+    Seq last_dropped;  // oldest batch dropped at the bound; 0: none
+    bool has_final = false;
+    ClockPoint end_point;  // has_final
+    std::span<const SeqRange> ranges;
+    std::span<const Tally> acknowledged;
+    std::span<const Tally> since_drop;
+    std::span<const Tally> lost;
+};
+
+class DeliveryJournal {
+public:
+    // `memory`: kJournalSizeBytes, aligned to 8. `last_number`: of the newest entry that stands there.
+    explicit DeliveryJournal(std::span<std::byte> memory, std::uint64_t last_number = 0);
+    DeliveryJournal(const DeliveryJournal&) = delete;
+    DeliveryJournal& operator=(const DeliveryJournal&) = delete;
+
+    // Whoever reads the memory from now on finds this state; until then it finds the one before.
+    void write(const DeliveryState& state);
+
+    // That the next write() gives.
+    [[nodiscard]] std::uint64_t next_number() const { return number_ + 1; }
+
+private:
+    std::span<std::byte> memory_;
+    std::uint64_t number_;
+};
+
+// An entry that was read back.
+struct JournalEntry {
+    std::uint64_t number = 0;
+    DeliverySpool::Places places;
+    Seq last_sealed;
+    Seq last_dropped;
+    bool has_final = false;
+    ClockPoint end_point;
+    std::array<SeqRange, limits::kDroppedRangesMax> ranges{};
+    std::size_t range_count = 0;
+    TallyBook acknowledged;
+    TallyBook since_drop;
+    TallyBook lost;
+};
+
+// The newest whole entry. Faults: kTruncated (less memory than a journal has), kCorrupt (no slot is whole).
+[[nodiscard]] Checked<Done> read_journal(std::span<const std::byte> memory_untrusted, JournalEntry& into);
+
+}  // namespace perfleet
