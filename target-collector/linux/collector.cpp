@@ -25,15 +25,18 @@
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/file_link.h"
 #include "target-collector/linux/gateway_link.h"
+#include "target-collector/linux/left_delivery.h"
 #include "target-collector/linux/sealer_sink.h"
 #include "target-collector/linux/session_description.h"
 #include "target-collector/linux/target_identity.h"
 #include "target-collector/linux/wire_thread.h"
 #include "target-collector/message/batch_builder.h"
+#include "target-collector/message/image_chunk.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/perf_source.h"
+#include "target-collector/spool/spool_folder.h"
 
 namespace perfleet {
 namespace {
@@ -43,8 +46,10 @@ constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
 constexpr std::uint64_t kCommandPatienceNs = 2'000'000'000;  // after SIGTERM
 constexpr std::uint64_t kFinishPatienceNs = 5'000'000'000;   // for the wire's thread to make room
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
-constexpr std::size_t kSpoolSizeBytesMin = 1U << 20U;
+constexpr std::uint64_t kLastSeenEveryNs = 250'000'000;
+constexpr std::size_t kSpoolSizeBytesMin = kSpoolFolderSizeBytesMin;
 constexpr std::size_t kMemorySizeBytesMax = std::size_t{1} << 36U;
+constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
 
 std::uint64_t nanoseconds(double seconds) {
     constexpr double kSecondsMax = 1e9;
@@ -59,9 +64,17 @@ std::uint64_t thread_cpu_ns() {
 
 Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
 
+std::size_t spool_size_bytes_of(const CollectorOptions& options) {
+    return options.spool_size_bytes.value_or(options.spool_folder.empty() ? limits::kSpoolSizeBytes
+                                                                          : limits::kDiskSpoolSizeBytes);
+}
+
 Result<Done> check(const CollectorOptions& options) {
     if (options.gateways.empty() == options.output_file.empty()) {
         return usage("name either a gateway (--gateway tcp://HOST:PORT) or a file (--output FILE)");
+    }
+    if (!options.spool_folder.empty() && options.gateways.empty()) {
+        return usage("--spool keeps batches for a gateway: name it with --gateway");
     }
     if (options.frequency_hz && options.period) {
         return usage("-F and -c exclude each other: name a frequency or a period");
@@ -90,7 +103,7 @@ Result<Done> check(const CollectorOptions& options) {
         options.collector_ring_size_bytes > kMemorySizeBytesMax) {
         return usage("--ring-size: at least " + std::to_string(kBatchRingSizeBytesMin) + " bytes");
     }
-    if (options.spool_size_bytes < kSpoolSizeBytesMin || options.spool_size_bytes > kMemorySizeBytesMax) {
+    if (spool_size_bytes_of(options) < kSpoolSizeBytesMin || spool_size_bytes_of(options) > kMemorySizeBytesMax) {
         return usage("--spool-size: at least " + std::to_string(kSpoolSizeBytesMin) + " bytes");
     }
     if (options.duration_s && !(*options.duration_s > 0)) {
@@ -127,20 +140,26 @@ public:
           tell_{std::move(notice)},
           ring_memory_{std::bit_ceil(options_.collector_ring_size_bytes)},
           losses_memory_{kLossNoticeRingSizeBytes},
-          spool_memory_{options_.spool_size_bytes},
+          spool_memory_{options_.spool_folder.empty() ? spool_size_bytes_of(options_) : kImageMemorySizeBytes},
           values_(BatchBuilder::values_count(limits::kBatchRowsMax, kColumnsOfWidestKind, limits::kBatchSeriesMax)),
           bytes_memory_{limits::kSeriesBytesMax},
           batches_{ring_memory_.span()},
           losses_{losses_memory_.span()},
           builder_{values_, bytes_memory_.span(), limits::kBatchRowsMax},
           session_{new_session_id(), {}, {}, observe_clocks()},
-          sealer_{
-              {session_.session, limits::kBatchRowsMax, limits::kBatchAgeNsMax}, builder_, tallies_, batches_, losses_},
+          sealer_{{session_.session, limits::kBatchRowsMax, limits::kBatchAgeNsMax, &live_counts_},
+                  builder_,
+                  tallies_,
+                  batches_,
+                  losses_},
           sink_{sealer_, bucket_clock_},
           clock_watch_{session_.start_point},
           stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
           epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)} {}
     ~LinuxCollector() override {
+        if (spool_file_ != nullptr && !has_run_) {
+            (void)spool_file_->remove();  // a session that never began
+        }
         ::close(stop_fd_);
         ::close(epoll_fd_);
     }
@@ -158,8 +177,10 @@ private:
         tell_(text);
     }
     Result<Done> open_driver();
+    Result<Done> open_spool();
     Result<Done> open_source();
     Result<Done> open_wire();
+    void note_last_seen(const ClockPoint& point);
     bool watch(int fd) const;
     void collect(Ticks end);
     [[nodiscard]] bool is_over(Ticks now, Ticks end);
@@ -172,7 +193,8 @@ private:
     std::mutex tell_mutex_;
     Memory ring_memory_;
     Memory losses_memory_;
-    Memory spool_memory_;
+    Memory spool_memory_;  // with a spool on disk: for image chunks
+    LiveCounts live_counts_;
     std::vector<std::uint64_t> values_;
     Memory bytes_memory_;
     SpscRing batches_;
@@ -189,12 +211,18 @@ private:
     std::unique_ptr<PerfSource> source_;
     std::vector<std::byte> hello_;
     std::vector<ImageSupply> images_;
+    std::unique_ptr<SpoolFolder> spool_folder_;
+    std::unique_ptr<SpoolFile> spool_file_;
+    std::unique_ptr<DeliveryJournal> journal_;
     std::unique_ptr<WireThread> wire_;
+    std::unique_ptr<LeftDelivery> left_;  // null: earlier runs left nothing
+    bool has_run_ = false;
     std::atomic<int> stop_count_{0};
     int stop_fd_;
     int epoll_fd_;
     Seq last_woken_for_;
     std::uint64_t counters_read_ns_ = 0;
+    std::uint64_t last_seen_ns_ = 0;
     int command_exit_status_ = 0;
     std::uint64_t cpu_before_ns_ = thread_cpu_ns();
 };
@@ -208,10 +236,38 @@ Result<Done> LinuxCollector::prepare() {
     if (auto done = open_driver(); !done.ok()) {
         return done;
     }
+    if (auto done = open_spool(); !done.ok()) {
+        return done;
+    }
     if (auto done = open_source(); !done.ok()) {
         return done;
     }
     return open_wire();
+}
+
+Result<Done> LinuxCollector::open_spool() {
+    if (options_.spool_folder.empty()) {
+        return Done{};
+    }
+    const auto tell = [this](std::string_view text) { notice(text); };
+    auto folder = SpoolFolder::open(options_.spool_folder, spool_size_bytes_of(options_), tell);
+    if (!folder.ok()) {
+        return Error{folder.error().code, "--spool: " + folder.error().message};
+    }
+    spool_folder_ = std::move(*folder);
+    if (!spool_folder_->left().empty()) {
+        auto link = GatewayLink::connect(options_.gateways, options_.shared_context);
+        if (!link.ok()) {
+            return std::move(link).error();
+        }
+        left_ = std::make_unique<LeftDelivery>(spool_folder_->left(), std::move(*link), tell);
+    }
+    return Done{};
+}
+
+void LinuxCollector::note_last_seen(const ClockPoint& point) {
+    last_seen_ns_ = point.ticks.value;
+    live_counts_.set_last_seen(point);
 }
 
 Result<Done> LinuxCollector::open_driver() {
@@ -282,7 +338,24 @@ Result<Done> LinuxCollector::open_wire() {
                            std::as_bytes(std::span(kernel.symbols().data(), kernel.symbols().size()))});
     }
     WireThread::Options options;
-    options.delivery = {session_.session, hello_, spool_memory_.span(), images_, limits::kResendAfterNs};
+    options.delivery.session = session_.session;
+    options.delivery.hello = hello_;
+    options.delivery.spool = spool_memory_.span();
+    options.delivery.images = images_;
+    if (spool_folder_ != nullptr) {
+        auto file = spool_folder_->create(session_.session, hello_);
+        if (!file.ok()) {
+            return Error{file.error().code, "--spool: " + file.error().message};
+        }
+        spool_file_ = std::move(*file);
+        live_counts_.attach(spool_file_->counts());
+        note_last_seen(session_.start_point);
+        journal_ = std::make_unique<DeliveryJournal>(spool_file_->journal(), 1);
+        options.delivery.spool = spool_file_->records();
+        options.delivery.image_memory = spool_memory_.span();
+        options.delivery.journal = journal_.get();
+        options.keeps_rest = true;
+    }
     options.exit_wait_ns = nanoseconds(options_.exit_wait_s);
     wire_ = std::make_unique<WireThread>(options, std::move(driver_), batches_, losses_, bucket_clock_,
                                          [this](std::string_view text) { notice(text); });
@@ -305,7 +378,11 @@ Result<CollectorSummary> LinuxCollector::run() {
     if (!watch(stop_fd_) || (command_ != nullptr && command_->end_fd() >= 0 && !watch(command_->end_fd()))) {
         return error_from_errno(errno, "can't wait for the end of the collection");
     }
+    has_run_ = true;
     wire_->start();
+    if (left_ != nullptr) {
+        left_->start();
+    }
     const Ticks start = monotonic_now();
     sealer_.tick(start, bucket_clock_.now(start));
     sink_.begin_epoch(start);
@@ -322,6 +399,7 @@ Result<CollectorSummary> LinuxCollector::run() {
     source_->finish();
     end_command();
     const ClockPoint end_point = observe_clocks();
+    note_last_seen(end_point);
     const std::uint64_t patience_ends = end_point.ticks.value + kFinishPatienceNs;
     while (!sealer_.finish(end_point) && monotonic_now().value < patience_ends) {
         wire_->wake();
@@ -331,7 +409,16 @@ Result<CollectorSummary> LinuxCollector::run() {
         wire_->give_up();
     }
     wire_->finish();
+    if (left_ != nullptr) {
+        left_->finish(nanoseconds(options_.exit_wait_s));
+    }
     const WireThread::Outcome& outcome = wire_->join();
+    const LeftDelivery::Outcome left = left_ != nullptr ? left_->join() : LeftDelivery::Outcome{};
+    if (spool_file_ != nullptr && outcome.is_finished) {
+        if (const auto removed = spool_file_->remove(); !removed.ok()) {
+            notice(removed.error().message);
+        }
+    }
     if (!ran.ok()) {
         return std::move(ran).error();
     }
@@ -339,7 +426,8 @@ Result<CollectorSummary> LinuxCollector::run() {
         command_exit_status_ = command_->exit_status().value_or(command_exit_status_);
     }
     CollectorSummary summary = sum_up(outcome);
-    summary.own_cpu_ns = thread_cpu_ns() - cpu_before_ns_ + outcome.cpu_ns;
+    summary.earlier_sessions = left.sessions_left;
+    summary.own_cpu_ns = thread_cpu_ns() - cpu_before_ns_ + outcome.cpu_ns + left.cpu_ns;
     return summary;
 }
 
@@ -348,6 +436,9 @@ void LinuxCollector::collect(Ticks end) {
     for (;;) {
         const Ticks now = monotonic_now();
         sealer_.tick(now, bucket_clock_.now(now));
+        if (spool_file_ != nullptr && now.value - last_seen_ns_ >= kLastSeenEveryNs) {
+            note_last_seen(observe_clocks());
+        }
         if (const auto point = clock_watch_.observe()) {
             sealer_.add_clock_point(*point);
         }
@@ -413,6 +504,9 @@ void LinuxCollector::stop() {
     (void)!::write(stop_fd_, &one, sizeof(one));
     if (is_second) {
         wire_->give_up();
+        if (left_ != nullptr) {
+            left_->give_up();
+        }
     }
 }
 
@@ -424,6 +518,8 @@ CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
     summary.batches_sealed = sealer_.last_sealed().value;
     summary.batches_dropped = outcome.batches_dropped;
     summary.everything_acknowledged = outcome.is_finished && !outcome.has_given_up;
+    summary.is_rest_kept = spool_file_ != nullptr;
+    summary.batches_kept = spool_file_ != nullptr ? outcome.batches_kept : 0;
     summary.session_refused = outcome.session_refused;
 
     const auto is_from_wire = [](TallyName name) {

@@ -35,10 +35,11 @@ struct CollectorOptions {
     std::optional<double> duration_s;  // stop after this long; default: with the command, or at a signal
     std::uint32_t ring_pages = 0;      // kernel ring per CPU, a power of two; 0: as large as allowed
     std::size_t collector_ring_size_bytes = limits::kCollectorRingSizeBytes;
-    std::size_t spool_size_bytes = limits::kSpoolSizeBytes;
-    double exit_wait_s = 10.0;                  // at the end: how long to wait for the last acknowledgement
-    void* shared_context = nullptr;             // for inproc:// endpoints
-    std::vector<std::string> own_command_line;  // argv, for the session's description
+    std::string spool_folder;  // where batches wait on disk for their acknowledgement; empty: in memory
+    std::optional<std::size_t> spool_size_bytes;  // default limits::kSpoolSizeBytes, on disk kDiskSpoolSizeBytes
+    double exit_wait_s = 10.0;                    // at the end: how long to wait for the last acknowledgement
+    void* shared_context = nullptr;               // for inproc:// endpoints
+    std::vector<std::string> own_command_line;    // argv, for the session's description
 };
 
 // What one run did. All rows counted here went through the ledger, too.
@@ -51,8 +52,11 @@ struct CollectorSummary {
     std::vector<std::pair<TallyName, std::uint64_t>> lost_by_reason;  // their sum is rows_lost
     std::uint64_t batches_sealed = 0;
     std::uint64_t batches_dropped = 0;
-    bool everything_acknowledged = false;
-    bool session_refused = false;  // the gateway will never take this session
+    std::uint64_t batches_kept = 0;        // in the spool folder: the next run delivers them
+    std::uint64_t earlier_sessions = 0;    // of earlier runs, still in the spool folder
+    bool everything_acknowledged = false;  // of this session
+    bool is_rest_kept = false;             // what isn't acknowledged is in the spool folder
+    bool session_refused = false;          // the gateway will never take this session
     std::uint64_t own_cpu_ns = 0;  // of the two threads, open() included when run() is called by the same thread
 };
 

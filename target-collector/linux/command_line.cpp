@@ -70,7 +70,9 @@ void add_options(CLI::App& app, CollectorOptions& options, std::vector<std::stri
         ->check(check_whole_number);
     app.add_option("--ring-size", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)")
         ->transform(CLI::AsSizeValue(false));
-    app.add_option("--spool-size", options.spool_size_bytes, "Memory for what isn't acknowledged yet (KB, MB)")
+    app.add_option("--spool-size", options.spool_size_bytes,
+                   "Room for what isn't acknowledged yet (KB, MB); the oldest goes when it is full. Default: 64 MB of "
+                   "memory, or 256 MB of the --spool folder")
         ->transform(CLI::AsSizeValue(false));
     app.add_option("--exit-wait", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement");
     app.add_option("command", options.command, "The command to profile, behind --");
@@ -104,6 +106,12 @@ Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int 
                 ->delimiter(',')
                 ->allow_extra_args(false);
         app.add_option("--output", options.output_file, "Write to a file instead of a gateway")->excludes(gateway);
+    }
+    if (!is_record) {
+        app.add_option(
+            "--spool", options.spool_folder,
+            "A folder for what isn't acknowledged yet: it outlives a kill and a restart; the next run with it "
+            "delivers the rest. One collector a folder");
     }
     add_options(app, options, labels);
     try {
@@ -144,6 +152,12 @@ std::string summary_line(const CollectorSummary& summary) {
         line += std::to_string(summary.batches_dropped) + " dropped, ";
     }
     line += summary.everything_acknowledged ? "all acknowledged" : "not all acknowledged";
+    if (!summary.everything_acknowledged && summary.is_rest_kept) {
+        line += ": " + std::to_string(summary.batches_kept) + " stay in the spool for the next run";
+    }
+    if (summary.earlier_sessions > 0) {
+        line += "; " + std::to_string(summary.earlier_sessions) + " sessions of earlier runs wait in the spool, too";
+    }
     char session[80];
     std::snprintf(session, sizeof(session), "%.3f s of own CPU; session %016llx%016llx",
                   static_cast<double>(summary.own_cpu_ns) / 1e9, static_cast<unsigned long long>(summary.session.high),

@@ -58,7 +58,7 @@ int run(int argc, char** argv) {
         return exit_status_of(summary.error(), has_command);
     }
     say(summary_line(*summary));
-    return summary->everything_acknowledged ? 0 : kExitFailure;
+    return summary->everything_acknowledged || (summary->is_rest_kept && !summary->session_refused) ? 0 : kExitFailure;
 }
 
 }  // namespace

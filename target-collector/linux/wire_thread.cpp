@@ -113,6 +113,7 @@ void WireThread::run() {
                 has_given_up_,
                 status.session_refused,
                 status.batches_dropped,
+                status.batches_kept,
                 status.batches_refused,
                 (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec)};
 }
@@ -123,6 +124,9 @@ bool WireThread::is_over(std::uint64_t now_ns) {
     }
     if (!has_given_up_ && (now_ns >= deadline_ns_ || is_given_up_.load(std::memory_order_acquire))) {
         has_given_up_ = true;
+        if (options_.keeps_rest) {
+            return true;
+        }
         delivery_.give_up();
         deadline_ns_ = now_ns + (delivery_.status().welcomed ? kFarewellNs : 0);
         return false;  // one more step counts what is lost now

@@ -24,6 +24,7 @@ public:
     struct Options {
         Delivery::Options delivery;
         std::uint64_t exit_wait_ns = 0;  // after finish(): how long to wait for the last acknowledgement
+        bool keeps_rest = false;         // what isn't acknowledged then is in a spool on disk: it isn't lost
     };
     using Notice = std::function<void(std::string_view)>;
 
@@ -33,6 +34,7 @@ public:
         bool has_given_up = false;  // some of it wasn't when the time was over
         bool session_refused = false;
         std::uint64_t batches_dropped = 0;
+        std::uint64_t batches_kept = 0;  // still in the spool
         std::uint64_t batches_refused = 0;
         std::uint64_t cpu_ns = 0;
     };

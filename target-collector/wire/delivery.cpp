@@ -51,11 +51,8 @@ Delivery::Delivery(const Options& options, NetworkDriver& driver, SpscRing& batc
 void Delivery::restore(const Options& options) {
     const JournalEntry& left = *options.left;
     spool_.restore(left.places);
-    losses_.restore(std::span{left.ranges}.first(left.range_count), left.lost.entries(), left.since_drop.entries(),
-                    left.last_dropped);
-    for (const Tally& tally : left.acknowledged.entries()) {
-        acknowledged_.add(tally.series, tally.name, tally.value);
-    }
+    losses_.restore({std::span{left.ranges}.first(left.range_count), left.lost.entries(), left.acknowledged.entries(),
+                     left.since_drop.entries(), left.last_dropped});
     for (const Tally& tally : options.final_tallies) {
         final_tallies_.add(tally.series, tally.name, tally.value);
     }
@@ -71,6 +68,7 @@ void Delivery::restore(const Options& options) {
         ++status_.batches_kept;
     }
     pop_resolved();
+    status_.spool_used_bytes = spool_.used_bytes();
     // What was promised to the process before is not known here.
     resolvable_ = Seq{~0ULL / 2};
 }
@@ -80,7 +78,7 @@ void Delivery::write_journal() {
         return;
     }
     journal_->write({spool_.places(), status_.last_sealed, losses_.last_dropped(), has_final_, end_point_,
-                     losses_.ranges(), acknowledged_.entries(), losses_.since_drop(), losses_.tallies()});
+                     losses_.ranges(), losses_.acknowledged(), losses_.since_drop(), losses_.tallies()});
     is_journal_due_ = false;
 }
 
@@ -347,11 +345,7 @@ void Delivery::acknowledge(Seq prefix) {
     for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->seq <= prefix; batch = spool_.front()) {
         if (!batch->is_resolved()) {
             losses_.acknowledge(batch->notice_number);
-            const auto rows = DeliverySpool::rows_of(*batch);
-            losses_.count_acknowledged(rows);
-            for (const SealedRecord::Rows& part : rows) {
-                acknowledged_.add(part.series, TallyName::kProduced, part.row_count);
-            }
+            losses_.count_acknowledged(DeliverySpool::rows_of(*batch));
         }
         pop_front();
     }

@@ -140,7 +140,6 @@ private:
     bool is_journal_due_ = false;
     DeliverySpool spool_;
     DeliveryLosses losses_;
-    TallyBook acknowledged_;  // rows, as kProduced
     Status status_;
 
     bool is_hello_due_ = true;

@@ -12,7 +12,9 @@
 //   byte 92   u32 range_count | u32 acknowledged_count | u32 since_drop_count | u32 lost_count
 //   byte 108  u32 0
 //   byte 112  range_count × { u64 first, u64 last }: dropped, not yet named in an acknowledged batch
-//   …         counts of 16 bytes (message/kept_tally.h): acknowledged rows (as produced), those since the last drop,
+//   …         counts of 16 bytes (message/kept_tally.h): acknowledged rows (as produced) that no dropped range covers,
+//   up
+//             to the last drop of an oldest batch and since then;
 //             rows lost here
 //
 // Integers little-endian. The layout is part of the spool's format (target-collector/spool/FORMAT.md): it must not

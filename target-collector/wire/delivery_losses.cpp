@@ -63,6 +63,7 @@ bool DeliveryLosses::join_to_last_dropped(Seq seq) {
     for (const Tally& tally : since_drop_.entries()) {
         tallies_.add(tally.series, TallyName::kLostSpoolFull, tally.value);
     }
+    since_drop_ = TallyBook{};
     // Ranges of batches that were never kept may lie in between.
     std::size_t end = index + 1;
     while (end < range_count_ && ranges_[end].first < seq) {
@@ -91,6 +92,9 @@ bool DeliveryLosses::drop_oldest(Seq seq, EpochNumber epoch, std::span<const Sea
     add_to_ranges(seq);
     count(TallyName::kLostSpoolFull, epoch, rows);
     last_dropped_ = seq;
+    for (const Tally& tally : since_drop_.entries()) {
+        acknowledged_.add(tally.series, tally.name, tally.value);
+    }
     since_drop_ = TallyBook{};
     return true;
 }
@@ -110,21 +114,22 @@ void DeliveryLosses::count_acknowledged(std::span<const SealedRecord::Rows> rows
     }
 }
 
-void DeliveryLosses::restore(std::span<const SeqRange> ranges, std::span<const Tally> tallies,
-                             std::span<const Tally> since_drop, Seq last_dropped) {
-    PERFLEET_ASSERT(range_count_ == 0 && ranges.size() <= ranges_.size());
-    for (const SeqRange& range : ranges) {
+void DeliveryLosses::restore(const Left& left) {
+    PERFLEET_ASSERT(range_count_ == 0 && left.ranges.size() <= ranges_.size());
+    for (const SeqRange& range : left.ranges) {
         ranges_[range_count_] = range;
         told_by_[range_count_] = ~0ULL;
         ++range_count_;
     }
-    for (const Tally& tally : tallies) {
-        tallies_.add(tally.series, tally.name, tally.value);
-    }
-    for (const Tally& tally : since_drop) {
-        since_drop_.add(tally.series, tally.name, tally.value);
-    }
-    last_dropped_ = last_dropped;
+    const auto take_over = [](std::span<const Tally> tallies, TallyBook& into) {
+        for (const Tally& tally : tallies) {
+            into.add(tally.series, tally.name, tally.value);
+        }
+    };
+    take_over(left.tallies, tallies_);
+    take_over(left.acknowledged, acknowledged_);
+    take_over(left.since_drop, since_drop_);
+    last_dropped_ = left.last_dropped;
 }
 
 void DeliveryLosses::count_refused(EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {

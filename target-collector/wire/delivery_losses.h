@@ -45,13 +45,21 @@ public:
 
     [[nodiscard]] std::span<const Tally> tallies() const { return tallies_.entries(); }
     [[nodiscard]] std::span<const SeqRange> ranges() const { return {ranges_.data(), range_count_}; }
-    // Rows of batches acknowledged since the last drop of an oldest batch, as kProduced; and that batch, 0: none.
+    // Rows of acknowledged batches that no dropped range covers, as kProduced: up to the last drop of an oldest batch,
+    // and since then; and that batch, 0: none.
+    [[nodiscard]] std::span<const Tally> acknowledged() const { return acknowledged_.entries(); }
     [[nodiscard]] std::span<const Tally> since_drop() const { return since_drop_.entries(); }
     [[nodiscard]] Seq last_dropped() const { return last_dropped_; }
 
     // Goes on from what another counted; its ranges are named to the end.
-    void restore(std::span<const SeqRange> ranges, std::span<const Tally> tallies, std::span<const Tally> since_drop,
-                 Seq last_dropped);
+    struct Left {
+        std::span<const SeqRange> ranges;
+        std::span<const Tally> tallies;
+        std::span<const Tally> acknowledged;
+        std::span<const Tally> since_drop;
+        Seq last_dropped;
+    };
+    void restore(const Left& left);
 
 private:
     [[nodiscard]] bool has_neighbour(Seq seq) const;
@@ -67,6 +75,7 @@ private:
     std::array<std::uint64_t, limits::kDroppedRangesMax> told_by_{};
     std::size_t range_count_ = 0;
     TallyBook tallies_;
+    TallyBook acknowledged_;
     TallyBook since_drop_;
     Seq last_dropped_;
     bool has_lost_definitions_ = false;

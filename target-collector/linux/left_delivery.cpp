@@ -1,0 +1,118 @@
+#include "target-collector/linux/left_delivery.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "schemas/vocabulary/assert.h"
+#include "target-collector/linux/clock_relation.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kSleepNsMax = 250'000'000;
+
+}  // namespace
+
+LeftDelivery::LeftDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, Notice notice)
+    : files_{std::move(files)},
+      driver_{std::move(driver)},
+      notice_{std::move(notice)},
+      wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+    PERFLEET_ASSERT(wake_fd_ >= 0);
+}
+
+LeftDelivery::~LeftDelivery() {
+    give_up();
+    join();
+    ::close(wake_fd_);
+}
+
+void LeftDelivery::start() {
+    thread_ = std::thread([this] { run(); });
+}
+
+void LeftDelivery::wake() const {
+    const std::uint64_t one = 1;
+    (void)!::write(wake_fd_, &one, sizeof(one));
+}
+
+void LeftDelivery::finish(std::uint64_t wait_ns) {
+    const std::uint64_t deadline_ns = monotonic_now().value + wait_ns;
+    std::uint64_t before = deadline_ns_.load(std::memory_order_relaxed);
+    while (deadline_ns < before &&
+           !deadline_ns_.compare_exchange_weak(before, deadline_ns, std::memory_order_relaxed)) {
+    }
+    wake();
+}
+
+void LeftDelivery::give_up() {
+    deadline_ns_.store(0, std::memory_order_relaxed);
+    wake();
+}
+
+const LeftDelivery::Outcome& LeftDelivery::join() {
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+    return outcome_;
+}
+
+bool LeftDelivery::is_over(std::uint64_t now_ns) const {
+    return now_ns >= deadline_ns_.load(std::memory_order_relaxed);
+}
+
+void LeftDelivery::run() {
+    for (const std::string& file : files_) {
+        outcome_.sessions_left += is_over(monotonic_now().value) || !deliver(file) ? 1 : 0;
+    }
+    timespec cpu{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    outcome_.cpu_ns =
+        (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec);
+}
+
+bool LeftDelivery::deliver(const std::string& file) {
+    auto left = LeftSession::open(file, *driver_);
+    if (!left.ok()) {
+        notice_(left.error().message + "; it is left as it is");
+        return false;
+    }
+    Delivery& delivery = (*left)->delivery();
+    const SpoolReading& reading = (*left)->reading();
+    for (;;) {
+        const std::uint64_t now_ns = monotonic_now().value;
+        const bool is_busy = delivery.step(now_ns);
+        driver_->note_time(now_ns);
+        if (delivery.status().finished) {
+            break;
+        }
+        if (delivery.status().session_refused) {
+            notice_(driver_->peer() + " refuses " + (*left)->name() + "; its file '" + file + "' stays");
+            return false;
+        }
+        if (is_over(now_ns)) {
+            return false;
+        }
+        if (!is_busy) {
+            const std::uint64_t deadline_ns = deadline_ns_.load(std::memory_order_relaxed);
+            driver_->wait(wake_fd_, std::min(kSleepNsMax, deadline_ns - std::min(deadline_ns, now_ns)));
+            std::uint64_t count = 0;
+            (void)!::read(wake_fd_, &count, sizeof(count));
+        }
+    }
+    std::string text = (*left)->name() + " is delivered: " + std::to_string(reading.batch_count) + " batches";
+    if (reading.rows_killed > 0) {
+        text += "; " + std::to_string(reading.rows_killed) + " rows were lost when it was killed";
+    }
+    notice_(text);
+    if (const auto removed = (*left)->file().remove(); !removed.ok()) {
+        notice_(removed.error().message);
+    }
+    return true;
+}
+
+}  // namespace perfleet

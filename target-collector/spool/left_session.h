@@ -1,0 +1,52 @@
+// A session that an earlier collector left in a spool file, ready to be delivered to its end.
+//
+// A resource: it owns the mapped file and the delivery that works in it. One thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "target-collector/ring/spsc_ring.h"
+#include "target-collector/spool/spool_file.h"
+#include "target-collector/spool/spool_reading.h"
+#include "target-collector/wire/delivery.h"
+#include "target-collector/wire/driver.h"
+
+namespace perfleet {
+
+class LeftSession {
+public:
+    // `driver` is borrowed. Errors: SpoolFile::open()'s, and kCorrupt for a file whose inside can't be understood; all
+    // name the file. Damaged batches are no error: reading() tells of them, and their rows count as killed.
+    [[nodiscard]] static Result<std::unique_ptr<LeftSession>> open(const std::string& path, NetworkDriver& driver);
+    LeftSession(const LeftSession&) = delete;
+    LeftSession& operator=(const LeftSession&) = delete;
+    ~LeftSession() = default;
+
+    [[nodiscard]] const SpoolFile& file() const { return *file_; }
+    [[nodiscard]] const SpoolReading& reading() const { return *reading_; }
+    [[nodiscard]] Delivery& delivery() { return *delivery_; }
+
+    // "session 0123… of an earlier run"
+    [[nodiscard]] std::string name() const;
+
+private:
+    LeftSession(std::unique_ptr<SpoolFile> file, std::unique_ptr<SpoolReading> reading, NetworkDriver& driver);
+
+    std::unique_ptr<SpoolFile> file_;
+    std::unique_ptr<SpoolReading> reading_;
+    std::vector<std::byte> hello_;
+    std::vector<std::uint64_t> batches_memory_;
+    std::vector<std::uint64_t> losses_memory_;
+    SpscRing batches_;  // nothing comes any more
+    SpscRing losses_;   // nobody listens any more
+    DeliveryJournal journal_;
+    std::optional<Delivery> delivery_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,182 @@
+#include "target-collector/spool/spool_folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/spool/left_session.h"
+
+namespace perfleet {
+namespace {
+
+constexpr mode_t kFolderMode = 0700;
+constexpr mode_t kFileMode = 0600;
+
+// For a delivery that only counts.
+class NoNetwork final : public NetworkDriver {
+public:
+    bool send(std::span<const std::byte> /*frame*/) override { return false; }
+    Checked<std::size_t> receive(std::span<std::byte> /*into*/) override { return std::size_t{0}; }
+    bool reconnected() override { return false; }
+};
+
+// Names of files that end so; sorted.
+Result<std::vector<std::string>> files_in(const std::string& folder, std::string_view ending) {
+    DIR* const entries = ::opendir(folder.c_str());
+    if (entries == nullptr) {
+        return error_from_errno(errno, "can't read the spool folder '" + folder + "'");
+    }
+    std::vector<std::string> paths;
+    while (const dirent* const entry = ::readdir(entries)) {
+        if (std::string_view{entry->d_name}.ends_with(ending)) {
+            paths.push_back(folder + "/" + entry->d_name);
+        }
+    }
+    ::closedir(entries);
+    std::sort(paths.begin(), paths.end());
+    return paths;
+}
+
+std::string mib(std::uint64_t size_bytes) { return std::to_string((size_bytes + (1U << 20U) - 1) >> 20U) + " MiB"; }
+
+}  // namespace
+
+struct SpoolFolder::Found {
+    std::string path;
+    std::uint64_t ordinal = 0;
+    std::uint64_t used_bytes = 0;
+};
+
+Result<std::unique_ptr<SpoolFolder>> SpoolFolder::open(const std::string& path, std::size_t size_bytes,
+                                                       const Notice& notice) {
+    if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST) {
+        return error_from_errno(errno, "can't make the spool folder '" + path + "'");
+    }
+    std::unique_ptr<SpoolFolder> folder(new SpoolFolder(path));
+    if (auto done = folder->lock(); !done.ok()) {
+        return std::move(done).error();
+    }
+    if (auto done = folder->look(size_bytes, notice); !done.ok()) {
+        return std::move(done).error();
+    }
+    return folder;
+}
+
+SpoolFolder::~SpoolFolder() {
+    if (lock_fd_ >= 0) {
+        ::close(lock_fd_);
+    }
+}
+
+Result<Done> SpoolFolder::lock() {
+    const std::string lock_path = path_ + "/lock";
+    lock_fd_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode);
+    if (lock_fd_ < 0) {
+        return error_from_errno(errno, "can't open '" + lock_path + "' in the spool folder");
+    }
+    if (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
+        const int error = errno;
+        std::array<char, 16> pid{};
+        const ssize_t got = ::pread(lock_fd_, pid.data(), pid.size(), 0);
+        const std::string by =
+            got > 0 ? " (process " + std::string(pid.data(), static_cast<std::size_t>(got)) + ")" : "";
+        if (error != EWOULDBLOCK) {
+            return error_from_errno(error, "can't lock the spool folder '" + path_ + "'");
+        }
+        return Error{ErrorCode::kBusy, "the spool folder '" + path_ + "' is used by another collector" + by +
+                                           "; give each its own with --spool"};
+    }
+    const std::string pid = std::to_string(::getpid());
+    (void)!::ftruncate(lock_fd_, 0);
+    (void)!::pwrite(lock_fd_, pid.data(), pid.size(), 0);
+    return Done{};
+}
+
+Result<Done> SpoolFolder::look(std::size_t size_bytes, const Notice& notice) {
+    // Never finished: their sessions never began.
+    auto unfinished = files_in(path_, ".spool.new");
+    auto paths = files_in(path_, ".spool");
+    if (!unfinished.ok() || !paths.ok()) {
+        return unfinished.ok() ? std::move(paths).error() : std::move(unfinished).error();
+    }
+    for (const std::string& path : *unfinished) {
+        ::unlink(path.c_str());
+    }
+    NoNetwork no_network;
+    std::vector<Found> found;
+    for (const std::string& path : *paths) {
+        auto left = LeftSession::open(path, no_network);
+        if (!left.ok() && left.error().code == ErrorCode::kUnsupported) {
+            return std::move(left).error();
+        }
+        if (!left.ok()) {
+            notice(left.error().message + "; it is left as it is");
+            continue;
+        }
+        const SpoolReading& reading = (*left)->reading();
+        if (!reading.holes.empty()) {
+            std::uint64_t lost_bytes = 0;
+            for (const SpoolHole& hole : reading.holes) {
+                lost_bytes += hole.size_bytes;
+            }
+            notice("spool file '" + path + "' is damaged in " + std::to_string(reading.holes.size()) + " places (" +
+                   std::to_string(lost_bytes) + " bytes): batches there are lost, their rows are counted as killed");
+        }
+        (*left)->file().give_back_around(reading.entry.places);
+        found.push_back({path, reading.head.ordinal, (*left)->delivery().status().spool_used_bytes});
+    }
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.ordinal < b.ordinal; });
+    while (found.size() > limits::kSpoolSessionsMax) {
+        notice("more than " + std::to_string(limits::kSpoolSessionsMax) + " ended sessions wait in the spool folder '" +
+               path_ + "': the oldest, '" + found.front().path + "', is given up with " +
+               mib(found.front().used_bytes) + " of batches");
+        ::unlink(found.front().path.c_str());
+        found.erase(found.begin());
+    }
+    std::uint64_t used_bytes = 0;
+    for (const Found& one : found) {
+        used_bytes += one.used_bytes;
+        next_ordinal_ = std::max(next_ordinal_, one.ordinal + 1);
+    }
+    for (Found& one : found) {
+        if (used_bytes <= size_bytes / 2) {
+            break;
+        }
+        auto left = LeftSession::open(one.path, no_network);
+        if (!left.ok()) {
+            return std::move(left).error();
+        }
+        const std::uint64_t excess = used_bytes - size_bytes / 2;
+        Delivery& delivery = (*left)->delivery();
+        delivery.shrink_to(one.used_bytes > excess ? one.used_bytes - excess : 0);
+        used_bytes -= one.used_bytes - delivery.status().spool_used_bytes;
+        notice("the spool folder '" + path_ + "' is full: " + std::to_string(delivery.status().batches_dropped) +
+               " batches of " + (*left)->name() + " were dropped");
+        auto reading = read_spool((*left)->file().bytes());
+        if (reading.ok()) {
+            (*left)->file().give_back_around((*reading)->entry.places);
+        }
+    }
+    for (const Found& one : found) {
+        left_.push_back(one.path);
+    }
+    free_bytes_ = size_bytes - std::min<std::uint64_t>(size_bytes, used_bytes);
+    return Done{};
+}
+
+Result<std::unique_ptr<SpoolFile>> SpoolFolder::create(SessionId session, std::span<const std::byte> hello) {
+    SpoolHead head;
+    head.ordinal = next_ordinal_++;
+    head.session = session;
+    head.records_size_bytes = free_bytes_ / kSpoolPageSizeBytes * kSpoolPageSizeBytes;
+    return SpoolFile::create(path_, head, hello);
+}
+
+}  // namespace perfleet

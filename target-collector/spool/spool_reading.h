@@ -1,0 +1,84 @@
+// Reads what a collector left in a spool file: bytes in, sense out, no files. The bytes are untrusted: a damaged or a
+// hostile file gives faults or holes, never more than its own bytes. Format: FORMAT.md.
+//
+// Time and memory are bounded by the file's size. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/time.h"
+#include "target-collector/message/live_counts.h"
+#include "target-collector/wire/delivery_journal.h"
+
+namespace perfleet {
+
+// -- the file's parts -------------------------------------------------------------------------------------------------
+
+inline constexpr std::uint32_t kSpoolVersion = 1;
+inline constexpr std::size_t kSpoolCountsOffset = 4'096;
+inline constexpr std::size_t kSpoolJournalOffset = 24'576;
+inline constexpr std::size_t kSpoolHelloOffset = kSpoolJournalOffset + kJournalSizeBytes;
+inline constexpr std::size_t kSpoolPageSizeBytes = 4'096;  // parts begin at its multiples
+static_assert(kSpoolCountsOffset + kLiveCountsSizeBytes <= kSpoolJournalOffset);
+
+struct SpoolHead {
+    std::uint64_t ordinal = 0;  // sessions of a folder, in the order in which they began
+    SessionId session;
+    std::uint64_t hello_size_bytes = 0;
+    std::uint32_t hello_checksum = 0;  // crc32c, as it was written
+    std::uint64_t records_size_bytes = 0;
+
+    [[nodiscard]] std::uint64_t records_offset() const {
+        return (kSpoolHelloOffset + hello_size_bytes + kSpoolPageSizeBytes - 1) / kSpoolPageSizeBytes *
+               kSpoolPageSizeBytes;
+    }
+    [[nodiscard]] std::uint64_t file_size_bytes() const { return records_offset() + records_size_bytes; }
+};
+
+inline constexpr std::size_t kSpoolHeadSizeBytes = 64;
+
+// `into`: kSpoolHeadSizeBytes.
+void write_spool_head(const SpoolHead& head, std::span<std::byte> into);
+
+// Faults: kTruncated, kInvalid (no spool file), kUnsupported (value: its version), kCorrupt (checksum), kTooLarge
+// (sizes that no collector writes).
+[[nodiscard]] Checked<SpoolHead> read_spool_head(std::span<const std::byte> file_untrusted);
+
+// -- what it holds ----------------------------------------------------------------------------------------------------
+
+// Bytes of the records' memory that hold no whole record.
+struct SpoolHole {
+    std::uint64_t offset = 0;
+    std::uint64_t size_bytes = 0;
+    Seq seq;  // of the record before it; 0: it is the first
+};
+
+struct SpoolReading {
+    SpoolHead head;
+    std::span<const std::byte> hello;  // borrowed from the file
+    JournalEntry entry;
+    std::vector<SpoolHole> holes;
+    std::uint64_t batch_count = 0;  // whole ones that wait
+    // The session's final counts but for what stands in entry.lost: as counted when it ended; what is neither
+    // acknowledged, kept nor lost otherwise is kLostKilled.
+    TallyBook final_tallies;
+    ClockPoint end_point;
+    std::uint64_t rows_killed = 0;  // definitions not counted
+};
+
+// `file_untrusted` is as long as its head says. Faults as of read_spool_head(); kTruncated, kCorrupt (hello, journal or
+// counts can't be understood; `where` is their offset).
+[[nodiscard]] Checked<std::unique_ptr<SpoolReading>> read_spool(std::span<const std::byte> file_untrusted);
+
+// Fills the holes with records that count as resolved, so that others can go from record to record. `records` is that
+// memory of the file.
+void fill_spool_holes(const SpoolReading& reading, std::span<std::byte> records);
+
+}  // namespace perfleet
