@@ -1,4 +1,4 @@
-#include "schemas/peers/key_file.h"
+#include "target-collector/linux/command.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
