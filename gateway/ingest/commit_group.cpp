@@ -133,6 +133,18 @@ SeqProgress CommitGroup::progress_after(const Session& session) const {
 }
 
 Result<CommitGroup::Outcome> CommitGroup::commit(Store& store, SessionTable& table, BucketNumber bucket_now) {
+    auto outcome = try_commit(store, table, bucket_now);
+    if (!outcome) {
+        // What wasn't synced may be gone, and with it what this group defined.
+        for (const SessionPtr& session : sessions_) {
+            session->defined_in.clear();
+            session->defined = false;
+        }
+    }
+    return outcome;
+}
+
+Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable& table, BucketNumber bucket_now) {
     if (auto done = put(store, table); !done) {
         return std::move(done).error();
     }

@@ -61,6 +61,7 @@ private:
         std::vector<PutOutcome> outcomes;  // of the first put that went through
     };
 
+    [[nodiscard]] Result<Outcome> try_commit(Store& store, SessionTable& table, BucketNumber bucket_now);
     void touch(const SessionPtr& session);
     [[nodiscard]] Result<Done> define(Store& store, SessionTable& table, const Partition& partition, Session& session);
     [[nodiscard]] Result<Done> put(Store& store, SessionTable& table);

@@ -19,6 +19,7 @@ public:
         return engine_->visit(range, visitor);
     }
     Result<Done> refresh() override { return engine_->refresh(); }
+    Result<bool> recover() override { return engine_->recover(); }
     Result<Done> write(const Changes& changes) override { return engine_->write(changes); }
     Result<Done> sync() override { return engine_->sync(); }
     Result<Done> erase(const KeyRange& range) override { return engine_->erase(range); }

@@ -44,6 +44,11 @@ public:
 
     [[nodiscard]] virtual Result<Done> refresh() = 0;
 
+    // After a write, sync or erase has failed nothing more is written or synced until this has succeeded; reads may
+    // fail, too. It goes on from what is on disk: of what was written since the last sync that may be all, some or
+    // nothing. False when there was nothing to do. Errors: what still hinders it; it can be tried again.
+    [[nodiscard]] virtual Result<bool> recover() { return false; }
+
     // All or nothing. Durable with the next sync().
     [[nodiscard]] virtual Result<Done> write(const Changes& changes) = 0;
 

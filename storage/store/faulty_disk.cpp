@@ -276,6 +276,15 @@ public:
         return FileSystemWrapper::RenameFile(path, held, options, context);
     }
 
+    IOStatus GetFreeSpace(const std::string& path, const IOOptions& options, std::uint64_t* size_bytes,
+                          IODebugContext* context) override {
+        IOStatus status = FileSystemWrapper::GetFreeSpace(path, options, size_bytes, context);
+        const std::lock_guard lock{state_->mutex};
+        state_->read_plan_file();
+        *size_bytes = std::min(*size_bytes, state_->plan.room_size_bytes);
+        return status;
+    }
+
 private:
     SharedState state_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <utility>
 
 #include "schemas/vocabulary/limits.h"
 #include "storage/key/key.h"
@@ -146,7 +147,9 @@ public:
     explicit KeyedStore(std::unique_ptr<Engine> engine) : ReaderOver<Store>{std::move(engine)}, known_{reads()} {}
 
     [[nodiscard]] Result<Done> define(const Partition& partition, const SessionRecord& session) override {
-        known_.make_room();
+        if (auto ready = be_ready(); !ready.ok()) {
+            return ready;
+        }
         auto known = known_.session(session.target, session.session);
         if (!known.ok()) {
             return known.error();
@@ -177,7 +180,7 @@ public:
             changes.puts.push_back({partition_session_key(partition, session.target, session.session), bytes});
             changes.puts.push_back({session_partition_key(session.target, session.session, partition), nothing});
         }
-        auto written = engine().write(changes);
+        auto written = write(changes);
         if (written.ok() && is_new_here) {
             (*known)->partitions.insert(partition);
         }
@@ -186,7 +189,9 @@ public:
 
     [[nodiscard]] Result<std::vector<PutOutcome>> put(const Partition& partition,
                                                       std::span<const AdmittedBatch> batches) override {
-        known_.make_room();
+        if (auto ready = be_ready(); !ready.ok()) {
+            return ready.error();
+        }
         auto dropped = reads().is_dropped(partition);
         if (!dropped.ok()) {
             return dropped.error();
@@ -203,7 +208,7 @@ public:
             outcomes.push_back(*outcome);
         }
         if (!call.changes().empty()) {
-            if (auto written = engine().write(call.changes()); !written.ok()) {
+            if (auto written = write(call.changes()); !written.ok()) {
                 return written.error();
             }
         }
@@ -212,7 +217,9 @@ public:
     }
 
     [[nodiscard]] Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) override {
-        known_.make_room();
+        if (auto ready = be_ready(); !ready.ok()) {
+            return ready;
+        }
         auto known = known_.session(target, session);
         if (!known.ok()) {
             return known.error();
@@ -222,7 +229,7 @@ public:
         }
         OwnedChanges changes;
         changes.put(session_key(Table::kWatermark, target, session), encode_record(prefix.value));
-        if (auto written = engine().write(changes.changes); !written.ok()) {
+        if (auto written = write(changes.changes); !written.ok()) {
             return written;
         }
         (*known)->watermark = prefix;
@@ -231,6 +238,9 @@ public:
     }
 
     [[nodiscard]] Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
+        if (auto ready = be_ready(); !ready.ok()) {
+            return ready;
+        }
         auto before = session_end(target, session);
         if (!before.ok()) {
             return before.error();
@@ -240,7 +250,7 @@ public:
         }
         OwnedChanges changes;
         changes.put(session_key(Table::kSessionEnd, target, session), encode_record(end));
-        return engine().write(changes.changes);
+        return write(changes.changes);
     }
 
     [[nodiscard]] Result<Done> put_image(std::string_view build_id, const ImageContent& content) override {
@@ -252,6 +262,9 @@ public:
                                                    std::to_string(content.bytes.size()) + " bytes of at most " +
                                                    std::to_string(limits::kImageSizeBytesMax)};
         }
+        if (auto ready = be_ready(); !ready.ok()) {
+            return ready;
+        }
         auto before = image(build_id);
         if (!before.ok()) {
             return before.error();
@@ -261,13 +274,53 @@ public:
         }
         OwnedChanges changes;
         changes.put(image_key(build_id), encode_record(content));
-        return engine().write(changes.changes);
+        return write(changes.changes);
+    }
+
+    [[nodiscard]] Result<Done> drop(const Partition& partition) override {
+        if (auto ready = be_ready(); !ready.ok()) {
+            return ready;
+        }
+        const bool was_owing = is_owing_;
+        auto dropped = drop_now(partition);
+        is_owing_ = was_owing && !dropped.ok();
+        return dropped;
+    }
+
+    [[nodiscard]] Result<Done> sync() override {
+        auto synced = engine().sync();
+        is_owing_ = false;
+        return synced;
+    }
+
+private:
+    // Before every change. What this remembers of changes that weren't synced is worth nothing once the engine had to
+    // go on from what is on disk, and a caller who doesn't know that yet must not go on to a sync.
+    [[nodiscard]] Result<Done> be_ready() {
+        auto recovered = engine().recover();
+        if (!recovered.ok()) {
+            return recovered.error();
+        }
+        if (*recovered) {
+            known_.forget_everything();
+            if (std::exchange(is_owing_, false)) {
+                return Error{ErrorCode::kUnavailable,
+                             "the store was opened anew after a failure: what was not synced is to be stored again"};
+            }
+        }
+        known_.make_room();
+        return Done{};
+    }
+
+    [[nodiscard]] Result<Done> write(const Changes& changes) {
+        auto written = engine().write(changes);
+        is_owing_ = written.ok();  // after an error the caller knows
+        return written;
     }
 
     // First the mark and the counts, durably: from then on the partition is hidden and its rows count as expired, once.
     // Then its content; what an interruption leaves of it goes when the store is opened again.
-    [[nodiscard]] Result<Done> drop(const Partition& partition) override {
-        known_.make_room();
+    [[nodiscard]] Result<Done> drop_now(const Partition& partition) {
         auto dropped = reads().is_dropped(partition);
         if (!dropped.ok()) {
             return dropped.error();
@@ -278,20 +331,17 @@ public:
                 return counted;
             }
             changes.put(dropped_key(partition), encode_record(0));
-            if (auto written = engine().write(changes.changes); !written.ok()) {
+            if (auto written = write(changes.changes); !written.ok()) {
                 return written;
             }
             known_.forget_partition(partition);
         }
-        if (auto synced = engine().sync(); !synced.ok()) {
+        if (auto synced = sync(); !synced.ok()) {
             return synced;
         }
         return engine().erase(partition_range(partition));
     }
 
-    [[nodiscard]] Result<Done> sync() override { return engine().sync(); }
-
-private:
     [[nodiscard]] Result<Done> count_expired(const Partition& partition, OwnedChanges& changes) {
         std::map<std::tuple<TargetId, SessionId, Series>, std::uint64_t> rows;
         std::map<std::pair<TargetId, SessionId>, Seq> watermarks;
@@ -331,6 +381,7 @@ private:
     }
 
     KnownSeqs known_;
+    bool is_owing_ = false;  // something was written and neither synced nor said to have failed
 };
 
 // The format's version is the first thing that is written, so a database with other content but without it is foreign.

@@ -28,6 +28,8 @@ public:
     // Forgets everything when its limits are reached; to be called between operations.
     void make_room();
 
+    void forget_everything() { sessions_.clear(); }
+
     // Those sessions that are remembered.
     void forget_partition(const Partition& partition);
 

@@ -12,10 +12,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <optional>
 
 #include "storage/store/folder.h"
+#include "storage/store/log_tail.h"
 
 namespace perfleet {
 namespace {
@@ -29,6 +32,9 @@ constexpr std::uint64_t kFirstLevelSizeBytes = 512U << 20;
 constexpr int kWriterFilesMax = 1'024;  // open at once
 constexpr std::size_t kInfoLogSizeBytes = 1U << 20;
 constexpr std::size_t kInfoLogFiles = 4;
+
+// What has to fit on the disk, beside the logs once more, before a store whose disk was full goes on.
+constexpr std::uint64_t kRecoverRoomSizeBytes = 16U << 20;
 
 // A reader may look at the moment at which the writer replaces a file; then it looks again.
 constexpr int kReaderAttempts = 8;
@@ -126,6 +132,7 @@ rocksdb::Options writer_options() {
     options.max_open_files = kWriterFilesMax;
     options.compaction_style = rocksdb::kCompactionStyleLevel;
     options.sst_partitioner_factory = std::make_shared<DayPartitionerFactory>();
+    options.max_bgerror_resume_count = 0;  // recover() does it, and knows what may be lost
     options.level_compaction_dynamic_level_bytes = true;
     options.target_file_size_base = kTableFileSizeBytes;
     options.max_bytes_for_level_base = kFirstLevelSizeBytes;
@@ -155,6 +162,9 @@ public:
 
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override {
         const std::shared_ptr<Opened> held = opened();
+        if (held->db == nullptr) {
+            return closed();
+        }
         std::string value;
         const rocksdb::Status status = held->db->Get(rocksdb::ReadOptions{}, slice(key), &value);
         if (status.IsNotFound()) {
@@ -170,6 +180,9 @@ public:
         const KeyRange& range,
         const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
         const std::shared_ptr<Opened> held = opened();
+        if (held->db == nullptr) {
+            return closed();
+        }
         const rocksdb::Slice end = slice(range.end);
         rocksdb::ReadOptions options;
         options.iterate_upper_bound = &end;
@@ -207,11 +220,66 @@ protected:
         return status.ok() ? Result<Done>{Done{}} : error_from(status, directory_ + ": " + what);
     }
 
+    [[nodiscard]] Error closed() const {
+        return {ErrorCode::kUnavailable, directory_ + ": is closed after a failure and can't be opened yet"};
+    }
+
 private:
     std::string directory_;
     mutable std::mutex mutex_;
     std::shared_ptr<Opened> opened_;
 };
+
+rocksdb::Env& env_of(const std::shared_ptr<rocksdb::Env>& env) {
+    return env == nullptr ? *rocksdb::Env::Default() : *env;
+}
+
+Error busy(const std::string& directory) {
+    return {ErrorCode::kBusy, directory +
+                                  ": another gateway is writing to this folder; stop it, or give this one "
+                                  "another folder (--data)"};
+}
+
+bool says_locked(const rocksdb::Status& status) {
+    return says(status, "lock hold by current process") || says(status, "While lock file");
+}
+
+// The last writer's logs without what nobody was promised, so that RocksDB opens them as far as they count.
+Result<Done> cut_log_tail_locked(const std::string& directory, rocksdb::Env& env) {
+    if (!check_reader_folder(directory).ok()) {
+        return Done{};  // nothing there yet
+    }
+    rocksdb::FileLock* lock = nullptr;
+    if (const rocksdb::Status status = env.LockFile(directory + "/LOCK", &lock); !status.ok()) {
+        return says_locked(status) ? busy(directory) : error_from(status, directory + ": can't be opened");
+    }
+    auto cut = cut_log_tail(directory);
+    (void)env.UnlockFile(lock);
+    return cut;
+}
+
+Result<std::shared_ptr<Opened>> open_writer(const std::string& directory, std::shared_ptr<rocksdb::Env> env) {
+    if (auto cut = cut_log_tail_locked(directory, env_of(env)); !cut.ok()) {
+        return cut.error();
+    }
+    rocksdb::Options options = writer_options();
+    options.env = &env_of(env);
+    rocksdb::DB* db = nullptr;
+    const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
+    if (says_locked(status)) {
+        return busy(directory);
+    }
+    if (status.IsInvalidArgument()) {
+        return Error{ErrorCode::kInvalid, directory + ": not a perfleet store: " + status.ToString()};
+    }
+    if (!status.ok()) {
+        return error_from(status, directory + ": can't be opened");
+    }
+    auto opened = std::make_shared<Opened>();
+    opened->env = std::move(env);
+    opened->db.reset(db);
+    return opened;
+}
 
 class RocksdbWriter final : public RocksdbEngine {
 public:
@@ -219,9 +287,39 @@ public:
 
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
 
+    // RocksDB can go on by itself after some failures, but not after all, and a log of which a sync has failed may
+    // never get to the disk, whatever later syncs say. Opened anew, everything that can still be read of it goes into a
+    // table file, durably.
+    [[nodiscard]] Result<bool> recover() override {
+        if (!failure_) {
+            return false;
+        }
+        const std::shared_ptr<rocksdb::Env> env = opened()->env;
+        if (failure_->code == ErrorCode::kFull && !has_room(env_of(env))) {
+            return Error{*failure_};
+        }
+        auto closed_one = std::make_shared<Opened>();
+        closed_one->env = env;
+        replace(std::move(closed_one));
+        auto anew = open_writer(directory(), env);
+        if (!anew.ok()) {
+            if (anew.error().code != ErrorCode::kBusy) {
+                failure_ = anew.error();
+            }
+            return anew.error();
+        }
+        replace(std::move(*anew));
+        synced_sequence_ = db().GetLatestSequenceNumber();
+        failure_.reset();
+        return true;
+    }
+
     [[nodiscard]] Result<Done> write(const Changes& changes) override {
+        if (failure_) {
+            return Error{*failure_};
+        }
         rocksdb::WriteBatch batch;
-        rocksdb::Status status;
+        rocksdb::Status status = batch.PutLogData(sync_mark(synced_sequence_));
         for (std::size_t i = 0; i < changes.deletes.size() && status.ok(); ++i) {
             status = batch.Delete(slice(changes.deletes[i]));
         }
@@ -231,15 +329,36 @@ public:
         if (status.ok()) {
             status = db().Write(rocksdb::WriteOptions{}, &batch);
         }
-        return result(status, "writing");
+        return changed(status, "writing");
     }
 
-    [[nodiscard]] Result<Done> sync() override { return result(db().SyncWAL(), "syncing the write-ahead log"); }
+    [[nodiscard]] Result<Done> sync() override {
+        if (failure_) {
+            return Error{*failure_};
+        }
+        const std::uint64_t sequence = db().GetLatestSequenceNumber();
+        if (const rocksdb::Status status = db().SyncWAL(); !status.ok()) {
+            return changed(status, "syncing the write-ahead log");
+        }
+        if (sequence != synced_sequence_) {
+            synced_sequence_ = sequence;
+            rocksdb::WriteBatch batch;
+            rocksdb::Status status = batch.PutLogData(sync_mark(sequence));
+            if (status.ok()) {
+                status = db().Write(rocksdb::WriteOptions{}, &batch);
+            }
+            (void)changed(status, "writing");  // what was asked for is durable: the next change is told
+        }
+        return Done{};
+    }
 
     // Whole files are unlinked. What is left stands in files that other keys share: the deletion of it goes into a
     // table file of its own, because one that shared its file with newer keys would overlap, and have rewritten,
     // everything between.
     [[nodiscard]] Result<Done> erase(const KeyRange& range) override {
+        if (failure_) {
+            return Error{*failure_};
+        }
         const rocksdb::Slice begin = slice(range.begin);
         const rocksdb::Slice end = slice(range.end);
         rocksdb::Status status = rocksdb::DeleteFilesInRange(&db(), db().DefaultColumnFamily(), &begin, &end, false);
@@ -265,11 +384,39 @@ public:
         if (status.ok()) {
             status = db().Put(rocksdb::WriteOptions{}, format_key(), version);
         }
-        return result(status, "deleting " + describe_key(range.begin));
+        return changed(status, "deleting " + describe_key(range.begin));
     }
 
 private:
     [[nodiscard]] rocksdb::DB& db() { return *opened()->db; }
+
+    [[nodiscard]] Result<Done> changed(const rocksdb::Status& status, const std::string& what) {
+        if (status.ok()) {
+            return Done{};
+        }
+        failure_ = error_from(status, directory() + ": " + what);
+        return Error{*failure_};
+    }
+
+    // Opening writes what the logs hold into a table file. A store that can't be opened answers nobody, so it stays as
+    // it is until it can.
+    [[nodiscard]] bool has_room(rocksdb::Env& env) const {
+        std::uint64_t needed_size_bytes = kRecoverRoomSizeBytes;
+        std::error_code error;
+        for (std::filesystem::directory_iterator at{directory(), error}, end; !error && at != end;
+             at.increment(error)) {
+            if (at->path().extension() == ".log") {
+                std::error_code gone;
+                const std::uint64_t size_bytes = at->file_size(gone);
+                needed_size_bytes += gone ? 0 : size_bytes;
+            }
+        }
+        std::uint64_t free_size_bytes = 0;
+        return !env.GetFreeSpace(directory(), &free_size_bytes).ok() || free_size_bytes >= needed_size_bytes;
+    }
+
+    std::uint64_t synced_sequence_ = 0;
+    std::optional<Error> failure_;  // since which nothing is written
 };
 
 // The name of the current manifest: each writer begins a new one.
@@ -297,13 +444,19 @@ Result<std::shared_ptr<Opened>> open_secondary(const std::string& directory) {
     auto opened = std::make_shared<Opened>();
     opened->folder = std::move(*folder);
     rocksdb::Status status;
+    rocksdb::Options options = reader_options();
     for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
         opened->generation = generation_of(directory);
         rocksdb::DB* db = nullptr;
-        status = rocksdb::DB::OpenAsSecondary(reader_options(), directory, opened->folder->path(), &db);
+        status = rocksdb::DB::OpenAsSecondary(options, directory, opened->folder->path(), &db);
         if (status.ok()) {
             opened->db.reset(db);
             return opened;
+        }
+        // A torn end of the log is only cut off by the next writer; until then a reader stops there.
+        if (auto damage = find_log_damage(directory);
+            status.IsCorruption() && damage.ok() && damage->has_value() && !(*damage)->was_synced) {
+            options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
         }
     }
     return error_from(status, directory + ": can't be opened for reading");
@@ -346,27 +499,11 @@ Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& di
     if (auto prepared = prepare_writer_folder(directory); !prepared.ok()) {
         return prepared.error();
     }
-    rocksdb::Options options = writer_options();
-    if (env != nullptr) {
-        options.env = env.get();
+    auto opened = open_writer(directory, std::move(env));
+    if (!opened.ok()) {
+        return opened.error();
     }
-    rocksdb::DB* db = nullptr;
-    const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
-    if (says(status, "lock hold by current process") || says(status, "While lock file")) {
-        return Error{ErrorCode::kBusy, directory +
-                                           ": another gateway is writing to this folder; stop it, or give this one "
-                                           "another folder (--data)"};
-    }
-    if (status.IsInvalidArgument()) {
-        return Error{ErrorCode::kInvalid, directory + ": not a perfleet store: " + status.ToString()};
-    }
-    if (!status.ok()) {
-        return error_from(status, directory + ": can't be opened");
-    }
-    auto opened = std::make_shared<Opened>();
-    opened->env = std::move(env);
-    opened->db.reset(db);
-    return std::unique_ptr<Engine>{std::make_unique<RocksdbWriter>(directory, std::move(opened))};
+    return std::unique_ptr<Engine>{std::make_unique<RocksdbWriter>(directory, std::move(*opened))};
 }
 
 Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& directory) {

@@ -89,6 +89,10 @@ public:
 };
 
 // Writing. One thread at a time.
+//
+// After an error of kFull, kIo or kUnavailable nothing since the last sync() counts: the caller does all of it again,
+// also what had gone well, before the next sync(). The store goes on by itself with the next call, once the disk lets
+// it.
 class Store : public StoreReader {
 public:
     // Makes the session known and readable from this partition; before the first put of its rows there. Idempotent;

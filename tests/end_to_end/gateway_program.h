@@ -16,8 +16,9 @@ public:
     // Starts it and waits until it serves; a failure when it doesn't.
     explicit GatewayProgram(const std::string& data, const std::string& listen = "tcp://127.0.0.1:*",
                             const std::string& query = "none",
-                            const std::string& program = program_path("perfleet-gateway"))
-        : process_{{program, "--data", data, "--listen", listen, "--query", query}} {
+                            const std::string& program = program_path("perfleet-gateway"),
+                            const Process::Options& options = {})
+        : process_{{program, "--data", data, "--listen", listen, "--query", query}, options} {
         const auto line = process_.wait_for_output("ready ");
         EXPECT_TRUE(line.has_value()) << process_.error_output();
         listen_ = field_of(line.value_or(""), "listen");

@@ -1,0 +1,296 @@
+// Stores whose power goes at any moment, on disks that fail: what was promised is there, once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <random>
+
+#include "storage/block/block.h"
+#include "storage/store/faulty_disk.h"
+#include "storage/store/folder.h"
+#include "storage/store/sample_batches.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+namespace {
+
+using Breakage = FaultPlan::Breakage;
+
+constexpr BucketNumber kBucket{480'000};
+constexpr Series kSeries{Kind::kCounter, EventNumber{0}};
+constexpr std::uint64_t kSeqsPerBucket = 20;
+
+// A session as its collector sees it.
+struct Sender {
+    TargetId target;
+    SessionId session;
+    Seq sent;
+    Seq promised;  // acknowledged, or said by a watermark: never sent again
+
+    [[nodiscard]] Partition partition(Seq seq) const {
+        return partition_of(target,
+                            BucketNumber{kBucket.value + static_cast<std::uint32_t>(seq.value / kSeqsPerBucket)});
+    }
+
+    [[nodiscard]] AdmittedBatch batch(Seq seq) const {
+        SampleBatch batch{target, session, seq, EpochNumber{0}, partition(seq).bucket};
+        std::vector<std::uint64_t> values;
+        for (std::uint64_t i = 0; i < 1 + seq.value * 37 % 200; ++i) {
+            values.push_back((seq.value * 1'000'003 + i * i * 7'919) % 1'000'000);
+        }
+        const std::vector<std::uint64_t> times(values.size(), seq.value);
+        return batch.add(kSeries, {{ColumnId::kTime, times}, {ColumnId::kValue, values}}).build();
+    }
+};
+
+// Senders, a gateway that commits their batches in groups, and its disk. What a gateway must do after errors is what
+// CommitGroup does: the whole group again.
+class CrashRun {
+public:
+    CrashRun(std::uint64_t seed, Breakage breakage) : random_{seed}, breakage_{breakage} {
+        auto folder = TemporaryFolder::make("perfleet-test-");
+        EXPECT_TRUE(folder.ok());
+        folder_ = std::move(*folder);
+        for (std::uint64_t i = 1; i <= 3; ++i) {
+            senders_.push_back({TargetId{i}, SessionId{i, 7}, Seq{0}, Seq{0}});
+        }
+    }
+
+    // What is wrong; empty when nothing is.
+    [[nodiscard]] std::string run(int crashes) {
+        for (int crash = 0; crash <= crashes && wrong_.empty(); ++crash) {
+            const bool is_last = crash == crashes;
+            disk_ = std::make_unique<FaultyDisk>(is_last ? healthy() : random_plan());
+            open();
+            if (store_ != nullptr) {
+                commit_groups(is_last);
+            }
+            disk_->crash();
+            store_.reset();
+        }
+        if (wrong_.empty()) {
+            disk_ = std::make_unique<FaultyDisk>(healthy());
+            open();
+            check_all_is_there();
+        }
+        return wrong_;
+    }
+
+private:
+    FaultPlan healthy() {
+        FaultPlan plan;
+        plan.seed = random_();
+        plan.breakage = breakage_;
+        return plan;
+    }
+
+    FaultPlan random_plan() {
+        using Sort = FaultPlan::When::Sort;
+        FaultPlan plan = healthy();
+        plan.loss = static_cast<FaultPlan::Loss>(random_() % 3);
+        plan.crash_at = 20 + random_() % 150;
+        switch (random_() % 6) {
+            case 0: plan.sync = {Sort::kEvery, 5 + random_() % 10}; break;
+            case 1: plan.write = {Sort::kEvery, 10 + random_() % 30}; break;
+            case 2: plan.room_size_bytes = 20'000 + random_() % 60'000; break;
+            default: break;
+        }
+        return plan;
+    }
+
+    // The power may go while it is opened; then it is opened again.
+    void open() {
+        std::string said;
+        for (int attempt = 0; attempt < 5; ++attempt) {
+            auto store = disk_->open_store(folder_->path() + "/data");
+            if (store.ok()) {
+                store_ = std::move(*store);
+                welcome_all();
+                check();
+                return;
+            }
+            said = store.error().message;
+            disk_->set_plan(healthy());
+        }
+        wrong_ = "doesn't open without help: " + said;
+    }
+
+    void welcome_all() {
+        for (Sender& sender : senders_) {
+            auto watermark = store_->watermark(sender.target, sender.session);
+            if (!watermark.ok()) {
+                wrong_ = watermark.error().message;
+                return;
+            }
+            sender.promised = std::max(sender.promised, *watermark);
+            sender.sent = sender.promised;
+        }
+    }
+
+    void commit_groups(bool is_last) {
+        int failures = 0;
+        for (int group = 0; group < (is_last ? 5 : 1'000) && failures < 4;) {
+            for (Sender& sender : senders_) {
+                sender.sent = std::max(sender.sent, Seq{sender.promised.value + random_() % 4});
+            }
+            if (commit()) {
+                ++group;
+                failures = 0;
+                for (Sender& sender : senders_) {
+                    sender.promised = sender.sent;
+                }
+            } else {
+                ++failures;
+                if (failures == 2) {
+                    disk_->set_plan(healthy());  // and it goes on by itself
+                }
+            }
+        }
+        if (failures >= 4 && is_last) {
+            wrong_ = "doesn't go on by itself: " + said_;
+        }
+    }
+
+    bool is_done(const Result<Done>& done) {
+        said_ = done.ok() ? said_ : done.error().message;
+        return done.ok();
+    }
+
+    bool commit() {
+        for (const Sender& sender : senders_) {
+            for (Seq seq{sender.promised.value + 1}; seq <= sender.sent; seq = Seq{seq.value + 1}) {
+                if (!is_done(store_->define(sender.partition(seq), sample_session(sender.target, sender.session)))) {
+                    return false;
+                }
+                const std::vector batches{sender.batch(seq)};
+                auto outcomes = store_->put(sender.partition(seq), batches);
+                if (!outcomes.ok()) {
+                    said_ = outcomes.error().message;
+                    return false;
+                }
+                if (outcomes->front() != PutOutcome::kStored && outcomes->front() != PutOutcome::kDuplicate) {
+                    wrong_ = "an honest batch was judged " + std::to_string(static_cast<int>(outcomes->front()));
+                }
+            }
+        }
+        for (const Sender& sender : senders_) {
+            if (!is_done(store_->advance_watermark(sender.target, sender.session, sender.sent))) {
+                return false;
+            }
+        }
+        return is_done(store_->sync());
+    }
+
+    // How often each seq of a sender is there, by its blocks, whose bytes must be right.
+    std::map<std::uint64_t, int> blocks_of(const StoreReader& reader, const Sender& sender) {
+        std::map<std::uint64_t, int> found;
+        auto partitions = reader.partitions();
+        if (!partitions.ok()) {
+            wrong_ = partitions.error().message;
+            return found;
+        }
+        for (const Partition& partition : *partitions) {
+            auto visited = reader.visit_blocks(partition, sender.target, sender.session, kSeries,
+                                               [&](const BlockKey&, std::string_view block) {
+                                                   auto view = parse_block_untrusted(block);
+                                                   if (!view.ok()) {
+                                                       wrong_ = view.error().message;
+                                                       return Visit::kStop;
+                                                   }
+                                                   const Seq seq = view->header.first_seq;
+                                                   if (block != sender.batch(seq).series[0].block) {
+                                                       wrong_ = "other bytes than were put";
+                                                   }
+                                                   ++found[seq.value];
+                                                   return Visit::kContinue;
+                                               });
+            if (!visited.ok()) {
+                wrong_ = visited.error().message;
+            }
+        }
+        return found;
+    }
+
+    void check() {
+        auto reader = open_rocksdb_reader(folder_->path() + "/data");
+        if (!reader.ok()) {
+            wrong_ = reader.error().message;
+            return;
+        }
+        for (const Sender& sender : senders_) {
+            const std::map<std::uint64_t, int> found = blocks_of(**reader, sender);
+            const std::string who = "target " + std::to_string(sender.target.value) + " seq ";
+            for (std::uint64_t seq = 1; seq <= sender.promised.value && wrong_.empty(); ++seq) {
+                if (!found.contains(seq)) {
+                    wrong_ = who + std::to_string(seq) + " was promised and is lost";
+                }
+            }
+            for (const auto& [seq, count] : found) {
+                if (count > 1 && wrong_.empty()) {
+                    wrong_ = who + std::to_string(seq) + " is there " + std::to_string(count) + " times";
+                }
+            }
+        }
+    }
+
+    void check_all_is_there() {
+        if (wrong_.empty()) {
+            check();
+        }
+        for (const Sender& sender : senders_) {
+            if (wrong_.empty() && sender.promised.value == 0) {
+                wrong_ = "nothing was stored at all";
+            }
+        }
+    }
+
+    std::mt19937_64 random_;
+    Breakage breakage_;
+    std::unique_ptr<TemporaryFolder> folder_;
+    std::vector<Sender> senders_;
+    std::unique_ptr<FaultyDisk> disk_;
+    std::unique_ptr<Store> store_;  // closed before its disk goes
+    std::string said_;              // the last failure
+    std::string wrong_;
+};
+
+constexpr int kCrashesPerRun = 6;
+constexpr std::uint64_t kSeeds = 12;
+
+// For campaigns: PERFLEET_CRASH_SEEDS=1000.
+std::uint64_t last_seed() {
+    const char* text = std::getenv("PERFLEET_CRASH_SEEDS");  // NOLINT(concurrency-mt-unsafe)
+    return text == nullptr ? kSeeds : std::strtoull(text, nullptr, 10);
+}
+
+TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
+    for (std::uint64_t seed = 1; seed <= last_seed(); ++seed) {
+        EXPECT_EQ(CrashRun(seed, Breakage::kNone).run(kCrashesPerRun), "") << "seed " << seed;
+    }
+}
+
+std::string first_wrong(Breakage breakage) {
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        if (std::string wrong = CrashRun(seed, breakage).run(kCrashesPerRun); !wrong.empty()) {
+            return wrong;
+        }
+    }
+    return "";
+}
+
+TEST(Crash, NoticesAnAcknowledgementBeforeTheSync) {
+    EXPECT_NE(first_wrong(Breakage::kAckBeforeSync).find("was promised and is lost"), std::string::npos);
+}
+
+TEST(Crash, NoticesAKeyWithoutSeq) {
+    EXPECT_NE(first_wrong(Breakage::kKeyWithoutSeq).find(" times"), std::string::npos);
+}
+
+TEST(Crash, NoticesAWatermarkBeforeItsRows) {
+    EXPECT_NE(first_wrong(Breakage::kWatermarkBeforeRows).find("was promised and is lost"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,37 @@
+// Tells two damages of a write-ahead log apart: an end that was being written when the power went, which nobody was
+// promised, and bytes that had been synced. RocksDB can't: both are a record whose checksum doesn't match.
+//
+// Every group of changes carries the sequence number up to which the log was known to be synced (a sync mark), and one
+// of its own follows each sync. So what stands behind the damage tells how far the disk had promised.
+//
+// The log's layout is RocksDB's: blocks of 32 KiB; a record is CRC-32C (masked) u32, size u16, type u8, payload; types
+// 1 full, 2 first, 3 middle, 4 last. A joined payload begins with sequence u64, count u32.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+// What stands first in every group of changes, beside them: not a key.
+[[nodiscard]] std::string sync_mark(std::uint64_t synced_sequence);
+
+struct LogDamage {
+    std::string file;                // its name in the folder
+    std::uint64_t offset_bytes = 0;  // of the record that is damaged or cut short, or that is missing
+    bool was_synced = false;         // else it is an end that nobody was promised
+};
+
+// The first damage of the folder's logs, in the order of writing; nothing when there is none. Logs of a live writer may
+// seem cut short. Errors: kIo.
+[[nodiscard]] Result<std::optional<LogDamage>> find_log_damage(const std::string& directory);
+
+// Cuts the logs off where what nobody was promised begins. The caller holds the folder's lock. Errors: kCorrupt, naming
+// file and offset, when something that was promised is damaged; kIo.
+[[nodiscard]] Result<Done> cut_log_tail(const std::string& directory);
+
+}  // namespace perfleet
