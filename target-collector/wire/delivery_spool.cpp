@@ -5,10 +5,22 @@
 
 #include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/assert.h"
+#include "target-collector/message/little_endian.h"
 
 namespace perfleet {
 
 static_assert(sizeof(SealedRecord::Rows) % 8 == 0, "the message behind the rows is aligned to 8");
+
+namespace {
+
+// Byte by byte: what lies between the fields would be anything.
+void store_rows(std::byte* at, const SealedRecord::Rows& rows) {
+    store_little_endian(at, static_cast<std::uint16_t>(rows.series.kind));
+    store_little_endian(at + 2, rows.series.event.value);
+    store_little_endian(at + 4, rows.row_count);
+}
+
+}  // namespace
 
 DeliverySpool::DeliverySpool(std::span<std::byte> memory, bool has_checksums)
     : memory_{memory}, has_checksums_{has_checksums} {
@@ -78,7 +90,9 @@ SpooledBatch* DeliverySpool::push(const SealedRecord& record, std::span<const st
     batch->message_size_bytes = static_cast<std::uint32_t>(message.size());
     std::byte* const content = memory_.data() + head_ + sizeof(SpooledBatch);
     const std::size_t rows_size_bytes = record.series_count * sizeof(SealedRecord::Rows);
-    std::memcpy(content, record.rows.data(), rows_size_bytes);
+    for (std::uint32_t i = 0; i < record.series_count; ++i) {
+        store_rows(content + i * sizeof(SealedRecord::Rows), record.rows[i]);
+    }
     std::memcpy(content + rows_size_bytes, message.data(), message.size());
     if (has_checksums_) {
         batch->content_checksum = crc32c(0, std::span{content, rows_size_bytes + message.size()});

@@ -18,7 +18,7 @@
 //   byte 40   u64 resolved_by     number of the first journal entry that knows it refused; 0: it isn't
 //   byte 48   u64 sent_ns         of this process: nothing that stays
 //   byte 56   u8 was_sent, u8 is_sent, u8[6] 0: the same
-//   byte 64   series_count × { u8 kind, u8, u16 event, u32 row_count }
+//   byte 64   series_count × { u8 kind, u8 0, u16 event, u32 row_count }
 //   …         the message, filled up to a multiple of 8
 //
 // Integers little-endian. The layout is part of the spool's format (target-collector/spool/FORMAT.md): it must not
