@@ -1,0 +1,165 @@
+// chaos_check: the verdict on one store, or the dropping of all its partitions.
+//
+//   chaos_check --data DIR [--log FILE]… [--impostor FILE]… [--calls TARGET=N]… [--dropped BUCKET]… [--disk-spool]
+//       prints what is wrong, a line each;
+//       exit status 1 when something is wrong, 2 when the store or a log can't be read
+//   chaos_check --data DIR --drop | --drop-faulty
+//       drops every partition, and prints their buckets; the second one on the disk of perfleet-gateway-faulty
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "schemas/peers/key_file.h"
+#include "storage/store/faulty_disk.h"
+#include "tests/chaos/source_log.h"
+#include "tests/chaos/stored_session.h"
+#include "tests/chaos/verdict.h"
+
+namespace perfleet::chaos {
+namespace {
+
+constexpr int kWrong = 1;
+constexpr int kUnreadable = 2;
+
+struct Arguments {
+    std::string data;
+    std::vector<std::string> logs;
+    std::vector<std::string> impostors;
+    std::vector<std::string> calls;
+    std::vector<std::uint32_t> dropped;
+    bool has_disk_spool = false;
+    bool drop = false;
+    bool drop_faulty = false;
+};
+
+int fail(const Error& error) {
+    std::printf("%s\n", error.message.c_str());
+    return kUnreadable;
+}
+
+int drop_all(Result<std::unique_ptr<Store>> store) {
+    if (!store.ok()) {
+        return fail(store.error());
+    }
+    const auto partitions = (*store)->partitions();
+    if (!partitions.ok()) {
+        return fail(partitions.error());
+    }
+    for (const Partition& partition : *partitions) {
+        if (const auto dropped = (*store)->drop(partition); !dropped.ok()) {
+            return fail(dropped.error());
+        }
+        std::printf("%u\n", partition.bucket.value);
+    }
+    return 0;
+}
+
+class Check {
+public:
+    explicit Check(const Arguments& arguments) : arguments_{arguments} {
+        for (const std::uint32_t bucket : arguments.dropped) {
+            circumstances_.dropped_buckets.insert(BucketNumber{bucket});
+        }
+        circumstances_.has_disk_spool = arguments.has_disk_spool;
+    }
+
+    Result<Done> run() {
+        const auto reader = open_rocksdb_reader(arguments_.data);
+        if (!reader.ok()) {
+            return reader.error();
+        }
+        auto sessions = scan_store(**reader);
+        if (!sessions.ok()) {
+            return sessions.error();
+        }
+        sessions_ = std::move(*sessions);
+        for (const std::string& path : arguments_.logs) {
+            if (auto done = judge_log(path, false); !done.ok()) {
+                return done;
+            }
+        }
+        for (const std::string& path : arguments_.impostors) {
+            if (auto done = judge_log(path, true); !done.ok()) {
+                return done;
+            }
+        }
+        for (const std::string& call : arguments_.calls) {
+            judge_calls(call);
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] bool is_wrong() const { return is_wrong_; }
+
+private:
+    Result<Done> judge_log(const std::string& path, bool is_impostor) {
+        const auto log = read_source_log(path);
+        if (!log.ok()) {
+            return log.error();
+        }
+        const auto stored = std::find_if(sessions_.begin(), sessions_.end(), [&](const StoredSession& session) {
+            return session.session == log->session && session.target == log->target;
+        });
+        Circumstances circumstances = circumstances_;
+        circumstances.is_impostor = is_impostor;
+        say(path, judge(*log, stored == sessions_.end() ? nullptr : &*stored, circumstances));
+        return Done{};
+    }
+
+    void judge_calls(const std::string& call) {
+        const std::size_t at = call.find('=');
+        const TargetId target = target_id_of(call.substr(0, at));
+        bool is_there = false;
+        for (const StoredSession& session : sessions_) {
+            if (session.target == target) {
+                is_there = true;
+                say(call, judge_equations(session, {Kind::kTracepoint, EventNumber{0}},
+                                          std::stoull(call.substr(at + 1))));
+            }
+        }
+        if (!is_there) {
+            say(call, {"no session of this target"});
+        }
+    }
+
+    void say(const std::string& whose, const std::vector<std::string>& complaints) {
+        for (const std::string& complaint : complaints) {
+            is_wrong_ = true;
+            std::printf("%s: %s\n", whose.c_str(), complaint.c_str());
+        }
+    }
+
+    const Arguments& arguments_;
+    Circumstances circumstances_;
+    std::vector<StoredSession> sessions_;
+    bool is_wrong_ = false;
+};
+
+int run(int argc, char** argv) {
+    Arguments arguments;
+    CLI::App app{"The verdict on one store, for tests/chaos/run", "chaos_check"};
+    app.add_option("--data", arguments.data)->required();
+    app.add_option("--log", arguments.logs)->allow_extra_args(false);
+    app.add_option("--impostor", arguments.impostors)->allow_extra_args(false);
+    app.add_option("--calls", arguments.calls)->allow_extra_args(false);
+    app.add_option("--dropped", arguments.dropped)->allow_extra_args(false);
+    app.add_flag("--disk-spool", arguments.has_disk_spool);
+    app.add_flag("--drop", arguments.drop);
+    app.add_flag("--drop-faulty", arguments.drop_faulty);
+    CLI11_PARSE(app, argc, argv);
+    if (arguments.drop) {
+        return drop_all(open_rocksdb_store(arguments.data));
+    }
+    if (arguments.drop_faulty) {
+        return drop_all(open_store_on_faulty_disk(arguments.data));
+    }
+    Check check{arguments};
+    if (const auto done = check.run(); !done.ok()) {
+        return fail(done.error());
+    }
+    return check.is_wrong() ? kWrong : 0;
+}
+
+}  // namespace
+}  // namespace perfleet::chaos
+
+int main(int argc, char** argv) { return perfleet::chaos::run(argc, argv); }

@@ -1,0 +1,122 @@
+"""One cycle: a plan, done to a world, and the verdict."""
+import json
+import os
+import signal
+import threading
+import time
+
+import faults
+from world import Failure, Source, World
+
+
+class Cycle:
+    def __init__(self, plan, folder, build):
+        self._plan = plan
+        self._folder = folder
+        self._problems = []
+        self._world = World(folder, build, plan)
+        self._world.drop_partitions = self._drop_partitions
+        self._world.replay = self._replay
+
+    def run(self):
+        """What is wrong, in words; empty when everything is right."""
+        try:
+            self._play()
+            if not self._problems:
+                self._judge()
+        except Failure as failure:
+            self._problems.append(str(failure))
+        finally:
+            self._world.close()
+        return self._problems
+
+    def _play(self):
+        world = self._world
+        world.gateway.start()
+        for source in world.sources:
+            source.start()
+        start = time.monotonic()
+        lanes = {}
+        for fault in self._plan["faults"]:
+            lanes.setdefault(faults.ALL[fault["fault"]].lane, []).append(fault)
+        threads = [threading.Thread(target=self._play_lane, args=(start, lane)) for lane in lanes.values()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        world.heal()
+        if self._problems:
+            return
+        if world.gateway.process is None:
+            world.gateway.start()
+        for source in world.sources:
+            source.wait()
+        if self._plan["impostor"]:
+            self._send_impostor()
+        if world.gateway.disk:  # the very last acknowledgement is a promise, too
+            world.gateway.disk.set("lose=all")
+            world.gateway.end(signal.SIGKILL)
+            world.gateway.start()
+        status = world.gateway.end(signal.SIGTERM)
+        if status != 0:
+            self._problems.append(f"the gateway's stop ended with {status}: {world.gateway.said()}")
+
+    def _play_lane(self, start, lane):
+        for fault in lane:
+            time.sleep(max(0, start + fault["at_ms"] / 1000 - time.monotonic()))
+            try:
+                faults.ALL[fault["fault"]].run(self._world, fault)
+            except Failure as failure:
+                self._problems.append(f"{failure} (after {fault['fault']})")
+                return
+
+    def _drop_partitions(self):
+        gateway = self._world.gateway
+        command = [self._world.test_bin("chaos_check"), "--data", gateway.data]
+        if gateway.disk:
+            status, output = self._world.run(command + ["--drop-faulty"], gateway.disk.environment())
+        else:
+            status, output = self._world.run(command + ["--drop"])
+        if status != 0:
+            raise Failure(f"partitions can't be dropped: {output}")
+        self._world.dropped_buckets.update(int(line) for line in output.split())
+
+    def _replay(self, source, seed):
+        if source.plan["sort"] == "collector":
+            return
+        self._world.run(
+            [self._world.test_bin("chaos_replay"), "--capture", source.capture, "--seed", str(seed)]
+            + ["--gateway", f"tcp://127.0.0.1:{self._world.side_door.port}"]
+        )
+
+    def _send_impostor(self):
+        """A session id that is met again, by a collector that describes itself otherwise."""
+        source = next((source for source in self._world.sources if source.plan["sort"] == "source"), None)
+        if source is None:
+            return
+        with open(source.log, encoding="ascii") as file:
+            high, low = file.readline().split()[1:3]
+        source.page.set_clock(-1234)
+        source.start(rows=500, session=high.zfill(16) + low.zfill(16))
+        source.wait()
+
+    def _judge(self):
+        world = self._world
+        command = [world.test_bin("chaos_check"), "--data", world.gateway.data]
+        for log, is_impostor in world.logs:
+            command += ["--impostor" if is_impostor else "--log", log]
+        for source in world.sources:
+            if source.plan["sort"] == "collector":
+                command += ["--calls", f"{source.name}={source.plan['calls']}"]
+        for bucket in sorted(world.dropped_buckets):
+            command += ["--dropped", str(bucket)]
+        status, output = world.run(command)
+        if status != 0:
+            self._problems += output.strip().splitlines()
+
+
+def run_cycle(plan, folder, build):
+    os.makedirs(folder)
+    with open(os.path.join(folder, "plan.json"), "w", encoding="ascii") as file:
+        json.dump(plan, file, indent=1)
+    return Cycle(plan, folder, build).run()

@@ -1,0 +1,352 @@
+"""The faults: how each is drawn at random, and how it is done to a world.
+
+A fault belongs to a lane. The faults of one lane come one after the other, those of different lanes at the same time.
+"""
+import signal
+import time
+
+from world import Proxy
+
+
+def sleep_ms(duration_ms):
+    time.sleep(duration_ms / 1000)
+
+
+class Fault:
+    lane = "gateway"
+    weight = 1
+    gateways = ("plain", "faulty")  # that it can be done to
+
+    @staticmethod
+    def draw(rng, plan):
+        return {}
+
+
+class GatewayKilled(Fault):
+    """SIGKILL, and started again after a while."""
+
+    weight = 4
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"down_ms": rng.choice([0, 20, 200, 600]), "seat": rng.randrange(plan["endpoints"])}
+
+    @staticmethod
+    def run(world, fault):
+        world.gateway.end(signal.SIGKILL)
+        sleep_ms(fault["down_ms"])
+        world.gateway.seat = fault["seat"]
+        world.gateway.start()
+
+
+class GatewayStopped(Fault):
+    """SIGTERM, and started again."""
+
+    weight = 3
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"down_ms": rng.choice([0, 20, 200, 600]), "seat": rng.randrange(plan["endpoints"])}
+
+    @staticmethod
+    def run(world, fault):
+        world.gateway.end(signal.SIGTERM)
+        sleep_ms(fault["down_ms"])
+        world.gateway.seat = fault["seat"]
+        world.gateway.start()
+
+
+class PowerCut(Fault):
+    """The gateway's machine loses power: of what no sync has covered all is lost, or some, torn at any byte or sector."""
+
+    weight = 6
+    gateways = ("faulty",)
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"lose": rng.choice(["all", "cut", "sectors"])}
+
+    @staticmethod
+    def run(world, fault):
+        world.gateway.disk.set(f"lose={fault['lose']}")
+        world.gateway.end(signal.SIGKILL)
+        world.gateway.start()
+
+
+class PowerCutAt(Fault):
+    """As a power cut, but at a certain change of the disk, however the machine is loaded."""
+
+    weight = 4
+    gateways = ("faulty",)
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"change": int(2 ** rng.uniform(0, 8)), "lose": rng.choice(["all", "cut", "sectors"])}
+
+    @staticmethod
+    def run(world, fault):
+        world.gateway.disk.set(f"lose={fault['lose']} crash-at={fault['change']}")
+        world.gateway.wait_for_crash()
+        world.gateway.disk.set(f"lose={fault['lose']}")
+        world.gateway.start()
+
+
+class GatewayPaused(Fault):
+    """SIGSTOP, SIGCONT: a peer that is there and does nothing."""
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"duration_ms": rng.choice([50, 300, 1000])}
+
+    @staticmethod
+    def run(world, fault):
+        world.gateway.process.send_signal(signal.SIGSTOP)
+        sleep_ms(fault["duration_ms"])
+        world.gateway.process.send_signal(signal.SIGCONT)
+
+
+class DiskFull(Fault):
+    """Room for some bytes more, then none. Ends with room, or with a power cut."""
+
+    weight = 3
+    gateways = ("faulty",)
+
+    @staticmethod
+    def draw(rng, plan):
+        return {
+            "room_bytes": rng.choice([0, 100, 5000, 100_000]),
+            "duration_ms": rng.choice([30, 200, 600]),
+            "power": rng.random() < 0.4,
+        }
+
+    @staticmethod
+    def run(world, fault):
+        world.gateway.disk.set(f"room={fault['room_bytes']}")
+        sleep_ms(fault["duration_ms"])
+        if fault["power"]:
+            world.gateway.end(signal.SIGKILL)
+        world.gateway.disk.set("")
+        if fault["power"]:
+            world.gateway.start()
+
+
+class CallsFail(Fault):
+    """Syncs or writes of some files fail with EIO, once or all the time. Ends with a sound disk, or with a power cut."""
+
+    weight = 3
+    gateways = ("faulty",)
+
+    @staticmethod
+    def draw(rng, plan):
+        return {
+            "words": rng.choice(["sync", "sync", "write"]) + "=" + rng.choice(["once", "always", "every:3", "after:5"]),
+            "files": rng.choice(["log", "log,table,manifest,other"]),
+            "duration_ms": rng.choice([30, 200, 600]),
+            "power": rng.random() < 0.4,
+        }
+
+    @staticmethod
+    def run(world, fault):
+        world.gateway.disk.set(f"{fault['words']} files={fault['files']} lose=all")
+        sleep_ms(fault["duration_ms"])
+        if fault["power"]:
+            world.gateway.end(signal.SIGKILL)
+        world.gateway.disk.set("")
+        if fault["power"]:
+            world.gateway.start()
+
+
+class SyncsHang(Fault):
+    """A disk that doesn't answer for a while; sometimes the gateway is killed in the middle."""
+
+    weight = 2
+    gateways = ("plain",)
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"duration_ms": rng.choice([50, 300]), "killed": rng.random() < 0.5}
+
+    @staticmethod
+    def run(world, fault):
+        world.gateway.page.set_syncs_hang(1)
+        sleep_ms(fault["duration_ms"])
+        if fault["killed"]:
+            world.gateway.end(signal.SIGKILL)
+        world.gateway.page.set_syncs_hang(0)
+        if fault["killed"]:
+            world.gateway.start()
+
+
+class GatewayClockStepped(Fault):
+    """The gateway's UTC jumps: batches come for other hours, future ones among them."""
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"offset_s": rng.choice([-7200, -3600, -60, 3600, 7200, 90_000])}
+
+    @staticmethod
+    def run(world, fault):
+        world.gateway.page.set_clock(fault["offset_s"])
+
+
+class PartitionsDropped(Fault):
+    """While the gateway is down, retention drops every hour that is there; batches of these hours come later."""
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"signal": rng.choice([signal.SIGKILL, signal.SIGTERM])}
+
+    @staticmethod
+    def run(world, fault):
+        world.gateway.end(fault["signal"])
+        world.drop_partitions()
+        world.gateway.start()
+
+
+class SourceKilled(Fault):
+    """SIGKILL; another run on the same target follows, with a session of its own."""
+
+    lane = "sources"
+    weight = 2
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"source": rng.randrange(len(plan["sources"]))}
+
+    @staticmethod
+    def run(world, fault):
+        source = world.sources[fault["source"]]
+        if source.plan["sort"] == "collector":
+            return  # nobody would know what it should have seen
+        source.kill()
+        source.start()
+
+
+class SourcePaused(Fault):
+    """SIGSTOP, SIGCONT."""
+
+    lane = "sources"
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"source": rng.randrange(len(plan["sources"])), "duration_ms": rng.choice([50, 300, 1000])}
+
+    @staticmethod
+    def run(world, fault):
+        process = world.sources[fault["source"]].process
+        process.send_signal(signal.SIGSTOP)
+        sleep_ms(fault["duration_ms"])
+        process.send_signal(signal.SIGCONT)
+
+
+class SourceClockStepped(Fault):
+    """The target's UTC jumps."""
+
+    lane = "sources"
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"source": rng.randrange(len(plan["sources"])), "offset_s": rng.choice([-86_400, -1, 1, 3600, 31_536_000])}
+
+    @staticmethod
+    def run(world, fault):
+        world.sources[fault["source"]].page.set_clock(fault["offset_s"])
+
+
+class FramesReplayed(Fault):
+    """A peer says again, in another order and twice, what a source has said; the source's own place is taken from it."""
+
+    lane = "sources"
+    weight = 2
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"source": rng.randrange(len(plan["sources"])), "seed": rng.randrange(2**32)}
+
+    @staticmethod
+    def run(world, fault):
+        world.replay(world.sources[fault["source"]], fault["seed"])
+
+
+class NetworkFault(Fault):
+    lane = "network"
+
+    @staticmethod
+    def draw(rng, plan):
+        return {
+            "source": rng.randrange(len(plan["sources"])),
+            "direction": rng.choice([Proxy.TO_GATEWAY, Proxy.TO_SOURCE]),
+        }
+
+    @staticmethod
+    def proxies(world, fault):
+        return world.sources[fault["source"]].proxies
+
+
+class ConnectionCut(NetworkFault):
+    """The connection breaks after any number of bytes, in either direction."""
+
+    weight = 5
+
+    @staticmethod
+    def draw(rng, plan):
+        return NetworkFault.draw(rng, plan) | {"byte_count": int(2 ** rng.uniform(0, 17))}
+
+    @classmethod
+    def run(cls, world, fault):
+        for proxy in cls.proxies(world, fault):
+            proxy.cut_after(fault["direction"], fault["byte_count"])
+
+
+class BytesHeld(NetworkFault):
+    """Nothing passes for a while, then all of it: late acknowledgements, full buffers."""
+
+    weight = 2
+
+    @staticmethod
+    def draw(rng, plan):
+        return NetworkFault.draw(rng, plan) | {"duration_ms": rng.choice([50, 400, 1500])}
+
+    @classmethod
+    def run(cls, world, fault):
+        for proxy in cls.proxies(world, fault):
+            proxy.hold(fault["direction"], fault["duration_ms"] / 1000)
+
+
+class BytesSwallowed(NetworkFault):
+    """A half-open connection: what is sent vanishes, and only later does the connection break."""
+
+    weight = 2
+
+    @staticmethod
+    def draw(rng, plan):
+        return NetworkFault.draw(rng, plan) | {"duration_ms": rng.choice([50, 400, 1500])}
+
+    @classmethod
+    def run(cls, world, fault):
+        for proxy in cls.proxies(world, fault):
+            proxy.swallow(fault["direction"], fault["duration_ms"] / 1000)
+
+
+ALL = {
+    fault.__name__: fault
+    for fault in [
+        GatewayKilled,
+        GatewayStopped,
+        PowerCut,
+        PowerCutAt,
+        GatewayPaused,
+        DiskFull,
+        CallsFail,
+        SyncsHang,
+        GatewayClockStepped,
+        PartitionsDropped,
+        SourceKilled,
+        SourcePaused,
+        SourceClockStepped,
+        FramesReplayed,
+        ConnectionCut,
+        BytesHeld,
+        BytesSwallowed,
+    ]
+}

@@ -1,0 +1,45 @@
+"""What a cycle does, as it follows from its seed and number alone: the same ones give the same plan, on any machine."""
+import random
+
+import faults
+
+
+def draw_source(rng, has_collector):
+    if has_collector:
+        return {"sort": "collector", "calls": rng.choice([20_000, 100_000])}
+    duration_ms = rng.choice([800, 1200, 1800])
+    return {
+        "sort": "source",
+        "seed": rng.randrange(2**32),
+        "rows": rng.choice([2_000, 10_000, 30_000]),
+        "duration-ms": duration_ms,
+        "batch-rows": rng.choice([20, 200, 1000]),
+        "batch-age-ms": rng.choice([10, 40, 200]),
+        "ring-size": rng.choice([1 << 16, 1 << 18, 1 << 20]),
+        "spool-size": rng.choice([1 << 16, 1 << 18, 1 << 23]),
+        "resend-ms": rng.choice([100, 300, 1000]),
+    }
+
+
+def plan_of(seed, cycle, kinds=None, breakage=None):
+    """`kinds`: names of the faults to draw from; all when empty. `breakage`: the rule that the store breaks, if any."""
+    rng = random.Random(f"{seed}/{cycle}")
+    plan = {"seed": seed, "cycle": cycle}
+    plan["gateway"] = "faulty" if rng.random() < 0.7 or breakage else "plain"
+    plan["disk_seed"] = rng.randrange(2**32)
+    plan["break"] = breakage
+    plan["endpoints"] = 2 if rng.random() < 0.15 else 1
+    source_count = rng.choice([1, 2, 3])
+    collector = rng.randrange(source_count) if source_count > 1 and rng.random() < 0.2 else None
+    plan["sources"] = [draw_source(rng, index == collector) for index in range(source_count)]
+    plan["impostor"] = rng.random() < 0.25
+    names = [name for name in sorted(kinds or faults.ALL) if plan["gateway"] in faults.ALL[name].gateways]
+    weights = [faults.ALL[name].weight for name in names]
+    plan["faults"] = []
+    duration_ms = max(source.get("duration-ms", 800) for source in plan["sources"])
+    for _ in range(rng.randint(4, 12) if names else 0):
+        name = rng.choices(names, weights)[0]
+        fault = {"at_ms": rng.randrange(20, duration_ms), "fault": name}
+        plan["faults"].append(fault | faults.ALL[name].draw(rng, plan))
+    plan["faults"].sort(key=lambda fault: fault["at_ms"])
+    return plan

@@ -1,0 +1,114 @@
+// chaos_replay --capture FILE --gateway ENDPOINT --seed N: a peer that says again, in another order and twice, what a
+// source has said: late duplicates, as a network and old processes may bring them.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "gateway/ingest/sample_messages.h"
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/wire/gateway_frames_test.h"
+#include "target-collector/wire/zmq_driver.h"
+
+namespace perfleet::chaos {
+namespace {
+
+constexpr std::chrono::seconds kPatience{3};
+constexpr std::uint64_t kTurnNs = 20'000'000;
+constexpr std::uint64_t kLastProbe = 77;
+
+// What is whole of a file that may have been cut short.
+std::vector<Frame> read_capture(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    std::vector<Frame> frames;
+    std::uint32_t size = 0;
+    while (file.read(reinterpret_cast<char*>(&size), sizeof size) && size <= limits::kBatchSizeBytesMax) {
+        Frame frame(size);
+        if (!file.read(reinterpret_cast<char*>(frame.data()), size)) {
+            break;
+        }
+        frames.push_back(std::move(frame));
+    }
+    return frames;
+}
+
+class Replay {
+public:
+    explicit Replay(std::unique_ptr<ZmqDriver> driver) : driver_{std::move(driver)} {}
+
+    // False: the time was over.
+    bool send(const Frame& frame) {
+        while (std::chrono::steady_clock::now() < deadline_) {
+            if (driver_->reconnected() && !hello_.empty()) {
+                (void)driver_->send(hello_);
+            }
+            if (driver_->send(frame)) {
+                return true;
+            }
+            driver_->wait(-1, kTurnNs);
+        }
+        return false;
+    }
+
+    // Everything that was sent has been taken, unless the connection broke.
+    void wait_until_heard() {
+        std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
+        while (std::chrono::steady_clock::now() < deadline_) {
+            const auto size = driver_->receive(buffer);
+            if (size.ok() && *size > 0 &&
+                sample::read_reply(std::span{buffer}.first(*size)).sort == sample::ReplySort::kClockReply) {
+                return;
+            }
+            if (driver_->reconnected()) {
+                (void)driver_->send(sample::clock_probe(kLastProbe));
+            }
+            driver_->wait(-1, kTurnNs);
+        }
+    }
+
+    void set_hello(Frame hello) { hello_ = std::move(hello); }
+
+private:
+    std::unique_ptr<ZmqDriver> driver_;
+    Frame hello_;
+    std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + kPatience;
+};
+
+int run(int argc, char** argv) {
+    std::string capture;
+    std::string gateway;
+    std::uint64_t seed = 0;
+    CLI::App app{"Says again what a source has said, for tests/chaos/run", "chaos_replay"};
+    app.add_option("--capture", capture)->required();
+    app.add_option("--gateway", gateway)->required();
+    app.add_option("--seed", seed);
+    CLI11_PARSE(app, argc, argv);
+    std::vector<Frame> frames = read_capture(capture);
+    auto driver = ZmqDriver::connect(gateway, nullptr);
+    if (!driver.ok() || frames.empty()) {
+        return driver.ok() ? 0 : 1;
+    }
+    Replay replay{std::move(*driver)};
+    replay.set_hello(frames.front());
+    std::mt19937_64 random{seed};
+    for (int round = 0; round < 2; ++round) {
+        std::shuffle(frames.begin(), frames.end(), random);
+        for (const Frame& frame : frames) {
+            if (!replay.send(frame)) {
+                return 0;
+            }
+        }
+    }
+    if (replay.send(sample::clock_probe(kLastProbe))) {
+        replay.wait_until_heard();
+    }
+    std::printf("replayed %zu frames twice\n", frames.size());
+    return 0;
+}
+
+}  // namespace
+}  // namespace perfleet::chaos
+
+int main(int argc, char** argv) { return perfleet::chaos::run(argc, argv); }

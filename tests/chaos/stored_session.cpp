@@ -1,0 +1,92 @@
+#include "tests/chaos/stored_session.h"
+
+#include <set>
+
+#include "schemas/columns/layout.h"
+#include "storage/block/block.h"
+
+namespace perfleet::chaos {
+namespace {
+
+Result<Done> scan_blocks(const StoreReader& store, const Partition& partition, Series series, StoredSession& session) {
+    std::optional<Error> error;
+    DecodedRows rows;
+    const std::array wanted{value_column(series.kind)};
+    auto visited = store.visit_blocks(
+        partition, session.target, session.session, series, [&](const BlockKey& key, std::string_view bytes) {
+            auto block = parse_block_untrusted(bytes);
+            if (!block.ok()) {
+                error = block.error();
+                return Visit::kStop;
+            }
+            if (auto decoded = rows.decode(*block, wanted); !decoded.ok()) {
+                error = decoded.error();
+                return Visit::kStop;
+            }
+            const auto values = rows.integers(wanted[0]);
+            session.blocks.push_back(
+                {partition, series, key.first_seq, block->header.last_seq, {values.begin(), values.end()}});
+            return Visit::kContinue;
+        });
+    return error.has_value() ? Result<Done>{*error} : std::move(visited);
+}
+
+}  // namespace
+
+ColumnId value_column(Kind kind) {
+    switch (kind) {
+        case Kind::kSample: return ColumnId::kWeight;
+        case Kind::kCounter: return ColumnId::kValue;
+        case Kind::kString: return ColumnId::kNumber;
+        default: return columns_of(kind).front().id;
+    }
+}
+
+Result<std::vector<StoredSession>> scan_store(const StoreReader& store) {
+    auto records = store.all_sessions();
+    if (!records.ok()) {
+        return records.error();
+    }
+    const auto partitions = store.partitions();
+    if (!partitions.ok()) {
+        return partitions.error();
+    }
+    std::vector<StoredSession> sessions;
+    for (const SessionRecord& record : *records) {
+        StoredSession session;
+        session.target = record.target;
+        session.session = record.session;
+        auto end = store.session_end(record.target, record.session);
+        auto watermark = store.watermark(record.target, record.session);
+        auto expired = store.expired(record.target, record.session);
+        if (!end.ok() || !watermark.ok() || !expired.ok()) {
+            return !end.ok() ? end.error() : !watermark.ok() ? watermark.error() : expired.error();
+        }
+        session.end = *end;
+        session.watermark = *watermark;
+        session.expired = {expired->begin(), expired->end()};
+        for (const Partition& partition : *partitions) {
+            std::set<Series> all_series;
+            auto visited =
+                store.visit_batches(partition, record.target, record.session, [&](const BatchRecord& batch) {
+                    session.batches.push_back(batch);
+                    for (const BatchRecord::Rows& rows : batch.rows) {
+                        all_series.insert(rows.series);
+                    }
+                    return Visit::kContinue;
+                });
+            if (!visited.ok()) {
+                return visited.error();
+            }
+            for (const Series series : all_series) {
+                if (auto scanned = scan_blocks(store, partition, series, session); !scanned.ok()) {
+                    return scanned.error();
+                }
+            }
+        }
+        sessions.push_back(std::move(session));
+    }
+    return sessions;
+}
+
+}  // namespace perfleet::chaos

@@ -1,0 +1,366 @@
+"""The world of one cycle: the gateway, its sources, their disks and clocks, and the network between them.
+
+All programs are real; each runs with chaos_world.so before it (world_page.h), and every connection goes through a proxy.
+"""
+import asyncio
+import ctypes
+import mmap
+import os
+import queue
+import signal
+import struct
+import subprocess
+import threading
+import time
+
+PATIENCE_S = 120
+
+
+class Failure(Exception):
+    """What the cycle shows to be wrong, in words."""
+
+
+class Spawner(threading.Thread):
+    """Starts all programs: the kernel kills them when this thread, and so the cycle, is gone."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self._wishes = queue.Queue()
+        self.start()
+
+    def run(self):
+        libc = ctypes.CDLL(None)
+        while True:
+            command, options, answer = self._wishes.get()
+            try:
+                answer.put(subprocess.Popen(command, preexec_fn=lambda: libc.prctl(1, signal.SIGKILL), **options))
+            except OSError as error:
+                answer.put(error)
+
+    def spawn(self, command, **options):
+        answer = queue.Queue()
+        self._wishes.put((command, options, answer))
+        process = answer.get()
+        if isinstance(process, OSError):
+            raise process
+        return process
+
+
+class Page:
+    """world_page.h, from the outside."""
+
+    SIZE = 16
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "wb") as file:
+            file.truncate(self.SIZE)
+        with open(path, "r+b") as file:
+            self.bytes = mmap.mmap(file.fileno(), self.SIZE)
+
+    def set_clock(self, offset_s):
+        struct.pack_into("<q", self.bytes, 0, int(offset_s * 1e9))
+
+    def set_syncs_hang(self, do_hang):
+        struct.pack_into("<I", self.bytes, 8, do_hang)
+
+
+class Disk:
+    """The disk of perfleet-gateway-faulty (storage/store/faulty_disk.h): killing it takes the power from its disk, too."""
+
+    def __init__(self, path, words):
+        self.path = path
+        self._always = words
+        self.set("")
+
+    def set(self, words):
+        """What is wrong with it from now on, as storage/store/fault_plan.h writes it."""
+        with open(self.path + ".new", "w", encoding="ascii") as file:
+            file.write(f"{self._always} {words}")
+        os.rename(self.path + ".new", self.path)
+
+    def environment(self):
+        return {"PERFLEET_FAULTS_FILE": self.path}
+
+
+class Proxy:
+    """One way to the gateway. Both directions can be cut after some bytes, held, or swallowed."""
+
+    TO_GATEWAY = 0
+    TO_SOURCE = 1
+
+    def __init__(self, network):
+        self._network = network
+        self.upstream = None  # port; None: nobody is there
+        self._connections = set()
+        self._cut_after = [None, None]
+        self._hold_until = [0.0, 0.0]
+        self._swallow_until = [0.0, 0.0]
+        self.port = network.call(self._listen())
+
+    async def _listen(self):
+        server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        return server.sockets[0].getsockname()[1]
+
+    async def _accept(self, reader, writer):
+        if self.upstream is None:
+            writer.close()
+            return
+        try:
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.upstream)
+        except OSError:
+            writer.close()
+            return
+        connection = (writer, far_writer)
+        self._connections.add(connection)
+        pumps = [
+            asyncio.ensure_future(self._pump(reader, far_writer, self.TO_GATEWAY, connection)),
+            asyncio.ensure_future(self._pump(far_reader, writer, self.TO_SOURCE, connection)),
+        ]
+        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        self._abort(connection)
+        for pump in pumps:
+            pump.cancel()
+
+    def _abort(self, connection):
+        self._connections.discard(connection)
+        for writer in connection:
+            writer.transport.abort()
+
+    async def _pump(self, reader, writer, direction, connection):
+        try:
+            while True:
+                data = await reader.read(65536)
+                if not data:
+                    return
+                while time.monotonic() < self._hold_until[direction]:
+                    await asyncio.sleep(0.005)
+                if time.monotonic() < self._swallow_until[direction]:
+                    while time.monotonic() < self._swallow_until[direction]:
+                        await asyncio.sleep(0.005)
+                    return  # what came is gone, and so is the connection
+                cut_after = self._cut_after[direction]
+                if cut_after is not None:
+                    if len(data) >= cut_after:
+                        self._cut_after[direction] = None
+                        writer.write(data[:cut_after])
+                        await writer.drain()
+                        return
+                    self._cut_after[direction] = cut_after - len(data)
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            return
+
+    # From any thread.
+    def cut_after(self, direction, byte_count):
+        self._cut_after[direction] = byte_count
+
+    def hold(self, direction, seconds):
+        self._hold_until[direction] = time.monotonic() + seconds
+
+    def swallow(self, direction, seconds):
+        self._swallow_until[direction] = time.monotonic() + seconds
+
+    def heal(self):
+        self._cut_after = [None, None]
+        self._hold_until = [0.0, 0.0]
+        self._swallow_until = [0.0, 0.0]
+
+
+class Network(threading.Thread):
+    """The thread of all proxies."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self._loop = asyncio.new_event_loop()
+        self.start()
+
+    def run(self):
+        self._loop.run_forever()
+
+    def call(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+
+class Gateway:
+    """perfleet-gateway, or perfleet-gateway-faulty, over one folder; ended and started again."""
+
+    def __init__(self, world, plan):
+        self._world = world
+        self.page = Page(world.path("gateway.page"))
+        self.data = world.path("data")
+        self.disk = None
+        self._program = world.bin("perfleet-gateway")
+        if plan["gateway"] == "faulty":
+            words = f"seed={plan['disk_seed']}" + (f" break={plan['break']}" if plan["break"] else "")
+            self.disk = Disk(world.path("disk.plan"), words)
+            self._program = world.test_bin("perfleet-gateway-faulty")
+        self.process = None
+        self.seat = 0  # which of the endpoints it serves
+        self._starts = 0
+
+    def start(self):
+        self._starts += 1
+        errors = open(self._world.path("gateway.err"), "ab")
+        command = [self._program, "--data", self.data, "--listen", "tcp://127.0.0.1:*", "--query", "none"]
+        environment = self.disk.environment() if self.disk else {}
+        self.process = self._world.spawn(command, self.page, environment, stdout=subprocess.PIPE, stderr=errors)
+        line = self.process.stdout.readline().decode()
+        if not line.startswith("ready "):
+            raise Failure(f"the gateway did not start (start {self._starts}): {self.said()}")
+        port = int(line.split("listen=tcp://127.0.0.1:")[1].split()[0])
+        self._connect(port)
+
+    def _connect(self, port):
+        self._world.side_door.upstream = port
+        for source in self._world.sources:
+            source.connect(self.seat, port)
+
+    def end(self, signal_number):
+        """By this signal; what it had to say is in gateway.err."""
+        if self.process is None:
+            return
+        if self.process.poll() is not None:
+            status = self.process.returncode
+            self.process = None
+            raise Failure(f"the gateway ended by itself, with {status}: {self.said()}")
+        self._connect(None)
+        self.process.send_signal(signal_number)
+        try:
+            status = self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process = None
+            raise Failure(f"the gateway still ran {PATIENCE_S} s after signal {signal_number}") from None
+        self.process.stdout.close()
+        self.process = None
+        return status
+
+    def wait_for_crash(self):
+        """Its disk ends it, or the gateway has so little to do that it doesn't come to that."""
+        try:
+            self.process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            self.end(signal.SIGKILL)
+            return
+        if self.process.returncode != -signal.SIGKILL:
+            self.end(signal.SIGKILL)  # says what is wrong
+        self._connect(None)
+        self.process.stdout.close()
+        self.process = None
+
+    def said(self):
+        with open(self._world.path("gateway.err"), "rb") as file:
+            return file.read().decode(errors="replace")[-1000:].strip()
+
+
+class Source:
+    """chaos_source, and those that follow it when it is killed; or perfleet-collector. Each source has its own proxies."""
+
+    def __init__(self, world, name, plan, endpoint_count):
+        self._world = world
+        self.name = name
+        self.plan = plan
+        self.proxies = [Proxy(world.network) for _ in range(endpoint_count)]
+        self.page = Page(world.path(f"{name}.page"))
+        self.process = None
+        self.run_count = 0
+        self.log = self.capture = None
+
+    def connect(self, seat, port):
+        for index, proxy in enumerate(self.proxies):
+            proxy.upstream = port if index == seat else None
+
+    def start(self, rows=None, session=None):
+        self.run_count += 1
+        self.log = self._world.path(f"{self.name}.{self.run_count}.log")
+        self.capture = self._world.path(f"{self.name}.{self.run_count}.capture")
+        endpoints = ",".join(f"tcp://127.0.0.1:{proxy.port}" for proxy in self.proxies)
+        errors = open(self._world.path(f"{self.name}.err"), "ab")
+        if self.plan["sort"] == "collector":
+            command = [self._world.bin("perfleet-collector"), "--gateway", endpoints, "--target", self.name]
+            command += ["-e", "syscalls:sys_enter_getppid", "-c", "1", "--exit-wait", str(PATIENCE_S), "--"]
+            command += [self._world.test_bin("getppid_workload"), str(self.plan["calls"])]
+        else:
+            command = [self._world.test_bin("chaos_source"), "--gateway", endpoints, "--log", self.log]
+            command += ["--capture", self.capture, "--target", self.name, "--exit-wait", str(PATIENCE_S)]
+            command += ["--seed", str(self.plan["seed"] + self.run_count), "--rows", str(rows or self.plan["rows"])]
+            for option in ("duration-ms", "batch-rows", "batch-age-ms", "ring-size", "spool-size", "resend-ms"):
+                command += [f"--{option}", str(self.plan[option])]
+            if session is not None:
+                command += ["--session", session]
+        self.process = self._world.spawn(command, self.page, stdout=errors, stderr=errors)
+        if self.plan["sort"] != "collector":
+            self._world.logs.append((self.log, session is not None))
+
+    def kill(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    def wait(self):
+        try:
+            status = self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise Failure(f"{self.name}: not finished {PATIENCE_S} s after the last fault") from None
+        if status != 0:
+            raise Failure(f"{self.name} ended with {status}")
+
+
+class World:
+    def __init__(self, folder, build, plan):
+        self._folder = folder
+        self._build = build
+        self.plan = plan
+        self.logs = []  # (path, whether an impostor wrote it)
+        self.dropped_buckets = set()
+        self.spawner = Spawner()
+        self.network = Network()
+        self.sources = []
+        self.side_door = Proxy(self.network)  # to the gateway, for peers that are no source
+        self.gateway = Gateway(self, plan)
+        for index, source in enumerate(plan["sources"]):
+            self.sources.append(Source(self, f"source-{index}", source, plan["endpoints"]))
+
+    def path(self, name):
+        return os.path.join(self._folder, name)
+
+    def bin(self, name):
+        return os.path.join(self._build, "bin", name)
+
+    def test_bin(self, name):
+        return os.path.join(self._build, "test-bin", name)
+
+    def spawn(self, command, page, more_environment=None, **options):
+        environment = dict(os.environ)
+        environment["LD_PRELOAD"] = self.test_bin("chaos_world.so")
+        environment["PERFLEET_CHAOS_PAGE"] = page.path
+        environment["ASAN_OPTIONS"] = "verify_asan_link_order=0:" + environment.get("ASAN_OPTIONS", "")
+        environment.update(more_environment or {})
+        return self.spawner.spawn(command, env=environment, **options)
+
+    def run(self, command, more_environment=None):
+        """A helper program to its end: status and output."""
+        environment = os.environ | (more_environment or {})
+        process = self.spawner.spawn(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output, _ = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, output.decode()
+
+    def heal(self):
+        """Everything works again."""
+        for source in self.sources:
+            for proxy in source.proxies:
+                proxy.heal()
+            if source.process is not None and source.process.poll() is None:
+                source.process.send_signal(signal.SIGCONT)
+        self.gateway.page.set_syncs_hang(0)
+        if self.gateway.disk:
+            self.gateway.disk.set("")
+
+    def close(self):
+        for process in [self.gateway.process] + [source.process for source in self.sources]:
+            if process is not None and process.poll() is None:
+                process.kill()
+                process.wait()
