@@ -1,6 +1,7 @@
 // perfleet-gateway: takes batches from collectors, keeps them in a RocksDB store, and lets a process beside it answer
 // queries.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
 #include "gateway/wire/endpoint.h"
+#include "schemas/vocabulary/time.h"
 #include "storage/store/store.h"
 
 namespace {
@@ -29,6 +31,7 @@ struct Arguments {
     std::string data;
     std::vector<std::string> listen{"tcp://127.0.0.1:7411"};
     std::string query{"tcp://127.0.0.1:7412"};
+    double stop_within_s = static_cast<double>(StopSignal::kStopWithinNs) / kNsPerSecond;
 };
 
 void say(std::string_view text) {
@@ -39,6 +42,15 @@ int fail(const Error& error) {
     say(error.message);
     return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailure;
 }
+
+// What is acknowledged is on disk, and what isn't is still with the collectors: ending at once loses nothing.
+void end_by_force() {
+    say("didn't stop in time (a disk that doesn't answer?) and ends now; what isn't acknowledged its collectors still "
+        "have");
+    _exit(kExitFailure);
+}
+
+std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * kNsPerSecond); }
 
 // Each collector takes a descriptor.
 void raise_descriptor_limit() {
@@ -72,7 +84,8 @@ std::string joined(const std::vector<std::string>& endpoints) {
 int run(const Arguments& arguments) {
     raise_descriptor_limit();
     std::signal(SIGPIPE, SIG_IGN);
-    auto stop = StopSignal::catch_signals();
+    // First, so that everything else is closed before it.
+    auto stop = StopSignal::catch_signals(end_by_force, nanoseconds(arguments.stop_within_s));
     if (!stop) {
         return fail(stop.error());
     }
@@ -119,6 +132,11 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     app.add_option("--query", arguments.query, "Where queries are answered; `none`: nowhere")
         ->type_name("ENDPOINT")
+        ->capture_default_str();
+    app.add_option("--stop-within", arguments.stop_within_s,
+                   "Seconds that stopping may take; then it ends by force, and loses nothing by that")
+        ->type_name("S")
+        ->check(CLI::Range(0.1, 3600.0))
         ->capture_default_str();
     try {
         app.parse(argc, argv);

@@ -4,18 +4,28 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <optional>
 #include <thread>
+#include <utility>
 
 namespace perfleet {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 class SignalThread final : public StopSignal {
 public:
-    SignalThread(int descriptor, const sigset_t& signals)
-        : fd_{descriptor}, signals_{signals}, thread_{[this] { wait(); }} {}
+    SignalThread(int descriptor, const sigset_t& signals, std::function<void()> overdue, std::uint64_t stop_within_ns)
+        : fd_{descriptor},
+          signals_{signals},
+          overdue_{std::move(overdue)},
+          stop_within_{stop_within_ns},
+          thread_{[this] { wait(); }} {}
 
     ~SignalThread() override {
         is_over_ = true;
@@ -29,18 +39,38 @@ public:
 
 private:
     void wait() {
+        std::optional<Clock::time_point> deadline;
         while (!is_over_) {
-            int signal = 0;
-            if (sigwait(&signals_, &signal) == 0 && !is_over_) {
-                flag_.store(true, std::memory_order_release);
-                const std::uint64_t one = 1;
-                (void)!write(fd_, &one, sizeof one);
+            if (wait_for_signal(deadline)) {
+                if (!is_over_ && !deadline.has_value()) {
+                    deadline = Clock::now() + stop_within_;
+                    flag_.store(true, std::memory_order_release);
+                    const std::uint64_t one = 1;
+                    (void)!write(fd_, &one, sizeof one);
+                }
+            } else if (deadline.has_value() && Clock::now() >= *deadline) {
+                overdue_();
+                return;
             }
         }
     }
 
+    // False: the time was over, or the call was interrupted.
+    [[nodiscard]] bool wait_for_signal(const std::optional<Clock::time_point>& deadline) const {
+        if (!deadline.has_value()) {
+            int signal = 0;
+            return sigwait(&signals_, &signal) == 0;
+        }
+        const auto left = std::max(*deadline - Clock::now(), Clock::duration::zero());
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+        const timespec timeout{seconds.count(), std::chrono::nanoseconds{left - seconds}.count()};
+        return sigtimedwait(&signals_, nullptr, &timeout) >= 0;
+    }
+
     int fd_;
     sigset_t signals_;
+    std::function<void()> overdue_;
+    std::chrono::nanoseconds stop_within_;
     std::atomic<bool> flag_{false};
     std::atomic<bool> is_over_{false};
     std::thread thread_;  // last: it uses all of them
@@ -48,7 +78,8 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<StopSignal>> StopSignal::catch_signals() {
+Result<std::unique_ptr<StopSignal>> StopSignal::catch_signals(std::function<void()> overdue,
+                                                              std::uint64_t stop_within_ns) {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -60,7 +91,8 @@ Result<std::unique_ptr<StopSignal>> StopSignal::catch_signals() {
     if (descriptor < 0) {
         return error_from_errno(errno, "eventfd");
     }
-    return std::unique_ptr<StopSignal>{std::make_unique<SignalThread>(descriptor, signals)};
+    return std::unique_ptr<StopSignal>{
+        std::make_unique<SignalThread>(descriptor, signals, std::move(overdue), stop_within_ns)};
 }
 
 }  // namespace perfleet

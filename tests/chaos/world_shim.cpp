@@ -40,10 +40,15 @@ WorldPage* page() {
 }
 
 void wait_for_disk() {
-    while (page() != nullptr && page()->do_syncs_hang != 0) {
+    if (page() == nullptr || page()->do_syncs_hang == 0) {
+        return;
+    }
+    ++page()->hanging_count;
+    while (page()->do_syncs_hang != 0) {
         const timespec turn{0, kHangTurnNs};
         nanosleep(&turn, nullptr);
     }
+    --page()->hanging_count;
 }
 
 }  // namespace

@@ -1,0 +1,212 @@
+// SIGTERM: the gateway commits, acknowledges and closes, whatever its peers, its queries and its disk do; and when it
+// can't, it ends by its stated bound.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "query-engine/wire/query_message.h"
+#include "query-engine/wire/query_socket.h"
+#include "tests/chaos/world_page.h"
+#include "tests/end_to_end/process.h"
+#include "tests/end_to_end/sample_peer.h"
+#include "tests/end_to_end/stored_ledger.h"
+
+namespace perfleet::chaos {
+namespace {
+
+using end_to_end::Ending;
+using end_to_end::field_of;
+using end_to_end::Process;
+using end_to_end::SamplePeer;
+using end_to_end::TemporaryFolder;
+
+constexpr TargetId kTarget{3};
+constexpr SessionId kSession{1, 2};
+constexpr BucketNumber kBucket{400'000};
+
+// The page of a gateway's world: world_page.h.
+class World {
+public:
+    explicit World(std::string path) : path_{std::move(path)} {
+        const int descriptor = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        EXPECT_GE(descriptor, 0);
+        EXPECT_EQ(::ftruncate(descriptor, kPageSizeBytes), 0);
+        page_ = static_cast<WorldPage*>(
+            ::mmap(nullptr, kPageSizeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0));
+        ::close(descriptor);
+    }
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+    ~World() { ::munmap(page_, kPageSizeBytes); }
+
+    void set_syncs_hang(bool do_hang) { page_->do_syncs_hang = do_hang ? 1 : 0; }
+
+    void wait_until_it_hangs() const {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{end_to_end::kPatienceS};
+        while (page_->hanging_count == 0) {
+            ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing is synced";
+            std::this_thread::yield();
+        }
+    }
+
+    [[nodiscard]] Process::Options options() const {
+        Process::Options options;
+        options.environment = {"LD_PRELOAD=" PERFLEET_CHAOS_WORLD, "PERFLEET_CHAOS_PAGE=" + path_,
+                               "ASAN_OPTIONS=verify_asan_link_order=0"};
+        return options;
+    }
+
+private:
+    std::string path_;
+    WorldPage* page_;
+};
+
+class GatewayStop : public testing::Test {
+protected:
+    void start(const std::string& query = "none", const std::vector<std::string>& options = {}) {
+        std::vector<std::string> command{end_to_end::program_path("perfleet-gateway"),
+                                         "--data",
+                                         data_,
+                                         "--listen",
+                                         "tcp://127.0.0.1:*",
+                                         "--query",
+                                         query};
+        command.insert(command.end(), options.begin(), options.end());
+        gateway_ = std::make_unique<Process>(command, world_.options());
+        const auto line = gateway_->wait_for_output("ready ");
+        ASSERT_TRUE(line.has_value()) << gateway_->error_output();
+        listen_ = field_of(*line, "listen");
+        query_ = field_of(*line, "query");
+    }
+
+    Ending stop() {
+        gateway_->send_signal(SIGTERM);
+        const auto ending = gateway_->wait();
+        EXPECT_TRUE(ending.has_value()) << "still running";
+        return ending.value_or(Ending{});
+    }
+
+    // Everything up to `last`, each once.
+    void expect_stored(std::uint64_t last) const {
+        const auto ledgers = end_to_end::ledgers_of(data_);
+        ASSERT_EQ(ledgers.size(), 1U);
+        EXPECT_EQ(ledgers.front().seqs.size(), last);
+        for (const auto& [seq, count] : ledgers.front().seqs) {
+            EXPECT_EQ(count, 1) << seq;
+        }
+    }
+
+    static sample::Frame batch(std::uint64_t seq) {
+        return sample::batch(end_to_end::sample_batch(kTarget, kSession, Seq{seq}, kBucket));
+    }
+
+    TemporaryFolder folder_;
+    std::string data_ = folder_ / "data";
+    World world_{folder_ / "page"};
+    std::unique_ptr<Process> gateway_;
+    std::string listen_;
+    std::string query_;
+};
+
+TEST_F(GatewayStop, StoresWhatItHasTaken) {
+    start();
+    SamplePeer peer{listen_};
+    peer.greet(sample_session(kTarget, kSession));
+    for (std::uint64_t seq = 1; seq <= 20; ++seq) {
+        peer.send(batch(seq));
+    }
+    peer.send(sample::clock_probe(1));
+    peer.wait_for(sample::ReplySort::kClockReply);  // all were taken before it
+    EXPECT_EQ(stop().status, 0) << gateway_->error_output();
+    EXPECT_EQ(gateway_->error_output(), "");
+    expect_stored(20);
+}
+
+TEST_F(GatewayStop, DoesNotWaitForPeersThatDoNotRead) {
+    start();
+    SamplePeer good{listen_};
+    good.greet(sample_session(kTarget, kSession));
+    std::vector<std::unique_ptr<SamplePeer>> deaf;
+    for (int i = 0; i < 2; ++i) {
+        deaf.push_back(std::make_unique<SamplePeer>(listen_));
+        for (std::uint64_t probe = 0; probe < 5'000; ++probe) {
+            deaf.back()->send(sample::clock_probe(probe));  // each has an answer
+        }
+    }
+    good.send(batch(1));
+    good.wait_for_prefix(1);
+    EXPECT_EQ(stop().status, 0) << gateway_->error_output();
+    expect_stored(1);
+}
+
+TEST_F(GatewayStop, EndsRunningQueries) {
+    start("tcp://127.0.0.1:*");
+    SamplePeer peer{listen_};
+    peer.greet(sample_session(kTarget, kSession));
+    peer.send(batch(1));
+    peer.wait_for_prefix(1);
+    auto asker = QuerySocket::connect(query_);
+    ASSERT_TRUE(asker.ok());
+    // It may send nothing before it is asked for more, which never comes.
+    ASSERT_TRUE((*asker)->send("", encode_query_message({1, query_message::Ask{"sessions", {}, 0}})));
+    EXPECT_TRUE((*asker)->wait({-1, -1}, end_to_end::kPatienceS * 1'000).socket) << "not at work";
+    EXPECT_EQ(stop().status, 0) << gateway_->error_output();
+    expect_stored(1);
+}
+
+TEST_F(GatewayStop, EndsByItsBoundWhenTheDiskDoesNotAnswer) {
+    start("none", {"--stop-within", "0.5"});
+    {
+        SamplePeer peer{listen_};
+        peer.greet(sample_session(kTarget, kSession));
+        peer.send(batch(1));
+        peer.wait_for_prefix(1);
+        world_.set_syncs_hang(true);
+        peer.send(batch(2));
+        world_.wait_until_it_hangs();
+        const Ending ending = stop();
+        EXPECT_EQ(ending.status, 1);
+        EXPECT_NE(gateway_->error_output().find("didn't stop in time"), std::string::npos) << gateway_->error_output();
+    }
+    // Nothing that was promised is gone, and what wasn't can be sent again.
+    world_.set_syncs_hang(false);
+    start();
+    SamplePeer peer{listen_};
+    EXPECT_GE(peer.greet(sample_session(kTarget, kSession)).prefix, 1U);
+    peer.send(batch(2));
+    peer.wait_for_prefix(2);
+    EXPECT_EQ(stop().status, 0) << gateway_->error_output();
+    expect_stored(2);
+}
+
+TEST_F(GatewayStop, WaitsForADiskThatAnswersInTime) {
+    start("none", {"--stop-within", "3600"});
+    SamplePeer peer{listen_};
+    peer.greet(sample_session(kTarget, kSession));
+    peer.send(batch(1));
+    peer.wait_for_prefix(1);
+    world_.set_syncs_hang(true);
+    peer.send(batch(2));
+    world_.wait_until_it_hangs();
+    gateway_->send_signal(SIGTERM);
+    world_.set_syncs_hang(false);
+    const auto ending = gateway_->wait();
+    ASSERT_TRUE(ending.has_value());
+    EXPECT_EQ(ending->status, 0) << gateway_->error_output();
+    expect_stored(2);
+}
+
+TEST_F(GatewayStop, RefusesABoundThatIsNone) {
+    const end_to_end::Finished finished = end_to_end::run({end_to_end::program_path("perfleet-gateway"), "--data", data_,
+                                                           "--query", "none", "--stop-within", "0"});
+    EXPECT_EQ(finished.ending.status, 2);
+    EXPECT_NE(finished.error_output.find("--stop-within"), std::string::npos) << finished.error_output;
+}
+
+}  // namespace
+}  // namespace perfleet::chaos
