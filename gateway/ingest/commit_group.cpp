@@ -29,12 +29,6 @@ void CommitGroup::add_conflict(const SessionPtr& session, Seq seq) {
     conflicts_.emplace_back(session, seq);
 }
 
-void CommitGroup::add_resolved(const SessionPtr& session, Seq seq) {
-    touch(session);
-    size_bytes_ += kEntrySizeBytes;
-    session->resolved.push_back(seq);
-}
-
 void CommitGroup::add_oldest_retained(const SessionPtr& session, Seq oldest) {
     if (oldest > session->oldest_retained && oldest.value > session->progress.prefix().value + 1) {
         touch(session);

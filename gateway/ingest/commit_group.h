@@ -34,9 +34,6 @@ public:
     // A second batch with a seq that stands in this group with another seal.
     void add_conflict(const SessionPtr& session, Seq seq);
 
-    // A batch that can never be stored.
-    void add_resolved(const SessionPtr& session, Seq seq);
-
     // What is below `oldest` will never come.
     void add_oldest_retained(const SessionPtr& session, Seq oldest);
 

@@ -223,7 +223,7 @@ struct Ingest::State {
             images.forget(replaced);
         }
         group.add_oldest_retained(session, Seq{hello_untrusted.oldest_retained_seq});
-        // Before the Welcome, whose prefix passes over them.
+        // Before the Welcome, after which they would be sent again.
         for (const Session::Refusal& refusal : session->refusals) {
             send(routing_id, encode_refused({session->record.session, refusal.seq, refusal.reason, "refused before"}));
         }
@@ -257,14 +257,14 @@ struct Ingest::State {
             counts.batches_ignored.add(BatchIgnored::kBeyondWindow);
             return;
         }
+        group.add_oldest_retained(session, Seq{batch.oldest_retained_seq});
         auto admitted = admission.admit(batch, session->record, now.utc);
         if (!admitted) {
+            // No prefix passes over it before the collector says that it has let it go: the reply may get lost.
             counts.batches_refused.add(admission.refusal());
-            group.add_resolved(session, seq);
             refuse_batch(*session, seq, batch_reason_of(admitted.error().code), admitted.error().message);
             return;
         }
-        group.add_oldest_retained(session, Seq{batch.oldest_retained_seq});
         group.add(session, std::move(*admitted), batch.size_bytes);
     }
 
@@ -317,6 +317,8 @@ struct Ingest::State {
                            "the Bye of '" + session->record.target_name + "': " + end.error().message);
             return;
         }
+        // Nothing is left with the collector: what it was refused it knows of.
+        group.add_oldest_retained(session, Seq{bye_untrusted.last_seq.value + 1});
         group.add_end(session, std::move(*end));
     }
 

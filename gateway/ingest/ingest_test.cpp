@@ -248,7 +248,8 @@ TEST_F(IngestBatch, OfOtherContentIsAConflictAndNeverStored) {
     EXPECT_TRUE(stored_seqs(BucketNumber{kSampleBucket.value - 1}).empty());
 }
 
-TEST_F(IngestBatch, RefusedResolvesItsSeq) {
+// Its reply may have got lost: a prefix that passed over it would tell the collector that it is stored.
+TEST_F(IngestBatch, RefusedIsPassedOverOnceTheCollectorKnows) {
     say_hello();
     replies();
     const auto broken = sample::batch_with(sample_batch(kTarget, kSession, Seq{1}).build(),
@@ -259,19 +260,55 @@ TEST_F(IngestBatch, RefusedResolvesItsSeq) {
     EXPECT_EQ(refused.seq, 1U);
     EXPECT_EQ(refused.reason, number_of(RefusedReason::kMalformed));
     EXPECT_NE(refused.text.find("seal"), std::string::npos) << refused.text;
+    EXPECT_EQ(ingest_->counts().batches_refused.of(BatchRefusal::kSeal), 1U);
     send_batch(2);
     commit();
-    EXPECT_EQ(reply().prefix, 2U);
+    EXPECT_EQ(reply().prefix, 0U);
     EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{2}));
-    EXPECT_EQ(ingest_->counts().batches_refused.of(BatchRefusal::kSeal), 1U);
-    // A peer that lost the refusal with its connection hears it before the Welcome that passes over it.
-    say_hello("again");
-    const auto told = replies("again");
-    ASSERT_EQ(told.size(), 2U);
-    EXPECT_EQ(told[0].sort, ReplySort::kRefused);
-    EXPECT_EQ(told[0].seq, 1U);
-    EXPECT_EQ(told[1].sort, ReplySort::kWelcome);
-    EXPECT_EQ(told[1].prefix, 2U);
+    EXPECT_EQ(store_->watermark(kTarget, kSession).value(), Seq{0});
+    // It comes again, also to a gateway that has never seen it, and is refused again.
+    take("peer", broken);
+    EXPECT_EQ(reply().sort, ReplySort::kRefused);
+    open();
+    say_hello();
+    EXPECT_EQ(reply().prefix, 0U);
+    take("peer", broken);
+    EXPECT_EQ(reply().sort, ReplySort::kRefused);
+    // It is gone from the collector.
+    take("peer", sample::batch_with(sample_batch(kTarget, kSession, Seq{3}).build(),
+                                    [](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(2); }));
+    commit();
+    EXPECT_EQ(reply().prefix, 3U);
+    EXPECT_EQ(store_->watermark(kTarget, kSession).value(), Seq{3});
+}
+
+TEST_F(IngestBatch, RefusedOnesInARowDontStopTheSession) {
+    say_hello();
+    const auto broken = [](std::uint64_t seq) {
+        return sample::batch_with(sample_batch(kTarget, kSession, Seq{seq}).build(), [&](wire::Batch::Builder batch) {
+            batch.setSeal(batch.getSeal() + 1);
+            batch.setOldestRetainedSeq(seq);
+        });
+    };
+    for (std::uint64_t seq = 1; seq <= 3 * limits::kSendWindowBatches; ++seq) {
+        take("peer", broken(seq));
+    }
+    replies();
+    commit();
+    EXPECT_EQ(reply().prefix, 3 * limits::kSendWindowBatches - 1);
+}
+
+TEST_F(IngestBatch, RefusedIsPassedOverByTheBye) {
+    say_hello();
+    take("peer", sample::batch_with(sample_batch(kTarget, kSession, Seq{1}).build(),
+                                    [](wire::Batch::Builder batch) { batch.setSeal(batch.getSeal() + 1); }));
+    replies();
+    take("peer", sample::bye(kSession, SessionEnd{Seq{1}, {}, {}, {}}));
+    commit();
+    const Reply last = reply();
+    EXPECT_EQ(last.prefix, 1U);
+    EXPECT_TRUE(last.finished);
+    EXPECT_EQ(store_->watermark(kTarget, kSession).value(), Seq{1});
 }
 
 TEST_F(IngestBatch, ARestartedGatewayGoesOn) {
