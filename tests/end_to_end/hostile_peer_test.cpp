@@ -148,8 +148,10 @@ TEST_F(HostilePeer, MayLieInItsBatches) {
     expect_refused();
     send_changed([](AdmittedBatch& batch) { batch.record.tallies.resize(100'000); });
     expect_refused();
-    // All of them are resolved, so the session isn't stuck.
-    hostile.send(sample::batch(batch_of(kOtherSession, ++seq)));
+    // It has let go of all of them, so the session isn't stuck.
+    AdmittedBatch sound = batch_of(kOtherSession, ++seq);
+    sound.record.oldest_retained_seq = seq;
+    hostile.send(sample::batch(sound));
     hostile.wait_for_prefix(seq);
     // A seq at the end of the world, and a Bye that names it.
     hostile.send(sample::batch(batch_of(kOtherSession, ~0ULL)));
