@@ -112,8 +112,8 @@ private:
         for (const StoredSession& session : sessions_) {
             if (session.target == target) {
                 is_there = true;
-                say(call, judge_equations(session, {Kind::kTracepoint, EventNumber{0}},
-                                          std::stoull(call.substr(at + 1))));
+                say(call,
+                    judge_equations(session, {Kind::kTracepoint, EventNumber{0}}, std::stoull(call.substr(at + 1))));
             }
         }
         if (!is_there) {

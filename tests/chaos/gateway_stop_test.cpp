@@ -36,8 +36,8 @@ public:
         const int descriptor = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         EXPECT_GE(descriptor, 0);
         EXPECT_EQ(::ftruncate(descriptor, kPageSizeBytes), 0);
-        page_ = static_cast<WorldPage*>(
-            ::mmap(nullptr, kPageSizeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0));
+        page_ =
+            static_cast<WorldPage*>(::mmap(nullptr, kPageSizeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0));
         ::close(descriptor);
     }
     World(const World&) = delete;
@@ -202,8 +202,8 @@ TEST_F(GatewayStop, WaitsForADiskThatAnswersInTime) {
 }
 
 TEST_F(GatewayStop, RefusesABoundThatIsNone) {
-    const end_to_end::Finished finished = end_to_end::run({end_to_end::program_path("perfleet-gateway"), "--data", data_,
-                                                           "--query", "none", "--stop-within", "0"});
+    const end_to_end::Finished finished = end_to_end::run(
+        {end_to_end::program_path("perfleet-gateway"), "--data", data_, "--query", "none", "--stop-within", "0"});
     EXPECT_EQ(finished.ending.status, 2);
     EXPECT_NE(finished.error_output.find("--stop-within"), std::string::npos) << finished.error_output;
 }

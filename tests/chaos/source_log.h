@@ -69,17 +69,17 @@ struct SourceLog {
         EpochNumber epoch;
         BucketNumber bucket;
         RowRanges rows;
-        std::map<Series, std::uint64_t> produced;   // rows of this batch and all before, those lost at the ring included
+        std::map<Series, std::uint64_t> produced;  // rows of this batch and all before, those lost at the ring included
         std::map<Series, std::uint64_t> ring_full;  // of them lost
     };
 
     SessionId session;
     TargetId target;
-    std::map<Series, std::uint64_t> produced;  // rows, so also the last value
-    std::map<std::uint64_t, Sealed> sealed;    // by seq
+    std::map<Series, std::uint64_t> produced;   // rows, so also the last value
+    std::map<std::uint64_t, Sealed> sealed;     // by seq
     std::map<Series, std::uint64_t> ring_full;  // rows
     std::map<Series, std::uint64_t> settled;    // rows that were sealed, or lost at the ring
-    std::set<std::uint64_t> sent;              // seqs that may have left the process
+    std::set<std::uint64_t> sent;               // seqs that may have left the process
     std::set<std::uint64_t> refused;
     std::set<std::uint64_t> dropped;  // seqs that the collector gave up: they passed out of it unacknowledged
     std::uint64_t acknowledged = 0;   // greatest prefix that it was told

@@ -1,5 +1,5 @@
-// chaos_source: a collector whose rows are known. Sealer, ring, delivery and driver are those of perfleet-collector; only
-// the source is made up: three series, whose rows' values are 1, 2, 3, … Everything is written down beside it
+// chaos_source: a collector whose rows are known. Sealer, ring, delivery and driver are those of perfleet-collector;
+// only the source is made up: three series, whose rows' values are 1, 2, 3, … Everything is written down beside it
 // (source_log.h).
 #include <CLI/CLI.hpp>
 #include <array>
@@ -149,9 +149,9 @@ private:
                 make(kStrings, 1 + random_() % 5, now);
             }
             const std::uint64_t elapsed_ns = std::min(now.value - start.value, duration_ns);
-            const auto due = static_cast<std::uint64_t>(static_cast<double>(arguments_.rows) *
-                                                        static_cast<double>(elapsed_ns) /
-                                                        static_cast<double>(duration_ns));
+            const auto due =
+                static_cast<std::uint64_t>(static_cast<double>(arguments_.rows) * static_cast<double>(elapsed_ns) /
+                                           static_cast<double>(duration_ns));
             while (made < due) {
                 const std::uint64_t count = std::min<std::uint64_t>(due - made, 1 + random_() % 200);
                 make(random_() % 4 == 0 ? kCounters : kSamples, count, now);

@@ -67,14 +67,13 @@ Result<std::vector<StoredSession>> scan_store(const StoreReader& store) {
         session.expired = {expired->begin(), expired->end()};
         for (const Partition& partition : *partitions) {
             std::set<Series> all_series;
-            auto visited =
-                store.visit_batches(partition, record.target, record.session, [&](const BatchRecord& batch) {
-                    session.batches.push_back(batch);
-                    for (const BatchRecord::Rows& rows : batch.rows) {
-                        all_series.insert(rows.series);
-                    }
-                    return Visit::kContinue;
-                });
+            auto visited = store.visit_batches(partition, record.target, record.session, [&](const BatchRecord& batch) {
+                session.batches.push_back(batch);
+                for (const BatchRecord::Rows& rows : batch.rows) {
+                    all_series.insert(rows.series);
+                }
+                return Visit::kContinue;
+            });
             if (!visited.ok()) {
                 return visited.error();
             }

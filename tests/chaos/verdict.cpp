@@ -125,8 +125,8 @@ private:
                 unknown += value == 0 || value > value_of(log_.produced, block.series) ? 1 : 0;
             }
             if (twice != 0) {
-                complain() << "batch " << block.first_seq.value << ": " << twice << " rows of "
-                           << name_of(block.series) << " are there twice";
+                complain() << "batch " << block.first_seq.value << ": " << twice << " rows of " << name_of(block.series)
+                           << " are there twice";
             }
             if (unknown != 0) {
                 complain() << "batch " << block.first_seq.value << ": " << unknown << " rows of "
@@ -269,10 +269,10 @@ private:
                                    tally_of(stored_.end->tallies, series, TallyName::kLostRefused);
         std::uint64_t more_max = 0;
         for (const auto& [seq, sealed] : log_.sealed) {
-            more_max += seq <= log_.acknowledged && !gone.contains(seq) && !stored_seqs_.contains(seq) &&
-                                may_be_expired(seq)
-                            ? sealed_rows(seq, series)
-                            : 0;
+            more_max +=
+                seq <= log_.acknowledged && !gone.contains(seq) && !stored_seqs_.contains(seq) && may_be_expired(seq)
+                    ? sealed_rows(seq, series)
+                    : 0;
         }
         if (told < expected || told > expected + more_max) {
             complain() << name_of(series) << ": the end says lost(spool_full, refused) " << told << ", it was "
@@ -370,8 +370,8 @@ std::vector<std::string> judge_equations(const StoredSession& stored, Series ser
     }
     for (const Series one : all_series) {
         const std::uint64_t told = tally_of(stored.end->tallies, one, TallyName::kProduced);
-        const std::uint64_t sum = counts[one] + value_of(stored.expired, one) + lost_of(stored.end->tallies, one) -
-                                  held[one];
+        const std::uint64_t sum =
+            counts[one] + value_of(stored.expired, one) + lost_of(stored.end->tallies, one) - held[one];
         if (told != sum) {
             complaints.push_back(name_of(one) + ": produced " + std::to_string(told) + ", stored, expired and lost " +
                                  std::to_string(sum));

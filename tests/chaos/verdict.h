@@ -1,5 +1,5 @@
-// Holds what a store has of a session against what its source wrote down. The promise: no acknowledged row is lost, none
-// is there twice, and the ledger's equations are exact.
+// Holds what a store has of a session against what its source wrote down. The promise: no acknowledged row is lost,
+// none is there twice, and the ledger's equations are exact.
 #pragma once
 
 #include <set>

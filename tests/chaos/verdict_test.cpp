@@ -166,9 +166,7 @@ TEST_F(Verdict, NoticesAnEndThatIsGone) {
     expect_noticed("there is no end");
 }
 
-TEST_F(Verdict, NoticesASessionThatIsGone) {
-    EXPECT_FALSE(judge(log_, nullptr, circumstances_).empty());
-}
+TEST_F(Verdict, NoticesASessionThatIsGone) { EXPECT_FALSE(judge(log_, nullptr, circumstances_).empty()); }
 
 TEST_F(Verdict, NoticesEachTallyThatIsOff) {
     for (const TallyName name : {TallyName::kProduced, TallyName::kLostRingFull, TallyName::kLostSpoolFull}) {
@@ -252,8 +250,8 @@ TEST(Equations, AreThoseOfTheSessionsOwnEnd) {
     stored.batches.push_back(record);
     stored.blocks.push_back({kPartition, kCalls, Seq{1}, Seq{1}, {1, 2, 3}});
     EXPECT_FALSE(judge_equations(stored, kCalls, 4).empty()) << "no end";
-    stored.end = SessionEnd{
-        Seq{1}, {{kCalls, TallyName::kProduced, 4}, {kCalls, TallyName::kLostKernelRing, 1}}, {}, {}};
+    stored.end =
+        SessionEnd{Seq{1}, {{kCalls, TallyName::kProduced, 4}, {kCalls, TallyName::kLostKernelRing, 1}}, {}, {}};
     EXPECT_TRUE(judge_equations(stored, kCalls, 4).empty());
     EXPECT_FALSE(judge_equations(stored, kCalls, 5).empty()) << "a call that nobody saw";
     StoredSession doubled = stored;
