@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kSleepNsMax = 250'000'000;
 constexpr std::uint64_t kFirstWordAfterNs = 1'000'000'000;
 constexpr std::uint64_t kWordEveryNs = 10'000'000'000;
+constexpr std::uint64_t kOverrunNsMax = 1'000'000'000;
 constexpr std::uint64_t kFarewellNs = 500'000'000;  // for the Bye of a session that gave up
 
 std::string_view refusal(std::uint16_t reason) {
@@ -97,7 +98,8 @@ void WireThread::run() {
         }
         driver_->note_time(now_ns);
         tell(now_ns);
-        if (is_finishing && !is_busy && is_over(now_ns)) {
+        // While there is more to do at once the time may be over, but not for long.
+        if (is_finishing && (!is_busy || now_ns >= deadline_ns_ + kOverrunNsMax) && is_over(now_ns)) {
             break;
         }
         if (!is_busy) {
