@@ -15,7 +15,6 @@ namespace {
 
 // Messages taken between two looks at the clock and at what is due.
 constexpr int kMessagesAtOnceMax = 64;
-constexpr std::size_t kInboxSizeBytes = 128U << 20;
 
 template <class Integer>
 Result<Done> fill_random(Integer& value) {
@@ -47,6 +46,7 @@ public:
     void send(std::string_view routing_id, std::span<const std::byte> frame) override {
         reception_.send(routing_id, frame);
     }
+    void cut(std::string_view routing_id) override { reception_.cut(routing_id); }
 
 private:
     Reception& reception_;
@@ -65,6 +65,7 @@ public:
         }
         ingest_options.grant_session = random_session;
         ingest_options.notice = options.notice;
+        ingest_options.memory = options.memory;
         auto ingest = Ingest::open(std::move(ingest_options), store, link_);
         if (!ingest) {
             return std::move(ingest).error();
@@ -114,7 +115,7 @@ private:
                 return false;
             }
             if (message->is_malformed()) {
-                ingest_->count_malformed();
+                ingest_->count_malformed(message->routing_id());
             } else {
                 ingest_->take(message->routing_id(), message->frame(), now);
             }
@@ -137,7 +138,7 @@ Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, Tr
     if (!router) {
         return std::move(router).error();
     }
-    auto reception = Reception::open(std::move(*router), kInboxSizeBytes);
+    auto reception = Reception::open(std::move(*router), options.memory.inbox_bytes());
     if (!reception) {
         return std::move(reception).error();
     }

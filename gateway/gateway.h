@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gateway/gateway_counts.h"
+#include "gateway/memory_plan.h"
 #include "gateway/wire/context.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/store/store.h"
@@ -21,6 +22,8 @@ struct GatewayOptions {
     std::vector<std::string> listen;
     // Told what an operator should know ("can't store: …"), on the serving thread. May be empty.
     std::function<void(std::string_view)> notice;
+    // What peers may fill. The part for the store is its owner's to give to it.
+    MemoryPlan memory{};
 };
 
 class Gateway {

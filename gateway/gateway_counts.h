@@ -42,9 +42,9 @@ enum class BatchRefusal : std::uint8_t {
 // Why a batch got no answer: it stays with its collector and comes again.
 enum class BatchIgnored : std::uint8_t {
     kStoreStuck,    // the store can't write now
+    kNoSession,     // of a peer that has said no Hello, or another one's; it is asked to say it
     kBeyondCredit,  // past the seq up to which its collector may send
     kBeyondWindow,  // so far past its session's prefix that it can't be remembered
-    kMemoryFull,    // no room in the gateway's memory now
     kCount,
 };
 
@@ -112,8 +112,10 @@ struct GatewayCounts {
 
     std::uint64_t peers_now = 0;         // that have said Hello and are there
     std::uint64_t sessions_now = 0;      // in memory
-    std::uint64_t memory_bytes_max = 0;  // the budget of what peers can fill; 0: none
-    std::uint64_t memory_bytes_now = 0;  // of it, held or promised to peers
+    std::uint64_t memory_bytes_max = 0;  // the ceiling of the process
+    std::uint64_t memory_bytes_now = 0;  // what peers have filled of it: messages, batches, images, sessions
+    std::uint64_t credit_bytes_max = 0;  // what all peers together may be promised
+    std::uint64_t credit_bytes_now = 0;
 };
 
 }  // namespace perfleet

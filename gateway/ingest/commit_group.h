@@ -1,7 +1,7 @@
 // Batches gathered over a few milliseconds, stored and synced together. What a group promises is said only after its
 // sync.
 //
-// One thread. Bounded by its user, who stops adding at limits::kGroupCommitSizeBytes.
+// One thread. Bounded by its user, who stops adding at a size.
 #pragma once
 
 #include <cstdint>

@@ -44,6 +44,8 @@ struct Counters {
     std::atomic<std::uint64_t> sessions_now{0};
     std::atomic<std::uint64_t> memory_bytes_max{0};
     std::atomic<std::uint64_t> memory_bytes_now{0};
+    std::atomic<std::uint64_t> credit_bytes_max{0};
+    std::atomic<std::uint64_t> credit_bytes_now{0};
 
     [[nodiscard]] GatewayCounts read() const {
         GatewayCounts counts;
@@ -64,6 +66,8 @@ struct Counters {
         counts.sessions_now = sessions_now;
         counts.memory_bytes_max = memory_bytes_max;
         counts.memory_bytes_now = memory_bytes_now;
+        counts.credit_bytes_max = credit_bytes_max;
+        counts.credit_bytes_now = credit_bytes_now;
         return counts;
     }
 };

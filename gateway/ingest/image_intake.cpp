@@ -11,7 +11,8 @@ void ImageIntake::offer(std::string_view routing_id, std::span<const ImageOfferU
     Peer peer;
     for (const ImageOfferUntrusted& offer : offers_untrusted) {
         const bool within = !offer.build_id.empty() && offer.build_id.size() <= limits::kBuildIdSizeBytesMax &&
-                            offer.size_bytes > 0 && offer.size_bytes <= limits::kImageSizeBytesMax;
+                            offer.size_bytes > 0 && offer.size_bytes <= limits::kImageSizeBytesMax &&
+                            offer.size_bytes <= size_bytes_max_;
         if (within && peer.offers.size() < intake_limits::kImageOffersMax &&
             !stored_.contains(std::string{offer.build_id})) {
             peer.offers.push_back({std::string{offer.build_id}, offer.sort, offer.size_bytes});
@@ -74,7 +75,7 @@ std::optional<ImageIntake::Whole> ImageIntake::take(std::string_view routing_id,
 Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store) {
     while (!peer.offers.empty() && !peer.flight.has_value()) {
         const Offer& offer = peer.offers.front();
-        if (flying_.contains(offer.build_id) || size_bytes_ + offer.size_bytes > intake_limits::kImagesSizeBytesMax) {
+        if (flying_.contains(offer.build_id) || size_bytes_ + offer.size_bytes > size_bytes_max_) {
             return Done{};  // later
         }
         if (!stored_.contains(offer.build_id)) {

@@ -1,6 +1,6 @@
 // Images that collectors offer and the store doesn't have: asked for chunk by chunk, put together, handed over whole.
 //
-// One image on its way per peer, at most intake_limits::kImagesSizeBytesMax over all of them; the same image is asked
+// One image on its way per peer, at most `size_bytes_max` over all of them; the same image is asked
 // of one peer at a time. One thread.
 #pragma once
 
@@ -34,6 +34,8 @@ public:
         ImageContent content;
     };
 
+    explicit ImageIntake(std::size_t size_bytes_max) : size_bytes_max_{size_bytes_max} {}
+
     // What the peer has; offers out of limits are left out. Replaces what it offered before.
     void offer(std::string_view routing_id, std::span<const ImageOfferUntrusted> offers_untrusted);
 
@@ -53,6 +55,8 @@ public:
 
     // Peers that have something left to be asked for.
     [[nodiscard]] std::vector<std::string> busy_peers() const;
+
+    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
 
 private:
     struct Offer {
@@ -78,6 +82,7 @@ private:
     void land(Peer& peer);
     [[nodiscard]] Result<Done> take_off(Peer& peer, const StoreReader& store);
 
+    std::size_t size_bytes_max_;
     std::unordered_map<std::string, Peer, TextHash, std::equal_to<>> peers_;
     std::unordered_set<std::string> flying_;  // build-ids
     std::unordered_set<std::string> stored_;  // build-ids

@@ -137,7 +137,7 @@ TEST_F(ImageIntakeTest, LeavesOffersPastTheLimitsOut) {
 }
 
 TEST_F(ImageIntakeTest, HoldsNoMoreThanItsBoundOverAllPeers) {
-    const std::uint64_t half = intake_limits::kImagesSizeBytesMax / 2;
+    const std::uint64_t half = MemoryPlan{}.images_bytes() / 2;
     say_hello_with({{"one", 1, half}}, "1", SessionId{7, 1});
     say_hello_with({{"two", 1, half}}, "2", SessionId{7, 2});
     say_hello_with({{"three", 1, 1}}, "3", SessionId{7, 3});

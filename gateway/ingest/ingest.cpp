@@ -5,13 +5,17 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/ingest/acknowledger.h"
 #include "gateway/ingest/admit_batch.h"
 #include "gateway/ingest/admit_hello.h"
 #include "gateway/ingest/commit_group.h"
+#include "gateway/ingest/conduct_book.h"
 #include "gateway/ingest/counters.h"
+#include "gateway/ingest/credit_book.h"
 #include "gateway/ingest/decode.h"
 #include "gateway/ingest/image_intake.h"
 #include "gateway/ingest/reply.h"
+#include "gateway/ingest/session_table.h"
 
 namespace perfleet {
 namespace {
@@ -59,10 +63,13 @@ struct Ingest::State {
     PeerLink& link;
     Decoder decoder;
     BatchAdmission admission;
+    CreditBook credit;
     SessionTable table;
+    Acknowledger acknowledger;
+    ConductBook conduct;
+    Cardinality cardinality;
     CommitGroup group;
     ImageIntake images;
-    std::vector<SessionPtr> ack_due;
     std::uint64_t gathering_since_ns = 0;
     std::uint64_t last_round_ns = 0;
     std::uint64_t retry_at_ns = 0;
@@ -71,7 +78,17 @@ struct Ingest::State {
     Counters counts;
 
     State(Options with, Store& into, PeerLink& over)
-        : options{std::move(with)}, store{into}, link{over}, table{options.session_limits} {}
+        : options{std::move(with)},
+          store{into},
+          link{over},
+          credit{options.memory.credit_bytes()},
+          table{{options.sessions_max, options.memory.sessions_bytes()}, credit},
+          acknowledger{options.incarnation, table, credit, link},
+          cardinality{options.cardinality},
+          images{options.memory.images_bytes()} {
+        counts.memory_bytes_max = options.memory.size_bytes;
+        counts.credit_bytes_max = credit.budget_bytes();
+    }
 
     void notice(const std::string& text) const {
         if (options.notice) {
@@ -97,30 +114,20 @@ struct Ingest::State {
 
     void send(const std::string& routing_id, const Frame& frame) const { link.send(routing_id, frame); }
 
-    void raise_send_limit(Session& session) const {
-        const std::uint64_t share = intake_limits::kCreditBatchesMax / std::max<std::uint64_t>(table.peer_count(), 1);
-        const std::uint64_t window =
-            std::clamp(share, intake_limits::kSendWindowBatchesMin, limits::kSendWindowBatches);
-        const std::uint64_t prefix = session.progress.prefix().value;
-        const std::uint64_t limit = prefix > ~0ULL - window ? ~0ULL : prefix + window;
-        session.send_limit = std::max(session.send_limit, Seq{limit});
+    // The peer goes on doing what it must not: at some time it is enough.
+    void misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes) {
+        if (conduct.is_enough(routing_id, reason, size_bytes)) {
+            counts.peers_cut.add(reason);
+            complain("a peer was cut off: " + std::string{reason_name(reason)});
+            link.cut(routing_id);
+            forget_peer(routing_id);
+        }
     }
 
-    void acknowledge(Session& session) {
-        session.needs_ack = false;
-        if (session.routing_id.empty()) {
-            return;
-        }
-        raise_send_limit(session);
-        send(session.routing_id, encode_ack({session.record.session, session.progress.prefix(), session.send_limit,
-                                             options.incarnation, session.finished}));
-    }
-
-    void acknowledge_soon(const SessionPtr& session) {
-        if (!session->needs_ack) {
-            session->needs_ack = true;
-            ack_due.push_back(session);
-        }
+    void forget_peer(const std::string& routing_id) {
+        table.detach(routing_id);
+        images.forget(routing_id);
+        conduct.forget(routing_id);
     }
 
     void refuse_session(const std::string& routing_id, SessionId session, SessionRefusal why, RefusedReason reason,
@@ -128,6 +135,7 @@ struct Ingest::State {
         counts.sessions_refused.add(why);
         complain("a collector was refused: " + message);
         send(routing_id, encode_refused({session, Seq{0}, reason, message}));
+        misbehaved(routing_id, PeerCut::kRefused, 0);
     }
 
     void refuse_batch(Session& session, Seq seq, RefusedReason reason, const std::string& message) {
@@ -172,7 +180,8 @@ struct Ingest::State {
     }
 
     // The session of an admitted Hello; null when the answer was a refusal or has to wait.
-    SessionPtr open_session(const std::string& routing_id, SessionRecord record, std::size_t size_bytes) {
+    SessionPtr open_session(const std::string& routing_id, SessionRecord record, std::size_t size_bytes,
+                            const Now& now) {
         const bool granted = record.session.is_none();
         if (granted) {
             give_session(routing_id, record);
@@ -187,6 +196,12 @@ struct Ingest::State {
                                "'" + record.target_name + "' describes a session that is known otherwise");
                 return nullptr;
             case SessionTable::Identity::kFree:
+                if (const auto excess = cardinality.admit(record, now.monotonic_ns); excess.has_value()) {
+                    refuse_session(routing_id, record.session, SessionRefusal::kQuota, RefusedReason::kQuota,
+                                   "'" + record.target_name + "': " + *excess);
+                    return nullptr;
+                }
+                break;
             case SessionTable::Identity::kSame: break;
         }
         if (SessionPtr known = table.find(record.session); known != nullptr) {
@@ -199,9 +214,13 @@ struct Ingest::State {
             return nullptr;
         }
         const SessionPtr session = *loaded;
-        session->size_bytes = size_bytes;
+        session->size_bytes = intake_limits::kSessionOverheadBytes + 2 * size_bytes;
         session->granted = granted;
-        return table.insert(session) ? session : nullptr;
+        if (!table.insert(session)) {
+            counts.sessions_refused.add(SessionRefusal::kFull);  // it says Hello again
+            return nullptr;
+        }
+        return session;
     }
 
     void on_hello(const std::string& routing_id, const HelloUntrusted& hello_untrusted, std::size_t size_bytes,
@@ -212,7 +231,7 @@ struct Ingest::State {
                            hello_reason_of(record.error().code), record.error().message);
             return;
         }
-        const SessionPtr session = open_session(routing_id, std::move(*record), size_bytes);
+        const SessionPtr session = open_session(routing_id, std::move(*record), size_bytes, now);
         if (session == nullptr) {
             return;
         }
@@ -227,7 +246,7 @@ struct Ingest::State {
         for (const Session::Refusal& refusal : session->refusals) {
             send(routing_id, encode_refused({session->record.session, refusal.seq, refusal.reason, "refused before"}));
         }
-        raise_send_limit(*session);
+        acknowledger.raise_send_limit(session, now.monotonic_ns);
         const std::uint16_t version = std::min(hello_untrusted.version_max, protocol::kVersion);
         send(routing_id, encode_welcome({version, session->record.session, now.utc, options.incarnation,
                                          session->progress.prefix(), session->send_limit}));
@@ -240,10 +259,12 @@ struct Ingest::State {
         const Seq seq = batch.header.seq;
         const SessionPtr session = session_of(routing_id, batch.header.session);
         if (session == nullptr) {
+            ignore(routing_id, BatchIgnored::kNoSession, batch);
             return;
         }
         if (seq.value == 0) {
             counts.messages_malformed.add(MessageMalformed::kSeq);
+            misbehaved(routing_id, PeerCut::kMalformed, batch.size_bytes);
             return;
         }
         if (is_known(session, batch)) {
@@ -254,18 +275,31 @@ struct Ingest::State {
             return;
         }
         if (session->progress.is_beyond(seq, Seq{std::min(batch.oldest_retained_seq, seq.value)})) {
-            counts.batches_ignored.add(BatchIgnored::kBeyondWindow);
+            ignore(routing_id, BatchIgnored::kBeyondWindow, batch);
             return;
         }
         group.add_oldest_retained(session, Seq{batch.oldest_retained_seq});
+        // The oldest that its collector still has may come all the same; one at a time.
+        if (seq > session->send_limit && !(seq.value == batch.oldest_retained_seq && session->gathered.empty())) {
+            ignore(routing_id, BatchIgnored::kBeyondCredit, batch);
+            return;
+        }
+        CreditBook::learn(session->credit, batch.size_bytes, now.monotonic_ns);
         auto admitted = admission.admit(batch, session->record, now.utc);
         if (!admitted) {
             // No prefix passes over it before the collector says that it has let it go: the reply may get lost.
             counts.batches_refused.add(admission.refusal());
             refuse_batch(*session, seq, batch_reason_of(admitted.error().code), admitted.error().message);
+            misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
             return;
         }
         group.add(session, std::move(*admitted), batch.size_bytes);
+    }
+
+    // Left with its collector.
+    void ignore(const std::string& routing_id, BatchIgnored reason, const BatchUntrusted& batch) {
+        counts.batches_ignored.add(reason);
+        misbehaved(routing_id, PeerCut::kCredit, batch.size_bytes);
     }
 
     // Answers a batch whose seq is settled or gathered already.
@@ -273,7 +307,7 @@ struct Ingest::State {
         const Seq seq = batch.header.seq;
         if (seq <= session->progress.prefix()) {
             ++counts.batches_duplicate;
-            acknowledge_soon(session);
+            acknowledger.acknowledge_soon(session);
             return true;
         }
         if (const auto gathered = session->gathered.find(seq.value); gathered != session->gathered.end()) {
@@ -290,7 +324,7 @@ struct Ingest::State {
         }
         if (*seal == batch.seal) {
             ++counts.batches_duplicate;
-            acknowledge_soon(session);
+            acknowledger.acknowledge_soon(session);
         } else {
             on_conflict(*session, seq);
         }
@@ -308,7 +342,7 @@ struct Ingest::State {
             return;
         }
         if (session->finished) {
-            acknowledge_soon(session);
+            acknowledger.acknowledge_soon(session);
             return;
         }
         auto end = admit_bye(bye_untrusted, session->record);
@@ -346,7 +380,7 @@ struct Ingest::State {
     // ----------------------------------------------------------------------------------------------------
 
     [[nodiscard]] bool is_group_full() const {
-        return group.size_bytes() >= limits::kGroupCommitSizeBytes && !is_stuck();
+        return group.size_bytes() >= options.memory.group_bytes() && !is_stuck();
     }
 
     [[nodiscard]] bool is_commit_due(const Now& now) const {
@@ -379,7 +413,7 @@ struct Ingest::State {
             on_conflict(*session, seq);
         }
         for (const SessionPtr& session : outcome->sessions) {
-            acknowledge(*session);
+            acknowledger.acknowledge(session, now.monotonic_ns);
         }
         return Done{};
     }
@@ -399,24 +433,10 @@ struct Ingest::State {
         return Done{};
     }
 
-    void send_due_acks() {
-        for (const SessionPtr& session : std::exchange(ack_due, {})) {
-            if (session->needs_ack) {
-                acknowledge(*session);
-            }
-        }
-    }
-
     // Repeats acknowledgements to everybody who is there, for any may have been lost, and looks after images.
     void go_round(const Now& now) {
-        std::vector<SessionPtr> sessions;
-        sessions.reserve(table.peer_count());
-        table.for_each_peer([&](const SessionPtr& session) { sessions.push_back(session); });
-        for (const SessionPtr& session : sessions) {
-            if (!session->finished) {
-                acknowledge(*session);
-            }
-        }
+        acknowledger.go_round(now.monotonic_ns);
+        conduct.forgive();
         for (const std::string& routing_id : images.busy_peers()) {
             ask_for_image(routing_id, now);
         }
@@ -435,8 +455,13 @@ Ingest::~Ingest() = default;
 
 Result<std::unique_ptr<Ingest>> Ingest::open(Options options, Store& store, PeerLink& link) {
     auto state = std::make_unique<State>(std::move(options), store, link);
-    if (auto opened = state->table.open(store); !opened) {
-        return std::move(opened).error();
+    auto records = store.all_sessions();
+    if (!records) {
+        return std::move(records).error();
+    }
+    for (const SessionRecord& record : *records) {
+        state->table.remember(record);
+        state->cardinality.know(record);
     }
     return std::unique_ptr<Ingest>{new Ingest{std::move(state)}};
 }
@@ -449,6 +474,7 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
     auto message = state.decoder.decode(frame_untrusted);
     if (!message) {
         state.counts.messages_malformed.add(malformed_of(message.error().code));
+        state.misbehaved(id, PeerCut::kMalformed, frame_untrusted.size());
         return;
     }
     const bool was_empty = state.group.is_empty();
@@ -472,14 +498,12 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
     }
 }
 
-void Ingest::forget_peer(std::string_view routing_id) {
-    state_->table.detach(routing_id);
-    state_->images.forget(routing_id);
-}
+void Ingest::forget_peer(std::string_view routing_id) { state_->forget_peer(std::string{routing_id}); }
 
-void Ingest::count_malformed() {
+void Ingest::count_malformed(std::string_view routing_id) {
     ++state_->counts.messages;
     state_->counts.messages_malformed.add(MessageMalformed::kFrames);
+    state_->misbehaved(std::string{routing_id}, PeerCut::kMalformed, 0);
 }
 
 Result<Done> Ingest::tick(const Now& now) {
@@ -489,9 +513,11 @@ Result<Done> Ingest::tick(const Now& now) {
             return done;
         }
     }
-    state.send_due_acks();
+    state.acknowledger.send_due(now.monotonic_ns);
     state.counts.peers_now = state.table.peer_count();
     state.counts.sessions_now = state.table.session_count();
+    state.counts.credit_bytes_now = state.credit.promised_bytes();
+    state.counts.memory_bytes_now = state.group.size_bytes() + state.images.size_bytes() + state.table.size_bytes();
     if (now.monotonic_ns - state.last_round_ns >= limits::kAckIntervalNs) {
         state.go_round(now);
     }
@@ -522,7 +548,7 @@ Result<Done> Ingest::finish(const Now& now) {
                                              " batches could not be stored; their collectors still have them"};
         }
     }
-    state.send_due_acks();
+    state.acknowledger.send_due(now.monotonic_ns);
     return Done{};
 }
 

@@ -11,24 +11,14 @@
 #include <string_view>
 
 #include "gateway/gateway_counts.h"
-#include "gateway/ingest/session_table.h"
+#include "gateway/ingest/cardinality.h"
+#include "gateway/ingest/peer_link.h"
+#include "gateway/memory_plan.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
-
-// How replies go out.
-class PeerLink {
-public:
-    PeerLink() = default;
-    PeerLink(const PeerLink&) = delete;
-    PeerLink& operator=(const PeerLink&) = delete;
-    virtual ~PeerLink() = default;
-
-    // A frame that can't be sent is dropped; what matters is repeated.
-    virtual void send(std::string_view routing_id, std::span<const std::byte> frame) = 0;
-};
 
 class Ingest {
 public:
@@ -41,7 +31,9 @@ public:
         std::uint64_t incarnation = 0;                 // of this run: random, not 0
         std::function<SessionId()> grant_session;      // 128 random bits
         std::function<void(std::string_view)> notice;  // what an operator should know
-        SessionTable::Limits session_limits;
+        MemoryPlan memory;
+        std::uint32_t sessions_max = limits::kGatewaySessionsMax;  // in memory
+        Cardinality::Limits cardinality;
     };
 
     // `store` and `link` are borrowed. Errors: those of reading the store.
@@ -57,7 +49,7 @@ public:
     void forget_peer(std::string_view routing_id);
 
     // A message that wasn't one frame.
-    void count_malformed();
+    void count_malformed(std::string_view routing_id);
 
     // Does what is due: commits, acknowledges, asks for images. To be called after a few take()s and at next_due_ns().
     // Errors: of the store, such as can't be survived. One that can (full disk, I/O) is told to `notice` once; the

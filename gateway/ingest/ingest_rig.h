@@ -38,7 +38,10 @@ public:
         replies.emplace_back(routing_id, sample::read_reply(frame));
     }
 
+    void cut(std::string_view routing_id) override { cut_off.emplace_back(routing_id); }
+
     std::vector<std::pair<std::string, sample::Reply>> replies;
+    std::vector<std::string> cut_off;
 };
 
 class IngestRig {
@@ -49,12 +52,10 @@ public:
     IngestRig() : store_{make_memory_store()} { open(); }
 
     // A gateway that starts anew over the same store.
-    void open(Store* store = nullptr, const SessionTable::Limits& limits = {}) {
-        Ingest::Options options;
+    void open(Store* store = nullptr, Ingest::Options options = {}) {
         options.incarnation = ++incarnation_;
         options.grant_session = [this] { return SessionId{99, ++granted_}; };
         options.notice = [this](std::string_view text) { notices_.emplace_back(text); };
-        options.session_limits = limits;
         auto ingest = Ingest::open(std::move(options), store == nullptr ? *store_ : *store, link_);
         PERFLEET_ASSERT(ingest.ok());
         ingest_ = std::move(*ingest);

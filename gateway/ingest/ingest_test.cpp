@@ -202,7 +202,7 @@ TEST_F(IngestBatch, FarBeyondThePrefixIsIgnored) {
     commit();
     EXPECT_TRUE(replies().empty());
     EXPECT_EQ(ingest_->counts().batches_ignored.of(BatchIgnored::kBeyondWindow), 1U);
-    send_batch(limits::kOutOfOrderSeqsMax);
+    send_batch(limits::kSendWindowBatches);
     commit();
     EXPECT_EQ(ingest_->counts().batches_stored, 1U);
 }
@@ -344,17 +344,10 @@ TEST_F(IngestBatch, AcknowledgementsAreRepeatedEachInterval) {
     EXPECT_TRUE(replies().empty());
 }
 
-TEST_F(IngestBatch, CreditIsSharedByAllPeers) {
-    const std::uint64_t peer_count = intake_limits::kCreditBatchesMax / 8;
-    for (std::uint64_t peer = 1; peer <= peer_count; ++peer) {
-        take("peer " + std::to_string(peer), sample::hello(sample_session(TargetId{peer}, SessionId{7, peer})));
-    }
-    EXPECT_EQ(reply("peer " + std::to_string(peer_count)).send_limit, 8U);
-    EXPECT_EQ(reply("peer 1").send_limit, limits::kSendWindowBatches);
-}
-
 TEST_F(IngestBatch, SessionsBeyondTheLimitAreForgottenAndCarryOn) {
-    open(nullptr, {.sessions_max = 2, .size_bytes_max = 1U << 20});
+    Ingest::Options options;
+    options.sessions_max = 2;
+    open(nullptr, options);
     const auto hello_of = [](std::uint64_t id) {
         return sample::hello(sample_session(TargetId{id}, SessionId{7, id}));
     };

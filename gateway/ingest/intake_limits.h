@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "schemas/vocabulary/limits.h"
+
 namespace perfleet::intake_limits {
 
 // -- a Hello ----------------------------------------------------------------------------------------------------------
@@ -17,22 +19,38 @@ inline constexpr std::size_t kDeviceIdSizeBytesMax = 64;
 inline constexpr std::uint32_t kBucketsAheadMax = 2;  // of the gateway's own UTC
 
 // -- sessions ---------------------------------------------------------------------------------------------------------
-inline constexpr std::size_t kSessionsSizeBytesMax = 256U << 20;  // descriptions kept in memory, beside the count
-inline constexpr std::uint32_t kSessionsKnownMax = 1U << 18;      // stored sessions whose identity is compared
-inline constexpr std::uint32_t kRefusalsRememberedMax = 64;       // of one session, told again after a reconnect
-inline constexpr std::uint32_t kPartitionsRememberedMax = 4;      // of one session, known to hold its definition
+inline constexpr std::size_t kSessionOverheadBytes = 2'048;   // of a session in memory, beside twice its Hello
+inline constexpr std::uint32_t kSessionsKnownMax = 1U << 18;  // stored sessions whose identity is compared
+inline constexpr std::uint32_t kRefusalsRememberedMax = 64;   // of one session, told again after a reconnect
+inline constexpr std::uint32_t kPartitionsRememberedMax = 4;  // of one session, known to hold its definition
 
 // -- delivery ---------------------------------------------------------------------------------------------------------
-inline constexpr std::uint64_t kCreditBatchesMax = 8'192;  // over all peers, who share it
-inline constexpr std::uint64_t kSendWindowBatchesMin = 2;  // of one peer, however many there are
+inline constexpr std::size_t kBatchSizeBytesGuess = 16U << 10;  // of a session that has sent none yet
+inline constexpr std::uint64_t kCreditHoldNs = 10'000'000'000;  // a promise that isn't used counts so long
 inline constexpr std::uint64_t kStoreRetryNsMin = 100'000'000;
 inline constexpr std::uint64_t kStoreRetryNsMax = 5'000'000'000;
 inline constexpr std::size_t kReplyTextSizeBytesMax = 1'024;
 inline constexpr std::uint64_t kComplaintsMax =
     8;  // lines about collectors for the operator, an acknowledgement interval
 
+// -- conduct ----------------------------------------------------------------------------------------------------------
+// What a peer may do wrong of one sort before it is cut off; half is forgiven each acknowledgement interval. A
+// collector that was promised more by a gateway that has forgotten it sends a window of batches at once, and again
+// later.
+inline constexpr std::uint32_t kMisdeedsMax = 4 * limits::kSendWindowBatches;
+inline constexpr std::size_t kMisdeedsSizeBytesMax = 64U << 20;
+inline constexpr std::uint32_t kPeersWatchedMax = 65'536;
+
+// -- cardinality ------------------------------------------------------------------------------------------------------
+inline constexpr std::uint64_t kCardinalityWindowNs = 3'600'000'000'000;
+inline constexpr std::uint32_t kTargetSessionsMax = 256;  // new ones of one target in a window
+inline constexpr std::uint32_t kTargetLabelsMax = 1'024;  // key=value that nobody had before, of one target
+inline constexpr std::uint32_t kNewTargetsMax = 65'536;   // of the gateway
+inline constexpr std::uint32_t kNewLabelsMax = 1U << 18;  // of the gateway
+inline constexpr std::uint32_t kTargetsKnownMax = 1U << 18;
+inline constexpr std::uint32_t kLabelsKnownMax = 1U << 20;
+
 // -- images -----------------------------------------------------------------------------------------------------------
-inline constexpr std::size_t kImagesSizeBytesMax = 64U << 20;  // on their way, over all peers
 inline constexpr std::uint64_t kImageAskAgainNs = 5'000'000'000;
 inline constexpr std::uint32_t kImageAsksMax = 4;                // without an answer
 inline constexpr std::uint32_t kImagesRememberedMax = 1U << 16;  // build-ids known to be stored

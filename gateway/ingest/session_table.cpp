@@ -40,17 +40,6 @@ Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
 
 }  // namespace
 
-Result<Done> SessionTable::open(const StoreReader& store) {
-    auto records = store.all_sessions();
-    if (!records) {
-        return std::move(records).error();
-    }
-    for (const SessionRecord& record : *records) {
-        remember(record);
-    }
-    return Done{};
-}
-
 void SessionTable::remember(const SessionRecord& record) {
     if (known_.size() < intake_limits::kSessionsKnownMax) {
         known_.emplace(record.session, Known{record.target, fingerprint_of(record)});
@@ -152,6 +141,7 @@ void SessionTable::detach(std::string_view routing_id) {
         const SessionPtr session = found->second;
         peers_.erase(found);
         session->routing_id.clear();
+        credit_.close(session->credit, session->send_limit);
     }
 }
 

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gateway/ingest/credit_book.h"
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/seq_progress.h"
 #include "schemas/vocabulary/error.h"
@@ -26,12 +27,13 @@ namespace perfleet {
 
 struct Session {
     SessionRecord record;
-    std::size_t size_bytes = 0;  // of its Hello
+    std::size_t size_bytes = 0;  // what it takes in memory, about
     bool granted = false;        // the gateway chose its id
     std::string routing_id;      // of the peer that speaks for it; empty: nobody does now
 
-    SeqProgress progress;               // durable or resolved
-    Seq send_limit;                     // last told; never shrinks
+    SeqProgress progress;  // durable or resolved
+    Seq send_limit;        // last told; never shrinks
+    CreditAccount credit;
     bool finished = false;              // the Bye is durable
     bool defined = false;               // the store knows it
     std::vector<Partition> defined_in;  // at most kPartitionsRememberedMax
@@ -51,6 +53,7 @@ struct Session {
     bool has_end = false;
 
     bool needs_ack = false;
+    std::uint64_t acknowledged_ns = 0;
     std::list<std::shared_ptr<Session>>::iterator age;  // in the table's list
 };
 
@@ -60,13 +63,14 @@ class SessionTable {
 public:
     struct Limits {
         std::size_t sessions_max = limits::kGatewaySessionsMax;
-        std::size_t size_bytes_max = intake_limits::kSessionsSizeBytesMax;
+        std::size_t size_bytes_max = 0;
     };
 
-    explicit SessionTable(const Limits& table_limits) : limits_{table_limits} {}
+    // `credit` is borrowed: who stops speaking for a session gives its credit back.
+    SessionTable(const Limits& table_limits, CreditBook& credit) : limits_{table_limits}, credit_{credit} {}
 
-    // Learns which sessions the store has, to know a session that comes back as another.
-    [[nodiscard]] Result<Done> open(const StoreReader& store);
+    // A session that the store has, to know it when it comes back as another.
+    void remember(const SessionRecord& record);
 
     // Whether `record` may be this session: false when the id is known with another target or description.
     enum class Identity : std::uint8_t { kFree, kSame, kOtherTarget, kOtherRecord };
@@ -88,11 +92,9 @@ public:
     // It was heard of.
     void touch(const SessionPtr& session);
 
-    // It is stored now.
-    void remember(const SessionRecord& record);
-
     [[nodiscard]] std::size_t peer_count() const { return peers_.size(); }
     [[nodiscard]] std::size_t session_count() const { return sessions_.size(); }
+    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
     void for_each_peer(const std::function<void(const SessionPtr&)>& visitor) const;
 
 private:
@@ -111,6 +113,7 @@ private:
     [[nodiscard]] bool forget_oldest();
 
     Limits limits_;
+    CreditBook& credit_;
     std::unordered_map<SessionId, SessionPtr, IdHash> sessions_;
     std::unordered_map<std::string, SessionPtr, TextHash, std::equal_to<>> peers_;
     std::unordered_map<SessionId, Known, IdHash> known_;

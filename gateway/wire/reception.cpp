@@ -83,6 +83,14 @@ void Reception::send(std::string_view routing_id, std::span<const std::byte> fra
     replies_gathered_.add(routing_id, frame);
 }
 
+void Reception::cut(std::string_view routing_id) {
+    const std::lock_guard lock{mutex_};
+    if (to_cut_.size() >= kToCutMax) {
+        to_cut_.clear();  // who is still at it comes here again
+    }
+    to_cut_.emplace(routing_id);
+}
+
 void Reception::flush() {
     if (replies_gathered_.sizes.empty()) {
         return;
@@ -168,9 +176,14 @@ bool Reception::receive_some() {
         }
         const bool is_frame = message.sort == Router::Message::Sort::kFrame;
         bool has_room = false;
+        bool is_to_cut = false;
         {
             const std::lock_guard lock{mutex_};
-            has_room = inbox_.has_room(message.routing_id, is_frame ? message.frame.size() : 0);
+            is_to_cut = !to_cut_.empty() && to_cut_.erase(std::string{message.routing_id}) > 0;
+            has_room = !is_to_cut && inbox_.has_room(message.routing_id, is_frame ? message.frame.size() : 0);
+        }
+        if (is_to_cut) {
+            router_->cut();
         }
         if (!has_room) {
             ++messages_dropped_;

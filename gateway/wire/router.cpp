@@ -1,5 +1,6 @@
 #include "gateway/wire/router.h"
 
+#include <sys/socket.h>
 #include <zmq.h>
 
 #include <algorithm>
@@ -149,6 +150,13 @@ Router::Message Router::receive() {
     message.sort = Message::Sort::kFrame;
     message.frame = {static_cast<const std::byte*>(zmq_msg_data(&socket.frame)), zmq_msg_size(&socket.frame)};
     return message;
+}
+
+void Router::cut() {
+    // libzmq has no way to say it; it closes what was shut down.
+    if (const int descriptor = zmq_msg_get(&socket_->frame, ZMQ_SRCFD); descriptor >= 0) {
+        shutdown(descriptor, SHUT_RDWR);
+    }
 }
 
 Router::Sent Router::send(std::string_view routing_id, std::span<const std::byte> frame) {

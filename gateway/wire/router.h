@@ -49,6 +49,9 @@ public:
     // The next message that is there now.
     [[nodiscard]] Message receive();
 
+    // Ends the connection that the last message came over.
+    void cut();
+
     // Never waits. The frame is copied.
     Sent send(std::string_view routing_id, std::span<const std::byte> frame);
 

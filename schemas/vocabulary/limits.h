@@ -50,13 +50,16 @@ inline constexpr std::uint64_t kAckIntervalNs = 1'000'000'000;  // acknowledgeme
 inline constexpr std::uint64_t kResendAfterNs = 3'000'000'000;  // an unacknowledged batch is sent again
 inline constexpr std::uint64_t kGroupCommitNs = 20'000'000;
 inline constexpr std::size_t kGroupCommitSizeBytes = 16U << 20;
-inline constexpr std::uint32_t kGatewaySessionsMax = 65'536;  // sessions remembered in memory at once
-inline constexpr std::uint32_t kOutOfOrderSeqsMax = 4'096;    // seqs above the acknowledged prefix, per session
+inline constexpr std::size_t kGatewayMemorySizeBytes = 1U << 30;  // all that a gateway process may grow to
+inline constexpr std::uint32_t kGatewaySessionsMax = 65'536;      // sessions remembered in memory at once
+inline constexpr std::uint32_t kOutOfOrderSeqsMax = 4'096;        // seqs above the acknowledged prefix, per session
 
 // -- storage ----------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kBlockRowsMax = kBatchRowsMax;  // rows of one block
 inline constexpr std::uint16_t kPartitionShards = 16;
-inline constexpr std::uint32_t kStoreSeqsMax = 65'536;         // stored above its watermark, per session
+inline constexpr std::size_t kStoreMemorySizeBytes =
+    256U << 20;                                         // what a writer keeps in memory of what it was given and reads
+inline constexpr std::uint32_t kStoreSeqsMax = 65'536;  // stored above its watermark, per session
 inline constexpr std::uint32_t kStoreSeqsTotalMax = 1U << 20;  // of them remembered in memory, over all sessions
 
 // -- queries ----------------------------------------------------------------------------------------------------------

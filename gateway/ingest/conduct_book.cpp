@@ -1,0 +1,45 @@
+#include "gateway/ingest/conduct_book.h"
+
+#include <algorithm>
+
+#include "gateway/ingest/intake_limits.h"
+
+namespace perfleet {
+
+bool ConductBook::is_enough(std::string_view routing_id, PeerCut reason, std::size_t size_bytes) {
+    auto found = peers_.find(routing_id);
+    if (found == peers_.end()) {
+        if (peers_.size() >= intake_limits::kPeersWatchedMax) {
+            peers_.clear();
+        }
+        found = peers_.emplace(routing_id, Record{}).first;
+    }
+    Deeds& deeds = found->second[static_cast<std::size_t>(reason)];
+    ++deeds.count;
+    deeds.size_bytes += size_bytes;
+    if (deeds.count <= intake_limits::kMisdeedsMax && deeds.size_bytes <= intake_limits::kMisdeedsSizeBytesMax) {
+        return false;
+    }
+    peers_.erase(found);
+    return true;
+}
+
+void ConductBook::forget(std::string_view routing_id) {
+    if (const auto found = peers_.find(routing_id); found != peers_.end()) {
+        peers_.erase(found);
+    }
+}
+
+void ConductBook::forgive() {
+    for (auto& [routing_id, record] : peers_) {
+        for (Deeds& deeds : record) {
+            deeds.count /= 2;
+            deeds.size_bytes /= 2;
+        }
+    }
+    std::erase_if(peers_, [](const auto& peer) {
+        return std::all_of(peer.second.begin(), peer.second.end(), [](const Deeds& deeds) { return deeds.count == 0; });
+    });
+}
+
+}  // namespace perfleet

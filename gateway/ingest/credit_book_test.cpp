@@ -1,0 +1,100 @@
+#include "gateway/ingest/credit_book.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kBudgetBytes = 1U << 20;
+
+CreditAccount account_of(std::size_t batch_size_bytes) {
+    CreditAccount account;
+    account.batch_size_bytes = batch_size_bytes;
+    return account;
+}
+
+TEST(CreditBook, OnePeerHasTheWholeWindow) {
+    CreditBook book{kBudgetBytes};
+    CreditAccount account = account_of(1'000);
+    EXPECT_EQ(book.raise(account, Seq{0}, Seq{0}, 1, 0), Seq{limits::kSendWindowBatches});
+    EXPECT_EQ(book.promised_bytes(), limits::kSendWindowBatches * 1'000);
+    // What it used comes back, and is promised again.
+    EXPECT_EQ(book.raise(account, Seq{10}, Seq{64}, 1, 0), Seq{74});
+    EXPECT_EQ(book.promised_bytes(), limits::kSendWindowBatches * 1'000);
+    book.close(account, Seq{74});
+    EXPECT_EQ(book.promised_bytes(), 0U);
+}
+
+TEST(CreditBook, ALimitNeverShrinks) {
+    CreditBook book{kBudgetBytes};
+    CreditAccount account = account_of(1'000);
+    const Seq limit = book.raise(account, Seq{0}, Seq{0}, 1, 0);
+    EXPECT_EQ(book.raise(account, Seq{1}, limit, 1'000, 0), limit);
+    EXPECT_EQ(book.raise(account, Seq{~0ULL - 1}, Seq{~0ULL}, 1, 0), Seq{~0ULL});
+    EXPECT_EQ(book.raise(account, Seq{~0ULL}, Seq{5}, 1, 0), Seq{5});
+}
+
+TEST(CreditBook, LargeBatchesMakeTheWindowSmall) {
+    CreditBook book{kBudgetBytes};
+    CreditAccount account = account_of(100);
+    CreditBook::learn(account, kBudgetBytes / 8, 0);
+    EXPECT_EQ(book.raise(account, Seq{0}, Seq{0}, 1, 0), Seq{4});  // half of the budget
+    // Small ones let it grow again, slowly.
+    for (int i = 0; i < 100; ++i) {
+        CreditBook::learn(account, 100, 0);
+    }
+    EXPECT_EQ(book.raise(account, Seq{4}, Seq{4}, 1, 0), Seq{4 + limits::kSendWindowBatches});
+}
+
+TEST(CreditBook, PromisesOfAllNeverPassTheBudget) {
+    CreditBook book{kBudgetBytes};
+    std::vector<CreditAccount> accounts(1'000, account_of(10'000));
+    std::size_t without = 0;
+    for (CreditAccount& account : accounts) {
+        const Seq limit = book.raise(account, Seq{0}, Seq{0}, accounts.size(), 0);
+        EXPECT_LE(limit, Seq{1});
+        without += limit == Seq{0} ? 1U : 0U;
+        ASSERT_LE(book.promised_bytes(), kBudgetBytes);
+    }
+    EXPECT_EQ(without, 1'000 - kBudgetBytes / 10'000);
+    // Also when batches turn out larger than was thought.
+    for (CreditAccount& account : accounts) {
+        CreditBook::learn(account, 200'000, 0);
+        book.settle(account, Seq{0}, Seq{1});
+        ASSERT_LE(book.promised_bytes(), kBudgetBytes);
+    }
+}
+
+TEST(CreditBook, OneWithLargeBatchesLeavesRoomForOthers) {
+    CreditBook book{kBudgetBytes};
+    CreditAccount hog = account_of(1'000);
+    const Seq limit = book.raise(hog, Seq{0}, Seq{0}, 1, 0);
+    CreditBook::learn(hog, kBudgetBytes / 4, 0);
+    book.settle(hog, Seq{1}, limit);
+    CreditAccount other = account_of(1'000);
+    EXPECT_GT(book.raise(other, Seq{0}, Seq{0}, 2, 0), Seq{1});
+}
+
+TEST(CreditBook, IdlePromisesAreWrittenOff) {
+    CreditBook book{kBudgetBytes};
+    CreditAccount idle = account_of(kBudgetBytes);
+    const Seq limit = book.raise(idle, Seq{0}, Seq{0}, 1, 0);
+    EXPECT_EQ(limit, Seq{1});
+    CreditAccount other = account_of(1'000);
+    EXPECT_FALSE(book.can_promise(other));
+    book.write_off(idle, limit, intake_limits::kCreditHoldNs - 1);
+    EXPECT_FALSE(book.can_promise(other));
+    book.write_off(idle, limit, intake_limits::kCreditHoldNs);
+    EXPECT_TRUE(book.can_promise(other));
+    // It stands all the same, and isn't counted when it is looked at again.
+    EXPECT_EQ(book.raise(idle, Seq{0}, limit, 2, intake_limits::kCreditHoldNs), limit);
+    EXPECT_EQ(book.promised_bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace perfleet

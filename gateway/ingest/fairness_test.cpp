@@ -1,0 +1,221 @@
+// A crowd over one gateway with a small memory: what it holds stays within bounds, those who keep the rules all come
+// through, and who doesn't harms himself alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/sample_changes.h"
+#include "schemas/wire/protocol.h"
+
+namespace perfleet {
+namespace {
+
+using sample::Reply;
+using sample::ReplySort;
+
+// A collector as the rules want it: sends in order within its credit, and again what isn't acknowledged after a reset.
+struct Honest {
+    std::uint64_t number = 0;
+    std::uint64_t batch_count = 0;
+    std::uint64_t sent = 0;
+    std::uint64_t prefix = 0;
+    std::uint64_t send_limit = 0;
+
+    [[nodiscard]] std::string name() const { return "honest " + std::to_string(number); }
+    [[nodiscard]] TargetId target() const { return TargetId{100 + number}; }
+    [[nodiscard]] SessionId session() const { return {77, number}; }
+    [[nodiscard]] bool is_done() const { return prefix == batch_count; }
+};
+
+class FairnessTest : public testing::Test, protected IngestRig {
+protected:
+    void open_small() {
+        Ingest::Options options;
+        options.memory.size_bytes = MemoryPlan::kSizeBytesMin;
+        open(nullptr, options);
+    }
+
+    void greet(Honest& peer) {
+        take(peer.name(), sample::hello(sample_session(peer.target(), peer.session())));
+        hear(peer);
+    }
+
+    void hear(Honest& peer) {
+        for (const Reply& said : replies(peer.name())) {
+            ASSERT_TRUE(said.sort == ReplySort::kWelcome || said.sort == ReplySort::kAck)
+                << static_cast<int>(said.sort) << said.text;
+            peer.prefix = std::max(peer.prefix, said.prefix);
+            peer.send_limit = std::max(peer.send_limit, said.send_limit);
+        }
+    }
+
+    // Sends one batch if it may.
+    void send_one(Honest& peer, std::uint64_t row_count) {
+        if (peer.sent < peer.batch_count && peer.sent < peer.send_limit) {
+            ++peer.sent;
+            take(peer.name(),
+                 sample::batch(sample_batch(peer.target(), peer.session(), Seq{peer.sent}, row_count).build()));
+        }
+    }
+
+    void expect_within_bounds() {
+        const GatewayCounts counts = ingest_->counts();
+        ASSERT_LE(counts.credit_bytes_now, counts.credit_bytes_max);
+        ASSERT_LE(counts.memory_bytes_now, counts.memory_bytes_max / 2);
+    }
+};
+
+TEST_F(FairnessTest, AFlooderLosesAloneAndTheOthersComeThrough) {
+    open_small();
+    std::vector<Honest> crowd;
+    for (std::uint64_t number = 0; number < 20; ++number) {
+        crowd.push_back({number, 40});
+        greet(crowd.back());
+    }
+    const TargetId flooder{5};
+    const SessionId flood{66, 6};
+    take("flooder", sample::hello(sample_session(flooder, flood)));
+    std::uint64_t flooded = 0;
+    for (int turn = 0; turn < 60; ++turn) {
+        for (int i = 0; i < 20; ++i) {
+            take("flooder", sample::batch(sample_batch(flooder, flood, Seq{++flooded}).build()));
+        }
+        for (Honest& peer : crowd) {
+            send_one(peer, 2);
+        }
+        expect_within_bounds();
+        commit();
+        for (Honest& peer : crowd) {
+            hear(peer);
+        }
+    }
+    for (const Honest& peer : crowd) {
+        EXPECT_TRUE(peer.is_done()) << peer.name() << " came to " << peer.prefix;
+        EXPECT_EQ(store_->watermark(peer.target(), peer.session()).value(), Seq{40});
+    }
+    const GatewayCounts counts = ingest_->counts();
+    EXPECT_GT(counts.batches_ignored.of(BatchIgnored::kBeyondCredit), 0U);
+    EXPECT_EQ(counts.batches_stored + counts.batches_ignored.total(), flooded + 20U * 40);
+    // It went on until it was cut off; from then on nobody knows it.
+    EXPECT_GE(counts.peers_cut.of(PeerCut::kCredit), 1U);
+    EXPECT_GT(counts.batches_ignored.of(BatchIgnored::kNoSession), 0U);
+    for (const std::string& name : link_.cut_off) {
+        EXPECT_EQ(name, "flooder");
+    }
+}
+
+TEST_F(FairnessTest, ManyWithLargeBatchesTakeTurnsAndAllComeThrough) {
+    open_small();
+    // So many that the budget holds a batch for some of them only.
+    constexpr std::uint64_t kRowCount = 8'000;
+    std::vector<Honest> crowd;
+    for (std::uint64_t number = 0; number < 600; ++number) {
+        crowd.push_back({number, 3});
+        greet(crowd.back());
+    }
+    EXPECT_TRUE(std::any_of(crowd.begin(), crowd.end(), [](const Honest& peer) { return peer.send_limit == 0; }));
+    for (int turn = 0; turn < 200; ++turn) {
+        bool all_done = true;
+        for (Honest& peer : crowd) {
+            send_one(peer, kRowCount);
+            all_done = all_done && peer.is_done();
+            if (ingest_->is_group_full()) {
+                pass(0);
+            }
+        }
+        commit();
+        expect_within_bounds();
+        for (Honest& peer : crowd) {
+            hear(peer);
+        }
+        if (all_done) {
+            break;
+        }
+    }
+    for (const Honest& peer : crowd) {
+        ASSERT_TRUE(peer.is_done()) << peer.name() << " came to " << peer.prefix;
+    }
+    EXPECT_EQ(ingest_->counts().batches_stored, 3U * 600);
+    EXPECT_EQ(ingest_->counts().batches_ignored.total(), 0U);
+}
+
+TEST_F(FairnessTest, WhoNeverUsesItsCreditKeepsNobodyWaiting) {
+    open_small();
+    const std::uint64_t room = ingest_->counts().credit_bytes_max / intake_limits::kBatchSizeBytesGuess;
+    std::vector<Honest> idle;
+    for (std::uint64_t number = 0; number < room + 100; ++number) {
+        idle.push_back({number, 1});
+        greet(idle.back());
+    }
+    Honest& last = idle.back();
+    EXPECT_EQ(last.send_limit, 0U);
+    for (std::uint64_t ns = 0; ns <= intake_limits::kCreditHoldNs + limits::kAckIntervalNs;
+         ns += limits::kAckIntervalNs) {
+        pass(limits::kAckIntervalNs);
+    }
+    hear(last);
+    EXPECT_EQ(last.send_limit, 1U);
+    send_one(last, 2);
+    commit();
+    hear(last);
+    EXPECT_TRUE(last.is_done());
+}
+
+TEST_F(FairnessTest, TheOldestThatIsLeftMayGoBeyondTheCreditOneAtATime) {
+    open_small();
+    say_hello();
+    replies();
+    const auto with_oldest = [](std::uint64_t seq) {
+        return sample::batch_with(sample_batch(kTarget, kSession, Seq{seq}).build(),
+                                  [&](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(seq); });
+    };
+    take("peer", with_oldest(1'000));
+    take("peer", with_oldest(2'000));
+    EXPECT_EQ(ingest_->counts().batches_ignored.of(BatchIgnored::kBeyondCredit), 1U);
+    commit();
+    EXPECT_EQ(replies().back().prefix, 1'000U);
+    take("peer", with_oldest(2'000));
+    commit();
+    EXPECT_EQ(replies().back().prefix, 2'000U);
+}
+
+TEST_F(FairnessTest, WhoGoesOnSendingNonsenseIsCutOff) {
+    say_hello();
+    for (std::uint32_t i = 0; i < intake_limits::kMisdeedsMax; ++i) {
+        take("vandal", sample::Frame(24, std::byte{0xff}));
+    }
+    EXPECT_TRUE(link_.cut_off.empty());
+    // Some of it is forgiven with time.
+    pass(limits::kAckIntervalNs);
+    for (std::uint32_t i = 0; i < intake_limits::kMisdeedsMax / 2; ++i) {
+        take("vandal", sample::Frame(24, std::byte{0xff}));
+    }
+    EXPECT_TRUE(link_.cut_off.empty());
+    take("vandal", sample::Frame(24, std::byte{0xff}));
+    EXPECT_EQ(link_.cut_off, std::vector<std::string>{"vandal"});
+    EXPECT_EQ(ingest_->counts().peers_cut.of(PeerCut::kMalformed), 1U);
+    EXPECT_EQ(ingest_->counts().messages_malformed.of(MessageMalformed::kUnreadable), 385U);
+}
+
+TEST_F(FairnessTest, ATargetWithSessionsWithoutEndIsRefused) {
+    Ingest::Options options;
+    options.cardinality.target_sessions_max = 3;
+    open(nullptr, options);
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+        take("peer", sample::hello(sample_session(kTarget, SessionId{8, i})));
+        EXPECT_EQ(reply().sort, ReplySort::kWelcome);
+    }
+    take("peer", sample::hello(sample_session(kTarget, SessionId{8, 4})));
+    const Reply refused = reply();
+    EXPECT_EQ(refused.sort, ReplySort::kRefused);
+    EXPECT_EQ(refused.reason, static_cast<std::uint16_t>(protocol::RefusedReason::kQuota));
+    EXPECT_EQ(ingest_->counts().sessions_refused.of(SessionRefusal::kQuota), 1U);
+    // Those that it has go on.
+    take("peer", sample::hello(sample_session(kTarget, SessionId{8, 2})));
+    EXPECT_EQ(reply().sort, ReplySort::kWelcome);
+}
+
+}  // namespace
+}  // namespace perfleet
