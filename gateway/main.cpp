@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -12,10 +13,12 @@
 #include <vector>
 
 #include "gateway/gateway.h"
+#include "gateway/memory_plan.h"
 #include "gateway/process/open_store.h"
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
 #include "gateway/wire/endpoint.h"
+#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/store/store.h"
 
@@ -32,6 +35,7 @@ struct Arguments {
     std::vector<std::string> listen{"tcp://127.0.0.1:7411"};
     std::string query{"tcp://127.0.0.1:7412"};
     double stop_within_s = static_cast<double>(StopSignal::kStopWithinNs) / kNsPerSecond;
+    std::uint64_t memory_bytes = limits::kGatewayMemorySizeBytes;
 };
 
 void say(std::string_view text) {
@@ -94,12 +98,13 @@ int run(const Arguments& arguments) {
             return fail(checked.error());  // before the folder is touched
         }
     }
-    auto store = open_gateway_store(arguments.data);
+    const MemoryPlan memory{arguments.memory_bytes};
+    auto store = open_gateway_store(arguments.data, memory.store_bytes());
     if (!store) {
         return fail(store.error());
     }
     TransportContext context;
-    auto gateway = Gateway::open({arguments.listen, say}, context, **store);
+    auto gateway = Gateway::open({arguments.listen, say, memory}, context, **store);
     if (!gateway) {
         return fail(gateway.error());
     }
@@ -138,6 +143,14 @@ int main(int argc, char** argv) {
         ->type_name("S")
         ->check(CLI::Range(0.1, 3600.0))
         ->capture_default_str();
+    app.add_option("--memory", arguments.memory_bytes,
+                   "All the memory that it may take, however many collectors come: bytes, or with k, m, g (the query "
+                   "process comes on top)")
+        ->type_name("BYTES")
+        ->default_str("1g")
+        ->transform(CLI::AsSizeValue{false})
+        ->check(CLI::Range(std::uint64_t{MemoryPlan::kSizeBytesMin}, std::uint64_t{1} << 44,
+                           "at least " + std::to_string(MemoryPlan::kSizeBytesMin >> 20) + "m"));
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -2,6 +2,7 @@
 // (storage/store/faulty_disk.h).
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,7 @@
 namespace perfleet {
 
 // Errors: as open_rocksdb_store.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory);
+[[nodiscard]] Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory,
+                                                                std::size_t memory_size_bytes);
 
 }  // namespace perfleet

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 
+#include "schemas/vocabulary/limits.h"
 #include "storage/store/folder.h"
 #include "storage/store/log_tail.h"
 
@@ -24,9 +25,9 @@ namespace perfleet {
 namespace {
 
 // -- memory and files -------------------------------------------------------------------------------------------------
-constexpr std::size_t kMemtableSizeBytes = 64U << 20;
-constexpr int kMemtablesMax = 3;  // the one being filled and two being flushed: 192 MiB at most, then puts wait
-constexpr std::size_t kBlockCacheSizeBytes = 64U << 20;
+// Each a part of the memory: the memtable being filled and two being flushed, then puts wait; and the block cache.
+constexpr int kMemtablesMax = 3;
+constexpr std::size_t kMemoryParts = kMemtablesMax + 1;
 constexpr std::uint64_t kTableFileSizeBytes = 128U << 20;
 constexpr std::uint64_t kFirstLevelSizeBytes = 512U << 20;
 constexpr int kWriterFilesMax = 1'024;  // open at once
@@ -101,14 +102,14 @@ public:
     }
 };
 
-rocksdb::Options common_options() {
+rocksdb::Options common_options(std::size_t memory_size_bytes) {
     rocksdb::Options options;
     options.compression = rocksdb::kNoCompression;  // columns are packed by the collector
     options.paranoid_checks = true;
     // Only an unfinished last record, which nobody was promised, is dropped; damage before that is an error, not a
     // silent loss of what was acknowledged.
     options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
-    options.write_buffer_size = kMemtableSizeBytes;
+    options.write_buffer_size = memory_size_bytes / kMemoryParts;
     options.max_write_buffer_number = kMemtablesMax;
     options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
     options.max_log_file_size = kInfoLogSizeBytes;
@@ -118,7 +119,7 @@ rocksdb::Options common_options() {
     rocksdb::BlockBasedTableOptions table;
     table.checksum = rocksdb::kXXH3;
     table.block_size = 16U << 10;
-    table.block_cache = rocksdb::NewLRUCache(kBlockCacheSizeBytes);
+    table.block_cache = rocksdb::NewLRUCache(memory_size_bytes / kMemoryParts);
     table.cache_index_and_filter_blocks = true;  // so that they count towards the cache's bound
     table.pin_l0_filter_and_index_blocks_in_cache = true;
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
@@ -126,8 +127,8 @@ rocksdb::Options common_options() {
     return options;
 }
 
-rocksdb::Options writer_options() {
-    rocksdb::Options options = common_options();
+rocksdb::Options writer_options(std::size_t memory_size_bytes) {
+    rocksdb::Options options = common_options(memory_size_bytes);
     options.create_if_missing = true;
     options.max_open_files = kWriterFilesMax;
     options.compaction_style = rocksdb::kCompactionStyleLevel;
@@ -141,7 +142,7 @@ rocksdb::Options writer_options() {
 }
 
 rocksdb::Options reader_options() {
-    rocksdb::Options options = common_options();
+    rocksdb::Options options = common_options(limits::kStoreMemorySizeBytes);
     options.max_open_files = -1;  // keeps files readable that the writer has deleted
     return options;
 }
@@ -149,6 +150,7 @@ rocksdb::Options reader_options() {
 // A database for reading, with what must outlive it.
 struct Opened {
     std::shared_ptr<rocksdb::Env> env;        // null: the system's
+    std::size_t memory_size_bytes = 0;        // writers only
     std::unique_ptr<TemporaryFolder> folder;  // readers only
     std::string generation;                   // readers only: changes when a writer opens the database anew
     std::unique_ptr<rocksdb::DB> db;          // closed first
@@ -258,11 +260,12 @@ Result<Done> cut_log_tail_locked(const std::string& directory, rocksdb::Env& env
     return cut;
 }
 
-Result<std::shared_ptr<Opened>> open_writer(const std::string& directory, std::shared_ptr<rocksdb::Env> env) {
+Result<std::shared_ptr<Opened>> open_writer(const std::string& directory, std::shared_ptr<rocksdb::Env> env,
+                                            std::size_t memory_size_bytes) {
     if (auto cut = cut_log_tail_locked(directory, env_of(env)); !cut.ok()) {
         return cut.error();
     }
-    rocksdb::Options options = writer_options();
+    rocksdb::Options options = writer_options(memory_size_bytes);
     options.env = &env_of(env);
     rocksdb::DB* db = nullptr;
     const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
@@ -277,6 +280,7 @@ Result<std::shared_ptr<Opened>> open_writer(const std::string& directory, std::s
     }
     auto opened = std::make_shared<Opened>();
     opened->env = std::move(env);
+    opened->memory_size_bytes = memory_size_bytes;
     opened->db.reset(db);
     return opened;
 }
@@ -295,13 +299,15 @@ public:
             return false;
         }
         const std::shared_ptr<rocksdb::Env> env = opened()->env;
+        const std::size_t memory_size_bytes = opened()->memory_size_bytes;
         if (failure_->code == ErrorCode::kFull && !has_room(env_of(env))) {
             return Error{*failure_};
         }
         auto closed_one = std::make_shared<Opened>();
         closed_one->env = env;
+        closed_one->memory_size_bytes = memory_size_bytes;
         replace(std::move(closed_one));
-        auto anew = open_writer(directory(), env);
+        auto anew = open_writer(directory(), env, memory_size_bytes);
         if (!anew.ok()) {
             if (anew.error().code != ErrorCode::kBusy) {
                 failure_ = anew.error();
@@ -495,11 +501,12 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& directory,
-                                                           std::shared_ptr<rocksdb::Env> env) {
+                                                           std::shared_ptr<rocksdb::Env> env,
+                                                           std::size_t memory_size_bytes) {
     if (auto prepared = prepare_writer_folder(directory); !prepared.ok()) {
         return prepared.error();
     }
-    auto opened = open_writer(directory, std::move(env));
+    auto opened = open_writer(directory, std::move(env), memory_size_bytes);
     if (!opened.ok()) {
         return opened.error();
     }

@@ -4,9 +4,11 @@
 // private temporary folder that goes with it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
+#include "schemas/vocabulary/limits.h"
 #include "storage/store/engine.h"
 
 namespace rocksdb {
@@ -17,8 +19,9 @@ namespace perfleet {
 
 // Creates the folder when it is missing. Errors: kBusy, kPermission, kInvalid (not a folder, or a folder of other
 // things), kCorrupt, kIo. `env`: the system's when null; tests bring one that fails.
-[[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& directory,
-                                                                         std::shared_ptr<rocksdb::Env> env = nullptr);
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(
+    const std::string& directory, std::shared_ptr<rocksdb::Env> env = nullptr,
+    std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes);
 
 // Errors: kNotFound (nothing there), kPermission, kCorrupt, kIo. Its write, sync and erase are errors.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& directory);

@@ -7,8 +7,8 @@
 
 namespace perfleet {
 
-Result<std::unique_ptr<Store>> open_rocksdb_store(const std::string& directory) {
-    auto engine = open_rocksdb_writer_engine(directory);
+Result<std::unique_ptr<Store>> open_rocksdb_store(const std::string& directory, std::size_t memory_size_bytes) {
+    auto engine = open_rocksdb_writer_engine(directory, nullptr, memory_size_bytes);
     if (!engine.ok()) {
         return engine.error();
     }

@@ -4,6 +4,7 @@
 // Keys and values: storage/FORMAT.md. Nothing here relies on atomicity beyond one partition.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/limits.h"
 #include "storage/store/batch.h"
 
 namespace perfleet {
@@ -127,7 +129,9 @@ public:
 // Engines. `directory` is created when missing (writer) or must exist (reader).
 
 // Errors: kBusy (another gateway writes there), kUnsupported (a newer format, named), kPermission, kIo.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_rocksdb_store(const std::string& directory);
+// `memory_size_bytes` bounds what is kept of what was put lately and of what was read.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_rocksdb_store(
+    const std::string& directory, std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes);
 
 // Reads beside a live writer, or without one. Errors: kNotFound (no store there), else as above.
 [[nodiscard]] Result<std::unique_ptr<StoreReader>> open_rocksdb_reader(const std::string& directory);

@@ -3,7 +3,7 @@
 
 namespace perfleet {
 
-Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory) {
+Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory, std::size_t) {
     return open_store_on_faulty_disk(directory);
 }
 
