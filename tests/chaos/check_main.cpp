@@ -1,6 +1,6 @@
 // chaos_check: the verdict on one store, or the dropping of all its partitions.
 //
-//   chaos_check --data DIR [--log FILE]… [--impostor FILE]… [--calls TARGET=N]… [--dropped BUCKET]… [--disk-spool]
+//   chaos_check --data DIR [--log FILE]… [--spooled FILE]… [--impostor FILE]… [--calls TARGET=N]… [--dropped BUCKET]…
 //       prints what is wrong, a line each;
 //       exit status 1 when something is wrong, 2 when the store or a log can't be read
 //   chaos_check --data DIR --drop | --drop-faulty
@@ -23,10 +23,10 @@ constexpr int kUnreadable = 2;
 struct Arguments {
     std::string data;
     std::vector<std::string> logs;
+    std::vector<std::string> spooled;
     std::vector<std::string> impostors;
     std::vector<std::string> calls;
     std::vector<std::uint32_t> dropped;
-    bool has_disk_spool = false;
     bool drop = false;
     bool drop_faulty = false;
 };
@@ -59,7 +59,6 @@ public:
         for (const std::uint32_t bucket : arguments.dropped) {
             circumstances_.dropped_buckets.insert(BucketNumber{bucket});
         }
-        circumstances_.has_disk_spool = arguments.has_disk_spool;
     }
 
     Result<Done> run() {
@@ -72,14 +71,17 @@ public:
             return sessions.error();
         }
         sessions_ = std::move(*sessions);
-        for (const std::string& path : arguments_.logs) {
-            if (auto done = judge_log(path, false); !done.ok()) {
-                return done;
-            }
-        }
-        for (const std::string& path : arguments_.impostors) {
-            if (auto done = judge_log(path, true); !done.ok()) {
-                return done;
+        Circumstances spooled = circumstances_;
+        spooled.has_disk_spool = true;
+        Circumstances impostor = circumstances_;
+        impostor.is_impostor = true;
+        for (const auto& [paths, circumstances] :
+             {std::pair{&arguments_.logs, &circumstances_}, std::pair{&arguments_.spooled, &spooled},
+              std::pair{&arguments_.impostors, &impostor}}) {
+            for (const std::string& path : *paths) {
+                if (auto done = judge_log(path, *circumstances); !done.ok()) {
+                    return done;
+                }
             }
         }
         for (const std::string& call : arguments_.calls) {
@@ -91,7 +93,7 @@ public:
     [[nodiscard]] bool is_wrong() const { return is_wrong_; }
 
 private:
-    Result<Done> judge_log(const std::string& path, bool is_impostor) {
+    Result<Done> judge_log(const std::string& path, const Circumstances& circumstances) {
         const auto log = read_source_log(path);
         if (!log.ok()) {
             return log.error();
@@ -99,8 +101,6 @@ private:
         const auto stored = std::find_if(sessions_.begin(), sessions_.end(), [&](const StoredSession& session) {
             return session.session == log->session && session.target == log->target;
         });
-        Circumstances circumstances = circumstances_;
-        circumstances.is_impostor = is_impostor;
         say(path, judge(*log, stored == sessions_.end() ? nullptr : &*stored, circumstances));
         return Done{};
     }
@@ -139,10 +139,10 @@ int run(int argc, char** argv) {
     CLI::App app{"The verdict on one store, for tests/chaos/run", "chaos_check"};
     app.add_option("--data", arguments.data)->required();
     app.add_option("--log", arguments.logs)->allow_extra_args(false);
+    app.add_option("--spooled", arguments.spooled)->allow_extra_args(false);
     app.add_option("--impostor", arguments.impostors)->allow_extra_args(false);
     app.add_option("--calls", arguments.calls)->allow_extra_args(false);
     app.add_option("--dropped", arguments.dropped)->allow_extra_args(false);
-    app.add_flag("--disk-spool", arguments.has_disk_spool);
     app.add_flag("--drop", arguments.drop);
     app.add_flag("--drop-faulty", arguments.drop_faulty);
     CLI11_PARSE(app, argc, argv);

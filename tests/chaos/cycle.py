@@ -89,25 +89,40 @@ class Cycle:
             + ["--gateway", f"tcp://127.0.0.1:{self._world.side_door.port}"]
         )
 
+    @staticmethod
+    def _is_finished(source, name):
+        with open(os.path.join(source.logs, name), encoding="ascii") as file:
+            return file.read().endswith("end finished\n")
+
     def _send_impostor(self):
         """A session id that is met again, by a collector that describes itself otherwise."""
         source = next((source for source in self._world.sources if source.plan["sort"] == "source"), None)
         if source is None:
             return
-        with open(source.log, encoding="ascii") as file:
-            high, low = file.readline().split()[1:3]
+        session = next(name.removesuffix(".log") for name in os.listdir(source.logs) if self._is_finished(source, name))
+        self._world.impostor_logs = self._world.path("impostor.logs")
+        os.makedirs(self._world.impostor_logs)
         source.page.set_clock(-1234)
-        source.start(rows=500, session=high.zfill(16) + low.zfill(16))
+        source.start(rows=500, session=session, logs=self._world.impostor_logs)
         source.wait()
+
+    @staticmethod
+    def _options(option, folder):
+        words = []
+        for name in sorted(os.listdir(folder)):
+            words += [option, os.path.join(folder, name)]
+        return words
 
     def _judge(self):
         world = self._world
         command = [world.test_bin("chaos_check"), "--data", world.gateway.data]
-        for log, is_impostor in world.logs:
-            command += ["--impostor" if is_impostor else "--log", log]
         for source in world.sources:
             if source.plan["sort"] == "collector":
                 command += ["--calls", f"{source.name}={source.plan['calls']}"]
+            else:
+                command += self._options("--spooled" if source.plan["spooled"] else "--log", source.logs)
+        if world.impostor_logs is not None:
+            command += self._options("--impostor", world.impostor_logs)
         for bucket in sorted(world.dropped_buckets):
             command += ["--dropped", str(bucket)]
         status, output = world.run(command)

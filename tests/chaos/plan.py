@@ -8,7 +8,7 @@ def draw_source(rng, has_collector):
     if has_collector:
         return {"sort": "collector", "calls": rng.choice([20_000, 100_000])}
     duration_ms = rng.choice([800, 1200, 1800])
-    return {
+    source = {
         "sort": "source",
         "seed": rng.randrange(2**32),
         "rows": rng.choice([2_000, 10_000, 30_000]),
@@ -19,6 +19,10 @@ def draw_source(rng, has_collector):
         "spool-size": rng.choice([1 << 16, 1 << 18, 1 << 23]),
         "resend-ms": rng.choice([100, 300, 1000]),
     }
+    source["spooled"] = rng.random() < 0.4  # on disk
+    if source["spooled"]:
+        source["spool-size"] = max(source["spool-size"], 1 << 20)
+    return source
 
 
 def plan_of(seed, cycle, kinds=None, breakage=None):

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <iomanip>
 #include <sstream>
 
 #include "schemas/vocabulary/assert.h"
@@ -142,6 +143,13 @@ private:
 };
 
 }  // namespace
+
+std::string source_log_path(const std::string& folder, SessionId session) {
+    std::ostringstream name;
+    name << folder << '/' << std::hex << std::setfill('0') << std::setw(16) << session.high << std::setw(16)
+         << session.low << ".log";
+    return name.str();
+}
 
 SourceLogWriter::SourceLogWriter(const std::string& path)
     : descriptor_{::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)} {

@@ -12,8 +12,9 @@
 //   refused SEQ REASON               0: the session
 //   end NAME                         finished, gave_up or refused: the process ended in order
 //
-// Lines stand in the order of what happened on each of the two threads; only the wire's lines are in order with one
-// another, and only the source's.
+// Each session has a log of its own; a process that delivers what an earlier one left in its spool goes on with that
+// one's. Lines stand in the order of what happened on each of the two threads; only the wire's lines are in order with
+// one another, and only the source's.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,10 @@ struct RowRange {
 };
 using RowRanges = std::map<Series, RowRange>;
 
-// Writes the log. Several threads may write.
+// FOLDER/<the session's 32 hex digits>.log
+[[nodiscard]] std::string source_log_path(const std::string& folder, SessionId session);
+
+// Writes the log, from its end on. Several threads, and several writers, may write.
 class SourceLogWriter {
 public:
     explicit SourceLogWriter(const std::string& path);

@@ -15,11 +15,14 @@
 #include "schemas/peers/key_file.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/gateway_link.h"
+#include "target-collector/linux/left_delivery.h"
 #include "target-collector/linux/target_identity.h"
 #include "target-collector/linux/wire_thread.h"
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/hello.h"
+#include "target-collector/message/live_counts.h"
 #include "target-collector/message/sealer.h"
+#include "target-collector/spool/spool_folder.h"
 #include "tests/chaos/source_log.h"
 #include "tests/chaos/watched_link.h"
 
@@ -37,7 +40,8 @@ std::atomic<bool> is_stopped{false};
 
 struct Arguments {
     std::vector<std::string> gateways;
-    std::string log;
+    std::string logs;   // folder
+    std::string spool;  // folder; empty: in memory
     std::string capture;
     std::string target = "chaos";
     std::string session;  // hex; empty: random
@@ -54,9 +58,8 @@ struct Arguments {
 
 class Source {
 public:
-    Source(const Arguments& arguments, SourceLogWriter& log)
+    explicit Source(const Arguments& arguments)
         : arguments_{arguments},
-          log_{log},
           ring_memory_(std::bit_ceil(arguments.ring_size_bytes)),
           losses_memory_(kLossNoticeRingSizeBytes),
           spool_memory_(arguments.spool_size_bytes),
@@ -66,7 +69,8 @@ public:
           losses_{losses_memory_},
           builder_{values_, bytes_, limits::kBatchRowsMax},
           session_{session_id(arguments.session)},
-          sealer_{{session_, arguments.batch_rows, arguments.batch_age_ms * 1'000'000},
+          log_{source_log_path(arguments.logs, session_)},
+          sealer_{{session_, arguments.batch_rows, arguments.batch_age_ms * 1'000'000, &live_counts_},
                   builder_,
                   tallies_,
                   batches_,
@@ -83,12 +87,22 @@ public:
         }
         describe(target);
         WireThread::Options options;
-        options.delivery = {session_, hello_, spool_memory_, {}, arguments_.resend_ms * 1'000'000};
+        options.delivery.session = session_;
+        options.delivery.hello = hello_;
+        options.delivery.spool = spool_memory_;
+        options.delivery.resend_after_ns = arguments_.resend_ms * 1'000'000;
         options.exit_wait_ns = static_cast<std::uint64_t>(arguments_.exit_wait_s * 1e9);
-        WireThread wire{options,  std::make_unique<WatchedLink>(std::move(*link), log_, arguments_.capture),
+        if (const auto opened = open_spool(options); !opened.ok()) {
+            std::fprintf(stderr, "chaos_source: %s\n", opened.error().message.c_str());
+            return 1;
+        }
+        WireThread wire{options,  std::make_unique<WatchedLink>(std::move(*link), arguments_.logs, arguments_.capture),
                         batches_, losses_,
                         clock_,   [](std::string_view) {}};
         wire.start();
+        if (left_ != nullptr) {
+            left_->start();
+        }
         std::printf("ready\n");
         std::fflush(stdout);
         make_rows(wire);
@@ -99,9 +113,16 @@ public:
         }
         account();
         wire.finish();
+        if (left_ != nullptr) {
+            left_->finish(options.exit_wait_ns);
+        }
         const WireThread::Outcome& outcome = wire.join();
+        const bool is_all_delivered = left_ == nullptr || left_->join().sessions_left == 0;
+        if (spool_file_ != nullptr && outcome.is_finished) {
+            PERFLEET_ASSERT(spool_file_->remove().ok());
+        }
         log_.end(outcome.session_refused ? "refused" : outcome.has_given_up ? "gave_up" : "finished");
-        return outcome.is_finished || outcome.session_refused ? 0 : 1;
+        return (outcome.is_finished || outcome.session_refused) && is_all_delivered ? 0 : 1;
     }
 
 private:
@@ -110,6 +131,42 @@ private:
             return new_session_id();
         }
         return {std::stoull(hex.substr(0, 16), nullptr, 16), std::stoull(hex.substr(16), nullptr, 16)};
+    }
+
+    // As the Linux collector does it.
+    Result<Done> open_spool(WireThread::Options& options) {
+        if (arguments_.spool.empty()) {
+            return Done{};
+        }
+        const auto tell = [](std::string_view text) {
+            std::fprintf(stderr, "chaos_source: %.*s\n", static_cast<int>(text.size()), text.data());
+        };
+        auto folder = SpoolFolder::open(arguments_.spool, arguments_.spool_size_bytes, tell);
+        if (!folder.ok()) {
+            return std::move(folder).error();
+        }
+        spool_folder_ = std::move(*folder);
+        if (!spool_folder_->left().empty()) {
+            auto link = GatewayLink::connect(arguments_.gateways, nullptr);
+            if (!link.ok()) {
+                return std::move(link).error();
+            }
+            left_ = std::make_unique<LeftDelivery>(
+                spool_folder_->left(), std::make_unique<WatchedLink>(std::move(*link), arguments_.logs, std::string{}),
+                tell);
+        }
+        auto file = spool_folder_->create(session_, hello_);
+        if (!file.ok()) {
+            return std::move(file).error();
+        }
+        spool_file_ = std::move(*file);
+        live_counts_.attach(spool_file_->counts());
+        live_counts_.set_last_seen(observe_clocks());
+        journal_ = std::make_unique<DeliveryJournal>(spool_file_->journal(), 1);
+        options.delivery.spool = spool_file_->records();
+        options.delivery.journal = journal_.get();
+        options.keeps_rest = true;
+        return Done{};
     }
 
     void describe(TargetId target) {
@@ -208,7 +265,6 @@ private:
     }
 
     const Arguments& arguments_;
-    SourceLogWriter& log_;
     std::vector<std::byte> ring_memory_;
     std::vector<std::byte> losses_memory_;
     std::vector<std::byte> spool_memory_;
@@ -219,9 +275,15 @@ private:
     BatchBuilder builder_;
     TallyBook tallies_;
     SessionId session_;
+    SourceLogWriter log_;
+    LiveCounts live_counts_;
     Sealer sealer_;
     BucketClock clock_;
     std::vector<std::byte> hello_;
+    std::unique_ptr<SpoolFolder> spool_folder_;
+    std::unique_ptr<SpoolFile> spool_file_;
+    std::unique_ptr<DeliveryJournal> journal_;
+    std::unique_ptr<LeftDelivery> left_;
     std::mt19937_64 random_;
     std::map<Series, RowRange> waiting_;  // rows (first, last] stand in the builder
     Seq last_sealed_;
@@ -233,7 +295,8 @@ int run(int argc, char** argv) {
     Arguments arguments;
     CLI::App app{"A collector whose rows are known, for tests/chaos/run", "chaos_source"};
     app.add_option("--gateway", arguments.gateways)->required()->delimiter(',');
-    app.add_option("--log", arguments.log)->required();
+    app.add_option("--logs", arguments.logs)->required();
+    app.add_option("--spool", arguments.spool);
     app.add_option("--capture", arguments.capture);
     app.add_option("--target", arguments.target);
     app.add_option("--session", arguments.session);
@@ -248,8 +311,7 @@ int run(int argc, char** argv) {
     app.add_option("--exit-wait", arguments.exit_wait_s);
     CLI11_PARSE(app, argc, argv);
     std::signal(SIGTERM, [](int) { is_stopped = true; });
-    SourceLogWriter log{arguments.log};
-    return std::make_unique<Source>(arguments, log)->run();
+    return std::make_unique<Source>(arguments)->run();
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 namespace perfleet::chaos {
 
-WatchedLink::WatchedLink(std::unique_ptr<WaitingDriver> link, SourceLogWriter& log, const std::string& capture)
-    : link_{std::move(link)}, log_{log} {
+WatchedLink::WatchedLink(std::unique_ptr<WaitingDriver> link, std::string folder, const std::string& capture)
+    : link_{std::move(link)}, folder_{std::move(folder)} {
     if (!capture.empty()) {
         capture_ = ::open(capture.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         PERFLEET_ASSERT(capture_ >= 0);
@@ -46,35 +46,45 @@ Checked<std::size_t> WatchedLink::receive(std::span<std::byte> into) {
     return size;
 }
 
+WatchedLink::Session& WatchedLink::session_of(SessionId id) {
+    Session& session = sessions_[id];
+    if (session.log == nullptr) {
+        session.log = std::make_unique<SourceLogWriter>(source_log_path(folder_, id));
+    }
+    return session;
+}
+
 void WatchedLink::write_down_sent(std::span<const std::byte> frame) {
     const SeenFrame seen = see_frame(frame);
     const std::string what = std::to_string(static_cast<int>(seen.tag)) + ' ' + std::to_string(seen.seq.value) + ' ' +
                              std::to_string(seen.oldest_retained.value);
-    if (what == last_sent_) {
+    Session& session = session_of(seen.session);
+    if (what == session.last_sent) {
         return;
     }
-    last_sent_ = what;
+    session.last_sent = what;
     switch (seen.tag) {
-        case wire_layout::MessageTag::kHello: log_.hello(seen.oldest_retained); break;
-        case wire_layout::MessageTag::kBatch: log_.sending(seen.seq, seen.oldest_retained); break;
-        case wire_layout::MessageTag::kBye: log_.bye(seen.seq); break;
+        case wire_layout::MessageTag::kHello: session.log->hello(seen.oldest_retained); break;
+        case wire_layout::MessageTag::kBatch: session.log->sending(seen.seq, seen.oldest_retained); break;
+        case wire_layout::MessageTag::kBye: session.log->bye(seen.seq); break;
         default: break;
     }
 }
 
 void WatchedLink::write_down_received(std::span<const std::byte> frame) {
     const auto reply = read_reply(frame);
-    if (!reply.ok()) {
+    if (!reply.ok() || reply->session.is_none()) {
         return;
     }
+    Session& session = session_of(reply->session);
     if (reply->sort == Reply::Sort::kWelcome || reply->sort == Reply::Sort::kAck) {
-        if (reply->prefix > last_prefix_ || reply->is_finished != was_finished_) {
-            last_prefix_ = reply->prefix;
-            was_finished_ = reply->is_finished;
-            log_.acknowledged(reply->prefix, reply->is_finished);
+        if (reply->prefix > session.last_prefix || reply->is_finished != session.was_finished) {
+            session.last_prefix = reply->prefix;
+            session.was_finished = reply->is_finished;
+            session.log->acknowledged(reply->prefix, reply->is_finished);
         }
     } else if (reply->sort == Reply::Sort::kRefused) {
-        log_.refused(reply->seq, reply->reason);
+        session.log->refused(reply->seq, reply->reason);
     }
 }
 

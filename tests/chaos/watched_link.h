@@ -1,8 +1,8 @@
 // A driver that writes down what its collector says and is told, before anybody else knows of it.
 #pragma once
 
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "target-collector/linux/waiting_driver.h"
@@ -12,9 +12,9 @@ namespace perfleet::chaos {
 
 class WatchedLink final : public WaitingDriver {
 public:
-    // `log` is borrowed. Every frame that is sent goes into the file `capture` as well, unless it is empty: u32
-    // size_bytes, little-endian, and the frame.
-    WatchedLink(std::unique_ptr<WaitingDriver> link, SourceLogWriter& log, const std::string& capture);
+    // Each session has its log in `folder` (source_log_path()). Every frame that is sent goes into the file `capture`
+    // as well, unless it is empty: u32 size_bytes, little-endian, and the frame.
+    WatchedLink(std::unique_ptr<WaitingDriver> link, std::string folder, const std::string& capture);
     ~WatchedLink() override;
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;
@@ -26,15 +26,21 @@ public:
     [[nodiscard]] std::string peer() const override { return link_->peer(); }
 
 private:
+    struct Session {
+        std::unique_ptr<SourceLogWriter> log;
+        std::string last_sent;  // what was written down: a frame that can't be sent now comes again and again
+        Seq last_prefix;
+        bool was_finished = false;
+    };
+
+    [[nodiscard]] Session& session_of(SessionId id);
     void write_down_sent(std::span<const std::byte> frame);
     void write_down_received(std::span<const std::byte> frame);
 
     std::unique_ptr<WaitingDriver> link_;
-    SourceLogWriter& log_;
+    std::string folder_;
     int capture_ = -1;
-    std::string last_sent_;  // what was written down: a frame that can't be sent now comes again and again
-    Seq last_prefix_;
-    bool was_finished_ = false;
+    std::map<SessionId, Session> sessions_;
 };
 
 }  // namespace perfleet::chaos

@@ -266,15 +266,16 @@ class Source:
         self.page = Page(world.path(f"{name}.page"))
         self.process = None
         self.run_count = 0
-        self.log = self.capture = None
+        self.capture = None
+        self.logs = world.path(f"{name}.logs")  # one for each session
+        os.makedirs(self.logs)
 
     def connect(self, seat, port):
         for index, proxy in enumerate(self.proxies):
             proxy.upstream = port if index == seat else None
 
-    def start(self, rows=None, session=None):
+    def start(self, rows=None, session=None, logs=None):
         self.run_count += 1
-        self.log = self._world.path(f"{self.name}.{self.run_count}.log")
         self.capture = self._world.path(f"{self.name}.{self.run_count}.capture")
         endpoints = ",".join(f"tcp://127.0.0.1:{proxy.port}" for proxy in self.proxies)
         errors = open(self._world.path(f"{self.name}.err"), "ab")
@@ -283,16 +284,16 @@ class Source:
             command += ["-e", "syscalls:sys_enter_getppid", "-c", "1", "--exit-wait", str(PATIENCE_S), "--"]
             command += [self._world.test_bin("getppid_workload"), str(self.plan["calls"])]
         else:
-            command = [self._world.test_bin("chaos_source"), "--gateway", endpoints, "--log", self.log]
+            command = [self._world.test_bin("chaos_source"), "--gateway", endpoints, "--logs", logs or self.logs]
             command += ["--capture", self.capture, "--target", self.name, "--exit-wait", str(PATIENCE_S)]
+            if self.plan["spooled"] and session is None:
+                command += ["--spool", self._world.path(f"{self.name}.spool")]
             command += ["--seed", str(self.plan["seed"] + self.run_count), "--rows", str(rows or self.plan["rows"])]
             for option in ("duration-ms", "batch-rows", "batch-age-ms", "ring-size", "spool-size", "resend-ms"):
                 command += [f"--{option}", str(self.plan[option])]
             if session is not None:
                 command += ["--session", session]
         self.process = self._world.spawn(command, self.page, stdout=errors, stderr=errors)
-        if self.plan["sort"] != "collector":
-            self._world.logs.append((self.log, session is not None))
 
     def kill(self):
         if self.process is not None:
@@ -314,7 +315,7 @@ class World:
         self._folder = folder
         self._build = build
         self.plan = plan
-        self.logs = []  # (path, whether an impostor wrote it)
+        self.impostor_logs = None  # folder
         self.dropped_buckets = set()
         self.spawner = Spawner()
         self.network = Network()
