@@ -1,8 +1,8 @@
 // chaos_check: the verdict on one store, or the dropping of all its partitions.
 //
 //   chaos_check --data DIR [--log FILE]… [--spooled FILE]… [--impostor FILE]… [--calls TARGET=N]… [--dropped BUCKET]…
-//       prints what is wrong, a line each;
-//       exit status 1 when something is wrong, 2 when the store or a log can't be read
+//       prints what is wrong, a line each, and last `stored=N expired=N`: rows of all sessions, definitions not
+//       counted; exit status 1 when something is wrong, 2 when the store or a log can't be read
 //   chaos_check --data DIR --drop | --drop-faulty
 //       drops every partition, and prints their buckets; the second one on the disk of perfleet-gateway-faulty
 #include <CLI/CLI.hpp>
@@ -92,6 +92,21 @@ public:
 
     [[nodiscard]] bool is_wrong() const { return is_wrong_; }
 
+    void print_totals() const {
+        std::uint64_t stored = 0;
+        std::uint64_t expired = 0;
+        for (const StoredSession& session : sessions_) {
+            for (const StoredSession::Block& block : session.blocks) {
+                stored += is_definition(block.series.kind) ? 0 : block.values.size();
+            }
+            for (const auto& [series, row_count] : session.expired) {
+                expired += is_definition(series.kind) ? 0 : row_count;
+            }
+        }
+        std::printf("stored=%llu expired=%llu\n", static_cast<unsigned long long>(stored),
+                    static_cast<unsigned long long>(expired));
+    }
+
 private:
     Result<Done> judge_log(const std::string& path, const Circumstances& circumstances) {
         const auto log = read_source_log(path);
@@ -156,6 +171,7 @@ int run(int argc, char** argv) {
     if (const auto done = check.run(); !done.ok()) {
         return fail(done.error());
     }
+    check.print_totals();
     return check.is_wrong() ? kWrong : 0;
 }
 

@@ -126,8 +126,30 @@ class Cycle:
         for bucket in sorted(world.dropped_buckets):
             command += ["--dropped", str(bucket)]
         status, output = world.run(command)
+        lines = output.strip().splitlines()
         if status != 0:
-            self._problems += output.strip().splitlines()
+            self._problems += lines[:-1] if lines[-1].startswith("stored=") else lines
+        else:
+            self._ask_perfleet(dict(field.split("=") for field in lines[-1].split()))
+
+    def _ask_perfleet(self, totals):
+        """A second opinion: the ledger that users are shown."""
+        status, output = self._world.run(
+            [self._world.bin("perfleet"), "losses", "--data", self._world.gateway.data, "--format", "json"]
+        )
+        if status != 0:
+            self._problems.append(f"perfleet losses: {output}")
+            return
+        answer = json.loads(output)
+        ledger = answer["ledger"]
+        for name, count in totals.items():
+            if ledger[name] != int(count):
+                self._problems.append(f"perfleet losses says {name} {ledger[name]}, the store has {count}")
+        pending = answer["columns"].index({"name": "pending", "unit": "rows"})
+        sum_of_all = ledger["stored"] + ledger["expired"] + sum(ledger["lost"].values())
+        sum_of_all += sum(row[pending] for row in answer["rows"])
+        if ledger["produced"] != sum_of_all or "missing" in ledger["lost"]:
+            self._problems.append(f"perfleet losses doesn't add up: {ledger}")
 
 
 def run_cycle(plan, folder, build):

@@ -222,6 +222,23 @@ class SourceKilled(Fault):
         source.start()
 
 
+class SourceStopped(Fault):
+    """SIGTERM: it flushes, says goodbye, and another run follows. It waits half a second for its acknowledgements."""
+
+    lane = "sources"
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"source": rng.randrange(len(plan["sources"]))}
+
+    @staticmethod
+    def run(world, fault):
+        source = world.sources[fault["source"]]
+        if source.plan["sort"] != "collector":
+            source.stop()
+            source.start()
+
+
 class SourcePaused(Fault):
     """SIGSTOP, SIGCONT."""
 
@@ -342,6 +359,7 @@ ALL = {
         GatewayClockStepped,
         PartitionsDropped,
         SourceKilled,
+        SourceStopped,
         SourcePaused,
         SourceClockStepped,
         FramesReplayed,

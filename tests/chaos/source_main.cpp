@@ -35,6 +35,7 @@ constexpr Series kStrings{Kind::kString, kNoEvent};
 constexpr std::array kAllSeries{kSamples, kCounters, kStrings};
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
 constexpr std::size_t kBytesSizeBytes = 1U << 20;
+constexpr std::chrono::milliseconds kStoppedPatience{500};  // after SIGTERM, for the last acknowledgements
 
 std::atomic<bool> is_stopped{false};
 
@@ -112,9 +113,13 @@ public:
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
         }
         account();
+        if (is_stopped) {
+            std::this_thread::sleep_for(kStoppedPatience);
+            wire.give_up();
+        }
         wire.finish();
         if (left_ != nullptr) {
-            left_->finish(options.exit_wait_ns);
+            left_->finish(is_stopped ? 0 : options.exit_wait_ns);
         }
         const WireThread::Outcome& outcome = wire.join();
         const bool is_all_delivered = left_ == nullptr || left_->join().sessions_left == 0;

@@ -295,6 +295,13 @@ class Source:
                 command += ["--session", session]
         self.process = self._world.spawn(command, self.page, stdout=errors, stderr=errors)
 
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{self.name}: still there {PATIENCE_S} s after SIGTERM") from None
+
     def kill(self):
         if self.process is not None:
             self.process.kill()
