@@ -29,11 +29,12 @@ inline void store_kept_tally(std::byte* at, const Tally& tally) {
     store_little_endian(at + 12, static_cast<std::uint32_t>(tally.series.kind));
 }
 
-// False: bytes that no count has.
+// False: bytes that no count has, or a name that isn't known: a tally book has room for known ones only.
 [[nodiscard]] inline bool load_kept_tally(const std::byte* at_untrusted, Tally& into) {
     const auto kind = load_little_endian<std::uint32_t>(at_untrusted + 12);
     const auto name = load_little_endian<std::uint16_t>(at_untrusted + 8);
-    if (kind > kKindLast || !is_known_kind(static_cast<std::uint8_t>(kind)) || name == 0) {
+    if (kind > kKindLast || !is_known_kind(static_cast<std::uint8_t>(kind)) ||
+        tally_name(static_cast<TallyName>(name)) == tally_name(TallyName{0})) {
         return false;
     }
     into = Tally{{static_cast<Kind>(kind), EventNumber{load_little_endian<std::uint16_t>(at_untrusted + 10)}},

@@ -47,7 +47,7 @@ std::optional<SpooledBatch> RecordWalk::record_at(std::uint64_t at, std::uint64_
     std::memcpy(static_cast<void*>(&head), records_.data() + at, offsetof(SpooledBatch, sent_ns));
     if (head.magic != SpooledBatch::kMagic || head.head_checksum != DeliverySpool::head_checksum_of(head) ||
         head.series_count > limits::kBatchSeriesMax || head.message_size_bytes > limits::kBatchSizeBytesMax ||
-        head.seq <= last_seq_ || head.seq > into_.entry.last_sealed ||
+        head.seq <= last_seq_ || head.seq < into_.entry.first_kept || head.seq > into_.entry.last_sealed ||
         DeliverySpool::size_bytes_of(head.series_count, head.message_size_bytes) > end - at ||
         !is_content_whole(head, at)) {
         return {};

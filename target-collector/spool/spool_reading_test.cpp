@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
+#include <fstream>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -300,6 +303,79 @@ TEST_F(LeftFile, RandomDamageIsNeverACrash) {
         fill_spool_holes(**reading, records_copy);
     }
     EXPECT_GT(readable, 500U);
+}
+
+// As a loss of power leaves a file: each page is as old as it likes.
+TEST(SpoolPages, OfDifferentAgeAreNeverMisread) {
+    constexpr std::size_t kPageSizeBytes = 4'096;
+    const TemporaryFolder place;
+    std::string path;
+    std::map<Seq, std::uint32_t> seals;
+    std::deque<std::vector<std::byte>> ages;
+    std::mt19937_64 random(1);
+    std::uint64_t holes = 0;
+    std::uint64_t delivered = 0;
+    std::uint64_t readable = 0;
+    ScriptedGateway gateway;
+    auto folder = open_folder(place.path(), kSizeBytes);
+    SpoolingCollector collector(*folder, kSession, gateway);
+    path = collector.file().path();
+    collector.sealer->begin_epoch(Ticks{1}, UtcNs{1});
+    for (std::uint64_t batch = 1; batch <= 600; ++batch) {
+        for (std::uint64_t i = 0; i < kRowsABatch; ++i) {
+            const std::uint64_t row[] = {random(), random() % 9, 1, random(), 1, 1};
+            collector.sealer->append(kSamples, Ticks{batch}, row);
+        }
+        collector.sealer->flush(Ticks{batch});
+        // Now it keeps much, now little.
+        gateway.acknowledge_up_to = Seq{batch % 100 < 50 ? batch / 100 * 100 : batch - 3};
+        for (int i = 0; i < 4; ++i) {
+            collector.delivery->step(batch * 10'000'000'000);
+        }
+        const auto bytes = collector.file().bytes();
+        ages.emplace_back(bytes.begin(), bytes.end());
+        if (ages.size() > 20) {
+            ages.pop_front();
+        }
+        std::vector<std::byte> mixed(bytes.begin(), bytes.end());
+        for (std::size_t page = 0; page + kPageSizeBytes <= mixed.size(); page += kPageSizeBytes) {
+            const auto& age = ages[random() % ages.size()];
+            std::copy_n(age.begin() + static_cast<std::ptrdiff_t>(page), kPageSizeBytes,
+                        mixed.begin() + static_cast<std::ptrdiff_t>(page));
+        }
+        for (const SeenFrame& frame : gateway.frames) {
+            if (frame.tag == wire_layout::MessageTag::kBatch) {
+                seals[frame.seq] = frame.seal;
+            }
+        }
+        gateway.frames.clear();
+        const auto reading = read_spool(mixed);
+        if (!reading.ok() || batch % 5 != 0) {
+            continue;
+        }
+        ++readable;
+        holes += (*reading)->holes.size();
+        const std::string other = place / "mixed";
+        std::ofstream(other, std::ios::binary)
+            .write(reinterpret_cast<const char*>(mixed.data()), static_cast<std::streamsize>(mixed.size()));
+        ScriptedGateway next;
+        auto left = LeftSession::open(other, next);
+        ASSERT_TRUE(left.ok()) << left.error().message;
+        for (int i = 0; i < 100 && !(*left)->delivery().status().finished; ++i) {
+            (*left)->delivery().step(1);
+        }
+        EXPECT_TRUE((*left)->delivery().status().finished);
+        for (const SeenFrame& frame : next.frames) {
+            if (frame.tag == wire_layout::MessageTag::kBatch) {
+                ++delivered;
+                ASSERT_TRUE(seals.contains(frame.seq)) << frame.seq.value;
+                EXPECT_EQ(frame.seal, seals[frame.seq]);
+            }
+        }
+    }
+    EXPECT_GT(readable, 50U);
+    EXPECT_GT(holes, 50U);
+    EXPECT_GT(delivered, 500U);
 }
 
 // Published values: the layout stands in FORMAT.md, the checksum is that of RFC 3720 over bytes 0 to 11 and 16 to 63.

@@ -77,7 +77,9 @@ void Delivery::write_journal() {
     if (journal_ == nullptr || !is_journal_due_) {
         return;
     }
-    journal_->write({spool_.places(), status_.last_sealed, losses_.last_dropped(), has_final_, end_point_,
+    const SpooledBatch* const front = spool_.front();
+    const Seq first_kept = front != nullptr ? front->seq : Seq{0};
+    journal_->write({spool_.places(), status_.last_sealed, losses_.last_dropped(), first_kept, has_final_, end_point_,
                      losses_.ranges(), losses_.acknowledged(), losses_.since_drop(), losses_.tallies()});
     is_journal_due_ = false;
 }

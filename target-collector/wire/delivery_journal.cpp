@@ -12,6 +12,7 @@ constexpr std::size_t kChecksumOffset = 12;
 constexpr std::size_t kBodyOffset = 16;
 constexpr std::size_t kRangesOffset = 112;
 constexpr std::size_t kRangeSizeBytes = 16;
+constexpr std::uint64_t kSeqMax = ~std::uint64_t{0} / 2;  // no session ever comes there
 constexpr std::uint32_t kFlagWrapped = 1;
 constexpr std::uint32_t kFlagFinal = 2;
 
@@ -79,6 +80,10 @@ bool load_body(std::span<const std::byte> slot, JournalEntry& into) {
     into.last_dropped = Seq{word(56)};
     into.end_point = {Ticks{word(64)}, UtcNs{static_cast<std::int64_t>(word(72))}, word(80)};
     into.has_final = (half(88) & kFlagFinal) != 0;
+    if (into.last_sealed.value > kSeqMax || half(108) > into.last_sealed.value) {
+        return false;
+    }
+    into.first_kept = Seq{into.last_sealed.value + 1 - half(108)};
     const std::uint32_t range_count = half(92);
     const std::uint32_t acknowledged_count = half(96);
     const std::uint32_t since_drop_count = half(100);
@@ -122,7 +127,10 @@ void DeliveryJournal::write(const DeliveryState& state) {
     store(96, static_cast<std::uint32_t>(state.acknowledged.size()));
     store(100, static_cast<std::uint32_t>(state.since_drop.size()));
     store(104, static_cast<std::uint32_t>(state.lost.size()));
-    store(108, std::uint32_t{0});
+    const std::uint64_t kept_seqs =
+        state.first_kept.value == 0 ? 0 : state.last_sealed.value + 1 - state.first_kept.value;
+    PERFLEET_ASSERT(kept_seqs <= ~std::uint32_t{0});
+    store(108, static_cast<std::uint32_t>(kept_seqs));
     std::byte* end = at + kRangesOffset;
     for (const SeqRange& range : state.ranges) {
         store_little_endian(end, range.first.value);

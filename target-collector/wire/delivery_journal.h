@@ -10,7 +10,7 @@
 //   byte 64   u64 end_ticks | i64 end_utc_ns | u64 end_uncertainty_ns    when the source had finished
 //   byte 88   u32 flags           1: the spool is wrapped; 2: the source had finished, everything sealed is here
 //   byte 92   u32 range_count | u32 acknowledged_count | u32 since_drop_count | u32 lost_count
-//   byte 108  u32 0
+//   byte 108  u32 kept_seqs       the oldest kept batch is last_sealed + 1 − this; 0: none is kept
 //   byte 112  range_count × { u64 first, u64 last }: dropped, not yet named in an acknowledged batch
 //   …         counts of 16 bytes (message/kept_tally.h): acknowledged rows (as produced) that no dropped range covers,
 //   up
@@ -46,6 +46,7 @@ struct DeliveryState {
     DeliverySpool::Places places;
     Seq last_sealed;   // of those that came to the spool
     Seq last_dropped;  // oldest batch dropped at the bound; 0: none
+    Seq first_kept;    // of the records at `places`; 0: none
     bool has_final = false;
     ClockPoint end_point;  // has_final
     std::span<const SeqRange> ranges;
@@ -78,6 +79,7 @@ struct JournalEntry {
     DeliverySpool::Places places;
     Seq last_sealed;
     Seq last_dropped;
+    Seq first_kept;  // last_sealed + 1: none
     bool has_final = false;
     ClockPoint end_point;
     std::array<SeqRange, limits::kDroppedRangesMax> ranges{};

@@ -24,6 +24,7 @@ DeliveryState state(std::uint64_t last_sealed) {
     made.places = {64, 4'096, 8'192, 4'032, false};
     made.last_sealed = Seq{last_sealed};
     made.last_dropped = Seq{5};
+    made.first_kept = Seq{6};
     made.ranges = kRanges;
     made.acknowledged = kAcknowledged;
     made.lost = kLost;
@@ -54,9 +55,9 @@ TEST_F(Journal, HasTheDocumentedBytes) {
     journal.write(state(9));
     constexpr std::size_t kEntrySizeBytes = 112 + 16 + 2 * 16;
     EXPECT_EQ(hex(bytes().subspan(kJournalSlotSizeBytes, kEntrySizeBytes)),
-              "0100000000000000 90000000a23d2d57 4000000000000000 0010000000000000 0020000000000000 "
+              "0100000000000000 90000000e8024ecd 4000000000000000 0010000000000000 0020000000000000 "
               "c00f000000000000 0900000000000000 0500000000000000 0000000000000000 0000000000000000 0000000000000000 "
-              "0000000001000000 0100000000000000 0100000000000000 0300000000000000 0500000000000000 6400000000000000 "
+              "0000000001000000 0100000000000000 0100000004000000 0300000000000000 0500000000000000 6400000000000000 "
               "0100020001000000 0700000000000000 0400020001000000");
 }
 
@@ -70,6 +71,7 @@ TEST_F(Journal, GivesTheNewestEntryBack) {
     EXPECT_EQ(entry_->number, 3U);
     EXPECT_EQ(entry_->last_sealed, Seq{11});
     EXPECT_EQ(entry_->last_dropped, Seq{5});
+    EXPECT_EQ(entry_->first_kept, Seq{6});
     EXPECT_EQ(entry_->places.used_bytes, 4'032U);
     ASSERT_EQ(entry_->range_count, 1U);
     EXPECT_EQ(entry_->ranges[0], kRanges[0]);
