@@ -13,6 +13,7 @@
 #include "gateway/memory_plan.h"
 #include "gateway/wire/context.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/log_event.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
@@ -21,7 +22,7 @@ struct GatewayOptions {
     // Endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback, ipc, inproc.
     std::vector<std::string> listen;
     // Told what an operator should know ("can't store: …"), on the serving thread. May be empty.
-    std::function<void(std::string_view)> notice;
+    Telling notice;
     // What peers may fill. The part for the store is its owner's to give to it.
     MemoryPlan memory{};
 };

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "schemas/vocabulary/duration_histogram.h"
+
 namespace perfleet {
 
 // Why a peer was told Refused(0): its Hello or Bye can never be taken as it is.
@@ -91,6 +93,10 @@ struct CountsByReason {
     }
 };
 
+// Rows that collectors said they lost. The index is the number of the TallyName; the last one takes all that are
+// higher.
+using LossCounts = std::array<std::uint64_t, 16>;
+
 // Since the start, but for what is there "now".
 struct GatewayCounts {
     std::uint64_t messages = 0;          // of any sort, malformed ones too
@@ -103,6 +109,8 @@ struct GatewayCounts {
     std::uint64_t rows_stored = 0;
     std::uint64_t images_stored = 0;
     std::uint64_t group_commits = 0;
+    std::uint64_t commits_failed = 0;  // and tried again
+    LossCounts rows_lost{};
 
     CountsByReason<SessionRefusal> sessions_refused;
     CountsByReason<BatchRefusal> batches_refused;
@@ -110,6 +118,11 @@ struct GatewayCounts {
     CountsByReason<MessageMalformed> messages_malformed;
     CountsByReason<PeerCut> peers_cut;
 
+    // From a batch's coming in to the first acknowledgement of it, of the oldest in each acknowledgement.
+    DurationHistogram::Counts acknowledged_after;
+    DurationHistogram::Counts commits_took;  // group commits, sync included
+
+    bool is_store_stuck = false;         // the store can't write now
     std::uint64_t peers_now = 0;         // that have said Hello and are there
     std::uint64_t sessions_now = 0;      // in memory
     std::uint64_t memory_bytes_max = 0;  // the ceiling of the process

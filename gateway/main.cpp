@@ -8,12 +8,18 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "daemon/log/log.h"
+#include "daemon/metrics/metrics_server.h"
+#include "daemon/metrics/process_metrics.h"
+#include "daemon/service/service_manager.h"
 #include "gateway/gateway.h"
 #include "gateway/memory_plan.h"
+#include "gateway/metrics/gateway_metrics.h"
 #include "gateway/process/open_store.h"
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
@@ -36,21 +42,21 @@ struct Arguments {
     std::string query{"tcp://127.0.0.1:7412"};
     double stop_within_s = static_cast<double>(StopSignal::kStopWithinNs) / kNsPerSecond;
     std::uint64_t memory_bytes = limits::kGatewayMemorySizeBytes;
+    std::string metrics;  // empty: none
+    std::string log_level{"notice"};
+    std::string log_format{"text"};
 };
 
-void say(std::string_view text) {
-    std::fprintf(stderr, "perfleet-gateway: %.*s\n", static_cast<int>(text.size()), text.data());
-}
-
-int fail(const Error& error) {
-    say(error.message);
+int fail(Log& log, const Error& error) {
+    log.write({LogLevel::kError, "end", error.message});
     return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailure;
 }
 
 // What is acknowledged is on disk, and what isn't is still with the collectors: ending at once loses nothing.
-void end_by_force() {
-    say("didn't stop in time (a disk that doesn't answer?) and ends now; what isn't acknowledged its collectors still "
-        "have");
+void end_by_force(Log& log) {
+    log.write({LogLevel::kError, "end",
+               "didn't stop in time (a disk that doesn't answer?) and ends now; what isn't acknowledged its collectors "
+               "still have"});
     _exit(kExitFailure);
 }
 
@@ -65,7 +71,7 @@ void raise_descriptor_limit() {
     }
 }
 
-Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments) {
+Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, const Telling& tell) {
     if (arguments.query == kNoQueries) {
         return std::unique_ptr<QueryProcess>{};
     }
@@ -74,7 +80,8 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments) 
     if (error) {
         return error_from_errno(error.value(), "/proc/self/exe");
     }
-    return QueryProcess::start({(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query, say});
+    return QueryProcess::start(
+        {(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query, tell});
 }
 
 std::string joined(const std::vector<std::string>& endpoints) {
@@ -85,38 +92,78 @@ std::string joined(const std::vector<std::string>& endpoints) {
     return text;
 }
 
+// What can be seen to be wrong before the folder is touched.
+Result<Done> check(const Arguments& arguments) {
+    for (const std::string& endpoint : arguments.listen) {
+        if (auto checked = check_listen_endpoint(endpoint); !checked) {
+            return checked;
+        }
+    }
+    return arguments.metrics.empty() ? Done{} : MetricsServer::check_address(arguments.metrics);
+}
+
+Result<std::unique_ptr<MetricsServer>> start_metrics(const Arguments& arguments, const Gateway& gateway,
+                                                     const QueryProcess* queries, const Log& log) {
+    if (arguments.metrics.empty()) {
+        return std::unique_ptr<MetricsServer>{};
+    }
+    return MetricsServer::start(arguments.metrics, [&arguments, &gateway, queries, &log](MetricPage& page) {
+        add_gateway_metrics({gateway.counts(), size_of_folder(arguments.data),
+                             queries == nullptr ? 0 : queries->restart_count(), log.suppressed_count()},
+                            page);
+        add_process_metrics(page);
+    });
+}
+
 int run(const Arguments& arguments) {
+    const ServiceManager manager = ServiceManager::from_environment();
+    auto opened_log = Log::to_standard_error("perfleet-gateway", arguments.log_level, arguments.log_format);
+    if (!opened_log) {
+        std::fprintf(stderr, "perfleet-gateway: %s\n", opened_log.error().message.c_str());
+        return kExitUsage;
+    }
+    const std::unique_ptr<Log> log = std::move(*opened_log);
+    const Telling tell = [&log](const LogEvent& event) { log->write(event); };
     raise_descriptor_limit();
     std::signal(SIGPIPE, SIG_IGN);
     // First, so that everything else is closed before it.
-    auto stop = StopSignal::catch_signals(end_by_force, nanoseconds(arguments.stop_within_s));
+    auto stop = StopSignal::catch_signals([&log] { end_by_force(*log); }, nanoseconds(arguments.stop_within_s));
     if (!stop) {
-        return fail(stop.error());
+        return fail(*log, stop.error());
     }
-    for (const std::string& endpoint : arguments.listen) {
-        if (const auto checked = check_listen_endpoint(endpoint); !checked) {
-            return fail(checked.error());  // before the folder is touched
-        }
+    if (const auto checked = check(arguments); !checked) {
+        return fail(*log, checked.error());
     }
     const MemoryPlan memory{arguments.memory_bytes};
     auto store = open_gateway_store(arguments.data, memory.store_bytes());
     if (!store) {
-        return fail(store.error());
+        return fail(*log, store.error());
     }
     TransportContext context;
-    auto gateway = Gateway::open({arguments.listen, say, memory}, context, **store);
+    auto gateway = Gateway::open({arguments.listen, tell, memory}, context, **store);
     if (!gateway) {
-        return fail(gateway.error());
+        return fail(*log, gateway.error());
     }
-    const auto queries = start_queries(arguments);
+    const auto queries = start_queries(arguments, tell);
     if (!queries) {
-        return fail(queries.error());
+        return fail(*log, queries.error());
     }
     const std::string query = *queries == nullptr ? std::string{kNoQueries} : (*queries)->endpoint();
-    std::printf("ready listen=%s query=%s\n", joined((*gateway)->endpoints()).c_str(), query.c_str());
+    const auto metrics = start_metrics(arguments, **gateway, queries->get(), *log);
+    if (!metrics) {
+        return fail(*log, metrics.error());
+    }
+    const std::string listen = joined((*gateway)->endpoints());
+    std::string ready = "ready listen=" + listen + " query=" + query;
+    ready += *metrics == nullptr ? "" : " metrics=" + (*metrics)->address();
+    std::printf("%s\n", ready.c_str());
     std::fflush(stdout);
+    manager.say_ready();
+    tell({LogLevel::kInfo, "start", "serving", {{"data", arguments.data}, {"listen", listen}, {"query", query}}});
     const auto served = (*gateway)->serve((*stop)->flag(), (*stop)->fd());
-    return served ? 0 : fail(served.error());
+    manager.say_stopping();
+    tell({LogLevel::kInfo, "end", "stopped"});
+    return served ? 0 : fail(*log, served.error());
 }
 
 }  // namespace
@@ -125,7 +172,7 @@ int main(int argc, char** argv) {
     Arguments arguments;
     CLI::App app{
         "Takes what perfleet collectors send and keeps it in a folder. Prints one line `ready listen=... "
-        "query=...` when it serves; stops on SIGTERM or Ctrl-C.",
+        "query=...` (and `metrics=...` when asked for) when it serves; stops on SIGTERM or Ctrl-C.",
         "perfleet-gateway"};
     app.set_version_flag("--version", "perfleet-gateway " PERFLEET_VERSION);
     app.add_option("--data", arguments.data, "Folder of the store; created when missing")->required()->type_name("DIR");
@@ -151,6 +198,16 @@ int main(int argc, char** argv) {
         ->transform(CLI::AsSizeValue{false})
         ->check(CLI::Range(std::uint64_t{MemoryPlan::kSizeBytesMin}, std::uint64_t{1} << 44,
                            "at least " + std::to_string(MemoryPlan::kSizeBytesMin >> 20) + "m"));
+    app.add_option("--metrics", arguments.metrics,
+                   "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9411, or 0.0.0.0:9411 for "
+                   "everybody who can reach it. Default: nowhere")
+        ->type_name("HOST:PORT");
+    app.add_option("--log-level", arguments.log_level, "What is written: error, warning, notice, info or debug")
+        ->type_name("LEVEL")
+        ->capture_default_str();
+    app.add_option("--log-format", arguments.log_format, "How it is written on standard error: text or json")
+        ->type_name("FORMAT")
+        ->capture_default_str();
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

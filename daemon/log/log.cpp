@@ -43,9 +43,15 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
     return spdlog::level::info;
 }
 
+struct LogOptions {
+    std::string program;
+    LogLevel level{};
+    LogFormat format{};
+};
+
 class StandardErrorLog final : public Log {
 public:
-    explicit StandardErrorLog(Options options)
+    explicit StandardErrorLog(LogOptions options)
         : options_{std::move(options)}, logger_{options_.program, std::make_shared<spdlog::sinks::stderr_sink_mt>()} {
         struct stat stream {};
         const bool is_known = fstat(STDERR_FILENO, &stream) == 0;
@@ -106,7 +112,7 @@ private:
         }
     }
 
-    Options options_;
+    LogOptions options_;
     spdlog::logger logger_;
     bool has_priority_ = false;
     mutable std::mutex mutex_;
@@ -116,8 +122,19 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Log> Log::to_standard_error(Options options) {
-    return std::make_unique<StandardErrorLog>(std::move(options));
+Result<std::unique_ptr<Log>> Log::to_standard_error(std::string program, std::string_view level,
+                                                    std::string_view format) {
+    const auto known_level = named_in(kLogLevelNames, level);
+    if (!known_level) {
+        return Error{ErrorCode::kUsage,
+                     "--log-level " + std::string{level} + ": error, warning, notice, info or debug"};
+    }
+    const auto known_format = named_in(kLogFormatNames, format);
+    if (!known_format) {
+        return Error{ErrorCode::kUsage, "--log-format " + std::string{format} + ": text or json"};
+    }
+    return std::unique_ptr<Log>{
+        std::make_unique<StandardErrorLog>(LogOptions{std::move(program), *known_level, *known_format})};
 }
 
 }  // namespace perfleet

@@ -6,20 +6,19 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
 
 namespace perfleet {
 
 class Log {
 public:
-    struct Options {
-        std::string program;
-        LogLevel level = LogLevel::kNotice;  // what matters less is not written
-        LogFormat format = LogFormat::kText;
-    };
-
-    [[nodiscard]] static std::unique_ptr<Log> to_standard_error(Options options);
+    // What matters less than `level` is not written. Level and format as given to --log-level and --log-format; errors:
+    // kUsage, naming the option.
+    [[nodiscard]] static Result<std::unique_ptr<Log>> to_standard_error(std::string program, std::string_view level,
+                                                                        std::string_view format);
     virtual ~Log() = default;
 
     virtual void write(const LogEvent& event) = 0;

@@ -173,6 +173,7 @@ Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable&
             switch (part.outcomes[i]) {
                 case PutOutcome::kStored:
                     ++outcome.stored;
+                    part.sessions[i]->losses.take(part.batches[i].record.tallies, outcome.rows_lost);
                     for (const BatchSeries& rows : part.batches[i].series) {
                         outcome.rows_stored += rows.row_count;
                     }
@@ -184,6 +185,9 @@ Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable&
                     break;
             }
         }
+    }
+    for (const auto& [session, end] : ends_) {
+        session->losses.take(end.tallies, outcome.rows_lost);
     }
     for (auto& [build_id, content] : images_) {
         outcome.images.push_back(std::move(build_id));

@@ -24,6 +24,7 @@ public:
         std::uint64_t duplicate = 0;
         std::uint64_t expired = 0;
         std::uint64_t rows_stored = 0;
+        LossCounts rows_lost{};           // told by the batches and ends of this group
         std::vector<std::string> images;  // build-ids
         std::vector<std::pair<SessionPtr, Seq>> conflicts;
         std::vector<SessionPtr> sessions;  // whose progress or end was written

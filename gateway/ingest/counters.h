@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <tuple>
 
 #include "gateway/gateway_counts.h"
 
@@ -35,6 +36,11 @@ struct Counters {
     std::atomic<std::uint64_t> rows_stored{0};
     std::atomic<std::uint64_t> images_stored{0};
     std::atomic<std::uint64_t> group_commits{0};
+    std::atomic<std::uint64_t> commits_failed{0};
+    std::array<std::atomic<std::uint64_t>, std::tuple_size_v<LossCounts>> rows_lost{};
+    DurationHistogram acknowledged_after;
+    DurationHistogram commits_took;
+    std::atomic<bool> is_store_stuck{false};
     ReasonCounters<SessionRefusal> sessions_refused;
     ReasonCounters<BatchRefusal> batches_refused;
     ReasonCounters<BatchIgnored> batches_ignored;
@@ -57,6 +63,13 @@ struct Counters {
         counts.rows_stored = rows_stored;
         counts.images_stored = images_stored;
         counts.group_commits = group_commits;
+        counts.commits_failed = commits_failed;
+        for (std::size_t i = 0; i < rows_lost.size(); ++i) {
+            counts.rows_lost[i] = rows_lost[i].load(std::memory_order_relaxed);
+        }
+        counts.acknowledged_after = acknowledged_after.read();
+        counts.commits_took = commits_took.read();
+        counts.is_store_stuck = is_store_stuck;
         counts.sessions_refused = sessions_refused.read();
         counts.batches_refused = batches_refused.read();
         counts.batches_ignored = batches_ignored.read();

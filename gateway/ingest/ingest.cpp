@@ -90,10 +90,14 @@ struct Ingest::State {
         counts.credit_bytes_max = credit.budget_bytes();
     }
 
-    void notice(const std::string& text) const {
+    void notice(const LogEvent& event) const {
         if (options.notice) {
-            options.notice(text);
+            options.notice(event);
         }
+    }
+
+    [[nodiscard]] std::uint64_t time_ns(const Now& now) const {
+        return options.monotonic_ns ? options.monotonic_ns() : now.monotonic_ns;
     }
 
     // About what a collector does, in its own words: only some in a while, and nothing that moves a terminal's cursor.
@@ -293,6 +297,9 @@ struct Ingest::State {
             misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
             return;
         }
+        if (session->unacknowledged_since_ns == 0) {
+            session->unacknowledged_since_ns = now.monotonic_ns;
+        }
         group.add(session, std::move(*admitted), batch.size_bytes);
     }
 
@@ -392,19 +399,28 @@ struct Ingest::State {
     }
 
     Result<Done> commit(const Now& now) {
+        const std::uint64_t began_ns = time_ns(now);
         auto outcome = group.commit(store, table, bucket_of(now.utc));
+        const std::uint64_t ended_ns = time_ns(now);
         if (!outcome) {
+            ++counts.commits_failed;
+            counts.is_store_stuck = true;
             return wait_for_store(outcome.error(), now);
         }
         if (is_stuck()) {
             retry_after_ns = 0;
-            notice("storing again");
+            counts.is_store_stuck = false;
+            notice({LogLevel::kNotice, "store", "storing again"});
         }
+        counts.commits_took.observe(ended_ns - began_ns);
         ++counts.group_commits;
         counts.batches_stored += outcome->stored;
         counts.batches_duplicate += outcome->duplicate;
         counts.batches_expired += outcome->expired;
         counts.rows_stored += outcome->rows_stored;
+        for (std::size_t i = 0; i < outcome->rows_lost.size(); ++i) {
+            counts.rows_lost[i] += outcome->rows_lost[i];
+        }
         counts.images_stored += outcome->images.size();
         for (const std::string& build_id : outcome->images) {
             images.remember(build_id);
@@ -415,6 +431,13 @@ struct Ingest::State {
         for (const SessionPtr& session : outcome->sessions) {
             acknowledger.acknowledge(session, now.monotonic_ns);
         }
+        const std::uint64_t acknowledged_ns = time_ns(now);
+        for (const SessionPtr& session : outcome->sessions) {
+            const std::uint64_t since_ns = std::exchange(session->unacknowledged_since_ns, 0);
+            if (since_ns != 0 && !session->routing_id.empty()) {
+                counts.acknowledged_after.observe(acknowledged_ns - since_ns);
+            }
+        }
         return Done{};
     }
 
@@ -423,9 +446,10 @@ struct Ingest::State {
             return Error{error};
         }
         if (!is_stuck()) {
-            notice(
-                "can't store: " + error.message + "; " + std::to_string(group.batch_count()) +
-                " batches wait here, collectors keep theirs; make room or repair the folder, storing is tried again");
+            notice({LogLevel::kError, "store",
+                    "can't store: " + error.message + "; " + std::to_string(group.batch_count()) +
+                        " batches wait here, collectors keep theirs; make room or repair the folder, storing is tried "
+                        "again"});
         }
         retry_after_ns =
             std::clamp(2 * retry_after_ns, intake_limits::kStoreRetryNsMin, intake_limits::kStoreRetryNsMax);

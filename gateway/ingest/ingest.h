@@ -15,6 +15,7 @@
 #include "gateway/ingest/peer_link.h"
 #include "gateway/memory_plan.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/log_event.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/store/store.h"
 
@@ -28,9 +29,11 @@ public:
     };
 
     struct Options {
-        std::uint64_t incarnation = 0;                 // of this run: random, not 0
-        std::function<SessionId()> grant_session;      // 128 random bits
-        std::function<void(std::string_view)> notice;  // what an operator should know
+        std::uint64_t incarnation = 0;             // of this run: random, not 0
+        std::function<SessionId()> grant_session;  // 128 random bits
+        Telling notice;                            // what an operator should know
+        // The time now, told again where something took long. Without it durations are those between calls.
+        std::function<std::uint64_t()> monotonic_ns;
         MemoryPlan memory;
         std::uint32_t sessions_max = limits::kGatewaySessionsMax;  // in memory
         Cardinality::Limits cardinality;

@@ -18,6 +18,7 @@
 #include "gateway/ingest/credit_book.h"
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/seq_progress.h"
+#include "gateway/ingest/told_losses.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/protocol.h"
@@ -54,6 +55,8 @@ struct Session {
 
     bool needs_ack = false;
     std::uint64_t acknowledged_ns = 0;
+    ToldLosses losses;
+    std::uint64_t unacknowledged_since_ns = 0;          // of the oldest batch that waits for its group; 0: none does
     std::list<std::shared_ptr<Session>>::iterator age;  // in the table's list
 };
 

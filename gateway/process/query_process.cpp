@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -177,6 +178,7 @@ public:
     }
 
     const std::string& endpoint() const override { return endpoint_; }
+    std::uint64_t restart_count() const override { return restart_count_.load(std::memory_order_relaxed); }
 
 private:
     enum class Event : std::uint8_t { kStop, kOutput, kEnd, kTimeOut };
@@ -261,8 +263,10 @@ private:
             if (now_ns() - started_ns > kRestartAfterNsMax) {
                 restart_after_ns = kRestartAfterNsMin;
             }
-            options_.notice("the query process ended (" + what + "); it is started again in " +
-                            std::to_string(restart_after_ns / kNsPerMs) + " ms");
+            restart_count_.fetch_add(1, std::memory_order_relaxed);
+            options_.notice({LogLevel::kWarning, "query_process",
+                             "the query process ended (" + what + "); it is started again in " +
+                                 std::to_string(restart_after_ns / kNsPerMs) + " ms"});
             if (next_event(nullptr, now_ns() + restart_after_ns) == Event::kStop) {
                 return;
             }
@@ -271,10 +275,10 @@ private:
                 if (again.error().code == ErrorCode::kCancelled) {
                     return;
                 }
-                options_.notice(again.error().message);
+                options_.notice({LogLevel::kError, "query_process", again.error().message});
                 run.reset();
             } else {
-                options_.notice("the query process answers again");
+                options_.notice({LogLevel::kNotice, "query_process", "the query process answers again"});
             }
         }
     }
@@ -282,6 +286,7 @@ private:
     Options options_;
     std::string endpoint_;
     Descriptor stop_;
+    std::atomic<std::uint64_t> restart_count_{0};
     std::thread watcher_;
 };
 

@@ -6,12 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/log_event.h"
 
 namespace perfleet {
 
@@ -20,8 +20,8 @@ public:
     struct Options {
         std::string program;  // path of perfleet-query
         std::string data;
-        std::string listen;                            // endpoint; `tcp://127.0.0.1:*` takes a free port
-        std::function<void(std::string_view)> notice;  // called on the watching thread
+        std::string listen;  // endpoint; `tcp://127.0.0.1:*` takes a free port
+        Telling notice;      // called on the watching thread
     };
 
     // Waits for its line `ready query=ENDPOINT`, at most kReadyWithinNs. Errors: kNotFound (no such program), kIo (it
@@ -33,6 +33,9 @@ public:
 
     // Where it answers; the same after it was started again.
     [[nodiscard]] virtual const std::string& endpoint() const = 0;
+
+    // How often it ended and was started again. From any thread.
+    [[nodiscard]] virtual std::uint64_t restart_count() const = 0;
 
     static constexpr std::uint64_t kReadyWithinNs = 20'000'000'000;
     static constexpr std::uint64_t kStopWithinNs = 3'000'000'000;

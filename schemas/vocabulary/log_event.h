@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,14 +33,29 @@ enum class LogFormat : std::uint8_t {
     kJson,  // one object a line, always with its time
 };
 
-// As written after --log-level and --log-format.
-inline constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLogLevelNames{{{"error", LogLevel::kError},
-                                                                                      {"warning", LogLevel::kWarning},
-                                                                                      {"notice", LogLevel::kNotice},
-                                                                                      {"info", LogLevel::kInfo},
-                                                                                      {"debug", LogLevel::kDebug}}};
-inline constexpr std::array<std::pair<std::string_view, LogFormat>, 2> kLogFormatNames{
-    {{"text", LogFormat::kText}, {"json", LogFormat::kJson}}};
+inline constexpr std::array kLogLevelNames{
+    std::pair<std::string_view, LogLevel>{"error", LogLevel::kError},
+    std::pair<std::string_view, LogLevel>{"warning", LogLevel::kWarning},
+    std::pair<std::string_view, LogLevel>{"notice", LogLevel::kNotice},
+    std::pair<std::string_view, LogLevel>{"info", LogLevel::kInfo},
+    std::pair<std::string_view, LogLevel>{"debug", LogLevel::kDebug},
+};
+inline constexpr std::array kLogFormatNames{
+    std::pair<std::string_view, LogFormat>{"text", LogFormat::kText},
+    std::pair<std::string_view, LogFormat>{"json", LogFormat::kJson},
+};
+
+// The level or format that is called so in one of these tables; nothing when none is.
+template <class Names>
+[[nodiscard]] constexpr auto named_in(const Names& names, std::string_view name)
+    -> std::optional<typename Names::value_type::second_type> {
+    for (const auto& [known, value] : names) {
+        if (known == name) {
+            return value;
+        }
+    }
+    return std::nullopt;
+}
 
 struct LogField {
     std::string_view name;

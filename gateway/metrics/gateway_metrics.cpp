@@ -1,0 +1,96 @@
+#include "gateway/metrics/gateway_metrics.h"
+
+#include <string>
+
+#include "schemas/vocabulary/kind.h"
+
+namespace perfleet {
+namespace {
+
+template <class Reason>
+void add_by_reason(MetricPage& page, const std::string& name, const std::string& help,
+                   const CountsByReason<Reason>& counts) {
+    for (std::size_t i = 0; i < counts.counts.size(); ++i) {
+        page.counter(name, help, counts.counts[i], {{"reason", std::string{reason_name(static_cast<Reason>(i))}}});
+    }
+}
+
+void add_incoming(MetricPage& page, const GatewayCounts& counts) {
+    page.gauge("perfleet_gateway_peers", "Collectors that have said Hello and are there.", counts.peers_now);
+    page.gauge("perfleet_gateway_sessions", "Sessions held in memory.", counts.sessions_now);
+    page.counter("perfleet_gateway_messages_total", "Messages received, malformed ones too.", counts.messages);
+    page.counter("perfleet_gateway_received_bytes_total", "Bytes of messages received.", counts.messages_bytes);
+    add_by_reason(page, "perfleet_gateway_messages_malformed_total", "Messages dropped without being understood.",
+                  counts.messages_malformed);
+    add_by_reason(page, "perfleet_gateway_peers_refused_total", "Sessions refused for good.", counts.sessions_refused);
+    add_by_reason(page, "perfleet_gateway_peers_cut_total", "Connections closed by the gateway.", counts.peers_cut);
+}
+
+void add_batches(MetricPage& page, const GatewayCounts& counts) {
+    const std::string help = "Batches answered, by what became of them.";
+    const auto add = [&](const char* outcome, std::uint64_t count) {
+        page.counter("perfleet_gateway_batches_total", help, count, {{"outcome", outcome}});
+    };
+    add("stored", counts.batches_stored);
+    add("duplicate", counts.batches_duplicate);
+    add("expired", counts.batches_expired);
+    add("refused", counts.batches_refused.total());
+    add_by_reason(page, "perfleet_gateway_batches_refused_total", "Batches that can never be stored.",
+                  counts.batches_refused);
+    add_by_reason(page, "perfleet_gateway_batches_ignored_total",
+                  "Batches left with their collectors for now, to come again.", counts.batches_ignored);
+    page.counter("perfleet_gateway_rows_stored_total", "Rows stored, definitions too.", counts.rows_stored);
+    page.counter("perfleet_gateway_images_stored_total", "Images stored.", counts.images_stored);
+    page.histogram("perfleet_gateway_acknowledgement_seconds",
+                   "From a batch's coming in to its acknowledgement, of the oldest in each acknowledgement.",
+                   counts.acknowledged_after);
+}
+
+void add_losses(MetricPage& page, const GatewayCounts& counts) {
+    const std::string help = "Rows that collectors said they lost, definitions not counted.";
+    std::uint64_t other = counts.rows_lost.back();
+    for (std::size_t i = kTallyLostFirst; i + 1 < counts.rows_lost.size(); ++i) {
+        const std::string_view reason = tally_name(static_cast<TallyName>(i));
+        if (reason == kUnknownTallyName) {
+            other += counts.rows_lost[i];
+        } else {
+            page.counter("perfleet_gateway_rows_lost_total", help, counts.rows_lost[i],
+                         {{"reason", std::string{reason}}});
+        }
+    }
+    page.counter("perfleet_gateway_rows_lost_total", help, other, {{"reason", std::string{kUnknownTallyName}}});
+}
+
+void add_store(MetricPage& page, const GatewayReadings& readings) {
+    const GatewayCounts& counts = readings.counts;
+    page.counter("perfleet_gateway_commits_total", "Group commits that are on disk.", counts.group_commits);
+    page.counter("perfleet_gateway_commits_failed_total", "Group commits that failed, to be tried again.",
+                 counts.commits_failed);
+    page.histogram("perfleet_gateway_commit_seconds", "Duration of group commits, sync included.", counts.commits_took);
+    page.gauge("perfleet_gateway_store_stuck", "1 while the store can't write, so that nothing is acknowledged.",
+               counts.is_store_stuck ? 1.0 : 0.0);
+    if (readings.store) {
+        page.gauge("perfleet_gateway_store_size_bytes", "What the store takes on disk.", readings.store->used_bytes);
+        page.gauge("perfleet_gateway_store_free_bytes", "Room left for the store on its file system.",
+                   readings.store->free_bytes);
+    }
+    page.gauge("perfleet_gateway_memory_limit_bytes", "Budget of what collectors can fill; 0: none.",
+               counts.memory_bytes_max);
+    page.gauge("perfleet_gateway_memory_used_bytes", "Of that budget, held or promised to collectors.",
+               counts.memory_bytes_now);
+}
+
+}  // namespace
+
+void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page) {
+    add_incoming(page, readings.counts);
+    add_batches(page, readings.counts);
+    add_losses(page, readings.counts);
+    add_store(page, readings);
+    page.counter("perfleet_gateway_query_restarts_total", "Times that the query process ended and was started again.",
+                 readings.query_restarts);
+    page.counter("perfleet_gateway_log_suppressed_total", "Log messages left out because of their number.",
+                 readings.log_suppressed);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,23 @@
+// What the gateway shows of itself on --metrics. Names, units and what to watch: docs/operations.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "gateway/gateway_counts.h"
+#include "gateway/metrics/folder_size.h"
+#include "schemas/vocabulary/metric.h"
+
+namespace perfleet {
+
+struct GatewayReadings {
+    GatewayCounts counts;
+    std::optional<FolderSize> store;
+    std::uint64_t query_restarts = 0;
+    std::uint64_t log_suppressed = 0;
+};
+
+// Every family is there from the start, with 0, so that a first increase is seen as one.
+void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page);
+
+}  // namespace perfleet

@@ -1,0 +1,84 @@
+#include "gateway/metrics/gateway_metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "schemas/vocabulary/kind.h"
+
+namespace perfleet {
+namespace {
+
+std::optional<double> value(const MetricPage& page, const std::string& name, const std::string& label = "") {
+    for (const MetricFamily& family : page.families()) {
+        for (const MetricFamily::Value& entry : family.values) {
+            if (family.name == name && (entry.labels.empty() ? "" : entry.labels.front().second) == label) {
+                return entry.value;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+TEST(GatewayMetrics, EveryFamilyIsThereFromTheStartOnceAndEveryReasonWith0) {
+    MetricPage page;
+    add_gateway_metrics({}, page);
+    std::set<std::string> names;
+    for (const MetricFamily& family : page.families()) {
+        EXPECT_TRUE(names.insert(family.name).second) << family.name;
+        EXPECT_TRUE(family.name.starts_with("perfleet_gateway_"));
+        EXPECT_EQ(family.sort == MetricFamily::Sort::kCounter, family.name.ends_with("_total")) << family.name;
+        std::set<std::string> labels;
+        for (const MetricFamily::Value& entry : family.values) {
+            EXPECT_EQ(entry.value, 0) << family.name;
+            EXPECT_TRUE(labels.insert(entry.labels.empty() ? "" : entry.labels.front().second).second) << family.name;
+        }
+    }
+    EXPECT_EQ(value(page, "perfleet_gateway_rows_lost_total", "kernel_ring"), 0);
+    EXPECT_EQ(value(page, "perfleet_gateway_rows_lost_total", "other"), 0);
+    EXPECT_EQ(value(page, "perfleet_gateway_rows_lost_total", "produced"), std::nullopt);
+    EXPECT_EQ(value(page, "perfleet_gateway_batches_refused_total", "conflict"), 0);
+}
+
+TEST(GatewayMetrics, CountsStandUnderTheirReason) {
+    GatewayReadings readings;
+    readings.counts.batches_refused.counts[static_cast<std::size_t>(BatchRefusal::kSeal)] = 3;
+    readings.counts.batches_refused.counts[static_cast<std::size_t>(BatchRefusal::kConflict)] = 4;
+    readings.counts.rows_lost[static_cast<std::size_t>(TallyName::kLostQuota)] = 5;
+    readings.counts.rows_lost.back() = 6;
+    readings.counts.is_store_stuck = true;
+    readings.store = FolderSize{7, 8};
+    MetricPage page;
+    add_gateway_metrics(readings, page);
+    EXPECT_EQ(value(page, "perfleet_gateway_batches_refused_total", "seal"), 3);
+    EXPECT_EQ(value(page, "perfleet_gateway_batches_total", "refused"), 7);
+    EXPECT_EQ(value(page, "perfleet_gateway_rows_lost_total", "quota"), 5);
+    EXPECT_EQ(value(page, "perfleet_gateway_rows_lost_total", "other"), 6);
+    EXPECT_EQ(value(page, "perfleet_gateway_store_stuck"), 1);
+    EXPECT_EQ(value(page, "perfleet_gateway_store_size_bytes"), 7);
+    EXPECT_EQ(value(page, "perfleet_gateway_store_free_bytes"), 8);
+}
+
+TEST(FolderSize, IsWhatTheFilesTake) {
+    std::string path = (std::filesystem::temp_directory_path() / "perfleet-folder-XXXXXX").string();
+    ASSERT_NE(mkdtemp(path.data()), nullptr);
+    const auto empty = size_of_folder(path);
+    ASSERT_TRUE(empty.has_value());
+    EXPECT_GT(empty->free_bytes, 0U);
+    constexpr std::uint64_t kSizeBytes = 1U << 20U;
+    std::filesystem::create_directory(path + "/below");
+    std::ofstream{path + "/below/file"} << std::string(kSizeBytes, 'x');
+    const auto filled = size_of_folder(path);
+    ASSERT_TRUE(filled.has_value());
+    EXPECT_GE(filled->used_bytes, empty->used_bytes + kSizeBytes);
+    EXPECT_LT(filled->used_bytes, empty->used_bytes + 2 * kSizeBytes);
+    std::filesystem::remove_all(path);
+    EXPECT_FALSE(size_of_folder(path).has_value());
+}
+
+}  // namespace
+}  // namespace perfleet
