@@ -110,8 +110,8 @@ TEST_F(IngestCountsTest, AnAcknowledgementIsMeasuredFromTheOldestBatchInIt) {
 TEST_F(IngestCountsTest, NobodyIsAcknowledgedWhoIsGone) {
     say_hello();
     send(1, 0);
-    link_.gone.insert("peer");
-    pass(limits::kAckIntervalNs);  // the round finds out
+    ingest_->forget_peer("peer");
+    commit();
     EXPECT_EQ(ingest_->counts().batches_stored, 1U);
     EXPECT_EQ(count_of(ingest_->counts().acknowledged_after), 0U);
 }

@@ -20,6 +20,10 @@ void add_incoming(MetricPage& page, const GatewayCounts& counts) {
     page.gauge("perfleet_gateway_sessions", "Sessions held in memory.", counts.sessions_now);
     page.counter("perfleet_gateway_messages_total", "Messages received, malformed ones too.", counts.messages);
     page.counter("perfleet_gateway_received_bytes_total", "Bytes of messages received.", counts.messages_bytes);
+    page.counter("perfleet_gateway_messages_dropped_total",
+                 "Messages dropped unread because too many were waiting; batches come again.", counts.messages_dropped);
+    page.counter("perfleet_gateway_replies_dropped_total", "Replies dropped because their peers don't read.",
+                 counts.replies_dropped);
     add_by_reason(page, "perfleet_gateway_messages_malformed_total", "Messages dropped without being understood.",
                   counts.messages_malformed);
     add_by_reason(page, "perfleet_gateway_peers_refused_total", "Sessions refused for good.", counts.sessions_refused);
@@ -48,17 +52,18 @@ void add_batches(MetricPage& page, const GatewayCounts& counts) {
 
 void add_losses(MetricPage& page, const GatewayCounts& counts) {
     const std::string help = "Rows that collectors said they lost, definitions not counted.";
+    const std::string_view unknown = tally_name(TallyName{});
     std::uint64_t other = counts.rows_lost.back();
     for (std::size_t i = kTallyLostFirst; i + 1 < counts.rows_lost.size(); ++i) {
         const std::string_view reason = tally_name(static_cast<TallyName>(i));
-        if (reason == kUnknownTallyName) {
+        if (reason == unknown) {
             other += counts.rows_lost[i];
         } else {
             page.counter("perfleet_gateway_rows_lost_total", help, counts.rows_lost[i],
                          {{"reason", std::string{reason}}});
         }
     }
-    page.counter("perfleet_gateway_rows_lost_total", help, other, {{"reason", std::string{kUnknownTallyName}}});
+    page.counter("perfleet_gateway_rows_lost_total", help, other, {{"reason", std::string{unknown}}});
 }
 
 void add_store(MetricPage& page, const GatewayReadings& readings) {

@@ -36,7 +36,7 @@ std::string_view tally_name(TallyName name) {
         case TallyName::kOwnSkipped: return "own_skipped";
         case TallyName::kLate: return "late";
     }
-    return kUnknownTallyName;
+    return "other";
 }
 
 }  // namespace perfleet

@@ -82,6 +82,5 @@ struct Tally {
 // As printed: "sample", "kernel_entry"; "lost_…" names without their prefix, for they stand under "lost".
 [[nodiscard]] std::string_view kind_name(Kind kind);
 [[nodiscard]] std::string_view tally_name(TallyName name);
-inline constexpr std::string_view kUnknownTallyName = "other";  // of a number that has no name yet
 
 }  // namespace perfleet
