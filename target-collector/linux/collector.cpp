@@ -135,7 +135,7 @@ struct Memory {
 
 class LinuxCollector final : public Collector {
 public:
-    LinuxCollector(CollectorOptions options, std::function<void(std::string_view)> notice)
+    LinuxCollector(CollectorOptions options, Telling notice)
         : options_{std::move(options)},
           tell_{std::move(notice)},
           ring_memory_{std::bit_ceil(options_.collector_ring_size_bytes)},
@@ -167,14 +167,15 @@ public:
     Result<Done> prepare();
 
     [[nodiscard]] SessionId session() const override { return session_.session; }
+    [[nodiscard]] CollectorCounts counts() const override;
     [[nodiscard]] Result<CollectorSummary> run() override;
     void stop() override;
 
 private:
     // Called from both threads.
-    void notice(std::string_view text) {
+    void notice(const LogEvent& event) {
         const std::lock_guard lock{tell_mutex_};
-        tell_(text);
+        tell_(event);
     }
     Result<Done> open_driver();
     Result<Done> open_spool();
@@ -189,7 +190,7 @@ private:
     CollectorSummary sum_up(const WireThread::Outcome& outcome);
 
     CollectorOptions options_;
-    std::function<void(std::string_view)> tell_;
+    Telling tell_;
     std::mutex tell_mutex_;
     Memory ring_memory_;
     Memory losses_memory_;
@@ -201,6 +202,7 @@ private:
     SpscRing losses_;
     BatchBuilder builder_;
     TallyBook tallies_;
+    CollectorCounters counters_;
     BucketClock bucket_clock_;
     SessionDescription session_;
     Sealer sealer_;
@@ -222,6 +224,7 @@ private:
     int epoll_fd_;
     Seq last_woken_for_;
     std::uint64_t counters_read_ns_ = 0;
+    std::uint64_t counts_published_ns_ = 0;
     std::uint64_t last_seen_ns_ = 0;
     int command_exit_status_ = 0;
     std::uint64_t cpu_before_ns_ = thread_cpu_ns();
@@ -357,8 +360,8 @@ Result<Done> LinuxCollector::open_wire() {
         options.keeps_rest = true;
     }
     options.exit_wait_ns = nanoseconds(options_.exit_wait_s);
-    wire_ = std::make_unique<WireThread>(options, std::move(driver_), batches_, losses_, bucket_clock_,
-                                         [this](std::string_view text) { notice(text); });
+    wire_ = std::make_unique<WireThread>(options, std::move(driver_), batches_, losses_, bucket_clock_, counters_,
+                                         [this](const LogEvent& event) { notice(event); });
     return Done{};
 }
 
@@ -405,6 +408,7 @@ Result<CollectorSummary> LinuxCollector::run() {
         wire_->wake();
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+    counters_.publish_rows(tallies_.entries(), sealer_.last_sealed());
     if (!ran.ok()) {
         wire_->give_up();
     }
@@ -447,6 +451,10 @@ void LinuxCollector::collect(Ticks end) {
             counters_read_ns_ = now.value;
             source_->read_counters();
         }
+        if (now.value - counts_published_ns_ >= CollectorCounters::kPublishEveryNs) {
+            counts_published_ns_ = now.value;
+            counters_.publish_rows(tallies_.entries(), sealer_.last_sealed());
+        }
         wake_wire();
         if (is_over(now, end)) {
             return;
@@ -461,6 +469,15 @@ void LinuxCollector::collect(Ticks end) {
                                        static_cast<int>(std::min(left_ms, turn_ms)));
         (void)count;  // whoever called, all rings are looked at
     }
+}
+
+CollectorCounts LinuxCollector::counts() const {
+    CollectorCounts counts = counters_.read();
+    counts.spool_size_bytes = spool_size_bytes_of(options_);
+    counts.ring_used_bytes = batches_.used_bytes();
+    counts.ring_size_bytes = batches_.memory_size_bytes();
+    counts.acknowledged_after = wire_->acknowledged_after();
+    return counts;
 }
 
 bool LinuxCollector::is_over(Ticks now, Ticks end) {
@@ -563,8 +580,7 @@ CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
 
 }  // namespace
 
-Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options,
-                                                   std::function<void(std::string_view)> notice) {
+Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options, Telling notice) {
     if (auto done = check(options); !done.ok()) {
         return std::move(done).error();
     }

@@ -15,6 +15,8 @@
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/log_event.h"
+#include "target-collector/metrics/collector_counts.h"
 
 namespace perfleet {
 
@@ -66,11 +68,13 @@ public:
     // to try), kPermission (with the way out), kUnsupported, kNotFound (pid, command), kInvalid (a command that
     // can't be run). `notice` is told what a user
     // should know ("waiting for the gateway at …", "profiling user space only: …").
-    [[nodiscard]] static Result<std::unique_ptr<Collector>> open(CollectorOptions options,
-                                                                 std::function<void(std::string_view)> notice);
+    [[nodiscard]] static Result<std::unique_ptr<Collector>> open(CollectorOptions options, Telling notice);
     virtual ~Collector() = default;
 
     [[nodiscard]] virtual SessionId session() const = 0;
+
+    // From any thread, also while run() runs; a fraction of a second old.
+    [[nodiscard]] virtual CollectorCounts counts() const = 0;
 
     // Collects until the command or all processes of -p have ended, the duration is over, or stop() was called; then
     // flushes and says goodbye.

@@ -112,6 +112,13 @@ Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int 
             "--spool", options.spool_folder,
             "A folder for what isn't acknowledged yet: it outlives a kill and a restart; the next run with it "
             "delivers the rest. One collector a folder");
+        app.add_option("--metrics", line.metrics,
+                       "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9412, or 0.0.0.0:9412 for "
+                       "everybody who can reach it. Default: nowhere");
+        app.add_option("--log-level", line.log_level,
+                       "What is written: error, warning, notice, info or debug. Default: notice");
+        app.add_option("--log-format", line.log_format,
+                       "How it is written on standard error: text or json. Default: text");
     }
     add_options(app, options, labels);
     try {

@@ -18,6 +18,10 @@ enum class CommandLineForm {
 struct CommandLine {
     CollectorOptions options;
     std::string data_folder;  // kRecord; empty: not named
+    // kCollector.
+    std::string metrics;  // HOST:PORT; empty: none
+    std::string log_level{"notice"};
+    std::string log_format{"text"};
 };
 
 // Reads argv[1] and on; argv[0] is how the program is called, for messages. Nothing when --help or --version was asked

@@ -6,8 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/log/log.h"
+#include "daemon/metrics/metrics_server.h"
+#include "daemon/metrics/process_metrics.h"
+#include "daemon/service/service_manager.h"
 #include "target-collector/linux/collector.h"
 #include "target-collector/linux/command_line.h"
+#include "target-collector/metrics/collector_metrics.h"
 
 namespace perfleet {
 namespace {
@@ -22,27 +27,59 @@ void on_signal(int /*signal*/) {
     }
 }
 
-void say(std::string_view text) {
-    const std::string line = "perfleet-collector: " + std::string(text) + "\n";
-    std::fwrite(line.data(), 1, line.size(), stderr);
+// Before there is a log.
+int fail_early(const Error& error) {
+    std::fprintf(stderr, "perfleet-collector: %s\n", error.message.c_str());
+    return exit_status_of(error, false);
+}
+
+int fail(Log& log, const Error& error, bool has_command) {
+    log.write({LogLevel::kError, "end", error.message});
+    return exit_status_of(error, has_command);
+}
+
+Result<std::unique_ptr<MetricsServer>> start_metrics(const std::string& address, const Collector& collector, Log& log) {
+    if (address.empty()) {
+        return std::unique_ptr<MetricsServer>{};
+    }
+    auto server = MetricsServer::start(address, [&collector, &log](MetricPage& page) {
+        add_collector_metrics(collector.counts(), log.suppressed_count(), page);
+        add_process_metrics(page);
+    });
+    if (server.ok()) {
+        log.write({LogLevel::kNotice, "start", "metrics are at http://" + (*server)->address() + "/metrics"});
+    }
+    return server;
 }
 
 int run(int argc, char** argv) {
+    const ServiceManager manager = ServiceManager::from_environment();
     auto line = parse_command_line(CommandLineForm::kCollector, argc, argv);
     if (!line.ok()) {
-        say(line.error().message);
-        return exit_status_of(line.error(), false);
+        return fail_early(line.error());
     }
     if (!line->has_value()) {
         return 0;
     }
+    auto opened_log = Log::to_standard_error("perfleet-collector", (*line)->log_level, (*line)->log_format);
+    if (!opened_log.ok()) {
+        return fail_early(opened_log.error());
+    }
+    Log& log = **opened_log;
+    const std::string address = (*line)->metrics;
+    if (const auto checked = address.empty() ? Done{} : MetricsServer::check_address(address); !checked.ok()) {
+        return fail(log, checked.error(), false);  // before the command is started
+    }
     CollectorOptions options = std::move((*line)->options);
     const bool has_command = !options.command.empty();
 
-    auto collector = Collector::open(std::move(options), say);
+    auto collector = Collector::open(std::move(options), [&log](const LogEvent& event) { log.write(event); });
     if (!collector.ok()) {
-        say(collector.error().message);
-        return exit_status_of(collector.error(), has_command);
+        return fail(log, collector.error(), has_command);
+    }
+    const auto metrics = start_metrics(address, **collector, log);
+    if (!metrics.ok()) {
+        return fail(log, metrics.error(), false);
     }
     running_collector.store(collector->get());
     struct sigaction action {};
@@ -51,13 +88,14 @@ int run(int argc, char** argv) {
     ::sigaction(SIGINT, &action, nullptr);
     ::sigaction(SIGTERM, &action, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
+    manager.say_ready();
     const auto summary = (*collector)->run();
     running_collector.store(nullptr);
+    manager.say_stopping();
     if (!summary.ok()) {
-        say(summary.error().message);
-        return exit_status_of(summary.error(), has_command);
+        return fail(log, summary.error(), has_command);
     }
-    say(summary_line(*summary));
+    log.write({LogLevel::kNotice, "end", summary_line(*summary)});
     return summary->everything_acknowledged || (summary->is_rest_kept && !summary->session_refused) ? 0 : kExitFailure;
 }
 

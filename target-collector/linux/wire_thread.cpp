@@ -38,10 +38,11 @@ std::string_view refusal(std::uint16_t reason) {
 }  // namespace
 
 WireThread::WireThread(const Options& options, std::unique_ptr<WaitingDriver> driver, SpscRing& batches,
-                       SpscRing& losses, BucketClock& clock, Notice notice)
+                       SpscRing& losses, BucketClock& clock, CollectorCounters& counters, Notice notice)
     : options_{options},
       driver_{std::move(driver)},
       clock_{clock},
+      counters_{counters},
       notice_{std::move(notice)},
       delivery_{options_.delivery, *driver_, batches, losses},
       wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
@@ -97,6 +98,7 @@ void WireThread::run() {
             clock_.set_gateway_utc(gateway_utc_, monotonic_now());
         }
         driver_->note_time(now_ns);
+        counters_.publish_delivery(status, driver_->is_silent());
         tell(now_ns);
         // While there is more to do at once the time may be over, but not for long.
         if (is_finishing && (!is_busy || now_ns >= deadline_ns_ + kOverrunNsMax) && is_over(now_ns)) {

@@ -12,8 +12,10 @@
 #include <thread>
 #include <vector>
 
+#include "schemas/vocabulary/log_event.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/waiting_driver.h"
+#include "target-collector/metrics/collector_counts.h"
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/wire/delivery.h"
 
@@ -26,7 +28,7 @@ public:
         std::uint64_t exit_wait_ns = 0;  // after finish(): how long to wait for the last acknowledgement
         bool keeps_rest = false;         // what isn't acknowledged then is in a spool on disk: it isn't lost
     };
-    using Notice = std::function<void(std::string_view)>;
+    using Notice = Telling;
 
     // What became of everything. Valid after join().
     struct Outcome {
@@ -39,9 +41,9 @@ public:
         std::uint64_t cpu_ns = 0;
     };
 
-    // Borrowed: what `options` points to, the rings, the clock, `notice` (called from this thread).
+    // Borrowed: what `options` points to, the rings, the clock, the counters, `notice` (called from this thread).
     WireThread(const Options& options, std::unique_ptr<WaitingDriver> driver, SpscRing& batches, SpscRing& losses,
-               BucketClock& clock, Notice notice);
+               BucketClock& clock, CollectorCounters& counters, Notice notice);
     WireThread(const WireThread&) = delete;
     WireThread& operator=(const WireThread&) = delete;
     ~WireThread();
@@ -54,6 +56,8 @@ public:
     void finish();
     // Signal-safe: don't wait any longer.
     void give_up();
+
+    [[nodiscard]] DurationHistogram::Counts acknowledged_after() const { return delivery_.acknowledged_after(); }
 
     [[nodiscard]] bool session_refused() const { return session_refused_.load(std::memory_order_relaxed); }
 
@@ -69,6 +73,7 @@ private:
     Options options_;
     std::unique_ptr<WaitingDriver> driver_;
     BucketClock& clock_;
+    CollectorCounters& counters_;
     Notice notice_;
     Delivery delivery_;
     int wake_fd_;

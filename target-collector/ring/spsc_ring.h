@@ -39,6 +39,13 @@ public:
 
     [[nodiscard]] std::size_t memory_size_bytes() const { return memory_.size(); }
 
+    // Anybody, for statistics: what is used about now, with what is skipped before the end of the memory.
+    [[nodiscard]] std::uint64_t used_bytes() const {
+        const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+        const std::uint64_t head = head_.load(std::memory_order_relaxed);
+        return head > tail ? (head - tail < memory_.size() ? head - tail : memory_.size()) : 0;
+    }
+
 private:
     static constexpr std::size_t kCacheLineBytes = 64;
 

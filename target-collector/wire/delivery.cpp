@@ -85,6 +85,7 @@ void Delivery::write_journal() {
 }
 
 bool Delivery::step(std::uint64_t now_ns) {
+    now_ns_ = now_ns;
     if (status_.finished) {
         return false;
     }
@@ -177,6 +178,7 @@ void Delivery::handle_welcome(const Reply& reply) {
     }
     const bool is_other_gateway = !has_incarnation_ || incarnation_ != reply.incarnation;
     const bool was_welcomed = status_.welcomed;
+    status_.gateway_changes += is_other_gateway && has_incarnation_ ? 1 : 0;
     gateway_prefix_ = is_other_gateway ? Seq{0} : gateway_prefix_;
     has_incarnation_ = true;
     incarnation_ = reply.incarnation;
@@ -346,6 +348,10 @@ void Delivery::acknowledge(Seq prefix) {
     status_.last_sealed = has_final_ && prefix > status_.last_sealed ? prefix : status_.last_sealed;
     for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->seq <= prefix; batch = spool_.front()) {
         if (!batch->is_resolved()) {
+            ++status_.batches_acknowledged;
+            if (batch->is_sent) {
+                acknowledged_after_.observe(now_ns_ - batch->sent_ns);
+            }
             losses_.acknowledge(batch->notice_number);
             losses_.count_acknowledged(DeliverySpool::rows_of(*batch));
         }

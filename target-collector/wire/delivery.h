@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/duration_histogram.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
@@ -59,9 +60,11 @@ public:
         Seq last_sealed;        // taken from the ring so far
         std::uint64_t spool_used_bytes = 0;
         std::uint64_t batches_kept = 0;  // in the spool
+        std::uint64_t batches_acknowledged = 0;
         std::uint64_t batches_dropped = 0;
         std::uint64_t batches_resent = 0;
         std::uint64_t batches_refused = 0;
+        std::uint64_t gateway_changes = 0;  // another incarnation answered than before
         std::uint64_t replies_ignored = 0;  // malformed, or promising what can't be
         SessionId session;                  // as given, or as the gateway granted it; none before
         bool session_refused = false;       // reason in refused_reason: nothing more will be accepted
@@ -86,6 +89,9 @@ public:
     void shrink_to(std::uint64_t used_bytes_max);
 
     [[nodiscard]] const Status& status() const;
+
+    // From a batch's last sending to its acknowledgement. From any thread.
+    [[nodiscard]] DurationHistogram::Counts acknowledged_after() const { return acknowledged_after_.read(); }
 
 private:
     // One step does at most so much of each, so that nothing waits for long.
@@ -141,6 +147,8 @@ private:
     DeliverySpool spool_;
     DeliveryLosses losses_;
     Status status_;
+    DurationHistogram acknowledged_after_;
+    std::uint64_t now_ns_ = 0;  // of the step
 
     bool is_hello_due_ = true;
     std::uint64_t hello_sent_ns_ = 0;

@@ -70,9 +70,9 @@ TEST_F(GatewayMetrics, CountWhatAPeerSent) {
     for (std::uint64_t seq = 1; seq <= 3; ++seq) {
         send(sample::batch(sample_batch(kTarget, kSession, Seq{seq}, kBucket)));  // again
     }
-    sample::Frame damaged = sample::batch(sample_batch(kTarget, kSession, Seq{kBatches + 1}, kBucket));
-    damaged.back() = damaged.back() ^ std::byte{1};
-    send(damaged);
+    AdmittedBatch damaged = sample_batch(kTarget, kSession, Seq{kBatches + 1}, kBucket);
+    damaged.record.tallies.front().value += 1;  // without a new seal
+    send(sample::batch(damaged));
     peer.wait_for(sample::ReplySort::kRefused);
     send(sample::Frame(13));  // no multiple of 8
     sent_bytes += sample::clock_probe(1).size();
@@ -86,6 +86,7 @@ TEST_F(GatewayMetrics, CountWhatAPeerSent) {
     EXPECT_EQ(page.value("perfleet_gateway_batches_total{outcome=\"stored\"}"), kBatches);
     EXPECT_EQ(page.value("perfleet_gateway_batches_total{outcome=\"duplicate\"}"), 3);
     EXPECT_EQ(page.value("perfleet_gateway_batches_total{outcome=\"refused\"}"), 1);
+    EXPECT_EQ(page.value("perfleet_gateway_batches_refused_total{reason=\"seal\"}"), 1);
     EXPECT_EQ(page.sum("perfleet_gateway_batches_refused_total"), 1);
     EXPECT_EQ(page.value("perfleet_gateway_messages_malformed_total{reason=\"truncated\"}"), 1);
     EXPECT_EQ(page.value("perfleet_gateway_rows_stored_total"), kRows);
@@ -124,7 +125,7 @@ TEST_F(GatewayMetrics, RefusedPeersStandUnderTheirReason) {
 TEST(GatewayMetricsAddress, ABadOneExitsWithTwoAndTouchesNothing) {
     const TemporaryFolder folder;
     const std::string data = folder / "data";
-    for (const std::string address : {"", "9411", ":9411", "localhost:9411", "127.0.0.1:99999"}) {
+    for (const std::string address : {"9411", ":9411", "localhost:9411", "127.0.0.1:99999"}) {
         const Finished finished = run(
             {gateway(), "--data", data, "--listen", "tcp://127.0.0.1:*", "--query", "none", "--metrics=" + address});
         EXPECT_EQ(finished.ending.status, 2) << address;

@@ -1,0 +1,69 @@
+// What a collector counts about itself while it runs: published by the threads that own the counts, a few times a
+// second, and read by any thread. Neither a row nor a batch pays for it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "schemas/vocabulary/duration_histogram.h"
+#include "schemas/vocabulary/kind.h"
+#include "target-collector/wire/delivery.h"
+
+namespace perfleet {
+
+struct CollectorCounts {
+    std::array<std::uint64_t, kKindLast + 1> rows_produced{};  // by the number of the Kind
+    std::array<std::uint64_t, 16> rows_lost{};  // by the number of the TallyName, the last one takes all that are
+                                                // higher; definitions not counted
+    std::uint64_t definitions_lost = 0;
+    std::uint64_t batches_sealed = 0;
+    std::uint64_t batches_acknowledged = 0;
+    std::uint64_t batches_resent = 0;
+    std::uint64_t batches_dropped = 0;
+    std::uint64_t batches_refused = 0;
+    std::uint64_t replies_ignored = 0;
+    std::uint64_t gateway_changes = 0;
+    std::uint64_t spool_used_bytes = 0;
+    std::uint64_t spool_size_bytes = 0;
+    std::uint64_t ring_used_bytes = 0;
+    std::uint64_t ring_size_bytes = 0;
+    bool is_connected = false;        // the gateway answers
+    bool is_session_refused = false;  // and never will take this one
+    DurationHistogram::Counts acknowledged_after;
+};
+
+class CollectorCounters {
+public:
+    static constexpr std::uint64_t kPublishEveryNs = 100'000'000;
+
+    // The source's thread.
+    void publish_rows(std::span<const Tally> tallies, Seq last_sealed);
+
+    // The wire's thread.
+    void publish_delivery(const Delivery::Status& status, bool is_silent);
+
+    // Any thread. What other threads own is left at 0.
+    [[nodiscard]] CollectorCounts read() const;
+
+private:
+    template <std::size_t kCount>
+    using Counts = std::array<std::atomic<std::uint64_t>, kCount>;
+
+    Counts<kKindLast + 1> rows_produced_{};
+    Counts<16> rows_lost_{};
+    std::atomic<std::uint64_t> definitions_lost_{0};
+    std::atomic<std::uint64_t> batches_sealed_{0};
+    std::atomic<std::uint64_t> batches_acknowledged_{0};
+    std::atomic<std::uint64_t> batches_resent_{0};
+    std::atomic<std::uint64_t> batches_dropped_{0};
+    std::atomic<std::uint64_t> batches_refused_{0};
+    std::atomic<std::uint64_t> replies_ignored_{0};
+    std::atomic<std::uint64_t> gateway_changes_{0};
+    std::atomic<std::uint64_t> spool_used_bytes_{0};
+    std::atomic<bool> is_connected_{false};
+    std::atomic<bool> is_session_refused_{false};
+};
+
+}  // namespace perfleet
