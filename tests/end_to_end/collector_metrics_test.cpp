@@ -45,10 +45,9 @@ TEST(CollectorMetricsProgram, CountEveryCallOfAWorkloadAndAgreeWithTheGateway) {
                      "--query", "none", "--metrics", "127.0.0.1:*"}};
     const auto ready = gateway.wait_for_output("ready ");
     ASSERT_TRUE(ready.has_value()) << gateway.error_output();
-    // The shell makes no getppid call; it stays until it is told to go, so that the collector stays, too.
     Process process{{collector(), "--gateway", field_of(*ready, "listen"), "--metrics", "127.0.0.1:*", "-e",
-                     "syscalls:sys_enter_getppid", "-c", "1", "--", "sh", "-c", "\"$0\" \"$1\" && exec sleep 1000",
-                     workload_path("getppid_workload"), std::to_string(kCalls)}};
+                     "syscalls:sys_enter_getppid", "-c", "1", "--", workload_path("getppid_workload"),
+                     std::to_string(kCalls), "stay"}};
     const std::string metrics = metrics_of(process);
     ASSERT_TRUE(process.wait_for_output("getppid calls=").has_value()) << process.error_output();
 
