@@ -1,11 +1,13 @@
 // CPU time that the gateway takes per batch, beside the least that any gateway must do: receive the same bytes with
 // bare libzmq and put them into a bare RocksDB, both with a synced commit every 20 ms.
 //
-//   gateway_cost [--batches N] [--rows N] [--rounds N] [--folder DIR]
+//   gateway_cost [--batches N] [--rows N] [--rounds N] [--scrapes N] [--folder DIR]
 //
 // A child process seals N batches beforehand (real rows: zipf-distributed stacks, two CPUs, jittered time) and sends
 // them over loopback TCP within a window of 64. The parent receives, and counts its own CPU time, library threads
-// included. Bare and perfleet take turns.
+// included. Bare and perfleet take turns; with --scrapes a third turn is perfleet while its metrics are read N times a
+// second.
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -33,7 +36,11 @@
 #include <zmq.h>
 
 #include "collector.capnp.h"
+#include "daemon/metrics/metrics_server.h"
+#include "daemon/metrics/process_metrics.h"
+#include "daemon/metrics/test_scrape.h"
 #include "gateway/gateway.h"
+#include "gateway/metrics/gateway_metrics.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/protocol.h"
 #include "storage/store/store.h"
@@ -51,6 +58,7 @@ struct Options {
     std::uint64_t batch_count = 1'000;
     std::uint32_t row_count = 16'000;
     unsigned round_count = 3;
+    unsigned scrapes = 0;  // a second
     std::string folder;
 };
 
@@ -308,8 +316,59 @@ double run_bare(const std::string& folder, const std::vector<std::byte>& hello,
     return after - before;
 }
 
+// Another process, as Prometheus is one, so that its own cost isn't counted. To be made before any thread; it waits for
+// the address on a pipe and ends with its end.
+class Scraper {
+public:
+    explicit Scraper(unsigned per_second) {
+        int ends[2];
+        if (pipe(ends) != 0 || (pid_ = fork()) < 0) {
+            std::exit(1);
+        }
+        if (pid_ == 0) {
+            close(ends[1]);
+            char address[64] = {};
+            if (read(ends[0], address, sizeof address - 1) <= 0) {
+                _exit(1);
+            }
+            pollfd end{ends[0], POLLIN, 0};
+            do {
+                if (http_get(address, "/metrics").status != 200) {
+                    _exit(1);
+                }
+            } while (poll(&end, 1, static_cast<int>(1'000 / per_second)) == 0);
+            _exit(0);
+        }
+        close(ends[0]);
+        pipe_ = ends[1];
+    }
+    Scraper(const Scraper&) = delete;
+    Scraper& operator=(const Scraper&) = delete;
+    ~Scraper() {
+        close(pipe_);
+        int status = 0;
+        waitpid(pid_, &status, 0);
+        expect_ended_well(status);
+    }
+
+    void begin(const std::string& address) const {
+        if (write(pipe_, address.data(), address.size()) < 0) {
+            std::exit(1);
+        }
+    }
+
+private:
+    pid_t pid_ = -1;
+    int pipe_ = -1;
+};
+
+// `scrapes` a second of its metrics; 0: without any.
 double run_perfleet(const std::string& folder, const std::vector<std::byte>& hello,
-                    const std::vector<std::vector<std::byte>>& batches) {
+                    const std::vector<std::vector<std::byte>>& batches, unsigned scrapes) {
+    std::optional<Scraper> scraper;
+    if (scrapes > 0) {
+        scraper.emplace(scrapes);
+    }
     const std::string endpoint = free_endpoint();
     const pid_t sender = start_sender(endpoint, hello, batches, false);
     const double before = cpu_seconds();
@@ -323,6 +382,19 @@ double run_perfleet(const std::string& folder, const std::vector<std::byte>& hel
         std::exit(1);
     }
     std::atomic<bool> stop{false};
+    std::unique_ptr<MetricsServer> metrics;
+    if (scraper) {
+        auto server = MetricsServer::start("127.0.0.1:*", [&](MetricPage& page) {
+            add_gateway_metrics({(*gateway)->counts(), size_of_folder(folder), 0, 0}, page);
+            add_process_metrics(page);
+        });
+        if (!server.ok()) {
+            std::fprintf(stderr, "%s\n", server.error().message.c_str());
+            std::exit(1);
+        }
+        metrics = std::move(*server);
+        scraper->begin(metrics->address());
+    }
     const int stop_fd = eventfd(0, 0);
     int status = 0;
     std::thread waiter{[&] {
@@ -338,6 +410,8 @@ double run_perfleet(const std::string& folder, const std::vector<std::byte>& hel
         std::fprintf(stderr, "%s\n", served.error().message.c_str());
         std::exit(1);
     }
+    scraper.reset();
+    metrics.reset();
     std::move(gateway).value().reset();
     std::move(store).value().reset();
     const double after = cpu_seconds();
@@ -359,6 +433,7 @@ int measure(const Options& options) {
     const auto hello = source.hello();
     std::vector<double> bare;
     std::vector<double> perfleet;
+    std::vector<double> scraped;
     const auto per_batch_us = [&](double seconds) { return seconds * 1e6 / static_cast<double>(options.batch_count); };
     for (unsigned round = 0; round < options.round_count; ++round) {
         const auto measured = [&](auto run) {
@@ -369,15 +444,27 @@ int measure(const Options& options) {
             return seconds;
         };
         bare.push_back(measured(run_bare));
-        perfleet.push_back(measured(run_perfleet));
+        const auto with_scrapes = [&](unsigned scrapes) {
+            return [scrapes](const auto&... arguments) { return run_perfleet(arguments..., scrapes); };
+        };
+        perfleet.push_back(measured(with_scrapes(0)));
         std::printf("round %u: bare %.1f us a batch, perfleet %.1f us a batch (%.1f M rows/s a core)\n", round + 1,
                     per_batch_us(bare.back()), per_batch_us(perfleet.back()),
                     static_cast<double>(options.batch_count) * options.row_count / perfleet.back() / 1e6);
+        if (options.scrapes > 0) {
+            scraped.push_back(measured(with_scrapes(options.scrapes)));
+            std::printf("round %u: scraped %u times a second %.1f us a batch\n", round + 1, options.scrapes,
+                        per_batch_us(scraped.back()));
+        }
         std::fflush(stdout);
     }
     std::sort(bare.begin(), bare.end());
     std::sort(perfleet.begin(), perfleet.end());
     std::printf("ratio of medians: %.2f\n", perfleet[perfleet.size() / 2] / bare[bare.size() / 2]);
+    if (!scraped.empty()) {
+        std::sort(scraped.begin(), scraped.end());
+        std::printf("scraped against not: %.3f\n", scraped[scraped.size() / 2] / perfleet[perfleet.size() / 2]);
+    }
     return 0;
 }
 
@@ -395,10 +482,13 @@ int main(int argc, char** argv) {
             options.row_count = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
         } else if (name == "--rounds") {
             options.round_count = static_cast<unsigned>(std::strtoul(argv[i + 1], nullptr, 10));
+        } else if (name == "--scrapes") {
+            options.scrapes = static_cast<unsigned>(std::clamp(std::strtoul(argv[i + 1], nullptr, 10), 1UL, 1'000UL));
         } else if (name == "--folder") {
             options.folder = argv[i + 1];
         } else {
-            std::fprintf(stderr, "usage: gateway_cost [--batches N] [--rows N] [--rounds N] [--folder DIR]\n");
+            std::fprintf(stderr,
+                         "usage: gateway_cost [--batches N] [--rows N] [--rounds N] [--scrapes N] [--folder DIR]\n");
             return 2;
         }
     }

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import tempfile
 
-DOCUMENTS = ["share/doc/perfleet/LICENSE", "share/doc/perfleet/README.md"]
+DOCUMENTS = ["share/doc/perfleet/LICENSE", "share/doc/perfleet/README.md", "share/doc/perfleet/operations.md",
+             "lib/systemd/system/perfleet-gateway.service", "lib/systemd/system/perfleet-collector.service",
+             "etc/perfleet/gateway.env", "etc/perfleet/collector.env"]
 
 
 def main():
