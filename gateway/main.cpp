@@ -108,8 +108,11 @@ Result<std::unique_ptr<MetricsServer>> start_metrics(const Arguments& arguments,
         return std::unique_ptr<MetricsServer>{};
     }
     return MetricsServer::start(arguments.metrics, [&arguments, &gateway, queries, &log](MetricPage& page) {
-        add_gateway_metrics({gateway.counts(), size_of_folder(arguments.data),
-                             queries == nullptr ? 0 : queries->restart_count(), log.suppressed_count()},
+        add_gateway_metrics({gateway.counts(),
+                             {},
+                             size_of_folder(arguments.data),
+                             queries == nullptr ? 0 : queries->restart_count(),
+                             log.suppressed_count()},
                             page);
         add_process_metrics(page);
     });

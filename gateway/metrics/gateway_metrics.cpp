@@ -15,6 +15,39 @@ void add_by_reason(MetricPage& page, const std::string& name, const std::string&
     }
 }
 
+void add_connections(MetricPage& page, const TransportCounts& counts) {
+    page.gauge("perfleet_gateway_connections", "Connections that are open.", counts.connections_now);
+    page.gauge("perfleet_gateway_connections_unheard", "Of them, those that haven't said anything yet.",
+               counts.connections_unheard_now);
+    page.counter("perfleet_gateway_connections_accepted_total", "Connections accepted.", counts.connections_accepted);
+    page.counter("perfleet_gateway_connections_ended_total", "Connections that ended.", counts.connections_ended);
+    const auto refused = [&](const char* reason, std::uint64_t count) {
+        page.counter("perfleet_gateway_connections_refused_total", "Connections closed at the door.", count,
+                     {{"reason", reason}});
+    };
+    refused("connection_limit", counts.refused_connection_limit);
+    refused("unheard_limit", counts.refused_unheard_limit);
+    refused("mute", counts.refused_mute);
+    refused("key_limit", counts.refused_key_limit);
+    refused("revoked", counts.refused_revoked);
+    refused("named_itself", counts.refused_named_itself);
+    refused("unfinished_message", counts.refused_unfinished_message);
+    const auto failed = [&](const char* reason, std::uint64_t count) {
+        page.counter("perfleet_gateway_handshakes_failed_total", "Handshakes that failed.", count,
+                     {{"reason", reason}});
+    };
+    failed("unknown_key", counts.handshakes_unknown_key);
+    failed("no_key", counts.handshakes_no_key);
+    failed("undecipherable", counts.handshakes_undecipherable);
+    failed("malformed", counts.handshakes_malformed);
+    failed("unfinished", counts.handshakes_unfinished);
+    page.counter("perfleet_gateway_messages_revoked_total",
+                 "Messages dropped because their key was taken off the allow-list meanwhile.", counts.messages_revoked);
+    page.gauge("perfleet_gateway_keys_enrolled", "Collectors' keys on the allow-list.", counts.keys_enrolled);
+    page.gauge("perfleet_gateway_key_files_refused", "Files of the allow-list that can't be used.",
+               counts.key_files_refused);
+}
+
 void add_incoming(MetricPage& page, const GatewayCounts& counts) {
     page.gauge("perfleet_gateway_peers", "Collectors that have said Hello and are there.", counts.peers_now);
     page.gauge("perfleet_gateway_sessions", "Sessions held in memory.", counts.sessions_now);
@@ -88,6 +121,7 @@ void add_store(MetricPage& page, const GatewayReadings& readings) {
 }  // namespace
 
 void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page) {
+    add_connections(page, readings.transport);
     add_incoming(page, readings.counts);
     add_batches(page, readings.counts);
     add_losses(page, readings.counts);

@@ -6,12 +6,14 @@
 
 #include "gateway/gateway_counts.h"
 #include "gateway/metrics/folder_size.h"
+#include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/metric.h"
 
 namespace perfleet {
 
 struct GatewayReadings {
     GatewayCounts counts;
+    TransportCounts transport;
     std::optional<FolderSize> store;
     std::uint64_t query_restarts = 0;
     std::uint64_t log_suppressed = 0;
