@@ -152,13 +152,14 @@ void WireThread::tell(std::uint64_t now_ns) {
     const Delivery::Status& status = delivery_.status();
     if (status.session_refused) {
         if (!session_refused_.exchange(true, std::memory_order_relaxed)) {
-            notice_(driver_->peer() + " refuses this session: " + std::string(refusal(status.refused_reason)));
+            notice_({LogLevel::kError, "gateway",
+                     driver_->peer() + " refuses this session: " + std::string(refusal(status.refused_reason))});
         }
         return;
     }
     if (status.welcomed && !driver_->is_silent()) {
         if (is_waiting_told_) {
-            notice_(driver_->peer() + " answers");
+            notice_({LogLevel::kNotice, "gateway", driver_->peer() + " answers"});
         }
         is_waiting_told_ = false;
         last_told_ns_ = now_ns;
