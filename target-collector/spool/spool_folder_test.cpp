@@ -85,7 +85,7 @@ TEST(SpoolFolder, NamesAPlaceThatCannotBe) {
 
 TEST(SpoolFolder, GivesSessionsInTheOrderInWhichTheyBegan) {
     const TemporaryFolder place;
-    for (const std::uint64_t number : {7, 3, 5}) {
+    for (const std::uint64_t number : {7U, 3U, 5U}) {
         leave_session(place.path(), number, 1);
     }
     const auto folder = open_folder(place.path(), kSizeBytes);

@@ -108,7 +108,7 @@ TEST(SpoolKill, NothingIsForgottenAtAnyInstruction) {
     std::mt19937_64 random(1);
     std::uint64_t dropped = 0;
     std::uint64_t acknowledged = 0;
-    for (int round = 0; round < 100; ++round) {
+    for (int round = 0; round < 60; ++round) {
         const TemporaryFolder place;
         const MappedWitness witness;
         const std::uint64_t rows_to_live = 2'000 + random() % 20'000;

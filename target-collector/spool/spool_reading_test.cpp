@@ -21,7 +21,6 @@
 namespace perfleet {
 namespace {
 
-using spool_test::hello_of;
 using spool_test::open_folder;
 using spool_test::SpoolingCollector;
 using spool_test::TemporaryFolder;

@@ -62,14 +62,12 @@ TEST(DeliveryLosses, StaysExactHoweverBatchesAreDroppedAndAcknowledged) {
         DeliveryLosses losses;
         std::map<std::uint64_t, std::uint64_t> held;
         std::uint64_t produced = 0;
-        std::uint64_t refused = 0;
         for (std::uint64_t seq = 1; seq <= 1'000; ++seq) {
             const auto own = rows(seq);
             const std::uint64_t choice = random() % 8;
             produced += own[0].row_count;
             if (choice == 0) {
                 losses.count_refused(kEpoch, own);
-                refused += own[0].row_count;
             } else if (choice == 1 && losses.drop_newest(Seq{seq}, kEpoch, own)) {
                 continue;
             } else if (choice < 4 && losses.drop_oldest(Seq{seq}, kEpoch, own)) {
