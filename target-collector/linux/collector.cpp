@@ -23,9 +23,9 @@
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"
+#include "target-collector/linux/disk_spool.h"
 #include "target-collector/linux/file_link.h"
 #include "target-collector/linux/gateway_link.h"
-#include "target-collector/linux/left_delivery.h"
 #include "target-collector/linux/sealer_sink.h"
 #include "target-collector/linux/session_description.h"
 #include "target-collector/linux/target_identity.h"
@@ -36,7 +36,6 @@
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/perf_source.h"
-#include "target-collector/spool/spool_folder.h"
 
 namespace perfleet {
 namespace {
@@ -46,7 +45,6 @@ constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
 constexpr std::uint64_t kCommandPatienceNs = 2'000'000'000;  // after SIGTERM
 constexpr std::uint64_t kFinishPatienceNs = 5'000'000'000;   // for the wire's thread to make room
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
-constexpr std::uint64_t kLastSeenEveryNs = 250'000'000;
 constexpr std::size_t kSpoolSizeBytesMin = kSpoolFolderSizeBytesMin;
 constexpr std::size_t kMemorySizeBytesMax = std::size_t{1} << 36U;
 constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
@@ -157,9 +155,6 @@ public:
           stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
           epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)} {}
     ~LinuxCollector() override {
-        if (spool_file_ != nullptr && !has_run_) {
-            (void)spool_file_->remove();  // a session that never began
-        }
         ::close(stop_fd_);
         ::close(epoll_fd_);
     }
@@ -181,7 +176,6 @@ private:
     Result<Done> open_spool();
     Result<Done> open_source();
     Result<Done> open_wire();
-    void note_last_seen(const ClockPoint& point);
     bool watch(int fd) const;
     void collect(Ticks end);
     [[nodiscard]] bool is_over(Ticks now, Ticks end);
@@ -213,19 +207,14 @@ private:
     std::unique_ptr<PerfSource> source_;
     std::vector<std::byte> hello_;
     std::vector<ImageSupply> images_;
-    std::unique_ptr<SpoolFolder> spool_folder_;
-    std::unique_ptr<SpoolFile> spool_file_;
-    std::unique_ptr<DeliveryJournal> journal_;
+    std::unique_ptr<DiskSpool> disk_spool_;  // null: batches wait in memory
     std::unique_ptr<WireThread> wire_;
-    std::unique_ptr<LeftDelivery> left_;  // null: earlier runs left nothing
-    bool has_run_ = false;
     std::atomic<int> stop_count_{0};
     int stop_fd_;
     int epoll_fd_;
     Seq last_woken_for_;
     std::uint64_t counters_read_ns_ = 0;
     std::uint64_t counts_published_ns_ = 0;
-    std::uint64_t last_seen_ns_ = 0;
     int command_exit_status_ = 0;
     std::uint64_t cpu_before_ns_ = thread_cpu_ns();
 };
@@ -252,25 +241,20 @@ Result<Done> LinuxCollector::open_spool() {
     if (options_.spool_folder.empty()) {
         return Done{};
     }
-    const auto tell = [this](std::string_view text) { notice(text); };
-    auto folder = SpoolFolder::open(options_.spool_folder, spool_size_bytes_of(options_), tell);
-    if (!folder.ok()) {
-        return Error{folder.error().code, "--spool: " + folder.error().message};
+    auto spool = DiskSpool::open(options_.spool_folder, spool_size_bytes_of(options_),
+                                 [this](std::string_view text) { notice(text); });
+    if (!spool.ok()) {
+        return std::move(spool).error();
     }
-    spool_folder_ = std::move(*folder);
-    if (!spool_folder_->left().empty()) {
+    disk_spool_ = std::move(*spool);
+    if (disk_spool_->has_left()) {
         auto link = GatewayLink::connect(options_.gateways, options_.shared_context);
         if (!link.ok()) {
             return std::move(link).error();
         }
-        left_ = std::make_unique<LeftDelivery>(spool_folder_->left(), std::move(*link), tell);
+        disk_spool_->deliver_left(std::move(*link));
     }
     return Done{};
-}
-
-void LinuxCollector::note_last_seen(const ClockPoint& point) {
-    last_seen_ns_ = point.ticks.value;
-    live_counts_.set_last_seen(point);
 }
 
 Result<Done> LinuxCollector::open_driver() {
@@ -345,18 +329,12 @@ Result<Done> LinuxCollector::open_wire() {
     options.delivery.hello = hello_;
     options.delivery.spool = spool_memory_.span();
     options.delivery.images = images_;
-    if (spool_folder_ != nullptr) {
-        auto file = spool_folder_->create(session_.session, hello_);
-        if (!file.ok()) {
-            return Error{file.error().code, "--spool: " + file.error().message};
-        }
-        spool_file_ = std::move(*file);
-        live_counts_.attach(spool_file_->counts());
-        note_last_seen(session_.start_point);
-        journal_ = std::make_unique<DeliveryJournal>(spool_file_->journal(), 1);
-        options.delivery.spool = spool_file_->records();
+    if (disk_spool_ != nullptr) {
         options.delivery.image_memory = spool_memory_.span();
-        options.delivery.journal = journal_.get();
+        if (auto done = disk_spool_->prepare(session_.start_point, hello_, live_counts_, options.delivery);
+            !done.ok()) {
+            return done;
+        }
         options.keeps_rest = true;
     }
     options.exit_wait_ns = nanoseconds(options_.exit_wait_s);
@@ -381,10 +359,9 @@ Result<CollectorSummary> LinuxCollector::run() {
     if (!watch(stop_fd_) || (command_ != nullptr && command_->end_fd() >= 0 && !watch(command_->end_fd()))) {
         return error_from_errno(errno, "can't wait for the end of the collection");
     }
-    has_run_ = true;
     wire_->start();
-    if (left_ != nullptr) {
-        left_->start();
+    if (disk_spool_ != nullptr) {
+        disk_spool_->start();
     }
     const Ticks start = monotonic_now();
     sealer_.tick(start, bucket_clock_.now(start));
@@ -402,7 +379,9 @@ Result<CollectorSummary> LinuxCollector::run() {
     source_->finish();
     end_command();
     const ClockPoint end_point = observe_clocks();
-    note_last_seen(end_point);
+    if (disk_spool_ != nullptr) {
+        disk_spool_->end(end_point);
+    }
     const std::uint64_t patience_ends = end_point.ticks.value + kFinishPatienceNs;
     while (!sealer_.finish(end_point) && monotonic_now().value < patience_ends) {
         wire_->wake();
@@ -411,18 +390,17 @@ Result<CollectorSummary> LinuxCollector::run() {
     counters_.publish_rows(tallies_.entries(), sealer_.last_sealed());
     if (!ran.ok()) {
         wire_->give_up();
-    }
-    wire_->finish();
-    if (left_ != nullptr) {
-        left_->finish(nanoseconds(options_.exit_wait_s));
-    }
-    const WireThread::Outcome& outcome = wire_->join();
-    const LeftDelivery::Outcome left = left_ != nullptr ? left_->join() : LeftDelivery::Outcome{};
-    if (spool_file_ != nullptr && outcome.is_finished) {
-        if (const auto removed = spool_file_->remove(); !removed.ok()) {
-            notice(removed.error().message);
+        if (disk_spool_ != nullptr) {
+            disk_spool_->give_up();
         }
     }
+    wire_->finish();
+    if (disk_spool_ != nullptr) {
+        disk_spool_->finish(nanoseconds(options_.exit_wait_s));
+    }
+    const WireThread::Outcome& outcome = wire_->join();
+    const LeftDelivery::Outcome left =
+        disk_spool_ != nullptr ? disk_spool_->join(outcome.is_finished) : LeftDelivery::Outcome{};
     if (!ran.ok()) {
         return std::move(ran).error();
     }
@@ -440,8 +418,8 @@ void LinuxCollector::collect(Ticks end) {
     for (;;) {
         const Ticks now = monotonic_now();
         sealer_.tick(now, bucket_clock_.now(now));
-        if (spool_file_ != nullptr && now.value - last_seen_ns_ >= kLastSeenEveryNs) {
-            note_last_seen(observe_clocks());
+        if (disk_spool_ != nullptr) {
+            disk_spool_->tick(now);
         }
         if (const auto point = clock_watch_.observe()) {
             sealer_.add_clock_point(*point);
@@ -521,8 +499,8 @@ void LinuxCollector::stop() {
     (void)!::write(stop_fd_, &one, sizeof(one));
     if (is_second) {
         wire_->give_up();
-        if (left_ != nullptr) {
-            left_->give_up();
+        if (disk_spool_ != nullptr) {
+            disk_spool_->give_up();
         }
     }
 }
@@ -535,8 +513,8 @@ CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
     summary.batches_sealed = sealer_.last_sealed().value;
     summary.batches_dropped = outcome.batches_dropped;
     summary.everything_acknowledged = outcome.is_finished && !outcome.has_given_up;
-    summary.is_rest_kept = spool_file_ != nullptr;
-    summary.batches_kept = spool_file_ != nullptr ? outcome.batches_kept : 0;
+    summary.is_rest_kept = disk_spool_ != nullptr;
+    summary.batches_kept = disk_spool_ != nullptr ? outcome.batches_kept : 0;
     summary.session_refused = outcome.session_refused;
 
     const auto is_from_wire = [](TallyName name) {

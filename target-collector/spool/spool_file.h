@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +16,9 @@
 #include "target-collector/spool/spool_reading.h"
 
 namespace perfleet {
+
+// Of the empty entry that a new file's journal begins with.
+inline constexpr std::uint64_t kFirstJournalNumber = 1;
 
 class SpoolFile {
 public:

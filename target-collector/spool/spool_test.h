@@ -78,7 +78,7 @@ public:
           builder_(std::make_unique<BatchBuilder>(values_, bytes_, 200)),
           tallies_(std::make_unique<TallyBook>()),
           live_counts_(std::make_unique<LiveCounts>()),
-          journal_(file_->journal(), 1),
+          journal_(file_->journal(), kFirstJournalNumber),
           sealer(std::make_unique<Sealer>(Sealer::Options{session, batch_rows_max, 1'000'000'000, live_counts_.get()},
                                           *builder_, *tallies_, batches_, losses_)) {
         live_counts_->attach(file_->counts());
