@@ -22,6 +22,7 @@
 #include "target-collector/message/hello.h"
 #include "target-collector/message/live_counts.h"
 #include "target-collector/message/sealer.h"
+#include "target-collector/metrics/collector_counts.h"
 #include "target-collector/spool/spool_folder.h"
 #include "tests/chaos/source_log.h"
 #include "tests/chaos/watched_link.h"
@@ -97,9 +98,13 @@ public:
             std::fprintf(stderr, "chaos_source: %s\n", opened.error().message.c_str());
             return 1;
         }
-        WireThread wire{options,  std::make_unique<WatchedLink>(std::move(*link), arguments_.logs, arguments_.capture),
-                        batches_, losses_,
-                        clock_,   [](std::string_view) {}};
+        WireThread wire{options,
+                        std::make_unique<WatchedLink>(std::move(*link), arguments_.logs, arguments_.capture),
+                        batches_,
+                        losses_,
+                        clock_,
+                        counters_,
+                        [](const auto&) {}};
         wire.start();
         if (left_ != nullptr) {
             left_->start();
@@ -284,6 +289,7 @@ private:
     LiveCounts live_counts_;
     Sealer sealer_;
     BucketClock clock_;
+    CollectorCounters counters_;
     std::vector<std::byte> hello_;
     std::unique_ptr<SpoolFolder> spool_folder_;
     std::unique_ptr<SpoolFile> spool_file_;
