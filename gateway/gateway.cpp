@@ -105,6 +105,7 @@ public:
         counts.memory_bytes_now += door.inbox_bytes;
         return counts;
     }
+    TransportCounts transport_counts() const override { return reception_->transport_counts(); }
 
 private:
     // True when there may be more.
@@ -118,7 +119,7 @@ private:
             if (message->is_malformed()) {
                 ingest_->count_malformed(message->routing_id());
             } else {
-                ingest_->take(message->routing_id(), message->frame(), now);
+                ingest_->take(message->routing_id(), message->frame(), now, message->peer());
             }
             if (ingest_->is_group_full()) {
                 return true;
@@ -135,7 +136,15 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, TransportContext& context, Store& store) {
-    auto router = Router::bind(options.listen, context);
+    RouterOptions router_options;
+    router_options.endpoints = options.listen;
+    if (options.keys.has_value()) {
+        router_options.key_file = options.keys->key_file;
+        router_options.collectors_folder = options.keys->collectors_folder;
+    }
+    router_options.connections_max = options.connections_max;
+    router_options.notice = options.notice ? options.notice : [](std::string_view) {};
+    auto router = Router::bind(router_options, context);
     if (!router) {
         return std::move(router).error();
     }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "gateway/gateway_counts.h"
 #include "gateway/memory_plan.h"
 #include "gateway/wire/context.h"
+#include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
 #include "storage/store/store.h"
@@ -21,10 +24,18 @@ namespace perfleet {
 struct GatewayOptions {
     // Endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback, ipc, inproc.
     std::vector<std::string> listen;
-    // Told what an operator should know ("can't store: …"), on the serving thread. May be empty.
+    // Told what an operator should know ("can't store: …"), on any of the gateway's threads. May be empty.
     Telling notice;
     // What peers may fill. The part for the store is its owner's to give to it.
     MemoryPlan memory{};
+    // Both or none. With them only collectors come in whose NAME.pub stands in the folder, each as the target that its
+    // file names (schemas/peers).
+    struct Keys {
+        std::string key_file;           // the gateway's secret key
+        std::string collectors_folder;  // read again when it changes
+    };
+    std::optional<Keys> keys{};
+    std::size_t connections_max{};  // 0: what the process's limit of descriptors allows
 };
 
 class Gateway {
@@ -44,6 +55,8 @@ public:
 
     // From any thread.
     [[nodiscard]] virtual GatewayCounts counts() const = 0;
+    // Of connections, and those refused by reason. From any thread.
+    [[nodiscard]] virtual TransportCounts transport_counts() const = 0;
 };
 
 }  // namespace perfleet

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/log/log.h"
@@ -24,6 +25,7 @@
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
 #include "gateway/wire/endpoint.h"
+#include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/store/store.h"
@@ -45,6 +47,11 @@ struct Arguments {
     std::string metrics;  // empty: none
     std::string log_level{"notice"};
     std::string log_format{"text"};
+    std::string key;
+    std::string collectors;
+    std::string query_key;
+    std::string askers;
+    std::size_t connections_max = 0;
 };
 
 int fail(Log& log, const Error& error) {
@@ -80,8 +87,8 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
     if (error) {
         return error_from_errno(error.value(), "/proc/self/exe");
     }
-    return QueryProcess::start(
-        {(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query, tell});
+    return QueryProcess::start({(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query,
+                                arguments.query_key, arguments.askers, tell});
 }
 
 std::string joined(const std::vector<std::string>& endpoints) {
@@ -95,8 +102,16 @@ std::string joined(const std::vector<std::string>& endpoints) {
 // What can be seen to be wrong before the folder is touched.
 Result<Done> check(const Arguments& arguments) {
     for (const std::string& endpoint : arguments.listen) {
-        if (auto checked = check_listen_endpoint(endpoint); !checked) {
+        if (auto checked = check_listen_endpoint(endpoint, !arguments.key.empty()); !checked) {
             return checked;
+        }
+    }
+    for (const auto& [option, file] : {std::pair{"--key", arguments.key}, {"--query-key", arguments.query_key}}) {
+        if (file.empty()) {
+            continue;
+        }
+        if (const auto key = load_secret_key(file); !key) {
+            return Error{key.error().code, std::string{option} + " " + key.error().message};
         }
     }
     return arguments.metrics.empty() ? Done{} : MetricsServer::check_address(arguments.metrics);
@@ -108,11 +123,8 @@ Result<std::unique_ptr<MetricsServer>> start_metrics(const Arguments& arguments,
         return std::unique_ptr<MetricsServer>{};
     }
     return MetricsServer::start(arguments.metrics, [&arguments, &gateway, queries, &log](MetricPage& page) {
-        add_gateway_metrics({gateway.counts(),
-                             {},
-                             size_of_folder(arguments.data),
-                             queries == nullptr ? 0 : queries->restart_count(),
-                             log.suppressed_count()},
+        add_gateway_metrics({gateway.counts(), gateway.transport_counts(), size_of_folder(arguments.data),
+                             queries == nullptr ? 0 : queries->restart_count(), log.suppressed_count()},
                             page);
         add_process_metrics(page);
     });
@@ -143,7 +155,12 @@ int run(const Arguments& arguments) {
         return fail(*log, store.error());
     }
     TransportContext context;
-    auto gateway = Gateway::open({arguments.listen, tell, memory}, context, **store);
+    GatewayOptions options{arguments.listen, tell, memory};
+    if (!arguments.key.empty()) {
+        options.keys = {arguments.key, arguments.collectors};
+    }
+    options.connections_max = arguments.connections_max;
+    auto gateway = Gateway::open(options, context, **store);
     if (!gateway) {
         return fail(*log, gateway.error());
     }
@@ -211,6 +228,28 @@ int main(int argc, char** argv) {
     app.add_option("--log-format", arguments.log_format, "How it is written on standard error: text or json")
         ->type_name("FORMAT")
         ->capture_default_str();
+    auto* const key = app.add_option("--key", arguments.key,
+                                     "The gateway's secret key (perfleet keygen); peers then have to show theirs, and "
+                                     "every address may be listened on")
+                          ->type_name("FILE");
+    auto* const collectors =
+        app.add_option("--collectors", arguments.collectors,
+                       "Folder of the public keys (NAME.pub) of the collectors that may come in; read again when it "
+                       "changes, and who is taken out of it is cut off")
+            ->type_name("DIR")
+            ->needs(key);
+    key->needs(collectors);
+    auto* const query_key =
+        app.add_option("--query-key", arguments.query_key, "The query endpoint's own secret key")->type_name("FILE");
+    auto* const askers = app.add_option("--askers", arguments.askers,
+                                        "Folder of the public keys of those who may ask queries; they can't write")
+                             ->type_name("DIR")
+                             ->needs(query_key);
+    query_key->needs(askers);
+    app.add_option("--connections", arguments.connections_max,
+                   "Connections of collectors at once. Default: three quarters of the limit of open files")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -166,6 +166,16 @@ Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted) {
     return record;
 }
 
+std::uint64_t fingerprint_of_labels(const SessionRecord& record) {
+    Fingerprint print;
+    print.integer(record.labels.size());
+    for (const auto& [key, value] : record.labels) {
+        print.text(key);
+        print.text(value);
+    }
+    return print.value();
+}
+
 std::uint64_t fingerprint_of(const SessionRecord& record) {
     Fingerprint print;
     print.integer(record.target.value);
@@ -173,11 +183,6 @@ std::uint64_t fingerprint_of(const SessionRecord& record) {
     print.integer(record.session.low);
     print.text(record.target_name);
     print.text(record.architecture);
-    print.integer(record.labels.size());
-    for (const auto& [key, value] : record.labels) {
-        print.text(key);
-        print.text(value);
-    }
     print.integer(record.events.size());
     for (const EventRecord& event : record.events) {
         print.text(event.name);

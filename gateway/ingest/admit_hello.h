@@ -14,7 +14,8 @@ namespace perfleet {
 // (no common version), kInvalid.
 [[nodiscard]] Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted);
 
-// Equal records have equal fingerprints; different ones almost never. Never stored.
+// Equal records have equal fingerprints; different ones almost never. Never stored. Of all but the labels, and of them.
 [[nodiscard]] std::uint64_t fingerprint_of(const SessionRecord& record);
+[[nodiscard]] std::uint64_t fingerprint_of_labels(const SessionRecord& record);
 
 }  // namespace perfleet

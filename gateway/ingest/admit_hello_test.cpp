@@ -130,12 +130,15 @@ TEST(SessionFingerprint, DiffersWithEveryField) {
     };
     EXPECT_NE(changed([](SessionRecord& record) { ++record.target.value; }), print);
     EXPECT_NE(changed([](SessionRecord& record) { ++record.session.low; }), print);
-    EXPECT_NE(changed([](SessionRecord& record) { record.labels[0].second = "8"; }), print);
+    EXPECT_EQ(changed([](SessionRecord& record) { record.labels[0].second = "8"; }), print);  // they have their own
     EXPECT_NE(changed([](SessionRecord& record) { record.events[0].is_frequency = false; }), print);
     EXPECT_NE(changed([](SessionRecord& record) { record.events.pop_back(); }), print);
     EXPECT_NE(changed([](SessionRecord& record) { ++record.start_point.uncertainty_ns; }), print);
     EXPECT_NE(changed([](SessionRecord& record) { record.host.tracing_header_page.clear(); }), print);
     EXPECT_NE(changed([](SessionRecord& record) { record.collector_version += "x"; }), print);
+    SessionRecord relabelled = good_record();
+    relabelled.labels[0].second = "8";
+    EXPECT_NE(fingerprint_of_labels(relabelled), fingerprint_of_labels(good_record()));
 }
 
 }  // namespace

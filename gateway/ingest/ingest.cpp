@@ -13,6 +13,7 @@
 #include "gateway/ingest/counters.h"
 #include "gateway/ingest/credit_book.h"
 #include "gateway/ingest/decode.h"
+#include "gateway/ingest/enrolled_identity.h"
 #include "gateway/ingest/image_intake.h"
 #include "gateway/ingest/reply.h"
 #include "gateway/ingest/session_table.h"
@@ -61,6 +62,7 @@ struct Ingest::State {
     Options options;
     Store& store;
     PeerLink& link;
+    const Enrolment* speaker = nullptr;  // whose frame is taken now, where there are keys
     Decoder decoder;
     BatchAdmission admission;
     CreditBook credit;
@@ -163,7 +165,8 @@ struct Ingest::State {
     // The session that this peer speaks for, if it is the one that it names; else it is asked to say Hello again.
     SessionPtr session_of(const std::string& routing_id, const SessionId& named) {
         SessionPtr session = table.find_peer(routing_id);
-        if (session == nullptr || session->record.session != named) {
+        const bool is_its_own = speaker == nullptr || session == nullptr || session->record.target == speaker->target;
+        if (session == nullptr || session->record.session != named || !is_its_own) {
             send(routing_id, encode_hello_again(options.incarnation));
             return nullptr;
         }
@@ -190,7 +193,9 @@ struct Ingest::State {
         if (granted) {
             give_session(routing_id, record);
         }
-        switch (table.identity_of(record)) {
+        // Labels that an operator changes are those of later sessions.
+        const auto labels = speaker == nullptr ? SessionTable::Labels::kCompared : SessionTable::Labels::kEnrolled;
+        switch (table.identity_of(record, labels)) {
             case SessionTable::Identity::kOtherTarget:
                 refuse_session(routing_id, record.session, SessionRefusal::kIdentity, RefusedReason::kIdentity,
                                "'" + record.target_name + "' names a session of another target");
@@ -234,6 +239,13 @@ struct Ingest::State {
             refuse_session(routing_id, hello_untrusted.session, session_refusal_of(record.error().code),
                            hello_reason_of(record.error().code), record.error().message);
             return;
+        }
+        if (speaker != nullptr) {
+            if (const auto taken = take_enrolled_identity(*record, *speaker); !taken) {
+                refuse_session(routing_id, hello_untrusted.session, SessionRefusal::kIdentity, RefusedReason::kIdentity,
+                               taken.error().message);
+                return;
+            }
         }
         const SessionPtr session = open_session(routing_id, std::move(*record), size_bytes, now);
         if (session == nullptr) {
@@ -490,8 +502,10 @@ Result<std::unique_ptr<Ingest>> Ingest::open(Options options, Store& store, Peer
     return std::unique_ptr<Ingest>{new Ingest{std::move(state)}};
 }
 
-void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now) {
+void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now,
+                  const Enrolment* enrolment) {
     State& state = *state_;
+    state.speaker = enrolment;
     const std::string id{routing_id};
     ++state.counts.messages;
     state.counts.messages_bytes += frame_untrusted.size();

@@ -14,6 +14,7 @@
 #include "gateway/ingest/cardinality.h"
 #include "gateway/ingest/peer_link.h"
 #include "gateway/memory_plan.h"
+#include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
 #include "schemas/vocabulary/time.h"
@@ -45,8 +46,9 @@ public:
     Ingest& operator=(const Ingest&) = delete;
     ~Ingest();
 
-    // One frame from a peer.
-    void take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now);
+    // One frame from a peer; `enrolment` is who its key stands for, null where there are no keys.
+    void take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now,
+              const Enrolment* enrolment = nullptr);
 
     // The peer is gone.
     void forget_peer(std::string_view routing_id);

@@ -43,21 +43,30 @@ Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
 
 void SessionTable::remember(const SessionRecord& record) {
     if (known_.size() < intake_limits::kSessionsKnownMax) {
-        known_.emplace(record.session, Known{record.target, fingerprint_of(record)});
+        known_.emplace(record.session, Known{record.target, fingerprint_of(record), fingerprint_of_labels(record)});
     }
 }
 
-SessionTable::Identity SessionTable::identity_of(const SessionRecord& record) const {
-    if (const auto found = sessions_.find(record.session); found != sessions_.end()) {
-        const SessionRecord& other = found->second->record;
-        return other.target != record.target ? Identity::kOtherTarget
-               : other == record             ? Identity::kSame
+SessionTable::Identity SessionTable::identity_of(const SessionRecord& record, Labels labels) const {
+    const auto verdict = [&](TargetId known_target, bool is_same) {
+        return known_target != record.target ? Identity::kOtherTarget
+               : is_same                     ? Identity::kSame
                                              : Identity::kOtherRecord;
+    };
+    if (const auto found = sessions_.find(record.session); found != sessions_.end()) {
+        const SessionRecord& known = found->second->record;
+        if (labels == Labels::kCompared || known.labels == record.labels) {
+            return verdict(known.target, known == record);
+        }
+        SessionRecord with_known_labels = record;
+        with_known_labels.labels = known.labels;
+        return verdict(known.target, known == with_known_labels);
     }
     if (const auto found = known_.find(record.session); found != known_.end()) {
-        return found->second.target != record.target                 ? Identity::kOtherTarget
-               : found->second.fingerprint == fingerprint_of(record) ? Identity::kSame
-                                                                     : Identity::kOtherRecord;
+        const Known& known = found->second;
+        const bool has_same_labels =
+            labels == Labels::kEnrolled || known.labels_fingerprint == fingerprint_of_labels(record);
+        return verdict(known.target, known.fingerprint == fingerprint_of(record) && has_same_labels);
     }
     return Identity::kFree;
 }

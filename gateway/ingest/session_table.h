@@ -75,9 +75,11 @@ public:
     // A session that the store has, to know it when it comes back as another.
     void remember(const SessionRecord& record);
 
-    // Whether `record` may be this session: false when the id is known with another target or description.
+    // Whether `record` may be this session: false when the id is known with another target or description. Labels that
+    // come from an enrolment are no part of it: the session keeps those that it began with.
     enum class Identity : std::uint8_t { kFree, kSame, kOtherTarget, kOtherRecord };
-    [[nodiscard]] Identity identity_of(const SessionRecord& record) const;
+    enum class Labels : std::uint8_t { kCompared, kEnrolled };
+    [[nodiscard]] Identity identity_of(const SessionRecord& record, Labels labels = Labels::kCompared) const;
 
     [[nodiscard]] SessionPtr find(SessionId id) const;
     [[nodiscard]] SessionPtr find_peer(std::string_view routing_id) const;
@@ -110,7 +112,8 @@ private:
     };
     struct Known {
         TargetId target;
-        std::uint64_t fingerprint = 0;
+        std::uint64_t fingerprint = 0;  // without labels
+        std::uint64_t labels_fingerprint = 0;
     };
 
     [[nodiscard]] bool forget_oldest();

@@ -17,6 +17,7 @@
 #include <future>
 #include <optional>
 #include <thread>
+#include <vector>
 
 namespace perfleet {
 namespace {
@@ -121,8 +122,13 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
     }
     Descriptor read_end{ends[0]};
     const Descriptor write_end{ends[1]};
-    const std::array<const char*, 6> arguments{options.program.c_str(), "--data", options.data.c_str(), "--listen",
-                                               listen.c_str(),          nullptr};
+    std::vector<const char*> arguments{options.program.c_str(), "--data", options.data.c_str(), "--listen",
+                                       listen.c_str()};
+    if (!options.key_file.empty()) {
+        arguments.insert(arguments.end(),
+                         {"--key", options.key_file.c_str(), "--askers", options.askers_folder.c_str()});
+    }
+    arguments.push_back(nullptr);
     const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid < 0) {

@@ -20,8 +20,10 @@ public:
     struct Options {
         std::string program;  // path of perfleet-query
         std::string data;
-        std::string listen;  // endpoint; `tcp://127.0.0.1:*` takes a free port
-        Telling notice;      // called on the watching thread
+        std::string listen;    // endpoint; `tcp://127.0.0.1:*` takes a free port
+        std::string key_file;  // its secret key, and the folder of those who may ask; both or none
+        std::string askers_folder;
+        Telling notice;  // called on the watching thread
     };
 
     // Waits for its line `ready query=ENDPOINT`, at most kReadyWithinNs. Errors: kNotFound (no such program), kIo (it

@@ -8,8 +8,9 @@
 
 namespace perfleet {
 
-InboxMessage::InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame)
-    : routing_id_{routing_id}, is_malformed_{!frame.has_value()} {
+InboxMessage::InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame,
+                           KeySet::Entry peer)
+    : routing_id_{routing_id}, peer_{std::move(peer)}, is_malformed_{!frame.has_value()} {
     if (frame.has_value()) {
         size_bytes_ = frame->size();
         words_.reset(new std::uint64_t[(size_bytes_ + 7) / 8]);  // not filled: it is about to be

@@ -21,20 +21,24 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "schemas/peers/key_folder.h"
+
 namespace perfleet {
 
 // A message that owns its bytes, aligned to 8.
 class InboxMessage {
 public:
     InboxMessage() = default;
-    // `frame` is copied. Nothing: what came was no message.
-    InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame);
+    // `frame` is copied. Nothing: what came was no message. `peer` is who sent it, null where there are no keys.
+    InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame,
+                 KeySet::Entry peer = nullptr);
 
     [[nodiscard]] const std::string& routing_id() const { return routing_id_; }
     [[nodiscard]] bool is_malformed() const { return is_malformed_; }
     [[nodiscard]] std::span<const std::byte> frame() const {
         return {reinterpret_cast<const std::byte*>(words_.get()), size_bytes_};
     }
+    [[nodiscard]] const Enrolment* peer() const { return peer_.get(); }
     // What it takes of the room.
     [[nodiscard]] std::size_t cost_bytes() const { return size_bytes_ + kOverheadBytes; }
 
@@ -42,6 +46,7 @@ public:
 
 private:
     std::string routing_id_;
+    KeySet::Entry peer_;
     std::unique_ptr<std::uint64_t[]> words_;
     std::size_t size_bytes_ = 0;
     bool is_malformed_ = false;

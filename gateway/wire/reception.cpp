@@ -174,6 +174,9 @@ bool Reception::receive_some() {
         if (message.sort == Router::Message::Sort::kNothing) {
             return false;
         }
+        if (message.sort == Router::Message::Sort::kRefused) {
+            continue;
+        }
         const bool is_frame = message.sort == Router::Message::Sort::kFrame;
         bool has_room = false;
         bool is_to_cut = false;
@@ -190,7 +193,7 @@ bool Reception::receive_some() {
             continue;
         }
         // Copied without the lock: the room can only grow meanwhile.
-        InboxMessage copy{message.routing_id, is_frame ? std::optional{message.frame} : std::nullopt};
+        InboxMessage copy{message.routing_id, is_frame ? std::optional{message.frame} : std::nullopt, message.peer};
         const std::lock_guard lock{mutex_};
         inbox_.put(std::move(copy));
         if (is_waited_for_) {

@@ -69,6 +69,7 @@ public:
 
     // From any thread.
     [[nodiscard]] Counts counts() const;
+    [[nodiscard]] TransportCounts transport_counts() const { return router_->counts(); }
 
 private:
     static constexpr std::size_t kRepliesSizeBytesMax = 16U << 20;

@@ -1,6 +1,6 @@
 #include "gateway/wire/router.h"
 
-#include <sys/socket.h>
+#include <sys/resource.h>
 #include <zmq.h>
 
 #include <algorithm>
@@ -8,6 +8,9 @@
 #include <cerrno>
 
 #include "gateway/wire/endpoint.h"
+#include "gateway/wire/peer_guard.h"
+#include "schemas/peers/connection_table.h"
+#include "schemas/peers/zap.h"
 #include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
@@ -28,6 +31,15 @@ constexpr int kKeepaliveIntervalS = 5;
 constexpr int kKeepaliveCount = 3;
 constexpr int kUnacknowledgedMs = 25'000;
 constexpr int kLingerMs = 500;
+
+// Of connections that haven't said anything yet; each costs libzmq some 20 KB.
+constexpr std::size_t kUnheardMax = 4'096;
+
+std::size_t default_connections_max() {
+    rlimit limit{};
+    const bool is_known = getrlimit(RLIMIT_NOFILE, &limit) == 0;
+    return connections_for(is_known ? static_cast<std::size_t>(limit.rlim_cur) : 1'024);
+}
 
 std::string what_zmq_says() { return zmq_strerror(zmq_errno()); }
 
@@ -53,6 +65,7 @@ Error bind_error(const std::string& endpoint) {
 
 struct Router::Socket {
     void* socket = nullptr;
+    std::unique_ptr<PeerGuard> guard;  // null: only this process comes in
     zmq_msg_t routing_id{};
     zmq_msg_t frame{};
 
@@ -65,6 +78,9 @@ struct Router::Socket {
     ~Socket() {
         zmq_msg_close(&routing_id);
         zmq_msg_close(&frame);
+        if (guard != nullptr) {
+            guard->stop();
+        }
         if (socket != nullptr) {
             zmq_close(socket);
         }
@@ -89,6 +105,24 @@ struct Router::Socket {
                set_option(ZMQ_ROUTER_MANDATORY, 1);
     }
 
+    // From now on peers have to show a key. Errors: kInvalid (not a pair of keys), kIo.
+    [[nodiscard]] Result<Done> set_key(const SecretKey& key, const std::string& key_file) const {
+        std::array<char, kCurveKeyTextSize + 1> public_text{};
+        if (zmq_curve_public(public_text.data(), key.secret_text.c_str()) != 0 ||
+            key.public_text != public_text.data()) {
+            return Error{ErrorCode::kInvalid,
+                         key_file + ": its public-key isn't that of its secret-key; make a new one: perfleet keygen"};
+        }
+        // A peer can't take another's routing id: those who choose one are refused. Where nobody answers for keys,
+        // libzmq lets everybody in; receive() then still refuses messages without a user.
+        if (!set_option(ZMQ_CURVE_SERVER, 1) || !set_option(ZMQ_ROUTER_HANDOVER, 0) ||
+            zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, kZapDomain, std::char_traits<char>::length(kZapDomain)) != 0 ||
+            zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, key.secret_text.c_str(), key.secret_text.size() + 1) != 0) {
+            return Error{ErrorCode::kIo, "the gateway's key: " + what_zmq_says()};
+        }
+        return Done{};
+    }
+
     // Reads what is left of a message whose first frames broke the format.
     void skip_rest() {
         while (zmq_msg_more(&frame) != 0 && zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) >= 0) {
@@ -100,63 +134,142 @@ Router::Router(std::unique_ptr<Socket> socket) : socket_{std::move(socket)} {}
 
 Router::~Router() = default;
 
-Result<std::unique_ptr<Router>> Router::bind(const std::vector<std::string>& endpoints, TransportContext& context) {
-    if (endpoints.empty()) {
+Result<std::unique_ptr<Router>> Router::bind(const RouterOptions& options, TransportContext& context) {
+    const bool has_keys = !options.key_file.empty();
+    if (has_keys == options.collectors_folder.empty()) {
+        return Error{ErrorCode::kUsage,
+                     "--key FILE and --collectors DIR go together: the gateway's own secret key, and the folder of the "
+                     "public keys that may come in"};
+    }
+    if (options.endpoints.empty()) {
         return Error{ErrorCode::kUsage, "no endpoint to listen on; give --listen tcp://127.0.0.1:PORT"};
     }
-    for (const std::string& endpoint : endpoints) {
-        if (auto checked = check_listen_endpoint(endpoint); !checked) {
+    bool is_open_to_others = false;
+    for (const std::string& endpoint : options.endpoints) {
+        if (auto checked = check_listen_endpoint(endpoint, has_keys); !checked) {
             return std::move(checked).error();
         }
+        is_open_to_others = is_open_to_others || !endpoint.starts_with("inproc://");
     }
     auto socket = std::make_unique<Socket>();
     socket->socket = zmq_socket(context.native_handle(), ZMQ_ROUTER);
     if (socket->socket == nullptr || !socket->set_options()) {
         return Error{ErrorCode::kIo, "the gateway's socket: " + what_zmq_says()};
     }
+    std::unique_ptr<KeyFolder> allowed;
+    if (has_keys) {
+        auto key = load_secret_key(options.key_file);
+        if (!key) {
+            return Error{key.error().code, "--key " + key.error().message};
+        }
+        if (auto set = socket->set_key(*key, options.key_file); !set) {
+            return std::move(set).error();
+        }
+        auto folder = KeyFolder::open("--collectors", options.collectors_folder, options.notice);
+        if (!folder) {
+            return std::move(folder).error();
+        }
+        allowed = std::move(*folder);
+    }
+    if (is_open_to_others) {
+        ConnectionTable::Limits limits;
+        limits.connections_max = options.connections_max != 0 ? options.connections_max : default_connections_max();
+        limits.unheard_max = std::clamp<std::size_t>(limits.connections_max / 2, 1, kUnheardMax);
+        auto guard = PeerGuard::open(context.native_handle(), std::move(allowed), limits, options.notice);
+        if (!guard) {
+            return std::move(guard).error();
+        }
+        socket->guard = std::move(*guard);
+        if (auto started = socket->guard->start(socket->socket); !started) {
+            return std::move(started).error();
+        }
+    }
     std::unique_ptr<Router> router{new Router{std::move(socket)}};
-    for (const std::string& endpoint : endpoints) {
-        // Only where it is asked for: it would show 127.0.0.1 as [::ffff:127.0.0.1].
-        const bool is_ipv6 = endpoint.starts_with("tcp://[");
-        if (!router->socket_->set_option(ZMQ_IPV6, is_ipv6 ? 1 : 0) ||
-            zmq_bind(router->socket_->socket, endpoint.c_str()) != 0) {
-            return bind_error(endpoint);
+    router->has_keys_ = has_keys;
+    for (const std::string& endpoint : options.endpoints) {
+        if (auto bound = router->bind_to(endpoint); !bound) {
+            return std::move(bound).error();
         }
-        std::array<char, 256> bound{};
-        std::size_t size = bound.size();
-        if (zmq_getsockopt(router->socket_->socket, ZMQ_LAST_ENDPOINT, bound.data(), &size) != 0) {
-            return bind_error(endpoint);
-        }
-        router->endpoints_.emplace_back(bound.data());
     }
     return router;
+}
+
+Result<Done> Router::bind_to(const std::string& endpoint) {
+    // Only where it is asked for: it would show 127.0.0.1 as [::ffff:127.0.0.1].
+    const bool is_ipv6 = endpoint.starts_with("tcp://[");
+    if (!socket_->set_option(ZMQ_IPV6, is_ipv6 ? 1 : 0) || zmq_bind(socket_->socket, endpoint.c_str()) != 0) {
+        return bind_error(endpoint);
+    }
+    std::array<char, 256> bound{};
+    std::size_t size = bound.size();
+    if (zmq_getsockopt(socket_->socket, ZMQ_LAST_ENDPOINT, bound.data(), &size) != 0) {
+        return bind_error(endpoint);
+    }
+    endpoints_.emplace_back(bound.data());
+    return Done{};
 }
 
 Router::Message Router::receive() {
     Socket& socket = *socket_;
     if (zmq_msg_recv(&socket.routing_id, socket.socket, ZMQ_DONTWAIT) < 0) {
+        if (socket.guard != nullptr) {
+            socket.guard->connections().drained();
+        }
         return {};
     }
     Message message{Message::Sort::kMalformed,
                     {static_cast<const char*>(zmq_msg_data(&socket.routing_id)), zmq_msg_size(&socket.routing_id)},
-                    {}};
+                    {},
+                    nullptr};
     if (zmq_msg_more(&socket.routing_id) == 0 || zmq_msg_recv(&socket.frame, socket.socket, ZMQ_DONTWAIT) < 0) {
         return message;
     }
-    if (zmq_msg_more(&socket.frame) != 0) {
+    const bool may_speak = identify(message);
+    const bool is_one_frame = zmq_msg_more(&socket.frame) == 0;
+    if (!is_one_frame) {
         socket.skip_rest();
-        return message;
     }
-    message.sort = Message::Sort::kFrame;
-    message.frame = {static_cast<const std::byte*>(zmq_msg_data(&socket.frame)), zmq_msg_size(&socket.frame)};
+    if (!may_speak) {
+        message.sort = Message::Sort::kRefused;
+    } else if (is_one_frame) {
+        message.sort = Message::Sort::kFrame;
+        message.frame = {static_cast<const std::byte*>(zmq_msg_data(&socket.frame)), zmq_msg_size(&socket.frame)};
+    }
     return message;
 }
 
 void Router::cut() {
-    // libzmq has no way to say it; it closes what was shut down.
-    if (const int descriptor = zmq_msg_get(&socket_->frame, ZMQ_SRCFD); descriptor >= 0) {
-        shutdown(descriptor, SHUT_RDWR);
+    if (socket_->guard != nullptr) {
+        socket_->guard->connections().cut(zmq_msg_get(&socket_->frame, ZMQ_SRCFD));
     }
+}
+
+// Whose message the frame is. False: of somebody who may not speak.
+bool Router::identify(Message& message) {
+    const zmq_msg_t* const frame = &socket_->frame;
+    if (socket_->guard == nullptr) {
+        return true;
+    }
+    ConnectionTable& connections = socket_->guard->connections();
+    const int descriptor = zmq_msg_get(frame, ZMQ_SRCFD);
+    if (!has_keys_) {
+        // Whatever else it says of itself is what the peer itself made up.
+        connections.heard(descriptor);
+        return true;
+    }
+    const char* const own_name = zmq_msg_gets(frame, "Identity");
+    if (own_name != nullptr && *own_name != '\0') {
+        connections.refuse_named_itself(descriptor);
+        return false;
+    }
+    const char* const user = zmq_msg_gets(frame, kZapUserId);
+    const auto key = decode_public_key(user == nullptr ? "" : user);
+    message.peer = key.has_value() ? connections.heard(descriptor, *key) : nullptr;
+    return message.peer != nullptr;
+}
+
+TransportCounts Router::counts() const {
+    return socket_->guard == nullptr ? TransportCounts{} : socket_->guard->connections().counts();
 }
 
 Router::Sent Router::send(std::string_view routing_id, std::span<const std::byte> frame) {

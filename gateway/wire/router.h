@@ -1,13 +1,14 @@
 // The gateway's socket: a libzmq ROUTER. It carries frames and knows nothing of their meaning. The only place of the
-// gateway (with context.cpp) that knows ZeroMQ.
+// gateway (with context.cpp and peer_guard.cpp) that knows ZeroMQ.
 //
-// One thread. Bounded: replies that wait for a peer, the size of a message, the time of a handshake and of closing; not
-// what has come in, so its user must take it as fast as it comes. What a peer sends that isn't one frame is left out
-// and reported.
+// One thread. Bounded: connections, replies that wait for a peer, the size of a message, the time of a handshake and of
+// closing; not what has come in, so its user must take it as fast as it comes. What a peer sends that isn't one frame
+// is left out and reported.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,18 +16,35 @@
 #include <vector>
 
 #include "gateway/wire/context.h"
+#include "schemas/peers/key_folder.h"
+#include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
+
+struct RouterOptions {
+    std::vector<std::string> endpoints;
+    // Both or none: with keys all peers speak CURVE and are known by it.
+    std::string key_file;
+    std::string collectors_folder;
+    std::size_t connections_max = 0;               // 0: connections_for() the process's limit of descriptors
+    std::function<void(std::string_view)> notice;  // called on any thread
+};
 
 class Router {
 public:
     // What came in. Borrowed until the next receive().
     struct Message {
-        enum class Sort : std::uint8_t { kNothing, kFrame, kMalformed };
+        enum class Sort : std::uint8_t {
+            kNothing,
+            kFrame,
+            kMalformed,  // not one frame
+            kRefused,    // of a peer that may not speak any more
+        };
         Sort sort = Sort::kNothing;
         std::string_view routing_id;
         std::span<const std::byte> frame;
+        KeySet::Entry peer;  // who sent it, by its key; null where there are no keys
     };
 
     enum class Sent : std::uint8_t {
@@ -35,10 +53,10 @@ public:
         kFull,      // the peer doesn't read; dropped
     };
 
-    // Binds to all endpoints. `context` is borrowed. Errors: kUsage (not an endpoint, a remote one, not an address of
-    // this machine), kBusy (address in use), kPermission, kIo.
-    [[nodiscard]] static Result<std::unique_ptr<Router>> bind(const std::vector<std::string>& endpoints,
-                                                              TransportContext& context);
+    // Binds to all endpoints. `context` is borrowed. Errors: kUsage (not an endpoint, a remote one without keys, not an
+    // address of this machine), kBusy (address in use), kPermission (also of key files), kIo, and those of reading
+    // keys.
+    [[nodiscard]] static Result<std::unique_ptr<Router>> bind(const RouterOptions& options, TransportContext& context);
     ~Router();
     Router(const Router&) = delete;
     Router& operator=(const Router&) = delete;
@@ -58,12 +76,18 @@ public:
     // Until a message is there, `wake_fd` is readable (-1: none), or the time is over.
     void wait(int wake_fd, std::uint64_t timeout_ns);
 
+    // From any thread.
+    [[nodiscard]] TransportCounts counts() const;
+
 private:
     struct Socket;
     explicit Router(std::unique_ptr<Socket> socket);
+    [[nodiscard]] Result<Done> bind_to(const std::string& endpoint);
+    [[nodiscard]] bool identify(Message& message);
 
     std::unique_ptr<Socket> socket_;
     std::vector<std::string> endpoints_;
+    bool has_keys_ = false;
 };
 
 }  // namespace perfleet

@@ -126,7 +126,7 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<QueryServer>> QueryServer::open(const std::string& endpoint, Handlers handlers) {
-    if (Result<Done> checked = check_local_endpoint("--listen", endpoint); !checked.ok()) {
+    if (Result<Done> checked = check_endpoint("--listen", endpoint, EndpointReach::kThisMachine); !checked.ok()) {
         return std::move(checked).error();
     }
     Result<std::unique_ptr<QuerySocket>> socket = QuerySocket::bind(endpoint);

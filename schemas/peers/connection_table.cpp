@@ -169,9 +169,11 @@ void ConnectionTable::refuse_named_itself(int descriptor) {
     }
 }
 
-void ConnectionTable::count_reply_dropped() {
+void ConnectionTable::cut(int descriptor) {
     const std::scoped_lock lock{mutex_};
-    ++counts_.replies_dropped;
+    if (Connection* const connection = find(descriptor); connection != nullptr) {
+        shut(descriptor, *connection, &TransportCounts::refused_conduct);
+    }
 }
 
 void ConnectionTable::sweep(std::uint64_t now_ns) {

@@ -58,7 +58,8 @@ public:
     // Everything that was there has been taken.
     void drained();
     void refuse_named_itself(int descriptor);
-    void count_reply_dropped();
+    // Who reads its messages wants no more of them.
+    void cut(int descriptor);
 
     // -- from time to time
     void sweep(std::uint64_t now_ns);

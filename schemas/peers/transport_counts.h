@@ -18,6 +18,7 @@ struct TransportCounts {
     std::uint64_t refused_key_limit = 0;           // more connections with one key than there may be
     std::uint64_t refused_revoked = 0;             // its key was taken off the allow-list, or changed there
     std::uint64_t refused_named_itself = 0;        // chose its own routing id, where keys say who is who
+    std::uint64_t refused_conduct = 0;             // went on sending what it may not
     std::uint64_t refused_unfinished_message = 0;  // sent parts of one message without end
 
     // Handshakes that failed. libzmq closes these, and those below, itself.
@@ -27,7 +28,6 @@ struct TransportCounts {
     std::uint64_t handshakes_malformed = 0;       // not ZeroMQ as it should be
     std::uint64_t handshakes_unfinished = 0;      // gave up, or took too long
 
-    std::uint64_t replies_dropped = 0;   // the peer doesn't read
     std::uint64_t messages_revoked = 0;  // were on their way when their key was taken off the allow-list
 
     std::uint64_t keys_enrolled = 0;      // now

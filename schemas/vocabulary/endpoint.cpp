@@ -40,29 +40,30 @@ bool is_loopback(std::string_view host) {
     return inet_pton(AF_INET, std::string{host}.c_str(), &address) == 1 && (ntohl(address.s_addr) >> 24) == 127;
 }
 
-Result<Done> check_tcp(const Asked& asked, std::string_view place) {
+Result<Done> check_tcp(const Asked& asked, std::string_view place, EndpointReach reach) {
     const std::size_t colon = place.rfind(':');
     if (colon == std::string_view::npos || colon == 0 || !is_port(place.substr(colon + 1))) {
         return usage(asked, "no port; write tcp://ADDRESS:PORT, with * as PORT for a free one");
     }
-    if (!is_loopback(place.substr(0, colon))) {
-        return usage(
-            asked,
-            "without keys this program listens on this machine only; use tcp://127.0.0.1:PORT or tcp://[::1]:PORT, "
-            "and bring remote peers in through a tunnel (ssh -R PORT:127.0.0.1:PORT HOST)");
+    if (reach == EndpointReach::kThisMachine && !is_loopback(place.substr(0, colon))) {
+        return usage(asked,
+                     "without keys this program listens on this machine only; give it keys (`perfleet keygen --help` "
+                     "says how), or "
+                     "use tcp://127.0.0.1:PORT or tcp://[::1]:PORT and bring remote peers in through a tunnel (ssh -R "
+                     "PORT:127.0.0.1:PORT HOST)");
     }
     return Done{};
 }
 
 }  // namespace
 
-Result<Done> check_local_endpoint(std::string_view option, std::string_view endpoint) {
+Result<Done> check_endpoint(std::string_view option, std::string_view endpoint, EndpointReach reach) {
     const Asked asked{option, endpoint};
     if (endpoint.find_first_of(std::string_view{"\0\n, ", 4}) != std::string_view::npos) {
         return usage(asked, "an endpoint has no spaces and commas; name each one with an option of its own");
     }
     if (endpoint.starts_with("tcp://")) {
-        return check_tcp(asked, endpoint.substr(6));
+        return check_tcp(asked, endpoint.substr(6), reach);
     }
     if (endpoint.starts_with("ipc://")) {
         const std::string_view path = endpoint.substr(6);

@@ -1,16 +1,21 @@
-// Which places to listen at can only be reached from this machine: where programs without keys listen.
+// Places to listen at, and which of them can only be reached from this machine: where programs without keys listen.
 //
 // Hosts only.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
 
-// `tcp://127.x.y.z:PORT`, `tcp://[::1]:PORT` (`*` takes a free port), `ipc://PATH`, `inproc://NAME`. Errors: kUsage,
-// naming the option, the endpoint and the way out.
-[[nodiscard]] Result<Done> check_local_endpoint(std::string_view option, std::string_view endpoint);
+enum class EndpointReach : std::uint8_t {
+    kThisMachine,  // `tcp://127.x.y.z:PORT`, `tcp://[::1]:PORT`, `ipc://PATH`, `inproc://NAME`
+    kAnywhere,     // and tcp:// at every address
+};
+
+// `*` as PORT takes a free one. Errors: kUsage, naming the option, the endpoint and the way out.
+[[nodiscard]] Result<Done> check_endpoint(std::string_view option, std::string_view endpoint, EndpointReach reach);
 
 }  // namespace perfleet
