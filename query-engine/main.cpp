@@ -141,7 +141,8 @@ QueryServer::Handlers make_handlers(Source& source) {
     return handlers;
 }
 
-int serve(const std::string& data, const std::string& listen, const SymbolPaths& paths, int stop_fd) {
+int serve(const std::string& data, const std::string& listen, const QueryServerKeys* keys, const SymbolPaths& paths,
+          int stop_fd) {
     Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(data);
     if (!store.ok()) {
         return fail(store.error().code == ErrorCode::kNotFound
@@ -150,7 +151,7 @@ int serve(const std::string& data, const std::string& listen, const SymbolPaths&
                         : store.error());
     }
     Source source{std::move(store).value(), paths};
-    const Result<std::unique_ptr<QueryServer>> server = QueryServer::open(listen, make_handlers(source));
+    const Result<std::unique_ptr<QueryServer>> server = QueryServer::open(listen, make_handlers(source), keys);
     if (!server.ok()) {
         return fail(server.error());
     }
@@ -182,6 +183,7 @@ int main(int argc, char** argv) {
     std::string data;
     std::string listen = "tcp://127.0.0.1:7412";
     SymbolPaths paths;
+    QueryServerKeys keys;
     CLI::App app{
         "Answers queries about a data folder, beside the gateway that writes it or without one. Prints one line `ready "
         "query=...` when it serves; stops on SIGTERM or Ctrl-C.",
@@ -191,6 +193,14 @@ int main(int argc, char** argv) {
     app.add_option("--listen", listen, "where askers come in: tcp://127.0.0.1:PORT (* takes a free port), ipc://PATH")
         ->type_name("ENDPOINT")
         ->capture_default_str();
+    CLI::Option* key = app.add_option("--key", keys.key_file,
+                                      "its secret key (perfleet keygen); askers then have to show theirs, and every "
+                                      "address may be listened on")
+                           ->type_name("FILE");
+    key->needs(app.add_option("--askers", keys.askers_folder,
+                              "folder of the public keys (NAME.pub) of those who may ask; read again when it changes")
+                   ->type_name("DIR")
+                   ->needs(key));
     app.add_option("--symfs", paths.symfs, "look for images below this folder")->type_name("DIR");
     app.failure_message(CLI::FailureMessage::simple);
     try {
@@ -202,5 +212,8 @@ int main(int argc, char** argv) {
     if (!stop_fd.ok()) {
         return fail(stop_fd.error());
     }
-    return serve(data, listen, paths, *stop_fd);
+    keys.notice = [](std::string_view text) {
+        std::fprintf(stderr, "perfleet-query: %.*s\n", static_cast<int>(text.size()), text.data());
+    };
+    return serve(data, listen, keys.key_file.empty() ? nullptr : &keys, paths, *stop_fd);
 }

@@ -18,8 +18,8 @@ constexpr std::uint32_t kCreditStep = limits::kQueryChunksAheadMax / 2;
 
 class SocketQueryClient : public QueryClient {
 public:
-    SocketQueryClient(std::unique_ptr<QuerySocket> socket, std::uint64_t patience_ns)
-        : socket_{std::move(socket)}, patience_{patience_ns} {}
+    SocketQueryClient(std::unique_ptr<QuerySocket> socket, std::uint64_t patience_ns, bool has_keys)
+        : socket_{std::move(socket)}, patience_{patience_ns}, has_keys_{has_keys} {}
 
     Result<Answer> ask_table(const std::string& command, const CommandOptions& options) override {
         Answer answer;
@@ -112,10 +112,13 @@ private:
     bool send(Body body) { return socket_->send({}, encode_query_message({query_, std::move(body)})); }
 
     [[nodiscard]] Error silence() const {
-        return Error{ErrorCode::kUnavailable,
-                     "--gateway " + socket_->endpoint() + ": no answer in " +
-                         std::to_string(std::chrono::duration_cast<std::chrono::seconds>(patience_).count()) +
-                         " s; is this the endpoint that perfleet-gateway prints as query=…, and is it running?"};
+        return Error{
+            ErrorCode::kUnavailable,
+            "--gateway " + socket_->endpoint() + ": no answer in " +
+                std::to_string(std::chrono::duration_cast<std::chrono::seconds>(patience_).count()) +
+                " s; is this the endpoint that perfleet-gateway prints as query=…, and is it running" +
+                (has_keys_ ? ", is --gateway-key its --query-key, and is your public key in its --askers folder?"
+                           : "? If it asks for keys, give --key and --gateway-key")};
     }
     [[nodiscard]] Error not_a_query_endpoint(const std::string& what) const {
         return Error{ErrorCode::kInvalid, "--gateway " + socket_->endpoint() + ": " + what +
@@ -124,17 +127,20 @@ private:
 
     std::unique_ptr<QuerySocket> socket_;
     std::chrono::nanoseconds patience_;
+    bool has_keys_;
     std::uint64_t query_ = 0;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<QueryClient>> QueryClient::connect(const std::string& endpoint, std::uint64_t patience_ns) {
-    Result<std::unique_ptr<QuerySocket>> socket = QuerySocket::connect(endpoint);
+Result<std::unique_ptr<QueryClient>> QueryClient::connect(const std::string& endpoint, const ConnectKeys* keys,
+                                                          std::uint64_t patience_ns) {
+    Result<std::unique_ptr<QuerySocket>> socket = QuerySocket::connect(endpoint, keys);
     if (!socket.ok()) {
         return std::move(socket).error();
     }
-    return std::unique_ptr<QueryClient>{std::make_unique<SocketQueryClient>(std::move(socket).value(), patience_ns)};
+    return std::unique_ptr<QueryClient>{
+        std::make_unique<SocketQueryClient>(std::move(socket).value(), patience_ns, keys != nullptr)};
 }
 
 }  // namespace perfleet

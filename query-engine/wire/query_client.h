@@ -10,6 +10,7 @@
 #include "query-engine/statistic/answer.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/wire/query_message.h"
+#include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/limits.h"
 
@@ -19,10 +20,11 @@ class QueryClient {
 public:
     using BytesSink = std::function<Result<Done>(std::uint64_t offset, std::span<const std::byte>)>;
 
-    // Doesn't wait for the server. Errors: kUsage (not an endpoint). A query fails as kUnavailable when nothing was
-    // heard for `patience_ns`; a server at work says so once a second.
+    // Doesn't wait for the server, which is shown the own key where there are `keys`. Errors: kUsage (not an endpoint).
+    // A query fails as kUnavailable when nothing was heard for `patience_ns`; a server at work says so once a second.
     [[nodiscard]] static Result<std::unique_ptr<QueryClient>> connect(
-        const std::string& endpoint, std::uint64_t patience_ns = limits::kQueryPatienceNs);
+        const std::string& endpoint, const ConnectKeys* keys = nullptr,
+        std::uint64_t patience_ns = limits::kQueryPatienceNs);
     virtual ~QueryClient() = default;
 
     // The whole table. Errors: the server's own; kUnavailable; kInvalid (not a query endpoint).

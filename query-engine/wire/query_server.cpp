@@ -125,11 +125,14 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<QueryServer>> QueryServer::open(const std::string& endpoint, Handlers handlers) {
-    if (Result<Done> checked = check_endpoint("--listen", endpoint, EndpointReach::kThisMachine); !checked.ok()) {
+Result<std::unique_ptr<QueryServer>> QueryServer::open(const std::string& endpoint, Handlers handlers,
+                                                       const QueryServerKeys* keys) {
+    if (Result<Done> checked = check_endpoint("--listen", endpoint,
+                                              keys != nullptr ? EndpointReach::kAnywhere : EndpointReach::kThisMachine);
+        !checked.ok()) {
         return std::move(checked).error();
     }
-    Result<std::unique_ptr<QuerySocket>> socket = QuerySocket::bind(endpoint);
+    Result<std::unique_ptr<QuerySocket>> socket = QuerySocket::bind(endpoint, keys);
     if (!socket.ok()) {
         return std::move(socket).error();
     }

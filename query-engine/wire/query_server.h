@@ -16,6 +16,7 @@
 
 #include "query-engine/statistic/command.h"
 #include "query-engine/wire/query_message.h"
+#include "query-engine/wire/query_socket.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
@@ -40,9 +41,10 @@ public:
     // By command. Handlers run on several threads at once.
     using Handlers = std::map<std::string, QueryHandler, std::less<>>;
 
-    // Binds; doesn't serve yet. Errors: kUsage (no endpoint, or a remote one), kBusy (address in use), kPermission,
-    // kIo.
-    [[nodiscard]] static Result<std::unique_ptr<QueryServer>> open(const std::string& endpoint, Handlers handlers);
+    // Binds; doesn't serve yet. With `keys` only those may ask whose public key is in the folder. Errors: kUsage (no
+    // endpoint, or a remote one without keys), kBusy (address in use), kPermission, kIo, and those of reading keys.
+    [[nodiscard]] static Result<std::unique_ptr<QueryServer>> open(const std::string& endpoint, Handlers handlers,
+                                                                   const QueryServerKeys* keys = nullptr);
     virtual ~QueryServer() = default;
 
     // The endpoint really bound, with the port.

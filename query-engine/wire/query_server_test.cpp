@@ -232,7 +232,7 @@ TEST(QueryClient, NobodyThereIsSaidAfterThePatience) {
     // A bound socket that never answers: the port is taken, so nobody else can.
     const auto mute = QuerySocket::bind("tcp://127.0.0.1:*");
     ASSERT_TRUE(mute.ok());
-    const auto asker = QueryClient::connect((*mute)->endpoint(), 50'000'000);
+    const auto asker = QueryClient::connect((*mute)->endpoint(), nullptr, 50'000'000);
     ASSERT_TRUE(asker.ok());
     const Result<Answer> answer = (*asker)->ask_table("top", {});
     ASSERT_FALSE(answer.ok());

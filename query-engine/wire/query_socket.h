@@ -4,20 +4,33 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "query-engine/wire/query_guard.h"
+#include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
 
+// Of an endpoint that asks for keys: its own secret key, and the folder of the public keys of those who may ask.
+struct QueryServerKeys {
+    std::string key_file;
+    std::string askers_folder;
+    std::function<void(std::string_view)> notice;  // what an operator should know of the folder; may be empty
+};
+
 class QuerySocket {
 public:
-    // Errors name the endpoint: kUsage, kBusy (address in use), kPermission, kIo.
-    [[nodiscard]] static Result<std::unique_ptr<QuerySocket>> bind(const std::string& endpoint);
-    [[nodiscard]] static Result<std::unique_ptr<QuerySocket>> connect(const std::string& endpoint);
+    // Null `keys`: without. Errors name the endpoint or the key: kUsage, kBusy (address in use), kPermission, kIo.
+    [[nodiscard]] static Result<std::unique_ptr<QuerySocket>> bind(const std::string& endpoint,
+                                                                   const QueryServerKeys* keys = nullptr);
+    [[nodiscard]] static Result<std::unique_ptr<QuerySocket>> connect(const std::string& endpoint,
+                                                                      const ConnectKeys* keys = nullptr);
     ~QuerySocket();
     QuerySocket(const QuerySocket&) = delete;
     QuerySocket& operator=(const QuerySocket&) = delete;
@@ -47,9 +60,12 @@ public:
 private:
     QuerySocket() = default;
     [[nodiscard]] static Result<std::unique_ptr<QuerySocket>> make(int type, std::size_t message_size_bytes_max);
+    [[nodiscard]] Result<Done> guard_with(const QueryServerKeys* keys);
+    [[nodiscard]] bool set_text(int option, const std::string& text);
 
     void* context_ = nullptr;
     void* socket_ = nullptr;
+    std::unique_ptr<QueryGuard> guard_;  // null at a DEALER
     bool is_router_ = false;
     std::string endpoint_;
 };

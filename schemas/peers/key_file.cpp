@@ -296,4 +296,25 @@ Result<PublicKey> load_public_key(std::string_view option, const std::string& fi
     return enrolment->key;
 }
 
+Result<std::optional<ConnectKeys>> load_connect_keys(const std::string& key_file, const std::string& gateway_key) {
+    if (key_file.empty() && gateway_key.empty()) {
+        return std::optional<ConnectKeys>{};
+    }
+    if (key_file.empty() || gateway_key.empty()) {
+        return Error{
+            ErrorCode::kUsage,
+            "--key FILE and --gateway-key KEY go together: one's own secret key, and the gateway's public key, "
+            "by which it is known to be the right one"};
+    }
+    auto own = load_secret_key(key_file);
+    if (!own) {
+        return Error{own.error().code, "--key " + own.error().message};
+    }
+    auto server = load_public_key("--gateway-key", gateway_key);
+    if (!server) {
+        return std::move(server).error();
+    }
+    return std::optional<ConnectKeys>{ConnectKeys{std::move(*own), *server}};
+}
+
 }  // namespace perfleet

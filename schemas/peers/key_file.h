@@ -11,6 +11,7 @@
 // the functions at the end.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,12 @@ struct SecretKey {
     std::string secret_text;  // Z85; to be kept out of messages
 };
 
+// What somebody who connects shows, and whom he expects.
+struct ConnectKeys {
+    SecretKey own;
+    PublicKey server;
+};
+
 // FNV-1a with 64 bits over the name's bytes (offset basis 0xcbf29ce484222325, prime 0x100000001b3): the same name is
 // the same target, on every machine and after every start.
 [[nodiscard]] TargetId target_id_of(std::string_view name);
@@ -69,5 +76,10 @@ struct SecretKey {
 // A public key as a user names it: a file (public or enrolment), or the 40 characters themselves. `option` is named in
 // errors.
 [[nodiscard]] Result<PublicKey> load_public_key(std::string_view option, const std::string& file_or_text);
+
+// From what `--key` and `--gateway-key` say. Nothing when both are empty. Errors: kUsage (one without the other), and
+// those of the two.
+[[nodiscard]] Result<std::optional<ConnectKeys>> load_connect_keys(const std::string& key_file,
+                                                                   const std::string& gateway_key);
 
 }  // namespace perfleet

@@ -198,6 +198,7 @@ private:
     TallyBook tallies_;
     CollectorCounters counters_;
     BucketClock bucket_clock_;
+    std::optional<ConnectKeys> keys_;
     SessionDescription session_;
     Sealer sealer_;
     SealerSink sink_;
@@ -223,7 +224,13 @@ Result<Done> LinuxCollector::prepare() {
     if (stop_fd_ < 0 || epoll_fd_ < 0) {
         return error_from_errno(errno, "can't make an event descriptor");
     }
-    session_.target_name = options_.target_name.empty() ? host_name() : options_.target_name;
+    auto keys = load_connect_keys(options_.key_file, options_.gateway_key);
+    if (!keys.ok()) {
+        return std::move(keys).error();
+    }
+    keys_ = std::move(*keys);
+    const std::string default_name = keys_.has_value() ? keys_->own.name : host_name();
+    session_.target_name = options_.target_name.empty() ? default_name : options_.target_name;
     session_.target = target_id_of(session_.target_name);
     if (auto done = open_driver(); !done.ok()) {
         return done;
@@ -248,7 +255,7 @@ Result<Done> LinuxCollector::open_spool() {
     }
     disk_spool_ = std::move(*spool);
     if (disk_spool_->has_left()) {
-        auto link = GatewayLink::connect(options_.gateways, options_.shared_context);
+        auto link = GatewayLink::connect(options_.gateways, options_.shared_context, keys_);
         if (!link.ok()) {
             return std::move(link).error();
         }
@@ -266,7 +273,7 @@ Result<Done> LinuxCollector::open_driver() {
         driver_ = std::move(*link);
         return Done{};
     }
-    auto link = GatewayLink::connect(options_.gateways, options_.shared_context);
+    auto link = GatewayLink::connect(options_.gateways, options_.shared_context, keys_);
     if (!link.ok()) {
         return std::move(link).error();
     }

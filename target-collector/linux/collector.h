@@ -31,7 +31,9 @@ struct CollectorOptions {
     std::vector<std::int32_t> pids;    // -p, with threads and children
     std::vector<std::string> command;  // after --
     std::vector<std::pair<std::string, std::string>> labels;
-    std::string target_name;  // default: the host's name
+    std::string target_name;  // default: the key's name, or the host's where there is no key
+    std::string key_file;     // secret key; empty: without keys
+    std::string gateway_key;  // the gateway's public key: a file, or its text; goes with key_file
     bool include_self = false;
     bool all_user = false;
     std::optional<double> duration_s;  // stop after this long; default: with the command, or at a signal

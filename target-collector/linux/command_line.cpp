@@ -62,7 +62,7 @@ void add_options(CLI::App& app, CollectorOptions& options, std::vector<std::stri
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("--label", labels, "A label of this target, KEY=VALUE")->allow_extra_args(false);
-    app.add_option("--target", options.target_name, "The target's name. Default: the host's name");
+    app.add_option("--target", options.target_name, "The target's name. Default: that of the key, else the host's");
     app.add_flag("--include-self", options.include_self, "With -a: the collector's own samples, too");
     app.add_flag("--all-user", options.all_user, "User space only");
     app.add_option("--duration", options.duration_s, "Stop after so many seconds");
@@ -105,6 +105,13 @@ Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int 
                            "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used")
                 ->delimiter(',')
                 ->allow_extra_args(false);
+        auto* const key = app.add_option("--key", options.key_file,
+                                         "This target's secret key (perfleet keygen); nobody else may read the file");
+        auto* const gateway_key = app.add_option("--gateway-key", options.gateway_key,
+                                                 "The gateway's public key: its file, or the 40 characters; another "
+                                                 "gateway gets nothing")
+                                      ->needs(key);
+        key->needs(gateway_key);
         app.add_option("--output", options.output_file, "Write to a file instead of a gateway")->excludes(gateway);
     }
     if (!is_record) {

@@ -4,18 +4,23 @@
 
 namespace perfleet {
 
-Result<std::unique_ptr<GatewayLink>> GatewayLink::connect(std::vector<std::string> endpoints, void* shared_context) {
-    std::unique_ptr<ZmqDriver> first;
-    for (const std::string& endpoint : endpoints) {
-        auto driver = ZmqDriver::connect(endpoint, shared_context);
+Result<std::unique_ptr<GatewayLink>> GatewayLink::connect(std::vector<std::string> endpoints, void* shared_context,
+                                                          std::optional<ConnectKeys> keys) {
+    std::unique_ptr<GatewayLink> link{new GatewayLink(std::move(endpoints), shared_context, std::move(keys))};
+    for (const std::string& endpoint : link->endpoints_) {
+        auto driver = link->connect_to(endpoint);
         if (!driver.ok()) {
             return std::move(driver).error();
         }
-        if (first == nullptr) {
-            first = std::move(*driver);
+        if (link->driver_ == nullptr) {
+            link->driver_ = std::move(*driver);
         }
     }
-    return std::unique_ptr<GatewayLink>(new GatewayLink(std::move(endpoints), shared_context, std::move(first)));
+    return link;
+}
+
+Result<std::unique_ptr<ZmqDriver>> GatewayLink::connect_to(const std::string& endpoint) const {
+    return ZmqDriver::connect(endpoint, shared_context_, keys_.has_value() ? &*keys_ : nullptr);
 }
 
 Checked<std::size_t> GatewayLink::receive(std::span<std::byte> into) {
@@ -42,7 +47,7 @@ void GatewayLink::note_time(std::uint64_t now_ns) {
     }
     last_sign_of_life_ns_ = now_ns;
     const std::size_t next = (current_ + 1) % endpoints_.size();
-    auto driver = ZmqDriver::connect(endpoints_[next], shared_context_);
+    auto driver = connect_to(endpoints_[next]);
     if (driver.ok()) {
         driver_ = std::move(*driver);
         current_ = next;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,11 @@ public:
     static constexpr std::uint64_t kPatienceNs = 5'000'000'000;
     static constexpr std::uint64_t kSilentAfterNs = 3'000'000'000;  // an acknowledgement comes every second
 
-    // Connects to the first of `endpoints`, which is not empty; all of them are checked. Errors: ZmqDriver::connect().
+    // Connects to the first of `endpoints`, which is not empty; all of them are checked. With `keys` all of them have
+    // the one gateway key. Errors: ZmqDriver::connect().
     [[nodiscard]] static Result<std::unique_ptr<GatewayLink>> connect(std::vector<std::string> endpoints,
-                                                                      void* shared_context);
+                                                                      void* shared_context,
+                                                                      std::optional<ConnectKeys> keys);
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override { return driver_->send(frame); }
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
@@ -30,14 +33,17 @@ public:
     void wait(int wake_fd, std::uint64_t timeout_ns) override { driver_->wait(wake_fd, timeout_ns); }
     void note_time(std::uint64_t now_ns) override;
     [[nodiscard]] bool is_silent() const override { return is_silent_; }
+    [[nodiscard]] std::string trouble() const override { return driver_->trouble(); }
     [[nodiscard]] std::string peer() const override { return "the gateway at " + endpoints_[current_]; }
 
 private:
-    GatewayLink(std::vector<std::string> endpoints, void* shared_context, std::unique_ptr<ZmqDriver> driver)
-        : endpoints_{std::move(endpoints)}, shared_context_{shared_context}, driver_{std::move(driver)} {}
+    GatewayLink(std::vector<std::string> endpoints, void* shared_context, std::optional<ConnectKeys> keys)
+        : endpoints_{std::move(endpoints)}, shared_context_{shared_context}, keys_{std::move(keys)} {}
+    [[nodiscard]] Result<std::unique_ptr<ZmqDriver>> connect_to(const std::string& endpoint) const;
 
     std::vector<std::string> endpoints_;
     void* shared_context_;
+    std::optional<ConnectKeys> keys_;
     std::unique_ptr<ZmqDriver> driver_;
     std::size_t current_ = 0;
     bool has_received_ = false;  // since note_time()

@@ -19,6 +19,9 @@ public:
     // True when nothing has come for so long that nobody can be there.
     [[nodiscard]] virtual bool is_silent() const = 0;
 
+    // Why nobody answers, if that is known: "it refuses this key"; else empty.
+    [[nodiscard]] virtual std::string trouble() const { return {}; }
+
     // Whom it talks to, for messages: "the gateway at tcp://…".
     [[nodiscard]] virtual std::string peer() const = 0;
 };

@@ -26,7 +26,8 @@ std::string_view refusal(std::uint16_t reason) {
         case protocol::RefusedReason::kConflict: return "this session is stored with other content";
         case protocol::RefusedReason::kNoCommonVersion:
             return "it speaks no version of the protocol that we speak; update the older";
-        case protocol::RefusedReason::kIdentity: return "the target isn't who it says it is";
+        case protocol::RefusedReason::kIdentity:
+            return "this session is another target's, or the key isn't enrolled with this --target or --label";
         case protocol::RefusedReason::kQuota: return "the target's quota is used up";
         case protocol::RefusedReason::kTooLarge: return "a message is too large";
         case protocol::RefusedReason::kUnknownEpoch: return "an epoch isn't known";
@@ -171,10 +172,12 @@ void WireThread::tell(std::uint64_t now_ns) {
     }
     last_told_ns_ = now_ns;
     if (!is_waiting_told_) {
-        notice_("waiting for " + driver_->peer());
+        const std::string trouble = driver_->trouble();
+        notice_("waiting for " + driver_->peer() + (trouble.empty() ? "" : ": " + trouble));
     } else {
         notice_("still waiting for " + driver_->peer() + ": " + std::to_string(status.spool_used_bytes >> 10U) +
-                " KiB are spooled, " + std::to_string(status.batches_dropped) + " batches were dropped");
+                " KiB are spooled, " + std::to_string(status.batches_dropped) + " batches were dropped" +
+                (driver_->trouble().empty() ? "" : "; " + driver_->trouble()));
     }
     is_waiting_told_ = true;
 }

@@ -4,13 +4,17 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr int kReconnectAfterMs = 100;
 constexpr int kReconnectAfterMsMax = 2'000;
@@ -22,17 +26,46 @@ Error zmq_error(ErrorCode code, const std::string& what) {
     return Error{code, what + ": " + zmq_strerror(zmq_errno())};
 }
 
-// Number of the next event; 0: none there. An event is two frames: u16 number with a u32 value, and the endpoint.
-int next_event(void* monitor) {
-    std::uint16_t number = 0;
-    std::array<char, 6> event{};
-    if (zmq_recv(monitor, event.data(), event.size(), ZMQ_DONTWAIT) < 0) {
-        return 0;
+// libzmq gives an endpoint up whose handshake failed; it is tried again after this.
+constexpr std::chrono::seconds kTryAgainAfter{1};
+
+constexpr int kHandshakeFailures =
+    ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+
+struct ConnectionEvent {
+    std::uint16_t number = 0;  // 0: none there
+    std::uint32_t value = 0;
+};
+
+// An event is two frames: u16 number with a u32 value, and the endpoint.
+ConnectionEvent next_event(void* monitor) {
+    ConnectionEvent event;
+    std::array<char, sizeof event.number + sizeof event.value> bytes{};
+    if (zmq_recv(monitor, bytes.data(), bytes.size(), ZMQ_DONTWAIT) < 0) {
+        return event;
     }
-    std::memcpy(&number, event.data(), sizeof number);
+    std::memcpy(&event.number, bytes.data(), sizeof event.number);
+    std::memcpy(&event.value, bytes.data() + sizeof event.number, sizeof event.value);
     std::array<char, 1> endpoint{};
     zmq_recv(monitor, endpoint.data(), endpoint.size(), ZMQ_DONTWAIT);
-    return number;
+    return event;
+}
+
+std::string trouble_of(const ConnectionEvent& event, const std::string& key_name) {
+    const bool has_key = !key_name.empty();
+    if (event.number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
+        return "it refuses this key; is " + key_name + ".pub in its folder of public keys?";
+    }
+    if (event.number == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
+        event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
+        return has_key ? "it knows no keys; leave --key and --gateway-key out, or give it keys"
+                       : "it asks for a key; give --key and --gateway-key";
+    }
+    if (event.number == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) {
+        return "it doesn't speak ZeroMQ as it should";
+    }
+    return has_key ? "it ends the handshake; is --gateway-key really its key?"
+                   : "it ends the handshake; if it asks for a key, give --key and --gateway-key";
 }
 
 bool set_option(void* socket, int option, int value) {
@@ -48,12 +81,42 @@ struct ZmqDriver::Sockets {
     std::string monitor_endpoint;
     bool is_connected = false;
     bool was_made = false;  // a connection, since reconnected() was asked
+    std::string endpoint;
+    std::string key_name;  // empty: no key
+    std::string trouble;
+    std::optional<Clock::time_point> try_again_at;
 
     void take_events() {
-        for (int event = monitor == nullptr ? 0 : next_event(monitor); event != 0; event = next_event(monitor)) {
-            is_connected = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+        ConnectionEvent event;
+        while (monitor != nullptr && (event = next_event(monitor)).number != 0) {
+            is_connected = event.number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
             was_made = was_made || is_connected;
+            if (is_connected) {
+                trouble.clear();
+                try_again_at.reset();
+            } else if ((event.number & kHandshakeFailures) != 0) {
+                trouble = trouble_of(event, key_name);
+                try_again_at = Clock::now() + kTryAgainAfter;
+            }
         }
+        if (try_again_at.has_value() && Clock::now() >= *try_again_at) {
+            try_again_at.reset();
+            zmq_disconnect(socket, endpoint.c_str());
+            zmq_connect(socket, endpoint.c_str());
+        }
+    }
+
+    [[nodiscard]] Result<Done> set_keys(const ConnectKeys& keys) {
+        const std::string server = encode_public_key(keys.server);
+        const auto set = [&](int option, const std::string& text) {
+            return zmq_setsockopt(socket, option, text.c_str(), text.size() + 1) == 0;
+        };
+        key_name = keys.own.name;
+        if (!set(ZMQ_CURVE_SERVERKEY, server) || !set(ZMQ_CURVE_PUBLICKEY, keys.own.public_text) ||
+            !set(ZMQ_CURVE_SECRETKEY, keys.own.secret_text)) {
+            return Error{ErrorCode::kInvalid, "the key of '" + key_name + "': " + zmq_strerror(zmq_errno())};
+        }
+        return Done{};
     }
 
     Sockets() = default;
@@ -73,7 +136,8 @@ struct ZmqDriver::Sockets {
     }
 };
 
-Result<std::unique_ptr<ZmqDriver>> ZmqDriver::connect(const std::string& endpoint, void* shared_context) {
+Result<std::unique_ptr<ZmqDriver>> ZmqDriver::connect(const std::string& endpoint, void* shared_context,
+                                                      const ConnectKeys* keys) {
     const bool is_inproc = endpoint.starts_with("inproc://");
     if (is_inproc && shared_context == nullptr) {
         return Error{ErrorCode::kUsage, "gateway '" + endpoint + "': inproc:// reaches only gateways of this process"};
@@ -103,6 +167,12 @@ Result<std::unique_ptr<ZmqDriver>> ZmqDriver::connect(const std::string& endpoin
     if (!is_set) {
         return zmq_error(ErrorCode::kIo, "zmq_setsockopt");
     }
+    sockets->endpoint = endpoint;
+    if (keys != nullptr) {
+        if (auto set = sockets->set_keys(*keys); !set) {
+            return std::move(set).error();
+        }
+    }
     if (is_inproc) {
         // There is no other connection, and it waits for a gateway that binds later.
         sockets->is_connected = true;
@@ -113,7 +183,7 @@ Result<std::unique_ptr<ZmqDriver>> ZmqDriver::connect(const std::string& endpoin
         sockets->monitor = zmq_socket(context, ZMQ_PAIR);
         if (sockets->monitor == nullptr ||
             zmq_socket_monitor(socket, sockets->monitor_endpoint.c_str(),
-                               ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0 ||
+                               ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | kHandshakeFailures) != 0 ||
             !set_option(sockets->monitor, ZMQ_LINGER, 0) ||
             zmq_connect(sockets->monitor, sockets->monitor_endpoint.c_str()) != 0) {
             return zmq_error(ErrorCode::kIo, "zmq_socket_monitor");
@@ -154,6 +224,8 @@ Checked<std::size_t> ZmqDriver::receive(std::span<std::byte> into) {
     }
     return Fault{ErrorCode::kTooLarge, 0, static_cast<std::uint64_t>(size)};
 }
+
+const std::string& ZmqDriver::trouble() const { return sockets_->trouble; }
 
 bool ZmqDriver::reconnected() {
     sockets_->take_events();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
 #include "target-collector/wire/driver.h"
 
@@ -17,13 +18,18 @@ class ZmqDriver final : public NetworkDriver {
 public:
     // Connects to `endpoint`: `tcp://HOST:PORT`, `ipc://PATH`, or `inproc://NAME`, which needs the gateway's context
     // (gateway/wire/context.h, native_handle()) as `shared_context`; null otherwise. Does not wait for the gateway.
-    // Errors: kUsage (endpoint that can't be understood, named), kIo.
-    [[nodiscard]] static Result<std::unique_ptr<ZmqDriver>> connect(const std::string& endpoint, void* shared_context);
+    // With `keys` it speaks CURVE: the gateway has to be the one that is named, and is shown the own key. Errors:
+    // kUsage (endpoint that can't be understood, named), kInvalid (not a pair of keys), kIo.
+    [[nodiscard]] static Result<std::unique_ptr<ZmqDriver>> connect(const std::string& endpoint, void* shared_context,
+                                                                    const ConnectKeys* keys = nullptr);
     ~ZmqDriver() override;
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
     [[nodiscard]] bool reconnected() override;
+
+    // Why there is no connection, as far as the handshake told; empty: nothing is known, or there is one.
+    [[nodiscard]] const std::string& trouble() const;
 
     // Waits until a frame can be received, `wake_fd` (an eventfd; -1: none) is readable, or the time is over.
     void wait(int wake_fd, std::uint64_t timeout_ns);

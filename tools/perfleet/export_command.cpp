@@ -61,7 +61,7 @@ Result<Outcome> write_folded(const Scan& scan, const SymbolPaths& paths, ExportS
 }
 
 Result<Outcome> ask_gateway(const ExportOptions& options, ExportSink& sink) {
-    const Result<std::unique_ptr<QueryClient>> client = QueryClient::connect(options.query.gateway);
+    const Result<std::unique_ptr<QueryClient>> client = options.query.connect();
     if (!client.ok()) {
         return Error{client.error()};
     }

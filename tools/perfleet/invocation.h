@@ -27,6 +27,7 @@ struct Invocation {
 // The groups. Each stands in a file of its own.
 void add_table_commands(CLI::App& app, Invocation& invocation);
 void add_export_command(CLI::App& app, Invocation& invocation);
+void add_keygen_command(CLI::App& app, Invocation& invocation);
 
 // `perfleet record …`: its options are the collector's, so it reads its arguments itself; arguments[0] is "record".
 // Gives the exit status.

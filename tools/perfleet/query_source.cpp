@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "schemas/peers/key_file.h"
 #include "tools/perfleet/invocation.h"
 
 namespace perfleet {
@@ -9,9 +10,19 @@ namespace perfleet {
 void QueryOptions::add_to(CLI::App& command, bool has_own_to) {
     CLI::Option* data_option =
         command.add_option("--data", data, "data folder (default: where `perfleet record` writes)")->type_name("DIR");
-    command.add_option("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412")
-        ->type_name("ENDPOINT")
-        ->excludes(data_option);
+    CLI::Option* gateway_option =
+        command.add_option("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412")
+            ->type_name("ENDPOINT")
+            ->excludes(data_option);
+    CLI::Option* key_option =
+        command.add_option("--key", key, "your secret key (perfleet keygen), for a gateway that asks for one")
+            ->type_name("FILE")
+            ->needs(gateway_option);
+    key_option->needs(
+        command
+            .add_option("--gateway-key", gateway_key, "public key of its query endpoint: a file, or the 40 characters")
+            ->type_name("KEY")
+            ->needs(key_option));
     command.add_option("--select", select, "only sessions with these labels: '{target=\"a\", arch=~\"aarch.*\"}'")
         ->type_name("MATCHERS");
     command.add_option("--session", session, "only this session: first digits of its id, or last")->type_name("ID");
@@ -47,6 +58,14 @@ SymbolPaths QueryOptions::symbol_paths() const {
     SymbolPaths paths;
     paths.symfs = symfs;
     return paths;
+}
+
+Result<std::unique_ptr<QueryClient>> QueryOptions::connect() const {
+    const auto keys = load_connect_keys(key, gateway_key);
+    if (!keys.ok()) {
+        return Error{keys.error()};
+    }
+    return QueryClient::connect(gateway, keys->has_value() ? &**keys : nullptr);
 }
 
 Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "query-engine/statistic/command.h"
+#include "query-engine/wire/query_client.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/store/store.h"
 
@@ -15,6 +16,8 @@ namespace perfleet {
 struct QueryOptions {
     std::string data;
     std::string gateway;
+    std::string key;
+    std::string gateway_key;
     std::string select;
     std::string session;
     std::string event;
@@ -30,6 +33,8 @@ struct QueryOptions {
     // As the query engine takes them.
     [[nodiscard]] CommandOptions as_text() const;
     [[nodiscard]] SymbolPaths symbol_paths() const;
+    // To the gateway that is named, with the keys that are. Errors: those of the keys and of QueryClient::connect().
+    [[nodiscard]] Result<std::unique_ptr<QueryClient>> connect() const;
 };
 
 // Beside a live gateway or without one. Errors say what to do when there is no store.

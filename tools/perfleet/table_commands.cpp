@@ -49,7 +49,7 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
         return Error{checked.error()};
     }
     if (!options.query.gateway.empty()) {
-        const Result<std::unique_ptr<QueryClient>> client = QueryClient::connect(options.query.gateway);
+        const Result<std::unique_ptr<QueryClient>> client = options.query.connect();
         if (!client.ok()) {
             return Error{client.error()};
         }

@@ -1,0 +1,53 @@
+// Who may ask, and how many: answers ZeroMQ's questions about keys (ZAP), follows the connections of the query socket,
+// reads the allow-list again. Works on the socket's own thread, between its waits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "schemas/peers/connection_table.h"
+#include "schemas/peers/key_folder.h"
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+class QueryGuard {
+public:
+    static constexpr std::uint64_t kLookEveryNs = 250'000'000;
+
+    // `socket` is a ZeroMQ socket of `context` that isn't bound yet; both are borrowed. `allowed` is null where there
+    // are no keys. Errors: kIo.
+    [[nodiscard]] static Result<std::unique_ptr<QueryGuard>> open(void* context, void* socket,
+                                                                  std::unique_ptr<KeyFolder> allowed,
+                                                                  const ConnectionTable::Limits& limits);
+    QueryGuard(const QueryGuard&) = delete;
+    QueryGuard& operator=(const QueryGuard&) = delete;
+    ~QueryGuard();
+
+    // ZeroMQ sockets to be waited for, beside the time; the second one is null where there are no keys.
+    [[nodiscard]] void* events() const { return monitor_; }
+    [[nodiscard]] void* questions() const { return zap_; }
+
+    // Does what is due. To be called after each wait, and every kLookEveryNs.
+    void look_after();
+
+    // Whether the sender of a message (zmq_msg_t) may ask.
+    [[nodiscard]] bool may_ask(const void* message);
+
+private:
+    QueryGuard(std::unique_ptr<KeyFolder> allowed, const ConnectionTable::Limits& limits);
+    [[nodiscard]] bool take_event();
+    [[nodiscard]] bool answer_question();
+
+    std::unique_ptr<KeyFolder> allowed_;
+    ConnectionTable connections_;
+    void* socket_ = nullptr;
+    void* monitor_ = nullptr;
+    void* zap_ = nullptr;
+    std::uint64_t next_look_ns_ = 0;
+};
+
+}  // namespace perfleet

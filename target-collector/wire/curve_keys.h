@@ -1,0 +1,14 @@
+// New keys.
+#pragma once
+
+#include <string>
+
+#include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+// Random, from the operating system. Errors: kUnsupported (a libzmq without CURVE).
+[[nodiscard]] Result<SecretKey> make_secret_key(std::string name);
+
+}  // namespace perfleet

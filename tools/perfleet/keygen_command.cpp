@@ -1,0 +1,152 @@
+// keygen: makes a key pair, as two files.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/wire/curve_keys.h"
+#include "tools/perfleet/invocation.h"
+
+namespace perfleet {
+namespace {
+
+struct KeygenOptions {
+    std::string name;
+    std::vector<std::string> labels;
+    std::string folder = ".";
+};
+
+constexpr mode_t kSecretMode = 0600;
+constexpr mode_t kPublicMode = 0644;
+
+// A new file with these rights from its first moment. Errors: kConflict when there is one.
+Result<Done> write_new_file(const std::string& path, const std::string& text, mode_t mode) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (descriptor < 0) {
+        if (errno == EEXIST) {
+            return Error{ErrorCode::kConflict,
+                         path +
+                             " is there already, and a key that is overwritten can't be brought back; move it away, "
+                             "or choose another NAME or --out"};
+        }
+        return error_from_errno(errno, path);
+    }
+    std::string_view left = text;
+    int failure = ::fchmod(descriptor, mode) == 0 ? 0 : errno;
+    while (failure == 0 && !left.empty()) {
+        const ssize_t size = ::write(descriptor, left.data(), left.size());
+        if (size < 0 && errno != EINTR) {
+            failure = errno;
+        }
+        left.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    }
+    if (failure == 0 && ::fsync(descriptor) != 0) {
+        failure = errno;
+    }
+    ::close(descriptor);
+    if (failure != 0) {
+        ::unlink(path.c_str());
+        return error_from_errno(failure, path);
+    }
+    return Done{};
+}
+
+// What goes into the public file, checked as its reader will.
+Result<std::string> public_text_of(const KeygenOptions& options, const SecretKey& key) {
+    const auto public_key = decode_public_key(key.public_text);
+    Enrolment enrolment{options.name, target_id_of(options.name), public_key.value_or(PublicKey{}), {}};
+    for (const std::string& label : options.labels) {
+        const std::size_t equals = label.find('=');
+        if (equals == std::string::npos || equals == 0) {
+            return Error{ErrorCode::kUsage, "--label '" + label + "' is no label; write KEY=VALUE"};
+        }
+        enrolment.labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
+    }
+    std::sort(enrolment.labels.begin(), enrolment.labels.end());
+    std::string text = format_enrolment(enrolment);
+    const auto parsed = parse_enrolment(text, options.name + std::string{kPublicFileEnding});
+    if (!parsed) {
+        return Error{ErrorCode::kUsage, parsed.error().message};
+    }
+    if (*parsed != enrolment) {
+        return Error{ErrorCode::kUsage,
+                     "--label: keys and values can't begin or end with blanks, and keys have no '='"};
+    }
+    return text;
+}
+
+Result<Done> keygen(const KeygenOptions& options) {
+    if (!is_peer_name(options.name)) {
+        return Error{ErrorCode::kUsage, "'" + options.name +
+                                            "' is no name for a key; 1 to 200 bytes without spaces and '/', not "
+                                            "beginning with '.' or '-'"};
+    }
+    auto key = make_secret_key(options.name);
+    if (!key) {
+        return std::move(key).error();
+    }
+    const auto public_text = public_text_of(options, *key);
+    if (!public_text) {
+        return Error{public_text.error()};
+    }
+    const std::string stem = (std::filesystem::path{options.folder} / options.name).string();
+    const std::string secret_path = stem + std::string{kSecretFileEnding};
+    const std::string public_path = stem + std::string{kPublicFileEnding};
+    if (auto written = write_new_file(secret_path, format_secret_key(*key), kSecretMode); !written) {
+        return written;
+    }
+    if (auto written = write_new_file(public_path, *public_text, kPublicMode); !written) {
+        ::unlink(secret_path.c_str());
+        return written;
+    }
+    std::printf("%s\n%s\n", secret_path.c_str(), public_path.c_str());
+    std::fprintf(stderr,
+                 "secret key: %s (stays here, for --key)\n"
+                 "public key: %s (copy it into the gateway's --collectors or --askers folder; of a gateway: to its "
+                 "collectors, for --gateway-key)\n",
+                 secret_path.c_str(), public_path.c_str());
+    return Done{};
+}
+
+constexpr const char* kFooter =
+    "Writes NAME.key (secret; only its owner may read it) and NAME.pub, and prints their paths. Never overwrites.\n\n"
+    "A gateway that other machines reach:\n"
+    "  perfleet keygen gateway                          # on the gateway; gateway.pub goes to every collector\n"
+    "  perfleet keygen board-7 --label rack=r12         # on the target; board-7.pub goes into ./collectors there\n"
+    "  perfleet-gateway --data ./store --listen tcp://0.0.0.0:7411 --key gateway.key --collectors ./collectors\n"
+    "  perfleet-collector --gateway tcp://GATEWAY:7411 --key board-7.key --gateway-key gateway.pub -a -g\n\n"
+    "Name and labels of a target are those of its file in the gateway's folder. Taking the file out cuts it off.";
+
+}  // namespace
+
+void add_keygen_command(CLI::App& app, Invocation& invocation) {
+    auto* const command = app.add_subcommand("keygen", "Make a key, for a gateway, a target or somebody who asks");
+    auto options = std::make_shared<KeygenOptions>();
+    command->add_option("name", options->name, "What the key stands for: the target's name; also the files' name")
+        ->required()
+        ->type_name("NAME");
+    command->add_option("--label", options->labels, "A label of the target, several times for several")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    command->add_option("--out", options->folder, "Folder of the two files")->type_name("DIR")->capture_default_str();
+    command->footer(kFooter);
+    command->callback([options, &invocation] {
+        invocation.run = [options] {
+            const auto made = keygen(*options);
+            return made ? 0 : report_error(made.error());
+        };
+    });
+}
+
+}  // namespace perfleet
