@@ -166,18 +166,23 @@ void WireThread::tell(std::uint64_t now_ns) {
         last_told_ns_ = now_ns;
         return;
     }
+    const std::string trouble = driver_->trouble();
+    if (is_waiting_told_ && trouble != told_trouble_ && !trouble.empty()) {
+        told_trouble_ = trouble;
+        notice_("waiting for " + driver_->peer() + ": " + trouble);
+    }
     const std::uint64_t since = std::max(started_ns_, last_told_ns_);
     if (now_ns - since < (is_waiting_told_ ? kWordEveryNs : kFirstWordAfterNs)) {
         return;
     }
     last_told_ns_ = now_ns;
     if (!is_waiting_told_) {
-        const std::string trouble = driver_->trouble();
+        told_trouble_ = trouble;
         notice_("waiting for " + driver_->peer() + (trouble.empty() ? "" : ": " + trouble));
     } else {
         notice_("still waiting for " + driver_->peer() + ": " + std::to_string(status.spool_used_bytes >> 10U) +
                 " KiB are spooled, " + std::to_string(status.batches_dropped) + " batches were dropped" +
-                (driver_->trouble().empty() ? "" : "; " + driver_->trouble()));
+                (trouble.empty() ? "" : "; " + trouble));
     }
     is_waiting_told_ = true;
 }

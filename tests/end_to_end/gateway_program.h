@@ -17,8 +17,8 @@ public:
     explicit GatewayProgram(const std::string& data, const std::string& listen = "tcp://127.0.0.1:*",
                             const std::string& query = "none",
                             const std::string& program = program_path("perfleet-gateway"),
-                            const Process::Options& options = {})
-        : process_{{program, "--data", data, "--listen", listen, "--query", query}, options} {
+                            const Process::Options& options = {}, const std::vector<std::string>& more = {})
+        : process_{joined({program, "--data", data, "--listen", listen, "--query", query}, more), options} {
         const auto line = process_.wait_for_output("ready ");
         EXPECT_TRUE(line.has_value()) << process_.error_output();
         listen_ = field_of(line.value_or(""), "listen");
@@ -38,6 +38,11 @@ public:
     }
 
 private:
+    static std::vector<std::string> joined(std::vector<std::string> words, const std::vector<std::string>& more) {
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    }
+
     Process process_;
     std::string listen_;
     std::string query_;

@@ -1,8 +1,5 @@
 // What strangers may send to a gateway: it survives, and serves a good peer all the while.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #include <csignal>
@@ -13,6 +10,7 @@
 #include "gateway/ingest/sample_messages.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
+#include "tests/end_to_end/raw_connection.h"
 #include "tests/end_to_end/sample_peer.h"
 #include "tests/end_to_end/stored_ledger.h"
 
@@ -27,27 +25,6 @@ constexpr BucketNumber kBucket{400'000};
 AdmittedBatch batch_of(SessionId session, std::uint64_t seq) {
     return sample_batch(kTarget, session, Seq{seq}, kBucket);
 }
-
-// A connection that speaks TCP, but not ZeroMQ.
-class RawConnection {
-public:
-    explicit RawConnection(const std::string& endpoint) : socket_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
-        EXPECT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    }
-    RawConnection(const RawConnection&) = delete;
-    RawConnection& operator=(const RawConnection&) = delete;
-    ~RawConnection() { close(socket_); }
-
-    // The gateway may have closed it.
-    void write(const std::string& bytes) const { (void)!send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
-
-private:
-    int socket_;
-};
 
 class HostilePeer : public testing::Test {
 protected:

@@ -31,8 +31,8 @@ inline AdmittedBatch sample_batch(TargetId target, SessionId session, Seq seq, B
 
 class SamplePeer {
 public:
-    explicit SamplePeer(const std::string& endpoint, void* context = nullptr) {
-        auto driver = ZmqDriver::connect(endpoint, context);
+    explicit SamplePeer(const std::string& endpoint, void* context = nullptr, const ConnectKeys* keys = nullptr) {
+        auto driver = ZmqDriver::connect(endpoint, context, keys);
         EXPECT_TRUE(driver.ok());
         driver_ = std::move(*driver);
     }
@@ -47,7 +47,9 @@ public:
     }
 
     // The next reply of this sort; others are passed over. A failure when none comes in time.
-    sample::Reply wait_for(sample::ReplySort sort) {
+    sample::Reply wait_for(sample::ReplySort sort) { return wait_for_any({sort}); }
+
+    sample::Reply wait_for_any(const std::vector<sample::ReplySort>& sorts) {
         std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
         while (std::chrono::steady_clock::now() < end) {
@@ -60,11 +62,11 @@ public:
             if (reply.sort == sample::ReplySort::kAck) {
                 acknowledged_ = std::max<std::uint64_t>(acknowledged_, reply.prefix);
             }
-            if (reply.sort == sort) {
+            if (std::find(sorts.begin(), sorts.end(), reply.sort) != sorts.end()) {
                 return reply;
             }
         }
-        ADD_FAILURE() << "no reply of sort " << static_cast<int>(sort);
+        ADD_FAILURE() << "no reply of sort " << static_cast<int>(sorts.front());
         return {};
     }
 
@@ -79,6 +81,30 @@ public:
         while (!testing::Test::HasFailure() && acknowledged_ < seq) {
             wait_for(sample::ReplySort::kAck);
         }
+    }
+
+    // Waits for a connection after the one that was there, or the first.
+    void wait_for_connection() {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        while (!driver_->reconnected()) {
+            ASSERT_LT(std::chrono::steady_clock::now(), end) << "no connection";
+            driver_->wait(-1, 10'000'000);
+        }
+    }
+
+    // Waits until there is no way to the gateway, and gives the reason; empty and a failure when there is one for too
+    // long.
+    std::string wait_for_trouble() {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        while (std::chrono::steady_clock::now() < end) {
+            (void)driver_->reconnected();
+            if (!driver_->trouble().empty()) {
+                return driver_->trouble();
+            }
+            driver_->wait(-1, 10'000'000);
+        }
+        ADD_FAILURE() << "no trouble";
+        return {};
     }
 
 private:

@@ -1,0 +1,176 @@
+// What strangers may do to a gateway's socket before they are anybody: each is refused, counted by reason, and a good
+// peer is served all the while.
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "gateway/gateway.h"
+#include "gateway/ingest/sample_messages.h"
+#include "tests/end_to_end/key_folder.h"
+#include "tests/end_to_end/raw_connection.h"
+#include "tests/end_to_end/sample_peer.h"
+
+namespace perfleet::end_to_end {
+namespace {
+
+constexpr SessionId kSession{1, 2};
+constexpr BucketNumber kBucket{400'000};
+
+class HostileTransport : public testing::Test {
+protected:
+    enum class Keys : std::uint8_t { kNone, kAsked };
+
+    void open(Keys keys, std::size_t connections_max = 0) {
+        GatewayOptions options{{"tcp://127.0.0.1:*"}, {}};
+        if (keys == Keys::kAsked) {
+            keys_.enrol("a");
+            options.keys = {keys_.secret("gateway"), keys_.folder()};
+            good_keys_ = keys_.connect_keys("a");
+        }
+        options.connections_max = connections_max;
+        auto opened = Gateway::open(options, context_, *store_);
+        ASSERT_TRUE(opened.ok()) << opened.error().message;
+        gateway_ = std::move(*opened);
+        stop_fd_ = eventfd(0, EFD_CLOEXEC);
+        thread_ = std::thread{[this] { EXPECT_TRUE(gateway_->serve(stop_, stop_fd_).ok()); }};
+        good_.emplace(endpoint(), nullptr, good_keys_.has_value() ? &*good_keys_ : nullptr);
+        expect_good_peer_is_served();
+    }
+
+    ~HostileTransport() override {
+        if (thread_.joinable()) {
+            expect_good_peer_is_served();
+            stop_ = true;
+            const std::uint64_t one = 1;
+            EXPECT_EQ(write(stop_fd_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+            thread_.join();
+            close(stop_fd_);
+        }
+    }
+
+    [[nodiscard]] const std::string& endpoint() const { return gateway_->endpoints().front(); }
+
+    // Over its one connection, which nobody may cost it.
+    void expect_good_peer_is_served() {
+        SessionRecord record = sample_session(target_id_of("a"), kSession);
+        record.target_name = "a";
+        record.labels.clear();
+        if (batches_ == 0) {
+            good_->greet(record);
+        }
+        good_->send(sample::batch(sample_batch(target_id_of("a"), kSession, Seq{++batches_}, kBucket)));
+        good_->wait_for_prefix(batches_);
+    }
+
+    void wait_for_counts(const std::function<bool(const TransportCounts&)>& are_there) const {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        while (!are_there(gateway_->transport_counts())) {
+            ASSERT_LT(std::chrono::steady_clock::now(), end) << "not counted";
+            std::this_thread::yield();
+        }
+    }
+
+    TestKeys keys_;
+    std::optional<ConnectKeys> good_keys_;
+    std::unique_ptr<Store> store_ = make_memory_store();
+    TransportContext context_;
+    std::unique_ptr<Gateway> gateway_;
+    std::atomic<bool> stop_{false};
+    int stop_fd_ = -1;
+    std::thread thread_;
+    std::optional<SamplePeer> good_;
+    std::uint64_t batches_ = 0;
+};
+
+TEST_F(HostileTransport, WrongKeysAreRefusedByReason) {
+    open(Keys::kAsked);
+    keys_.make("stranger");
+    keys_.make("other-gateway");
+    const ConnectKeys unknown = keys_.connect_keys("stranger");
+    SamplePeer stranger{endpoint(), nullptr, &unknown};
+    wait_for_counts([](const TransportCounts& counts) { return counts.handshakes_unknown_key > 0; });
+    const ConnectKeys misled = keys_.connect_keys("a", "other-gateway");
+    SamplePeer elsewhere{endpoint(), nullptr, &misled};
+    wait_for_counts([](const TransportCounts& counts) { return counts.handshakes_undecipherable > 0; });
+    SamplePeer without{endpoint()};
+    wait_for_counts([](const TransportCounts& counts) { return counts.handshakes_no_key > 0; });
+    EXPECT_NE(stranger.wait_for_trouble(), "");
+    EXPECT_EQ(gateway_->transport_counts().keys_enrolled, 1U);
+}
+
+TEST_F(HostileTransport, OtherProtocolsAreRefused) {
+    open(Keys::kAsked);
+    std::mt19937_64 random{7};
+    const std::uint64_t before = gateway_->transport_counts().connections_ended;
+    constexpr int kConnections = 40;
+    for (int i = 0; i < kConnections; ++i) {
+        const RawConnection connection{endpoint()};
+        std::string bytes = i % 2 == 0 ? zmtp_greeting("CURVE") : std::string{};
+        for (std::uint64_t size = random() % 2'000; size > 0; --size) {
+            bytes += static_cast<char>(random());
+        }
+        connection.write(bytes);
+    }
+    // A greeting, and a command that no handshake begins with.
+    const RawConnection malformed{endpoint()};
+    malformed.write(zmtp_greeting("CURVE") + std::string{"\x04\x06\x05HELLP", 8});
+    EXPECT_TRUE(malformed.is_closed_by_peer());
+    wait_for_counts([&](const TransportCounts& counts) {
+        return counts.connections_ended - before > kConnections && counts.handshakes_malformed > 0 &&
+               counts.connections_now == 1;
+    });
+}
+
+TEST_F(HostileTransport, ConnectionsAreLimited) {
+    constexpr std::size_t kMax = 8;
+    open(Keys::kNone, kMax);
+    std::vector<RawConnection> flood;
+    for (std::size_t i = 0; i < 20 * kMax; ++i) {
+        flood.emplace_back(endpoint());
+        flood.back().write(zmtp_greeting("NULL"));
+    }
+    wait_for_counts([&](const TransportCounts& counts) {
+        return counts.connections_accepted >= flood.size() && counts.connections_now <= kMax &&
+               counts.refused_connection_limit + counts.refused_unheard_limit >= flood.size() - kMax;
+    });
+    expect_good_peer_is_served();
+    flood.clear();
+    wait_for_counts([](const TransportCounts& counts) { return counts.connections_now == 1; });
+    SamplePeer other{endpoint()};
+    other.send(sample::clock_probe(1));
+    other.wait_for(sample::ReplySort::kClockReply);
+}
+
+TEST_F(HostileTransport, AMessageWithoutEndIsCutOff) {
+    open(Keys::kNone);
+    const RawConnection endless{endpoint()};
+    endless.shake_hands();
+    constexpr std::size_t kPartSizeBytes = 1U << 16;
+    const std::string part = std::string{"\x03\0\0\0\0\0\1\0\0", 9} + std::string(kPartSizeBytes, 'x');
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    std::size_t parts = 0;
+    while (endless.write(part)) {
+        ASSERT_LT(std::chrono::steady_clock::now(), end) << "still open after " << parts << " parts";
+        ++parts;
+    }
+    wait_for_counts([](const TransportCounts& counts) { return counts.refused_unfinished_message == 1; });
+}
+
+TEST_F(HostileTransport, AFrameThatClaimsToBeHugeEndsItsConnection) {
+    open(Keys::kNone);
+    const RawConnection huge{endpoint()};
+    huge.shake_hands();
+    huge.write(std::string{"\x02\0\0\0\1\0\0\0\0", 9});
+    EXPECT_TRUE(huge.is_closed_by_peer());
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end
