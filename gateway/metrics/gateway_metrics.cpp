@@ -31,6 +31,7 @@ void add_connections(MetricPage& page, const TransportCounts& counts) {
     refused("key_limit", counts.refused_key_limit);
     refused("revoked", counts.refused_revoked);
     refused("named_itself", counts.refused_named_itself);
+    refused("conduct", counts.refused_conduct);
     refused("unfinished_message", counts.refused_unfinished_message);
     const auto failed = [&](const char* reason, std::uint64_t count) {
         page.counter("perfleet_gateway_handshakes_failed_total", "Handshakes that failed.", count,
