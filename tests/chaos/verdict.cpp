@@ -165,9 +165,14 @@ private:
         if (log_.acknowledged > last_sealable()) {
             complain() << "batch " << log_.acknowledged << " was acknowledged and never sealed";
         }
-        if (stored_.watermark.value < log_.acknowledged) {
-            complain() << "acknowledged up to " << log_.acknowledged << ", but the watermark is "
-                       << stored_.watermark.value;
+        // What is there is as good as the watermark: a gateway that starts finds both.
+        for (std::uint64_t seq = stored_.watermark.value + 1; seq <= std::min(log_.acknowledged, last_sealable());
+             ++seq) {
+            if (!stored_seqs_.contains(seq) && !may_be_expired(seq)) {
+                complain() << "acknowledged up to " << log_.acknowledged << ", but the watermark is "
+                           << stored_.watermark.value << ", and " << seq << " is not there";
+                break;
+            }
         }
         std::uint64_t missing = 0;
         std::uint64_t first_missing = 0;
