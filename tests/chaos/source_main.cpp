@@ -82,7 +82,7 @@ public:
     int run() {
         const TargetId target = target_id_of(arguments_.target);
         log_.session(session_, target);
-        auto link = GatewayLink::connect(arguments_.gateways, nullptr);
+        auto link = GatewayLink::connect(arguments_.gateways, nullptr, std::nullopt);
         if (!link.ok()) {
             std::fprintf(stderr, "chaos_source: %s\n", link.error().message.c_str());
             return 1;
@@ -157,7 +157,7 @@ private:
         }
         spool_folder_ = std::move(*folder);
         if (!spool_folder_->left().empty()) {
-            auto link = GatewayLink::connect(arguments_.gateways, nullptr);
+            auto link = GatewayLink::connect(arguments_.gateways, nullptr, std::nullopt);
             if (!link.ok()) {
                 return std::move(link).error();
             }
