@@ -33,7 +33,7 @@ bool are_possible(const DeliverySpool::Places& places, std::uint64_t size_bytes)
         return true;
     }
     if (places.is_wrapped) {
-        return places.head <= places.tail && places.tail < places.wrap_end &&
+        return places.head > 0 && places.head <= places.tail && places.tail < places.wrap_end &&
                places.used_bytes == places.wrap_end - places.tail + places.head;
     }
     return places.tail < places.head && places.used_bytes == places.head - places.tail;

@@ -270,6 +270,23 @@ TEST_F(LeftFile, AFileCutAtAnyLengthIsAnErrorOrHasHoles) {
     expect_exact((*left)->reading(), 4);
 }
 
+// Whoever wraps puts a record there; without one the walk from record to record would never end.
+TEST_F(LeftFile, AWrappedSpoolWithNothingAtItsBeginningIsRefused) {
+    const auto reading = read_spool(file_);
+    ASSERT_TRUE(reading.ok());
+    DeliveryState state;
+    state.places = (*reading)->entry.places;
+    state.places.wrap_end = state.places.head;
+    state.places.head = 0;
+    state.places.is_wrapped = true;
+    state.last_sealed = (*reading)->entry.last_sealed;
+    DeliveryJournal journal{std::span{file_}.subspan(kSpoolJournalOffset, kJournalSizeBytes), (*reading)->entry.number};
+    journal.write(state);
+    const auto again = read_spool(file_);
+    ASSERT_FALSE(again.ok());
+    EXPECT_EQ(again.error().code, ErrorCode::kCorrupt);
+}
+
 TEST_F(LeftFile, RandomDamageIsNeverACrash) {
     const std::vector<std::byte> good = file_;
     std::mt19937_64 random(1);

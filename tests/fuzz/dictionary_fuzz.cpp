@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
     }
     if (dictionary.finish().ok()) {
-        static volatile std::uint64_t sink;
+        [[maybe_unused]] static volatile std::uint64_t sink;
         sink = read_all(dictionary);
     }
     return 0;

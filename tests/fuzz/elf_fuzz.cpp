@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             sum += demangled_name(hit.name).size();
         }
     }
-    static volatile std::uint64_t sink;
+    [[maybe_unused]] static volatile std::uint64_t sink;
     sink = sum;
     return 0;
 }

@@ -7,7 +7,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace perfleet;
     FuzzInput input{data, size_bytes};
     const std::string_view text = input.rest_text();
-    static volatile std::uint64_t sink;
+    [[maybe_unused]] static volatile std::uint64_t sink;
     sink = demangled_name(text).size();
     std::uint64_t bad_lines = 0;
     const auto symbols = symbols_of_kernel(text, bad_lines);

@@ -1,7 +1,12 @@
 // What a gateway says to a collector. First byte: how the message is aligned. All that is borrowed must lie in the
-// message.
+// message, and where Cap'n Proto's own library can read it, too, it reads the same.
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+
+#include <cstring>
 #include <vector>
 
+#include "collector.capnp.h"
 #include "target-collector/message/reply_reader.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -13,6 +18,63 @@ void expect_within(const Part& part, std::span<const std::byte> message) {
     const auto* begin = reinterpret_cast<const std::byte*>(part.data());
     PERFLEET_ASSERT(part.empty() ||
                     (begin >= message.data() && begin + part.size() <= message.data() + message.size()));
+}
+
+bool is_same(const Reply& reply, wire::Envelope::Reader envelope) {
+    const auto is_session = [&](wire::SessionId::Reader session) {
+        return reply.session == SessionId{session.getHigh(), session.getLow()};
+    };
+    const auto is_progress = [&](auto body) {
+        return is_session(body.getSession()) && reply.incarnation == body.getIncarnation() &&
+               reply.prefix == Seq{body.getPrefixSeq()} && reply.send_limit == Seq{body.getSendLimitSeq()};
+    };
+    switch (reply.sort) {
+        case Reply::Sort::kUnknown: return true;
+        case Reply::Sort::kWelcome: {
+            const auto body = envelope.getWelcome();
+            return is_progress(body) && reply.utc_ns == UtcNs{body.getUtcNs()} && reply.version == body.getVersion() &&
+                   reply.batch_size_bytes_max == body.getBatchSizeBytesMax() &&
+                   reply.bucket_duration_s == body.getBucketDurationS();
+        }
+        case Reply::Sort::kHelloAgain: return reply.incarnation == envelope.getHelloAgain().getIncarnation();
+        case Reply::Sort::kAck:
+            return is_progress(envelope.getAck()) && reply.is_finished == envelope.getAck().getFinished();
+        case Reply::Sort::kRefused: {
+            const auto body = envelope.getRefused();
+            const auto text = body.getMessage();
+            return is_session(body.getSession()) && reply.seq == Seq{body.getSeq()} &&
+                   reply.reason == body.getReason() && reply.message == std::string_view{text.begin(), text.size()};
+        }
+        case Reply::Sort::kControl: {
+            const auto body = envelope.getControl();
+            return is_session(body.getSession()) && reply.command == body.getCommand() &&
+                   reply.event == EventNumber{body.getEvent()} && reply.value == body.getValue();
+        }
+        case Reply::Sort::kNeedImage: {
+            const auto id = envelope.getNeedImage().getBuildId();
+            return reply.offset_bytes == envelope.getNeedImage().getOffset() && reply.build_id.size() == id.size() &&
+                   (id.size() == 0 || std::memcmp(reply.build_id.data(), id.begin(), id.size()) == 0);
+        }
+        case Reply::Sort::kClockReply: {
+            const auto body = envelope.getClockReply();
+            return reply.probe_id == body.getId() && reply.sender_ns == body.getSenderNs() &&
+                   reply.utc_ns == UtcNs{body.getUtcNs()};
+        }
+    }
+    return false;
+}
+
+void expect_agreement(const Reply& reply, std::span<const std::byte> message) {
+    auto words = kj::heapArray<capnp::word>(message.size() / sizeof(capnp::word));
+    std::memcpy(words.begin(), message.data(), words.asBytes().size());
+    bool agrees = true;
+    try {
+        capnp::FlatArrayMessageReader reader{words};
+        agrees = is_same(reply, reader.getRoot<wire::Envelope>());
+    } catch (const kj::Exception&) {
+        // It refuses more: what isn't ours to judge.
+    }
+    PERFLEET_ASSERT(agrees);
 }
 
 }  // namespace
@@ -30,6 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         expect_within(reply->message, message);
         expect_within(reply->build_id, message);
         PERFLEET_ASSERT(reply->sort <= Reply::Sort::kClockReply);
+        expect_agreement(*reply, message);
     }
     return 0;
 }

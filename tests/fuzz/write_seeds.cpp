@@ -5,12 +5,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "collector.capnp.h"
 #include "gateway/ingest/sample_messages.h"
+#include "query-engine/wire/query_message.h"
 #include "schemas/columns/codec.h"
 #include "schemas/columns/layout.h"
 #include "storage/block/block.h"
@@ -28,7 +30,7 @@ public:
     void write(const std::string& target, const std::string& bytes) {
         const auto folder = folder_ / target;
         std::filesystem::create_directories(folder);
-        std::ofstream file{folder / std::to_string(count_++), std::ios::binary};
+        std::ofstream file{folder / ("made-" + std::to_string(counts_[target]++)), std::ios::binary};
         file << bytes;
         if (!file.flush()) {
             std::fprintf(stderr, "write_seeds: can't write to %s\n", folder.c_str());
@@ -38,7 +40,7 @@ public:
 
 private:
     std::filesystem::path folder_;
-    int count_ = 0;
+    std::map<std::string, int> counts_;
 };
 
 struct OwnedColumn {
@@ -225,6 +227,68 @@ void write_texts(SeedFolder& seeds) {
     seeds.write("kernel_symbols", "_ZN8perfleet6crc32cEjSt4spanIKSt4byteLm18446744073709551615EE");
 }
 
+void write_query_messages(SeedFolder& seeds) {
+    using namespace query_message;
+    const auto write = [&](Body body) { seeds.write("query_message", encode_query_message({7, std::move(body)})); };
+    write(Ask{"top", {{"event", "cpu-clock"}, {"by", "thread"}}, 4});
+    write(More{4});
+    write(Cancel{});
+    write(Working{});
+    write(Columns{{{"symbol", "", false}, {"self", "samples", true}}});
+    write(Rows{{{std::string{"main"}, std::uint64_t{7}, std::int64_t{-7}, 0.5, std::monostate{}}, {}}});
+    write(Bytes{16, "PERFILE2"});
+    QueryEnd end;
+    end.ledger = {10, 7, 1, {{"spool-full", 2}}, 0};
+    end.warnings = {"a file is gone"};
+    end.modified = UtcNs{1'700'000'000'000'000'000};
+    end.summary = "7 samples";
+    write(end);
+    write(Error{ErrorCode::kBusy, "as many queries run as may"});
+}
+
+void write_lines(SeedFolder& seeds) {
+    for (const char* text : {"cpu-clock", "cycles:u,r1a8:k", "page-faults", "a:b", "a:b:u"}) {
+        seeds.write("event", text + std::string{"\0"
+                                                "42\n\0name: b\nID: 42\nformat:\n",
+                                                29});
+    }
+    for (const char* text : {"_ZN8perfleet6crc32cEjSt4spanIKSt4byteLm18446744073709551615EE", "_RNvC7mycrate3foo",
+                             "_GLOBAL__sub_I_main", "_ZNSt6vectorIiSaIiEE9push_backERKi", "main"}) {
+        seeds.write("demangle", text);
+    }
+    for (const char* text : {"tcp://127.0.0.1:7411", "tcp://[::1]:*", "ipc:///run/perfleet/socket", "inproc://gateway",
+                             "1.0\n7\nperfleet\n127.0.0.1\n\nCURVE\n01234567890123456789012345678901\n"}) {
+        seeds.write("endpoint", text);
+    }
+    // The keys of RFC 26's own examples.
+    seeds.write("key_file",
+                "# made by hand\nname = board-7\npublic-key = Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\n"
+                "label.rack = r12\n");
+    seeds.write("key_file",
+                "name = board-7\npublic-key = Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\n"
+                "secret-key = D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs\n");
+    seeds.write("proc_text",
+                "55d0c0a00000-55d0c0a02000 r--p 00000000 08:01 1234                       /usr/bin/cat\n"
+                "7ffc0a1ff000-7ffc0a201000 r-xp 00000000 00:00 0                          [vdso]\n");
+    seeds.write("proc_text", "42 (a) b) S 7 42 42 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 5 6 7\n");
+    seeds.write("proc_text", "0-3,8\n");
+    seeds.write("kallsyms",
+                "ffffffff81000000 T _stext\nffffffff81000040 t do_idle\nffffffff81001000 T _etext\n"
+                "ffffffffc0000000 t probe\t[virtio]\n");
+    seeds.write("kallsyms", "virtio 16384 2 net,blk, Live 0xffffffffc0000000\nblk 4096 0 - Live 0xffffffffc0010000\n");
+}
+
+// Of the planted bug: it is one step away.
+void write_canary(SeedFolder& seeds) {
+    capnp::MallocMessageBuilder message;
+    auto envelope = message.initRoot<wire::Envelope>();
+    envelope.setProtocolVersion(1);
+    auto need = envelope.initNeedImage();
+    need.initBuildId(20);
+    need.setOffset(1);
+    seeds.write("canary", message_of(message).substr(1));
+}
+
 void write_elf(SeedFolder& seeds) {
     std::ifstream file{PERFLEET_SEED_ELF, std::ios::binary};
     std::stringstream bytes;
@@ -250,6 +314,9 @@ int main(int argument_count, char** arguments) {
     perfleet::write_replies(seeds);
     perfleet::write_envelopes(seeds);
     perfleet::write_texts(seeds);
+    perfleet::write_query_messages(seeds);
+    perfleet::write_lines(seeds);
+    perfleet::write_canary(seeds);
     perfleet::write_elf(seeds);
     return 0;
 }

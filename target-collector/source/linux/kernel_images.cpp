@@ -67,6 +67,9 @@ std::optional<KernelSymbol> parse_kallsyms_line(std::string_view line) {
     line.remove_prefix(3);
     const std::size_t tab = std::min(line.find('\t'), line.size());
     symbol.name = line.substr(0, tab);
+    if (symbol.name.empty()) {
+        return std::nullopt;
+    }
     line.remove_prefix(std::min(tab + 1, line.size()));
     if (line.size() > 2 && line.front() == '[' && line.back() == ']') {
         symbol.module = line.substr(1, line.size() - 2);

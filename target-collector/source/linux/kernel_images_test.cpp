@@ -24,6 +24,7 @@ constexpr std::string_view kKallsyms =
     "ffffffff82000000 T _etext\n"
     "ffffffffc0201000 t in_module\t[some_module]\n"
     "ffffffff80000000 T below\n"
+    "ffffffff81000300 t \t[nameless]\n"
     "nonsense\n";
 
 TEST(KernelLayout, SymbolsCountFromTheTextsStartAscending) {
@@ -55,6 +56,15 @@ TEST(KernelModules, AreReadAscendingAndOnlyWhenTheirPlaceIsKnown) {
     EXPECT_EQ(modules[0].start, 0xffffffffc0200000U);
     EXPECT_EQ(modules[0].size, 16'384U);
     EXPECT_EQ(modules[1].name, "second");
+}
+
+TEST(ProcReader, FindsTheParentBehindAnyName) {
+    EXPECT_EQ(parent_in_stat("42 (sh) S 7 42 42 0"), 7U);
+    EXPECT_EQ(parent_in_stat("42 (a) b) R 4294967295"), 4'294'967'295U);
+    EXPECT_EQ(parent_in_stat("42 (sh) S x"), std::nullopt);
+    EXPECT_EQ(parent_in_stat("42 (sh) S "), std::nullopt);
+    EXPECT_EQ(parent_in_stat("42 (sh"), std::nullopt);
+    EXPECT_EQ(parent_in_stat(""), std::nullopt);
 }
 
 TEST(KernelImages, KnowsTheRunningKernel) {

@@ -44,7 +44,8 @@ KernelRing::~KernelRing() {
 
 void KernelRing::read_head() {
     // Pairs with the kernel's barrier between writing records and data_head.
-    head_ = __atomic_load_n(&control_->data_head, __ATOMIC_ACQUIRE);
+    // Records are aligned to 8: what stands behind the last whole word is none.
+    head_ = __atomic_load_n(&control_->data_head, __ATOMIC_ACQUIRE) & ~std::uint64_t{7};
 }
 
 std::span<const std::byte> KernelRing::front() {
@@ -53,9 +54,10 @@ std::span<const std::byte> KernelRing::front() {
     }
     const std::size_t unread = unread_bytes();
     const auto at = static_cast<std::size_t>(tail_ & (size_bytes_ - 1));
-    perf::RecordHeader header;  // records are aligned to 8, so that a header never wraps
+    perf::RecordHeader header;  // head and tail are aligned to 8, so that it never wraps
     std::memcpy(&header, data_ + at, sizeof(header));
-    if (header.size_bytes < sizeof(header) || header.size_bytes > unread || header.size_bytes % 8 != 0) {
+    if (header.size_bytes < sizeof(header) || header.size_bytes > unread || unread > size_bytes_ ||
+        header.size_bytes % 8 != 0) {
         tail_ = head_;
         skipped_ = true;
         return {};

@@ -33,7 +33,8 @@ public:
     [[nodiscard]] std::size_t unread_bytes() const { return static_cast<std::size_t>(head_ - tail_); }
 
     // The oldest unread record below the head, contiguous, valid until pop(); empty when there is none. A record whose
-    // size can't be right makes everything up to the head unreadable: it is skipped and reported by take_skipped().
+    // size can't be right, or a head further off than the ring is large, makes everything up to the head unreadable: it
+    // is skipped and reported by take_skipped().
     [[nodiscard]] std::span<const std::byte> front();
     void pop();
 

@@ -59,6 +59,18 @@ std::optional<std::uint32_t> proc_uid(std::uint32_t pid) {
     return status.st_uid;
 }
 
+std::optional<std::uint32_t> parent_in_stat(std::string_view text) {
+    // pid (name) state parent …; the name may hold anything, a parenthesis too
+    constexpr std::size_t kFromNameEnd = 4;
+    const std::size_t name_end = text.rfind(')');
+    std::uint32_t parent = 0;
+    if (name_end == std::string_view::npos || text.size() - name_end <= kFromNameEnd ||
+        std::from_chars(text.data() + name_end + kFromNameEnd, text.data() + text.size(), parent).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    return parent;
+}
+
 std::vector<std::uint32_t> proc_with_descendants(const std::vector<std::uint32_t>& pids) {
     std::multimap<std::uint32_t, std::uint32_t> children;  // by parent
     for (const std::uint32_t pid : proc_pids()) {
@@ -66,12 +78,8 @@ std::vector<std::uint32_t> proc_with_descendants(const std::vector<std::uint32_t
         if (!status.ok()) {
             continue;
         }
-        // pid (name) state parent …; the name may hold anything, a parenthesis too
-        const std::size_t name_end = status->rfind(')');
-        std::uint32_t parent = 0;
-        if (name_end != std::string::npos && name_end + 4 < status->size()) {
-            std::from_chars(status->data() + name_end + 4, status->data() + status->size(), parent);
-            children.emplace(parent, pid);
+        if (const auto parent = parent_in_stat(*status)) {
+            children.emplace(*parent, pid);
         }
     }
     std::vector<std::uint32_t> found;

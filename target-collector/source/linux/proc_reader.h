@@ -43,6 +43,9 @@ struct ProcMapping {
 // Its executable mappings, ascending; none for kernel threads and for processes that we may not look at.
 [[nodiscard]] std::vector<ProcMapping> proc_mappings(std::uint32_t pid);
 
+// The parent's process id in the text of /proc/PID/stat; empty when there is none.
+[[nodiscard]] std::optional<std::uint32_t> parent_in_stat(std::string_view text);
+
 // One line of /proc/PID/maps; empty when it isn't one.
 [[nodiscard]] std::optional<ProcMapping> parse_maps_line(std::string_view line);
 

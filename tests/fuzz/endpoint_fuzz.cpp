@@ -1,0 +1,52 @@
+// Endpoints as users write them, and ZAP questions as a peer's handshake makes them. What passes for reachable from
+// this machine alone begins as such places begin; an unknown key is let in nowhere.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "schemas/peers/zap.h"
+#include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/endpoint.h"
+#include "tests/fuzz/fuzz_input.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kFramesMax = 16;
+
+bool begins_locally(std::string_view endpoint) {
+    for (const std::string_view begin : {"tcp://127.", "tcp://[::1]:", "ipc://", "inproc://"}) {
+        if (endpoint.starts_with(begin) && endpoint.size() > begin.size()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void check_zap(std::string_view text) {
+    std::vector<std::string> frames;
+    while (!text.empty() && frames.size() < kFramesMax) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        frames.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    const ZapReply reply = answer_zap(frames, KeySet{});
+    PERFLEET_ASSERT(reply.verdict != ZapVerdict::kAllowed && reply.frames[2] != "200");
+}
+
+}  // namespace
+}  // namespace perfleet
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
+    using namespace perfleet;
+    FuzzInput input{data, size_bytes};
+    const std::string_view text = input.rest_text();
+    const auto checked = check_local_endpoint("--listen", text);
+    if (checked.ok()) {
+        PERFLEET_ASSERT(begins_locally(text));
+    } else {
+        PERFLEET_ASSERT(checked.error().message.find("--listen") != std::string::npos);
+    }
+    check_zap(text);
+    return 0;
+}

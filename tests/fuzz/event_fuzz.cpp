@@ -1,0 +1,79 @@
+// What stands behind -e, and what tracefs says of a tracepoint. Input: the text of -e, a NUL, the tracepoint's id, a
+// NUL, its format. Names come out as they went in, and a format is taken whole or not at all.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/source/linux/event_parser.h"
+#include "tests/fuzz/fuzz_input.h"
+
+namespace perfleet {
+namespace {
+
+// tracefs with one tracepoint, a:b.
+class FakeTracefs {
+public:
+    FakeTracefs() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "perfleet-fuzz-XXXXXX").string();
+        PERFLEET_ASSERT(::mkdtemp(pattern.data()) != nullptr);
+        root_ = pattern;
+        std::filesystem::create_directories(root_ / "events/a/b");
+    }
+    FakeTracefs(const FakeTracefs&) = delete;
+    FakeTracefs& operator=(const FakeTracefs&) = delete;
+    ~FakeTracefs() { std::filesystem::remove_all(root_); }
+
+    void write(const char* name, std::string_view text) const {
+        const int fd = ::open((root_ / "events/a/b" / name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        PERFLEET_ASSERT(fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+        ::close(fd);
+    }
+
+    [[nodiscard]] TracefsPlaces places() const { return {{root_.string()}}; }
+
+private:
+    std::filesystem::path root_;
+};
+
+std::string_view take_part(std::string_view& rest) {
+    const std::string_view part = rest.substr(0, rest.find('\0'));
+    rest.remove_prefix(part.size() == rest.size() ? part.size() : part.size() + 1);
+    return part;
+}
+
+}  // namespace
+}  // namespace perfleet
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
+    using namespace perfleet;
+    static const FakeTracefs tracefs;
+    FuzzInput input{data, size_bytes};
+    std::string_view rest = input.rest_text();
+    const std::string list{take_part(rest)};
+    if (list.find(':') != std::string::npos) {
+        tracefs.write("id", take_part(rest));
+        tracefs.write("format", rest);
+    }
+    const auto events = parse_events({list}, tracefs.places());
+    if (!events.ok()) {
+        PERFLEET_ASSERT(!events.error().message.empty());
+        return 0;
+    }
+    PERFLEET_ASSERT(!events->empty() && events->size() <= limits::kEventsMax);
+    std::string joined;
+    for (const EventSpec& event : *events) {
+        joined += (joined.empty() ? "" : ",") + event.name;
+        PERFLEET_ASSERT(!event.name.empty() && !(event.exclude_kernel && event.exclude_user));
+        if (event.is_tracepoint()) {
+            PERFLEET_ASSERT(event.format == rest && rest.size() < limits::kEventFormatSizeBytesMax);
+        }
+    }
+    PERFLEET_ASSERT(joined == list);
+    return 0;
+}

@@ -1,0 +1,56 @@
+// Gives a fuzz target the inputs that are kept in files, without libFuzzer: what was found once stays found in every
+// build. Usage: TARGET_replay FILE|FOLDER…
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size_bytes);
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> files_of(int argument_count, char** arguments) {
+    std::vector<fs::path> files;
+    for (int i = 1; i < argument_count; ++i) {
+        if (!fs::is_directory(arguments[i])) {
+            files.emplace_back(arguments[i]);
+            continue;
+        }
+        for (const auto& entry : fs::recursive_directory_iterator{arguments[i]}) {
+            if (entry.is_regular_file()) {
+                files.push_back(entry.path());
+            }
+        }
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+    const std::vector<fs::path> files = files_of(argument_count, arguments);
+    if (files.empty()) {
+        std::fprintf(stderr, "%s: no inputs; usage: %s FILE|FOLDER...\n", arguments[0], arguments[0]);
+        return 2;
+    }
+    for (const fs::path& path : files) {
+        std::ifstream file{path, std::ios::binary};
+        const std::vector<char> bytes{std::istreambuf_iterator<char>{file}, {}};
+        if (!file) {
+            std::fprintf(stderr, "%s: can't read '%s'\n", arguments[0], path.c_str());
+            return 1;
+        }
+        // Said before: a crash names its input.
+        std::printf("%s\n", path.c_str());
+        std::fflush(stdout);
+        const std::vector<unsigned char> exact(bytes.begin(), bytes.end());
+        LLVMFuzzerTestOneInput(exact.data(), exact.size());
+    }
+    std::printf("%zu inputs\n", files.size());
+    return 0;
+}
