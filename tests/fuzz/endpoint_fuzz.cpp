@@ -41,9 +41,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace perfleet;
     FuzzInput input{data, size_bytes};
     const std::string_view text = input.rest_text();
-    const auto checked = check_local_endpoint("--listen", text);
+    const auto checked = check_endpoint("--listen", text, EndpointReach::kThisMachine);
     if (checked.ok()) {
         PERFLEET_ASSERT(begins_locally(text));
+        PERFLEET_ASSERT(check_endpoint("--listen", text, EndpointReach::kAnywhere).ok());
     } else {
         PERFLEET_ASSERT(checked.error().message.find("--listen") != std::string::npos);
     }
