@@ -48,9 +48,14 @@ void Acknowledger::acknowledge(const SessionPtr& session, std::uint64_t now_ns) 
     } else {
         raise_send_limit(session, now_ns);
     }
-    session->acknowledged_ns = now_ns;
-    link_.send(session->routing_id, encode_ack({session->record.session, session->progress.prefix(),
-                                                session->send_limit, incarnation_, session->finished}));
+    session->repeat_after_ns = intake_limits::kAckRepeatNsMin;
+    tell(*session, now_ns);
+}
+
+void Acknowledger::tell(Session& session, std::uint64_t now_ns) {
+    session.acknowledged_ns = now_ns;
+    link_.send(session.routing_id, encode_ack({session.record.session, session.progress.prefix(), session.send_limit,
+                                               incarnation_, session.finished}));
 }
 
 void Acknowledger::acknowledge_soon(const SessionPtr& session) {
@@ -80,9 +85,7 @@ void Acknowledger::serve_line(std::uint64_t now_ns) {
                                                 CreditBook::kOneBatch, now_ns);
             session->credit.is_waiting = false;
             line_.pop_front();
-            session->acknowledged_ns = now_ns;
-            link_.send(session->routing_id, encode_ack({session->record.session, session->progress.prefix(),
-                                                        session->send_limit, incarnation_, session->finished}));
+            tell(*session, now_ns);
         } else {
             line_.pop_front();
         }
@@ -97,8 +100,11 @@ void Acknowledger::go_round(std::uint64_t now_ns) {
         if (!line_.empty()) {
             credit_.write_off(session->credit, session->send_limit, now_ns);
         }
-        if (!session->finished && now_ns - session->acknowledged_ns >= limits::kAckIntervalNs) {
+        if (!session->finished && now_ns - session->acknowledged_ns >= session->repeat_after_ns) {
+            const std::uint64_t next_ns = std::clamp(2 * session->repeat_after_ns, intake_limits::kAckRepeatNsMin,
+                                                     intake_limits::kAckRepeatNsMax);
             acknowledge(session, now_ns);
+            session->repeat_after_ns = next_ns;
         }
     }
     serve_line(now_ns);

@@ -1,5 +1,5 @@
-// Tells peers how far they came and how far they may send: once for all that a turn did, again every interval, and when
-// a peer's turn for credit has come. One thread.
+// Tells peers how far they came and how far they may send: once for all that a turn did, again when nothing happens for
+// a while, less and less often, and when a peer's turn for credit has come. One thread.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,14 @@ public:
     // What was asked for, and those in line for whom there is credit now.
     void send_due(std::uint64_t now_ns);
 
-    // Everybody who is there and wasn't told within the interval: any acknowledgement may have been lost.
+    // Those who weren't told for a while: an acknowledgement may have been lost. To be called every interval.
     void go_round(std::uint64_t now_ns);
 
 private:
     [[nodiscard]] bool has_credit(const Session& session) const {
         return session.send_limit > session.progress.prefix();
     }
+    void tell(Session& session, std::uint64_t now_ns);
     void stand_in_line(const SessionPtr& session);
     void serve_line(std::uint64_t now_ns);
 

@@ -20,7 +20,7 @@ std::uint64_t CreditBook::most_for(const CreditAccount& account) const {
 
 void CreditBook::count(CreditAccount& account, std::uint64_t promised_bytes) {
     // Batches that turned out larger than was thought may be promised beyond it; they are on their way already.
-    const std::uint64_t counted = std::min(promised_bytes, most_for(account));
+    const std::uint64_t counted = std::min(promised_bytes, std::max(account.promised_bytes, most_for(account)));
     promised_bytes_ = promised_bytes_ - account.promised_bytes + counted;
     account.promised_bytes = counted;
 }
@@ -40,7 +40,9 @@ Seq CreditBook::raise(CreditAccount& account, Seq prefix, Seq limit, std::size_t
     if (wanted <= from) {
         return limit;
     }
-    const std::uint64_t affordable = (most_for(account) - account.promised_bytes) / account.batch_size_bytes;
+    const std::uint64_t most = most_for(account);
+    const std::uint64_t affordable =
+        most > account.promised_bytes ? (most - account.promised_bytes) / account.batch_size_bytes : 0;
     const std::uint64_t granted = std::min(wanted.value - from.value, affordable);
     if (granted == 0) {
         return limit;

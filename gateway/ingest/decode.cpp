@@ -268,6 +268,12 @@ Result<MessageUntrusted> Decoder::decode(std::span<const std::byte> frame) {
         std::memcpy(state.aligned.data(), frame.data(), frame.size());
         words = reinterpret_cast<const capnp::word*>(state.aligned.data());
     }
+    // The segment table: 0 stands for one segment. A message of ours has no other; theirs would cost memory.
+    std::uint32_t more_segments_count = 0;
+    std::memcpy(&more_segments_count, words, sizeof more_segments_count);
+    if (more_segments_count != 0) {
+        return Error{ErrorCode::kInvalid, "a message of several segments, where one is a message"};
+    }
     // Everything is read once; twice the frame leaves room for what libcapnp counts beside it.
     capnp::ReaderOptions options;
     options.traversalLimitInWords = 2 * word_count + kTraversalSlackWords;

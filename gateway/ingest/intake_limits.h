@@ -27,6 +27,9 @@ inline constexpr std::uint32_t kPartitionsRememberedMax = 4;  // of one session,
 // -- delivery ---------------------------------------------------------------------------------------------------------
 inline constexpr std::size_t kBatchSizeBytesGuess = 16U << 10;  // of a session that has sent none yet
 inline constexpr std::uint64_t kCreditHoldNs = 10'000'000'000;  // a promise that isn't used counts so long
+// An acknowledgement is repeated after so long, then after twice as long, and so on.
+inline constexpr std::uint64_t kAckRepeatNsMin = 2 * limits::kAckIntervalNs;
+inline constexpr std::uint64_t kAckRepeatNsMax = 8 * limits::kAckIntervalNs;
 inline constexpr std::uint64_t kStoreRetryNsMin = 100'000'000;
 inline constexpr std::uint64_t kStoreRetryNsMax = 5'000'000'000;
 inline constexpr std::size_t kReplyTextSizeBytesMax = 1'024;

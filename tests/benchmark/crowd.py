@@ -28,6 +28,7 @@ def parse_arguments():
     parser.add_argument("--interval", type=float, default=2, help="seconds between a target's batches (default 2)")
     parser.add_argument("--rows", type=int, default=304, help="samples in a batch (default 304: 19 Hz on 8 CPUs in 2 s)")
     parser.add_argument("--processes", type=int, help="processes that simulate (default: one for 2500 targets)")
+    parser.add_argument("--patience", type=float, default=300, help="seconds more to wait for what isn't acknowledged (default 300)")
     parser.add_argument("--memory", help="the gateway's --memory (default: its own)")
     parser.add_argument("--memory-max", type=float, help="fail when the gateway's resident memory goes above so many MiB")
     parser.add_argument("--folder", help="where the store stands meanwhile (default: a temporary folder)")
@@ -102,7 +103,7 @@ def run_crowd(options, endpoint):
         count = options.targets * (index + 1) // process_count - first
         crowds.append(subprocess.Popen(
             targets_command(options, "--gateway", endpoint, "--first", str(first), "--targets", str(count),
-                            "--connect-seconds", str(connect_s)), stdout=subprocess.PIPE, text=True))
+                            "--connect-seconds", str(connect_s), "--patience", str(options.patience)), stdout=subprocess.PIPE, text=True))
     answers, fine = [], True
     for crowd in crowds:
         text, _ = crowd.communicate()
@@ -132,7 +133,7 @@ def main():
             fine = False
         sums = {key: sum(answer[key] for answer in answers)
                 for key in ("welcomed", "finished", "batches_sealed", "batches_acknowledged", "batches_resent", "refused",
-                            "hello_again", "bytes_sent", "cpu_seconds")}
+                "hello_again", "bytes_sent", "cpu_seconds")}
         seconds = max(answer["seconds"] for answer in answers)
         spread = {}
         for answer in answers:

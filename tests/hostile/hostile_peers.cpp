@@ -1,0 +1,276 @@
+// Peers that do what they must not, each sort on a thread and a connection of its own, until the time is over. `run`
+// starts it against a gateway beside honest ones.
+//
+//   hostile_peers --gateway ENDPOINT [--seconds N] [--seed N]
+//
+// Prints how many messages each sort sent. They speak without keys, as a local user or somebody enrolled could.
+#include <zmq.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "gateway/ingest/sample_messages.h"
+#include "schemas/vocabulary/limits.h"
+#include "storage/store/sample_batches.h"
+
+namespace perfleet {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Random = std::mt19937_64;
+
+constexpr SessionId kSession{0xbad, 1};
+constexpr auto kPause = std::chrono::milliseconds{1};
+constexpr int kBurst = 32;
+
+BucketNumber bucket_now() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return bucket_of(UtcNs{std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()});
+}
+
+AdmittedBatch good_batch(TargetId target, SessionId session, std::uint64_t seq, std::uint64_t row_count = 2) {
+    SampleBatch batch{target, session, Seq{seq}, EpochNumber{0}, bucket_now()};
+    std::vector<std::uint64_t> ticks;
+    for (std::uint64_t row = 0; row < row_count; ++row) {
+        ticks.push_back(seq * 100'000 + row * 7);
+    }
+    batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, ticks}});
+    batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, seq * row_count);
+    return batch.build();
+}
+
+class Socket {
+public:
+    Socket(void* context, const std::string& gateway) : socket_{zmq_socket(context, ZMQ_DEALER)} {
+        const int linger_ms = 0;
+        const int messages_max = 64;
+        zmq_setsockopt(socket_, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
+        zmq_setsockopt(socket_, ZMQ_SNDHWM, &messages_max, sizeof messages_max);
+        if (zmq_connect(socket_, gateway.c_str()) != 0) {
+            std::fprintf(stderr, "hostile_peers: %s: %s\n", gateway.c_str(), zmq_strerror(zmq_errno()));
+            std::exit(1);
+        }
+    }
+    Socket(const Socket&) = delete;
+    Socket& operator=(const Socket&) = delete;
+    ~Socket() { zmq_close(socket_); }
+
+    void send(const sample::Frame& frame, bool more = false) {
+        if (zmq_send(socket_, frame.data(), frame.size(), ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0) {
+            ++sent_;
+        }
+    }
+    void read_all() {
+        std::byte reply[limits::kReplySizeBytesMax];
+        while (zmq_recv(socket_, reply, sizeof reply, ZMQ_DONTWAIT) >= 0) {
+        }
+    }
+    [[nodiscard]] std::uint64_t sent() const { return sent_; }
+
+private:
+    void* socket_;
+    std::uint64_t sent_ = 0;
+};
+
+// One sort of mischief: a turn of it.
+using Mischief = std::function<void(Socket&, Random&, std::uint64_t turn)>;
+
+void send_noise(Socket& socket, Random& random, std::uint64_t) {
+    sample::Frame frame(random() % 20'000);
+    for (std::byte& byte : frame) {
+        byte = static_cast<std::byte>(random());
+    }
+    socket.send(frame);
+}
+
+void send_broken_messages(Socket& socket, Random& random, std::uint64_t turn) {
+    const TargetId target{666};
+    sample::Frame frame = turn % 3 == 0   ? sample::hello(sample_session(target, kSession))
+                          : turn % 3 == 1 ? sample::batch(good_batch(target, kSession, turn + 1))
+                                          : sample::bye(kSession, {Seq{turn}, {}, {}, {}});
+    for (std::uint64_t changes = 1 + random() % 8; changes > 0; --changes) {
+        frame[random() % frame.size()] = static_cast<std::byte>(random());
+    }
+    frame.resize(frame.size() - (turn % 5 == 0 ? random() % frame.size() : 0));
+    socket.send(frame);
+}
+
+// Few bytes that would be many when believed.
+void send_bombs(Socket& socket, Random& random, std::uint64_t turn) {
+    std::vector<std::uint64_t> words(2 + random() % 4'000);
+    switch (turn % 3) {
+        case 0:  // segments without end
+            for (std::uint64_t& word : words) {
+                word = 0x0000'0001'0000'0001;
+            }
+            words[0] = 0x0000'0001'0000'0000 | (random() % words.size());
+            break;
+        case 1:  // pointers to themselves and back
+            for (std::size_t i = 1; i < words.size(); ++i) {
+                words[i] = 0x0001'0001'0000'0000 | ((0x3fff'ffff - (random() % i)) << 2);
+            }
+            words[0] = std::uint64_t{words.size() - 1} << 32;
+            break;
+        default:  // lists that claim half a billion elements of no size
+            for (std::size_t i = 1; i < words.size(); ++i) {
+                words[i] = 0xffff'fff8'0000'0001;
+            }
+            words[0] = std::uint64_t{words.size() - 1} << 32;
+    }
+    sample::Frame frame(words.size() * 8);
+    std::memcpy(frame.data(), words.data(), frame.size());
+    socket.send(frame);
+}
+
+void send_lies(Socket& socket, Random& random, std::uint64_t turn) {
+    const TargetId target{667};
+    const SessionId session{0xbad, 2};
+    if (turn % 64 == 0) {
+        socket.send(sample::hello(sample_session(target, session)));
+    }
+    AdmittedBatch batch = good_batch(target, session, 1 + turn);
+    switch (random() % 7) {
+        case 0: batch.series[0].row_count = static_cast<std::uint32_t>(random()); break;
+        case 1: batch.series[0].row_count = limits::kBatchRowsMax; break;
+        case 2: batch.series[0].series.event = EventNumber{static_cast<std::uint16_t>(random())}; break;
+        case 3: batch.series[0].series.kind = static_cast<Kind>(random()); break;
+        case 4: batch.record.bucket = BucketNumber{4'000'000'000U}; break;
+        case 5: batch.record.tallies.resize(20'000); break;
+        default: batch.series[0].last_ticks = Ticks{random()}; break;
+    }
+    socket.send(sample::resealed_batch(batch));
+    socket.read_all();
+}
+
+void send_wild_seqs(Socket& socket, Random& random, std::uint64_t turn) {
+    const TargetId target{668};
+    const SessionId session{0xbad, 3};
+    if (turn % 64 == 0) {
+        socket.send(sample::hello(sample_session(target, session), Seq{turn % 128 == 0 ? 1 : random() % 1'000}));
+    }
+    const std::uint64_t seqs[] = {0, 1, ~0ULL, random(), random() % 100'000, turn};
+    AdmittedBatch batch = good_batch(target, session, seqs[random() % 6]);
+    batch.record.oldest_retained_seq = random() % 2 == 0 ? 1 : batch.key.seq.value;
+    socket.send(sample::batch(batch));
+    socket.read_all();
+}
+
+// In order, good, and without waiting for anything.
+void flood(Socket& socket, TargetId target, SessionId session, std::uint64_t turn, const sample::Frame& large) {
+    if (turn % 512 == 0) {
+        socket.send(sample::hello(sample_session(target, session)));
+    }
+    // A session that nobody has opened, at the size of a large batch; or a small one of its own.
+    socket.send(turn % 4 == 0 ? large : sample::batch(good_batch(target, session, 1 + turn)));
+}
+
+void flood_labels(Socket& socket, Random& random, std::uint64_t turn) {
+    SessionRecord record = sample_session(TargetId{669 + turn % 3}, SessionId{random(), random()});
+    for (int i = 0; i < 20; ++i) {
+        record.labels.emplace_back("key" + std::to_string(i), std::to_string(random()));
+    }
+    socket.send(sample::hello(record));
+    socket.read_all();
+}
+
+void never_read(Socket& socket, Random&, std::uint64_t turn) { socket.send(sample::clock_probe(turn)); }
+
+void send_in_parts(Socket& socket, Random& random, std::uint64_t turn) {
+    if (turn % 200 == 0) {
+        socket.send(sample::Frame(2 * limits::kBatchSizeBytesMax));  // too large: ends the connection
+        return;
+    }
+    const sample::Frame part(random() % 200);
+    for (std::uint64_t left = random() % 50; left > 0; --left) {
+        socket.send(part, true);
+    }
+    socket.send(part);
+}
+
+struct Sort {
+    const char* name;
+    Mischief turn;
+};
+
+std::uint64_t misbehave(void* context, const std::string& gateway, const Sort& sort, std::uint64_t seed,
+                        Clock::time_point end) {
+    Random random{seed};
+    std::uint64_t sent = 0;
+    std::uint64_t turn = 0;
+    while (Clock::now() < end) {
+        Socket socket{context, gateway};
+        // A connection for some thousand turns, or until the gateway has had enough and libzmq makes another.
+        for (const std::uint64_t last = turn + 1'000 + random() % 4'000; turn < last && Clock::now() < end; ++turn) {
+            sort.turn(socket, random, turn);
+            if (turn % kBurst == kBurst - 1) {
+                std::this_thread::sleep_for(kPause);
+            }
+        }
+        sent += socket.sent();
+    }
+    return sent;
+}
+
+int run(const std::string& gateway, double seconds, std::uint64_t seed) {
+    const sample::Frame large = sample::batch(good_batch(TargetId{700}, SessionId{0xbad, 99}, 1, 16'000));
+    std::vector<Sort> sorts = {{"noise", send_noise},       {"broken", send_broken_messages}, {"bombs", send_bombs},
+                               {"lies", send_lies},         {"seqs", send_wild_seqs},         {"labels", flood_labels},
+                               {"slow_reader", never_read}, {"parts", send_in_parts}};
+    for (std::uint64_t number = 0; number < 4; ++number) {
+        sorts.push_back({"flood", [number, &large](Socket& socket, Random&, std::uint64_t turn) {
+                             flood(socket, TargetId{700 + number}, SessionId{0xbad, 100 + number}, turn, large);
+                         }});
+    }
+    void* context = zmq_ctx_new();
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    std::vector<std::uint64_t> sent(sorts.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < sorts.size(); ++i) {
+        threads.emplace_back([&, i] { sent[i] = misbehave(context, gateway, sorts[i], seed * 100 + i, end); });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    zmq_ctx_term(context);
+    std::string text;
+    for (std::size_t i = 0; i < sorts.size(); ++i) {
+        text += (text.empty() ? "" : ", ") + std::string{sorts[i].name} + ' ' + std::to_string(sent[i]);
+    }
+    std::puts(text.c_str());
+    return 0;
+}
+
+}  // namespace
+}  // namespace perfleet
+
+int main(int argc, char** argv) {
+    std::string gateway;
+    double seconds = 10;
+    std::uint64_t seed = 1;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const std::string_view name = argv[i];
+        if (name == "--gateway") {
+            gateway = argv[i + 1];
+        } else if (name == "--seconds") {
+            seconds = std::strtod(argv[i + 1], nullptr);
+        } else if (name == "--seed") {
+            seed = std::strtoull(argv[i + 1], nullptr, 10);
+        } else {
+            gateway.clear();
+            break;
+        }
+    }
+    if (gateway.empty() || argc % 2 == 0) {
+        std::fprintf(stderr, "usage: hostile_peers --gateway ENDPOINT [--seconds N] [--seed N]\n");
+        return 2;
+    }
+    return perfleet::run(gateway, seconds, seed);
+}
