@@ -16,11 +16,15 @@
 namespace perfleet {
 namespace {
 
+std::filesystem::path in_memory_if_possible() {
+    return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
+}
+
 // tracefs with one tracepoint, a:b.
 class FakeTracefs {
 public:
     FakeTracefs() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "perfleet-fuzz-XXXXXX").string();
+        std::string pattern = (in_memory_if_possible() / "perfleet-fuzz-XXXXXX").string();
         PERFLEET_ASSERT(::mkdtemp(pattern.data()) != nullptr);
         root_ = pattern;
         std::filesystem::create_directories(root_ / "events/a/b");

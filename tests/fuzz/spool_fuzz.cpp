@@ -17,6 +17,10 @@
 namespace perfleet {
 namespace {
 
+std::filesystem::path in_memory_if_possible() {
+    return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
+}
+
 constexpr SessionId kSession{1, 2};
 constexpr int kStepsMax = 20'000;
 constexpr std::uint64_t kStepNs = 300'000'000;
@@ -58,7 +62,7 @@ private:
 class SpoolPath {
 public:
     SpoolPath() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "perfleet-fuzz-XXXXXX").string();
+        std::string pattern = (in_memory_if_possible() / "perfleet-fuzz-XXXXXX").string();
         PERFLEET_ASSERT(::mkdtemp(pattern.data()) != nullptr);
         folder_ = pattern;
     }
