@@ -143,6 +143,7 @@ Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, Tr
         router_options.collectors_folder = options.keys->collectors_folder;
     }
     router_options.connections_max = options.connections_max;
+    router_options.connections_default_max = options.memory.connections_max();
     router_options.notice = options.notice ? options.notice : [](std::string_view) {};
     auto router = Router::bind(router_options, context);
     if (!router) {

@@ -247,7 +247,8 @@ int main(int argc, char** argv) {
                              ->needs(query_key);
     query_key->needs(askers);
     app.add_option("--connections", arguments.connections_max,
-                   "Connections of collectors at once. Default: three quarters of the limit of open files")
+                   "Connections of collectors at once. Default: three quarters of the limit of open files, or what "
+                   "--memory is enough for")
         ->type_name("N")
         ->check(CLI::PositiveNumber);
     try {

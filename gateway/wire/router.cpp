@@ -173,7 +173,9 @@ Result<std::unique_ptr<Router>> Router::bind(const RouterOptions& options, Trans
     }
     if (is_open_to_others) {
         ConnectionTable::Limits limits;
-        limits.connections_max = options.connections_max != 0 ? options.connections_max : default_connections_max();
+        limits.connections_max = options.connections_max != 0
+                                     ? options.connections_max
+                                     : std::min(default_connections_max(), options.connections_default_max);
         limits.unheard_max = std::clamp<std::size_t>(limits.connections_max / 2, 1, kUnheardMax);
         auto guard = PeerGuard::open(context.native_handle(), std::move(allowed), limits, options.notice);
         if (!guard) {

@@ -27,8 +27,9 @@ struct RouterOptions {
     // Both or none: with keys all peers speak CURVE and are known by it.
     std::string key_file;
     std::string collectors_folder;
-    std::size_t connections_max = 0;               // 0: connections_for() the process's limit of descriptors
-    std::function<void(std::string_view)> notice;  // called on any thread
+    std::size_t connections_max = 0;                        // 0: connections_for() the process's limit of descriptors
+    std::size_t connections_default_max = ~std::size_t{0};  // not more unless connections_max says so
+    std::function<void(std::string_view)> notice;           // called on any thread
 };
 
 class Router {
