@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -34,11 +35,16 @@ public:
     // False: the other side has closed it. Waits while it doesn't read.
     bool write(const std::string& bytes) const {
         for (std::size_t sent = 0; sent < bytes.size();) {
-            const ssize_t part = send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-            if (part <= 0) {
+            // A sender whose peer has gone while it didn't read learns of it late.
+            pollfd ready{socket_, POLLOUT | POLLRDHUP, 0};
+            if (poll(&ready, 1, kPatienceS * 1'000) != 1 || (ready.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
                 return false;
             }
-            sent += static_cast<std::size_t>(part);
+            const ssize_t part = send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (part <= 0 && errno != EAGAIN) {
+                return false;
+            }
+            sent += part > 0 ? static_cast<std::size_t>(part) : 0;
         }
         return true;
     }
