@@ -29,7 +29,8 @@ Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
             session.losses.know(record.tallies);
             return Visit::kContinue;
         });
-        if (!visited) {
+        // A batch whose record is damaged comes again if it wasn't acknowledged; then it is stored again.
+        if (!visited && visited.error().code != ErrorCode::kCorrupt) {
             return visited;
         }
         if (reached) {

@@ -15,6 +15,7 @@ public:
         : store_{store}, cancelled_{cancelled} {}
 
     [[nodiscard]] Result<Done> refresh() override;
+    [[nodiscard]] std::vector<std::string> damage() const override { return store_.damage(); }
     [[nodiscard]] Result<std::vector<Partition>> partitions() const override;
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override;
     [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const override;

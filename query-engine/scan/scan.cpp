@@ -120,12 +120,47 @@ void summarise_batches(ScannedSession& session) {
     session.series.assign(series.begin(), series.end());
 }
 
+// Of the store's bytes; the rest can still be read.
+bool is_damage(const Error& error) {
+    return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kIo || error.code == ErrorCode::kTruncated ||
+           error.code == ErrorCode::kInvalid || error.code == ErrorCode::kTooLarge;
+}
+
 std::string block_place(const SessionRecord& record, Series series, Seq seq) {
     return "store: session " + session_hex(record.session) + ", " + std::string{kind_name(series.kind)} + " event " +
            std::to_string(series.event.value) + ", batch " + std::to_string(seq.value);
 }
 
 }  // namespace
+
+void ScanDamage::add_rows(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) {
+    const std::lock_guard lock{mutex_};
+    rows_[{session_index, series, epoch}] = row_count;
+}
+
+void ScanDamage::add_note(std::size_t session_index, const std::string& text) {
+    const std::lock_guard lock{mutex_};
+    if (std::set<std::string>& notes = notes_[session_index]; notes.size() < kNotesMax) {
+        notes.insert(text);
+    }
+}
+
+std::uint64_t ScanDamage::rows(std::size_t session_index, Series series) const {
+    const std::lock_guard lock{mutex_};
+    std::uint64_t sum = 0;
+    for (auto at = rows_.lower_bound({session_index, series, EpochNumber{0}});
+         at != rows_.end() && std::get<0>(at->first) == session_index && std::get<1>(at->first) == series; ++at) {
+        sum += at->second;
+    }
+    return sum;
+}
+
+std::vector<std::string> ScanDamage::notes(std::size_t session_index) const {
+    const std::lock_guard lock{mutex_};
+    const auto found = notes_.find(session_index);
+    return found == notes_.end() ? std::vector<std::string>{}
+                                 : std::vector<std::string>{found->second.begin(), found->second.end()};
+}
 
 Scan::Scan(const StoreReader& store, Selection selection) : store_{&store}, selection_{std::move(selection)} {
     worker_count_ = selection_.thread_count != 0 ? selection_.thread_count : std::thread::hardware_concurrency();
@@ -155,17 +190,29 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection) {
     std::map<SessionKey, std::size_t> indices;
     for (auto& [key, record] : records) {
         indices.emplace(key, scan.sessions_.size());
-        ScannedSession session{std::move(record), ClockMap{0, {}}, {}, {}, {}, {}, std::nullopt, {}, {}};
+        ScannedSession session{std::move(record), ClockMap{0, {}}, {}, {}, {}, {}, std::nullopt, {}, {}, false};
+        const auto note = [&](const Error& error) {
+            session.is_damaged = true;
+            scan.damage_->add_note(scan.sessions_.size(), error.message);
+        };
         Result<std::optional<SessionEnd>> end = store.session_end(key.first, key.second);
-        if (!end.ok()) {
+        if (!end.ok() && !is_damage(end.error())) {
             return std::move(end).error();
         }
-        session.end = std::move(end).value();
+        if (end.ok()) {
+            session.end = std::move(end).value();
+        } else {
+            note(end.error());
+        }
         auto expired = store.expired(key.first, key.second);
-        if (!expired.ok()) {
+        if (!expired.ok() && !is_damage(expired.error())) {
             return std::move(expired).error();
         }
-        session.expired = std::move(expired).value();
+        if (expired.ok()) {
+            session.expired = std::move(expired).value();
+        } else {
+            note(expired.error());
+        }
         scan.sessions_.push_back(std::move(session));
     }
 
@@ -174,15 +221,33 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection) {
         return Error{partitions.error()};
     }
     for (const Partition& partition : *partitions) {
+        const std::size_t known_damage = store.damage().size();
         const Result<std::vector<SessionRecord>> here = store.sessions(partition);
         if (!here.ok()) {
             return Error{here.error()};
         }
+        std::set<SessionKey> keys;
         for (const SessionRecord& record : *here) {
-            if (const auto index = indices.find(key_of(record)); index != indices.end()) {
-                if (Result<Done> read = read_batches(store, partition, scan.sessions_[index->second]); !read.ok()) {
-                    return std::move(read).error();
-                }
+            keys.insert(key_of(record));
+        }
+        if (store.damage().size() != known_damage) {  // the list isn't whole: any may be there
+            for (const auto& [key, index] : indices) {
+                keys.insert(key);
+            }
+        }
+        for (const SessionKey& key : keys) {
+            const auto index = indices.find(key);
+            if (index == indices.end()) {
+                continue;
+            }
+            ScannedSession& session = scan.sessions_[index->second];
+            Result<Done> read = read_batches(store, partition, session);
+            if (!read.ok() && !is_damage(read.error())) {
+                return std::move(read).error();
+            }
+            if (!read.ok()) {
+                session.is_damaged = true;
+                scan.damage_->add_note(index->second, read.error().message);
             }
         }
     }
@@ -249,6 +314,10 @@ Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Se
                 return Visit::kContinue;  // another epoch's, or put after this scan was opened
             }
             Result<Visit> visit = visitor(key.first_seq, bytes_untrusted);
+            if (!visit.ok() && is_damage(visit.error())) {
+                damage_->add_note(session_index, visit.error().message);
+                return Visit::kContinue;
+            }
             if (!visit.ok()) {
                 error = std::move(visit).error();
                 return Visit::kStop;
@@ -259,7 +328,10 @@ Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Se
         if (Result<Done> visited =
                 store_->visit_blocks(partition, session.record.target, session.record.session, series, on_block);
             !visited.ok()) {
-            return visited;
+            if (!is_damage(visited.error())) {
+                return visited;
+            }
+            damage_->add_note(session_index, visited.error().message);
         }
         if (error) {
             return std::move(*error);
@@ -293,19 +365,19 @@ Result<Done> Scan::decode(std::size_t session_index, const BlockView& block, std
                      decoded.error().message};
 }
 
-Result<Done> Scan::check_all_seen(std::size_t session_index, EpochNumber epoch, Series series,
-                                  std::uint64_t row_count) const {
+void Scan::count_unseen(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) const {
     std::uint64_t expected = 0;
     for (const auto& [partition, rows] : expected_rows(session_index, epoch, series)) {
         expected += rows;
     }
     if (row_count >= expected) {
-        return Done{};
+        return;
     }
-    return Error{ErrorCode::kCorrupt, block_place(sessions_[session_index].record, series, Seq{0}) + ": epoch " +
-                                          std::to_string(epoch.value) + " has " + std::to_string(row_count) +
-                                          " rows where its batches name " + std::to_string(expected) +
-                                          "; blocks are missing (were they dropped while this query ran?)"};
+    damage_->add_rows(session_index, epoch, series, expected - row_count);
+    damage_->add_note(session_index, block_place(sessions_[session_index].record, series, Seq{0}) + ": epoch " +
+                                         std::to_string(epoch.value) + " has " + std::to_string(row_count) +
+                                         " rows where its batches name " + std::to_string(expected) +
+                                         "; blocks are damaged or missing");
 }
 
 Result<Done> Scan::visit_rows(std::size_t session_index, EpochNumber epoch, Series series,
@@ -334,7 +406,8 @@ Result<Done> Scan::visit_rows(std::size_t session_index, EpochNumber epoch, Seri
     if (!visited.ok() || stopped) {
         return visited;
     }
-    return check_all_seen(session_index, epoch, series, row_count);
+    count_unseen(session_index, epoch, series, row_count);
+    return Done{};
 }
 
 Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t session_index, EpochNumber epoch) const {
@@ -342,25 +415,32 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
     for (const Kind kind : {Kind::kString, Kind::kImage, Kind::kStack}) {
         const Series series{kind, kNoEvent};
         std::uint64_t row_count = 0;
+        std::optional<Error> contradiction;
         Result<Done> visited = visit_blocks(
             session_index, epoch, series, [&](Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
                 const Result<BlockView> block = parse_block(session_index, epoch, series, first_seq, bytes_untrusted);
                 if (!block.ok()) {
                     return Error{block.error()};
                 }
-                row_count += block->header.row_count;
                 if (const Result<Done> added = dictionary->add(*block); !added.ok()) {
-                    return Error{added.error().code, block_place(sessions_[session_index].record, series, first_seq) +
-                                                         ": " + added.error().message};
+                    Error error{added.error().code, block_place(sessions_[session_index].record, series, first_seq) +
+                                                        ": " + added.error().message};
+                    if (error.code == ErrorCode::kCorrupt) {
+                        return error;  // left out: what it defines is shown as undefined
+                    }
+                    contradiction = std::move(error);
+                    return Visit::kStop;
                 }
+                row_count += block->header.row_count;
                 return Visit::kContinue;
             });
-        if (visited.ok()) {
-            visited = check_all_seen(session_index, epoch, series, row_count);
+        if (contradiction) {
+            return std::move(*contradiction);
         }
         if (!visited.ok()) {
             return std::move(visited).error();
         }
+        count_unseen(session_index, epoch, series, row_count);
     }
     if (const Result<Done> finished = dictionary->finish(); !finished.ok()) {
         return Error{finished.error().code, "store: session " + session_hex(sessions_[session_index].record.session) +
@@ -385,10 +465,17 @@ std::vector<Series> Scan::ledger_series(std::size_t session_index) const {
 
 Ledger Scan::ledger(std::size_t session_index, Series series, std::vector<std::string>& warnings) const {
     const ScannedSession& session = sessions_[session_index];
-    if (selection_.from || selection_.to) {
-        return session_ledger_between(session, series, tick_ranges_[session_index], warnings);
+    Ledger ledger = selection_.from || selection_.to
+                        ? session_ledger_between(session, series, tick_ranges_[session_index], warnings)
+                        : session_ledger(session, series, warnings);
+    if (const std::uint64_t row_count = std::min(damage_->rows(session_index, series), ledger.stored); row_count != 0) {
+        ledger.stored -= row_count;
+        ledger.lost["damaged"] += row_count;
     }
-    return session_ledger(session, series, warnings);
+    for (std::string& note : damage_->notes(session_index)) {
+        warnings.push_back("not readable: " + std::move(note));
+    }
+    return ledger;
 }
 
 Ledger Scan::ledger(std::size_t session_index, std::span<const Kind> kinds, std::vector<std::string>& warnings) const {

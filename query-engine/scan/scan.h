@@ -11,10 +11,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -56,6 +59,7 @@ struct ScannedSession {
     std::optional<SessionEnd> end;            // none: still running, or unclean
     std::vector<std::pair<Series, std::uint64_t>> expired;
     std::vector<Series> series;  // with at least one row, ascending
+    bool is_damaged = false;     // batch records of it can't be read
 };
 
 // One series' rows of one batch, decoded. Borrowed until the visitor returns.
@@ -65,6 +69,23 @@ struct RowBlock {
     EpochNumber epoch;
     Seq seq;
     const DecodedRows& rows;
+};
+
+// What a scan could not read, told by the visits: for the ledgers and warnings that are made after them. Threads: any.
+class ScanDamage {
+public:
+    void add_rows(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count);
+    void add_note(std::size_t session_index, const std::string& text);
+
+    [[nodiscard]] std::uint64_t rows(std::size_t session_index, Series series) const;
+    [[nodiscard]] std::vector<std::string> notes(std::size_t session_index) const;
+
+private:
+    static constexpr std::size_t kNotesMax = 16;  // a session
+
+    mutable std::mutex mutex_;
+    std::map<std::tuple<std::size_t, Series, EpochNumber>, std::uint64_t> rows_;
+    std::map<std::size_t, std::set<std::string>> notes_;
 };
 
 class Scan {
@@ -87,8 +108,9 @@ public:
 
     // The series' rows of one epoch, batch by batch, ascending by seq. Blocks that lie wholly outside the time range
     // are left out, except those of tasks and definitions; the rows of others are NOT cut to the range: compare with
-    // tick_range. `wanted` columns only; all when empty. Errors: those of the store; kCorrupt names a block that is
-    // damaged or missing, and ends the visit: an answer over the rest would look whole.
+    // tick_range. `wanted` columns only; all when empty. A block that is damaged or missing is left out: the ledger
+    // that is made afterwards counts its rows as lost (`damaged`), and its warnings name it. Errors: those of the
+    // store.
     [[nodiscard]] Result<Done> visit_rows(std::size_t session_index, EpochNumber epoch, Series series,
                                           std::span<const ColumnId> wanted,
                                           const std::function<Visit(const RowBlock&)>& visitor) const;
@@ -105,8 +127,8 @@ public:
                                                                             EpochNumber epoch) const;
 
     // The ledger of the session's rows of these kinds (all row kinds when empty; definitions never), and of the
-    // selected event only, if one is. With a time range, what is counted are the batches that overlap it. `warnings`
-    // gets a line for an unclean session and the like.
+    // selected event only, if one is. Rows that visits met as damaged so far are lost. With a time range, what is
+    // counted are the batches that overlap it. `warnings` gets a line for an unclean session and the like.
     [[nodiscard]] Ledger ledger(std::size_t session_index, std::span<const Kind> kinds,
                                 std::vector<std::string>& warnings) const;
 
@@ -136,12 +158,13 @@ private:
                                                 Seq first_seq, std::string_view bytes_untrusted) const;
     [[nodiscard]] Result<Done> decode(std::size_t session_index, const BlockView& block,
                                       std::span<const ColumnId> wanted, DecodedRows& rows) const;
-    [[nodiscard]] Result<Done> check_all_seen(std::size_t session_index, EpochNumber epoch, Series series,
-                                              std::uint64_t row_count) const;
+    // Tells the damage when fewer rows were seen than the batch records name.
+    void count_unseen(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) const;
 
     const StoreReader* store_;
     Selection selection_;
     unsigned worker_count_ = 1;
+    std::shared_ptr<ScanDamage> damage_ = std::make_shared<ScanDamage>();
     std::vector<ScannedSession> sessions_;
     std::vector<std::pair<Ticks, Ticks>> tick_ranges_;  // as sessions_
 };

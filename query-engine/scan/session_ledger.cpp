@@ -115,7 +115,9 @@ void add_unexplained(const ScannedSession& session, std::uint64_t row_count, Led
     if (row_count == 0) {
         return;
     }
-    if (session.end) {
+    if (session.is_damaged) {
+        ledger.lost["damaged"] += row_count;
+    } else if (session.end) {
         ledger.lost["missing"] += row_count;
     } else {
         ledger.pending += row_count;

@@ -173,8 +173,10 @@ Result<Done> check_table_command(std::string_view command, const CommandOptions&
     return Done{};
 }
 
-Result<Answer> run_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
-                                 const SymbolPaths& paths, UtcNs now) {
+namespace {
+
+Result<Answer> answer_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
+                                    const SymbolPaths& paths, UtcNs now) {
     if (Result<Done> checked = check_table_command(command, options, now); !checked.ok()) {
         return std::move(checked).error();
     }
@@ -201,6 +203,19 @@ Result<Answer> run_table_command(std::string_view command, const CommandOptions&
     Symbolizer symbolizer{&store, paths};
     return command == "tree" ? make_tree(*scan, symbolizer, *parse_tree(options))
                              : make_top(*scan, symbolizer, *parse_top(options));
+}
+
+}  // namespace
+
+Result<Answer> run_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
+                                 const SymbolPaths& paths, UtcNs now) {
+    auto answer = answer_table_command(command, options, store, paths, now);
+    if (answer.ok()) {
+        for (const std::string& note : store.damage()) {
+            answer->warnings.push_back("not readable: " + note);
+        }
+    }
+    return answer;
 }
 
 }  // namespace perfleet

@@ -229,6 +229,8 @@ KeyRange all_sessions_range() { return KeyWriter{Table::kSession}.range(); }
 
 KeyRange dropped_range() { return KeyWriter{Table::kDropped}.range(); }
 
+KeyRange all_session_partitions_range() { return KeyWriter{Table::kSessionPartition}.range(); }
+
 KeyRange session_partitions_range(TargetId target, SessionId session) {
     return outside(Table::kSessionPartition, target, session).range();
 }

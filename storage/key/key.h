@@ -71,6 +71,7 @@ struct KeyRange {
 [[nodiscard]] KeyRange all_sessions_range();
 [[nodiscard]] KeyRange dropped_range();
 [[nodiscard]] KeyRange session_partitions_range(TargetId target, SessionId session);
+[[nodiscard]] KeyRange all_session_partitions_range();
 [[nodiscard]] KeyRange session_expired_range(TargetId target, SessionId session);
 [[nodiscard]] KeyRange session_expired_batches_range(TargetId target, SessionId session, Seq first = Seq{0});
 

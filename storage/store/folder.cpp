@@ -1,12 +1,15 @@
 #include "storage/store/folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -16,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::time_t kAbandonedAgeMinS = 60;
 constexpr std::string_view kDatabaseMarker = "CURRENT";  // every RocksDB database has this file
 
 // What an interrupted creation of a database may leave behind.
@@ -155,12 +159,41 @@ Result<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std::string
     if (::mkdtemp(path.data()) == nullptr) {
         return error_from_errno(errno, "creating a temporary folder in " + parent.string() + " (TMPDIR)");
     }
-    return std::unique_ptr<TemporaryFolder>{new TemporaryFolder{std::move(path)}};
+    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)::flock(fd, LOCK_EX | LOCK_NB);
+    }
+    return std::unique_ptr<TemporaryFolder>{new TemporaryFolder{std::move(path), fd}};
 }
 
 TemporaryFolder::~TemporaryFolder() {
     std::error_code error;
     fs::remove_all(path_, error);
+    if (fd_ >= 0) {
+        ::close(fd_);
+    }
+}
+
+void TemporaryFolder::remove_abandoned(const std::string& prefix) {
+    std::error_code error;
+    const fs::path parent = fs::temp_directory_path(error);
+    for (fs::directory_iterator at{parent, error}, end; !error && at != end; at.increment(error)) {
+        struct ::stat status {};
+        if (!at->path().filename().string().starts_with(prefix) || ::lstat(at->path().c_str(), &status) != 0 ||
+            !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() ||
+            ::time(nullptr) - status.st_mtime < kAbandonedAgeMinS) {
+            continue;
+        }
+        const int fd = ::open(at->path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0) {
+            continue;
+        }
+        if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            std::error_code kept;
+            fs::remove_all(at->path(), kept);
+        }
+        ::close(fd);
+    }
 }
 
 }  // namespace perfleet

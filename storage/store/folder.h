@@ -15,10 +15,14 @@ namespace perfleet {
 // Errors: kNotFound (no folder, or no database in it), kInvalid (not a folder), kPermission.
 [[nodiscard]] Result<Done> check_reader_folder(const std::string& directory);
 
-// A new folder under the system's place for temporary files, removed with everything in it at the end.
+// A new folder under the system's place for temporary files, removed with everything in it at the end. It is locked as
+// long as it is used, so that one whose process was killed can be told.
 class TemporaryFolder {
 public:
     [[nodiscard]] static Result<std::unique_ptr<TemporaryFolder>> make(const std::string& prefix);
+
+    // Removes those of this prefix that nobody uses any more. Very new ones are left: they may not be locked yet.
+    static void remove_abandoned(const std::string& prefix);
 
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -27,9 +31,10 @@ public:
     [[nodiscard]] const std::string& path() const { return path_; }
 
 private:
-    explicit TemporaryFolder(std::string path) : path_{std::move(path)} {}
+    TemporaryFolder(std::string path, int fd) : path_{std::move(path)}, fd_{fd} {}
 
     std::string path_;
+    int fd_;  // holds the lock; -1: none
 };
 
 }  // namespace perfleet

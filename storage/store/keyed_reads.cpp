@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "storage/key/key.h"
 #include "storage/store/record.h"
@@ -115,41 +117,69 @@ Result<std::vector<Partition>> KeyedReads::dropped_partitions() const {
     return dropped;
 }
 
+// One that can't be read at all is known from the sessions that were defined in it.
 Result<std::vector<Partition>> KeyedReads::partitions_with_keys() const {
-    std::vector<Partition> found;
+    std::set<Partition> found;
+    bool is_damaged = false;
     KeyRange range = all_partitions_range();
-    for (;;) {
-        const std::size_t count = found.size();
-        Failure failure;
-        auto visited = failure.after(engine_->visit(range, [&](std::string_view key, std::string_view) {
-            auto partition = decode_partition(key);
-            if (!partition.ok()) {
-                return failure.stop(key, partition.error());
-            }
-            found.push_back(*partition);
-            return Visit::kStop;
-        }));
+    while (range.begin < range.end) {
+        std::optional<std::string> key_found;
+        auto visited = visit_readable(
+            *engine_, range,
+            [&](std::string_view key, std::string_view) {
+                key_found = key;
+                return Visit::kStop;
+            },
+            [&](const DamagedRange& damaged) {
+                is_damaged = true;
+                notes_->add(damaged.error.message);
+            });
         if (!visited.ok()) {
             return visited.error();
         }
-        if (found.size() == count) {
-            return found;
+        if (!key_found) {
+            break;
         }
-        range.begin = partition_range(found.back()).end;
+        if (auto partition = decode_partition(*key_found); partition.ok()) {
+            found.insert(*partition);
+            range.begin = partition_range(*partition).end;
+        } else {
+            notes_->add(at_key(*key_found, partition.error()).message);
+            range.begin = *key_found + '\0';
+        }
     }
+    if (is_damaged) {
+        auto visited = visit_readable(
+            *engine_, all_session_partitions_range(),
+            [&](std::string_view key, std::string_view) {
+                if (auto name = decode_session_partition_key(key); name.ok()) {
+                    found.insert(name->partition);
+                }
+                return Visit::kContinue;
+            },
+            [&](const DamagedRange& damaged) { notes_->add(damaged.error.message); });
+        if (!visited.ok()) {
+            return visited.error();
+        }
+    }
+    return std::vector<Partition>{found.begin(), found.end()};
 }
 
+// What is damaged of them is noted and left out.
 Result<std::vector<SessionRecord>> KeyedReads::session_records(const KeyRange& range) const {
     std::vector<SessionRecord> records;
-    Failure failure;
-    auto visited = failure.after(engine_->visit(range, [&](std::string_view key, std::string_view value) {
-        auto record = decode_session_untrusted(value);
-        if (!record.ok()) {
-            return failure.stop(key, record.error());
-        }
-        records.push_back(std::move(*record));
-        return Visit::kContinue;
-    }));
+    auto visited = visit_readable(
+        *engine_, range,
+        [&](std::string_view key, std::string_view value) {
+            auto record = decode_session_untrusted(value);
+            if (record.ok()) {
+                records.push_back(std::move(*record));
+            } else {
+                notes_->add(at_key(key, record.error()).message);
+            }
+            return Visit::kContinue;
+        },
+        [&](const DamagedRange& damaged) { notes_->add(damaged.error.message); });
     if (!visited.ok()) {
         return visited.error();
     }
@@ -169,27 +199,55 @@ Result<std::optional<SessionEnd>> KeyedReads::session_end(TargetId target, Sessi
 
 Result<Done> KeyedReads::visit_batches(const Partition& partition, TargetId target, SessionId session, Seq first,
                                        const std::function<Visit(const BatchRecord&)>& visitor) const {
-    const KeyRange range = session_batches_range(partition, target, session, first);
-    Failure failure;
-    return failure.after(engine_->visit(range, [&](std::string_view key, std::string_view value) {
-        auto name = decode_partition_batch_key(key);
-        if (!name.ok()) {
-            return failure.stop(key, name.error());
-        }
-        auto record = decode_batch_untrusted(value, name->key.seq, partition.bucket);
-        return record.ok() ? visitor(*record) : failure.stop(key, record.error());
-    }));
+    return visit_decodable(session_batches_range(partition, target, session, first),
+                           [&](std::string_view key, std::string_view value) -> Result<Visit> {
+                               auto name = decode_partition_batch_key(key);
+                               if (!name.ok()) {
+                                   return name.error();
+                               }
+                               auto record = decode_batch_untrusted(value, name->key.seq, partition.bucket);
+                               if (!record.ok()) {
+                                   return record.error();
+                               }
+                               return visitor(*record);
+                           });
 }
 
 Result<Done> KeyedReads::visit_blocks(
     const Partition& partition, TargetId target, SessionId session, Series series,
     const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const {
-    const KeyRange range = series_blocks_range(partition, target, session, series);
-    Failure failure;
-    return failure.after(engine_->visit(range, [&](std::string_view key, std::string_view value) {
-        auto name = decode_block_key(key);
-        return name.ok() ? visitor(*name, value) : failure.stop(key, name.error());
-    }));
+    return visit_decodable(series_blocks_range(partition, target, session, series),
+                           [&](std::string_view key, std::string_view value) -> Result<Visit> {
+                               auto name = decode_block_key(key);
+                               if (!name.ok()) {
+                                   return name.error();
+                               }
+                               return visitor(*name, value);
+                           });
+}
+
+// Everything that can be read; then the first of what can't be is the error.
+Result<Done> KeyedReads::visit_decodable(
+    const KeyRange& range,
+    const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const {
+    std::optional<Error> first_error;
+    bool is_stopped = false;
+    auto visited = visit_readable(
+        *engine_, range,
+        [&](std::string_view key, std::string_view value) {
+            auto visit = visitor(key, value);
+            if (!visit.ok()) {
+                first_error = first_error ? first_error : at_key(key, visit.error());
+                return Visit::kContinue;
+            }
+            is_stopped = *visit == Visit::kStop;
+            return *visit;
+        },
+        [&](const DamagedRange& damaged) { first_error = first_error ? first_error : damaged.error; });
+    if (visited.ok() && first_error && !is_stopped) {
+        return *first_error;
+    }
+    return visited;
 }
 
 Result<std::vector<std::pair<Series, std::uint64_t>>> KeyedReads::expired(TargetId target, SessionId session) const {
@@ -305,20 +363,19 @@ Result<std::vector<std::pair<Seq, std::uint32_t>>> KeyedReads::expired_batch_sea
 
 Result<Done> KeyedReads::visit_partition_batches(
     const Partition& partition, const std::function<void(const BatchKey&, const BatchRecord&)>& visitor) const {
-    Failure failure;
-    return failure.after(
-        engine_->visit(partition_batches_range(partition), [&](std::string_view key, std::string_view value) {
-            auto name = decode_partition_batch_key(key);
-            if (!name.ok()) {
-                return failure.stop(key, name.error());
-            }
-            auto record = decode_batch_untrusted(value, name->key.seq, partition.bucket);
-            if (!record.ok()) {
-                return failure.stop(key, record.error());
-            }
-            visitor(name->key, *record);
-            return Visit::kContinue;
-        }));
+    return visit_decodable(partition_batches_range(partition),
+                           [&](std::string_view key, std::string_view value) -> Result<Visit> {
+                               auto name = decode_partition_batch_key(key);
+                               if (!name.ok()) {
+                                   return name.error();
+                               }
+                               auto record = decode_batch_untrusted(value, name->key.seq, partition.bucket);
+                               if (!record.ok()) {
+                                   return record.error();
+                               }
+                               visitor(name->key, *record);
+                               return Visit::kContinue;
+                           });
 }
 
 }  // namespace perfleet

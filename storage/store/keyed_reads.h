@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/store/damaged_reads.h"
 #include "storage/store/engine.h"
 #include "storage/store/store.h"
 
@@ -22,7 +23,8 @@ inline constexpr std::uint64_t kStoreFormatVersion = 1;
 // The implementations of StoreReader's methods, see there.
 class KeyedReads {
 public:
-    explicit KeyedReads(const Engine& engine) : engine_{&engine} {}
+    // What reads leave out because it is damaged goes to the notes.
+    KeyedReads(const Engine& engine, DamageNotes& notes) : engine_{&engine}, notes_{&notes} {}
 
     [[nodiscard]] Result<std::vector<Partition>> partitions() const;
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const;
@@ -50,6 +52,7 @@ public:
     [[nodiscard]] Result<std::vector<std::pair<Seq, std::uint32_t>>> expired_batch_seals(TargetId target,
                                                                                          SessionId session,
                                                                                          Seq first) const;
+    // As visit_batches: everything readable, then an error that names the first damage.
     [[nodiscard]] Result<Done> visit_partition_batches(
         const Partition& partition, const std::function<void(const BatchKey&, const BatchRecord&)>& visitor) const;
 
@@ -57,17 +60,25 @@ private:
     [[nodiscard]] Result<std::vector<Partition>> partitions_with_keys() const;
     [[nodiscard]] Result<std::vector<Partition>> dropped_partitions() const;
     [[nodiscard]] Result<std::vector<SessionRecord>> session_records(const KeyRange& range) const;
+    [[nodiscard]] Result<Done> visit_decodable(
+        const KeyRange& range,
+        const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const;
 
     const Engine* engine_;
+    DamageNotes* notes_;
 };
 
 // Base with StoreReader's methods answered from keys: ReaderOver<StoreReader>, ReaderOver<Store>.
 template <class Base>
 class ReaderOver : public Base {
 public:
-    explicit ReaderOver(std::unique_ptr<Engine> engine) : engine_{std::move(engine)}, reads_{*engine_} {}
+    explicit ReaderOver(std::unique_ptr<Engine> engine) : engine_{std::move(engine)}, reads_{*engine_, notes_} {}
 
-    [[nodiscard]] Result<Done> refresh() override { return engine_->refresh(); }
+    [[nodiscard]] Result<Done> refresh() override {
+        notes_.clear();
+        return engine_->refresh();
+    }
+    [[nodiscard]] std::vector<std::string> damage() const override { return notes_.read(); }
     [[nodiscard]] Result<std::vector<Partition>> partitions() const override { return reads_.partitions(); }
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
         return reads_.sessions(partition);
@@ -102,6 +113,7 @@ protected:
 
 private:
     std::unique_ptr<Engine> engine_;
+    mutable DamageNotes notes_;
     KeyedReads reads_;
 };
 

@@ -102,6 +102,9 @@ private:
     [[nodiscard]] Result<PutOutcome> judge_resolved(const AdmittedBatch& batch, const KnownSession& known) {
         for (const Partition& partition : known.partitions) {
             auto record = reads_->batch(partition, batch.key);
+            if (!record.ok() && is_damage(record.error())) {
+                continue;  // resolved all the same
+            }
             if (!record.ok()) {
                 return record.error();
             }
@@ -353,18 +356,21 @@ private:
             auto [at, is_new] = watermarks.try_emplace({key.target, key.session});
             if (is_new) {
                 auto watermark = reads().watermark(key.target, key.session);
-                if (!watermark.ok()) {
+                if (!watermark.ok() && !is_damage(watermark.error())) {
                     error = watermark.error();
                     return;
                 }
-                at->second = *watermark;
+                at->second = watermark.ok() ? *watermark : Seq{0};
             }
             if (key.seq > at->second) {  // may be sent again: remembered, so that it isn't counted again
                 changes.put(expired_batch_key(key), encode_record(ExpiredBatch{batch.seal, {}}));
             }
         });
-        if (!visited.ok() || error) {
-            return error ? *error : visited.error();
+        if (error) {
+            return *error;
+        }
+        if (!visited.ok() && !is_damage(visited.error())) {
+            return visited;
         }
         for (const auto& [name, row_count] : rows) {
             const auto& [target, session, series] = name;
@@ -419,7 +425,8 @@ Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retent
 }
 
 Result<Done> finish_drops(Engine& engine) {
-    const KeyedReads reads{engine};
+    DamageNotes notes;
+    const KeyedReads reads{engine, notes};
     auto leftovers = reads.dropped_leftovers();
     if (!leftovers.ok()) {
         return leftovers.error();

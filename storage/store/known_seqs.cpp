@@ -33,7 +33,8 @@ Result<KnownSession*> KnownSeqs::session(TargetId target, SessionId session) {
                 known.seals.emplace(batch.seq.value, batch.seal);
                 return Visit::kContinue;
             });
-            if (!visited.ok()) {
+            // A batch whose record is damaged is put again where it comes again, and so is whole again.
+            if (!visited.ok() && !is_damage(visited.error())) {
                 return visited.error();
             }
         }

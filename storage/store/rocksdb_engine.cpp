@@ -37,6 +37,8 @@ constexpr std::size_t kInfoLogFiles = 4;
 // What has to fit on the disk, beside the logs once more, before a store whose disk was full goes on.
 constexpr std::uint64_t kRecoverRoomSizeBytes = 16U << 20;
 
+constexpr const char* kReaderFolderPrefix = "perfleet-reader-";
+
 // A reader may look at the moment at which the writer replaces a file; then it looks again.
 constexpr int kReaderAttempts = 8;
 
@@ -261,12 +263,13 @@ Result<Done> cut_log_tail_locked(const std::string& directory, rocksdb::Env& env
 }
 
 Result<std::shared_ptr<Opened>> open_writer(const std::string& directory, std::shared_ptr<rocksdb::Env> env,
-                                            std::size_t memory_size_bytes) {
+                                            std::size_t memory_size_bytes, bool compacts = true) {
     if (auto cut = cut_log_tail_locked(directory, env_of(env)); !cut.ok()) {
         return cut.error();
     }
     rocksdb::Options options = writer_options(memory_size_bytes);
     options.env = &env_of(env);
+    options.disable_auto_compactions = !compacts;
     rocksdb::DB* db = nullptr;
     const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
     if (says_locked(status)) {
@@ -307,7 +310,7 @@ public:
         closed_one->env = env;
         closed_one->memory_size_bytes = memory_size_bytes;
         replace(std::move(closed_one));
-        auto anew = open_writer(directory(), env, memory_size_bytes);
+        auto anew = open_writer(directory(), env, memory_size_bytes, compacts_);
         if (!anew.ok()) {
             if (anew.error().code != ErrorCode::kBusy) {
                 failure_ = anew.error();
@@ -381,6 +384,10 @@ public:
             rocksdb::CompactRangeOptions options;
             options.exclusive_manual_compaction = false;
             status = db().CompactRange(options, &begin, &end);
+            if (status.IsCorruption()) {  // it is gone all the same; only its space isn't given back
+                (void)changed(status, "deleting " + describe_key(range.begin));
+                return Done{};
+            }
         }
         // Readers forget what they had from the old log only when there is something in the new one.
         std::string version;
@@ -401,6 +408,11 @@ private:
             return Done{};
         }
         failure_ = error_from(status, directory() + ": " + what);
+        // A compaction has met a damaged table file, and would again. What is there stays readable without it.
+        if (failure_->code == ErrorCode::kCorrupt) {
+            compacts_ = false;
+            failure_->code = ErrorCode::kIo;
+        }
         return Error{*failure_};
     }
 
@@ -423,6 +435,7 @@ private:
 
     std::uint64_t synced_sequence_ = 0;
     std::optional<Error> failure_;  // since which nothing is written
+    bool compacts_ = true;
 };
 
 // The name of the current manifest: each writer begins a new one.
@@ -443,7 +456,7 @@ void raise_open_files_limit() {
 }
 
 Result<std::shared_ptr<Opened>> open_secondary(const std::string& directory) {
-    auto folder = TemporaryFolder::make("perfleet-reader-");
+    auto folder = TemporaryFolder::make(kReaderFolderPrefix);
     if (!folder.ok()) {
         return folder.error();
     }
@@ -518,6 +531,7 @@ Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& di
         return checked.error();
     }
     raise_open_files_limit();
+    TemporaryFolder::remove_abandoned(kReaderFolderPrefix);
     auto opened = open_secondary(directory);
     if (!opened.ok()) {
         return opened.error();

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -307,6 +308,23 @@ TEST_F(RocksdbStore, IsReadWithoutAWriterAndLeavesNothingBehind) {
     ASSERT_EQ(::unsetenv("TMPDIR"), 0);
     EXPECT_EQ(std::distance(fs::directory_iterator{folder_->path()}, fs::directory_iterator{}), 1);
     EXPECT_EQ(files(), before) << "a reader changes nothing";
+}
+
+TEST_F(RocksdbStore, RemovesWhatAKilledReaderLeftBehind) {
+    open().reset();
+    const fs::path place = folder_->path() + "/tmp";
+    const fs::path abandoned = place / "perfleet-reader-killed";
+    fs::create_directories(abandoned / "below");
+    const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours{1};
+    ASSERT_EQ(::setenv("TMPDIR", place.c_str(), 1), 0);
+    auto used = TemporaryFolder::make("perfleet-reader-");
+    ASSERT_TRUE(used.ok());
+    fs::last_write_time(abandoned, long_ago);
+    fs::last_write_time((*used)->path(), long_ago);
+    const auto reader = open_reader();
+    ASSERT_EQ(::unsetenv("TMPDIR"), 0);
+    EXPECT_FALSE(fs::exists(abandoned));
+    EXPECT_TRUE(fs::exists((*used)->path()));
 }
 
 TEST_F(RocksdbStore, IsReadByAUserWhoMayOnlyRead) {

@@ -48,7 +48,8 @@ struct ImageContent {
 };
 
 // Reading. Safe for concurrent use by several threads. What a visitor is given is borrowed until it returns.
-// Errors: kCorrupt names the key of a damaged value; kIo what the engine said.
+// Errors: kCorrupt names the key of a damaged value; kIo what the engine said. Damage hides nothing else: visits go on
+// behind it and tell it at the end, and lists leave out what is damaged (see damage()).
 class StoreReader {
 public:
     StoreReader() = default;
@@ -59,7 +60,11 @@ public:
     // Brings a reader that stands beside a live writer up to date; does nothing for the writer itself.
     [[nodiscard]] virtual Result<Done> refresh() = 0;
 
-    // Ascending.
+    // What the lists below had to leave out since the last refresh(), a sentence each that names key and file; not more
+    // than a few dozen.
+    [[nodiscard]] virtual std::vector<std::string> damage() const { return {}; }
+
+    // Ascending. One that can't be read is among them as long as a session is known to be in it.
     [[nodiscard]] virtual Result<std::vector<Partition>> partitions() const = 0;
 
     // Sessions with rows in the partition, by (target, session).
@@ -70,11 +75,12 @@ public:
 
     [[nodiscard]] virtual Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const = 0;
 
-    // The session's batch records in this partition, ascending by seq.
+    // The session's batch records in this partition, ascending by seq: all that are readable, also when it ends in an
+    // error of kCorrupt or kIo.
     [[nodiscard]] virtual Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                                      const std::function<Visit(const BatchRecord&)>& visitor) const = 0;
 
-    // The blocks of one series in this partition, ascending by first_seq.
+    // The blocks of one series in this partition, ascending by first_seq; likewise.
     [[nodiscard]] virtual Result<Done> visit_blocks(
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const = 0;
@@ -119,7 +125,8 @@ public:
     // Content of an image, whole; what is there already stays. Durable with the next sync().
     [[nodiscard]] virtual Result<Done> put_image(std::string_view build_id, const ImageContent& content) = 0;
 
-    // Drops everything of the partition, for ever, and remembers its rows as expired. Durable when it returns.
+    // Drops everything of the partition, for ever, and remembers its rows as expired; those of damaged batch records
+    // can't be counted and stay unexplained. Durable when it returns.
     [[nodiscard]] virtual Result<Done> drop(const Partition& partition) = 0;
 
     // When this returns Done, everything before it survives kill -9 and power loss.

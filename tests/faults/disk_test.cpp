@@ -77,7 +77,7 @@ TEST_F(FaultyDiskUnder, ASyncThatFailsIsNoAcknowledgement) {
         EXPECT_EQ(peer.wait_for(sample::ReplySort::kAck).prefix, 1U);
     }
     crash();
-    set_plan("");
+    set_plan("lose=all");
     start(listen);
     EXPECT_EQ(peer.greet(sample_session(kTarget, kSession)).prefix, 1U) << "and nothing of it is remembered";
     peer.send(batch_frame(2));

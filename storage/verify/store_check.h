@@ -1,0 +1,52 @@
+// What a store's folder holds, and what of it is damaged: every table file, log, record, block, dictionary and seal.
+//
+// Reads only; works on a stopped folder and beside a live gateway, whose newest writes it may miss.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/store/batch.h"
+
+namespace perfleet {
+
+struct PartitionContent {
+    Partition partition;
+    std::uint64_t session_count = 0;
+    std::uint64_t batch_count = 0;
+    std::uint64_t block_count = 0;
+    std::uint64_t row_count = 0;   // without definitions
+    std::uint64_t size_bytes = 0;  // of keys and values
+};
+
+struct StoreDamage {
+    std::string place;                 // a file, or a key in words
+    std::string what;                  // what is wrong with it
+    std::string lost;                  // what can't be read for it
+    std::uint64_t lost_row_count = 0;  // as far as it is known
+};
+
+struct StoreCheck {
+    std::uint64_t format_version = 0;  // 0: the store couldn't be opened
+    std::vector<PartitionContent> partitions;
+    std::uint64_t session_count = 0;
+    std::uint64_t image_count = 0;
+    std::uint64_t image_size_bytes = 0;
+    std::uint64_t dropped_partition_count = 0;
+    std::uint64_t expired_row_count = 0;
+    std::uint64_t table_file_count = 0;
+    std::uint64_t table_file_size_bytes = 0;
+    std::vector<StoreDamage> damage;  // at most kStoreDamageMax
+    bool has_more_damage = false;
+};
+
+inline constexpr std::size_t kStoreDamageMax = 10'000;
+
+// With `verify` table files and logs are checked, every record and block is decoded in full, each batch's seal is
+// computed from its blocks again, and each epoch's dictionary is put together. Without, damage is listed as far as it
+// hinders listing. Errors: kNotFound, kPermission, kInvalid (no folder of a store); a damaged store is no error.
+[[nodiscard]] Result<StoreCheck> check_store(const std::string& directory, bool verify);
+
+}  // namespace perfleet

@@ -1,0 +1,204 @@
+#include "storage/verify/store_check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <random>
+
+#include "storage/key/key.h"
+#include "storage/store/folder.h"
+#include "storage/store/rocksdb_engine.h"
+#include "storage/store/test_writer.h"
+
+namespace perfleet {
+namespace {
+
+namespace fs = std::filesystem;
+using test_writer::kBucket;
+using test_writer::kSession;
+using test_writer::kTarget;
+
+constexpr std::uint64_t kBatches = 40;
+
+class CheckedStore : public testing::Test {
+protected:
+    void SetUp() override {
+        auto folder = TemporaryFolder::make("perfleet-test-");
+        ASSERT_TRUE(folder.ok());
+        folder_ = std::move(*folder);
+        intact_ = folder_->path() + "/intact";
+        damaged_ = folder_->path() + "/damaged";
+        {
+            auto store = open_rocksdb_store(intact_);
+            ASSERT_TRUE(store.ok());
+            ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
+            for (std::uint64_t seq = 1; seq <= kBatches; ++seq) {
+                const std::vector batches{test_writer::batch(Seq{seq})};
+                ASSERT_TRUE((*store)->put(test_writer::partition(), batches).ok());
+            }
+            ASSERT_TRUE((*store)->put_image("build-id", {1, std::string(5'000, 'x')}).ok());
+            ASSERT_TRUE((*store)->advance_watermark(kTarget, kSession, Seq{kBatches}).ok());
+            ASSERT_TRUE((*store)->sync().ok());
+        }
+        ASSERT_TRUE(open_rocksdb_store(intact_).ok());  // its log becomes a table file
+    }
+
+    void copy() {
+        fs::remove_all(damaged_);
+        fs::copy(intact_, damaged_);
+    }
+
+    static StoreCheck check(const std::string& directory, bool verify = true) {
+        auto checked = check_store(directory, verify);
+        EXPECT_TRUE(checked.ok()) << checked.error().message;
+        return checked.ok() ? *checked : StoreCheck{};
+    }
+
+    // The value of this key becomes another, under right checksums of RocksDB.
+    void replace(const std::string& key, const std::function<void(std::string&)>& change) const {
+        auto engine = open_rocksdb_writer_engine(damaged_);
+        ASSERT_TRUE(engine.ok());
+        auto value = (*engine)->get(key);
+        ASSERT_TRUE(value.ok() && value->has_value());
+        std::string bytes = **value;
+        change(bytes);
+        Changes changes;
+        if (bytes.empty()) {
+            changes.deletes.push_back(key);
+        } else {
+            changes.puts.push_back({key, bytes});
+        }
+        ASSERT_TRUE((*engine)->write(changes).ok());
+        ASSERT_TRUE((*engine)->sync().ok());
+    }
+
+    static void flip(std::string& bytes) { bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1); }
+
+    std::unique_ptr<TemporaryFolder> folder_;
+    std::string intact_;
+    std::string damaged_;
+};
+
+TEST_F(CheckedStore, IsFoundIntactAndListed) {
+    for (const bool verify : {false, true}) {
+        const StoreCheck found = check(intact_, verify);
+        EXPECT_TRUE(found.damage.empty()) << found.damage.front().place << found.damage.front().what;
+        EXPECT_EQ(found.format_version, 1U);
+        ASSERT_EQ(found.partitions.size(), 1U);
+        EXPECT_EQ(found.partitions[0].partition, test_writer::partition());
+        EXPECT_EQ(found.partitions[0].session_count, 1U);
+        EXPECT_EQ(found.partitions[0].batch_count, kBatches);
+        EXPECT_EQ(found.partitions[0].block_count, kBatches);
+        EXPECT_EQ(found.partitions[0].row_count, kBatches * 1'000);
+        EXPECT_EQ(found.session_count, 1U);
+        EXPECT_EQ(found.image_count, 1U);
+        EXPECT_GE(found.table_file_count, 1U);
+    }
+}
+
+TEST_F(CheckedStore, IsCheckedBesideItsWriter) {
+    auto store = open_rocksdb_store(intact_);
+    ASSERT_TRUE(store.ok());
+    const std::vector batches{test_writer::batch(Seq{kBatches + 1})};
+    ASSERT_TRUE((*store)->put(test_writer::partition(), batches).ok());
+    ASSERT_TRUE((*store)->sync().ok());
+    const StoreCheck found = check(intact_);
+    EXPECT_TRUE(found.damage.empty()) << found.damage.front().place << found.damage.front().what;
+    EXPECT_EQ(found.partitions[0].batch_count, kBatches + 1);
+}
+
+TEST_F(CheckedStore, NamesEachDamagedKey) {
+    const BatchKey seventh{kTarget, kSession, Seq{7}};
+    const std::string block = block_key({test_writer::partition(), kTarget, kSession, test_writer::kSeries, Seq{7}});
+    for (const auto& [key, lost] : std::vector<std::pair<std::string, std::string>>{
+             {block, "1000 rows"},
+             {partition_batch_key(test_writer::partition(), seventh), "counts"},
+             {partition_session_key(test_writer::partition(), kTarget, kSession), "elsewhere"},
+             {session_key(Table::kSession, kTarget, kSession), "description"},
+             {session_key(Table::kWatermark, kTarget, kSession), "acknowledged"},
+             {image_key("build-id"), "symbols"}}) {
+        copy();
+        replace(key, flip);
+        const StoreCheck found = check(damaged_);
+        ASSERT_FALSE(found.damage.empty()) << describe_key(key);
+        EXPECT_EQ(found.damage[0].place, describe_key(key));
+        EXPECT_NE(found.damage[0].lost.find(lost), std::string::npos) << found.damage[0].lost;
+    }
+}
+
+TEST_F(CheckedStore, NamesAMissingBlockAndABrokenSeal) {
+    copy();
+    const BlockKey seventh{test_writer::partition(), kTarget, kSession, test_writer::kSeries, Seq{7}};
+    replace(block_key(seventh), [](std::string& bytes) { bytes.clear(); });
+    StoreCheck found = check(damaged_);
+    ASSERT_EQ(found.damage.size(), 1U);
+    EXPECT_NE(found.damage[0].what.find("missing"), std::string::npos);
+    EXPECT_EQ(found.damage[0].lost_row_count, 1'000U);
+
+    // Another block in its place, intact and of the right place, whose rows aren't those that were sealed.
+    copy();
+    std::string other;
+    replace(block_key(seventh), [&](std::string& bytes) {
+        SampleBatch sample{kTarget, kSession, Seq{7}, EpochNumber{0}, kBucket};
+        std::vector<std::uint64_t> times(1'000, 5);
+        sample.add(test_writer::kSeries, {{ColumnId::kTime, times}});
+        bytes = sample.build().series[0].block;
+    });
+    found = check(damaged_);
+    ASSERT_EQ(found.damage.size(), 1U);
+    EXPECT_NE(found.damage[0].what.find("seal"), std::string::npos) << found.damage[0].what;
+}
+
+// Every kind of file that a stopped store consists of, flipped or cut anywhere: a word of it, or nothing is lost.
+TEST_F(CheckedStore, NamesWhateverFileIsDamaged) {
+    std::mt19937_64 random{3};
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator{intact_}) {
+        if (const std::string name = entry.path().filename();
+            entry.file_size() > 0 && !name.starts_with("LOG") && name != "IDENTITY") {
+            names.push_back(name);
+        }
+    }
+    ASSERT_GE(names.size(), 4U);
+    for (const std::string& name : names) {
+        for (int round = 0; round < 8; ++round) {
+            copy();
+            const fs::path path = fs::path{damaged_} / name;
+            std::ifstream in{path, std::ios::binary};
+            std::string bytes{std::istreambuf_iterator<char>{in}, {}};
+            if (round == 0) {
+                bytes.resize(bytes.size() / 2);
+            } else {
+                const std::size_t at = random() % bytes.size();
+                bytes[at] = static_cast<char>(bytes[at] ^ (1 << (random() % 8)));
+            }
+            std::ofstream{path, std::ios::binary} << bytes;
+            const auto checked = check_store(damaged_, true);
+            if (!checked.ok()) {
+                EXPECT_NE(checked.error().message.find(damaged_), std::string::npos) << checked.error().message;
+                continue;
+            }
+            const bool is_whole = !checked->partitions.empty() && checked->partitions[0].block_count == kBatches &&
+                                  checked->image_count == 1;
+            EXPECT_TRUE(is_whole || !checked->damage.empty()) << name << " round " << round;
+            if (name.ends_with(".sst") && round > 0 && !checked->damage.empty()) {
+                EXPECT_TRUE(std::any_of(checked->damage.begin(), checked->damage.end(), [&](const StoreDamage& damage) {
+                    return (damage.place + damage.what).find(name) != std::string::npos;
+                })) << checked->damage[0].place;
+            }
+        }
+    }
+}
+
+TEST_F(CheckedStore, AFolderWithoutOneIsRefused) {
+    const auto checked = check_store(folder_->path() + "/nothing", true);
+    ASSERT_FALSE(checked.ok());
+    EXPECT_EQ(checked.error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace perfleet

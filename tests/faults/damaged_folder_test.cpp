@@ -1,0 +1,83 @@
+// What a user is told of a folder that is damaged.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "storage/store/test_writer.h"
+#include "tests/end_to_end/process.h"
+
+namespace perfleet::end_to_end {
+namespace {
+
+namespace fs = std::filesystem;
+using test_writer::kBucket;
+
+constexpr std::uint64_t kBatches = 20;
+constexpr std::uint64_t kRowsPerBatch = 1'000;
+
+// The bytes of a batch's block in the one table file, flipped in the middle; the file's name.
+std::string damage_block(const std::string& data, Seq seq) {
+    const std::string block = test_writer::batch(seq).series[0].block;
+    for (const auto& entry : fs::directory_iterator{data}) {
+        if (entry.path().extension() != ".sst") {
+            continue;
+        }
+        std::ifstream in{entry.path(), std::ios::binary};
+        std::string bytes{std::istreambuf_iterator<char>{in}, {}};
+        const std::size_t at = bytes.find(block);
+        if (at != bytes.npos) {
+            bytes[at + block.size() / 2] = static_cast<char>(bytes[at + block.size() / 2] ^ 1);
+            std::ofstream{entry.path(), std::ios::binary} << bytes;
+            return entry.path().filename();
+        }
+    }
+    ADD_FAILURE() << "the block is in no table file";
+    return "";
+}
+
+TEST(DamagedFolder, IsInspectedAndStillAnswers) {
+    const TemporaryFolder folder;
+    const std::string data = folder / "data";
+    {
+        auto store = open_rocksdb_store(data);
+        ASSERT_TRUE(store.ok());
+        ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
+        for (std::uint64_t seq = 1; seq <= kBatches; ++seq) {
+            const std::vector batches{test_writer::batch(Seq{seq})};
+            ASSERT_TRUE((*store)->put(test_writer::partition(), batches).ok());
+        }
+    }
+    ASSERT_TRUE(open_rocksdb_store(data).ok());  // its log becomes a table file
+    const std::string perfleet = program_path("perfleet");
+
+    Finished inspected = run({perfleet, "inspect", "--data", data, "--format", "csv"});
+    EXPECT_EQ(inspected.ending.status, 0) << inspected.error_output;
+    EXPECT_NE(inspected.output.find("partition,480000/0/1,1,20,20,20000,"), std::string::npos) << inspected.output;
+    inspected = run({perfleet, "inspect", "--data", data, "--verify"});
+    EXPECT_EQ(inspected.ending.status, 0) << inspected.output << inspected.error_output;
+
+    const std::string file = damage_block(data, Seq{7});
+    inspected = run({perfleet, "inspect", "--data", data, "--verify", "--format", "json"});
+    EXPECT_EQ(inspected.ending.status, 1) << inspected.error_output;
+    const auto report = nlohmann::json::parse(inspected.output);
+    EXPECT_EQ(report["rows"][0][0], file);
+    EXPECT_NE(inspected.output.find("first seq 7,"), std::string::npos) << inspected.output;
+    const std::uint64_t lost = report["ledger"]["lost"]["damaged"];
+    EXPECT_GE(lost, kRowsPerBatch);
+    EXPECT_LT(lost, 5 * kRowsPerBatch) << "those of one table block";
+
+    const Finished top = run({perfleet, "top", "--data", data, "--format", "json"});
+    EXPECT_EQ(top.ending.status, 0) << top.error_output;
+    const auto answer = nlohmann::json::parse(top.output);
+    EXPECT_EQ(answer["ledger"]["stored"], kBatches * kRowsPerBatch - lost);
+    EXPECT_EQ(answer["ledger"]["lost"]["damaged"], lost);
+    EXPECT_NE(answer["warnings"].dump().find(file), std::string::npos) << answer["warnings"];
+
+    EXPECT_EQ(run({perfleet, "inspect", "--data", folder / "nothing"}).ending.status, 1);
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end
