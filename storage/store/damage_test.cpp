@@ -197,6 +197,57 @@ TEST_F(DamagedStore, NeverGivesOtherBytesThanWereStored) {
     EXPECT_GT(noticed, kRounds / 2);
 }
 
+// One table file of several: RocksDB's secondary would go back to what the store was before it, without a word.
+TEST_F(DamagedStore, WithoutOneOfItsTablesSaysSo) {
+    make_table();
+    {
+        auto store = open_rocksdb_store(intact_);
+        ASSERT_TRUE(store.ok());
+        fill(**store, kNext, kOther);
+    }
+    make_table();
+    std::vector<fs::path> tables;
+    for (const auto& entry : fs::directory_iterator{intact_}) {
+        if (entry.path().extension() == ".sst") {
+            tables.push_back(entry.path().filename());
+        }
+    }
+    std::sort(tables.begin(), tables.end());
+    ASSERT_GE(tables.size(), 2U);
+    for (const int harm : {0, 1, 2}) {
+        copy();
+        const fs::path path = fs::path{damaged_} / tables.back();
+        std::string bytes = read_file(path);
+        if (harm == 0) {
+            fs::remove(path);
+        } else if (harm == 1) {
+            write_file(path, bytes.substr(0, bytes.size() / 2));
+        } else {
+            bytes[bytes.size() - 5] = static_cast<char>(bytes[bytes.size() - 5] ^ 1);
+            write_file(path, bytes);
+        }
+        const auto expect_named = [&](const Error& error) {
+            EXPECT_NE(error.message.find(path.stem().string()), std::string::npos) << error.message;
+        };
+        const auto expect_a_word = [&](const StoreReader& reader) {
+            auto lost = reader.visit_blocks(partition_of(kTarget, kNext), kTarget, kOther, kSeries,
+                                            [](const BlockKey&, std::string_view) { return Visit::kContinue; });
+            ASSERT_FALSE(lost.ok()) << "rows are missing without a word";
+            expect_named(lost.error());
+        };
+        if (auto reader = open_rocksdb_reader(damaged_); reader.ok()) {
+            expect_a_word(**reader);
+        } else {
+            expect_named(reader.error());
+        }
+        if (auto store = open_rocksdb_store(damaged_); store.ok()) {
+            expect_a_word(**store);
+        } else {
+            expect_named(store.error());
+        }
+    }
+}
+
 // A store whose records carry wrong checksums under right ones of RocksDB: what a broken memory leaves.
 class MisreadStore : public DamagedStore {
 protected:

@@ -20,6 +20,8 @@
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/folder.h"
 #include "storage/store/log_tail.h"
+#include "storage/store/silent_log.h"
+#include "storage/store/table_files.h"
 
 namespace perfleet {
 namespace {
@@ -271,9 +273,18 @@ Result<std::shared_ptr<Opened>> open_writer(const std::string& directory, std::s
     options.env = &env_of(env);
     options.disable_auto_compactions = !compacts;
     rocksdb::DB* db = nullptr;
-    const rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
+    rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
     if (says_locked(status)) {
         return busy(directory);
+    }
+    // A table file is damaged or missing. The others are there, and what comes can be stored; reads of that file fail
+    // and name it. (The logs have been checked above, for without these checks RocksDB would pass over damage in them.)
+    if (status.IsCorruption()) {
+        options.paranoid_checks = false;
+        options.skip_checking_sst_file_sizes_on_db_open = true;
+        options.disable_auto_compactions = true;
+        db = nullptr;
+        status = rocksdb::DB::Open(options, directory, &db);
     }
     if (status.IsInvalidArgument()) {
         return Error{ErrorCode::kInvalid, directory + ": not a perfleet store: " + status.ToString()};
@@ -455,6 +466,30 @@ void raise_open_files_limit() {
     }
 }
 
+// Not everything of the store because a table file is damaged or missing.
+bool shows_less(const std::string& directory, rocksdb::DB& db) {
+    std::vector<rocksdb::LiveFileMetaData> live;
+    db.GetLiveFilesMetaData(&live);
+    std::vector<std::string> known;
+    for (const rocksdb::LiveFileMetaData& file : live) {
+        known.push_back(std::filesystem::path{file.name}.filename().string());
+    }
+    return misses_table_files(directory, known);
+}
+
+// Of a store with a damaged or missing table file: what is there now, with an error where that file would be read.
+rocksdb::Status open_damaged(const std::string& directory, rocksdb::Options options, Opened& opened) {
+    options.paranoid_checks = false;
+    options.skip_checking_sst_file_sizes_on_db_open = true;
+    options.info_log = make_silent_log();
+    options.max_open_files =
+        kWriterFilesMax;  // with all of them open RocksDB has another way of reading, which stops here
+    rocksdb::DB* db = nullptr;
+    rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &db);
+    opened.db.reset(db);
+    return status;
+}
+
 Result<std::shared_ptr<Opened>> open_secondary(const std::string& directory) {
     auto folder = TemporaryFolder::make(kReaderFolderPrefix);
     if (!folder.ok()) {
@@ -470,6 +505,12 @@ Result<std::shared_ptr<Opened>> open_secondary(const std::string& directory) {
         status = rocksdb::DB::OpenAsSecondary(options, directory, opened->folder->path(), &db);
         if (status.ok()) {
             opened->db.reset(db);
+            if (shows_less(directory, *db)) {
+                opened->db.reset();
+                status = open_damaged(directory, options, *opened);
+            }
+        }
+        if (status.ok()) {
             return opened;
         }
         // A torn end of the log is only cut off by the next writer; until then a reader stops there.
@@ -490,7 +531,8 @@ public:
     [[nodiscard]] Result<Done> refresh() override {
         const std::lock_guard lock{refresh_mutex_};
         const std::shared_ptr<Opened> held = opened();
-        if (generation_of(directory()) == held->generation && held->db->TryCatchUpWithPrimary().ok()) {
+        if (generation_of(directory()) == held->generation && held->db->TryCatchUpWithPrimary().ok() &&
+            !shows_less(directory(), *held->db)) {
             return Done{};
         }
         auto anew = open_secondary(directory());

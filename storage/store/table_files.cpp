@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <optional>
+
+#include "storage/store/folder.h"
+#include "storage/store/silent_log.h"
 
 namespace perfleet {
 namespace {
@@ -17,37 +19,14 @@ namespace fs = std::filesystem;
 
 constexpr int kFilesOpenMax = 16;
 
-// RocksDB would write its information log into the folder.
-class NoLog final : public rocksdb::Logger {
-public:
-    using rocksdb::Logger::Logv;
-    void Logv(const char*, va_list) override {}
-};
-
 rocksdb::Options reading_options() {
     rocksdb::Options options;
-    options.info_log = std::make_shared<NoLog>();
+    options.info_log = make_silent_log();
     options.max_open_files = kFilesOpenMax;
     options.paranoid_checks = false;
     options.skip_checking_sst_file_sizes_on_db_open = true;
     options.skip_stats_update_on_db_open = true;
-    options.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
     return options;
-}
-
-std::optional<std::vector<TableFileCheck>> live_files(const std::string& directory) {
-    rocksdb::DB* db = nullptr;
-    if (!rocksdb::DB::OpenForReadOnly(reading_options(), directory, &db).ok()) {
-        return std::nullopt;
-    }
-    const std::unique_ptr<rocksdb::DB> owned{db};
-    std::vector<rocksdb::LiveFileMetaData> live;
-    owned->GetLiveFilesMetaData(&live);
-    std::vector<TableFileCheck> files;
-    for (const rocksdb::LiveFileMetaData& file : live) {
-        files.push_back({fs::path{file.name}.filename().string(), file.size, ""});
-    }
-    return files;
 }
 
 Result<std::vector<TableFileCheck>> listed_files(const std::string& directory) {
@@ -64,6 +43,15 @@ Result<std::vector<TableFileCheck>> listed_files(const std::string& directory) {
         return error_from_errno(error.value(), directory);
     }
     return files;
+}
+
+bool can_be_opened(const fs::path& path) {
+    rocksdb::SstFileReader reader{reading_options()};
+    return reader.Open(path.string()).ok();
+}
+
+bool holds(const std::vector<TableFileCheck>& files, const std::string& name) {
+    return std::any_of(files.begin(), files.end(), [&](const TableFileCheck& file) { return file.file == name; });
 }
 
 std::string damage_of(const fs::path& path, std::uint64_t size_bytes) {
@@ -85,9 +73,55 @@ std::string damage_of(const fs::path& path, std::uint64_t size_bytes) {
 
 }  // namespace
 
+// RocksDB would write its information log into the folder.
+std::shared_ptr<rocksdb::Logger> make_silent_log() {
+    class SilentLog final : public rocksdb::Logger {
+    public:
+        using rocksdb::Logger::Logv;
+        void Logv(const char*, va_list) override {}
+    };
+    return std::make_shared<SilentLog>();
+}
+
+std::optional<std::vector<TableFileCheck>> live_table_files(const std::string& directory) {
+    const auto no_logs = TemporaryFolder::make("perfleet-reader-");
+    if (!no_logs.ok()) {
+        return std::nullopt;
+    }
+    rocksdb::Options options = reading_options();
+    options.wal_dir = (*no_logs)->path();  // so that none is replayed
+    rocksdb::DB* db = nullptr;
+    if (!rocksdb::DB::OpenForReadOnly(options, directory, &db).ok()) {
+        return std::nullopt;
+    }
+    const std::unique_ptr<rocksdb::DB> owned{db};
+    std::vector<rocksdb::LiveFileMetaData> live;
+    owned->GetLiveFilesMetaData(&live);
+    std::vector<TableFileCheck> files;
+    for (const rocksdb::LiveFileMetaData& file : live) {
+        files.push_back({fs::path{file.name}.filename().string(), file.size, ""});
+    }
+    return files;
+}
+
+bool misses_table_files(const std::string& directory, const std::vector<std::string>& known_files) {
+    const auto live = live_table_files(directory);
+    if (!live) {
+        return false;
+    }
+    return std::any_of(live->begin(), live->end(), [&](const TableFileCheck& file) {
+        if (std::find(known_files.begin(), known_files.end(), file.file) != known_files.end() ||
+            can_be_opened(fs::path{directory} / file.file)) {
+            return false;
+        }
+        const auto now = live_table_files(directory);  // a live writer may have replaced it
+        return now && holds(*now, file.file);
+    });
+}
+
 Result<std::vector<TableFileCheck>> check_table_files(const std::string& directory, bool verify) {
     std::vector<TableFileCheck> files;
-    if (auto live = live_files(directory)) {
+    if (auto live = live_table_files(directory)) {
         files = std::move(*live);
     } else {
         auto listed = listed_files(directory);
@@ -104,9 +138,8 @@ Result<std::vector<TableFileCheck>> check_table_files(const std::string& directo
         }
         file.damage = damage_of(fs::path{directory} / file.file, file.size_bytes);
         if (!file.damage.empty()) {  // or a live writer has just replaced it
-            now = live_files(directory);
-            if (now && std::none_of(now->begin(), now->end(),
-                                    [&](const TableFileCheck& other) { return other.file == file.file; })) {
+            now = live_table_files(directory);
+            if (now && !holds(*now, file.file)) {
                 file.damage.clear();
             }
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,13 @@ struct TableFileCheck {
     std::uint64_t size_bytes = 0;
     std::string damage;  // what is wrong; empty when nothing is
 };
+
+// Names of those that the manifest names now; nothing when it can't be read. The logs aren't looked at.
+[[nodiscard]] std::optional<std::vector<TableFileCheck>> live_table_files(const std::string& directory);
+
+// Whether a table file of these can't be opened and is still part of the store. A secondary instance of RocksDB shows
+// then, without a word, what the store was before that file.
+[[nodiscard]] bool misses_table_files(const std::string& directory, const std::vector<std::string>& known_files);
 
 // Those that the store consists of now; where that can't be told because it doesn't open, all that are there. Reads
 // their content only with `verify`. Works beside a live writer. Errors: kIo (the folder can't be listed).
