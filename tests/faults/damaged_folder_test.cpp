@@ -6,6 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "storage/store/store.h"
 #include "storage/store/test_writer.h"
 #include "tests/end_to_end/process.h"
 
@@ -13,7 +14,6 @@ namespace perfleet::end_to_end {
 namespace {
 
 namespace fs = std::filesystem;
-using test_writer::kBucket;
 
 constexpr std::uint64_t kBatches = 20;
 constexpr std::uint64_t kRowsPerBatch = 1'000;
