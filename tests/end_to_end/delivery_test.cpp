@@ -10,6 +10,7 @@
 #include <memory>
 #include <thread>
 
+#include "target-collector/wire/held_address_test.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/stored_ledger.h"
@@ -90,13 +91,13 @@ TEST_F(Delivery, StoresEveryCallOrSaysWhyNot) {
 // What a crash in the middle must not change.
 void expect_exact_over_a_restart(int signal, const std::string& data, const std::function<void()>& wait_for_the_middle,
                                  const std::function<void(Process&)>& expect_success) {
-    auto gateway = std::make_unique<GatewayProgram>(data);
-    const std::string listen = gateway->listen();
-    Process process{collector(listen, kCalls)};
+    const HeldAddress address;
+    auto gateway = std::make_unique<GatewayProgram>(data, address.endpoint());
+    Process process{collector(address.endpoint(), kCalls)};
     wait_for_the_middle();
     const Ending ending = gateway->end(signal);
     EXPECT_EQ(ending.signal, signal == SIGKILL ? SIGKILL : 0);
-    gateway = std::make_unique<GatewayProgram>(data, listen);
+    gateway = std::make_unique<GatewayProgram>(data, address.endpoint());
     expect_success(process);
     EXPECT_EQ(gateway->end(SIGTERM).status, 0) << gateway->process().error_output();
 }
@@ -116,15 +117,10 @@ TEST_F(Delivery, IsExactWhenTheGatewayIsStoppedInTheMiddle) {
 }
 
 TEST_F(Delivery, WaitsForAGatewayThatComesLater) {
-    std::string listen;
-    {
-        GatewayProgram first{data_};
-        listen = first.listen();
-        EXPECT_EQ(first.end(SIGTERM).status, 0);
-    }
-    Process process{collector(listen, 1'000)};
+    const HeldAddress address;
+    Process process{collector(address.endpoint(), 1'000)};
     EXPECT_TRUE(process.wait_for_output("getppid calls=1000").has_value()) << process.error_output();
-    GatewayProgram gateway{data_, listen};
+    GatewayProgram gateway{data_, address.endpoint()};
     expect_success(process);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     const StoredLedger ledger = exact_ledger();
@@ -133,15 +129,12 @@ TEST_F(Delivery, WaitsForAGatewayThatComesLater) {
 }
 
 TEST_F(Delivery, CountsWhatSmallRingsAndSpoolsDrop) {
-    std::string listen;
-    {
-        GatewayProgram first{data_};
-        listen = first.listen();
-    }
+    const HeldAddress address;
     // Nobody listens while the calls are made, and the spool is far too small for them.
-    Process process{collector(listen, kCalls, {"--spool-size", "2MB", "--ring-size", "2MB", "--ring-pages", "1"})};
+    Process process{
+        collector(address.endpoint(), kCalls, {"--spool-size", "2MB", "--ring-size", "2MB", "--ring-pages", "1"})};
     EXPECT_TRUE(process.wait_for_output("getppid calls=").has_value()) << process.error_output();
-    GatewayProgram gateway{data_, listen};
+    GatewayProgram gateway{data_, address.endpoint()};
     expect_success(process);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     const StoredLedger ledger = exact_ledger();

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "storage/store/store.h"
+#include "target-collector/wire/held_address_test.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
@@ -162,13 +163,12 @@ TEST(GatewayProgram, AFolderWithoutPermissionIsNamed) {
 TEST(GatewayProgram, AcknowledgedBatchesSurviveSigkill) {
     const TemporaryFolder folder;
     const std::string data = folder / "data";
-    std::string listen = "tcp://127.0.0.1:*";
+    const HeldAddress address;  // the same one for all of them
     std::uint64_t acknowledged = 0;
     constexpr std::uint64_t kBatchesARound = 40;
     for (int round = 0; round < 4; ++round) {
-        GatewayProgram program{data, listen};
-        listen = program.listen();  // the same port again
-        SamplePeer peer{listen};
+        GatewayProgram program{data, address.endpoint()};
+        SamplePeer peer{address.endpoint()};
         const std::uint64_t prefix = peer.greet(session()).prefix;
         EXPECT_GE(prefix, acknowledged);
         for (std::uint64_t seq = prefix + 1; seq <= prefix + kBatchesARound; ++seq) {
@@ -180,8 +180,8 @@ TEST(GatewayProgram, AcknowledgedBatchesSurviveSigkill) {
         }
         EXPECT_EQ(program.end(SIGKILL).signal, SIGKILL);
     }
-    GatewayProgram program{data, listen};
-    SamplePeer peer{listen};
+    GatewayProgram program{data, address.endpoint()};
+    SamplePeer peer{address.endpoint()};
     const std::uint64_t prefix = peer.greet(session()).prefix;
     EXPECT_GE(prefix, acknowledged);
     for (std::uint64_t seq = 1; seq <= prefix + 5; ++seq) {

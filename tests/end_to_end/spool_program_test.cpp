@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "target-collector/spool/spool_reading.h"
+#include "target-collector/wire/held_address_test.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/process.h"
@@ -202,8 +203,9 @@ TEST_F(SpoolProgram, AKillWithTheGatewayAwayIsExactAfterTheNextRun) {
 }
 
 TEST_F(SpoolProgram, KillsOfBothInTurnStayExact) {
-    auto gateway = std::make_unique<GatewayProgram>(data_);
-    const std::string listen = gateway->listen();
+    const HeldAddress address;
+    const std::string& listen = address.endpoint();
+    auto gateway = std::make_unique<GatewayProgram>(data_, listen);
     for (std::uint64_t round = 1; round <= 3; ++round) {
         const Flood flood;
         Process process{collector({listen, flood.as_source()})};

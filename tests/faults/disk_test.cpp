@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 
+#include "target-collector/wire/held_address_test.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
@@ -33,10 +34,11 @@ protected:
         std::filesystem::rename(plan_ + ".new", plan_);
     }
 
-    void start(const std::string& listen = "tcp://127.0.0.1:*", const std::string& query = "none") {
-        gateway_ =
-            std::make_unique<GatewayProgram>(data_, listen, query, workload_path("perfleet-gateway-faulty"),
-                                             Process::Options{{"PERFLEET_FAULTS_FILE=" + plan_}, "", std::nullopt});
+    // At the same address every time.
+    void start(const std::string& query = "none") {
+        gateway_ = std::make_unique<GatewayProgram>(
+            data_, address_.endpoint(), query, workload_path("perfleet-gateway-faulty"),
+            Process::Options{{"PERFLEET_FAULTS_FILE=" + plan_}, "", std::nullopt});
     }
 
     // The power goes.
@@ -59,12 +61,13 @@ protected:
     TemporaryFolder folder_;
     std::string data_ = folder_ / "data";
     std::string plan_ = folder_ / "plan";
+    HeldAddress address_;
     std::unique_ptr<GatewayProgram> gateway_;
 };
 
 TEST_F(FaultyDiskUnder, ASyncThatFailsIsNoAcknowledgement) {
     start();
-    const std::string listen = gateway_->listen();
+    const std::string& listen = address_.endpoint();
     SamplePeer peer{listen};
     peer.greet(sample_session(kTarget, kSession));
     peer.send(batch_frame(1));
@@ -78,7 +81,7 @@ TEST_F(FaultyDiskUnder, ASyncThatFailsIsNoAcknowledgement) {
     }
     crash();
     set_plan("lose=all");
-    start(listen);
+    start();
     EXPECT_EQ(peer.greet(sample_session(kTarget, kSession)).prefix, 1U) << "and nothing of it is remembered";
     peer.send(batch_frame(2));
     peer.wait_for_prefix(2);
@@ -109,7 +112,7 @@ TEST_F(FaultyDiskUnder, GoesOnByItselfAndSaysSoOnce) {
 }
 
 TEST_F(FaultyDiskUnder, AnswersQueriesWhileItIsFull) {
-    start("tcp://127.0.0.1:*", "tcp://127.0.0.1:*");
+    start("tcp://127.0.0.1:*");
     SamplePeer peer{gateway_->listen()};
     peer.greet(sample_session(kTarget, kSession));
     peer.send(batch_frame(1));
@@ -134,7 +137,7 @@ TEST_F(FaultyDiskUnder, ACollectorsLedgerStaysExact) {
     constexpr std::uint64_t kCalls = 1'000'000;
     set_plan("room=500000");
     start();
-    const std::string listen = gateway_->listen();
+    const std::string& listen = address_.endpoint();
     Process collector{{program_path("perfleet-collector"), "--gateway", listen, "-e", "syscalls:sys_enter_getppid",
                        "-c", "1", "--exit-wait", "60", "--", workload_path("getppid_workload"),
                        std::to_string(kCalls)}};
@@ -143,10 +146,10 @@ TEST_F(FaultyDiskUnder, ACollectorsLedgerStaysExact) {
     expect_said("storing again");
     crash();
     set_plan("lose=all");
-    start(listen);
+    start();
     crash();  // and again, wherever it is
     set_plan("lose=cut");
-    start(listen);
+    start();
     const auto ending = collector.wait();
     ASSERT_TRUE(ending.has_value()) << "still running";
     EXPECT_EQ(ending->status, 0) << collector.error_output();
