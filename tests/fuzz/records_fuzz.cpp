@@ -8,6 +8,8 @@
 namespace perfleet {
 namespace {
 
+constexpr std::size_t kKeySizeBytesMax = 256;  // none is so long; a longer one would only be shown at length
+
 template <class Value, class Decode>
 void expect_round_trip(const Result<Value>& value, Decode decode) {
     if (!value.ok()) {
@@ -67,7 +69,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     FuzzInput input{data, size_bytes};
     const std::uint8_t which = input.byte();
     std::string bytes{input.rest_text()};
-    check_keys(bytes);
+    if (bytes.size() <= kKeySizeBytesMax) {
+        check_keys(bytes);
+    }
     if ((which & 1) != 0) {
         put_record_checksum_right(bytes);
     }
