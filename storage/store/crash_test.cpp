@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include "storage/block/block.h"
 #include "storage/store/faulty_disk.h"
@@ -259,14 +260,20 @@ private:
 constexpr int kCrashesPerRun = 6;
 constexpr std::uint64_t kSeeds = 12;
 
-// For campaigns: PERFLEET_CRASH_SEEDS=1000.
-std::uint64_t last_seed() {
+// For campaigns: PERFLEET_CRASH_SEEDS=FIRST-LAST.
+std::pair<std::uint64_t, std::uint64_t> seeds() {
     const char* text = std::getenv("PERFLEET_CRASH_SEEDS");  // NOLINT(concurrency-mt-unsafe)
-    return text == nullptr ? kSeeds : std::strtoull(text, nullptr, 10);
+    if (text == nullptr) {
+        return {1, kSeeds};
+    }
+    char* dash = nullptr;
+    const std::uint64_t first = std::strtoull(text, &dash, 10);
+    return {first, *dash == '-' ? std::strtoull(dash + 1, nullptr, 10) : first};
 }
 
 TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
-    for (std::uint64_t seed = 1; seed <= last_seed(); ++seed) {
+    const auto [first, last] = seeds();
+    for (std::uint64_t seed = first; seed <= last; ++seed) {
         EXPECT_EQ(CrashRun(seed, Breakage::kNone).run(kCrashesPerRun), "") << "seed " << seed;
     }
 }

@@ -23,6 +23,7 @@ constexpr std::size_t kBatchHeaderSizeBytes = 12;
 constexpr char kLogDataTag = 3;  // of a write batch: bytes that are no key's
 constexpr std::string_view kMarkName = "synced ";
 constexpr std::size_t kMarkSizeBytes = kMarkName.size() + sizeof(std::uint64_t);
+constexpr std::size_t kMarkRecordSizeBytes = kLogHeaderSizeBytes + kBatchHeaderSizeBytes + 2 + kMarkSizeBytes;
 
 enum class Fragment : std::uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
@@ -130,13 +131,25 @@ private:
         }
         is_first_of_log_ = false;
         if (damage_) {
+            if (!has_records_after_) {
+                resume_sequence_ = sequence;
+                // Where a mark alone is lost nothing is.
+                is_more_than_a_mark_ =
+                    damage_->file != name_ || record_offset_ - damage_->offset_bytes > kMarkRecordSizeBytes;
+            }
             has_records_after_ = true;
-            if (mark && *mark >= next_sequence_) {
+            if (mark && *mark >= first_sequence_of_damage()) {
                 damage_->was_synced = true;
             }
         } else {
             next_sequence_ = std::max(next_sequence_, sequence + count);
         }
+    }
+
+    // As far as it is known: of a log that begins with the damage and whose predecessors are gone only the end of it
+    // is.
+    [[nodiscard]] std::uint64_t first_sequence_of_damage() const {
+        return next_sequence_ != 0 ? next_sequence_ : resume_sequence_ - (is_more_than_a_mark_ ? 1 : 0);
     }
 
     // A writer that opened the store after a damage went on with the number that the damage took; its first log was
@@ -166,7 +179,9 @@ private:
     std::string joined_;
     bool is_joining_ = false;
     std::uint64_t record_offset_ = 0;
-    std::uint64_t next_sequence_ = 0;  // after the last change before the damage; 0: none was read
+    std::uint64_t next_sequence_ = 0;    // after the last change before the damage; 0: none was read
+    std::uint64_t resume_sequence_ = 0;  // of the first record after the damage
+    bool is_more_than_a_mark_ = false;
     std::optional<LogDamage> damage_;
     bool has_marks_ = false;
     bool has_records_after_ = false;  // after the damage

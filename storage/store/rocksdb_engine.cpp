@@ -301,7 +301,8 @@ Result<std::shared_ptr<Opened>> open_writer(const std::string& directory, std::s
 
 class RocksdbWriter final : public RocksdbEngine {
 public:
-    using RocksdbEngine::RocksdbEngine;
+    RocksdbWriter(std::string directory, std::shared_ptr<Opened> opened)
+        : RocksdbEngine{std::move(directory), std::move(opened)}, synced_sequence_{db().GetLatestSequenceNumber()} {}
 
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
 
@@ -444,8 +445,8 @@ private:
         return !env.GetFreeSpace(directory(), &free_size_bytes).ok() || free_size_bytes >= needed_size_bytes;
     }
 
-    std::uint64_t synced_sequence_ = 0;
-    std::optional<Error> failure_;  // since which nothing is written
+    std::uint64_t synced_sequence_;  // opening makes durable what it finds
+    std::optional<Error> failure_;   // since which nothing is written
     bool compacts_ = true;
 };
 
