@@ -278,6 +278,9 @@ TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
     }
 }
 
+// Of its logs only the last was left, and that began with a torn record.
+TEST(Crash, OpensALogThatBeginsWithATornRecord) { EXPECT_EQ(CrashRun(192, Breakage::kNone).run(kCrashesPerRun), ""); }
+
 std::string first_wrong(Breakage breakage) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
         if (std::string wrong = CrashRun(seed, breakage).run(kCrashesPerRun); !wrong.empty()) {
