@@ -1,4 +1,4 @@
-#include "schemas/peers/key_file.h"
+#include "target-collector/linux/collector.h"
 
 #include <malloc.h>
 #include <sys/epoll.h>
