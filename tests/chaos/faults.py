@@ -105,6 +105,17 @@ class GatewayPaused(Fault):
         world.gateway.process.send_signal(signal.SIGCONT)
 
 
+def fail_for_a_while(world, words, fault):
+    """The gateway's disk fails as `words` say, and is sound again in the end; if drawn so, the power is cut before."""
+    world.gateway.disk.set(words)
+    sleep_ms(fault["duration_ms"])
+    if fault["power"]:
+        world.gateway.end(signal.SIGKILL)
+    world.gateway.disk.set("")
+    if fault["power"]:
+        world.gateway.start()
+
+
 class DiskFull(Fault):
     """Room for some bytes more, then none. Ends with room, or with a power cut."""
 
@@ -121,13 +132,7 @@ class DiskFull(Fault):
 
     @staticmethod
     def run(world, fault):
-        world.gateway.disk.set(f"room={fault['room_bytes']}")
-        sleep_ms(fault["duration_ms"])
-        if fault["power"]:
-            world.gateway.end(signal.SIGKILL)
-        world.gateway.disk.set("")
-        if fault["power"]:
-            world.gateway.start()
+        fail_for_a_while(world, f"room={fault['room_bytes']}", fault)
 
 
 class CallsFail(Fault):
@@ -147,13 +152,7 @@ class CallsFail(Fault):
 
     @staticmethod
     def run(world, fault):
-        world.gateway.disk.set(f"{fault['words']} files={fault['files']} lose=all")
-        sleep_ms(fault["duration_ms"])
-        if fault["power"]:
-            world.gateway.end(signal.SIGKILL)
-        world.gateway.disk.set("")
-        if fault["power"]:
-            world.gateway.start()
+        fail_for_a_while(world, f"{fault['words']} files={fault['files']} lose=all", fault)
 
 
 class SyncsHang(Fault):
