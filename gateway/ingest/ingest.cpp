@@ -283,18 +283,23 @@ struct Ingest::State {
             misbehaved(routing_id, PeerCut::kMalformed, batch.size_bytes);
             return;
         }
+        const Seq oldest_retained{std::min(batch.oldest_retained_seq, seq.value)};
         if (is_known(session, batch)) {
+            // Those before it may have been refused since it was stored; then nothing else moves the prefix over them.
+            if (!is_stuck()) {
+                group.add_oldest_retained(session, oldest_retained);
+            }
             return;
         }
         if (is_stuck()) {
             counts.batches_ignored.add(BatchIgnored::kStoreStuck);
             return;
         }
-        if (session->progress.is_beyond(seq, Seq{std::min(batch.oldest_retained_seq, seq.value)})) {
+        if (session->progress.is_beyond(seq, oldest_retained)) {
             ignore(routing_id, BatchIgnored::kBeyondWindow, batch);
             return;
         }
-        group.add_oldest_retained(session, Seq{batch.oldest_retained_seq});
+        group.add_oldest_retained(session, oldest_retained);
         // The oldest that its collector still has may come all the same; one at a time.
         if (seq > session->send_limit && !(seq.value == batch.oldest_retained_seq && session->gathered.empty())) {
             ignore(routing_id, BatchIgnored::kBeyondCredit, batch);

@@ -298,6 +298,32 @@ TEST_F(IngestBatch, RefusedOnesInARowDontStopTheSession) {
     EXPECT_EQ(reply().prefix, 3 * limits::kSendWindowBatches - 1);
 }
 
+TEST_F(IngestBatch, RefusedIsPassedOverByABatchThatIsThereAlready) {
+    const auto send_second = [&](std::uint64_t oldest_retained) {
+        take("peer",
+             sample::batch_with(sample_batch(kTarget, kSession, Seq{2}).build(),
+                                [&](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(oldest_retained); }));
+    };
+    for (const bool is_committed : {true, false}) {
+        SCOPED_TRACE(is_committed);
+        store_ = make_memory_store();
+        open();
+        say_hello();
+        send_second(1);
+        if (is_committed) {
+            commit();
+        }
+        take("peer", sample::batch_with(sample_batch(kTarget, kSession, Seq{1}).build(),
+                                        [](wire::Batch::Builder batch) { batch.setSeal(7); }));
+        EXPECT_EQ(replies().back().sort, ReplySort::kRefused);
+        // Its collector has nothing else left to send.
+        send_second(2);
+        commit();
+        EXPECT_EQ(replies().back().prefix, 2U);
+        EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{2}));
+    }
+}
+
 TEST_F(IngestBatch, RefusedIsPassedOverByTheBye) {
     say_hello();
     take("peer", sample::batch_with(sample_batch(kTarget, kSession, Seq{1}).build(),
