@@ -16,12 +16,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kReconnectAfterMs = 100;
-constexpr int kReconnectAfterMsMax = 2'000;
-// A peer that is silent for so long is gone, though nothing closed the connection.
-constexpr int kHeartbeatIntervalMs = 1'000;
-constexpr int kHeartbeatTimeoutMs = 4'000;
-
 Error zmq_error(ErrorCode code, const std::string& what) {
     return Error{code, what + ": " + zmq_strerror(zmq_errno())};
 }

@@ -16,6 +16,13 @@ namespace perfleet {
 
 class ZmqDriver final : public NetworkDriver {
 public:
+    // A connection that was lost is made again after a time that doubles, with a random part.
+    static constexpr int kReconnectAfterMs = 100;
+    static constexpr int kReconnectAfterMsMax = 2'000;
+    // A peer that is silent for so long is gone, though nothing closed the connection.
+    static constexpr int kHeartbeatIntervalMs = 1'000;
+    static constexpr int kHeartbeatTimeoutMs = 4'000;
+
     // Connects to `endpoint`: `tcp://HOST:PORT`, `ipc://PATH`, or `inproc://NAME`, which needs the gateway's context
     // (gateway/wire/context.h, native_handle()) as `shared_context`; null otherwise. Does not wait for the gateway.
     // With `keys` it speaks CURVE: the gateway has to be the one that is named, and is shown the own key. Errors:

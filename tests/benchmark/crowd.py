@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Many simulated targets on one gateway: its memory and CPU time, how long acknowledgements take, and whether everything is there.
 
-Starts perfleet-gateway on a folder of its own and crowd_targets (in several processes: each connection takes three descriptors of them),
-which seal and send a batch an interval for each target until the time is over, and say Bye. Then the gateway is stopped and every target's
-batches and rows are counted in the store. Fails when a batch isn't acknowledged or isn't there exactly once.
+Starts perfleet-gateway on a folder of its own and crowd_targets, which seals and sends a batch an interval for each target until the time
+is over, and says Bye. With --keys each target has a key of its own and its connection is encrypted. Then the gateway is stopped and every
+target's batches and rows are counted in the store. Fails when a batch isn't acknowledged or isn't there exactly once.
 """
 import argparse
 import json
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
@@ -27,7 +28,8 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=600, help="how long each one sends (default 600)")
     parser.add_argument("--interval", type=float, default=2, help="seconds between a target's batches (default 2)")
     parser.add_argument("--rows", type=int, default=304, help="samples in a batch (default 304: 19 Hz on 8 CPUs in 2 s)")
-    parser.add_argument("--processes", type=int, help="processes that simulate (default: one for 2500 targets)")
+    parser.add_argument("--keys", action="store_true", help="CURVE: a key for each target, enrolled at the gateway")
+    parser.add_argument("--connect", type=float, default=500, help="targets that connect in a second at the start (default 500)")
     parser.add_argument("--patience", type=float, default=300, help="seconds more to wait for what isn't acknowledged (default 300)")
     parser.add_argument("--memory", help="the gateway's --memory (default: its own)")
     parser.add_argument("--memory-max", type=float, help="fail when the gateway's resident memory goes above so many MiB")
@@ -41,24 +43,29 @@ def raise_descriptor_limit():
 
 
 class Watch(threading.Thread):
-    """The gateway's resident memory, twice a second."""
+    """The gateway's resident memory and CPU time, twice a second."""
 
     def __init__(self, pid, interval_s=0.5):
         super().__init__(daemon=True)
         self.pid, self.interval_s, self.over = pid, interval_s, threading.Event()
-        self.peak_kib, self.samples = 0, []
+        self.peak_kib, self.samples, self.start_s = 0, [], time.monotonic()
 
     def run(self):
         while not self.over.wait(self.interval_s):
             try:
                 with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
                     status = file.read()
+                cpu_s = cpu_seconds(self.pid)
             except OSError:
                 return
             match = re.search(r"VmRSS:\s+(\d+)", status)
             if match:
-                self.samples.append(int(match.group(1)))
+                self.samples.append((time.monotonic() - self.start_s, int(match.group(1)), cpu_s))
                 self.peak_kib = int(re.search(r"VmHWM:\s+(\d+)", status).group(1))
+
+    def at(self, seconds):
+        """(resident KiB, CPU seconds) at that time."""
+        return next(((kib, cpu_s) for when, kib, cpu_s in self.samples if when >= seconds), (0, 0.0))
 
 
 def cpu_seconds(pid):
@@ -67,10 +74,19 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
 
 
-def start_gateway(options, data):
+def make_keys(options, folder):
+    """A key for each target and one for the gateway; says what the gateway pays for so many files."""
+    os.mkdir(folder)
+    subprocess.run(targets_command(options, "--make-keys", folder, "--targets", str(options.targets)), check=True)
+    return folder
+
+
+def start_gateway(options, data, keys):
     command = [os.path.join(options.bin, "perfleet-gateway"), "--data", data, "--listen", "tcp://127.0.0.1:*", "--query", "none"]
     if options.memory:
         command += ["--memory", options.memory]
+    if keys:
+        command += ["--key", os.path.join(keys, "gateway.key"), "--collectors", os.path.join(keys, "collectors")]
     gateway = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     line = gateway.stdout.readline()
     if not line.startswith("ready "):
@@ -93,24 +109,42 @@ def percentiles(spread, shares):
     return found
 
 
-def run_crowd(options, endpoint):
-    process_count = options.processes or max(1, -(-options.targets // 2500))
-    # A connection costs both ends some CPU: a thousand a second leaves room for batches.
-    connect_s = options.targets / 1000
-    crowds = []
-    for index in range(process_count):
-        first = options.targets * index // process_count
-        count = options.targets * (index + 1) // process_count - first
-        crowds.append(subprocess.Popen(
-            targets_command(options, "--gateway", endpoint, "--first", str(first), "--targets", str(count),
-                            "--connect-seconds", str(connect_s), "--patience", str(options.patience)), stdout=subprocess.PIPE, text=True))
-    answers, fine = [], True
-    for crowd in crowds:
-        text, _ = crowd.communicate()
-        fine = fine and crowd.returncode == 0
-        if text.strip():
-            answers.append(json.loads(text))
-    return answers, fine
+def run_crowd(options, endpoint, keys):
+    command = targets_command(options, "--gateway", endpoint, "--targets", str(options.targets),
+                              "--connect-seconds", str(options.targets / options.connect), "--patience", str(options.patience))
+    crowd = subprocess.run(command + (["--keys", keys] if keys else []), stdout=subprocess.PIPE, text=True)
+    if not crowd.stdout.strip():
+        sys.exit("crowd_targets failed")
+    return json.loads(crowd.stdout), crowd.returncode == 0
+
+
+def say_figures(options, sums, stored, watch, cpu_s, size):
+    """Of a run; the CPU time without its beginning, in which all connect, on a line of its own."""
+    seconds = sums["seconds"]
+    print(f"{options.targets} targets, {'keys, ' if options.keys else ''}{seconds:.0f} s: {sums['welcomed']} welcomed, "
+          f"{sums['finished']} said Bye; load of the machine {os.getloadavg()[0]:.1f}")
+    print(f"batches: {sums['batches_sealed']} sealed, {sums['batches_acknowledged']} acknowledged, "
+          f"{sums['batches_sealed'] - sums['batches_acknowledged']} not; {sums['batches_resent']} sent again, "
+          f"{sums['refused']} refused, {sums['hello_again']} times Hello again")
+    print(f"connections: {sums['connections_lost']} lost, {sums['peer_silent']} of them for silence, "
+          f"{sums['handshakes_failed']} handshakes failed")
+    print(f"sent: {sums['bytes_sent'] / 1e6:.1f} MB, {sums['bytes_sent'] / max(1, sums['batches_sealed']):.0f} B a batch; "
+          f"at most {sums['kept_max']} batches kept by a target, its turn {1e3 * sums['late_seconds_max']:.0f} ms late")
+    spread = {int(step): count for step, count in sums["latency_us_log2_16ths"].items()}
+    if spread:
+        middle, most, last = percentiles(spread, (0.5, 0.99, 0.999))
+        print(f"from sealed to acknowledged: median {middle / 1e3:.0f} ms, 99 % {most / 1e3:.0f} ms, "
+              f"99.9 % {last / 1e3:.0f} ms, longest {(2 ** ((max(spread) + 1) / 16) - 1) / 1e3:.0f} ms")
+    print(f"gateway: {watch.peak_kib / 1024:.0f} MiB resident at most, {cpu_s:.1f} s CPU = {100 * cpu_s / seconds:.0f} % of one, "
+          f"{1e6 * cpu_s / max(1, sums['batches_acknowledged']):.0f} us a batch; simulation {sums['cpu_seconds']:.1f} s = "
+          f"{100 * sums['cpu_seconds'] / seconds:.0f} %")
+    connect_s = options.targets / options.connect
+    kib, connect_cpu_s = watch.at(connect_s)
+    if kib and seconds > connect_s + 5:
+        print(f"  when all were connected ({connect_s:.0f} s): {kib / 1024:.0f} MiB, {connect_cpu_s:.1f} s CPU; "
+              f"from then on {100 * (cpu_s - connect_cpu_s) / (seconds - connect_s):.0f} % of one")
+    print(f"store: {stored.get('batches')} batches, {stored.get('rows')} rows, {size / 1e6:.0f} MB; "
+          f"{stored.get('targets_wrong')} targets that aren't exact")
 
 
 def main():
@@ -120,10 +154,11 @@ def main():
     gateway = None
     try:
         data = os.path.join(folder, "data")
-        gateway, endpoint = start_gateway(options, data)
+        keys = make_keys(options, os.path.join(folder, "keys")) if options.keys else None
+        gateway, endpoint = start_gateway(options, data, keys)
         watch = Watch(gateway.pid)
         watch.start()
-        answers, fine = run_crowd(options, endpoint)
+        sums, fine = run_crowd(options, endpoint, keys)
         cpu_s = cpu_seconds(gateway.pid)
         watch.over.set()
         watch.join()
@@ -131,31 +166,10 @@ def main():
         if gateway.wait(120) != 0:
             print("the gateway failed", file=sys.stderr)
             fine = False
-        sums = {key: sum(answer[key] for answer in answers)
-                for key in ("welcomed", "finished", "batches_sealed", "batches_acknowledged", "batches_resent", "refused",
-                "hello_again", "bytes_sent", "cpu_seconds")}
-        seconds = max(answer["seconds"] for answer in answers)
-        spread = {}
-        for answer in answers:
-            for step, count in answer["latency_us_log2_16ths"].items():
-                spread[int(step)] = spread.get(int(step), 0) + count
         stored = json.loads(subprocess.run(targets_command(options, "--check", data, "--targets", str(options.targets)),
                                            stdout=subprocess.PIPE, text=True).stdout or "{}")
         size = sum(os.path.getsize(os.path.join(root, name)) for root, _, names in os.walk(data) for name in names)
-
-        print(f"{options.targets} targets, {seconds:.0f} s: {sums['welcomed']} welcomed, {sums['finished']} said Bye")
-        print(f"batches: {sums['batches_sealed']} sealed, {sums['batches_acknowledged']} acknowledged, "
-              f"{sums['batches_sealed'] - sums['batches_acknowledged']} not; {sums['batches_resent']} sent again, "
-              f"{sums['refused']} refused, {sums['hello_again']} times Hello again")
-        print(f"sent: {sums['bytes_sent'] / 1e6:.1f} MB, {sums['bytes_sent'] / max(1, sums['batches_sealed']):.0f} B a batch")
-        if spread:
-            middle, most, last = percentiles(spread, (0.5, 0.99, 0.999))
-            print(f"from sealed to acknowledged: median {middle / 1e3:.0f} ms, 99 % {most / 1e3:.0f} ms, "
-                  f"99.9 % {last / 1e3:.0f} ms, longest {(2 ** ((max(spread) + 1) / 16) - 1) / 1e3:.0f} ms")
-        print(f"gateway: {watch.peak_kib / 1024:.0f} MiB resident at most, {cpu_s:.1f} s CPU = {100 * cpu_s / seconds:.0f} % of one, "
-              f"{1e6 * cpu_s / max(1, sums['batches_acknowledged']):.0f} us a batch; simulation {100 * sums['cpu_seconds'] / seconds:.0f} %")
-        print(f"store: {stored.get('batches')} batches, {stored.get('rows')} rows, {size / 1e6:.0f} MB; "
-              f"{stored.get('targets_wrong')} targets that aren't exact")
+        say_figures(options, sums, stored, watch, cpu_s, size)
         if options.memory_max and watch.peak_kib / 1024 > options.memory_max:
             print(f"more resident memory than {options.memory_max:.0f} MiB", file=sys.stderr)
             fine = False
