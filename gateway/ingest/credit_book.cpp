@@ -14,8 +14,10 @@ void CreditBook::learn(CreditAccount& account, std::size_t size_bytes, std::uint
 }
 
 std::uint64_t CreditBook::most_for(const CreditAccount& account) const {
-    const std::uint64_t left = budget_bytes_ - (promised_bytes_ - account.promised_bytes);
-    return std::min(left, std::max(left / 2, account.batch_size_bytes));
+    const std::uint64_t others = promised_bytes_ - account.promised_bytes;
+    const std::uint64_t left = budget_bytes_ - others;
+    const std::uint64_t for_window = others < windows_bytes() ? windows_bytes() - others : 0;
+    return std::min(left, std::max(for_window / 2, account.batch_size_bytes));
 }
 
 void CreditBook::count(CreditAccount& account, std::uint64_t promised_bytes) {
@@ -33,7 +35,7 @@ void CreditBook::settle(CreditAccount& account, Seq prefix, Seq limit) {
 
 Seq CreditBook::raise(CreditAccount& account, Seq prefix, Seq limit, std::size_t peer_count, std::uint64_t now_ns) {
     settle(account, prefix, limit);
-    const std::uint64_t share = budget_bytes_ / std::max<std::size_t>(peer_count, 1) / account.batch_size_bytes;
+    const std::uint64_t share = windows_bytes() / std::max<std::size_t>(peer_count, 1) / account.batch_size_bytes;
     const std::uint64_t window = std::clamp<std::uint64_t>(share, 1, limits::kSendWindowBatches);
     const Seq wanted{prefix.value > ~0ULL - window ? ~0ULL : prefix.value + window};
     const Seq from = std::max(prefix, limit);

@@ -1,9 +1,10 @@
 // How far each peer may send: a budget of bytes over all of them, promised in batches.
 //
 // A promise of n batches counts as n times the size of what this session sent lately. Each peer's window is its share
-// of the budget, at least one batch; a promise is made only while the sum of all stays within the budget. A peer that
-// has no promise left then waits in line, and gets one batch when its turn comes: so all of many come on, however few
-// batches the budget holds at once. One thread; no clock of its own.
+// of half of the budget, at least one batch. The other half is for those who have no promise at all, one batch for
+// each: peers that came early and use their windows slowly keep no newcomer waiting. A peer for which that is used up,
+// too, waits in line, and gets one batch when its turn comes: so all of many come on, however few batches the budget
+// holds at once. The sum of all promises stays within the budget. One thread; no clock of its own.
 #pragma once
 
 #include <cstddef>
@@ -55,8 +56,10 @@ public:
     [[nodiscard]] std::size_t budget_bytes() const { return budget_bytes_; }
 
 private:
-    // Half of what others leave, so that there is something left for the next one; at least a batch, if there is room.
+    // Half of what others leave of the windows' part, so that there is something left for the next one; at least a
+    // batch, if there is room.
     [[nodiscard]] std::uint64_t most_for(const CreditAccount& account) const;
+    [[nodiscard]] std::size_t windows_bytes() const { return budget_bytes_ / 2; }
     void count(CreditAccount& account, std::uint64_t promised_bytes);
 
     std::size_t budget_bytes_;

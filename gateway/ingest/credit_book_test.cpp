@@ -43,12 +43,12 @@ TEST(CreditBook, LargeBatchesMakeTheWindowSmall) {
     CreditBook book{kBudgetBytes};
     CreditAccount account = account_of(100);
     CreditBook::learn(account, kBudgetBytes / 8, 0);
-    EXPECT_EQ(book.raise(account, Seq{0}, Seq{0}, 1, 0), Seq{4});  // half of the budget
+    EXPECT_EQ(book.raise(account, Seq{0}, Seq{0}, 1, 0), Seq{2});  // a quarter of the budget
     // Small ones let it grow again, slowly.
     for (int i = 0; i < 100; ++i) {
         CreditBook::learn(account, 100, 0);
     }
-    EXPECT_EQ(book.raise(account, Seq{4}, Seq{4}, 1, 0), Seq{4 + limits::kSendWindowBatches});
+    EXPECT_EQ(book.raise(account, Seq{2}, Seq{2}, 1, 0), Seq{2 + limits::kSendWindowBatches});
 }
 
 TEST(CreditBook, PromisesOfAllNeverPassTheBudget) {
@@ -78,6 +78,23 @@ TEST(CreditBook, OneWithLargeBatchesLeavesRoomForOthers) {
     book.settle(hog, Seq{1}, limit);
     CreditAccount other = account_of(1'000);
     EXPECT_GT(book.raise(other, Seq{0}, Seq{0}, 2, 0), Seq{1});
+}
+
+TEST(CreditBook, SlowPeersWithLargeWindowsKeepNoNewcomerWaiting) {
+    CreditBook book{kBudgetBytes};
+    // Each came when there were fewer, was promised more than the later ones, and doesn't use it.
+    std::vector<CreditAccount> early(200, account_of(1'000));
+    std::vector<Seq> told(early.size());
+    for (std::size_t i = 0; i < early.size(); ++i) {
+        told[i] = book.raise(early[i], Seq{0}, Seq{0}, i + 1, 0);
+        EXPECT_GE(told[i], Seq{1});
+    }
+    EXPECT_EQ(told[0], Seq{limits::kSendWindowBatches});
+    EXPECT_GE(kBudgetBytes - book.promised_bytes(), kBudgetBytes / 4);
+    for (std::size_t newcomer = 0; newcomer < 100; ++newcomer) {
+        CreditAccount account = account_of(2'000);
+        EXPECT_EQ(book.raise(account, Seq{0}, Seq{0}, early.size() + newcomer, 0), Seq{1});
+    }
 }
 
 TEST(CreditBook, IdlePromisesAreWrittenOff) {
