@@ -25,7 +25,9 @@ Result<std::unique_ptr<ZmqDriver>> GatewayLink::connect_to(const std::string& en
 
 Checked<std::size_t> GatewayLink::receive(std::span<std::byte> into) {
     auto size = driver_->receive(into);
-    has_received_ = has_received_ || !size.ok() || *size > 0;
+    if (!size.ok() || *size > 0) {
+        wait_.heard();
+    }
     return size;
 }
 
@@ -36,16 +38,14 @@ bool GatewayLink::reconnected() {
 }
 
 void GatewayLink::note_time(std::uint64_t now_ns) {
-    // A gateway repeats its acknowledgements every second: whoever is silent for much longer isn't there.
-    if (has_received_ || last_sign_of_life_ns_ == 0) {
-        last_sign_of_life_ns_ = now_ns;
+    if (!driver_->is_connected()) {
+        wait_.asked();  // nothing to say doesn't mean that somebody is there
     }
-    has_received_ = false;
-    is_silent_ = now_ns - last_sign_of_life_ns_ >= kSilentAfterNs;
-    if (endpoints_.size() == 1 || now_ns - last_sign_of_life_ns_ < kPatienceNs) {
+    wait_.note_time(now_ns);
+    if (endpoints_.size() == 1 || wait_.duration_ns() < kPatienceNs) {
         return;
     }
-    last_sign_of_life_ns_ = now_ns;
+    wait_.restart();
     const std::size_t next = (current_ + 1) % endpoints_.size();
     auto driver = connect_to(endpoints_[next]);
     if (driver.ok()) {

@@ -1,4 +1,4 @@
-// The way to the first gateway of a list that answers: one that is silent for kPatienceNs gives way to the next.
+// The way to the first gateway of a list that answers: one that owes an answer for kPatienceNs gives way to the next.
 //
 // One thread (the wire's).
 #pragma once
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "target-collector/linux/answer_wait.h"
 #include "target-collector/linux/waiting_driver.h"
 #include "target-collector/wire/zmq_driver.h"
 
@@ -18,7 +19,7 @@ namespace perfleet {
 class GatewayLink final : public WaitingDriver {
 public:
     static constexpr std::uint64_t kPatienceNs = 5'000'000'000;
-    static constexpr std::uint64_t kSilentAfterNs = 3'000'000'000;  // an acknowledgement comes every second
+    static constexpr std::uint64_t kSilentAfterNs = 3'000'000'000;  // a Hello or a batch is answered at once
 
     // Connects to the first of `endpoints`, which is not empty; all of them are checked. With `keys` all of them have
     // the one gateway key. Errors: ZmqDriver::connect().
@@ -26,13 +27,16 @@ public:
                                                                       void* shared_context,
                                                                       std::optional<ConnectKeys> keys);
 
-    [[nodiscard]] bool send(std::span<const std::byte> frame) override { return driver_->send(frame); }
+    [[nodiscard]] bool send(std::span<const std::byte> frame) override {
+        wait_.asked();
+        return driver_->send(frame);
+    }
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
     [[nodiscard]] bool reconnected() override;
 
     void wait(int wake_fd, std::uint64_t timeout_ns) override { driver_->wait(wake_fd, timeout_ns); }
     void note_time(std::uint64_t now_ns) override;
-    [[nodiscard]] bool is_silent() const override { return is_silent_; }
+    [[nodiscard]] bool is_silent() const override { return wait_.duration_ns() >= kSilentAfterNs; }
     [[nodiscard]] std::string trouble() const override { return driver_->trouble(); }
     [[nodiscard]] std::string peer() const override { return "the gateway at " + endpoints_[current_]; }
 
@@ -46,10 +50,8 @@ private:
     std::optional<ConnectKeys> keys_;
     std::unique_ptr<ZmqDriver> driver_;
     std::size_t current_ = 0;
-    bool has_received_ = false;  // since note_time()
     bool has_switched_ = false;  // since reconnected()
-    bool is_silent_ = false;
-    std::uint64_t last_sign_of_life_ns_ = 0;
+    AnswerWait wait_;
 };
 
 }  // namespace perfleet

@@ -219,6 +219,8 @@ Checked<std::size_t> ZmqDriver::receive(std::span<std::byte> into) {
     return Fault{ErrorCode::kTooLarge, 0, static_cast<std::uint64_t>(size)};
 }
 
+bool ZmqDriver::is_connected() const { return sockets_->is_connected; }
+
 const std::string& ZmqDriver::trouble() const { return sockets_->trouble; }
 
 bool ZmqDriver::reconnected() {

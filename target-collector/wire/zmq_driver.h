@@ -19,9 +19,10 @@ public:
     // A connection that was lost is made again after a time that doubles, with a random part.
     static constexpr int kReconnectAfterMs = 100;
     static constexpr int kReconnectAfterMsMax = 2'000;
-    // A peer that is silent for so long is gone, though nothing closed the connection.
-    static constexpr int kHeartbeatIntervalMs = 1'000;
-    static constexpr int kHeartbeatTimeoutMs = 4'000;
+    // A gateway that doesn't answer a beat for so long is gone, though nothing closed the connection. It answers those
+    // of thousands of collectors, and one that is only busy must not have to shake hands with all of them again.
+    static constexpr int kHeartbeatIntervalMs = 5'000;
+    static constexpr int kHeartbeatTimeoutMs = 10'000;
 
     // Connects to `endpoint`: `tcp://HOST:PORT`, `ipc://PATH`, or `inproc://NAME`, which needs the gateway's context
     // (gateway/wire/context.h, native_handle()) as `shared_context`; null otherwise. Does not wait for the gateway.
@@ -34,6 +35,9 @@ public:
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
     [[nodiscard]] bool reconnected() override;
+
+    // As reconnected() saw it last.
+    [[nodiscard]] bool is_connected() const;
 
     // Why there is no connection, as far as the handshake told; empty: nothing is known, or there is one.
     [[nodiscard]] const std::string& trouble() const;
