@@ -1,0 +1,35 @@
+// Percentiles as "(Micro)benchmarking Linux kernel functions" prints them, for figures that are to be compared with
+// its own. Not for anything new: its index rule takes the upper neighbour where it should average, averages where it
+// shouldn't, and reads behind the end for high percentiles of small samples.
+//
+//   index = p × n ÷ 100; sorted[index] if p × n is a multiple of 100, else (sorted[index] + sorted[index + 1]) ÷ 2
+//
+// Divisions truncate. Where the printed rule would read behind the end the last value is taken, and said so.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace perfleet {
+
+struct BernatFigure {
+    std::uint64_t value = 0;
+    bool is_clamped = false;
+
+    friend bool operator==(const BernatFigure&, const BernatFigure&) = default;
+};
+
+// The ranks that the rule reads, before clamping: the same one twice where it doesn't average.
+struct BernatRanks {
+    std::uint64_t index = 0;
+    std::uint64_t next = 0;
+};
+[[nodiscard]] BernatRanks bernat_ranks(std::uint64_t percent, std::uint64_t count);
+
+// `percent` 0 to 100; ascending, at least one value.
+[[nodiscard]] BernatFigure bernat_percentile(std::span<const std::uint64_t> ascending, std::uint64_t percent);
+
+// The rule's 50th percentile of the distances from its own 50th percentile.
+[[nodiscard]] BernatFigure bernat_deviation(std::span<const std::uint64_t> ascending);
+
+}  // namespace perfleet

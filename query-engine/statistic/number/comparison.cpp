@@ -1,0 +1,191 @@
+#include "query-engine/statistic/number/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "query-engine/statistic/number/distribution.h"
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kExactSizeMax = 50;
+constexpr long double kPower = 0.8L;
+
+// P(U ≤ u) when all orders of m + n untied values are equally likely: the number of subsets by their sum of ranks.
+long double exact_lower_tail(std::size_t m, std::size_t n, std::uint64_t u) {
+    // ways[k][s]: chance-free counts of k chosen of those seen with rank-sum excess s; counts fit a long double's
+    // exponent, and their sums lose nothing that 1e-12 would show.
+    const std::size_t excess_max = m * n;
+    std::vector<std::vector<long double>> ways(m + 1, std::vector<long double>(excess_max + 1, 0));
+    ways[0][0] = 1;
+    for (std::size_t value = 1; value <= m + n; ++value) {
+        for (std::size_t chosen = std::min(m, value); chosen > 0; --chosen) {
+            // As the chosen-th of them this value beats value − chosen of the other sample.
+            const std::size_t beaten = value - chosen;
+            if (beaten > n) {
+                continue;
+            }
+            for (std::size_t excess = excess_max + 1; excess-- > beaten;) {
+                ways[chosen][excess] += ways[chosen - 1][excess - beaten];
+            }
+        }
+    }
+    const long double total = std::accumulate(ways[m].begin(), ways[m].end(), 0.0L);
+    return std::accumulate(ways[m].begin(), ways[m].begin() + static_cast<std::ptrdiff_t>(u) + 1, 0.0L) / total;
+}
+
+struct Spread {
+    long double first = 0;  // variances of the means
+    long double second = 0;
+    long double degrees = 0;
+
+    [[nodiscard]] long double error() const { return std::sqrt(first + second); }
+};
+
+std::optional<Spread> spread_of(const Moments& first, const Moments& second) {
+    if (first.count() < 2 || second.count() < 2) {
+        return std::nullopt;
+    }
+    const auto n1 = static_cast<long double>(first.count());
+    const auto n2 = static_cast<long double>(second.count());
+    Spread spread{*first.variance() / n1, *second.variance() / n2, n1 + n2 - 2};
+    const long double sum = spread.first + spread.second;
+    if (sum > 0) {
+        spread.degrees =
+            sum * sum / (spread.first * spread.first / (n1 - 1) + spread.second * spread.second / (n2 - 1));
+    }
+    return spread;
+}
+
+}  // namespace
+
+RankTest rank_test(std::span<const std::uint64_t> first, std::span<const std::uint64_t> second) {
+    PERFLEET_ASSERT(!first.empty() && !second.empty());
+    RankTest test;
+    long double tie_sum = 0;  // Σ t³ − t
+    std::size_t at_first = 0;
+    for (std::size_t i = 0; i < second.size();) {
+        const std::uint64_t value = second[i];
+        std::size_t equal_second = 0;
+        for (; i < second.size() && second[i] == value; ++i) {
+            ++equal_second;
+        }
+        while (at_first < first.size() && first[at_first] < value) {
+            ++at_first;
+        }
+        std::size_t equal_first = 0;
+        while (at_first + equal_first < first.size() && first[at_first + equal_first] == value) {
+            ++equal_first;
+        }
+        test.u += static_cast<long double>(equal_second) *
+                  (static_cast<long double>(at_first) + static_cast<long double>(equal_first) / 2);
+    }
+    // Ties over both samples together.
+    for (std::size_t i = 0, j = 0; i < first.size() || j < second.size();) {
+        const std::uint64_t value = i == first.size()    ? second[j]
+                                    : j == second.size() ? first[i]
+                                                         : std::min(first[i], second[j]);
+        long double tied = 0;
+        for (; i < first.size() && first[i] == value; ++i) {
+            ++tied;
+        }
+        for (; j < second.size() && second[j] == value; ++j) {
+            ++tied;
+        }
+        tie_sum += tied * tied * tied - tied;
+    }
+    const auto m = static_cast<long double>(first.size());
+    const auto n = static_cast<long double>(second.size());
+    test.superiority = test.u / (m * n);
+    if (tie_sum == 0 && first.size() <= kExactSizeMax && second.size() <= kExactSizeMax) {
+        test.is_exact = true;
+        const long double lesser = std::min(test.u, m * n - test.u);
+        test.p_value =
+            std::min(1.0L, 2 * exact_lower_tail(second.size(), first.size(), static_cast<std::uint64_t>(lesser)));
+        return test;
+    }
+    const long double all = m + n;
+    const long double variance = m * n / 12 * (all + 1 - tie_sum / (all * (all - 1)));
+    if (variance <= 0) {
+        return test;  // every value is the same
+    }
+    const long double distance = std::abs(test.u - m * n / 2);
+    const long double z = std::max(0.0L, distance - 0.5L) / std::sqrt(variance);
+    test.p_value = std::min(1.0L, 2 * normal_probability(-z));
+    return test;
+}
+
+std::optional<Interval> difference_interval(const Moments& first, const Moments& second, long double confidence) {
+    const auto spread = spread_of(first, second);
+    if (!spread) {
+        return std::nullopt;
+    }
+    const long double difference = *second.mean() - *first.mean();
+    const long double half_width = -student_quantile((1 - confidence) / 2, spread->degrees) * spread->error();
+    return Interval{difference - half_width, difference + half_width};
+}
+
+std::optional<Interval> ratio_interval(const Moments& first, const Moments& second, long double confidence) {
+    const auto spread = spread_of(first, second);
+    if (!spread || first.sum() == 0) {
+        return std::nullopt;
+    }
+    const long double t = student_quantile((1 - confidence) / 2, spread->degrees);
+    const long double m1 = *first.mean();
+    const long double m2 = *second.mean();
+    // The r with (m2 − r m1)² ≤ t² (v2 + r² v1).
+    const long double a = m1 * m1 - t * t * spread->first;
+    const long double c = m2 * m2 - t * t * spread->second;
+    const long double under_root = m1 * m1 * m2 * m2 - a * c;
+    if (a <= 0 || under_root < 0) {
+        return std::nullopt;
+    }
+    const long double root = std::sqrt(under_root);
+    return Interval{(m1 * m2 - root) / a, (m1 * m2 + root) / a};
+}
+
+Interval difference_of(long double first, const Interval& first_interval, long double second,
+                       const Interval& second_interval) {
+    const long double difference = second - first;
+    const long double down = std::hypot(second - second_interval.low, first_interval.high - first);
+    const long double up = std::hypot(second_interval.high - second, first - first_interval.low);
+    return {difference - down, difference + up};
+}
+
+std::optional<long double> detectable_change(const Moments& first, const Moments& second, long double confidence) {
+    const auto spread = spread_of(first, second);
+    if (!spread || first.sum() == 0) {
+        return std::nullopt;
+    }
+    const long double factor = -normal_quantile((1 - confidence) / 2) - normal_quantile(1 - kPower);
+    return factor * spread->error() / *first.mean();
+}
+
+std::optional<long double> cohens_d(const Moments& first, const Moments& second) {
+    if (first.count() < 2 || second.count() < 2) {
+        return std::nullopt;
+    }
+    const auto n1 = static_cast<long double>(first.count() - 1);
+    const auto n2 = static_cast<long double>(second.count() - 1);
+    const long double pooled = std::sqrt((n1 * *first.variance() + n2 * *second.variance()) / (n1 + n2));
+    return pooled > 0 ? std::optional{(*second.mean() - *first.mean()) / pooled} : std::nullopt;
+}
+
+std::vector<long double> holm_corrected(std::span<const long double> p_values) {
+    std::vector<std::size_t> order(p_values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return std::pair{p_values[a], a} < std::pair{p_values[b], b};
+    });
+    std::vector<long double> corrected(p_values.size());
+    long double greatest = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        greatest = std::max(greatest, std::min(1.0L, p_values[order[i]] * static_cast<long double>(order.size() - i)));
+        corrected[order[i]] = greatest;
+    }
+    return corrected;
+}
+
+}  // namespace perfleet

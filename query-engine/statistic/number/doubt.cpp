@@ -1,0 +1,246 @@
+#include "query-engine/statistic/number/doubt.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "query-engine/statistic/number/comparison.h"
+#include "query-engine/statistic/number/distribution.h"
+#include "query-engine/statistic/number/quantile.h"
+#include "query-engine/statistic/number/rank_search.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kSideMin = 10;
+constexpr std::size_t kGridPoints = 512;
+constexpr long double kModeShareMin = 0.05L;
+constexpr long double kValleyMax = 0.75L;
+constexpr std::uint64_t kFences = 3;
+
+struct Quartiles {
+    std::uint64_t first = 0;
+    std::uint64_t third = 0;
+};
+
+Quartiles quartiles_of(std::span<const std::uint64_t> ascending) {
+    return {ascending[nearest_rank(Quantile::of_percent(25), ascending.size())],
+            ascending[nearest_rank(Quantile::of_percent(75), ascending.size())]};
+}
+
+std::uint64_t capped_sum(std::uint64_t a, std::uint64_t b) { return a > ~0ULL - b ? ~0ULL : a + b; }
+
+std::uint64_t fence_distance(const Quartiles& quartiles, std::uint64_t step) {
+    const std::uint64_t distance = std::max(quartiles.third - quartiles.first, step);
+    return distance > ~0ULL / kFences ? ~0ULL : kFences * distance;
+}
+
+// Density at equally spaced points, not normalised.
+std::vector<long double> density_of(std::span<const std::uint64_t> values, long double low, long double spacing,
+                                    long double bandwidth) {
+    std::vector<long double> binned(kGridPoints, 0);
+    for (const std::uint64_t value : values) {
+        const long double place = (static_cast<long double>(value) - low) / spacing;
+        const auto point = std::min(static_cast<std::size_t>(place), kGridPoints - 2);
+        const long double part = place - static_cast<long double>(point);
+        binned[point] += 1 - part;
+        binned[point + 1] += part;
+    }
+    const auto reach = static_cast<std::size_t>(
+        std::min<long double>(std::ceil(4 * bandwidth / spacing), static_cast<long double>(kGridPoints)));
+    std::vector<long double> kernel(reach + 1);
+    for (std::size_t i = 0; i <= reach; ++i) {
+        const long double distance = static_cast<long double>(i) * spacing / bandwidth;
+        kernel[i] = std::exp(-distance * distance / 2);
+    }
+    std::vector<long double> density(kGridPoints, 0);
+    for (std::size_t i = 0; i < kGridPoints; ++i) {
+        if (binned[i] > 0) {
+            for (std::size_t j = i > reach ? i - reach : 0; j < std::min(kGridPoints, i + reach + 1); ++j) {
+                density[j] += binned[i] * kernel[i > j ? i - j : j - i];
+            }
+        }
+    }
+    return density;
+}
+
+struct Peak {
+    std::size_t top = 0;
+    std::size_t end = 0;  // its share ends here
+    long double height = 0;
+    long double mass = 0;
+};
+
+// From the left: a peak ends in the valley behind it, once that is deep enough and the next rise is high enough.
+std::vector<Peak> peaks_of(const std::vector<long double>& density) {
+    std::vector<Peak> peaks(1);
+    long double valley = density[0];
+    std::size_t valley_at = 0;
+    for (std::size_t i = 0; i < density.size(); ++i) {
+        Peak& last = peaks.back();
+        if (density[i] > last.height && valley >= kValleyMax * last.height) {
+            last.top = i;
+            last.height = density[i];
+            valley = density[i];
+            valley_at = i;
+        } else if (density[i] < valley) {
+            valley = density[i];
+            valley_at = i;
+        } else if (valley < kValleyMax * std::min(last.height, density[i])) {
+            last.end = valley_at;
+            peaks.push_back({i, 0, density[i], 0});
+            valley = density[i];
+            valley_at = i;
+        }
+    }
+    peaks.back().end = density.size();
+    std::size_t at = 0;
+    for (Peak& peak : peaks) {
+        for (; at < peak.end; ++at) {
+            peak.mass += density[at];
+        }
+    }
+    return peaks;
+}
+
+}  // namespace
+
+std::optional<long double> lag_one_correlation(std::span<const std::uint64_t> in_order) {
+    if (in_order.size() < 3) {
+        return std::nullopt;
+    }
+    // About the first value, so that large ones keep their digits.
+    long double sum = 0;
+    const auto centred = [&](std::uint64_t value) {
+        return value >= in_order[0] ? static_cast<long double>(value - in_order[0])
+                                    : -static_cast<long double>(in_order[0] - value);
+    };
+    for (const std::uint64_t value : in_order) {
+        sum += centred(value);
+    }
+    const long double mean = sum / static_cast<long double>(in_order.size());
+    long double squares = 0;
+    long double products = 0;
+    long double before = 0;
+    for (std::size_t i = 0; i < in_order.size(); ++i) {
+        const long double distance = centred(in_order[i]) - mean;
+        squares += distance * distance;
+        products += i == 0 ? 0 : before * distance;
+        before = distance;
+    }
+    return squares > 0 ? std::optional{products / squares} : std::nullopt;
+}
+
+std::optional<long double> runs_test(std::span<const std::uint64_t> in_order) {
+    if (in_order.empty()) {
+        return std::nullopt;
+    }
+    const RankBetween middle = rank_between(kMedian, in_order.size());
+    const std::vector<std::uint64_t> ranks{middle.index, middle.next()};
+    const std::vector<std::uint64_t> around = values_at_ranks(in_order, ranks);
+    std::uint64_t above = 0;
+    std::uint64_t below = 0;
+    std::uint64_t runs = 0;
+    int side = 0;
+    for (const std::uint64_t value : in_order) {
+        const long double centre = middle.between(around[0], around[1]);
+        const auto real = static_cast<long double>(value);
+        const int now = real > centre ? 1 : real < centre ? -1 : 0;
+        if (now == 0) {
+            continue;
+        }
+        ++(now > 0 ? above : below);
+        runs += now != side ? 1 : 0;
+        side = now;
+    }
+    if (above < kSideMin || below < kSideMin) {
+        return std::nullopt;
+    }
+    const auto a = static_cast<long double>(above);
+    const auto b = static_cast<long double>(below);
+    const long double expected = 2 * a * b / (a + b) + 1;
+    const long double variance = (expected - 1) * (expected - 2) / (a + b - 1);
+    const long double z = (static_cast<long double>(runs) - expected) / std::sqrt(variance);
+    return std::min(1.0L, 2 * normal_probability(-std::abs(z)));
+}
+
+std::optional<Drift> drift_of(std::span<const std::uint64_t> in_order) {
+    const std::size_t half = in_order.size() / 2;
+    if (half < kSideMin) {
+        return std::nullopt;
+    }
+    std::vector<std::uint64_t> first{in_order.begin(), in_order.begin() + static_cast<std::ptrdiff_t>(half)};
+    std::vector<std::uint64_t> second{in_order.end() - static_cast<std::ptrdiff_t>(half), in_order.end()};
+    std::sort(first.begin(), first.end());
+    std::sort(second.begin(), second.end());
+    const RankTest test = rank_test(first, second);
+    return Drift{test.p_value, test.superiority};
+}
+
+std::vector<long double> modes_of(std::span<const std::uint64_t> ascending) {
+    if (ascending.size() < kSideMin) {
+        return {};
+    }
+    const std::uint64_t step = step_of(ascending);
+    if (step == 0) {
+        return {static_cast<long double>(ascending.front())};
+    }
+    const Quartiles quartiles = quartiles_of(ascending);
+    const std::uint64_t reach = fence_distance(quartiles, step);
+    const std::uint64_t low_fence = quartiles.first > reach ? quartiles.first - reach : 0;
+    const auto first = std::lower_bound(ascending.begin(), ascending.end(), low_fence);
+    const auto last = std::upper_bound(first, ascending.end(), capped_sum(quartiles.third, reach));
+    const std::span<const std::uint64_t> kept{first, last};
+    if (kept.front() == kept.back()) {
+        return {static_cast<long double>(kept.front())};
+    }
+    const auto count = static_cast<long double>(kept.size());
+    long double sum = 0;
+    long double squares = 0;
+    for (const std::uint64_t value : kept) {
+        const auto distance = static_cast<long double>(value - kept.front());
+        sum += distance;
+        squares += distance * distance;
+    }
+    const long double spread = std::sqrt(std::max(0.0L, squares / count - sum / count * (sum / count)));
+    const long double quartile_spread = static_cast<long double>(quartiles.third - quartiles.first) / 1.34L;
+    const long double scale = quartile_spread > 0 ? std::min(spread, quartile_spread) : spread;
+    const long double bandwidth = std::max(0.9L * scale * std::pow(count, -0.2L), static_cast<long double>(step));
+    const long double low = static_cast<long double>(kept.front()) - 3 * bandwidth;
+    const long double high = static_cast<long double>(kept.back()) + 3 * bandwidth;
+    const long double spacing = (high - low) / static_cast<long double>(kGridPoints - 1);
+    const std::vector<long double> density = density_of(kept, low, spacing, std::max(bandwidth, spacing));
+    const long double whole = std::accumulate(density.begin(), density.end(), 0.0L);
+    std::vector<long double> modes;
+    for (const Peak& peak : peaks_of(density)) {
+        if (peak.mass >= kModeShareMin * whole) {
+            modes.push_back(low + static_cast<long double>(peak.top) * spacing);
+        }
+    }
+    return modes;
+}
+
+std::uint64_t step_of(std::span<const std::uint64_t> values) {
+    std::uint64_t step = 0;
+    for (const std::uint64_t value : values) {
+        step = std::gcd(step, value > values[0] ? value - values[0] : values[0] - value);
+        if (step == 1) {
+            break;
+        }
+    }
+    return step;
+}
+
+Outliers outliers_of(std::span<const std::uint64_t> ascending) {
+    Outliers outliers;
+    if (ascending.empty()) {
+        return outliers;
+    }
+    const Quartiles quartiles = quartiles_of(ascending);
+    outliers.limit = capped_sum(quartiles.third, fence_distance(quartiles, step_of(ascending)));
+    outliers.count = static_cast<std::uint64_t>(ascending.end() -
+                                                std::upper_bound(ascending.begin(), ascending.end(), outliers.limit));
+    return outliers;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,130 @@
+#include "query-engine/statistic/number/histogram.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+#include "query-engine/statistic/number/wide_integer.h"
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kBarCells = 50;
+constexpr std::size_t kValueWidth = 9;
+constexpr std::size_t kCountWidth = 7;
+
+std::string padded(const std::string& text, std::size_t width) {
+    return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
+}
+
+std::string repeated(const char* cell, std::uint64_t times) {
+    std::string text;
+    for (std::uint64_t i = 0; i < times; ++i) {
+        text += cell;
+    }
+    return text;
+}
+
+std::string cumulative_row(const std::string& label, std::uint64_t dark, std::uint64_t total, std::uint64_t count) {
+    return padded(label, kValueWidth) + " │ " + repeated("▒", dark) + repeated("░", total - dark) +
+           std::string(kBarCells - total, ' ') + " ┊ " + padded(std::to_string(count), kCountWidth) + "\n";
+}
+
+}  // namespace
+
+LinearHistogram::LinearHistogram(std::uint64_t low, std::uint64_t width, std::size_t bucket_count)
+    : low_{low}, width_{width}, counts_(bucket_count) {
+    PERFLEET_ASSERT(width > 0);
+}
+
+void LinearHistogram::add(std::uint64_t value, std::uint64_t times) {
+    if (value < low_) {
+        below_ += times;
+    } else if (const std::uint64_t bucket = (value - low_) / width_; bucket < counts_.size()) {
+        counts_[bucket] += times;
+    } else {
+        above_ += times;
+    }
+}
+
+void LinearHistogram::add(std::span<const std::uint64_t> values) {
+    for (const std::uint64_t value : values) {
+        add(value);
+    }
+}
+
+void LinearHistogram::merge(const LinearHistogram& other) {
+    PERFLEET_ASSERT(low_ == other.low_ && width_ == other.width_ && counts_.size() == other.counts_.size());
+    std::transform(counts_.begin(), counts_.end(), other.counts_.begin(), counts_.begin(), std::plus{});
+    below_ += other.below_;
+    above_ += other.above_;
+}
+
+void Log2Histogram::add(std::uint64_t value, std::uint64_t times) {
+    counts_[value == 0 ? 0 : static_cast<std::size_t>(std::bit_width(value)) - 1] += times;
+}
+
+void Log2Histogram::add(std::span<const std::uint64_t> values) {
+    for (const std::uint64_t value : values) {
+        add(value);
+    }
+}
+
+void Log2Histogram::merge(const Log2Histogram& other) {
+    std::transform(counts_.begin(), counts_.end(), other.counts_.begin(), counts_.begin(), std::plus{});
+}
+
+std::uint64_t bar_cells_down(std::uint64_t part, std::uint64_t whole, std::uint64_t width) {
+    return whole == 0 ? 0 : static_cast<std::uint64_t>(Uint128{part} * width / whole);
+}
+
+std::uint64_t bar_cells_half_up(std::uint64_t part, std::uint64_t whole, std::uint64_t width) {
+    return whole == 0 ? 0 : static_cast<std::uint64_t>((Uint128{part} * width * 2 + whole) / (Uint128{whole} * 2));
+}
+
+std::string cumulative_bars(const LinearHistogram& histogram, std::uint64_t count) {
+    std::string text;
+    std::uint64_t so_far = histogram.below();
+    if (so_far != 0) {
+        const std::uint64_t cells = bar_cells_down(so_far, count, kBarCells);
+        text += cumulative_row("below", cells, cells, so_far);
+    }
+    for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
+        const std::uint64_t in_bucket = histogram.counts()[i];
+        so_far += in_bucket;
+        text += cumulative_row(std::to_string(histogram.low() + i * histogram.width()),
+                               bar_cells_down(in_bucket, count, kBarCells), bar_cells_down(so_far, count, kBarCells),
+                               in_bucket);
+    }
+    if (histogram.above() != 0) {
+        text += cumulative_row("beyond", bar_cells_down(histogram.above(), count, kBarCells),
+                               bar_cells_down(so_far + histogram.above(), count, kBarCells), histogram.above());
+    }
+    return text;
+}
+
+std::string log2_bars(const Log2Histogram& histogram, const std::string& unit, std::uint64_t width) {
+    const auto counts = histogram.counts();
+    const auto has_values = [](std::uint64_t count) { return count != 0; };
+    const auto first = std::find_if(counts.begin(), counts.end(), has_values);
+    if (first == counts.end()) {
+        return {};
+    }
+    const auto last = std::find_if(counts.rbegin(), counts.rend(), has_values).base();
+    const std::uint64_t greatest = *std::max_element(counts.begin(), counts.end());
+    std::string text = padded(unit, 24) + "     : count    distribution\n";
+    for (auto bucket = first; bucket != last; ++bucket) {
+        const auto index = static_cast<std::size_t>(bucket - counts.begin());
+        const std::uint64_t stars = bar_cells_half_up(*bucket, greatest, width);
+        const std::string high = std::to_string(Log2Histogram::bucket_high(index));
+        const std::string count = std::to_string(*bucket);
+        text += padded(std::to_string(Log2Histogram::bucket_low(index)), 12) + " -> " + high +
+                std::string(high.size() < 12 ? 12 - high.size() : 0, ' ') + " : " + count +
+                std::string(count.size() < 8 ? 8 - count.size() : 0, ' ') + " |" + std::string(stars, '*') +
+                std::string(width - stars, ' ') + "|\n";
+    }
+    return text;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,65 @@
+// Histograms of integers: equal steps, powers of two, or the cumulative bars of a paper; and what lies beyond them.
+//
+// Plain values; parts with the same bounds merge.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace perfleet {
+
+// Buckets of `width` from `low` on; the ends are counted, too.
+class LinearHistogram {
+public:
+    LinearHistogram(std::uint64_t low, std::uint64_t width, std::size_t bucket_count);
+
+    void add(std::uint64_t value, std::uint64_t times = 1);
+    void add(std::span<const std::uint64_t> values);
+    void merge(const LinearHistogram& other);
+
+    [[nodiscard]] std::uint64_t low() const { return low_; }
+    [[nodiscard]] std::uint64_t width() const { return width_; }
+    [[nodiscard]] std::span<const std::uint64_t> counts() const { return counts_; }
+    [[nodiscard]] std::uint64_t below() const { return below_; }
+    [[nodiscard]] std::uint64_t above() const { return above_; }
+
+private:
+    std::uint64_t low_;
+    std::uint64_t width_;
+    std::vector<std::uint64_t> counts_;
+    std::uint64_t below_ = 0;
+    std::uint64_t above_ = 0;
+};
+
+// Bucket k holds 2^k to 2^(k + 1) − 1; the first 0 and 1, as funclatency draws it.
+class Log2Histogram {
+public:
+    void add(std::uint64_t value, std::uint64_t times = 1);
+    void add(std::span<const std::uint64_t> values);
+    void merge(const Log2Histogram& other);
+
+    [[nodiscard]] std::span<const std::uint64_t> counts() const { return counts_; }  // 64 of them
+    [[nodiscard]] static std::uint64_t bucket_low(std::size_t bucket) { return bucket == 0 ? 0 : 1ULL << bucket; }
+    [[nodiscard]] static std::uint64_t bucket_high(std::size_t bucket) {
+        return bucket == 63 ? ~0ULL : (2ULL << bucket) - 1;
+    }
+
+private:
+    std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(64);
+};
+
+// Cells of a bar of `width` cells for `part` of `whole`, rounded down, or half up as funclatency's stars are.
+[[nodiscard]] std::uint64_t bar_cells_down(std::uint64_t part, std::uint64_t whole, std::uint64_t width);
+[[nodiscard]] std::uint64_t bar_cells_half_up(std::uint64_t part, std::uint64_t whole, std::uint64_t width);
+
+// The cumulative bars of Bernat's article: a row a bucket with its value, a bar of 50 cells for all values whose first
+// part (dark) is the bucket and whose rest (light) is everything up to it, and the count. After the rows one for what
+// lies beyond them; the article leaves it out.
+[[nodiscard]] std::string cumulative_bars(const LinearHistogram& histogram, std::uint64_t count);
+
+// funclatency's table: "256 -> 511 : 3 |* |", from the first to the last bucket that has values.
+[[nodiscard]] std::string log2_bars(const Log2Histogram& histogram, const std::string& unit, std::uint64_t width = 40);
+
+}  // namespace perfleet

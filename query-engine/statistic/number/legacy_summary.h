@@ -1,0 +1,23 @@
+// The summary as sel4bench printed it for years: for published figures that are to be reproduced, and for nothing new.
+//
+// Its mean went into the variance as an integer, so the variance is taken about the mean rounded down, divided by n;
+// the standard deviation comes from the same sum divided by n − 1; the percentage is rounded to a whole one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "query-engine/statistic/number/moments.h"
+
+namespace perfleet {
+
+struct LegacySummary {
+    long double mean = 0;
+    long double variance = 0;
+    long double standard_deviation = 0;
+    std::uint64_t deviation_percent = 0;
+};
+// Nothing for fewer than two values.
+[[nodiscard]] std::optional<LegacySummary> legacy_summary(const Moments& moments);
+
+}  // namespace perfleet

@@ -1,0 +1,105 @@
+#include "query-engine/statistic/number/moments.h"
+
+#include <cmath>
+
+namespace perfleet {
+
+void Moments::add(std::uint64_t value, std::uint64_t times) {
+    if (times == 0) {
+        return;
+    }
+    count_ += times;
+    min_ = std::min(min_, value);
+    max_ = std::max(max_, value);
+    sum_ += Uint128{value} * times;
+    sum_of_squares_ += Uint256{Uint128{value} * value}.times(times);
+}
+
+void Moments::add(std::span<const std::uint64_t> values) {
+    // Short runs in 128 bits where no sum can overflow: a wide sum for each value costs five times as much.
+    constexpr std::size_t kRun = 256;
+    for (std::size_t start = 0; start < values.size(); start += kRun) {
+        const auto run = values.subspan(start, std::min(kRun, values.size() - start));
+        std::uint64_t low = ~0ULL;
+        std::uint64_t high = 0;
+        for (const std::uint64_t value : run) {
+            low = std::min(low, value);
+            high = std::max(high, value);
+        }
+        if (high >= 1ULL << 56) {
+            std::for_each(run.begin(), run.end(), [&](std::uint64_t value) { add(value, 1); });
+            continue;
+        }
+        std::uint64_t sum = 0;
+        Uint128 squares = 0;
+        for (const std::uint64_t value : run) {
+            sum += value;
+            squares += Uint128{value} * value;
+        }
+        count_ += run.size();
+        min_ = std::min(min_, low);
+        max_ = std::max(max_, high);
+        sum_ += sum;
+        sum_of_squares_ += Uint256{squares};
+    }
+}
+
+void Moments::merge(const Moments& other) {
+    count_ += other.count_;
+    min_ = std::min(min_, other.min_);
+    max_ = std::max(max_, other.max_);
+    sum_ += other.sum_;
+    sum_of_squares_ += other.sum_of_squares_;
+}
+
+std::optional<long double> Moments::mean() const {
+    if (count_ == 0) {
+        return std::nullopt;
+    }
+    return Uint256{sum_}.real() / static_cast<long double>(count_);
+}
+
+long double Moments::scaled_variance() const {
+    Uint256 difference = sum_of_squares_.times(count_);
+    difference -= Uint256::product(sum_, sum_);
+    return difference.real();
+}
+
+std::optional<long double> Moments::variance() const {
+    if (count_ < 2) {
+        return std::nullopt;
+    }
+    return scaled_variance() / static_cast<long double>(count_) / static_cast<long double>(count_ - 1);
+}
+
+std::optional<long double> Moments::standard_deviation() const {
+    const auto squared = variance();
+    return squared ? std::optional{std::sqrt(*squared)} : std::nullopt;
+}
+
+std::optional<long double> Moments::coefficient_of_variation() const {
+    const auto deviation = standard_deviation();
+    return deviation && sum_ != 0 ? std::optional{*deviation / *mean()} : std::nullopt;
+}
+
+std::optional<long double> Moments::population_variance() const {
+    if (count_ == 0) {
+        return std::nullopt;
+    }
+    return scaled_variance() / static_cast<long double>(count_) / static_cast<long double>(count_);
+}
+
+std::optional<long double> Moments::second_moment_about(std::uint64_t centre) const {
+    if (count_ == 0) {
+        return std::nullopt;
+    }
+    // Σx² + n c² − 2 c Σx; the first two are at least as much as the last.
+    Uint256 difference = sum_of_squares_;
+    difference += Uint256{Uint128{centre} * centre}.times(count_);
+    Uint256 mixed = Uint256::product(sum_, centre);
+    mixed += mixed;
+    difference -= mixed;
+    return difference.real() / static_cast<long double>(count_);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,52 @@
+// Count, extremes, mean and variance of integers, exactly: sums and sums of squares are kept as integers wide enough
+// for 2^64 values of 64 bits, so nothing overflows or cancels, and parts merge to the same result in any order.
+//
+// Plain values. Variance and standard deviation are those of the sample (divided by n − 1) unless the name says
+// otherwise. A value is present only where it is defined: a variance needs two values.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "query-engine/statistic/number/wide_integer.h"
+
+namespace perfleet {
+
+class Moments {
+public:
+    void add(std::uint64_t value) { add(value, 1); }
+    void add(std::uint64_t value, std::uint64_t times);
+    void add(std::span<const std::uint64_t> values);
+    void merge(const Moments& other);
+
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+    // 0 when there is no value.
+    [[nodiscard]] std::uint64_t min() const { return count_ == 0 ? 0 : min_; }
+    [[nodiscard]] std::uint64_t max() const { return max_; }
+    [[nodiscard]] Uint128 sum() const { return sum_; }
+
+    [[nodiscard]] std::optional<long double> mean() const;
+    [[nodiscard]] std::optional<long double> variance() const;
+    [[nodiscard]] std::optional<long double> standard_deviation() const;
+    // Standard deviation ÷ mean; nothing where the mean is 0.
+    [[nodiscard]] std::optional<long double> coefficient_of_variation() const;
+    [[nodiscard]] std::optional<long double> population_variance() const;
+    // Σ (x − centre)² ÷ n, about an integer.
+    [[nodiscard]] std::optional<long double> second_moment_about(std::uint64_t centre) const;
+
+    friend bool operator==(const Moments&, const Moments&) = default;
+
+private:
+    // n Σx² − (Σx)²: n² times the population variance.
+    [[nodiscard]] long double scaled_variance() const;
+
+    std::uint64_t count_ = 0;
+    std::uint64_t min_ = ~0ULL;
+    std::uint64_t max_ = 0;
+    Uint128 sum_ = 0;
+    Uint256 sum_of_squares_;
+};
+
+}  // namespace perfleet
