@@ -28,6 +28,19 @@ int reserve(int fd, std::uint64_t size_bytes) {
     return error;
 }
 
+// The names in it are there after a loss of power.
+bool sync_folder(const std::string& folder) {
+    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    const bool is_synced = ::fsync(fd) == 0;
+    const int error = errno;
+    ::close(fd);
+    errno = error;
+    return is_synced;
+}
+
 Error no_room(int errno_value, const std::string& path, std::uint64_t size_bytes) {
     Error error = error_from_errno(
         errno_value, "spool file '" + path + "': can't reserve " + std::to_string(size_bytes >> 20U) + " MiB");
@@ -79,9 +92,10 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::create(const std::string& folder, 
     std::memcpy(file->bytes_.data() + kSpoolHelloOffset, hello.data(), hello.size());
     DeliveryJournal(file->journal()).write({});
     write_spool_head(head, file->bytes_.first(kSpoolHeadSizeBytes));
-    if (::fdatasync(fd) != 0 || ::rename(unfinished.c_str(), path.c_str()) != 0) {
+    if (::fdatasync(fd) != 0 || ::rename(unfinished.c_str(), path.c_str()) != 0 || !sync_folder(folder)) {
         const int error = errno;
         ::unlink(unfinished.c_str());
+        ::unlink(path.c_str());
         return error_from_errno(error, "can't make the spool file '" + path + "'");
     }
     return file;

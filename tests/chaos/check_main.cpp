@@ -1,6 +1,7 @@
 // chaos_check: the verdict on one store, or the dropping of all its partitions.
 //
-//   chaos_check --data DIR [--log FILE]… [--spooled FILE]… [--impostor FILE]… [--calls TARGET=N]… [--dropped BUCKET]…
+//   chaos_check --data DIR [--log FILE]… [--spooled FILE]… [--power-lost FILE]… [--impostor FILE]…
+//               [--calls TARGET=N]… [--dropped BUCKET]…
 //       prints what is wrong, a line each, and last `stored=N expired=N`: rows of all sessions, definitions not
 //       counted; exit status 1 when something is wrong, 2 when the store or a log can't be read
 //   chaos_check --data DIR --drop | --drop-faulty
@@ -24,6 +25,7 @@ struct Arguments {
     std::string data;
     std::vector<std::string> logs;
     std::vector<std::string> spooled;
+    std::vector<std::string> power_lost;
     std::vector<std::string> impostors;
     std::vector<std::string> calls;
     std::vector<std::uint32_t> dropped;
@@ -73,11 +75,13 @@ public:
         sessions_ = std::move(*sessions);
         Circumstances spooled = circumstances_;
         spooled.has_disk_spool = true;
+        Circumstances power_lost = circumstances_;
+        power_lost.has_lost_power = true;
         Circumstances impostor = circumstances_;
         impostor.is_impostor = true;
         for (const auto& [paths, circumstances] :
              {std::pair{&arguments_.logs, &circumstances_}, std::pair{&arguments_.spooled, &spooled},
-              std::pair{&arguments_.impostors, &impostor}}) {
+              std::pair{&arguments_.power_lost, &power_lost}, std::pair{&arguments_.impostors, &impostor}}) {
             for (const std::string& path : *paths) {
                 if (auto done = judge_log(path, *circumstances); !done.ok()) {
                     return done;
@@ -155,6 +159,7 @@ int run(int argc, char** argv) {
     app.add_option("--data", arguments.data)->required();
     app.add_option("--log", arguments.logs)->allow_extra_args(false);
     app.add_option("--spooled", arguments.spooled)->allow_extra_args(false);
+    app.add_option("--power-lost", arguments.power_lost)->allow_extra_args(false);
     app.add_option("--impostor", arguments.impostors)->allow_extra_args(false);
     app.add_option("--calls", arguments.calls)->allow_extra_args(false);
     app.add_option("--dropped", arguments.dropped)->allow_extra_args(false);

@@ -81,13 +81,14 @@ class Cycle:
             raise Failure(f"partitions can't be dropped: {output}")
         self._world.dropped_buckets.update(int(line) for line in output.split())
 
-    def _replay(self, source, seed):
+    def _replay(self, source, seed, key_name):
         if source.plan["sort"] == "collector":
             return
-        self._world.run(
-            [self._world.test_bin("chaos_replay"), "--capture", source.capture, "--seed", str(seed)]
-            + ["--gateway", f"tcp://127.0.0.1:{self._world.side_door.port}"]
-        )
+        world = self._world
+        command = [world.test_bin("chaos_replay"), "--capture", source.capture, "--seed", str(seed)]
+        command += ["--gateway", f"tcp://127.0.0.1:{world.side_door.port}"]
+        command += world.keys.options_of(key_name) if world.keys else []
+        world.run(command)
 
     @staticmethod
     def _is_finished(source, name):
@@ -107,10 +108,10 @@ class Cycle:
         source.wait()
 
     @staticmethod
-    def _options(option, folder):
+    def _options(option, folder, powerless=()):
         words = []
         for name in sorted(os.listdir(folder)):
-            words += [option, os.path.join(folder, name)]
+            words += ["--power-lost" if name in powerless else option, os.path.join(folder, name)]
         return words
 
     def _judge(self):
@@ -120,7 +121,8 @@ class Cycle:
             if source.plan["sort"] == "collector":
                 command += ["--calls", f"{source.name}={source.plan['calls']}"]
             else:
-                command += self._options("--spooled" if source.plan["spooled"] else "--log", source.logs)
+                option = "--spooled" if source.plan["spooled"] else "--log"
+                command += self._options(option, source.logs, source.powerless)
         if world.impostor_logs is not None:
             command += self._options("--impostor", world.impostor_logs)
         for bucket in sorted(world.dropped_buckets):
@@ -148,7 +150,9 @@ class Cycle:
         pending = answer["columns"].index({"name": "pending", "unit": "rows"})
         sum_of_all = ledger["stored"] + ledger["expired"] + sum(ledger["lost"].values())
         sum_of_all += sum(row[pending] for row in answer["rows"])
-        if ledger["produced"] != sum_of_all or "missing" in ledger["lost"]:
+        # What a disk forgot with the power is all that may be missing.
+        may_miss = any(source.powerless for source in self._world.sources)
+        if ledger["produced"] != sum_of_all or ("missing" in ledger["lost"] and not may_miss):
             self._problems.append(f"perfleet losses doesn't add up: {ledger}")
 
 

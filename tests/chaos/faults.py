@@ -5,7 +5,8 @@ A fault belongs to a lane. The faults of one lane come one after the other, thos
 import signal
 import time
 
-from world import Proxy
+from keys import THIEF
+from world import PATIENCE_S, Failure, Proxy
 
 
 def sleep_ms(duration_ms):
@@ -16,6 +17,11 @@ class Fault:
     lane = "gateway"
     weight = 1
     gateways = ("plain", "faulty")  # that it can be done to
+    needs_keys = False
+
+    @classmethod
+    def can_be_done(cls, plan):
+        return plan["gateway"] in cls.gateways and (plan["keys"] or not cls.needs_keys)
 
     @staticmethod
     def draw(rng, plan):
@@ -221,6 +227,50 @@ class SourceKilled(Fault):
         source.start()
 
 
+def draw_spooled(rng, plan):
+    """A source with a spool on disk, if there is one."""
+    spooled = [index for index, source in enumerate(plan["sources"]) if source.get("spooled")]
+    return rng.choice(spooled or range(len(plan["sources"])))
+
+
+class SourcePowerCut(Fault):
+    """The collector's machine loses power: of its spool on disk what no sync has covered is gone, or some pages or
+    sectors of it. Without such a spool it is killed."""
+
+    lane = "sources"
+    weight = 3
+
+    @staticmethod
+    def draw(rng, plan):
+        lose = rng.choice(["all", "pages", "sectors"])
+        return {"source": draw_spooled(rng, plan), "lose": lose, "seed": rng.randrange(2**32)}
+
+    @staticmethod
+    def run(world, fault):
+        source = world.sources[fault["source"]]
+        if source.plan["sort"] == "collector":
+            return
+        source.cut_power(fault["lose"], fault["seed"])
+        source.start()
+
+
+class SpoolWrittenBack(Fault):
+    """The kernel of the collector's machine writes pages of the spool to the disk, as it does from time to time."""
+
+    lane = "write back"
+    weight = 3
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"source": draw_spooled(rng, plan), "share": rng.choice([0.1, 0.5, 1.0]), "seed": rng.randrange(2**32)}
+
+    @staticmethod
+    def run(world, fault):
+        source = world.sources[fault["source"]]
+        if source.disk is not None:
+            source.disk.write_back(fault["share"], fault["seed"])
+
+
 class SourceStopped(Fault):
     """SIGTERM: it flushes, says goodbye, and another run follows. It waits half a second for its acknowledgements."""
 
@@ -277,11 +327,69 @@ class FramesReplayed(Fault):
 
     @staticmethod
     def draw(rng, plan):
-        return {"source": rng.randrange(len(plan["sources"])), "seed": rng.randrange(2**32)}
+        thief = plan["keys"] and rng.random() < 0.4  # with keys: under his own, so that nobody believes him
+        return {"source": rng.randrange(len(plan["sources"])), "seed": rng.randrange(2**32), "thief": thief}
 
     @staticmethod
     def run(world, fault):
-        world.replay(world.sources[fault["source"]], fault["seed"])
+        source = world.sources[fault["source"]]
+        world.replay(source, fault["seed"], THIEF if fault["thief"] else source.name)
+
+
+class KeyRevoked(Fault):
+    """A source's key is taken off the gateway's list, and its connections must end; later it is enrolled again."""
+
+    lane = "keys"
+    weight = 3
+    needs_keys = True
+
+    @staticmethod
+    def draw(rng, plan):
+        return {"source": rng.randrange(len(plan["sources"])), "duration_ms": rng.choice([0, 100, 500])}
+
+    @staticmethod
+    def run(world, fault):
+        source = world.sources[fault["source"]]
+        world.keys.revoke(source.name)
+        before = [(proxy, proxy.connections()) for proxy in source.proxies]
+        end = time.monotonic() + PATIENCE_S
+        while any(connections & proxy.connections() for proxy, connections in before):
+            if time.monotonic() > end:
+                raise Failure(f"{source.name}: still connected {PATIENCE_S} s after its key was revoked")
+            sleep_ms(20)
+        sleep_ms(fault["duration_ms"])
+        world.keys.enrol(source.name)
+
+
+class AllowListChanged(Fault):
+    """The gateway's folder of keys changes while it runs: others come in, a file is bad, a source's file is written
+    again or says something else of it."""
+
+    lane = "keys"
+    weight = 3
+    needs_keys = True
+
+    @staticmethod
+    def draw(rng, plan):
+        return {
+            "source": rng.randrange(len(plan["sources"])),
+            "sort": rng.choice(["others", "bad", "same", "in place", "label"]),
+            "seed": rng.randrange(2**32),
+        }
+
+    @staticmethod
+    def run(world, fault):
+        name = world.sources[fault["source"]].name
+        if fault["sort"] == "others":
+            world.keys.enrol_strangers(30, fault["seed"])
+        elif fault["sort"] == "bad":
+            world.keys.spoil(fault["seed"])
+        elif fault["sort"] == "same":
+            world.keys.enrol(name)
+        elif fault["sort"] == "in place":
+            world.keys.write_in_place(name)
+        else:
+            world.keys.enrol(name, f"label.shelf = {fault['seed']}\n")
 
 
 class NetworkFault(Fault):
@@ -358,10 +466,14 @@ ALL = {
         GatewayClockStepped,
         PartitionsDropped,
         SourceKilled,
+        SourcePowerCut,
+        SpoolWrittenBack,
         SourceStopped,
         SourcePaused,
         SourceClockStepped,
         FramesReplayed,
+        KeyRevoked,
+        AllowListChanged,
         ConnectionCut,
         BytesHeld,
         BytesSwallowed,

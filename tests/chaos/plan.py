@@ -32,12 +32,13 @@ def plan_of(seed, cycle, kinds=None, breakage=None):
     plan["gateway"] = "faulty" if rng.random() < 0.7 or breakage else "plain"
     plan["disk_seed"] = rng.randrange(2**32)
     plan["break"] = breakage
+    plan["keys"] = rng.random() < 0.3 or any(faults.ALL[name].needs_keys for name in kinds or [])
     plan["endpoints"] = 2 if rng.random() < 0.15 else 1
     source_count = rng.choice([1, 2, 3])
     collector = rng.randrange(source_count) if source_count > 1 and rng.random() < 0.2 else None
     plan["sources"] = [draw_source(rng, index == collector) for index in range(source_count)]
     plan["impostor"] = rng.random() < 0.25
-    names = [name for name in sorted(kinds or faults.ALL) if plan["gateway"] in faults.ALL[name].gateways]
+    names = [name for name in sorted(kinds or faults.ALL) if faults.ALL[name].can_be_done(plan)]
     weights = [faults.ALL[name].weight for name in names]
     plan["faults"] = []
     duration_ms = max(source.get("duration-ms", 800) for source in plan["sources"])

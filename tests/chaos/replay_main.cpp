@@ -1,5 +1,5 @@
-// chaos_replay --capture FILE --gateway ENDPOINT --seed N: a peer that says again, in another order and twice, what a
-// source has said: late duplicates, as a network and old processes may bring them.
+// chaos_replay --capture FILE --gateway ENDPOINT --seed N [--key FILE --gateway-key FILE]: a peer that says again, in
+// another order and twice, what a source has said: late duplicates, as a network and old processes may bring them.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -8,6 +8,7 @@
 #include <random>
 
 #include "gateway/ingest/sample_messages.h"
+#include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/limits.h"
 #include "target-collector/wire/gateway_frames_test.h"
 #include "target-collector/wire/zmq_driver.h"
@@ -79,14 +80,22 @@ private:
 int run(int argc, char** argv) {
     std::string capture;
     std::string gateway;
+    std::string key;
+    std::string gateway_key;
     std::uint64_t seed = 0;
     CLI::App app{"Says again what a source has said, for tests/chaos/run", "chaos_replay"};
     app.add_option("--capture", capture)->required();
     app.add_option("--gateway", gateway)->required();
+    app.add_option("--key", key);
+    app.add_option("--gateway-key", gateway_key);
     app.add_option("--seed", seed);
     CLI11_PARSE(app, argc, argv);
     std::vector<Frame> frames = read_capture(capture);
-    auto driver = ZmqDriver::connect(gateway, nullptr);
+    const auto keys = load_connect_keys(key, gateway_key);
+    if (!keys.ok()) {
+        return 1;
+    }
+    auto driver = ZmqDriver::connect(gateway, nullptr, keys->has_value() ? &**keys : nullptr);
     if (!driver.ok() || frames.empty()) {
         return driver.ok() ? 0 : 1;
     }

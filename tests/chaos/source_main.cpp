@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -47,6 +48,8 @@ struct Arguments {
     std::string capture;
     std::string target = "chaos";
     std::string session;  // hex; empty: random
+    std::string key;      // files; empty: none
+    std::string gateway_key;
     std::uint64_t seed = 0;
     std::uint64_t rows = 100'000;
     std::uint64_t duration_ms = 1'000;  // in which they come
@@ -82,7 +85,13 @@ public:
     int run() {
         const TargetId target = target_id_of(arguments_.target);
         log_.session(session_, target);
-        auto link = GatewayLink::connect(arguments_.gateways, nullptr, std::nullopt);
+        auto keys = load_connect_keys(arguments_.key, arguments_.gateway_key);
+        if (!keys.ok()) {
+            std::fprintf(stderr, "chaos_source: %s\n", keys.error().message.c_str());
+            return 1;
+        }
+        keys_ = std::move(*keys);
+        auto link = GatewayLink::connect(arguments_.gateways, nullptr, keys_);
         if (!link.ok()) {
             std::fprintf(stderr, "chaos_source: %s\n", link.error().message.c_str());
             return 1;
@@ -157,7 +166,7 @@ private:
         }
         spool_folder_ = std::move(*folder);
         if (!spool_folder_->left().empty()) {
-            auto link = GatewayLink::connect(arguments_.gateways, nullptr, std::nullopt);
+            auto link = GatewayLink::connect(arguments_.gateways, nullptr, keys_);
             if (!link.ok()) {
                 return std::move(link).error();
             }
@@ -275,6 +284,7 @@ private:
     }
 
     const Arguments& arguments_;
+    std::optional<ConnectKeys> keys_;
     std::vector<std::byte> ring_memory_;
     std::vector<std::byte> losses_memory_;
     std::vector<std::byte> spool_memory_;
@@ -311,6 +321,8 @@ int run(int argc, char** argv) {
     app.add_option("--capture", arguments.capture);
     app.add_option("--target", arguments.target);
     app.add_option("--session", arguments.session);
+    app.add_option("--key", arguments.key);
+    app.add_option("--gateway-key", arguments.gateway_key);
     app.add_option("--seed", arguments.seed);
     app.add_option("--rows", arguments.rows);
     app.add_option("--duration-ms", arguments.duration_ms)->check(CLI::PositiveNumber);

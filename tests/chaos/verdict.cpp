@@ -49,9 +49,13 @@ public:
         judge_batches();
         judge_rows();
         judge_acknowledged();
-        judge_dropped();
         judge_tallies();
-        if (stored_.end.has_value()) {
+        if (!circumstances_.has_lost_power) {
+            judge_dropped();
+        }
+        if (stored_.end.has_value() && circumstances_.has_lost_power) {
+            judge_bounds();
+        } else if (stored_.end.has_value()) {
             judge_ledger();
         } else if (log_.is_finish_acknowledged) {
             complain() << "the Bye was acknowledged, and there is no end";
@@ -250,6 +254,29 @@ private:
                            << value_of(log_.ring_full, series);
             }
             judge_sum(series, produced, judge_wire_losses(series));
+        }
+    }
+
+    // Of an end that was made of what a disk knew: nothing is counted that wasn't there.
+    void judge_bounds() {
+        for (const auto& [series, produced_written] : log_.produced) {
+            std::uint64_t refused = 0;  // of these the disk may know both the record and the count
+            for (const std::uint64_t seq : log_.refused) {
+                refused += sealed_rows(seq, series);
+            }
+            const std::uint64_t produced_max = produced_written + refused;
+            const std::span<const Tally> tallies = stored_.end->tallies;
+            const std::uint64_t produced = tally_of(tallies, series, TallyName::kProduced);
+            const std::uint64_t lost = lost_of(tallies, series);
+            const std::uint64_t ring_full = tally_of(tallies, series, TallyName::kLostRingFull);
+            if (produced > produced_max || lost > produced) {
+                complain() << name_of(series) << ": the end says produced " << produced << " and lost " << lost
+                           << ", there were " << produced_written << " rows";
+            }
+            if (ring_full > value_of(log_.ring_full, series) + unsettled(series)) {
+                complain() << name_of(series) << ": the end says lost(ring_full) " << ring_full << ", it was "
+                           << value_of(log_.ring_full, series);
+            }
         }
     }
 

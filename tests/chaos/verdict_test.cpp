@@ -224,6 +224,38 @@ TEST_F(Verdict, WantsAnEndOfAKilledSourceWithADiskSpool) {
     expect_noticed("its counters were on disk");
 }
 
+TEST_F(Verdict, AllowsAnOldEndWhereThePowerWasLost) {
+    log_.end.clear();
+    log_.is_finish_acknowledged = false;
+    end_tally(TallyName::kProduced).value = 30;
+    end_tally(TallyName::kLostRingFull).value = 0;
+    end_tally(TallyName::kLostSpoolFull).value = 0;
+    expect_noticed("the end says produced 30");
+    circumstances_.has_lost_power = true;
+    expect_sound();
+    stored_.end->dropped.clear();
+    expect_sound();
+    end_tally(TallyName::kProduced).value = 56;
+    expect_noticed("the end says produced 56");
+    end_tally(TallyName::kProduced).value = 4;
+    end_tally(TallyName::kLostRingFull).value = 5;
+    expect_noticed("produced 4 and lost 5");
+    stored_.end.reset();
+    expect_sound();
+}
+
+TEST_F(Verdict, WantsAcknowledgedRowsOnceWhereThePowerWasLost) {
+    log_.end.clear();
+    log_.is_finish_acknowledged = false;
+    circumstances_.has_lost_power = true;
+    circumstances_.has_disk_spool = true;
+    stored_.batches.push_back(stored_.batches[0]);
+    expect_noticed("batch 1 is stored twice");
+    stored_.batches.pop_back();
+    unstore(4);
+    expect_noticed("1 acknowledged batches are not there");
+}
+
 TEST_F(Verdict, WantsAnImpostorRefused) {
     circumstances_.is_impostor = true;
     expect_noticed("was taken");

@@ -13,6 +13,9 @@ import subprocess
 import threading
 import time
 
+from keys import Keys
+from spool_disk import SpoolDisk
+
 PATIENCE_S = 120
 
 
@@ -162,6 +165,14 @@ class Proxy:
     def swallow(self, direction, seconds):
         self._swallow_until[direction] = time.monotonic() + seconds
 
+    def connections(self):
+        """Those that there are now."""
+
+        async def copy():
+            return set(self._connections)
+
+        return self._network.call(copy())
+
     def heal(self):
         self._cut_after = [None, None]
         self._hold_until = [0.0, 0.0]
@@ -204,6 +215,7 @@ class Gateway:
         self._starts += 1
         errors = open(self._world.path("gateway.err"), "ab")
         command = [self._program, "--data", self.data, "--listen", "tcp://127.0.0.1:*", "--query", "none"]
+        command += self._world.keys.gateway_options() if self._world.keys else []
         environment = self.disk.environment() if self.disk else {}
         self.process = self._world.spawn(command, self.page, environment, stdout=subprocess.PIPE, stderr=errors)
         line = self.process.stdout.readline().decode()
@@ -269,6 +281,10 @@ class Source:
         self.capture = None
         self.logs = world.path(f"{name}.logs")  # one for each session
         os.makedirs(self.logs)
+        self.disk = None  # below its spool
+        self.powerless = set()  # logs of sessions of which the disk may know less than they did
+        if plan.get("spooled"):
+            self.disk = SpoolDisk(world.path(f"{name}.spool"), world.path(f"{name}.synced"))
 
     def connect(self, seat, port):
         for index, proxy in enumerate(self.proxies):
@@ -279,21 +295,25 @@ class Source:
         self.capture = self._world.path(f"{self.name}.{self.run_count}.capture")
         endpoints = ",".join(f"tcp://127.0.0.1:{proxy.port}" for proxy in self.proxies)
         errors = open(self._world.path(f"{self.name}.err"), "ab")
+        environment = {}
         if self.plan["sort"] == "collector":
             command = [self._world.bin("perfleet-collector"), "--gateway", endpoints, "--target", self.name]
+            command += self._world.keys.options_of(self.name) if self._world.keys else []
             command += ["-e", "syscalls:sys_enter_getppid", "-c", "1", "--exit-wait", str(PATIENCE_S), "--"]
             command += [self._world.test_bin("getppid_workload"), str(self.plan["calls"])]
         else:
             command = [self._world.test_bin("chaos_source"), "--gateway", endpoints, "--logs", logs or self.logs]
             command += ["--capture", self.capture, "--target", self.name, "--exit-wait", str(PATIENCE_S)]
+            command += self._world.keys.options_of(self.name) if self._world.keys else []
             if self.plan["spooled"] and session is None:
                 command += ["--spool", self._world.path(f"{self.name}.spool")]
+                environment["PERFLEET_CHAOS_SYNCED"] = self.disk.synced
             command += ["--seed", str(self.plan["seed"] + self.run_count), "--rows", str(rows or self.plan["rows"])]
             for option in ("duration-ms", "batch-rows", "batch-age-ms", "ring-size", "spool-size", "resend-ms"):
                 command += [f"--{option}", str(self.plan[option])]
             if session is not None:
                 command += ["--session", session]
-        self.process = self._world.spawn(command, self.page, stdout=errors, stderr=errors)
+        self.process = self._world.spawn(command, self.page, environment, stdout=errors, stderr=errors)
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -306,6 +326,18 @@ class Source:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
+
+    def cut_power(self, lose, seed):
+        """Its machine stops at once, and its disk has what the kernel had written."""
+        self.kill()
+        if self.disk is not None:
+            self.powerless.update(name for name in os.listdir(self.logs) if not self.is_finished(name))
+            self.disk.cut_power(lose, seed)
+
+    def is_finished(self, name):
+        """Whether the end of the session of this log was acknowledged."""
+        with open(os.path.join(self.logs, name), encoding="ascii") as file:
+            return any(line.startswith("acknowledged ") and line.endswith(" 1\n") for line in file)
 
     def wait(self):
         try:
@@ -326,6 +358,7 @@ class World:
         self.dropped_buckets = set()
         self.spawner = Spawner()
         self.network = Network()
+        self.keys = Keys(self, [f"source-{index}" for index in range(len(plan["sources"]))]) if plan["keys"] else None
         self.sources = []
         self.side_door = Proxy(self.network)  # to the gateway, for peers that are no source
         self.gateway = Gateway(self, plan)

@@ -1,12 +1,20 @@
 // Loaded before a program under test (LD_PRELOAD): its clock of the day, and whether its disk answers, as world_page.h
 // says. The program itself is the one that users run. PERFLEET_CHAOS_PAGE names the page's file.
+//
+// PERFLEET_CHAOS_SYNCED names a folder to which goes what the program has synced, for a loss of power (world.py takes
+// it from there): a file as it was then, under its own name, and the names in a folder, a line each, as `names`.
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <string>
 
 #include "tests/chaos/world_page.h"
 
@@ -51,20 +59,80 @@ void wait_for_disk() {
     --page()->hanging_count;
 }
 
+std::string path_of(int descriptor) {
+    std::array<char, 4'096> path{};
+    const ssize_t size =
+        readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path.data(), path.size() - 1);
+    return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : std::string{};
+}
+
+std::string names_in(const std::string& folder) {
+    std::string names;
+    DIR* const entries = opendir(folder.c_str());
+    while (const dirent* const entry = entries == nullptr ? nullptr : readdir(entries)) {
+        names += std::string(entry->d_name) + '\n';
+    }
+    if (entries != nullptr) {
+        closedir(entries);
+    }
+    return names;
+}
+
+std::string content_of(int descriptor, std::size_t size) {
+    std::string content(size, '\0');
+    std::size_t at = 0;
+    ssize_t got = 1;
+    while (at < size && got > 0) {
+        got = pread(descriptor, content.data() + at, size - at, static_cast<off_t>(at));
+        at += got > 0 ? static_cast<std::size_t>(got) : 0;
+    }
+    return content;
+}
+
+void note_synced(int descriptor) {
+    static const char* const folder = std::getenv("PERFLEET_CHAOS_SYNCED");
+    struct stat status {};
+    if (folder == nullptr || fstat(descriptor, &status) != 0) {
+        return;
+    }
+    const std::string path = path_of(descriptor);
+    const bool is_folder = S_ISDIR(status.st_mode);
+    const std::string name = is_folder ? "names" : path.substr(path.rfind('/') + 1);
+    const std::string content =
+        is_folder ? names_in(path) : content_of(descriptor, static_cast<std::size_t>(status.st_size));
+    const std::string place = std::string{folder} + '/' + name;
+    const std::string unfinished = place + '~';
+    const int copy = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (copy >= 0) {
+        const bool is_whole = write(copy, content.data(), content.size()) == static_cast<ssize_t>(content.size());
+        close(copy);
+        if (!is_whole || std::rename(unfinished.c_str(), place.c_str()) != 0) {
+            std::abort();
+        }
+    }
+}
+
+int synced(int descriptor, int (*next)(int)) {
+    wait_for_disk();
+    const int result = next(descriptor);
+    if (result == 0) {
+        note_synced(descriptor);
+    }
+    return result;
+}
+
 }  // namespace
 
 extern "C" {
 
 int fsync(int descriptor) {
     static auto* const next = real<int(int)>("fsync");
-    wait_for_disk();
-    return next(descriptor);
+    return synced(descriptor, next);
 }
 
 int fdatasync(int descriptor) {
     static auto* const next = real<int(int)>("fdatasync");
-    wait_for_disk();
-    return next(descriptor);
+    return synced(descriptor, next);
 }
 
 int clock_gettime(clockid_t clock, timespec* time) noexcept {
