@@ -1,6 +1,6 @@
 // The distributions that intervals and tests are read from: normal, Student's t, binomial.
 //
-// Pure functions, in extended precision. Arguments outside the stated ranges are bugs.
+// Pure functions, in extended precision, over Boost.Math. Arguments outside the stated ranges are bugs.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace perfleet {
 [[nodiscard]] long double student_probability(long double t, long double degrees);
 [[nodiscard]] long double student_quantile(long double p, long double degrees);
 
-// The regularised incomplete beta function I_x(a, b); a, b > 0, 0 ≤ x ≤ 1. By its continued fraction (Lentz).
+// The regularised incomplete beta function I_x(a, b); a, b > 0, 0 ≤ x ≤ 1.
 [[nodiscard]] long double incomplete_beta(long double x, long double a, long double b);
 
 // P(B ≤ k) of a binomial with n trials of probability p; 0 < p < 1.
