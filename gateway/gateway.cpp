@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "gateway/ingest/ingest.h"
+#include "gateway/ingest/intake_limits.h"
 #include "gateway/wire/reception.h"
 #include "gateway/wire/router.h"
 #include "schemas/vocabulary/assert.h"
@@ -15,6 +16,9 @@ namespace {
 
 // Messages taken between two looks at the clock and at what is due.
 constexpr int kMessagesAtOnceMax = 64;
+
+// A Hello is answered by these, the Welcome, an acknowledgement and a question for an image: all of them at once.
+static_assert(intake_limits::kRefusalsRememberedMax + 3 <= Router::kRepliesWaitingMax);
 
 template <class Integer>
 Result<Done> fill_random(Integer& value) {

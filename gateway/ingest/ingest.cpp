@@ -150,6 +150,7 @@ struct Ingest::State {
         if (session.refusals.empty()) {
             complain(text + " (further ones of this session are only counted)");
         }
+        std::erase_if(session.refusals, [&](const Session::Refusal& refusal) { return refusal.seq == seq; });
         session.refusals.push_back({seq, reason});
         if (session.refusals.size() > intake_limits::kRefusalsRememberedMax) {
             session.refusals.pop_front();
@@ -260,7 +261,10 @@ struct Ingest::State {
         group.add_oldest_retained(session, Seq{hello_untrusted.oldest_retained_seq});
         // Before the Welcome, after which they would be sent again.
         for (const Session::Refusal& refusal : session->refusals) {
-            send(routing_id, encode_refused({session->record.session, refusal.seq, refusal.reason, "refused before"}));
+            if (refusal.seq.value >= hello_untrusted.oldest_retained_seq) {
+                send(routing_id,
+                     encode_refused({session->record.session, refusal.seq, refusal.reason, "refused before"}));
+            }
         }
         acknowledger.raise_send_limit(session, now.monotonic_ns);
         const std::uint16_t version = std::min(hello_untrusted.version_max, protocol::kVersion);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/sample_changes.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/protocol.h"
@@ -322,6 +323,25 @@ TEST_F(IngestBatch, RefusedIsPassedOverByABatchThatIsThereAlready) {
         EXPECT_EQ(replies().back().prefix, 2U);
         EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{2}));
     }
+}
+
+// A peer's connection holds few replies: were all its refusals told before it, the Welcome would never arrive.
+TEST_F(IngestHello, TellsFewRefusalsBeforeTheWelcome) {
+    say_hello();
+    for (std::uint64_t seq = 1; seq <= 50; ++seq) {
+        take("peer", sample::batch_with(sample_batch(kTarget, kSession, Seq{seq}).build(),
+                                        [](wire::Batch::Builder batch) { batch.setSeal(7); }));
+    }
+    say_hello("again");
+    const auto told = replies("again");
+    ASSERT_EQ(told.size(), intake_limits::kRefusalsRememberedMax + 1);
+    EXPECT_EQ(told.back().sort, ReplySort::kWelcome);
+    EXPECT_EQ(told.front().seq, 43U);
+    // Only those of which the collector doesn't show that it knows.
+    say_hello("once more", Seq{50});
+    const auto rest = replies("once more");
+    ASSERT_EQ(rest.size(), 2U);
+    EXPECT_EQ(rest.front().seq, 50U);
 }
 
 TEST_F(IngestBatch, RefusedIsPassedOverByTheBye) {

@@ -21,7 +21,9 @@ inline constexpr std::uint32_t kBucketsAheadMax = 2;  // of the gateway's own UT
 // -- sessions ---------------------------------------------------------------------------------------------------------
 inline constexpr std::size_t kSessionOverheadBytes = 2'048;   // of a session in memory, beside twice its Hello
 inline constexpr std::uint32_t kSessionsKnownMax = 1U << 18;  // stored sessions whose identity is compared
-inline constexpr std::uint32_t kRefusalsRememberedMax = 64;   // of one session, told again after a reconnect
+// Of one session, told again after a reconnect, before the Welcome: what waits for a peer is bounded, and the Welcome
+// must find room behind them. Those that aren't told come again and are refused again.
+inline constexpr std::uint32_t kRefusalsRememberedMax = 8;
 inline constexpr std::uint32_t kPartitionsRememberedMax = 4;  // of one session, known to hold its definition
 
 // -- delivery ---------------------------------------------------------------------------------------------------------

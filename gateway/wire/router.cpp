@@ -18,8 +18,6 @@ namespace {
 
 // Nothing is held back here: messages are taken as fast as they come (reception.h, which also says why).
 constexpr int kNoReceiveLimit = 0;
-// For one peer. Replies are small, and those that matter are repeated.
-constexpr int kSendMessagesMax = 16;
 constexpr std::int64_t kMessageSizeBytesMax = static_cast<std::int64_t>(limits::kBatchSizeBytesMax) + 4'096;
 
 constexpr int kBacklog = 4'096;
@@ -92,7 +90,7 @@ struct Router::Socket {
 
     [[nodiscard]] bool set_options() const {
         return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &kMessageSizeBytesMax, sizeof kMessageSizeBytesMax) == 0 &&
-               set_option(ZMQ_RCVHWM, kNoReceiveLimit) && set_option(ZMQ_SNDHWM, kSendMessagesMax) &&
+               set_option(ZMQ_RCVHWM, kNoReceiveLimit) && set_option(ZMQ_SNDHWM, kRepliesWaitingMax) &&
                set_option(ZMQ_BACKLOG, kBacklog) && set_option(ZMQ_HANDSHAKE_IVL, kHandshakeMs) &&
                set_option(ZMQ_TCP_KEEPALIVE, 1) && set_option(ZMQ_TCP_KEEPALIVE_IDLE, kKeepaliveIdleS) &&
                set_option(ZMQ_TCP_KEEPALIVE_INTVL, kKeepaliveIntervalS) &&

@@ -54,6 +54,10 @@ public:
         kFull,      // the peer doesn't read; dropped
     };
 
+    // Replies that wait for one peer; what comes beyond them is kFull. They are small, and those that matter are
+    // repeated.
+    static constexpr int kRepliesWaitingMax = 16;
+
     // Binds to all endpoints. `context` is borrowed. Errors: kUsage (not an endpoint, a remote one without keys, not an
     // address of this machine), kBusy (address in use), kPermission (also of key files), kIo, and those of reading
     // keys.
