@@ -124,6 +124,7 @@ Result<std::unique_ptr<MetricsServer>> start_metrics(const Arguments& arguments,
     }
     return MetricsServer::start(arguments.metrics, [&arguments, &gateway, queries, &log](MetricPage& page) {
         add_gateway_metrics({gateway.counts(), gateway.transport_counts(), size_of_folder(arguments.data),
+                             queries == nullptr ? TransportCounts{} : queries->transport_counts(),
                              queries == nullptr ? 0 : queries->restart_count(), log.suppressed_count()},
                             page);
         add_process_metrics(page);

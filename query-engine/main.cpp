@@ -1,6 +1,8 @@
 // perfleet-query: answers queries about a store over ZeroMQ, beside the gateway that writes it.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include "query-engine/scan/cancellable_store.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/wire/query_server.h"
+#include "schemas/peers/transport_counts.h"
 #include "storage/store/store.h"
 
 namespace {
@@ -141,8 +144,14 @@ QueryServer::Handlers make_handlers(Source& source) {
     return handlers;
 }
 
+// A line for whoever started this program. Absolute counts: one that finds no room is made good by the next.
+void print_counts(const TransportCounts& counts) {
+    const std::string line = format_counts(counts) + "\n";
+    (void)!write(STDOUT_FILENO, line.data(), line.size());
+}
+
 int serve(const std::string& data, const std::string& listen, const QueryServerKeys* keys, const SymbolPaths& paths,
-          int stop_fd) {
+          const QueryServer::CountsTelling& tell_counts, int stop_fd) {
     Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(data);
     if (!store.ok()) {
         return fail(store.error().code == ErrorCode::kNotFound
@@ -157,7 +166,7 @@ int serve(const std::string& data, const std::string& listen, const QueryServerK
     }
     std::printf("ready query=%s\n", (*server)->endpoint().c_str());
     std::fflush(stdout);
-    const Result<Done> served = (*server)->serve(stop_fd);
+    const Result<Done> served = (*server)->serve(stop_fd, tell_counts);
     return served.ok() ? 0 : fail(served.error());
 }
 
@@ -184,6 +193,7 @@ int main(int argc, char** argv) {
     std::string listen = "tcp://127.0.0.1:7412";
     SymbolPaths paths;
     QueryServerKeys keys;
+    bool tells_counts = false;
     CLI::App app{
         "Answers queries about a data folder, beside the gateway that writes it or without one. Prints one line `ready "
         "query=...` when it serves; stops on SIGTERM or Ctrl-C.",
@@ -202,6 +212,9 @@ int main(int argc, char** argv) {
                    ->type_name("DIR")
                    ->needs(key));
     app.add_option("--symfs", paths.symfs, "look for images below this folder")->type_name("DIR");
+    app.add_flag("--tell-counts", tells_counts,
+                 "after the ready line, print a line `counts ...` whenever what became of askers' connections has "
+                 "changed, for the gateway that started it");
     app.failure_message(CLI::FailureMessage::simple);
     try {
         app.parse(argc, argv);
@@ -212,8 +225,13 @@ int main(int argc, char** argv) {
     if (!stop_fd.ok()) {
         return fail(stop_fd.error());
     }
+    if (tells_counts) {
+        // Whoever should read them and doesn't mustn't hold up queries.
+        (void)fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
+    }
     keys.notice = [](std::string_view text) {
         std::fprintf(stderr, "perfleet-query: %.*s\n", static_cast<int>(text.size()), text.data());
     };
-    return serve(data, listen, keys.key_file.empty() ? nullptr : &keys, paths, *stop_fd);
+    return serve(data, listen, keys.key_file.empty() ? nullptr : &keys, paths,
+                 tells_counts ? print_counts : QueryServer::CountsTelling{}, *stop_fd);
 }

@@ -15,14 +15,15 @@ void add_by_reason(MetricPage& page, const std::string& name, const std::string&
     }
 }
 
-void add_connections(MetricPage& page, const TransportCounts& counts) {
-    page.gauge("perfleet_gateway_connections", "Connections that are open.", counts.connections_now);
-    page.gauge("perfleet_gateway_connections_unheard", "Of them, those that haven't said anything yet.",
+// `prefix` says whose: `perfleet_gateway_` of collectors, `perfleet_gateway_query_` of those who ask.
+void add_connections(MetricPage& page, const std::string& prefix, const TransportCounts& counts) {
+    page.gauge(prefix + "connections", "Connections that are open.", counts.connections_now);
+    page.gauge(prefix + "connections_unheard", "Of them, those that haven't said anything yet.",
                counts.connections_unheard_now);
-    page.counter("perfleet_gateway_connections_accepted_total", "Connections accepted.", counts.connections_accepted);
-    page.counter("perfleet_gateway_connections_ended_total", "Connections that ended.", counts.connections_ended);
+    page.counter(prefix + "connections_accepted_total", "Connections accepted.", counts.connections_accepted);
+    page.counter(prefix + "connections_ended_total", "Connections that ended.", counts.connections_ended);
     const auto refused = [&](const char* reason, std::uint64_t count) {
-        page.counter("perfleet_gateway_connections_refused_total", "Connections closed at the door.", count,
+        page.counter(prefix + "connections_refused_total", "Connections closed at the door.", count,
                      {{"reason", reason}});
     };
     refused("connection_limit", counts.refused_connection_limit);
@@ -34,19 +35,17 @@ void add_connections(MetricPage& page, const TransportCounts& counts) {
     refused("conduct", counts.refused_conduct);
     refused("unfinished_message", counts.refused_unfinished_message);
     const auto failed = [&](const char* reason, std::uint64_t count) {
-        page.counter("perfleet_gateway_handshakes_failed_total", "Handshakes that failed.", count,
-                     {{"reason", reason}});
+        page.counter(prefix + "handshakes_failed_total", "Handshakes that failed.", count, {{"reason", reason}});
     };
     failed("unknown_key", counts.handshakes_unknown_key);
     failed("no_key", counts.handshakes_no_key);
     failed("undecipherable", counts.handshakes_undecipherable);
     failed("malformed", counts.handshakes_malformed);
     failed("unfinished", counts.handshakes_unfinished);
-    page.counter("perfleet_gateway_messages_revoked_total",
+    page.counter(prefix + "messages_revoked_total",
                  "Messages dropped because their key was taken off the allow-list meanwhile.", counts.messages_revoked);
-    page.gauge("perfleet_gateway_keys_enrolled", "Collectors' keys on the allow-list.", counts.keys_enrolled);
-    page.gauge("perfleet_gateway_key_files_refused", "Files of the allow-list that can't be used.",
-               counts.key_files_refused);
+    page.gauge(prefix + "keys_enrolled", "Keys on the allow-list.", counts.keys_enrolled);
+    page.gauge(prefix + "key_files_refused", "Files of the allow-list that can't be used.", counts.key_files_refused);
 }
 
 void add_incoming(MetricPage& page, const GatewayCounts& counts) {
@@ -122,7 +121,8 @@ void add_store(MetricPage& page, const GatewayReadings& readings) {
 }  // namespace
 
 void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page) {
-    add_connections(page, readings.transport);
+    add_connections(page, "perfleet_gateway_", readings.transport);
+    add_connections(page, "perfleet_gateway_query_", readings.query_transport);
     add_incoming(page, readings.counts);
     add_batches(page, readings.counts);
     add_losses(page, readings.counts);

@@ -15,6 +15,7 @@ struct GatewayReadings {
     GatewayCounts counts;
     TransportCounts transport;
     std::optional<FolderSize> store;
+    TransportCounts query_transport;  // of the query process
     std::uint64_t query_restarts = 0;
     std::uint64_t log_suppressed = 0;
 };

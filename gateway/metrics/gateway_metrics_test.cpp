@@ -54,6 +54,8 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     readings.store = FolderSize{7, 8};
     readings.transport.handshakes_unknown_key = 9;
     readings.transport.refused_mute = 10;
+    readings.query_transport.refused_revoked = 11;
+    readings.query_transport.connections_now = 12;
     MetricPage page;
     add_gateway_metrics(readings, page);
     EXPECT_EQ(value(page, "perfleet_gateway_batches_refused_total", "seal"), 3);
@@ -65,6 +67,9 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     EXPECT_EQ(value(page, "perfleet_gateway_store_free_bytes"), 8);
     EXPECT_EQ(value(page, "perfleet_gateway_handshakes_failed_total", "unknown_key"), 9);
     EXPECT_EQ(value(page, "perfleet_gateway_connections_refused_total", "mute"), 10);
+    EXPECT_EQ(value(page, "perfleet_gateway_connections_refused_total", "revoked"), 0);
+    EXPECT_EQ(value(page, "perfleet_gateway_query_connections_refused_total", "revoked"), 11);
+    EXPECT_EQ(value(page, "perfleet_gateway_query_connections"), 12);
 }
 
 TEST(FolderSize, IsWhatTheFilesTake) {

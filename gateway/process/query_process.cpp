@@ -15,6 +15,7 @@
 #include <cstring>
 #include <ctime>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -22,7 +23,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kReadyLineSizeBytesMax = 4'096;
+constexpr std::size_t kLineSizeBytesMax = 4'096;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 std::uint64_t now_ns() {
@@ -68,22 +69,22 @@ public:
         if (size <= 0) {
             return size < 0 && errno == EINTR;
         }
-        if (!ready_line_.ends_with('\n') && ready_line_.size() < kReadyLineSizeBytesMax) {
-            const std::string_view text{buffer.data(), static_cast<std::size_t>(size)};
-            ready_line_.append(
-                text.substr(0, text.find('\n') == std::string_view::npos ? text.size() : text.find('\n') + 1));
+        for (const char c : std::string_view{buffer.data(), static_cast<std::size_t>(size)}) {
+            if (c == '\n') {
+                take_line();
+                line_.clear();
+            } else if (line_.size() < kLineSizeBytesMax) {
+                line_ += c;
+            }
         }
         return true;
     }
 
     // The endpoint of `ready query=ENDPOINT`, once the line is there.
-    [[nodiscard]] std::optional<std::string> ready_endpoint() const {
-        constexpr std::string_view kPrefix = "ready query=";
-        if (!ready_line_.starts_with(kPrefix) || !ready_line_.ends_with('\n')) {
-            return std::nullopt;
-        }
-        return ready_line_.substr(kPrefix.size(), ready_line_.size() - kPrefix.size() - 1);
-    }
+    [[nodiscard]] const std::optional<std::string>& ready_endpoint() const { return ready_endpoint_; }
+
+    // Of the last line of counts.
+    [[nodiscard]] const TransportCounts& transport_counts() const { return transport_counts_; }
 
     // Ends it, if it hasn't, and says how it ended.
     std::string stop() {
@@ -109,9 +110,20 @@ public:
     }
 
 private:
+    void take_line() {
+        constexpr std::string_view kReady = "ready query=";
+        if (!ready_endpoint_.has_value() && line_.starts_with(kReady)) {
+            ready_endpoint_ = line_.substr(kReady.size());
+        } else if (const auto counts = parse_counts(line_)) {
+            transport_counts_ = *counts;
+        }
+    }
+
     pid_t pid_;
     Descriptor output_;
-    std::string ready_line_;
+    std::string line_;  // as far as it has come
+    std::optional<std::string> ready_endpoint_;
+    TransportCounts transport_counts_;
     std::string ending_;
 };
 
@@ -122,8 +134,8 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
     }
     Descriptor read_end{ends[0]};
     const Descriptor write_end{ends[1]};
-    std::vector<const char*> arguments{options.program.c_str(), "--data", options.data.c_str(), "--listen",
-                                       listen.c_str()};
+    std::vector<const char*> arguments{options.program.c_str(), "--data",       options.data.c_str(), "--listen",
+                                       listen.c_str(),          "--tell-counts"};
     if (!options.key_file.empty()) {
         arguments.insert(arguments.end(),
                          {"--key", options.key_file.c_str(), "--askers", options.askers_folder.c_str()});
@@ -185,12 +197,16 @@ public:
 
     const std::string& endpoint() const override { return endpoint_; }
     std::uint64_t restart_count() const override { return restart_count_.load(std::memory_order_relaxed); }
+    TransportCounts transport_counts() const override {
+        const std::scoped_lock lock{counts_mutex_};
+        return transport_counts_;
+    }
 
 private:
     enum class Event : std::uint8_t { kStop, kOutput, kEnd, kTimeOut };
 
     // Waits for output of `run` (may be null), the stop, or the time.
-    Event next_event(Run* run, std::uint64_t until_ns) const {
+    Event next_event(Run* run, std::uint64_t until_ns) {
         while (true) {
             std::array<pollfd, 2> descriptors{
                 {{stop_.number(), POLLIN, 0}, {run == nullptr ? -1 : run->output(), POLLIN, 0}}};
@@ -204,7 +220,10 @@ private:
                 return Event::kStop;
             }
             if (run != nullptr && descriptors[1].revents != 0) {
-                return run->read_output() ? Event::kOutput : Event::kEnd;
+                const bool goes_on = run->read_output();
+                const std::scoped_lock lock{counts_mutex_};
+                transport_counts_ = run->transport_counts();
+                return goes_on ? Event::kOutput : Event::kEnd;
             }
         }
     }
@@ -220,8 +239,8 @@ private:
         while (true) {
             switch (next_event(run.get(), deadline_ns)) {
                 case Event::kOutput:
-                    if (auto endpoint = run->ready_endpoint(); endpoint.has_value()) {
-                        return std::move(*endpoint);
+                    if (run->ready_endpoint().has_value()) {
+                        return *run->ready_endpoint();
                     }
                     break;
                 case Event::kEnd:
@@ -293,6 +312,8 @@ private:
     std::string endpoint_;
     Descriptor stop_;
     std::atomic<std::uint64_t> restart_count_{0};
+    mutable std::mutex counts_mutex_;
+    TransportCounts transport_counts_;
     std::thread watcher_;
 };
 

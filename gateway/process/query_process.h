@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
 
@@ -38,6 +39,10 @@ public:
 
     // How often it ended and was started again. From any thread.
     [[nodiscard]] virtual std::uint64_t restart_count() const = 0;
+
+    // What its socket saw of askers' connections, a quarter of a second ago; counted from 0 again when it was started
+    // again. From any thread.
+    [[nodiscard]] virtual TransportCounts transport_counts() const = 0;
 
     static constexpr std::uint64_t kReadyWithinNs = 20'000'000'000;
     static constexpr std::uint64_t kStopWithinNs = 3'000'000'000;

@@ -14,6 +14,8 @@ namespace perfleet {
 namespace {
 
 constexpr int kAtOnceMax = 256;
+constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                        ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
 
 std::uint64_t now_ns() {
     timespec time{};
@@ -50,6 +52,14 @@ std::vector<std::string> receive_frames(void* socket) {
     return frames;
 }
 
+ConnectionTable::HandshakeFault fault_of(std::uint32_t protocol_error) {
+    switch (protocol_error) {
+        case ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH: return ConnectionTable::HandshakeFault::kNoKey;
+        case ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC: return ConnectionTable::HandshakeFault::kUndecipherable;
+        default: return ConnectionTable::HandshakeFault::kMalformed;
+    }
+}
+
 }  // namespace
 
 QueryGuard::QueryGuard(std::unique_ptr<KeyFolder> allowed, const ConnectionTable::Limits& limits)
@@ -71,8 +81,7 @@ Result<std::unique_ptr<QueryGuard>> QueryGuard::open(void* context, void* socket
     }
     constexpr const char* kEndpoint = "inproc://perfleet-query-guard";
     guard->monitor_ = open_socket(context, ZMQ_PAIR);
-    if (guard->monitor_ == nullptr ||
-        zmq_socket_monitor(socket, kEndpoint, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED) != 0 ||
+    if (guard->monitor_ == nullptr || zmq_socket_monitor(socket, kEndpoint, kEvents) != 0 ||
         zmq_connect(guard->monitor_, kEndpoint) != 0) {
         return zmq_error("zmq_socket_monitor");
     }
@@ -117,10 +126,14 @@ bool QueryGuard::take_event() {
     }
     std::memcpy(&event, frames[0].data(), sizeof event);
     std::memcpy(&value, frames[0].data() + sizeof event, sizeof value);
-    if (event == ZMQ_EVENT_ACCEPTED) {
-        connections_.accepted(static_cast<int>(value), now_ns());
-    } else if (event == ZMQ_EVENT_DISCONNECTED) {
-        connections_.ended(static_cast<int>(value));
+    switch (event) {
+        case ZMQ_EVENT_ACCEPTED: connections_.accepted(static_cast<int>(value), now_ns()); break;
+        case ZMQ_EVENT_DISCONNECTED: connections_.ended(static_cast<int>(value)); break;
+        case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+            connections_.handshake_failed(ConnectionTable::HandshakeFault::kUnfinished);
+            break;
+        case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL: connections_.handshake_failed(fault_of(value)); break;
+        default: break;
     }
     return true;
 }
@@ -134,6 +147,9 @@ bool QueryGuard::answer_question() {
         return false;
     }
     const ZapReply reply = answer_zap(request, *allowed_->set());
+    if (reply.verdict != ZapVerdict::kAllowed) {
+        connections_.handshake_failed(ConnectionTable::HandshakeFault::kUnknownKey);
+    }
     for (std::size_t frame = 0; frame < reply.frames.size(); ++frame) {
         const std::string& text = reply.frames.at(frame);
         zmq_send(zap_, text.data(), text.size(), ZMQ_DONTWAIT | (frame + 1 < reply.frames.size() ? ZMQ_SNDMORE : 0));

@@ -10,6 +10,7 @@
 
 #include "schemas/peers/connection_table.h"
 #include "schemas/peers/key_folder.h"
+#include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
@@ -36,6 +37,8 @@ public:
 
     // Whether the sender of a message (zmq_msg_t) may ask.
     [[nodiscard]] bool may_ask(const void* message);
+
+    [[nodiscard]] TransportCounts counts() const { return connections_.counts(); }
 
 private:
     QueryGuard(std::unique_ptr<KeyFolder> allowed, const ConnectionTable::Limits& limits);

@@ -16,6 +16,7 @@ using namespace query_message;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::nanoseconds kWorkingInterval{limits::kQueryWorkingIntervalNs};
+constexpr std::chrono::nanoseconds kCountsInterval{QueryGuard::kLookEveryNs};
 
 class SocketQueryServer : public QueryServer {
 public:
@@ -24,8 +25,10 @@ public:
 
     const std::string& endpoint() const override { return socket_->endpoint(); }
 
-    Result<Done> serve(int stop_fd) override {
+    Result<Done> serve(int stop_fd, const CountsTelling& tell_counts) override {
         Clock::time_point next_working = Clock::now() + kWorkingInterval;
+        Clock::time_point next_counts = Clock::now();
+        TransportCounts told;
         while (true) {
             const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(next_working - Clock::now());
             const QuerySocket::Ready ready = socket_->wait(std::array{outbox_.wake_fd(), stop_fd},
@@ -38,6 +41,13 @@ public:
             if (Clock::now() >= next_working) {
                 say_working();
                 next_working = Clock::now() + kWorkingInterval;
+            }
+            if (tell_counts && Clock::now() >= next_counts) {
+                if (const TransportCounts counts = socket_->counts(); counts != told) {
+                    tell_counts(counts);
+                    told = counts;
+                }
+                next_counts = Clock::now() + kCountsInterval;
             }
         }
         for (auto& [name, run] : runs_) {

@@ -17,6 +17,7 @@
 #include "query-engine/statistic/command.h"
 #include "query-engine/wire/query_message.h"
 #include "query-engine/wire/query_socket.h"
+#include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
@@ -50,8 +51,11 @@ public:
     // The endpoint really bound, with the port.
     [[nodiscard]] virtual const std::string& endpoint() const = 0;
 
+    // Is told, on the thread that serves, what became of connections: within QueryGuard::kLookEveryNs of a change.
+    using CountsTelling = std::function<void(const TransportCounts&)>;
+
     // Serves until `stop_fd` is readable; then cancels what runs and returns.
-    [[nodiscard]] virtual Result<Done> serve(int stop_fd) = 0;
+    [[nodiscard]] virtual Result<Done> serve(int stop_fd, const CountsTelling& tell_counts = {}) = 0;
 };
 
 }  // namespace perfleet

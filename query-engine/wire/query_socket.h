@@ -57,6 +57,9 @@ public:
     // Never waits. False when the peer is gone or doesn't read.
     [[nodiscard]] bool send(const std::string& peer, const std::string& message);
 
+    // What a bound one saw of connections; of a connected one all are 0.
+    [[nodiscard]] TransportCounts counts() const { return guard_ == nullptr ? TransportCounts{} : guard_->counts(); }
+
 private:
     QuerySocket() = default;
     [[nodiscard]] static Result<std::unique_ptr<QuerySocket>> make(int type, std::size_t message_size_bytes_max);

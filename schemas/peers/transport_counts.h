@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace perfleet {
 
@@ -32,6 +35,13 @@ struct TransportCounts {
 
     std::uint64_t keys_enrolled = 0;      // now
     std::uint64_t key_files_refused = 0;  // now
+
+    bool operator==(const TransportCounts&) const = default;
 };
+
+// One line without its newline, `counts NAME=NUMBER …`, for another process of the same release.
+[[nodiscard]] std::string format_counts(const TransportCounts& counts);
+// Names that aren't known are left out, as are those that are missing. Nothing: not such a line.
+[[nodiscard]] std::optional<TransportCounts> parse_counts(std::string_view line);
 
 }  // namespace perfleet

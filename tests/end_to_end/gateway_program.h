@@ -23,10 +23,13 @@ public:
         EXPECT_TRUE(line.has_value()) << process_.error_output();
         listen_ = field_of(line.value_or(""), "listen");
         query_ = field_of(line.value_or(""), "query");
+        metrics_ = field_of(line.value_or(""), "metrics");
     }
 
     [[nodiscard]] const std::string& listen() const { return listen_; }
     [[nodiscard]] const std::string& query() const { return query_; }
+    // Empty: it wasn't asked for metrics.
+    [[nodiscard]] const std::string& metrics() const { return metrics_; }
     [[nodiscard]] Process& process() { return process_; }
 
     // Ends it with this signal and returns how it ended.
@@ -46,6 +49,7 @@ private:
     Process process_;
     std::string listen_;
     std::string query_;
+    std::string metrics_;
 };
 
 }  // namespace perfleet::end_to_end

@@ -237,25 +237,5 @@ TEST(KeyFiles, KeygenWritesNewFilesThatOnlyTheOwnerReads) {
     }
 }
 
-TEST(QueryKeys, OnlyThoseWhoAreEnrolledAsk) {
-    const TemporaryFolder folder;
-    TestKeys keys;
-    keys.make("query");
-    keys.enrol("me");  // the folder serves as that of those who ask
-    GatewayProgram gateway{folder / "data",
-                           "tcp://127.0.0.1:*",
-                           "tcp://127.0.0.1:*",
-                           program_path("perfleet-gateway"),
-                           {},
-                           {"--query-key", keys.secret("query"), "--askers", keys.folder()}};
-    const Finished asked = run({program_path("perfleet"), "targets", "--gateway", gateway.query(), "--key",
-                                keys.secret("me"), "--gateway-key", keys.pub("query")});
-    EXPECT_EQ(asked.ending.status, 0) << asked.error_output;
-    const Finished remote =
-        run({program_path("perfleet-query"), "--data", folder / "data", "--listen", "tcp://0.0.0.0:*"});
-    EXPECT_EQ(remote.ending.status, 2);
-    EXPECT_NE(remote.error_output.find("keygen"), std::string::npos) << remote.error_output;
-}
-
 }  // namespace
 }  // namespace perfleet::end_to_end
