@@ -1,12 +1,10 @@
 // Labels, matchers and their regular expressions.
 //
-// Regular expressions are POSIX extended ones without repetition counts (`{n,m}`) and back references: with both, a
-// short pattern can take hours or gigabytes; without, the C library's matcher is a finite automaton.
-#include <regex.h>
+// Patterns come from strangers, so they are RE2's: time linear in the value, memory within a bound, whatever the
+// pattern.
+#include <re2/re2.h>
 
-#include <array>
 #include <cctype>
-#include <memory>
 
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/limits.h"
@@ -16,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMatchersMax = 32;
 constexpr std::size_t kPatternSizeBytesMax = 256;
+constexpr std::int64_t kPatternMemorySizeBytesMax = 1 << 20;
 
 class MatcherParser {
 public:
@@ -122,67 +121,20 @@ Error pattern_error(const std::string& pattern, const std::string& what) {
     return Error{ErrorCode::kUsage, "--select: regular expression \"" + pattern + "\": " + what};
 }
 
-// Says what in the pattern is outside the language that is matched in bounded time; empty when nothing is.
-std::string forbidden_in(std::string_view pattern) {
-    bool in_brackets = false;
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-        const char c = pattern[i];
-        if (in_brackets) {
-            // A ']' right after the opening (or its '^') is a member.
-            in_brackets = c != ']';
-            continue;
-        }
-        if (c == '\\' && i + 1 < pattern.size()) {
-            ++i;
-            if (std::isdigit(static_cast<unsigned char>(pattern[i])) != 0) {
-                return "back references are not supported (position " + std::to_string(i) + ")";
-            }
-        } else if (c == '{') {
-            return "repetition counts are not supported (position " + std::to_string(i + 1) +
-                   "); write \\{ for the character";
-        } else if (c == '[') {
-            in_brackets = true;
-            if (i + 1 < pattern.size() && pattern[i + 1] == '^') {
-                ++i;
-            }
-            if (i + 1 < pattern.size() && pattern[i + 1] == ']') {
-                ++i;
-            }
-        }
-    }
-    return {};
-}
-
 Result<bool> matches_whole(const std::string& pattern, const std::string& value) {
     if (pattern.size() > kPatternSizeBytesMax) {
         return pattern_error(pattern.substr(0, 32) + "…",
                              "longer than " + std::to_string(kPatternSizeBytesMax) + " bytes");
     }
-    if (const std::string forbidden = forbidden_in(pattern); !forbidden.empty()) {
-        return pattern_error(pattern, forbidden);
+    RE2::Options options;
+    options.set_max_mem(kPatternMemorySizeBytesMax);
+    options.set_log_errors(false);
+    options.set_dot_nl(true);
+    const RE2 compiled{pattern, options};
+    if (!compiled.ok()) {
+        return pattern_error(pattern, compiled.error() + " (the syntax is RE2's)");
     }
-    if (pattern.empty()) {
-        return value.empty();
-    }
-    regex_t compiled{};
-    if (const int status = regcomp(&compiled, pattern.c_str(), REG_EXTENDED); status != 0) {
-        std::array<char, 128> what{};
-        regerror(status, &compiled, what.data(), what.size());
-        return pattern_error(pattern, what.data());
-    }
-    const std::unique_ptr<regex_t, void (*)(regex_t*)> release{&compiled, &regfree};
-    // The match that is told is the longest of the leftmost ones: if any covers the whole value, this one does.
-    regmatch_t match{};
-    match.rm_so = 0;
-    match.rm_eo = static_cast<regoff_t>(value.size());
-    const int status = regexec(&compiled, value.c_str(), 1, &match, REG_STARTEND);
-    if (status == REG_NOMATCH) {
-        return false;
-    }
-    if (status != 0) {
-        return pattern_error(pattern, "out of memory");
-    }
-    return match.rm_so == 0 && match.rm_eo == static_cast<regoff_t>(value.size());
+    return RE2::FullMatch(value, compiled);
 }
 
 std::string label_of(const SessionRecord& session, const std::string& label) {

@@ -17,7 +17,8 @@
 namespace perfleet {
 
 // One condition on a label. Beside the target's own labels there are `target` (name), `arch` and `session` (32 hex
-// digits). A label that a session doesn't have counts as the empty string. Regular expressions match the whole value.
+// digits). A label that a session doesn't have counts as the empty string. Regular expressions are RE2's and match the
+// whole value.
 struct Matcher {
     enum class Operator : std::uint8_t { kEqual, kNotEqual, kMatches, kNotMatches };  // = != =~ !~
 

@@ -14,8 +14,19 @@ namespace {
 
 constexpr std::size_t kFramesMax = 16;
 
+// "::1", however many zeros and groups it is written with.
+bool is_ipv6_loopback(std::string_view place) {
+    std::string digits{place.substr(0, place.find(']'))};
+    std::erase_if(digits, [](char c) { return c == ':' || c == '.' || c == '0'; });
+    return digits == "1";
+}
+
 bool begins_locally(std::string_view endpoint) {
-    for (const std::string_view begin : {"tcp://127.", "tcp://[::1]:", "ipc://", "inproc://"}) {
+    constexpr std::string_view kIpv6 = "tcp://[";
+    if (endpoint.starts_with(kIpv6)) {
+        return is_ipv6_loopback(endpoint.substr(kIpv6.size()));
+    }
+    for (const std::string_view begin : {"tcp://127.", "ipc://", "inproc://"}) {
         if (endpoint.starts_with(begin) && endpoint.size() > begin.size()) {
             return true;
         }
