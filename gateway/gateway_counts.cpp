@@ -18,9 +18,9 @@ std::string_view reason_name(SessionRefusal reason) {
 }
 
 std::string_view reason_name(BatchRefusal reason) {
-    return name_in(
-        {"unreadable", "too_large", "header", "future", "tally", "range", "seal", "series", "column", "conflict"},
-        reason);
+    return name_in({"unreadable", "too_large", "header", "future", "tally", "range", "seal", "series", "column",
+                    "conflict", "newer"},
+                   reason);
 }
 
 std::string_view reason_name(BatchIgnored reason) {

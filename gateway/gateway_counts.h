@@ -35,9 +35,10 @@ enum class BatchRefusal : std::uint8_t {
     kTally,       // tallies that break their rules
     kRange,       // dropped ranges that lie
     kSeal,        // the content isn't what was sealed
-    kSeries,      // an unknown kind or event, or a series that is there twice
+    kSeries,      // an event that the session doesn't have, or a series that is there twice
     kColumn,      // columns that are missing, lie about their length, or hold values out of range
     kConflict,    // its seq is stored with other content
+    kNewer,       // a kind or codec that this gateway doesn't know
     kCount,
 };
 

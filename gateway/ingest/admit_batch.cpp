@@ -22,7 +22,8 @@ bool needs_event(Kind kind) { return kind == Kind::kSample || kind == Kind::kTra
 
 Result<Done> check_series_name(Series series, const SessionRecord& session) {
     if (!is_known_kind(static_cast<std::uint8_t>(series.kind))) {
-        return invalid("unknown kind " + std::to_string(static_cast<unsigned>(series.kind)));
+        return Error{ErrorCode::kUnsupported, "unknown kind " + std::to_string(static_cast<unsigned>(series.kind)) +
+                                                  "; if the collector is newer than this gateway, update the gateway"};
     }
     if (series.event != kNoEvent && series.event.value >= session.events.size()) {
         return invalid("event " + std::to_string(series.event.value) + ", but the session has " +
@@ -158,6 +159,9 @@ Result<AdmittedBatch> BatchAdmission::admit(const BatchUntrusted& batch_untruste
     if (auto checked = check(batch, session, now); !checked) {
         if (checked.error().code == ErrorCode::kTooLarge) {
             refusal_ = BatchRefusal::kTooLarge;
+        } else if (checked.error().code == ErrorCode::kUnsupported) {
+            // What is damaged isn't new.
+            refusal_ = check_seal(batch).ok() ? BatchRefusal::kNewer : BatchRefusal::kSeal;
         }
         return std::move(checked).error();
     }

@@ -57,7 +57,11 @@ EventRecord event_of(const EventUntrusted& from, Texts& texts) {
     if (event.name.empty()) {
         texts.fail(invalid("an event without a name"));
     }
-    if (!is_known_kind(from.kind) || is_definition(static_cast<Kind>(from.kind))) {
+    if (!is_known_kind(from.kind)) {
+        texts.fail(Error{ErrorCode::kUnsupported,
+                         "the event '" + event.name + "' is of the unknown kind " + std::to_string(from.kind) +
+                             "; if the collector is newer than this gateway, update the gateway"});
+    } else if (is_definition(static_cast<Kind>(from.kind))) {
         texts.fail(invalid("an event of kind " + std::to_string(from.kind)));
     }
     event.kind = static_cast<Kind>(from.kind);

@@ -112,11 +112,15 @@ TEST_F(HostileMessage, LiesOfEachSort) {
     expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].setRowCount(limits::kBatchRowsMax); },
                    BatchRefusal::kColumn);
     expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].setLastTicks(1); }, BatchRefusal::kColumn);
-    expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].setKind(99); }, BatchRefusal::kSeries);
+    expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].setKind(99); }, BatchRefusal::kNewer);
+    expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].setKind(99); }, BatchRefusal::kSeal, false);
+    expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].getColumns()[1].setCodec(99); },
+                   BatchRefusal::kNewer);
+    expect_refused([](wire::Batch::Builder batch) { batch.getTallies()[0].setEvent(99); }, BatchRefusal::kTally);
     expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].setEvent(99); }, BatchRefusal::kSeries);
     expect_refused([](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(~0ULL); }, BatchRefusal::kHeader);
     expect_refused([](wire::Batch::Builder batch) { batch.setBucket(4'000'000'000U); }, BatchRefusal::kFuture);
-    expect_refused([](wire::Batch::Builder batch) { batch.getTallies()[0].setKind(99); }, BatchRefusal::kTally);
+    expect_refused([](wire::Batch::Builder batch) { batch.getTallies()[0].setKind(99); }, BatchRefusal::kNewer);
     expect_refused(
         [](wire::Batch::Builder batch) {
             auto range = batch.initDropped(1)[0];
@@ -127,7 +131,7 @@ TEST_F(HostileMessage, LiesOfEachSort) {
     expect_refused([](wire::Batch::Builder batch) { batch.setSeal(batch.getSeal() ^ 1); }, BatchRefusal::kSeal, false);
     expect_refused([](wire::Batch::Builder batch) { batch.initTallies(limits::kTalliesMax + 1); },
                    BatchRefusal::kTooLarge, false);
-    EXPECT_EQ(ingest_->counts().batches_refused.total(), 11U);
+    EXPECT_EQ(ingest_->counts().batches_refused.total(), 14U);
 }
 
 TEST_F(HostileMessage, SeqsFromThePastTheFutureAndNowhere) {

@@ -41,12 +41,10 @@ MessageMalformed malformed_of(ErrorCode code) {
                                            : MessageMalformed::kUnreadable;
 }
 
-RefusedReason batch_reason_of(ErrorCode code) {
-    return code == ErrorCode::kTooLarge ? RefusedReason::kTooLarge : RefusedReason::kMalformed;
-}
-
-RefusedReason hello_reason_of(ErrorCode code) {
-    return code == ErrorCode::kUnsupported ? RefusedReason::kNoCommonVersion : batch_reason_of(code);
+RefusedReason reason_of(ErrorCode code) {
+    return code == ErrorCode::kTooLarge      ? RefusedReason::kTooLarge
+           : code == ErrorCode::kUnsupported ? RefusedReason::kNoCommonVersion
+                                             : RefusedReason::kMalformed;
 }
 
 template <class... Handlers>
@@ -238,7 +236,7 @@ struct Ingest::State {
         auto record = admit_hello(hello_untrusted);
         if (!record) {
             refuse_session(routing_id, hello_untrusted.session, session_refusal_of(record.error().code),
-                           hello_reason_of(record.error().code), record.error().message);
+                           reason_of(record.error().code), record.error().message);
             return;
         }
         if (speaker != nullptr) {
@@ -314,7 +312,7 @@ struct Ingest::State {
         if (!admitted) {
             // No prefix passes over it before the collector says that it has let it go: the reply may get lost.
             counts.batches_refused.add(admission.refusal());
-            refuse_batch(*session, seq, batch_reason_of(admitted.error().code), admitted.error().message);
+            refuse_batch(*session, seq, reason_of(admitted.error().code), admitted.error().message);
             misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
             return;
         }
@@ -375,7 +373,7 @@ struct Ingest::State {
         }
         auto end = admit_bye(bye_untrusted, session->record);
         if (!end) {
-            refuse_session(routing_id, bye_untrusted.session, SessionRefusal::kBye, batch_reason_of(end.error().code),
+            refuse_session(routing_id, bye_untrusted.session, SessionRefusal::kBye, reason_of(end.error().code),
                            "the Bye of '" + session->record.target_name + "': " + end.error().message);
             return;
         }
