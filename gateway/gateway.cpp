@@ -50,10 +50,18 @@ public:
     void send(std::string_view routing_id, std::span<const std::byte> frame) override {
         reception_.send(routing_id, frame);
     }
-    void cut(std::string_view routing_id) override { reception_.cut(routing_id); }
+    // Only of the peer whose message is being taken.
+    void cut(std::string_view routing_id) override {
+        PERFLEET_ASSERT(taken_ != nullptr && taken_->routing_id() == routing_id);
+        reception_.cut(*taken_);
+    }
+
+    void begin(const InboxMessage& message) { taken_ = &message; }
+    void end() { taken_ = nullptr; }
 
 private:
     Reception& reception_;
+    const InboxMessage* taken_ = nullptr;
 };
 
 class ZmqGateway final : public Gateway {
@@ -120,11 +128,13 @@ private:
             if (!message.has_value()) {
                 return false;
             }
+            link_.begin(*message);
             if (message->is_malformed()) {
                 ingest_->count_malformed(message->routing_id());
             } else {
-                ingest_->take(message->routing_id(), message->frame(), now, message->peer());
+                ingest_->take(message->routing_id(), message->frame(), now, {message->peer(), message->arrived_ns()});
             }
+            link_.end();
             if (ingest_->is_group_full()) {
                 return true;
             }

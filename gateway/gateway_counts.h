@@ -119,7 +119,7 @@ struct GatewayCounts {
     CountsByReason<MessageMalformed> messages_malformed;
     CountsByReason<PeerCut> peers_cut;
 
-    // From a batch's being taken up to its first acknowledgement, of the oldest in each acknowledgement.
+    // From a batch's arrival to its first acknowledgement, of the oldest in each acknowledgement.
     DurationHistogram::Counts acknowledged_after;
     DurationHistogram::Counts commits_took;  // group commits, sync included
 

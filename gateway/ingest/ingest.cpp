@@ -61,6 +61,7 @@ struct Ingest::State {
     Store& store;
     PeerLink& link;
     const Enrolment* speaker = nullptr;  // whose frame is taken now, where there are keys
+    std::uint64_t arrived_ns = 0;        // when that frame came
     Decoder decoder;
     BatchAdmission admission;
     CreditBook credit;
@@ -317,7 +318,7 @@ struct Ingest::State {
             return;
         }
         if (session->unacknowledged_since_ns == 0) {
-            session->unacknowledged_since_ns = now.monotonic_ns;
+            session->unacknowledged_since_ns = arrived_ns;
         }
         group.add(session, std::move(*admitted), batch.size_bytes);
     }
@@ -510,9 +511,10 @@ Result<std::unique_ptr<Ingest>> Ingest::open(Options options, Store& store, Peer
 }
 
 void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now,
-                  const Enrolment* enrolment) {
+                  const Origin& origin) {
     State& state = *state_;
-    state.speaker = enrolment;
+    state.speaker = origin.enrolment;
+    state.arrived_ns = origin.arrived_ns != 0 ? origin.arrived_ns : now.monotonic_ns;
     const std::string id{routing_id};
     ++state.counts.messages;
     state.counts.messages_bytes += frame_untrusted.size();

@@ -46,9 +46,18 @@ public:
     Ingest& operator=(const Ingest&) = delete;
     ~Ingest();
 
-    // One frame from a peer; `enrolment` is who its key stands for, null where there are no keys.
+    // How a frame came.
+    struct Origin {
+        const Enrolment* enrolment = nullptr;  // who its key stands for; null where there are no keys
+        std::uint64_t arrived_ns = 0;          // monotonic; 0: now
+    };
+
+    // One frame from a peer.
     void take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now,
-              const Enrolment* enrolment = nullptr);
+              const Origin& origin);
+    void take(std::string_view routing_id, std::span<const std::byte> frame_untrusted, const Now& now) {
+        take(routing_id, frame_untrusted, now, {});
+    }
 
     // The peer is gone.
     void forget_peer(std::string_view routing_id);

@@ -116,5 +116,13 @@ TEST_F(IngestCountsTest, NobodyIsAcknowledgedWhoIsGone) {
     EXPECT_EQ(count_of(ingest_->counts().acknowledged_after), 0U);
 }
 
+TEST_F(IngestCountsTest, AnAcknowledgementIsMeasuredFromTheBatchsArrival) {
+    say_hello();
+    const sample::Frame frame = sample::batch(sample_batch(kTarget, kSession, Seq{1}).build());
+    ingest_->take("peer", frame, now_, {nullptr, now_.monotonic_ns - 7'000'000});
+    commit();  // 20 ms later
+    EXPECT_EQ(ingest_->counts().acknowledged_after.sum_ns, 27'000'000U);
+}
+
 }  // namespace
 }  // namespace perfleet

@@ -79,7 +79,7 @@ void add_batches(MetricPage& page, const GatewayCounts& counts) {
     page.counter("perfleet_gateway_rows_stored_total", "Rows stored, definitions too.", counts.rows_stored);
     page.counter("perfleet_gateway_images_stored_total", "Images stored.", counts.images_stored);
     page.histogram("perfleet_gateway_acknowledgement_seconds",
-                   "From a batch's being taken up to its acknowledgement, of the oldest in each acknowledgement.",
+                   "From a batch's arrival to its acknowledgement, of the oldest in each acknowledgement.",
                    counts.acknowledged_after);
 }
 

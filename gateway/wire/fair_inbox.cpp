@@ -8,9 +8,8 @@
 
 namespace perfleet {
 
-InboxMessage::InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame,
-                           KeySet::Entry peer)
-    : routing_id_{routing_id}, peer_{std::move(peer)}, is_malformed_{!frame.has_value()} {
+InboxMessage::InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame, Origin origin)
+    : routing_id_{routing_id}, origin_{std::move(origin)}, is_malformed_{!frame.has_value()} {
     if (frame.has_value()) {
         size_bytes_ = frame->size();
         words_.reset(new std::uint64_t[(size_bytes_ + 7) / 8]);  // not filled: it is about to be
@@ -68,6 +67,18 @@ std::optional<InboxMessage> FairInbox::take() {
         return message;
     }
     return std::nullopt;
+}
+
+std::size_t FairInbox::forget(std::string_view routing_id) {
+    const auto peer = peers_.find(routing_id);
+    if (peer == peers_.end()) {
+        return 0;
+    }
+    const std::size_t count = peer->second.messages.size();
+    size_bytes_ -= peer->second.size_bytes;
+    turns_.remove(&*peer);
+    peers_.erase(peer);
+    return count;
 }
 
 }  // namespace perfleet

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "schemas/peers/connection_table.h"
 #include "schemas/peers/key_folder.h"
 
 namespace perfleet {
@@ -29,16 +30,26 @@ namespace perfleet {
 class InboxMessage {
 public:
     InboxMessage() = default;
-    // `frame` is copied. Nothing: what came was no message. `peer` is who sent it, null where there are no keys.
-    InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame,
-                 KeySet::Entry peer = nullptr);
+    // How it came.
+    struct Origin {
+        KeySet::Entry peer;  // null where there are no keys
+        ConnectionName connection;
+        std::uint64_t arrived_ns = 0;  // CLOCK_MONOTONIC
+    };
+
+    // `frame` is copied. Nothing: what came was no message.
+    InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame, Origin origin);
+    InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame)
+        : InboxMessage{routing_id, frame, Origin{}} {}
 
     [[nodiscard]] const std::string& routing_id() const { return routing_id_; }
     [[nodiscard]] bool is_malformed() const { return is_malformed_; }
     [[nodiscard]] std::span<const std::byte> frame() const {
         return {reinterpret_cast<const std::byte*>(words_.get()), size_bytes_};
     }
-    [[nodiscard]] const Enrolment* peer() const { return peer_.get(); }
+    [[nodiscard]] const Enrolment* peer() const { return origin_.peer.get(); }
+    [[nodiscard]] const ConnectionName& connection() const { return origin_.connection; }
+    [[nodiscard]] std::uint64_t arrived_ns() const { return origin_.arrived_ns; }
     // What it takes of the room.
     [[nodiscard]] std::size_t cost_bytes() const { return size_bytes_ + kOverheadBytes; }
 
@@ -46,7 +57,7 @@ public:
 
 private:
     std::string routing_id_;
-    KeySet::Entry peer_;
+    Origin origin_;
     std::unique_ptr<std::uint64_t[]> words_;
     std::size_t size_bytes_ = 0;
     bool is_malformed_ = false;
@@ -65,6 +76,9 @@ public:
     // The next one: each peer with messages in turn gives one; a large one costs its peer several turns. Nothing when
     // there is none.
     [[nodiscard]] std::optional<InboxMessage> take();
+
+    // Leaves out what waits of this peer; how many messages.
+    std::size_t forget(std::string_view routing_id);
 
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
     [[nodiscard]] std::size_t size_bytes_max() const { return size_bytes_max_; }

@@ -124,5 +124,18 @@ TEST(FairInbox, RemembersWhatWasNoMessage) {
     EXPECT_TRUE(empty->frame().empty());
 }
 
+TEST(FairInbox, ForgetsWhatWaitsOfOnePeer) {
+    FairInbox inbox{kRoomSizeBytes};
+    for (const std::string_view peer : {"a", "b", "a", "c"}) {
+        ASSERT_TRUE(offer(inbox, peer, 100));
+    }
+    EXPECT_EQ(inbox.forget("a"), 2U);
+    EXPECT_EQ(inbox.forget("a"), 0U);
+    EXPECT_EQ(inbox.size_bytes(), 2 * (100 + InboxMessage::kOverheadBytes));
+    ASSERT_TRUE(offer(inbox, "a", 100));
+    EXPECT_EQ(order_of(inbox), "bca");
+    EXPECT_EQ(inbox.size_bytes(), 0U);
+}
+
 }  // namespace
 }  // namespace perfleet

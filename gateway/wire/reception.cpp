@@ -6,11 +6,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 
 namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kIdleNs = 1'000'000'000;
+
+std::uint64_t now_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
 
 void raise(int fd) {
     const std::uint64_t one = 1;
@@ -83,12 +90,10 @@ void Reception::send(std::string_view routing_id, std::span<const std::byte> fra
     replies_gathered_.add(routing_id, frame);
 }
 
-void Reception::cut(std::string_view routing_id) {
+void Reception::cut(const InboxMessage& message) {
+    router_->cut(message.connection());
     const std::lock_guard lock{mutex_};
-    if (to_cut_.size() >= kToCutMax) {
-        to_cut_.clear();  // who is still at it comes here again
-    }
-    to_cut_.emplace(routing_id);
+    messages_dropped_ += inbox_.forget(message.routing_id());
 }
 
 void Reception::flush() {
@@ -179,21 +184,18 @@ bool Reception::receive_some() {
         }
         const bool is_frame = message.sort == Router::Message::Sort::kFrame;
         bool has_room = false;
-        bool is_to_cut = false;
         {
             const std::lock_guard lock{mutex_};
-            is_to_cut = !to_cut_.empty() && to_cut_.erase(std::string{message.routing_id}) > 0;
-            has_room = !is_to_cut && inbox_.has_room(message.routing_id, is_frame ? message.frame.size() : 0);
-        }
-        if (is_to_cut) {
-            router_->cut();
+            has_room = inbox_.has_room(message.routing_id, is_frame ? message.frame.size() : 0);
         }
         if (!has_room) {
             ++messages_dropped_;
             continue;
         }
         // Copied without the lock: the room can only grow meanwhile.
-        InboxMessage copy{message.routing_id, is_frame ? std::optional{message.frame} : std::nullopt, message.peer};
+        InboxMessage copy{message.routing_id,
+                          is_frame ? std::optional{message.frame} : std::nullopt,
+                          {message.peer, message.connection, now_ns()}};
         const std::lock_guard lock{mutex_};
         inbox_.put(std::move(copy));
         if (is_waited_for_) {

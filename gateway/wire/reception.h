@@ -21,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -55,8 +54,8 @@ public:
     // Never waits. Dropped when there is no room for replies.
     void send(std::string_view routing_id, std::span<const std::byte> frame);
 
-    // Ends the connection that the peer's next message comes over.
-    void cut(std::string_view routing_id);
+    // Ends the connection that this message came over, now; what else has come from its peer is dropped.
+    void cut(const InboxMessage& message);
 
     // Replies go out; to be called after a few send()s.
     void flush();
@@ -74,7 +73,6 @@ public:
 private:
     static constexpr std::size_t kRepliesSizeBytesMax = 16U << 20;
     static constexpr std::size_t kGoneMax = 65'536;
-    static constexpr std::size_t kToCutMax = 4'096;
     static constexpr int kMessagesAtOnceMax = 256;
 
     struct Replies {
@@ -101,7 +99,6 @@ private:
     bool is_over_ = false;
     Replies replies_due_;
     std::vector<std::string> gone_;
-    std::unordered_set<std::string> to_cut_;
 
     Replies replies_gathered_;  // of the user's thread
     Replies replies_going_;     // of this one

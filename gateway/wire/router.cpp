@@ -220,7 +220,8 @@ Router::Message Router::receive() {
     Message message{Message::Sort::kMalformed,
                     {static_cast<const char*>(zmq_msg_data(&socket.routing_id)), zmq_msg_size(&socket.routing_id)},
                     {},
-                    nullptr};
+                    nullptr,
+                    {}};
     if (zmq_msg_more(&socket.routing_id) == 0 || zmq_msg_recv(&socket.frame, socket.socket, ZMQ_DONTWAIT) < 0) {
         return message;
     }
@@ -238,9 +239,9 @@ Router::Message Router::receive() {
     return message;
 }
 
-void Router::cut() {
+void Router::cut(const ConnectionName& connection) {
     if (socket_->guard != nullptr) {
-        socket_->guard->connections().cut(zmq_msg_get(&socket_->frame, ZMQ_SRCFD));
+        socket_->guard->connections().cut(connection);
     }
 }
 
@@ -252,6 +253,7 @@ bool Router::identify(Message& message) {
     }
     ConnectionTable& connections = socket_->guard->connections();
     const int descriptor = zmq_msg_get(frame, ZMQ_SRCFD);
+    message.connection = connections.name_of(descriptor);
     if (!has_keys_) {
         // Whatever else it says of itself is what the peer itself made up.
         connections.heard(descriptor);

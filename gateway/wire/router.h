@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gateway/wire/context.h"
+#include "schemas/peers/connection_table.h"
 #include "schemas/peers/key_folder.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
@@ -46,6 +47,7 @@ public:
         std::string_view routing_id;
         std::span<const std::byte> frame;
         KeySet::Entry peer;  // who sent it, by its key; null where there are no keys
+        ConnectionName connection;
     };
 
     enum class Sent : std::uint8_t {
@@ -72,8 +74,8 @@ public:
     // The next message that is there now.
     [[nodiscard]] Message receive();
 
-    // Ends the connection that the last message came over.
-    void cut();
+    // Ends this connection. From any thread.
+    void cut(const ConnectionName& connection);
 
     // Never waits. The frame is copied.
     Sent send(std::string_view routing_id, std::span<const std::byte> frame);

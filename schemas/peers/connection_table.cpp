@@ -169,10 +169,17 @@ void ConnectionTable::refuse_named_itself(int descriptor) {
     }
 }
 
-void ConnectionTable::cut(int descriptor) {
+ConnectionName ConnectionTable::name_of(int descriptor) {
     const std::scoped_lock lock{mutex_};
-    if (Connection* const connection = find(descriptor); connection != nullptr) {
-        shut(descriptor, *connection, &TransportCounts::refused_conduct);
+    const Connection* const connection = find(descriptor);
+    return connection == nullptr ? ConnectionName{} : ConnectionName{descriptor, connection->cookie};
+}
+
+void ConnectionTable::cut(const ConnectionName& name) {
+    const std::scoped_lock lock{mutex_};
+    Connection* const connection = find(name.descriptor);
+    if (connection != nullptr && connection->cookie == name.cookie) {
+        shut(name.descriptor, *connection, &TransportCounts::refused_conduct);
     }
 }
 

@@ -27,6 +27,12 @@
 
 namespace perfleet {
 
+// A connection, which its descriptor alone doesn't name: that is used again.
+struct ConnectionName {
+    int descriptor = -1;
+    std::uint64_t cookie = 0;  // the kernel's; 0: of none
+};
+
 class ConnectionTable {
 public:
     struct Limits {
@@ -58,8 +64,10 @@ public:
     // Everything that was there has been taken.
     void drained();
     void refuse_named_itself(int descriptor);
-    // Who reads its messages wants no more of them.
-    void cut(int descriptor);
+    // For a later cut(); that of none where it isn't known.
+    [[nodiscard]] ConnectionName name_of(int descriptor);
+    // Who reads its messages wants no more of them. Does nothing when it has ended.
+    void cut(const ConnectionName& name);
 
     // -- from time to time
     void sweep(std::uint64_t now_ns);

@@ -231,5 +231,21 @@ TEST(ConnectionTable, LeavesRoomBelowTheDescriptorLimit) {
     EXPECT_EQ(connections_for(0), 1U);
 }
 
+TEST(ConnectionTable, CutsTheNamedConnectionAndNoLaterOneOfItsDescriptor) {
+    const Link link;
+    ConnectionTable table{{}};
+    table.accepted(link.descriptor(), 0);
+    const ConnectionName name = table.name_of(link.descriptor());
+    table.cut({name.descriptor, name.cookie + 1});  // of another one
+    table.cut({});
+    EXPECT_FALSE(link.is_shut());
+    table.cut(name);
+    table.cut(name);
+    EXPECT_TRUE(link.is_shut());
+    EXPECT_EQ(table.counts().refused_conduct, 1U);
+    table.ended(link.descriptor());
+    EXPECT_EQ(table.name_of(link.descriptor()).cookie, 0U);
+}
+
 }  // namespace
 }  // namespace perfleet

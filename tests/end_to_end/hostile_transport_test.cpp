@@ -177,5 +177,22 @@ TEST_F(HostileTransport, AFrameThatClaimsToBeHugeEndsItsConnection) {
     EXPECT_TRUE(huge.is_closed_by_peer());
 }
 
+TEST_F(HostileTransport, WhoHasSentTooMuchNonsenseIsCutOffThoughNothingMoreComes) {
+    open(Keys::kNone);
+    SamplePeer vandal{endpoint()};
+    // One at a time: when it is enough, nothing else of it is on its way.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    while (gateway_->counts().peers_cut.total() == 0) {
+        const std::uint64_t message_count = gateway_->counts().messages;
+        vandal.send(sample::Frame(24, std::byte{0xff}));
+        while (gateway_->counts().messages == message_count) {
+            ASSERT_LT(std::chrono::steady_clock::now(), end) << "not taken";
+            std::this_thread::yield();
+        }
+    }
+    wait_for_counts([](const TransportCounts& counts) { return counts.refused_conduct == 1; });
+    vandal.wait_for_connection();
+}
+
 }  // namespace
 }  // namespace perfleet::end_to_end
