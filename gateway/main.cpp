@@ -91,6 +91,15 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
                                 arguments.query_key, arguments.askers, tell});
 }
 
+// What was seen while the store was opened and its sessions were read; a look at every byte is for `inspect --verify`.
+void tell_damage(const Arguments& arguments, const Store& store, const Telling& tell) {
+    for (const std::string& damage : store.damage()) {
+        tell({LogLevel::kWarning, "store",
+              damage + "; the rest is there, and what comes is stored. `perfleet inspect --verify --data " +
+                  arguments.data + "` lists what is lost"});
+    }
+}
+
 std::string joined(const std::vector<std::string>& endpoints) {
     std::string text;
     for (const std::string& endpoint : endpoints) {
@@ -118,15 +127,16 @@ Result<Done> check(const Arguments& arguments) {
 }
 
 Result<std::unique_ptr<MetricsServer>> start_metrics(const Arguments& arguments, const Gateway& gateway,
-                                                     const QueryProcess* queries, const Log& log) {
+                                                     const Store& store, const QueryProcess* queries, const Log& log) {
     if (arguments.metrics.empty()) {
         return std::unique_ptr<MetricsServer>{};
     }
-    return MetricsServer::start(arguments.metrics, [&arguments, &gateway, queries, &log](MetricPage& page) {
-        add_gateway_metrics({gateway.counts(), gateway.transport_counts(), size_of_folder(arguments.data),
-                             queries == nullptr ? TransportCounts{} : queries->transport_counts(),
-                             queries == nullptr ? 0 : queries->restart_count(), log.suppressed_count()},
-                            page);
+    return MetricsServer::start(arguments.metrics, [&arguments, &gateway, &store, queries, &log](MetricPage& page) {
+        add_gateway_metrics(
+            {gateway.counts(), gateway.transport_counts(), size_of_folder(arguments.data), store.damage().size(),
+             queries == nullptr ? TransportCounts{} : queries->transport_counts(),
+             queries == nullptr ? 0 : queries->restart_count(), log.suppressed_count()},
+            page);
         add_process_metrics(page);
     });
 }
@@ -165,12 +175,13 @@ int run(const Arguments& arguments) {
     if (!gateway) {
         return fail(*log, gateway.error());
     }
+    tell_damage(arguments, **store, tell);
     const auto queries = start_queries(arguments, tell);
     if (!queries) {
         return fail(*log, queries.error());
     }
     const std::string query = *queries == nullptr ? std::string{kNoQueries} : (*queries)->endpoint();
-    const auto metrics = start_metrics(arguments, **gateway, queries->get(), *log);
+    const auto metrics = start_metrics(arguments, **gateway, **store, queries->get(), *log);
     if (!metrics) {
         return fail(*log, metrics.error());
     }

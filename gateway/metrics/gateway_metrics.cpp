@@ -107,6 +107,8 @@ void add_store(MetricPage& page, const GatewayReadings& readings) {
     page.histogram("perfleet_gateway_commit_seconds", "Duration of group commits, sync included.", counts.commits_took);
     page.gauge("perfleet_gateway_store_stuck", "1 while the store can't write, so that nothing is acknowledged.",
                counts.is_store_stuck ? 1.0 : 0.0);
+    page.gauge("perfleet_gateway_store_damage",
+               "Damages of the store that were met since the start, a few dozen at most.", readings.store_damage_count);
     if (readings.store) {
         page.gauge("perfleet_gateway_store_size_bytes", "What the store takes on disk.", readings.store->used_bytes);
         page.gauge("perfleet_gateway_store_free_bytes", "Room left for the store on its file system.",

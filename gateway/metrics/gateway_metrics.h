@@ -1,6 +1,7 @@
 // What the gateway shows of itself on --metrics. Names, units and what to watch: docs/operations.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -15,6 +16,7 @@ struct GatewayReadings {
     GatewayCounts counts;
     TransportCounts transport;
     std::optional<FolderSize> store;
+    std::size_t store_damage_count = 0;
     TransportCounts query_transport;  // of the query process
     std::uint64_t query_restarts = 0;
     std::uint64_t log_suppressed = 0;

@@ -52,6 +52,7 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     readings.counts.rows_lost.back() = 6;
     readings.counts.is_store_stuck = true;
     readings.store = FolderSize{7, 8};
+    readings.store_damage_count = 13;
     readings.transport.handshakes_unknown_key = 9;
     readings.transport.refused_mute = 10;
     readings.query_transport.refused_revoked = 11;
@@ -65,6 +66,7 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     EXPECT_EQ(value(page, "perfleet_gateway_store_stuck"), 1);
     EXPECT_EQ(value(page, "perfleet_gateway_store_size_bytes"), 7);
     EXPECT_EQ(value(page, "perfleet_gateway_store_free_bytes"), 8);
+    EXPECT_EQ(value(page, "perfleet_gateway_store_damage"), 13);
     EXPECT_EQ(value(page, "perfleet_gateway_handshakes_failed_total", "unknown_key"), 9);
     EXPECT_EQ(value(page, "perfleet_gateway_connections_refused_total", "mute"), 10);
     EXPECT_EQ(value(page, "perfleet_gateway_connections_refused_total", "revoked"), 0);

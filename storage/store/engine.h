@@ -44,6 +44,10 @@ public:
 
     [[nodiscard]] virtual Result<Done> refresh() = 0;
 
+    // What was seen to be damaged when it was opened for writing, without reading it: a file that is missing, or has
+    // another size than it should. Empty: nothing.
+    [[nodiscard]] virtual std::string damage_at_open() const { return {}; }
+
     // After a write, sync or erase has failed nothing more is written or synced until this has succeeded; reads may
     // fail, too. It goes on from what is on disk: of what was written since the last sync that may be all, some or
     // nothing. False when there was nothing to do. Errors: what still hinders it; it can be tried again.

@@ -78,7 +78,13 @@ public:
         notes_.clear();
         return engine_->refresh();
     }
-    [[nodiscard]] std::vector<std::string> damage() const override { return notes_.read(); }
+    [[nodiscard]] std::vector<std::string> damage() const override {
+        std::vector<std::string> damage = notes_.read();
+        if (std::string at_open = engine_->damage_at_open(); !at_open.empty()) {
+            damage.push_back(std::move(at_open));
+        }
+        return damage;
+    }
     [[nodiscard]] Result<std::vector<Partition>> partitions() const override { return reads_.partitions(); }
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
         return reads_.sessions(partition);

@@ -155,6 +155,7 @@ rocksdb::Options reader_options() {
 struct Opened {
     std::shared_ptr<rocksdb::Env> env;        // null: the system's
     std::size_t memory_size_bytes = 0;        // writers only
+    std::string damage;                       // writers only: what opening complained of
     std::unique_ptr<TemporaryFolder> folder;  // readers only
     std::string generation;                   // readers only: changes when a writer opens the database anew
     std::unique_ptr<rocksdb::DB> db;          // closed first
@@ -165,6 +166,8 @@ class RocksdbEngine : public Engine {
 public:
     RocksdbEngine(std::string directory, std::shared_ptr<Opened> opened)
         : directory_{std::move(directory)}, opened_{std::move(opened)} {}
+
+    [[nodiscard]] std::string damage_at_open() const override { return opened()->damage; }
 
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override {
         const std::shared_ptr<Opened> held = opened();
@@ -279,7 +282,9 @@ Result<std::shared_ptr<Opened>> open_writer(const std::string& directory, std::s
     }
     // A table file is damaged or missing. The others are there, and what comes can be stored; reads of that file fail
     // and name it. (The logs have been checked above, for without these checks RocksDB would pass over damage in them.)
+    std::string damage;
     if (status.IsCorruption()) {
+        damage = directory + ": a table file is damaged or missing: " + status.ToString();
         options.paranoid_checks = false;
         options.skip_checking_sst_file_sizes_on_db_open = true;
         options.disable_auto_compactions = true;
@@ -295,6 +300,7 @@ Result<std::shared_ptr<Opened>> open_writer(const std::string& directory, std::s
     auto opened = std::make_shared<Opened>();
     opened->env = std::move(env);
     opened->memory_size_bytes = memory_size_bytes;
+    opened->damage = std::move(damage);
     opened->db.reset(db);
     return opened;
 }

@@ -60,8 +60,8 @@ public:
     // Brings a reader that stands beside a live writer up to date; does nothing for the writer itself.
     [[nodiscard]] virtual Result<Done> refresh() = 0;
 
-    // What the lists below had to leave out since the last refresh(), a sentence each that names key and file; not more
-    // than a few dozen.
+    // What the lists below had to leave out since the last refresh(), and what a writer saw when it was opened; a
+    // sentence each that names key or file; not more than a few dozen. Any thread.
     [[nodiscard]] virtual std::vector<std::string> damage() const { return {}; }
 
     // Ascending. One that can't be read is among them as long as a session is known to be in it.

@@ -1,13 +1,17 @@
 // What a user is told of a folder that is damaged.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 
+#include "daemon/metrics/test_scrape.h"
 #include "storage/store/store.h"
 #include "storage/store/test_writer.h"
+#include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 
 namespace perfleet::end_to_end {
@@ -58,6 +62,8 @@ TEST(DamagedFolder, IsInspectedAndStillAnswers) {
     EXPECT_NE(inspected.output.find("partition,480000/0/1,1,20,20,20000,"), std::string::npos) << inspected.output;
     inspected = run({perfleet, "inspect", "--data", data, "--verify"});
     EXPECT_EQ(inspected.ending.status, 0) << inspected.output << inspected.error_output;
+    EXPECT_TRUE(inspected.error_output.starts_with("perfleet: " + data + " is sound: ")) << inspected.error_output;
+    EXPECT_NE(inspected.error_output.find(" is sound: 20 blocks, in "), std::string::npos) << inspected.error_output;
 
     const std::string file = damage_block(data, Seq{7});
     inspected = run({perfleet, "inspect", "--data", data, "--verify", "--format", "json"});
@@ -77,6 +83,41 @@ TEST(DamagedFolder, IsInspectedAndStillAnswers) {
     EXPECT_NE(answer["warnings"].dump().find(file), std::string::npos) << answer["warnings"];
 
     EXPECT_EQ(run({perfleet, "inspect", "--data", folder / "nothing"}).ending.status, 1);
+}
+
+TEST(DamagedFolder, IsToldByTheGatewayThatOpensIt) {
+    const TemporaryFolder folder;
+    const std::string data = folder / "data";
+    {
+        auto store = open_rocksdb_store(data);
+        ASSERT_TRUE(store.ok());
+        ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
+        const std::vector batches{test_writer::batch(Seq{1})};
+        ASSERT_TRUE((*store)->put(test_writer::partition(), batches).ok());
+        // Of another one: what is left goes into table files of its sort.
+        Partition other = test_writer::partition();
+        other.bucket.value -= 1'000;
+        ASSERT_TRUE((*store)->drop(other).ok());
+    }
+    const auto start = [&] {
+        return std::make_unique<GatewayProgram>(data, "tcp://127.0.0.1:*", "none", program_path("perfleet-gateway"),
+                                                Process::Options{},
+                                                std::vector<std::string>{"--metrics", "127.0.0.1:*"});
+    };
+    {
+        const auto sound = start();
+        EXPECT_EQ(scrape(sound->metrics()).value("perfleet_gateway_store_damage"), 0);
+        EXPECT_EQ(sound->end(SIGTERM).status, 0);
+        EXPECT_EQ(sound->process().error_output(), "");
+    }
+    const std::string file = damage_block(data, Seq{1});
+    fs::resize_file(fs::path{data} / file, fs::file_size(fs::path{data} / file) / 2);
+    const auto damaged = start();
+    EXPECT_EQ(scrape(damaged->metrics()).value("perfleet_gateway_store_damage"), 1);
+    EXPECT_EQ(damaged->end(SIGTERM).status, 0);
+    const std::string told = damaged->process().error_output();
+    EXPECT_NE(told.find(file), std::string::npos) << told;
+    EXPECT_NE(told.find("perfleet inspect --verify --data " + data), std::string::npos) << told;
 }
 
 }  // namespace

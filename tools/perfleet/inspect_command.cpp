@@ -72,6 +72,19 @@ Ledger ledger_of(const StoreCheck& check) {
     return ledger;
 }
 
+std::string verdict_of(const StoreCheck& check, const std::string& data) {
+    if (!check.damage.empty()) {
+        return std::to_string(check.damage.size()) + (check.has_more_damage ? " or more" : "") +
+               (check.damage.size() == 1 ? " damage in " : " damages in ") + data;
+    }
+    std::uint64_t block_count = 0;
+    for (const PartitionContent& content : check.partitions) {
+        block_count += content.block_count;
+    }
+    return data + " is sound: " + std::to_string(block_count) + " blocks, in " +
+           std::to_string(check.table_file_count) + " table files and the logs, were read and hold";
+}
+
 int run(const InspectOptions& options) {
     const Result<StoreCheck> check = check_store(options.data, options.verify);
     if (!check.ok()) {
@@ -100,8 +113,7 @@ int run(const InspectOptions& options) {
         }
     }
     if (options.verify) {
-        std::fprintf(stderr, "perfleet: %zu %s damaged in %s\n", check->damage.size(),
-                     check->damage.size() == 1 ? "thing is" : "things are", options.data.c_str());
+        std::fprintf(stderr, "perfleet: %s\n", printable(verdict_of(*check, options.data)).c_str());
     }
     return check->damage.empty() ? 0 : kExitFailure;
 }
