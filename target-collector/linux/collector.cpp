@@ -47,6 +47,8 @@ constexpr std::uint64_t kFinishPatienceNs = 5'000'000'000;   // for the wire's t
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
 constexpr std::size_t kSpoolSizeBytesMin = kSpoolFolderSizeBytesMin;
 constexpr std::size_t kMemorySizeBytesMax = std::size_t{1} << 36U;
+constexpr double kSpoolSyncSMin = 0.01;
+constexpr double kSpoolSyncSMax = 3'600;
 constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
 
 std::uint64_t nanoseconds(double seconds) {
@@ -73,6 +75,12 @@ Result<Done> check(const CollectorOptions& options) {
     }
     if (!options.spool_folder.empty() && options.gateways.empty()) {
         return usage("--spool keeps batches for a gateway: name it with --gateway");
+    }
+    if (options.spool_sync_s && options.spool_folder.empty()) {
+        return usage("--spool-sync syncs what is on disk: name a folder with --spool");
+    }
+    if (options.spool_sync_s && !(*options.spool_sync_s >= kSpoolSyncSMin && *options.spool_sync_s <= kSpoolSyncSMax)) {
+        return usage("--spool-sync: 0.01 to 3600 seconds");
     }
     if (options.frequency_hz && options.period) {
         return usage("-F and -c exclude each other: name a frequency or a period");
@@ -254,6 +262,9 @@ Result<Done> LinuxCollector::open_spool() {
         return std::move(spool).error();
     }
     disk_spool_ = std::move(*spool);
+    if (options_.spool_sync_s) {
+        disk_spool_->sync_every(nanoseconds(*options_.spool_sync_s));
+    }
     if (disk_spool_->has_left()) {
         auto link = GatewayLink::connect(options_.gateways, options_.shared_context, keys_);
         if (!link.ok()) {
@@ -462,6 +473,10 @@ CollectorCounts LinuxCollector::counts() const {
     counts.ring_used_bytes = batches_.used_bytes();
     counts.ring_size_bytes = batches_.memory_size_bytes();
     counts.acknowledged_after = wire_->acknowledged_after();
+    if (disk_spool_ != nullptr) {
+        counts.left = disk_spool_->left_counts();
+        counts.spool_syncs = disk_spool_->sync_counts();
+    }
     return counts;
 }
 

@@ -41,6 +41,7 @@ struct CollectorOptions {
     std::size_t collector_ring_size_bytes = limits::kCollectorRingSizeBytes;
     std::string spool_folder;  // where batches wait on disk for their acknowledgement; empty: in memory
     std::optional<std::size_t> spool_size_bytes;  // default limits::kSpoolSizeBytes, on disk kDiskSpoolSizeBytes
+    std::optional<double> spool_sync_s;           // how often the spool folder is synced; default: never
     double exit_wait_s = 10.0;                    // at the end: how long to wait for the last acknowledgement
     void* shared_context = nullptr;               // for inproc:// endpoints
     std::vector<std::string> own_command_line;    // argv, for the session's description

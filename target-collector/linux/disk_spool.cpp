@@ -42,11 +42,18 @@ Result<Done> DiskSpool::prepare(const ClockPoint& start_point, std::span<const s
     end(start_point);
     options.spool = file_->records();
     options.journal = journal_.get();
+    if (sync_interval_ns_ != 0) {
+        sync_ = std::make_unique<SpoolSync>(
+            sync_interval_ns_, [this] { return file_->sync(); }, notice_);
+    }
     return Done{};
 }
 
 void DiskSpool::start() {
     has_started_ = true;
+    if (sync_interval_ns_ != 0) {
+        sync_->start();
+    }
     if (left_ != nullptr) {
         left_->start();
     }
@@ -76,6 +83,12 @@ void DiskSpool::give_up() {
 }
 
 LeftDelivery::Outcome DiskSpool::join(bool is_delivered) {
+    if (sync_ != nullptr) {
+        sync_->stop();
+        if (!is_delivered) {
+            sync_->sync();  // the end, too
+        }
+    }
     if (is_delivered) {
         if (const auto removed = file_->remove(); !removed.ok()) {
             notice_(removed.error().message);

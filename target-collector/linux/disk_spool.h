@@ -16,6 +16,7 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/linux/left_delivery.h"
+#include "target-collector/linux/spool_sync.h"
 #include "target-collector/linux/waiting_driver.h"
 #include "target-collector/message/live_counts.h"
 #include "target-collector/spool/spool_folder.h"
@@ -44,6 +45,8 @@ public:
     [[nodiscard]] Result<Done> prepare(const ClockPoint& start_point, std::span<const std::byte> hello,
                                        LiveCounts& counts, Delivery::Options& options);
 
+    // From start() on the file goes to the disk this often.
+    void sync_every(std::uint64_t interval_ns) { sync_interval_ns_ = interval_ns; }
     // The session begins.
     void start();
     // To be called at every turn: a session that is killed ended when this was last done.
@@ -58,6 +61,10 @@ public:
     // After the running session's delivery has ended; `is_delivered`: everything is acknowledged, and its file can go.
     LeftDelivery::Outcome join(bool is_delivered);
 
+    // Any thread.
+    [[nodiscard]] LeftCounts left_counts() const { return left_ == nullptr ? LeftCounts{} : left_->counts(); }
+    [[nodiscard]] SpoolSyncCounts sync_counts() const { return sync_ == nullptr ? SpoolSyncCounts{} : sync_->counts(); }
+
 private:
     DiskSpool(std::unique_ptr<SpoolFolder> folder, Notice notice)
         : folder_{std::move(folder)}, notice_{std::move(notice)} {}
@@ -68,6 +75,8 @@ private:
     std::unique_ptr<DeliveryJournal> journal_;
     LiveCounts* counts_ = nullptr;
     std::unique_ptr<LeftDelivery> left_;  // null: earlier runs left nothing
+    std::uint64_t sync_interval_ns_ = 0;  // 0: never
+    std::unique_ptr<SpoolSync> sync_;     // ends before the file does
     bool has_started_ = false;
     std::uint64_t last_seen_ns_ = 0;
 };

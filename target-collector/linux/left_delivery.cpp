@@ -66,8 +66,9 @@ bool LeftDelivery::is_over(std::uint64_t now_ns) const {
 }
 
 void LeftDelivery::run() {
-    for (const std::string& file : files_) {
-        outcome_.sessions_left += is_over(monotonic_now().value) || !deliver(file) ? 1 : 0;
+    look_at_all();
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+        outcome_.sessions_left += is_over(monotonic_now().value) || !deliver(i) ? 1 : 0;
     }
     timespec cpu{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
@@ -75,7 +76,47 @@ void LeftDelivery::run() {
         (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec);
 }
 
-bool LeftDelivery::deliver(const std::string& file) {
+// What waits in each, before the first is delivered.
+void LeftDelivery::look_at_all() {
+    std::vector<Waiting> waiting(files_.size());
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+        const auto file = SpoolFile::open(files_[i]);
+        if (!file.ok()) {
+            continue;  // told when its turn comes
+        }
+        if (const auto reading = read_spool((*file)->bytes()); reading.ok()) {
+            waiting[i] = {(*reading)->batch_count, (*reading)->entry.places.used_bytes};
+        }
+    }
+    const std::lock_guard lock{counts_mutex_};
+    waiting_ = std::move(waiting);
+    counts_.sessions_waiting = files_.size();
+}
+
+void LeftDelivery::publish(std::size_t index, const Waiting& waiting) {
+    const std::lock_guard lock{counts_mutex_};
+    waiting_[index] = waiting;
+}
+
+void LeftDelivery::count_delivered(std::uint64_t batch_count, std::uint64_t session_count) {
+    const std::lock_guard lock{counts_mutex_};
+    counts_.batches_delivered += batch_count;
+    counts_.sessions_delivered += session_count;
+    counts_.sessions_waiting -= session_count;
+}
+
+LeftCounts LeftDelivery::counts() const {
+    const std::lock_guard lock{counts_mutex_};
+    LeftCounts counts = counts_;
+    for (const Waiting& waiting : waiting_) {
+        counts.batches_waiting += waiting.batch_count;
+        counts.bytes_waiting += waiting.size_bytes;
+    }
+    return counts;
+}
+
+bool LeftDelivery::deliver(std::size_t index) {
+    const std::string& file = files_[index];
     auto left = LeftSession::open(file, *driver_);
     if (!left.ok()) {
         notice_(left.error().message + "; it is left as it is");
@@ -83,10 +124,14 @@ bool LeftDelivery::deliver(const std::string& file) {
     }
     Delivery& delivery = (*left)->delivery();
     const SpoolReading& reading = (*left)->reading();
+    std::uint64_t delivered = delivery.status().batches_acknowledged;
     for (;;) {
         const std::uint64_t now_ns = monotonic_now().value;
         const bool is_busy = delivery.step(now_ns);
         driver_->note_time(now_ns);
+        const std::uint64_t acknowledged = delivery.status().batches_acknowledged;
+        count_delivered(acknowledged - std::exchange(delivered, acknowledged), 0);
+        publish(index, {delivery.status().batches_kept, delivery.status().spool_used_bytes});
         if (delivery.status().finished) {
             break;
         }
@@ -109,6 +154,8 @@ bool LeftDelivery::deliver(const std::string& file) {
         text += "; " + std::to_string(reading.rows_killed) + " rows were lost when it was killed";
     }
     notice_(text);
+    count_delivered(0, 1);
+    publish(index, {});
     if (const auto removed = (*left)->file().remove(); !removed.ok()) {
         notice_(removed.error().message);
     }

@@ -3,15 +3,18 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "target-collector/linux/waiting_driver.h"
+#include "target-collector/metrics/collector_counts.h"
 #include "target-collector/spool/left_session.h"
 
 namespace perfleet {
@@ -41,10 +44,21 @@ public:
 
     const Outcome& join();
 
+    // Any thread. Nothing is known before start().
+    [[nodiscard]] LeftCounts counts() const;
+
 private:
+    struct Waiting {
+        std::uint64_t batch_count = 0;
+        std::uint64_t size_bytes = 0;
+    };
+
     void run();
     // Whether it was delivered to its end.
-    [[nodiscard]] bool deliver(const std::string& file);
+    [[nodiscard]] bool deliver(std::size_t index);
+    void look_at_all();
+    void publish(std::size_t index, const Waiting& waiting);
+    void count_delivered(std::uint64_t batch_count, std::uint64_t session_count);
     [[nodiscard]] bool is_over(std::uint64_t now_ns) const;
     void wake() const;
 
@@ -55,6 +69,9 @@ private:
     std::thread thread_;
     std::atomic<std::uint64_t> deadline_ns_{~0ULL};
     Outcome outcome_;
+    mutable std::mutex counts_mutex_;
+    std::vector<Waiting> waiting_;  // of each file
+    LeftCounts counts_;
 };
 
 }  // namespace perfleet

@@ -13,6 +13,21 @@
 
 namespace perfleet {
 
+// What earlier runs left in the spool folder.
+struct LeftCounts {
+    std::uint64_t sessions_waiting = 0;  // not delivered to their end
+    std::uint64_t batches_waiting = 0;
+    std::uint64_t bytes_waiting = 0;
+    std::uint64_t sessions_delivered = 0;  // by this run
+    std::uint64_t batches_delivered = 0;
+};
+
+// Of --spool-sync.
+struct SpoolSyncCounts {
+    std::uint64_t done = 0;
+    std::uint64_t failed = 0;
+};
+
 struct CollectorCounts {
     std::array<std::uint64_t, kKindLast + 1> rows_produced{};  // by the number of the Kind
     std::array<std::uint64_t, 16> rows_lost{};  // by the number of the TallyName, the last one takes all that are
@@ -32,6 +47,8 @@ struct CollectorCounts {
     bool is_connected = false;        // the gateway answers
     bool is_session_refused = false;  // and never will take this one
     DurationHistogram::Counts acknowledged_after;
+    LeftCounts left;
+    SpoolSyncCounts spool_syncs;
 };
 
 class CollectorCounters {

@@ -64,11 +64,26 @@ void add_delivery(const CollectorCounts& counts, MetricPage& page) {
     page.gauge("perfleet_collector_ring_used_bytes", "Of that room, used.", counts.ring_used_bytes);
 }
 
+void add_spool(const CollectorCounts& counts, MetricPage& page) {
+    page.gauge("perfleet_collector_left_sessions",
+               "Sessions that earlier runs left in the spool folder, not delivered.", counts.left.sessions_waiting);
+    page.gauge("perfleet_collector_left_batches", "Batches of these sessions that wait.", counts.left.batches_waiting);
+    page.gauge("perfleet_collector_left_bytes", "What these batches take.", counts.left.bytes_waiting);
+    page.counter("perfleet_collector_left_sessions_delivered_total",
+                 "Sessions of earlier runs that this run delivered to their end.", counts.left.sessions_delivered);
+    page.counter("perfleet_collector_left_batches_delivered_total",
+                 "Batches of earlier runs that the gateway took from this one.", counts.left.batches_delivered);
+    page.counter("perfleet_collector_spool_syncs_total", "Times that --spool-sync brought the spool to the disk.",
+                 counts.spool_syncs.done);
+    page.counter("perfleet_collector_spool_syncs_failed_total", "Times that it could not.", counts.spool_syncs.failed);
+}
+
 }  // namespace
 
 void add_collector_metrics(const CollectorCounts& counts, std::uint64_t log_suppressed, MetricPage& page) {
     add_rows(counts, page);
     add_delivery(counts, page);
+    add_spool(counts, page);
     page.counter("perfleet_collector_log_suppressed_total", "Log messages left out because of their number.",
                  log_suppressed);
 }

@@ -149,6 +149,13 @@ Result<Done> SpoolFile::map() {
     return Done{};
 }
 
+Result<Done> SpoolFile::sync() const {
+    if (::fdatasync(fd_) != 0) {  // what was written through the mapping, too
+        return error_from_errno(errno, "can't bring the spool file '" + path_ + "' to the disk");
+    }
+    return Done{};
+}
+
 void SpoolFile::punch(std::uint64_t begin, std::uint64_t end) const {
     const std::uint64_t first = (begin + kSpoolPageSizeBytes - 1) / kSpoolPageSizeBytes * kSpoolPageSizeBytes;
     const std::uint64_t last = end / kSpoolPageSizeBytes * kSpoolPageSizeBytes;

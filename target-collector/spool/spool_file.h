@@ -49,6 +49,9 @@ public:
     // Gives the file system back what no kept record stands in, where it can. Nothing may be pushed afterwards.
     void give_back_around(const DeliverySpool::Places& places) const;
 
+    // What was written before is on the disk when this returns Done. Any thread. Errors: kIo.
+    [[nodiscard]] Result<Done> sync() const;
+
     // Takes the file away; this stays usable.
     [[nodiscard]] Result<Done> remove() const;
 

@@ -16,6 +16,7 @@
 
 #include "target-collector/spool/spool_reading.h"
 #include "target-collector/wire/held_address_test.h"
+#include "tests/end_to_end/collector_scrape.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/process.h"
@@ -260,6 +261,46 @@ TEST_F(SpoolProgram, SigtermWithNoGatewayLeavesTheRestInTheSpool) {
     }
 }
 
+TEST_F(SpoolProgram, WhatARunLeftAndWhatIsSyncedStandsInTheMetrics) {
+    {
+        const Flood flood;
+        std::vector<std::string> command = collector({kNobody, flood.as_source()});
+        command.insert(command.begin() + 1, {"--spool-sync", "0.01", "--metrics", "127.0.0.1:*"});
+        Process process{command};
+        const ScrapedPage page = scrape_until(metrics_of(process), [](const ScrapedPage& seen) {
+            return seen.value("perfleet_collector_spool_syncs_total") >= 3 &&
+                   seen.value("perfleet_collector_batches_sealed_total") >= 3;
+        });
+        EXPECT_EQ(page.value("perfleet_collector_spool_syncs_failed_total"), 0);
+        EXPECT_EQ(page.value("perfleet_collector_left_sessions"), 0);
+        wait_for_journal([](const JournalEntry& entry) { return entry.last_sealed >= Seq{3}; });
+        kill(process);
+    }
+    const HeldAddress address;
+    const std::string& listen = address.endpoint();
+    std::vector<std::string> command = collector({listen, {"--", "sleep", "1000"}});
+    command.insert(command.begin() + 1, {"--metrics", "127.0.0.1:*"});
+    Process process{command};
+    const std::string metrics = metrics_of(process);
+    ScrapedPage page = scrape_until(
+        metrics, [](const ScrapedPage& seen) { return seen.value("perfleet_collector_left_batches") >= 3; });
+    EXPECT_EQ(page.value("perfleet_collector_left_sessions"), 1);
+    EXPECT_GT(page.value("perfleet_collector_left_bytes").value_or(0), 0);
+    EXPECT_EQ(page.value("perfleet_collector_left_batches_delivered_total"), 0);
+    EXPECT_EQ(page.value("perfleet_collector_spool_syncs_total"), 0);
+    const double waiting = page.value("perfleet_collector_left_batches").value_or(0);
+    GatewayProgram gateway{data_, listen};
+    page = scrape_until(metrics, [](const ScrapedPage& seen) {
+        return seen.value("perfleet_collector_left_sessions_delivered_total") == 1;
+    });
+    EXPECT_EQ(page.value("perfleet_collector_left_batches_delivered_total"), waiting);
+    EXPECT_EQ(page.value("perfleet_collector_left_sessions"), 0);
+    EXPECT_EQ(page.value("perfleet_collector_left_batches"), 0);
+    EXPECT_EQ(page.value("perfleet_collector_left_bytes"), 0);
+    process.send_signal(SIGTERM);  // its command, too
+    EXPECT_TRUE(process.wait().has_value()) << "still running";
+}
+
 TEST_F(SpoolProgram, AFullSpoolDropsTheOldestAndStaysExactOverAKill) {
     {
         const Flood flood;
@@ -304,6 +345,16 @@ TEST(SpoolUsage, IsNamedWhenItIsWrong) {
     EXPECT_EQ(nowhere.ending.status, 1);
     EXPECT_NE(nowhere.error_output.find("no/spool"), std::string::npos) << nowhere.error_output;
     EXPECT_NE(run({program, "--help"}).output.find("--spool"), std::string::npos);
+    for (const auto& [options, status] :
+         {std::pair{std::vector<std::string>{"--spool-sync", "1"}, 2},
+          {std::vector<std::string>{"--spool", folder / "spool", "--spool-sync", "0"}, 2},
+          {std::vector<std::string>{"--spool", folder / "spool", "--spool-sync", "nan"}, 2}}) {
+        std::vector<std::string> command{program, "--gateway", kNobody, "-a"};
+        command.insert(command.end(), options.begin(), options.end());
+        const Finished finished = run(command);
+        EXPECT_EQ(finished.ending.status, status);
+        EXPECT_NE(finished.error_output.find("--spool-sync"), std::string::npos) << finished.error_output;
+    }
 }
 
 }  // namespace
