@@ -30,7 +30,7 @@ public:
     std::string make(const std::string& name) {
         auto key = make_secret_key(name);
         EXPECT_TRUE(key.ok());
-        const std::string path = folder_ / (name + ".key");
+        std::string path = folder_ / (name + ".key");
         std::ofstream{path} << format_secret_key(*key);
         EXPECT_EQ(::chmod(path.c_str(), 0600), 0);
         std::ofstream{folder_ / (name + ".pub")} << format_enrolment(enrolment_of(*key, {}));
