@@ -21,6 +21,7 @@
 #include "gateway/gateway.h"
 #include "gateway/memory_plan.h"
 #include "gateway/metrics/gateway_metrics.h"
+#include "gateway/process/allocator.h"
 #include "gateway/process/open_store.h"
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
@@ -201,6 +202,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    keep_little_freed_memory();
     Arguments arguments;
     CLI::App app{
         "Takes what perfleet collectors send and keeps it in a folder. Prints one line `ready listen=... "

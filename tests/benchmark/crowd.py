@@ -3,15 +3,17 @@
 
 Starts perfleet-gateway on a folder of its own and crowd_targets, which seals and sends a batch an interval for each target until the time
 is over, and says Bye. With --keys each target has a key of its own and its connection is encrypted. Then the gateway is stopped and every
-target's batches and rows are counted in the store. Fails when a batch isn't acknowledged or isn't there exactly once.
+target's batches and rows are counted in the store. With --restart-at the gateway is killed in between and all come back to it. Fails when a batch isn't acknowledged or isn't there exactly once.
 """
 import argparse
 import json
 import os
+import random
 import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -31,6 +33,7 @@ def parse_arguments():
     parser.add_argument("--keys", action="store_true", help="CURVE: a key for each target, enrolled at the gateway")
     parser.add_argument("--connect", type=float, default=500, help="targets that connect in a second at the start (default 500)")
     parser.add_argument("--patience", type=float, default=300, help="seconds more to wait for what isn't acknowledged (default 300)")
+    parser.add_argument("--restart-at", type=float, help="kill -9 the gateway after so many seconds, and start it again at once")
     parser.add_argument("--memory", help="the gateway's --memory (default: its own)")
     parser.add_argument("--memory-max", type=float, help="fail when the gateway's resident memory goes above so many MiB")
     parser.add_argument("--folder", help="where the store stands meanwhile (default: a temporary folder)")
@@ -43,25 +46,25 @@ def raise_descriptor_limit():
 
 
 class Watch(threading.Thread):
-    """The gateway's resident memory and CPU time, twice a second."""
+    """The gateway's resident memory and CPU time, twice a second; those of one that was killed stay counted."""
 
     def __init__(self, pid, interval_s=0.5):
         super().__init__(daemon=True)
         self.pid, self.interval_s, self.over = pid, interval_s, threading.Event()
-        self.peak_kib, self.samples, self.start_s = 0, [], time.monotonic()
+        self.peak_kib, self.samples, self.start_s, self.killed_cpu_s = 0, [], time.monotonic(), 0.0
 
     def run(self):
         while not self.over.wait(self.interval_s):
             try:
                 with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
                     status = file.read()
-                cpu_s = cpu_seconds(self.pid)
+                cpu_s = self.killed_cpu_s + cpu_seconds(self.pid)
             except OSError:
-                return
+                continue
             match = re.search(r"VmRSS:\s+(\d+)", status)
             if match:
                 self.samples.append((time.monotonic() - self.start_s, int(match.group(1)), cpu_s))
-                self.peak_kib = int(re.search(r"VmHWM:\s+(\d+)", status).group(1))
+                self.peak_kib = max(self.peak_kib, int(re.search(r"VmHWM:\s+(\d+)", status).group(1)))
 
     def at(self, seconds):
         """(resident KiB, CPU seconds) at that time."""
@@ -78,11 +81,29 @@ def make_keys(options, folder):
     """A key for each target and one for the gateway; says what the gateway pays for so many files."""
     os.mkdir(folder)
     subprocess.run(targets_command(options, "--make-keys", folder, "--targets", str(options.targets)), check=True)
+    cost = json.loads(subprocess.run(targets_command(options, "--time-keys", folder), stdout=subprocess.PIPE, text=True,
+                                     check=True).stdout)
+    print(f"allow-list of {cost['keys']} keys: {cost['first_ms']:.0f} ms to read it ({cost['first_cpu_ms']:.0f} ms CPU), "
+          f"{cost['unchanged_ms']:.1f} ms to see that nothing changed, {cost['changed_ms']:.1f} ms when one has")
     return folder
 
 
-def start_gateway(options, data, keys):
-    command = [os.path.join(options.bin, "perfleet-gateway"), "--data", data, "--listen", "tcp://127.0.0.1:*", "--query", "none"]
+def free_endpoint():
+    """Of a port that no connection going out can have taken when the gateway comes back."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        first_outgoing = int(file.read().split()[0])
+    while True:
+        port = random.randrange(first_outgoing // 2, first_outgoing)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return f"tcp://127.0.0.1:{port}"
+            except OSError:
+                continue
+
+
+def start_gateway(options, data, keys, listen):
+    command = [os.path.join(options.bin, "perfleet-gateway"), "--data", data, "--listen", listen, "--query", "none"]
     if options.memory:
         command += ["--memory", options.memory]
     if keys:
@@ -109,13 +130,17 @@ def percentiles(spread, shares):
     return found
 
 
-def run_crowd(options, endpoint, keys):
+def start_crowd(options, endpoint, keys):
     command = targets_command(options, "--gateway", endpoint, "--targets", str(options.targets),
                               "--connect-seconds", str(options.targets / options.connect), "--patience", str(options.patience))
-    crowd = subprocess.run(command + (["--keys", keys] if keys else []), stdout=subprocess.PIPE, text=True)
-    if not crowd.stdout.strip():
+    return subprocess.Popen(command + (["--keys", keys] if keys else []), stdout=subprocess.PIPE, text=True)
+
+
+def answer_of(crowd):
+    text, _ = crowd.communicate()
+    if not text.strip():
         sys.exit("crowd_targets failed")
-    return json.loads(crowd.stdout), crowd.returncode == 0
+    return json.loads(text), crowd.returncode == 0
 
 
 def say_figures(options, sums, stored, watch, cpu_s, size):
@@ -151,15 +176,23 @@ def main():
     options = parse_arguments()
     raise_descriptor_limit()
     folder = tempfile.mkdtemp(prefix="perfleet-crowd-", dir=options.folder)
-    gateway = None
+    gateway = crowd = None
     try:
         data = os.path.join(folder, "data")
         keys = make_keys(options, os.path.join(folder, "keys")) if options.keys else None
-        gateway, endpoint = start_gateway(options, data, keys)
+        gateway, endpoint = start_gateway(options, data, keys, free_endpoint() if options.restart_at else "tcp://127.0.0.1:*")
         watch = Watch(gateway.pid)
         watch.start()
-        sums, fine = run_crowd(options, endpoint, keys)
-        cpu_s = cpu_seconds(gateway.pid)
+        crowd = start_crowd(options, endpoint, keys)
+        if options.restart_at:
+            time.sleep(options.restart_at)
+            watch.killed_cpu_s = cpu_seconds(gateway.pid)
+            gateway.kill()
+            gateway.wait()
+            gateway, _ = start_gateway(options, data, keys, endpoint)
+            watch.pid = gateway.pid
+        sums, fine = answer_of(crowd)
+        cpu_s = watch.killed_cpu_s + cpu_seconds(gateway.pid)
         watch.over.set()
         watch.join()
         gateway.send_signal(signal.SIGTERM)
@@ -177,9 +210,10 @@ def main():
             fine = False
         return 0 if fine else 1
     finally:
-        if gateway is not None and gateway.poll() is None:
-            gateway.kill()
-            gateway.wait()
+        for program in (gateway, crowd):
+            if program is not None and program.poll() is None:
+                program.kill()
+                program.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "schemas/peers/key_file.h"
+#include "schemas/peers/key_folder.h"
 #include "target-collector/wire/curve_keys.h"
 
 namespace perfleet {
@@ -48,6 +51,19 @@ Result<std::string> make_one(const std::string& folder, std::uint64_t number) {
     return key->public_text + " " + key->secret_text + "\n";
 }
 
+template <class Work>
+KeyFolderCost::Times time_of(Work work) {
+    const auto now_ns = [](clockid_t clock) {
+        timespec time{};
+        ::clock_gettime(clock, &time);
+        return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+    };
+    const std::uint64_t began_ns = now_ns(CLOCK_MONOTONIC);
+    const std::uint64_t cpu_began_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    work();
+    return {now_ns(CLOCK_MONOTONIC) - began_ns, now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_began_ns};
+}
+
 }  // namespace
 
 Result<Done> make_crowd_keys(const std::string& folder, const CrowdPlan& plan) {
@@ -74,6 +90,45 @@ Result<Done> make_crowd_keys(const std::string& folder, const CrowdPlan& plan) {
         written = write_file(folder + "/crowd.keys", pairs, 0600);
     }
     return written;
+}
+
+std::string KeyFolderCost::json() const {
+    const auto text = [](const char* name, const Times& times) {
+        return ",\"" + std::string{name} + "_ms\":" + std::to_string(static_cast<double>(times.duration_ns) * 1e-6) +
+               ",\"" + name + "_cpu_ms\":" + std::to_string(static_cast<double>(times.cpu_ns) * 1e-6);
+    };
+    return "{\"keys\":" + std::to_string(key_count) + text("first", first) + text("unchanged", unchanged) +
+           text("changed", changed) + "}";
+}
+
+Result<KeyFolderCost> measure_key_folder(const std::string& folder) {
+    KeyFolderCost cost;
+    const std::string path = folder + "/collectors";
+    std::optional<Result<std::unique_ptr<KeyFolder>>> opened;
+    cost.first = time_of([&] { opened.emplace(KeyFolder::open("--keys", path, [](std::string_view) {})); });
+    if (!opened->ok()) {
+        return opened->error();
+    }
+    KeyFolder& keys = ***opened;
+    cost.key_count = keys.set()->size();
+    // Later than any whole look can be due; the first one reads again what was written just now.
+    std::uint64_t now_ns = KeyFolder::kWholeLookNs;
+    bool has_changed = keys.refresh(now_ns);
+    cost.unchanged = time_of([&] { has_changed = keys.refresh(now_ns += KeyFolder::kWholeLookNs); });
+    const auto key = make_secret_key("crowd-newcomer");
+    if (!key.ok()) {
+        return key.error();
+    }
+    const std::string newcomer = path + "/" + key->name + std::string{kPublicFileEnding};
+    if (auto written = write_file(newcomer, format_enrolment(enrolment_of(*key)), 0644); !written.ok()) {
+        return std::move(written).error();
+    }
+    cost.changed = time_of([&] { has_changed = keys.refresh(now_ns); });
+    ::unlink(newcomer.c_str());
+    if (!has_changed || keys.set()->size() != cost.key_count + 1) {
+        return Error{ErrorCode::kInvalid, path + ": a new file wasn't noticed"};
+    }
+    return cost;
 }
 
 Result<std::vector<CurveClientKeys>> load_crowd_keys(const std::string& folder, const CrowdPlan& plan) {

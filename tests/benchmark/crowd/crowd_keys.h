@@ -5,6 +5,8 @@
 //   crowd.keys               both keys of all targets, one a line
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,5 +21,22 @@ namespace perfleet {
 
 // Of the plan's targets, in their order. Errors: kNotFound, kInvalid (not enough of them, or no keys).
 [[nodiscard]] Result<std::vector<CurveClientKeys>> load_crowd_keys(const std::string& folder, const CrowdPlan& plan);
+
+// What the allow-list costs its reader: wall clock and CPU time, nanoseconds.
+struct KeyFolderCost {
+    struct Times {
+        std::uint64_t duration_ns = 0;
+        std::uint64_t cpu_ns = 0;
+    };
+    std::size_t key_count = 0;
+    Times first;      // read for the first time
+    Times unchanged;  // looked through, nothing had changed
+    Times changed;    // read again after one more file had come
+
+    [[nodiscard]] std::string json() const;
+};
+
+// Puts one more file into the folder, and takes it away. Errors: those of the key folder and errno.
+[[nodiscard]] Result<KeyFolderCost> measure_key_folder(const std::string& folder);
 
 }  // namespace perfleet

@@ -1,6 +1,7 @@
 // crowd_targets: many simulated targets on one gateway. ../crowd.py runs it.
 //
 //   crowd_targets --make-keys DIR …               writes keys and enrolments for all targets into an empty folder
+//   crowd_targets --time-keys DIR                 reads the enrolments as a gateway does; prints one JSON object
 //   crowd_targets --gateway ENDPOINT [--keys DIR] [--connect-seconds N] [--patience N] …    sends; prints one JSON
 //   object crowd_targets --check DIR …                   compares a store with what was sent; prints one JSON object
 //
@@ -23,6 +24,7 @@ struct Command {
     std::string gateway;
     std::string check;
     std::string make_keys;
+    std::string time_keys;
     std::string keys;
     CrowdPlan plan;
 };
@@ -31,6 +33,7 @@ struct Command {
     std::fprintf(stderr,
                  "usage: crowd_targets --gateway ENDPOINT [--keys DIR] [--connect-seconds N] [--patience N] …\n"
                  "       crowd_targets --make-keys DIR …\n"
+                 "       crowd_targets --time-keys DIR\n"
                  "       crowd_targets --check DIR …\n"
                  "       … = [--first N] [--targets N] [--seconds N] [--interval-ms N] [--rows N]\n");
     std::exit(2);
@@ -50,6 +53,8 @@ bool parse_option(Command& command, std::string_view name, const char* value) {
         command.check = value;
     } else if (name == "--make-keys") {
         command.make_keys = value;
+    } else if (name == "--time-keys") {
+        command.time_keys = value;
     } else if (name == "--keys") {
         command.keys = value;
     } else if (name == "--first") {
@@ -79,7 +84,7 @@ Command parse(int argc, char** argv) {
         is_good = parse_option(command, argv[i], argv[i + 1]);
     }
     const int sort_count = static_cast<int>(!command.gateway.empty()) + static_cast<int>(!command.check.empty()) +
-                           static_cast<int>(!command.make_keys.empty());
+                           static_cast<int>(!command.make_keys.empty()) + static_cast<int>(!command.time_keys.empty());
     if (!is_good || sort_count != 1 || command.plan.target_count == 0) {
         usage();
     }
@@ -104,20 +109,29 @@ int send(const Command& command) {
     return figures.finished == command.plan.target_count && figures.refused == 0 ? 0 : 1;
 }
 
+// What can be shown is printed; an error ends the program.
+template <class Value>
+const Value& shown(const Result<Value>& result) {
+    if (!result.ok()) {
+        fail(result.error().message);
+    }
+    if constexpr (requires { result->json(); }) {
+        std::puts(result->json().c_str());
+    }
+    return *result;
+}
+
 int run(const Command& command) {
     if (!command.make_keys.empty()) {
-        const auto made = make_crowd_keys(command.make_keys, command.plan);
-        return made.ok() ? 0 : (fail(made.error().message), 1);
+        shown(make_crowd_keys(command.make_keys, command.plan));
+    } else if (!command.time_keys.empty()) {
+        shown(measure_key_folder(command.time_keys));
+    } else if (!command.check.empty()) {
+        return shown(check_stored_crowd(command.check, command.plan)).targets_wrong == 0 ? 0 : 1;
+    } else {
+        return send(command);
     }
-    if (!command.check.empty()) {
-        const auto stored = check_stored_crowd(command.check, command.plan);
-        if (!stored.ok()) {
-            fail(stored.error().message);
-        }
-        std::puts(stored->json().c_str());
-        return stored->targets_wrong == 0 ? 0 : 1;
-    }
-    return send(command);
+    return 0;
 }
 
 }  // namespace
