@@ -22,6 +22,9 @@ void add_connections(MetricPage& page, const std::string& prefix, const Transpor
                counts.connections_unheard_now);
     page.counter(prefix + "connections_accepted_total", "Connections accepted.", counts.connections_accepted);
     page.counter(prefix + "connections_ended_total", "Connections that ended.", counts.connections_ended);
+    page.counter(prefix + "connections_renewed_total",
+                 "Connections closed for the memory that they had come to take; their peers connect again.",
+                 counts.connections_renewed);
     const auto refused = [&](const char* reason, std::uint64_t count) {
         page.counter(prefix + "connections_refused_total", "Connections closed at the door.", count,
                      {{"reason", reason}});

@@ -175,6 +175,7 @@ Result<std::unique_ptr<Router>> Router::bind(const RouterOptions& options, Trans
                                      ? options.connections_max
                                      : std::min(default_connections_max(), options.connections_default_max);
         limits.unheard_max = std::clamp<std::size_t>(limits.connections_max / 2, 1, kUnheardMax);
+        limits.renew_above = options.renew_connections_above;
         auto guard = PeerGuard::open(context.native_handle(), std::move(allowed), limits, options.notice);
         if (!guard) {
             return std::move(guard).error();

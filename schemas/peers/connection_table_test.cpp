@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 namespace perfleet {
 namespace {
@@ -212,6 +213,71 @@ TEST(ConnectionTable, LimitsTheConnectionsOfOneKey) {
     table.accepted(again.descriptor(), 1);
     EXPECT_NE(table.heard(again.descriptor(), key_of(1)), nullptr);
     EXPECT_FALSE(again.is_shut());
+}
+
+TEST(ConnectionTable, RenewsThoseThatHadManyMessagesInAQuietMoment) {
+    ConnectionTable table{{.renew_above = 2, .renew_messages = 3, .renew_age_ns_min = 100}};
+    Link old, busy, sending, young;
+    for (Link* link : {&old, &busy, &sending}) {
+        table.accepted(link->descriptor(), 1);
+        for (int i = 0; i < 3; ++i) {
+            table.heard(link->descriptor());
+        }
+    }
+    table.accepted(young.descriptor(), 200);
+    for (int i = 0; i < 3; ++i) {
+        table.heard(young.descriptor());
+    }
+    table.sweep(201);
+    EXPECT_FALSE(old.is_shut()) << "it has just said something";
+    table.heard(busy.descriptor());
+    sending.send(10);  // the beginning of a message
+    table.sweep(202);
+    EXPECT_TRUE(old.is_shut());
+    EXPECT_FALSE(busy.is_shut());
+    EXPECT_FALSE(sending.is_shut());
+    EXPECT_FALSE(young.is_shut());
+    EXPECT_EQ(table.counts().connections_renewed, 1U);
+}
+
+TEST(ConnectionTable, RenewsNoneWhereTheyAreFewOrHadFewMessages) {
+    ConnectionTable few{{.renew_above = 1, .renew_messages = 1, .renew_age_ns_min = 0}};
+    ConnectionTable quiet{{.renew_above = 0, .renew_messages = 2, .renew_age_ns_min = 0}};
+    const Link link;
+    for (ConnectionTable* table : {&few, &quiet}) {
+        table->accepted(link.descriptor(), 1);
+        table->heard(link.descriptor());
+        table->sweep(2);
+        table->sweep(3);
+        EXPECT_FALSE(link.is_shut());
+        EXPECT_EQ(table->counts().connections_renewed, 0U);
+    }
+}
+
+TEST(ConnectionTable, RenewsTheOldHoweverFewMessagesTheyHad) {
+    ConnectionTable table{{.renew_above = 0, .renew_age_ns_max = 100}};
+    const Link old;
+    table.accepted(old.descriptor(), 1);
+    table.heard(old.descriptor());
+    table.sweep(99);
+    table.sweep(100);
+    EXPECT_FALSE(old.is_shut());
+    table.sweep(101);
+    EXPECT_TRUE(old.is_shut());
+}
+
+TEST(ConnectionTable, RenewsAFewAtATime) {
+    ConnectionTable table{{.renew_above = 0, .renew_messages = 1, .renew_age_ns_min = 0}};
+    const std::vector<Link> links(2 * ConnectionTable::kSweepRenewedMax);
+    for (const Link& link : links) {
+        table.accepted(link.descriptor(), 1);
+        table.heard(link.descriptor());
+    }
+    table.sweep(2);
+    table.sweep(3);
+    EXPECT_EQ(table.counts().connections_renewed, ConnectionTable::kSweepRenewedMax);
+    table.sweep(4);
+    EXPECT_EQ(table.counts().connections_renewed, links.size());
 }
 
 TEST(ConnectionTable, SparesAnotherSocketWithTheSameDescriptor) {

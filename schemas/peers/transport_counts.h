@@ -14,6 +14,8 @@ struct TransportCounts {
     std::uint64_t connections_accepted = 0;
     std::uint64_t connections_ended = 0;
 
+    std::uint64_t connections_renewed = 0;  // closed in a quiet moment for the memory that they take; they come back
+
     // Closed here.
     std::uint64_t refused_connection_limit = 0;    // more connections than there may be
     std::uint64_t refused_unheard_limit = 0;       // one of too many that had said nothing, to make room for others
