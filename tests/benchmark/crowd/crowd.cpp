@@ -23,8 +23,9 @@ constexpr std::uint64_t kHeartbeatTimeoutNs = ZmqDriver::kHeartbeatTimeoutMs * k
 constexpr std::uint64_t kReconnectAfterNsMin = ZmqDriver::kReconnectAfterMs * kNsPerMs;
 constexpr std::uint64_t kReconnectAfterNsMax = ZmqDriver::kReconnectAfterMsMax * kNsPerMs;
 constexpr std::uint64_t kHandshakeNsMax = 30'000 * kNsPerMs;
+constexpr std::uint64_t kUnfinishedToldMax = 5;
 // Whoever falls behind lets what has come be heard first, or it takes the gateway for silent.
-constexpr int kTurnsAtOnceMax = 64;
+constexpr int kTurnsAtOnceMax = 1'024;
 
 std::uint64_t now_ns() {
     return static_cast<std::uint64_t>(
@@ -95,12 +96,33 @@ CrowdFigures Crowd::run() {
         now = now_ns();
     }
     figures_.target_count = targets_.size();
+    std::uint64_t unfinished_count = 0;
     for (const auto& target : targets_) {
         figures_.batches_sealed += target->sealing.sealed;
         figures_.welcomed += target->incarnation != 0 ? 1 : 0;
+        if (!target->is_finished && ++unfinished_count <= kUnfinishedToldMax) {
+            tell_unfinished(*target, now);
+        }
     }
     figures_.duration_ns = now - start_ns;
     return figures_;
+}
+
+void Crowd::tell_unfinished(const Target& target, std::uint64_t now) {
+    const auto age_ms = [&](std::uint64_t then_ns) { return then_ns == 0 ? 0 : (now - then_ns) / kNsPerMs; };
+    const auto number = [](std::uint64_t value) { return static_cast<unsigned long>(value); };
+    std::fprintf(
+        stderr,
+        "crowd_targets: target %lu isn't finished: connection %s, %s, connected %lu ms ago, Hello %lu ms ago, PING "
+        "open for %lu ms; acknowledged %lu, sent %lu, limit %lu, sealed %lu, oldest sent %lu ms ago\n",
+        number(target.sealing.number),
+        target.connection == nullptr ? "none"
+        : target.was_ready           ? "ready"
+                                     : "in its handshake",
+        target.is_welcomed ? "welcomed" : "not welcomed", number(age_ms(target.connect_at_ns)),
+        number(age_ms(target.hello_ns)), number(age_ms(target.unanswered_since_ns)), number(target.prefix),
+        number(target.sent), number(target.send_limit), number(target.sealing.sealed),
+        number(target.kept.empty() ? 0 : age_ms(target.kept.front().sent_ns)));
 }
 
 void Crowd::schedule(Target& target, std::uint64_t when_ns) {

@@ -162,9 +162,6 @@ void ZmtpClient::receive(const FrameVisitor& visitor) {
         const std::size_t taken = take(bytes, visitor);
         std::vector<unsigned char> rest{bytes.begin() + static_cast<std::ptrdiff_t>(taken), bytes.end()};
         unread_ = std::move(rest);
-        if (static_cast<std::size_t>(size) < buffer.size()) {
-            return;
-        }
     }
 }
 
