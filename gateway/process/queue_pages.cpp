@@ -9,7 +9,16 @@
 #include <cstdlib>
 #include <mutex>
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define PERFLEET_ALLOCATOR_IS_TAKEN
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define PERFLEET_ALLOCATOR_IS_TAKEN
+#endif
+
+#ifndef PERFLEET_ALLOCATOR_IS_TAKEN
 
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier): the C library's own names for what is replaced here

@@ -249,8 +249,9 @@ void ConnectionTable::look_at(int descriptor, Connection& connection, std::uint6
 }
 
 bool ConnectionTable::is_to_renew(const Connection& connection, std::uint64_t now_ns) const {
-    if (counts_.connections_now <= limits_.renew_above || renewed_count_ >= kSweepRenewedMax || !connection.is_heard ||
-        now_ns < connection.accepted_ns) {
+    // A machine that is busy with handshakes gets no more of them.
+    if (counts_.connections_now <= limits_.renew_above || renewed_count_ >= kSweepRenewedMax ||
+        unheard_.size() >= kRenewedAtOnceMax || !connection.is_heard || now_ns < connection.accepted_ns) {
         return false;
     }
     const std::uint64_t age_ns = now_ns - connection.accepted_ns;

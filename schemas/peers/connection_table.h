@@ -57,6 +57,8 @@ public:
     static constexpr std::size_t kSweepConnectionsMax = 2'048;  // looked at in one sweep
     static constexpr std::size_t kSweepRenewedMax = 8;          // ended in one sweep, though they did nothing wrong
 
+    static constexpr std::size_t kRenewedAtOnceMax = 64;  // none is, while so many haven't said anything yet
+
     explicit ConnectionTable(const Limits& table_limits) : limits_{table_limits} {}
 
     // -- as the monitor tells

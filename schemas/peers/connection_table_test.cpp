@@ -266,6 +266,23 @@ TEST(ConnectionTable, RenewsTheOldHoweverFewMessagesTheyHad) {
     EXPECT_TRUE(old.is_shut());
 }
 
+TEST(ConnectionTable, RenewsNoneWhileManyComeIn) {
+    ConnectionTable table{{.renew_above = 0, .renew_messages = 1, .renew_age_ns_min = 0}};
+    const Link old;
+    table.accepted(old.descriptor(), 1);
+    table.heard(old.descriptor());
+    table.sweep(2);
+    const std::vector<Link> coming(ConnectionTable::kRenewedAtOnceMax);
+    for (const Link& link : coming) {
+        table.accepted(link.descriptor(), 2);
+    }
+    table.sweep(3);
+    EXPECT_FALSE(old.is_shut());
+    table.heard(coming.front().descriptor());
+    table.sweep(4);
+    EXPECT_TRUE(old.is_shut());
+}
+
 TEST(ConnectionTable, RenewsAFewAtATime) {
     ConnectionTable table{{.renew_above = 0, .renew_messages = 1, .renew_age_ns_min = 0}};
     const std::vector<Link> links(2 * ConnectionTable::kSweepRenewedMax);
