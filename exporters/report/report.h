@@ -4,6 +4,7 @@
 // as valid UTF-8 (invalid bytes become U+FFFD) and without control characters.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,11 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 //         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n in the ledger when it isn't 0
 //   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field
 [[nodiscard]] std::string format_report(const Answer& answer, ReportFormat format);
+
+// For people, as text: an answer of few rows and many figures, turned on its side. A line a figure, a column a row, as
+// many beside each other as `width_columns` holds; what is the same text for all of them stands above. Reals have two
+// digits, rounded half up.
+[[nodiscard]] std::string format_figures(const Answer& answer, std::size_t width_columns);
 
 // "1,000 produced = 990 stored + 10 lost (10 kernel_ring)".
 [[nodiscard]] std::string ledger_line(const Ledger& ledger);

@@ -1,6 +1,7 @@
 // Parts of the report that its formats share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +15,11 @@ namespace perfleet {
 
 // "1,234,567".
 [[nodiscard]] std::string grouped_digits(std::uint64_t value);
+
+// One value as a table for people has it; one column's name with its unit; columns that text takes on a terminal.
+[[nodiscard]] std::string text_cell(const AnswerColumn& column, const AnswerValue& value);
+[[nodiscard]] std::string text_heading(const AnswerColumn& column);
+[[nodiscard]] std::size_t text_width(const std::string& text);
 
 [[nodiscard]] std::string text_table(const Answer& answer);
 

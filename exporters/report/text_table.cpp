@@ -1,6 +1,8 @@
 // Aligned columns. Numbers stand to the right, text to the left; the last text column isn't padded.
 #include <algorithm>
-#include <cstdio>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <vector>
 
 #include "exporters/report/report.h"
@@ -48,11 +50,31 @@ std::string shortened(const std::string& text) {
     return text.substr(0, code_points_before(kept)) + "…" + text.substr(code_points_before(width_of(text) - kept));
 }
 
+// Rounded half up as papers do: the shortest decimal that means this number is what is rounded, so that 4.805 is 4.81
+// though the nearest double lies below it.
 std::string two_digits(double value) {
-    std::string text(400, '\0');
-    const int size = std::snprintf(text.data(), text.size(), "%.2f", value);
-    text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
-    return text;
+    std::array<char, 1'100> shortest{};
+    const auto end =
+        std::to_chars(shortest.data(), shortest.data() + shortest.size(), std::abs(value), std::chars_format::fixed);
+    std::string text{shortest.data(), end.ptr};
+    if (!std::isfinite(value)) {
+        return value < 0 ? "-" + text : text;
+    }
+    if (text.find('.') == std::string::npos) {
+        text += '.';
+    }
+    const std::size_t size = text.find('.') + 3;
+    text.resize(std::max(text.size(), size + 1), '0');
+    bool carries = text[size] >= '5';
+    text.resize(size);
+    for (std::size_t i = text.size(); i > 0 && carries; --i) {
+        if (text[i - 1] != '.') {
+            carries = text[i - 1] == '9';
+            text[i - 1] = static_cast<char>(carries ? '0' : text[i - 1] + 1);
+        }
+    }
+    text.insert(0, carries ? "1" : "");
+    return value < 0 && text.find_first_not_of("0.") != std::string::npos ? "-" + text : text;
 }
 
 std::string cell(const AnswerColumn& column, const AnswerValue& value) {
@@ -93,6 +115,10 @@ std::string grouped_digits(std::uint64_t value) {
     }
     return text;
 }
+
+std::string text_cell(const AnswerColumn& column, const AnswerValue& value) { return cell(column, value); }
+std::string text_heading(const AnswerColumn& column) { return heading(column); }
+std::size_t text_width(const std::string& text) { return width_of(text); }
 
 std::string text_table(const Answer& answer) {
     std::vector<PrintedColumn> columns;

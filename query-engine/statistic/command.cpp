@@ -7,6 +7,7 @@
 
 #include "query-engine/statistic/counters.h"
 #include "query-engine/statistic/inventory.h"
+#include "query-engine/statistic/latency_command.h"
 #include "query-engine/statistic/top.h"
 #include "query-engine/statistic/tree.h"
 
@@ -15,8 +16,8 @@ namespace {
 
 constexpr std::uint64_t kThreadsMax = 64;
 constexpr std::array<std::string_view, 6> kSelectionOptions{"select", "session", "event", "from", "to", "threads"};
-constexpr std::array<std::string_view, 7> kCommands{"targets", "sessions", "losses",     "top",
-                                                    "tree",    "counters", "tracepoints"};
+constexpr std::array<std::string_view, 8> kCommands{"targets", "sessions", "losses",      "top",
+                                                    "tree",    "counters", "tracepoints", "latency"};
 
 Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
 
@@ -94,6 +95,9 @@ bool has_option(std::string_view command, std::string_view name) {
     if (command == "top") {
         return name == "by" || name == "limit" || name == "weight";
     }
+    if (command == "latency") {
+        return is_latency_option(name);
+    }
     return command == "tree" && (name == "min-percent" || name == "weight");
 }
 
@@ -170,6 +174,9 @@ Result<Done> check_table_command(std::string_view command, const CommandOptions&
     if (const Result<TreeOptions> tree = parse_tree(options); !tree.ok()) {
         return Error{tree.error()};
     }
+    if (const Result<LatencyOptions> latency = parse_latency(options); command == "latency" && !latency.ok()) {
+        return Error{latency.error()};
+    }
     return Done{};
 }
 
@@ -199,6 +206,9 @@ Result<Answer> answer_table_command(std::string_view command, const CommandOptio
     }
     if (command == "tracepoints") {
         return make_tracepoints(*scan);
+    }
+    if (command == "latency") {
+        return make_latency(*scan, *parse_latency(options));
     }
     Symbolizer symbolizer{&store, paths};
     return command == "tree" ? make_tree(*scan, symbolizer, *parse_tree(options))

@@ -28,6 +28,7 @@ struct Invocation {
 void add_table_commands(CLI::App& app, Invocation& invocation);
 void add_export_command(CLI::App& app, Invocation& invocation);
 void add_keygen_command(CLI::App& app, Invocation& invocation);
+void add_import_command(CLI::App& app, Invocation& invocation);
 void add_inspect_command(CLI::App& app, Invocation& invocation);
 
 // `perfleet record …`: its options are the collector's, so it reads its arguments itself; arguments[0] is "record".

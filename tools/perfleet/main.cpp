@@ -39,6 +39,7 @@ int main(int argument_count, char** arguments) {
     perfleet::Invocation invocation;
     perfleet::add_table_commands(app, invocation);
     perfleet::add_export_command(app, invocation);
+    perfleet::add_import_command(app, invocation);
     perfleet::add_keygen_command(app, invocation);
     perfleet::add_inspect_command(app, invocation);
     app.add_subcommand(kRecord, "Profile a program here and now; no gateway needed");  // for --help

@@ -1,9 +1,10 @@
-// targets, sessions, losses, top, tree, counters, tracepoints: a question, a table.
+// targets, sessions, losses, top, tree, counters, tracepoints, latency: a question, a table.
 #include <cstdio>
 #include <map>
 #include <memory>
 
 #include "exporters/report/report.h"
+#include "query-engine/statistic/number/histogram.h"
 #include "query-engine/wire/query_client.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
@@ -12,7 +13,8 @@ namespace perfleet {
 namespace {
 
 constexpr const char* kTextRowCountMax = "40";  // of top, unless --limit says otherwise
-constexpr const char* kTextPercentMin = "1";    // of tree, unless --min-percent says otherwise
+constexpr std::size_t kTerminalColumns = 80;
+constexpr const char* kTextPercentMin = "1";  // of tree, unless --min-percent says otherwise
 
 struct TableOptions {
     QueryOptions query;
@@ -21,6 +23,10 @@ struct TableOptions {
     std::string row_count_max;
     std::string percent_min;
     bool sum_weights = false;
+    // Of latency: options that are passed on as they are, and flags.
+    std::map<std::string, std::string> latency;
+    bool is_kbench = false;
+    bool is_table = false;
 };
 
 Result<Answer> ask(const std::string& command, const TableOptions& options) {
@@ -45,6 +51,17 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
     if (options.sum_weights) {
         text["weight"] = "yes";
     }
+    for (const auto& [name, value] : options.latency) {
+        if (!value.empty()) {
+            text[name] = value;
+        }
+    }
+    if (options.is_kbench) {
+        text["kbench"] = "yes";
+    }
+    if (options.is_table) {
+        text["table"] = "yes";
+    }
     if (const Result<Done> checked = check_table_command(command, text, utc_now()); !checked.ok()) {
         return Error{checked.error()};
     }
@@ -62,6 +79,23 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
     return run_table_command(command, text, **store, options.query.symbol_paths(), utc_now());
 }
 
+void add_latency_options(CLI::App& command, TableOptions& options) {
+    const auto add = [&](const char* name, const char* summary, const char* type) {
+        command.add_option(std::string{"--"} + name, options.latency[name], summary)->type_name(type);
+    };
+    command.add_flag("--kbench", options.is_kbench,
+                     "what accumulated latencies say of the primary latency (Kanata Bench)");
+    command.add_flag("--table", options.is_table, "the tests themselves, a column a group");
+    add("histogram", "how the values are spread: log2, or linear up to the 95th percentile", "KIND");
+    add("bucket", "width of a linear histogram's buckets", "N");
+    add("mode", "by older rules, for comparison with what was published: bernat or sel4bench-legacy", "MODE");
+    add("skip", "leave out the first tests of each group", "K");
+    add("confidence", "of intervals, in percent (default: 95; with --kbench 90)", "P");
+    add("percentiles", "which, with commas (default: 90,95,99); nearest rank, and type 7 beside it", "LIST");
+    add("error", "with --kbench: wanted half-width of the mean's interval, in percent of the mean (default: 2)", "P");
+    add("settled", "with --kbench: greatest change of a settled mean/N, in percent (default: 0.5)", "P");
+}
+
 // For people: each symbol of a tree stands as far in as it is deep, and the depth's own column goes.
 void indent(Answer& tree) {
     tree.columns.erase(tree.columns.begin());
@@ -70,6 +104,35 @@ void indent(Answer& tree) {
         row[1] = indentation + std::get<std::string>(row[1]);
         row.erase(row.begin());
     }
+}
+
+std::uint64_t whole(const AnswerValue& value) { return std::get<std::uint64_t>(value); }
+
+// The rows of a histogram as bars: powers of two as funclatency draws them, equal steps as cumulative bars.
+std::string bars(const Answer& answer, bool is_linear) {
+    if (answer.rows.empty()) {
+        return format_report(answer, ReportFormat::kText);
+    }
+    std::string text;
+    if (is_linear) {
+        const std::uint64_t low = whole(answer.rows[0][0]);
+        const std::uint64_t width = whole(answer.rows[0][1]) - low + 1;
+        const std::uint64_t count = whole(answer.rows.back()[3]);
+        const auto is_rest = [&](const auto& row) { return whole(row[1]) - whole(row[0]) + 1 != width; };
+        const bool has_rest = answer.rows.size() > 1 && is_rest(answer.rows.back());
+        LinearHistogram histogram{low, width, answer.rows.size() - (has_rest ? 1 : 0)};
+        for (const auto& row : answer.rows) {
+            histogram.add(whole(row[0]), whole(row[2]));
+        }
+        text = cumulative_bars(histogram, count);
+    } else {
+        Log2Histogram histogram;
+        for (const auto& row : answer.rows) {
+            histogram.add(whole(row[0]), whole(row[2]));
+        }
+        text = log2_bars(histogram, answer.columns[0].unit);
+    }
+    return text + "\nrows: " + ledger_line(answer.ledger) + "\n";
 }
 
 int run(const std::string& command, const TableOptions& options) {
@@ -83,7 +146,12 @@ int run(const std::string& command, const TableOptions& options) {
     const ReportFormat format = options.format == "json"  ? ReportFormat::kJson
                                 : options.format == "csv" ? ReportFormat::kCsv
                                                           : ReportFormat::kText;
-    const std::string report = format_report(*answer, format);
+    const std::string histogram = command == "latency" ? options.latency.at("histogram") : "";
+    const bool is_text = format == ReportFormat::kText;
+    const std::string report = is_text && !histogram.empty() ? bars(*answer, histogram == "linear")
+                               : is_text && command == "latency" && !options.is_table
+                                   ? format_figures(*answer, kTerminalColumns)
+                                   : format_report(*answer, format);
     if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size() || std::fflush(stdout) != 0) {
         return report_error(error_from_errno(errno, "standard output"));
     }
@@ -106,6 +174,7 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
         {"tree", "Who called whom: the call chains of the samples from the outermost function in"},
         {"counters", "Totals of counters"},
         {"tracepoints", "How often tracepoints were hit"},
+        {"latency", "What measured latencies say: percentiles, intervals, and reasons to doubt them"},
     };
     for (const auto& [name, summary] : summaries) {
         CLI::App* command = app.add_subcommand(name, summary);
@@ -126,6 +195,9 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
         }
         if (name == "top" || name == "tree") {
             command->add_flag("--weight", options->sum_weights, "sum the event's unit instead of counting samples");
+        }
+        if (name == "latency") {
+            add_latency_options(*command, *options);
         }
         command->callback([&invocation, options, command_name = name] {
             invocation.run = [options, command_name] { return run(command_name, *options); };

@@ -1,0 +1,530 @@
+#include "query-engine/statistic/latency.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <set>
+
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/latency_source.h"
+#include "query-engine/statistic/number/accumulated_latency.h"
+#include "query-engine/statistic/number/bernat.h"
+#include "query-engine/statistic/number/doubt.h"
+#include "query-engine/statistic/number/histogram.h"
+#include "query-engine/statistic/number/legacy_summary.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kTableValuesMax = 1U << 20;
+constexpr std::size_t kCompatibleValuesMax = 1U << 24;  // the old rules want their values sorted
+
+AnswerValue real(long double value) { return static_cast<double>(value); }
+AnswerValue real(const std::optional<long double>& value) {
+    AnswerValue answer;
+    if (value) {
+        answer = static_cast<double>(*value);
+    }
+    return answer;
+}
+AnswerValue percent(const std::optional<long double>& value) {
+    return real(value ? std::optional{*value * 100} : std::nullopt);
+}
+AnswerValue text_or_null(const std::optional<std::string>& text) {
+    AnswerValue answer;
+    if (text) {
+        answer = *text;
+    }
+    return answer;
+}
+AnswerValue whole_if(bool is_there, std::uint64_t value) {
+    AnswerValue answer;
+    if (is_there) {
+        answer = value;
+    }
+    return answer;
+}
+
+// One row of the answer, told value by value; the first row makes the columns.
+class RowMaker {
+public:
+    explicit RowMaker(Answer& answer) : answer_{answer}, makes_columns_{answer.columns.empty()} {}
+
+    void add(const std::string& name, const std::string& unit, AnswerValue value) {
+        if (makes_columns_) {
+            answer_.columns.push_back({name, unit});
+        }
+        row_.push_back(std::move(value));
+    }
+    void end() { answer_.rows.push_back(std::move(row_)); }
+
+private:
+    Answer& answer_;
+    bool makes_columns_;
+    std::vector<AnswerValue> row_;
+};
+
+std::string name_of(const ValueSource& source) {
+    return source.group ? fmt::format("{} N={}", source.event, source.test_size) : source.event;
+}
+
+void add_identity(RowMaker& row, const ScannedSession& session, const ValueSource& source) {
+    row.add("session", "", session_hex(session.record.session));
+    row.add("target", "", session.record.target_name);
+    row.add("event", "", source.event);
+    row.add("unit", "", source.unit);
+    row.add("status", "", text_or_null(label_of(session.record, "status")));
+    row.add("test_size", "", whole_if(source.group.has_value(), source.test_size));
+}
+
+Result<Moments> moments_of(const Scan& scan, const ValueSource& source) {
+    Moments moments;
+    const auto read = source.pieces(scan)([&](std::span<const std::uint64_t> values) { moments.add(values); });
+    if (!read.ok()) {
+        return Error{read.error()};
+    }
+    return moments;
+}
+
+class LatencyReport {
+public:
+    LatencyReport(const Scan& scan, const LatencyOptions& options) : scan_{scan}, options_{options} {}
+
+    Result<Answer> make() {
+        auto sources = find_value_sources(scan_, options_.skipped_tests);
+        if (!sources.ok()) {
+            return std::move(sources).error();
+        }
+        std::set<std::pair<std::size_t, Series>> seen;
+        for (const ValueSource& source : *sources) {
+            if (seen.emplace(source.session_index, source.series).second) {
+                answer_.ledger.add(scan_.ledger(source.session_index, source.series, answer_.warnings));
+            }
+        }
+        const Result<Done> made = make_view(*sources, seen.size());
+        if (!made.ok()) {
+            return Error{made.error()};
+        }
+        if (answer_.columns.empty()) {
+            answer_.columns = {{"session", ""}, {"target", ""}, {"event", ""}, {"unit", ""}, {"count", ""}};
+        }
+        std::set<std::size_t> sessions;
+        for (const ValueSource& source : *sources) {
+            if (sessions.insert(source.session_index).second) {
+                warn_of_session(scan_.sessions()[source.session_index].record);
+            }
+        }
+        warn_of_open_sessions(scan_, answer_.warnings);
+        drop_repeated(answer_.warnings);
+        return std::move(answer_);
+    }
+
+private:
+    Result<Done> make_view(const std::vector<ValueSource>& sources, std::size_t series_count) {
+        const bool is_of_one = options_.view == LatencyView::kTable || options_.view == LatencyView::kHistogram;
+        if (is_of_one && series_count > 1) {
+            return Error{ErrorCode::kUsage, std::to_string(series_count) +
+                                                " series are selected, and this table is of one: choose with --session "
+                                                "and --event"};
+        }
+        switch (options_.view) {
+            case LatencyView::kTable: return make_table(sources);
+            case LatencyView::kHistogram: return make_histogram(sources);
+            case LatencyView::kInference: return make_inference(sources);
+            case LatencyView::kSummary: return each(sources, [&](const auto& source) { return add_summary(source); });
+            case LatencyView::kBernat: return each(sources, [&](const auto& source) { return add_bernat(source); });
+            case LatencyView::kLegacy: return each(sources, [&](const auto& source) { return add_legacy(source); });
+        }
+        return Done{};
+    }
+
+    static Result<Done> each(const std::vector<ValueSource>& sources,
+                             const std::function<Result<Done>(const ValueSource&)>& add) {
+        for (const ValueSource& source : sources) {
+            if (auto added = add(source); !added.ok()) {
+                return added;
+            }
+        }
+        return Done{};
+    }
+
+    void warn_of_session(const SessionRecord& session) {
+        if (const auto status = label_of(session, "status"); status && *status != "ok") {
+            answer_.warnings.push_back("session " + session_hex(session.session).substr(0, 8) + " is a run that " +
+                                       *status + ": " + label_of(session, "error").value_or("no reason given"));
+        }
+        if (const auto missing = missing_metadata(session)) {
+            answer_.warnings.push_back(*missing);
+        }
+    }
+
+    Result<Done> doubt(const ValueSource& source) {
+        auto values = first_values(scan_, source);
+        if (!values.ok()) {
+            return std::move(values).error();
+        }
+        if (!values->empty()) {
+            auto doubts = doubts_of(name_of(source), std::move(*values));
+            answer_.warnings.insert(answer_.warnings.end(), std::make_move_iterator(doubts.begin()),
+                                    std::make_move_iterator(doubts.end()));
+        }
+        return Done{};
+    }
+
+    Result<Done> add_summary(const ValueSource& source) {
+        std::vector<Quantile> asked{kMedian, Quantile::of_percent(75)};
+        asked.insert(asked.end(), options_.percentiles.begin(), options_.percentiles.end());
+        asked.push_back(Quantile::of_percent(25));
+        const auto described = describe(source.pieces(scan_), asked, options_.confidence);
+        if (!described.ok()) {
+            return Error{described.error()};
+        }
+        const Moments& moments = described->moments;
+        if (moments.count() == 0) {
+            return Done{};
+        }
+        const ScannedSession& session = scan_.sessions()[source.session_index];
+        const auto interval = mean_interval(moments, MeanBasis::kStudent, options_.confidence);
+        RowMaker row{answer_};
+        add_identity(row, session, source);
+        row.add("count", "", moments.count());
+        row.add("min", source.unit, moments.min());
+        row.add("max", source.unit, moments.max());
+        row.add("mean", source.unit, real(moments.mean()));
+        row.add("mean_low", source.unit, real(interval ? std::optional{interval->low} : std::nullopt));
+        row.add("mean_high", source.unit, real(interval ? std::optional{interval->high} : std::nullopt));
+        row.add("sd", source.unit, real(moments.standard_deviation()));
+        row.add("cv", "percent", percent(moments.coefficient_of_variation()));
+        row.add("median", source.unit, real(described->median));
+        row.add("median_low", source.unit, bound(described->percentiles[0], false));
+        row.add("median_high", source.unit, bound(described->percentiles[0], true));
+        row.add("mad", source.unit, real(described->deviation));
+        for (std::size_t i = 2; i + 1 < described->percentiles.size(); ++i) {
+            const DescribedPercentile& percentile = described->percentiles[i];
+            const std::string name = percentile_name(percentile.quantile);
+            row.add(name, source.unit, percentile.nearest);
+            row.add(name + "_low", source.unit, bound(percentile, false));
+            row.add(name + "_high", source.unit, bound(percentile, true));
+            row.add(name + "_type7", source.unit, real(percentile.between));
+        }
+        if (Result<Done> added = add_tail(row, source, *described); !added.ok()) {
+            return added;
+        }
+        const double hertz = source.unit == "cycles" ? clock_hz_of(session.record).value_or(0) : 0;
+        const auto nanoseconds = [&](const std::optional<long double>& cycles) {
+            return real(hertz > 0 && cycles ? std::optional{*cycles * 1e9L / hertz} : std::nullopt);
+        };
+        row.add("mean_ns", "ns", nanoseconds(moments.mean()));
+        row.add("median_ns", "ns", nanoseconds(described->median));
+        row.end();
+        return doubt(source);
+    }
+
+    static AnswerValue bound(const DescribedPercentile& percentile, bool is_high) {
+        return whole_if(percentile.ranks.has_value(), is_high ? percentile.high : percentile.low);
+    }
+
+    // How many values lie far out: above the third quartile + 3 interquartile ranges.
+    Result<Done> add_tail(RowMaker& row, const ValueSource& source, const Description& described) const {
+        const std::uint64_t third = described.percentiles[1].nearest;
+        const std::uint64_t spread = std::max<std::uint64_t>(third - described.percentiles.back().nearest, 1);
+        const std::uint64_t limit = spread > (~0ULL - third) / 3 ? ~0ULL : third + 3 * spread;
+        std::uint64_t count = 0;
+        auto read = source.pieces(scan_)([&](std::span<const std::uint64_t> values) {
+            count += static_cast<std::uint64_t>(
+                std::count_if(values.begin(), values.end(), [&](std::uint64_t value) { return value > limit; }));
+        });
+        row.add("tail", "", count);
+        row.add("tail_above", source.unit, limit);
+        return read;
+    }
+
+    Result<Done> make_inference(const std::vector<ValueSource>& sources) {
+        for (std::size_t first = 0; first < sources.size();) {
+            std::size_t last = first;
+            while (last < sources.size() && sources[last].session_index == sources[first].session_index &&
+                   sources[last].series == sources[first].series) {
+                ++last;
+            }
+            if (sources[first].group) {
+                if (auto added = add_inference({sources.begin() + static_cast<std::ptrdiff_t>(first),
+                                                sources.begin() + static_cast<std::ptrdiff_t>(last)});
+                    !added.ok()) {
+                    return added;
+                }
+            }
+            first = last;
+        }
+        return Done{};
+    }
+
+    // The groups of one series.
+    Result<Done> add_inference(const std::vector<ValueSource>& sources) {
+        std::vector<LatencyGroup> groups;
+        for (const ValueSource& source : sources) {
+            auto moments = moments_of(scan_, source);
+            if (!moments.ok()) {
+                return std::move(moments).error();
+            }
+            groups.push_back({source.test_size, *moments});
+        }
+        const long double factor = tabulated_factor(options_.confidence);
+        const auto changes = relative_changes(groups);
+        const auto settled = settled_from(groups, options_.settled_change);
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            const auto described = describe(sources[i].pieces(scan_), std::array{Quantile::of_percent(95)}, 0.95L);
+            if (!described.ok()) {
+                return Error{described.error()};
+            }
+            const std::string is_settled = settled && i >= *settled ? "yes" : "no";
+            add_group(sources[i], groups[i], *described, factor, changes[i],
+                      i == 0 ? std::nullopt : fixed_cost(groups[i - 1], groups[i]),
+                      groups.size() == 1 ? std::nullopt : std::optional{is_settled});
+            if (auto doubted = doubt(sources[i]); !doubted.ok()) {
+                return doubted;
+            }
+        }
+        const std::string& event = sources.front().event;
+        if (groups.size() > 1 && !settled) {
+            answer_.warnings.push_back(
+                fmt::format("{}: not settled: mean/N still changes by more than {:.2f} % at the "
+                            "last group; enlarge I, D or G",
+                            event, static_cast<double>(options_.settled_change * 100)));
+        }
+        if (const auto unequal = unequal_variances(groups); unequal && *unequal < 0.01L) {
+            answer_.warnings.push_back(
+                fmt::format("{}: var_p differs from group to group (F test, p = {:.1g}): primary latencies aren't "
+                            "independent and alike, as formula 3.2 assumes",
+                            event, static_cast<double>(*unequal)));
+        }
+        return Done{};
+    }
+
+    void add_group(const ValueSource& source, const LatencyGroup& group, const Description& described,
+                   long double factor, const std::optional<long double>& change, const std::optional<FixedCost>& line,
+                   const std::optional<std::string>& settled) {
+        const Moments& moments = group.accumulated;
+        const std::string& unit = source.unit;
+        const auto primary = infer_primary(moments, group.test_size, factor, options_.wanted_fraction);
+        const auto of_primary = [&](auto figure) {
+            return real(primary ? std::optional<long double>{figure(*primary)} : std::nullopt);
+        };
+        RowMaker row{answer_};
+        add_identity(row, scan_.sessions()[source.session_index], source);
+        row.add("tests", "", moments.count());
+        // A sum of 2^64 and more is no integer of the answer.
+        row.add("sum_a", unit,
+                moments.sum() > ~0ULL ? real(Uint256{moments.sum()}.real())
+                                      : AnswerValue{static_cast<std::uint64_t>(moments.sum())});
+        row.add("min_a", unit, moments.min());
+        row.add("max_a", unit, moments.max());
+        row.add("mean_a", unit, real(moments.mean()));
+        row.add("var_a", "", real(moments.variance()));
+        row.add("sd_a", unit, real(moments.standard_deviation()));
+        row.add("cv_a", "percent", percent(moments.coefficient_of_variation()));
+        row.add("median_a", unit, real(described.median));
+        row.add("mad_a", unit, real(described.deviation));
+        row.add("p95_a", unit,
+                whole_if(!described.percentiles.empty(),
+                         described.percentiles.empty() ? 0 : described.percentiles[0].nearest));
+        row.add("mean", unit, of_primary([](const PrimaryLatency& p) { return p.mean; }));
+        row.add("change", "percent", percent(change));
+        row.add("settled", "", text_or_null(settled));
+        row.add("var_y", "", of_primary([](const PrimaryLatency& p) { return p.variance_y; }));
+        row.add("sd_y", unit, of_primary([](const PrimaryLatency& p) { return p.deviation_y; }));
+        row.add("cv_y", "percent", of_primary([](const PrimaryLatency& p) { return p.deviation_y / p.mean * 100; }));
+        row.add("half_width", unit, of_primary([](const PrimaryLatency& p) { return p.half_width; }));
+        row.add("low", unit, of_primary([](const PrimaryLatency& p) { return p.interval.low; }));
+        row.add("high", unit, of_primary([](const PrimaryLatency& p) { return p.interval.high; }));
+        row.add("half_width_of_mean", "percent",
+                of_primary([](const PrimaryLatency& p) { return p.half_width_fraction * 100; }));
+        row.add("var_p", "", of_primary([](const PrimaryLatency& p) { return p.variance_p; }));
+        row.add("sd_p", unit, of_primary([](const PrimaryLatency& p) { return p.deviation_p; }));
+        row.add("cv_p", "percent", of_primary([](const PrimaryLatency& p) { return p.deviation_p / p.mean * 100; }));
+        const bool has_size = primary && primary->needed;
+        row.add("tests_needed", "", whole_if(has_size, has_size ? primary->needed->needed : 0));
+        row.add("tests_needed_exact", "", real(has_size ? std::optional{primary->needed->exact} : std::nullopt));
+        row.add("slope", unit, real(line ? std::optional{line->slope} : std::nullopt));
+        row.add("fixed_cost", unit, real(line ? std::optional{line->cost} : std::nullopt));
+        row.add("z_thousandths", "", static_cast<std::uint64_t>(factor * 1000 + 0.5L));
+        row.end();
+        if (has_size && primary->needed->needed > moments.count()) {
+            answer_.warnings.push_back(fmt::format("{}: {} tests; {} are needed for a mean to ± {:.2f} %",
+                                                   name_of(source), moments.count(), primary->needed->needed,
+                                                   static_cast<double>(options_.wanted_fraction * 100)));
+        }
+    }
+
+    Result<Done> make_table(const std::vector<ValueSource>& sources) {
+        answer_.columns.push_back({"test", ""});
+        std::size_t row_count = 0;
+        std::vector<std::vector<std::uint64_t>> columns;
+        for (const ValueSource& source : sources) {
+            answer_.columns.push_back(
+                {source.group ? "N=" + std::to_string(source.test_size) : source.event, source.unit});
+            auto values = first_values(scan_, source, kTableValuesMax);
+            if (!values.ok()) {
+                return std::move(values).error();
+            }
+            row_count = std::max(row_count, values->size());
+            columns.push_back(std::move(*values));
+        }
+        for (std::size_t test = 0; test < row_count; ++test) {
+            std::vector<AnswerValue> row{std::uint64_t{test + 1 + options_.skipped_tests}};
+            for (const auto& column : columns) {
+                row.push_back(whole_if(test < column.size(), test < column.size() ? column[test] : 0));
+            }
+            answer_.rows.push_back(std::move(row));
+        }
+        return Done{};
+    }
+
+    Result<Done> sorted_values(const ValueSource& source, std::vector<std::uint64_t>& values) {
+        auto read = first_values(scan_, source, kCompatibleValuesMax);
+        if (!read.ok()) {
+            return std::move(read).error();
+        }
+        values = std::move(*read);
+        std::sort(values.begin(), values.end());
+        if (values.size() == kCompatibleValuesMax) {
+            answer_.warnings.push_back(fmt::format("{}: only the first {} values", name_of(source), values.size()));
+        }
+        return Done{};
+    }
+
+    Result<Done> add_bernat(const ValueSource& source) {
+        std::vector<std::uint64_t> values;
+        if (auto read = sorted_values(source, values); !read.ok()) {
+            return read;
+        }
+        if (values.empty()) {
+            return Done{};
+        }
+        const BernatFigure p95 = bernat_percentile(values, 95);
+        const BernatFigure p90 = bernat_percentile(values, 90);
+        const BernatFigure p50 = bernat_percentile(values, 50);
+        const BernatFigure deviation = bernat_deviation(values);
+        RowMaker row{answer_};
+        add_identity(row, scan_.sessions()[source.session_index], source);
+        row.add("count", "", std::uint64_t{values.size()});
+        row.add("min", source.unit, values.front());
+        row.add("max", source.unit, values.back());
+        row.add("p95", source.unit, p95.value);
+        row.add("p90", source.unit, p90.value);
+        row.add("p50", source.unit, p50.value);
+        row.add("mad", source.unit, deviation.value);
+        row.add("line", "",
+                fmt::format("min={} max={} count={} 95th={} 90th={} 50th={} mad={}", values.front(), values.back(),
+                            values.size(), p95.value, p90.value, p50.value, deviation.value));
+        row.end();
+        if (p95.is_clamped || p90.is_clamped || p50.is_clamped || deviation.is_clamped) {
+            answer_.warnings.push_back(name_of(source) +
+                                       ": the printed rule would read behind the last value; the last one was taken");
+        }
+        answer_.warnings.emplace_back(
+            "mode bernat: percentiles by the article's index rule, which is off by one where p x n is a multiple of "
+            "100; "
+            "the default is the nearest rank");
+        return Done{};
+    }
+
+    Result<Done> add_legacy(const ValueSource& source) {
+        auto moments = moments_of(scan_, source);
+        if (!moments.ok()) {
+            return std::move(moments).error();
+        }
+        const auto legacy = legacy_summary(*moments);
+        if (!legacy) {
+            return Done{};
+        }
+        RowMaker row{answer_};
+        add_identity(row, scan_.sessions()[source.session_index], source);
+        row.add("samples", "", moments->count());
+        row.add("min", source.unit, moments->min());
+        row.add("max", source.unit, moments->max());
+        row.add("mean", source.unit, real(legacy->mean));
+        row.add("variance", "", real(legacy->variance));
+        row.add("sd", source.unit, real(legacy->standard_deviation));
+        row.add("sd_percent", "", legacy->deviation_percent);
+        row.end();
+        answer_.warnings.emplace_back(
+            "mode sel4bench-legacy: variance about the mean rounded down, divided by n, and sd by n - 1 from the same "
+            "sum; "
+            "the default takes both about the mean, by n - 1");
+        return Done{};
+    }
+
+    Result<Done> make_histogram(const std::vector<ValueSource>& sources) {
+        answer_.columns = {{"from", ""}, {"to", ""}, {"count", ""}, {"so_far", ""}, {"so_far_share", "percent"}};
+        if (sources.size() > 1) {
+            return Error{ErrorCode::kUsage, "a histogram is of one group: these are " + std::to_string(sources.size()) +
+                                                " (accumulated latencies of several sizes don't mix)"};
+        }
+        if (sources.empty()) {
+            return Done{};
+        }
+        for (std::size_t i = 0; i < 2; ++i) {
+            answer_.columns[i].unit = sources[0].unit;
+        }
+        const auto described = describe(sources[0].pieces(scan_), std::array{Quantile::of_percent(95)}, 0.95L);
+        if (!described.ok()) {
+            return Error{described.error()};
+        }
+        const std::uint64_t count = described->moments.count();
+        if (count == 0) {
+            return Done{};
+        }
+        std::uint64_t so_far = 0;
+        const auto add = [&](std::uint64_t low, std::uint64_t high, std::uint64_t in_bucket) {
+            so_far += in_bucket;
+            answer_.rows.push_back(
+                {low, high, in_bucket, so_far, static_cast<double>(so_far) / static_cast<double>(count) * 100});
+        };
+        if (!options_.is_linear) {
+            Log2Histogram histogram;
+            auto read = sources[0].pieces(scan_)([&](std::span<const std::uint64_t> values) { histogram.add(values); });
+            for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
+                const std::uint64_t low = Log2Histogram::bucket_low(i);
+                const std::uint64_t high = Log2Histogram::bucket_high(i);
+                if (high >= described->moments.min() && low <= described->moments.max()) {
+                    add(low, high, histogram.counts()[i]);
+                }
+            }
+            return read;
+        }
+        // From the least value to the bucket that holds the 95th percentile; one more row takes the rest.
+        constexpr std::uint64_t kBuckets = 20;
+        constexpr std::uint64_t kBucketsMax = 10'000;
+        const std::uint64_t low = described->moments.min();
+        const std::uint64_t range = described->percentiles[0].nearest - low;
+        const std::uint64_t width = options_.bucket_width != 0 ? options_.bucket_width : range / kBuckets + 1;
+        if (range / width >= kBucketsMax) {
+            return Error{ErrorCode::kUsage, "--bucket: " + std::to_string(width) + " makes " +
+                                                std::to_string(range / width) + " buckets; at most " +
+                                                std::to_string(kBucketsMax)};
+        }
+        LinearHistogram histogram{low, width, static_cast<std::size_t>(range / width + 1)};
+        auto read = sources[0].pieces(scan_)([&](std::span<const std::uint64_t> values) { histogram.add(values); });
+        for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
+            add(low + i * width, low + i * width + (width - 1), histogram.counts()[i]);
+        }
+        if (histogram.above() != 0) {
+            add(low + histogram.counts().size() * width, described->moments.max(), histogram.above());
+        }
+        return read;
+    }
+
+    const Scan& scan_;
+    const LatencyOptions& options_;
+    Answer answer_;
+};
+
+}  // namespace
+
+Result<Answer> make_latency(const Scan& scan, const LatencyOptions& options) {
+    return LatencyReport{scan, options}.make();
+}
+
+}  // namespace perfleet

@@ -1,0 +1,37 @@
+// `latency`: what measured latencies say, with intervals and doubts: of single values (tracepoints that carry one) and
+// of accumulated latencies by group.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer.h"
+#include "query-engine/statistic/number/quantile.h"
+
+namespace perfleet {
+
+enum class LatencyView : std::uint8_t {
+    kSummary,    // a row a series or group: moments, percentiles, intervals
+    kInference,  // a row a group of accumulated latencies: what they say of the primary latency (Kanata Bench)
+    kTable,      // the S × G table itself: a row a test, a column a group; of one series
+    kBernat,     // figures by the rules of Bernat's kernel module
+    kLegacy,     // figures by the rules of sel4bench before 2026
+    kHistogram,  // a row a bucket; of one series
+};
+
+struct LatencyOptions {
+    LatencyView view = LatencyView::kSummary;
+    std::uint64_t skipped_tests = 0;      // the first of each group, left out
+    long double confidence = 0.95L;       // of intervals; 0.90 is Kanata Bench's
+    long double wanted_fraction = 0.02L;  // half-width of the mean's interval, as a fraction of the mean
+    long double settled_change = 0.005L;  // the greatest relative change of a settled mean
+    std::vector<Quantile> percentiles = {Quantile::of_percent(90), Quantile::of_percent(95), Quantile::of_percent(99)};
+    bool is_linear = false;          // histogram: equal steps instead of powers of two
+    std::uint64_t bucket_width = 0;  // of those; 0: chosen
+};
+
+// Series without values are left out. Errors: kUsage when a view of one series is asked of several.
+[[nodiscard]] Result<Answer> make_latency(const Scan& scan, const LatencyOptions& options);
+
+}  // namespace perfleet

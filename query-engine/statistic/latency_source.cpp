@@ -1,0 +1,236 @@
+#include "query-engine/statistic/latency_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "query-engine/statistic/inventory.h"
+#include "query-engine/statistic/number/doubt.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kGroupsMax = 4'096;
+constexpr std::uint64_t kFewValues = 30;
+constexpr std::size_t kOrderValuesMin = 20;
+constexpr long double kSure = 0.001L;  // doubts are looked for in every series: one in a thousand is enough of them
+
+struct ValueRow {
+    std::uint64_t value = 0;
+    std::uint64_t group = 0;
+    std::uint64_t test_size = 1;
+    std::uint64_t test = 0;
+};
+
+// The series' rows inside the time range, a block at a time.
+Result<Done> visit_values(const Scan& scan, std::size_t session_index, Series series,
+                          const std::function<Visit(std::span<const ValueRow>)>& visitor) {
+    constexpr std::array kSingle{ColumnId::kTime, ColumnId::kValue};
+    constexpr std::array kAccumulated{ColumnId::kTime, ColumnId::kTestSize, ColumnId::kGroup, ColumnId::kTest,
+                                      ColumnId::kValue};
+    const bool is_accumulated = series.kind == Kind::kLatency;
+    const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
+    std::vector<ValueRow> rows;
+    bool is_stopped = false;
+    for (const EpochNumber epoch : scan.sessions()[session_index].epochs) {
+        const auto wanted =
+            is_accumulated ? std::span<const ColumnId>{kAccumulated} : std::span<const ColumnId>{kSingle};
+        Result<Done> visited = scan.visit_rows(session_index, epoch, series, wanted, [&](const RowBlock& block) {
+            const auto times = block.rows.integers(ColumnId::kTime);
+            const auto values = block.rows.integers(ColumnId::kValue);
+            rows.clear();
+            for (std::size_t i = 0; i < times.size(); ++i) {
+                if (Ticks{times[i]} < range.first || Ticks{times[i]} >= range.second) {
+                    continue;
+                }
+                ValueRow& row = rows.emplace_back();
+                row.value = values[i];
+                if (is_accumulated) {
+                    row.test_size = block.rows.integers(ColumnId::kTestSize)[i];
+                    row.group = block.rows.integers(ColumnId::kGroup)[i];
+                    row.test = block.rows.integers(ColumnId::kTest)[i];
+                }
+            }
+            is_stopped = visitor(rows) == Visit::kStop;
+            return is_stopped ? Visit::kStop : Visit::kContinue;
+        });
+        if (!visited.ok()) {
+            return visited;
+        }
+        if (is_stopped) {
+            break;
+        }
+    }
+    return Done{};
+}
+
+std::string event_text(const ScannedSession& session, Series series, bool is_unit) {
+    const std::vector<EventRecord>& events = session.record.events;
+    if (series.event.value >= events.size()) {
+        return "";
+    }
+    return is_unit ? events[series.event.value].unit : events[series.event.value].name;
+}
+
+}  // namespace
+
+ValuePieces ValueSource::pieces(const Scan& scan) const {
+    return [source = *this, &scan](const auto& visitor) -> Result<Done> {
+        std::vector<std::uint64_t> values;
+        return visit_values(scan, source.session_index, source.series, [&](std::span<const ValueRow> rows) {
+            values.clear();
+            for (const ValueRow& row : rows) {
+                if (!source.group || (row.group == *source.group && row.test_size == source.test_size &&
+                                      row.test > source.skipped_tests)) {
+                    values.push_back(row.value);
+                }
+            }
+            visitor(std::span<const std::uint64_t>{values});
+            return Visit::kContinue;
+        });
+    };
+}
+
+Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint64_t skipped_tests) {
+    std::vector<ValueSource> sources;
+    for (const std::size_t index : sessions_by_start(scan)) {
+        const ScannedSession& session = scan.sessions()[index];
+        for (const Series& series : session.series) {
+            const bool is_accumulated = series.kind == Kind::kLatency;
+            if ((!is_accumulated && series.kind != Kind::kTracepoint) || !scan.is_selected(index, series)) {
+                continue;
+            }
+            ValueSource source;
+            source.session_index = index;
+            source.series = series;
+            source.event = event_text(session, series, false);
+            source.unit = event_text(session, series, true);
+            source.skipped_tests = skipped_tests;
+            std::map<std::pair<std::uint64_t, std::uint64_t>, bool> groups;
+            bool has_value = false;
+            const auto visited = visit_values(scan, index, series, [&](std::span<const ValueRow> rows) {
+                for (const ValueRow& row : rows) {
+                    has_value = has_value || row.value != 0;
+                    if (is_accumulated && groups.size() <= kGroupsMax) {
+                        groups[{row.group, row.test_size}] = true;
+                    }
+                }
+                return !is_accumulated && has_value ? Visit::kStop : Visit::kContinue;
+            });
+            if (!visited.ok()) {
+                return Error{visited.error()};
+            }
+            if (groups.size() > kGroupsMax) {
+                return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kGroupsMax) + " groups of " +
+                                                       source.event + ": choose a session with --session"};
+            }
+            if (!is_accumulated && has_value) {
+                sources.push_back(source);
+            }
+            for (const auto& [key, is_there] : groups) {
+                source.group = key.first;
+                source.test_size = key.second;
+                sources.push_back(source);
+            }
+        }
+    }
+    return sources;
+}
+
+Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source, std::size_t count_max) {
+    std::vector<std::uint64_t> values;
+    const auto visited = visit_values(scan, source.session_index, source.series, [&](std::span<const ValueRow> rows) {
+        for (const ValueRow& row : rows) {
+            const bool is_ours = !source.group || (row.group == *source.group && row.test_size == source.test_size &&
+                                                   row.test > source.skipped_tests);
+            if (is_ours && values.size() < count_max) {
+                values.push_back(row.value);
+            }
+        }
+        return values.size() < count_max ? Visit::kContinue : Visit::kStop;
+    });
+    if (!visited.ok()) {
+        return Error{visited.error()};
+    }
+    return values;
+}
+
+std::optional<std::string> label_of(const SessionRecord& session, const std::string& key) {
+    const auto label =
+        std::find_if(session.labels.begin(), session.labels.end(), [&](const auto& one) { return one.first == key; });
+    return label == session.labels.end() ? std::nullopt : std::optional{label->second};
+}
+
+std::optional<double> clock_hz_of(const SessionRecord& session) {
+    const auto text = label_of(session, "clock_hz");
+    double hertz = 0;
+    if (!text) {
+        return std::nullopt;
+    }
+    const auto [end, status] = std::from_chars(text->data(), text->data() + text->size(), hertz);
+    return status == std::errc{} && end == text->data() + text->size() && hertz > 0 ? std::optional{hertz}
+                                                                                    : std::nullopt;
+}
+
+std::vector<std::string> doubts_of(const std::string& name, std::vector<std::uint64_t> in_order) {
+    std::vector<std::string> doubts;
+    const auto count = static_cast<long double>(in_order.size());
+    if (in_order.size() < kFewValues) {
+        doubts.push_back(fmt::format("{}: {} values; below {} the intervals lean on a normal distribution", name,
+                                     in_order.size(), kFewValues));
+    }
+    if (in_order.size() >= kOrderValuesMin) {
+        const auto correlation = lag_one_correlation(in_order);
+        if (correlation && std::abs(*correlation) > 3.2905L / std::sqrt(count)) {
+            doubts.push_back(fmt::format(
+                "{}: values depend on the one before (autocorrelation {:.2f} at lag 1): intervals are too narrow", name,
+                static_cast<double>(*correlation)));
+        }
+        if (const auto runs = runs_test(in_order); runs && *runs < kSure) {
+            doubts.push_back(
+                fmt::format("{}: not in random order (runs test, p = {:.1g})", name, static_cast<double>(*runs)));
+        }
+        if (const auto drift = drift_of(in_order); drift && drift->p_value < kSure) {
+            doubts.push_back(fmt::format(
+                "{}: drifts {}: a value of the second half is greater than one of the first in "
+                "{:.0f} % of pairs",
+                name, drift->superiority > 0.5L ? "up" : "down", static_cast<double>(drift->superiority * 100)));
+        }
+    }
+    std::sort(in_order.begin(), in_order.end());
+    if (const auto modes = modes_of(in_order); modes.size() > 1) {
+        std::string places;
+        for (const long double mode : modes) {
+            places += fmt::format("{}{:.0f}", places.empty() ? "" : ", ", static_cast<double>(mode));
+        }
+        doubts.push_back(
+            fmt::format("{}: {} modes, near {}: one mean describes none of them", name, modes.size(), places));
+    }
+    if (const Outliers outliers = outliers_of(in_order); outliers.count != 0) {
+        doubts.push_back(fmt::format("{}: {} of {} values lie above {} (third quartile + 3 interquartile ranges)", name,
+                                     outliers.count, in_order.size(), outliers.limit));
+    }
+    return doubts;
+}
+
+std::optional<std::string> missing_metadata(const SessionRecord& session) {
+    // What decides whether a figure can be believed and repeated; a run says it by labels of these names.
+    constexpr std::array kChecklist{"clock_hz",       "governor", "turbo",      "kernel",
+                                    "compiler_flags", "warmup",   "preemption", "machine"};
+    std::string missing;
+    for (const char* key : kChecklist) {
+        if (!label_of(session, key)) {
+            missing += std::string{missing.empty() ? "" : ", "} + key;
+        }
+    }
+    if (missing.empty()) {
+        return std::nullopt;
+    }
+    return "session " + session_hex(session.session).substr(0, 8) + " doesn't say: " + missing +
+           " (perfleet import --label)";
+}
+
+}  // namespace perfleet

@@ -1,0 +1,52 @@
+// Where measured values are: a series of single values, or one group of a series of accumulated latencies.
+//
+// Values are read anew at each pass, so that memory doesn't grow with their number.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/number/description.h"
+
+namespace perfleet {
+
+struct ValueSource {
+    std::size_t session_index = 0;
+    Series series;
+    std::string event;
+    std::string unit;
+    // Of accumulated latencies only.
+    std::optional<std::uint64_t> group;
+    std::uint64_t test_size = 1;
+    std::uint64_t skipped_tests = 0;
+
+    // Borrows the scan.
+    [[nodiscard]] ValuePieces pieces(const Scan& scan) const;
+};
+
+// By start of their sessions, then series, then group. A tracepoint without any value but 0 has none.
+// Errors: those of the store; kTooLarge (more than 4,096 groups in a series).
+[[nodiscard]] Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint64_t skipped_tests);
+
+// The first values in the order in which they were measured, as many as doubts are looked for in.
+inline constexpr std::size_t kDoubtValuesMax = 1U << 20;
+[[nodiscard]] Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source,
+                                                              std::size_t count_max = kDoubtValuesMax);
+
+// "1000 of a label" and the like: the session's label, or nothing.
+[[nodiscard]] std::optional<std::string> label_of(const SessionRecord& session, const std::string& key);
+
+// Ticks a second of the cycle counter, when the run says so.
+[[nodiscard]] std::optional<double> clock_hz_of(const SessionRecord& session);
+
+// What these values give reason to doubt, a sentence each; `name` says whose they are.
+[[nodiscard]] std::vector<std::string> doubts_of(const std::string& name, std::vector<std::uint64_t> in_order);
+
+// What a run should say of itself and doesn't, in one sentence; nothing when all is there.
+[[nodiscard]] std::optional<std::string> missing_metadata(const SessionRecord& session);
+
+}  // namespace perfleet

@@ -1,0 +1,197 @@
+// import: what other programs measured, put into a store.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "query-engine/select/selection.h"
+#include "schemas/vocabulary/limits.h"
+#include "storage/store/store.h"
+#include "target-collector/linux/target_identity.h"
+#include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/run_store.h"
+#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/query_source.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kFileSizeBytesMax = 1ULL << 30;
+
+using Reader = Result<std::vector<ImportedRun>> (*)(std::string_view, const ImportHints&);
+const std::map<std::string, Reader>& readers() {
+    static const std::map<std::string, Reader> kReaders{{"kbench", read_kbench},
+                                                        {"columns", read_columns},
+                                                        {"bernat", read_bernat},
+                                                        {"sel4bench", read_sel4bench},
+                                                        {"utilisation", read_utilisation}};
+    return kReaders;
+}
+
+struct ImportOptions {
+    std::string file;
+    std::string data;
+    std::string format;
+    ImportHints hints;
+    std::string target;
+    std::string architecture;
+    std::string time;
+    std::uint64_t clock_hz = 0;
+    std::vector<std::string> labels;
+};
+
+struct SourceFile {
+    std::string text;
+    UtcNs modified;
+};
+
+Result<SourceFile> read_file(const std::string& path) {
+    const bool is_input = path == "-";
+    const int descriptor = is_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        return error_from_errno(errno, path);
+    }
+    SourceFile file;
+    file.modified = utc_now();
+    struct stat status {};
+    if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+        file.modified = UtcNs{status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec};
+    }
+    std::vector<char> buffer(1U << 16);
+    ssize_t got = 0;
+    do {
+        got = ::read(descriptor, buffer.data(), buffer.size());
+        if (got > 0) {
+            file.text.append(buffer.data(), static_cast<std::size_t>(got));
+        }
+    } while ((got > 0 || (got < 0 && errno == EINTR)) && file.text.size() <= kFileSizeBytesMax);
+    const int error = errno;
+    if (!is_input) {
+        ::close(descriptor);
+    }
+    if (got < 0) {
+        return error_from_errno(error, path);
+    }
+    if (file.text.size() > kFileSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, path + ": larger than 1 GiB; split it"};
+    }
+    return file;
+}
+
+Result<Done> add_labels(const ImportOptions& options, ImportedRun& run) {
+    for (const std::string& label : options.labels) {
+        const std::size_t equals = label.find('=');
+        if (equals == 0 || equals == std::string::npos) {
+            return Error{ErrorCode::kUsage, "--label " + label + ": expected KEY=VALUE"};
+        }
+        run.labels[label.substr(0, equals)] = label.substr(equals + 1);
+    }
+    if (options.clock_hz != 0) {
+        run.labels["clock_hz"] = std::to_string(options.clock_hz);
+    }
+    return Done{};
+}
+
+Result<Done> import_file(const ImportOptions& options) {
+    auto file = read_file(options.file);
+    if (!file.ok()) {
+        return std::move(file).error();
+    }
+    auto runs = readers().at(options.format)(file->text, options.hints);
+    if (!runs.ok()) {
+        return Error{runs.error().code, options.file + ": " + runs.error().message};
+    }
+    ImportPlace place{options.target.empty() ? host_name() : options.target, options.architecture, file->modified,
+                      options.file};
+    if (!options.time.empty()) {
+        const auto time = parse_time(options.time, utc_now());
+        if (!time.ok()) {
+            return Error{ErrorCode::kUsage, "--time: " + time.error().message};
+        }
+        place.time = *time;
+    }
+    for (ImportedRun& run : *runs) {
+        if (auto added = add_labels(options, run); !added.ok()) {
+            return added;
+        }
+    }
+    const std::string folder = options.data.empty() ? default_data_folder() : options.data;
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) {
+        return error_from_errno(error.value(), "data folder " + folder + " (name another one with --data)");
+    }
+    const auto store = open_rocksdb_store(folder);
+    if (!store.ok()) {
+        return Error{store.error()};
+    }
+    for (const ImportedRun& run : *runs) {
+        const auto stored = store_run(run, place, **store);
+        if (!stored.ok()) {
+            return Error{stored.error().code, options.file + ": " + stored.error().message};
+        }
+        for (const std::string& warning : run.warnings) {
+            std::fprintf(stderr, "perfleet: warning: %s: %s\n", options.file.c_str(), warning.c_str());
+        }
+        if (stored->was_there) {
+            std::printf("session %s was there already\n", session_hex(stored->session).c_str());
+        } else {
+            std::printf("session %s: %llu rows of %zu series\n", session_hex(stored->session).c_str(),
+                        static_cast<unsigned long long>(stored->row_count), run.series.size());
+        }
+    }
+    return Done{};
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("import", "Put what other programs measured into a store");
+    const auto options = std::make_shared<ImportOptions>();
+    std::vector<std::string> names;
+    for (const auto& [name, reader] : readers()) {
+        names.push_back(name);
+    }
+    command->add_option("FILE", options->file, "what to import; - for standard input")->required();
+    command
+        ->add_option(
+            "--format", options->format,
+            "kbench (Kanata Bench's serial output), columns (numbers), bernat (his module's results), sel4bench "
+            "(its JSON), utilisation (JSON of seL4_BenchmarkDumpAllThreadsUtilisation)")
+        ->required()
+        ->check(CLI::IsMember(names))
+        ->type_name("FORMAT");
+    command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
+        ->type_name("DIR");
+    command->add_option("--event", options->hints.event, "what was measured, in a word")->type_name("NAME");
+    command->add_option("--unit", options->hints.unit, "of the numbers (default: cycles)")->type_name("UNIT");
+    command->add_option("--target", options->target, "where it was measured (default: this host)")->type_name("NAME");
+    command->add_option("--arch", options->architecture, "its architecture")->type_name("NAME");
+    command->add_option("--time", options->time, "when (default: the file's time): RFC 3339, -2h")->type_name("TIME");
+    command->add_option("--clock-hz", options->clock_hz, "the cycle counter's frequency")->type_name("HZ");
+    command
+        ->add_option("--label", options->labels,
+                     "what else is known of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…")
+        ->type_name("K=V");
+    command
+        ->add_option("--initial-test-size", options->hints.initial_test_size,
+                     "kbench: the file is a bare table of tests × groups, whose first group has this test size")
+        ->type_name("N");
+    command->add_option("--delta", options->hints.test_size_delta, "… and each next one is greater by this")
+        ->type_name("N");
+    command->callback([&invocation, options] {
+        invocation.run = [options] {
+            const auto imported = import_file(*options);
+            return imported.ok() ? 0 : report_error(imported.error());
+        };
+    });
+}
+
+}  // namespace perfleet

@@ -1,0 +1,200 @@
+// From a file to the answer, through the store: published figures to the printed digit.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "exporters/report/report.h"
+#include "query-engine/statistic/command.h"
+#include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/run_store.h"
+
+namespace perfleet {
+namespace {
+
+constexpr UtcNs kTime{1'700'000'000'000'000'000};
+
+std::string golden(const std::string& name) {
+    std::ifstream file{PERFLEET_SOURCE_DIR "/tests/golden/statistics/" + name};
+    EXPECT_TRUE(file.good()) << name;
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+using Runs = Result<std::vector<ImportedRun>>;
+
+std::unique_ptr<Store> stored(const Runs& runs) {
+    EXPECT_TRUE(runs.ok()) << (runs.ok() ? "" : runs.error().message);
+    auto store = make_memory_store();
+    if (runs.ok()) {
+        for (const ImportedRun& run : *runs) {
+            const auto done = store_run(run, {"board", "aarch64", kTime, "file"}, *store);
+            EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
+        }
+    }
+    return store;
+}
+
+Answer ask(const Store& store, CommandOptions options) {
+    auto answer = run_table_command("latency", options, store, {}, kTime);
+    EXPECT_TRUE(answer.ok()) << (answer.ok() ? "" : answer.error().message);
+    return answer.ok() ? std::move(*answer) : Answer{};
+}
+
+std::vector<std::string> printed(const Answer& answer, const std::string& column) {
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+        if (answer.columns[i].name == column) {
+            for (const auto& row : answer.rows) {
+                if (std::holds_alternative<std::monostate>(row[i])) {
+                    values.emplace_back("-");
+                    continue;
+                }
+                Answer one;
+                one.columns = {{"x", ""}};
+                one.rows = {{row[i]}};
+                const std::string text = format_report(one, ReportFormat::kText);
+                const std::size_t start = text.find('\n') + 1;
+                const std::string line = text.substr(start, text.find('\n', start) - start);
+                values.push_back(line.substr(line.find_first_not_of(' ')));
+            }
+        }
+    }
+    return values;
+}
+
+using Texts = std::vector<std::string>;
+
+bool warns_of(const Answer& answer, const std::string& what) {
+    for (const std::string& warning : answer.warnings) {
+        if (warning.find(what) != std::string::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+TEST(Import, KanataTableThreeFourIsPrintedAsPublished) {
+    const auto store = stored(read_kbench(golden("kanata_table_3_4.txt"), {}));
+    const Answer answer = ask(*store, {{"kbench", "yes"}});
+    EXPECT_EQ(printed(answer, "mean_a"), (Texts{"5100.97", "9605.60", "14508.03", "19060.23", "23549.47"}));
+    EXPECT_EQ(printed(answer, "sd_a"), (Texts{"461.51", "262.10", "420.36", "471.02", "389.48"}));
+    EXPECT_EQ(printed(answer, "cv_a"), (Texts{"9.05", "2.73", "2.90", "2.47", "1.65"}));
+    EXPECT_EQ(printed(answer, "mean"), (Texts{"5100.97", "4802.80", "4836.01", "4765.06", "4709.89"}));
+    EXPECT_EQ(printed(answer, "change"), (Texts{"-", "-5.85", "0.69", "-1.47", "-1.16"}));
+    EXPECT_EQ(printed(answer, "settled"), (Texts{"no", "no", "no", "no", "no"}));
+    EXPECT_EQ(printed(answer, "tests_needed")[0], "56");
+    EXPECT_EQ(printed(answer, "median_a")[0], "4965.00");
+    EXPECT_EQ(printed(answer, "mad_a")[0], "192.00");
+    EXPECT_EQ(answer.ledger.stored, 150U);
+    EXPECT_TRUE(warns_of(answer, "not settled"));
+    EXPECT_TRUE(warns_of(answer, "var_p differs"));
+    EXPECT_TRUE(warns_of(answer, "doesn't say"));
+}
+
+TEST(Import, KanataRunOneIsPrintedAsPublished) {
+    const auto store = stored(read_kbench(golden("kanata_run_1.txt"), {}));
+    const Answer answer = ask(*store, {{"kbench", "yes"}});
+    const std::vector<std::pair<std::string, std::string>> published{
+        {"mean_a", "1361987.77"}, {"var_a", "6227560.94"},
+        {"mean", "4539.96"},      {"var_y", "69.20"},
+        {"sd_y", "8.32"},         {"cv_y", "0.18"},
+        {"half_width", "2.50"},   {"low", "4537.46"},
+        {"high", "4542.46"},      {"half_width_of_mean", "0.06"},
+        {"var_p", "20758.54"},    {"sd_p", "144.08"},
+        {"cv_p", "3.17"}};
+    for (const auto& [column, figure] : published) {
+        EXPECT_EQ(printed(answer, column), Texts{figure}) << column;
+    }
+}
+
+TEST(Import, SkippedTestsAreLeftOutOfEachGroup) {
+    const auto store = stored(read_kbench(golden("kanata_table_3_4.txt"), {}));
+    const Answer answer = ask(*store, {{"kbench", "yes"}, {"skip", "1"}});
+    EXPECT_EQ(printed(answer, "tests")[0], "29");
+    EXPECT_EQ(printed(answer, "mean_a")[0], "5030.24");
+    EXPECT_EQ(printed(answer, "sd_a")[0], "255.29");
+}
+
+TEST(Import, TableComesBackAsItWas) {
+    const auto store = stored(read_kbench(golden("kanata_table_3_4.txt"), {}));
+    const Answer answer = ask(*store, {{"table", "yes"}});
+    ASSERT_EQ(answer.rows.size(), 30U);
+    EXPECT_EQ(answer.columns[5].name, "N=5");
+    EXPECT_EQ(answer.rows[0],
+              (std::vector<AnswerValue>{std::uint64_t{1}, std::uint64_t{7'152}, std::uint64_t{9'502},
+                                        std::uint64_t{14'610}, std::uint64_t{19'647}, std::uint64_t{23'302}}));
+}
+
+TEST(Import, BernatsRuleOnTableThreeFour) {
+    const auto store = stored(read_kbench(golden("kanata_table_3_4.txt"), {}));
+    const Answer answer = ask(*store, {{"mode", "bernat"}});
+    EXPECT_EQ(printed(answer, "line")[0], "min=4674 max=7152 count=30 95th=6359 90th=5483 50th=4981 mad=213");
+}
+
+TEST(Import, GroupsHaveTheSizesOfTheirParameters) {
+    const auto runs = read_kbench(
+        "boot noise\nInitial Test size: 10\r\nDelta: 3\nNumber of Tests / Sample size of Accumulated latency: 1\n"
+        "Number of Groups: 6\nAccumulated latencies (clock cycles):\n1 2 3 4 5 6\nDone!\n",
+        {});
+    ASSERT_TRUE(runs.ok());
+    std::vector<std::uint64_t> sizes;
+    for (const auto& row : (*runs)[0].series[0].rows) {
+        sizes.push_back(row[0]);
+    }
+    EXPECT_EQ(sizes, (std::vector<std::uint64_t>{10, 13, 16, 19, 22, 25}));
+    EXPECT_EQ((*runs)[0].labels.at("status"), "ok");
+}
+
+TEST(Import, ARunThatDidNotEndIsStoredAsFailedWithWhatItMeasured) {
+    std::string text = golden("kanata_table_3_4.txt");
+    text.resize(text.find("Done!") - 40);
+    const auto runs = read_kbench(text, {});
+    ASSERT_TRUE(runs.ok());
+    EXPECT_EQ((*runs)[0].labels.at("status"), "failed");
+    EXPECT_EQ((*runs)[0].series[0].rows.size() % 5, 0U);
+    EXPECT_FALSE((*runs)[0].series[0].rows.empty());
+    EXPECT_TRUE(warns_of(ask(*stored(runs), {}), "failed"));
+}
+
+TEST(Import, TheSameRunComesInOnce) {
+    const auto runs = read_kbench(golden("kanata_run_1.txt"), {});
+    const auto store = stored(runs);
+    const auto again = store_run((*runs)[0], {"board", "aarch64", kTime, "file"}, *store);
+    ASSERT_TRUE(again.ok());
+    EXPECT_TRUE(again->was_there);
+    EXPECT_EQ(ask(*store, {}).ledger.stored, 30U);
+}
+
+TEST(Import, ColumnsAndTheModulesLines) {
+    const Answer answer = ask(*stored(read_columns("a b\n1 10\n2 20\n3 30\n", {})), {});
+    EXPECT_EQ(printed(answer, "event"), (Texts{"a", "b"}));
+    EXPECT_EQ(printed(answer, "median"), (Texts{"2.00", "20.00"}));
+    const auto failed = read_bernat("err=-22 msg=\"lookup error\"\n", {});
+    ASSERT_TRUE(failed.ok());
+    EXPECT_EQ((*failed)[0].labels.at("status"), "failed");
+    EXPECT_EQ((*failed)[0].labels.at("error"), "lookup error");
+    EXPECT_TRUE((*failed)[0].series.empty());
+    EXPECT_FALSE(read_columns("1 2\n3\n", {}).ok());
+    EXPECT_FALSE(read_columns("\n", {}).ok());
+}
+
+TEST(Import, Sel4benchTableReproducesInItsLegacyMode) {
+    std::string raw;
+    for (int i = 0; i < 740; ++i) {
+        raw += std::string(i == 0 ? "" : ",") + (i % 740 < 613 ? "208" : "212");
+    }
+    const auto store = stored(read_sel4bench(
+        R"([{"Benchmark":"Tracepoint overhead","Results":[{"Type":"effective","Raw results":[)" + raw + "]}]}]", {}));
+    const Answer legacy = ask(*store, {{"mode", "sel4bench-legacy"}});
+    EXPECT_EQ(printed(legacy, "event"), Texts{"Tracepoint overhead / effective"});
+    EXPECT_EQ(printed(legacy, "mean"), Texts{"208.69"});
+    EXPECT_EQ(printed(legacy, "variance"), Texts{"2.75"});
+    EXPECT_EQ(printed(legacy, "sd"), Texts{"1.66"});
+    EXPECT_EQ(printed(legacy, "sd_percent"), Texts{"1"});
+    EXPECT_EQ(printed(ask(*store, {}), "sd"), Texts{"1.51"});
+    EXPECT_FALSE(read_sel4bench("[{]", {}).ok());
+}
+
+}  // namespace
+}  // namespace perfleet

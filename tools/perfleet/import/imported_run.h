@@ -1,0 +1,56 @@
+// What an importer makes of a file: runs, each with its series of rows and everything that the file says of it.
+//
+// Plain values. Formats refuse nothing that was measured: a run that failed is a run that failed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/kind.h"
+
+namespace perfleet {
+
+struct ImportedSeries {
+    Kind kind{};
+    std::string event;
+    std::string unit;
+    // Each row: the integers of columns_of(kind), in that order, without the time, which is the row's number.
+    std::vector<std::vector<std::uint64_t>> rows;
+    std::string format;  // what else is to be known of the event, as text
+};
+
+struct ImportedRun {
+    std::vector<ImportedSeries> series;
+    std::map<std::string, std::string> labels;  // parameters and results: "format", "status", "clock_hz", …
+    std::vector<std::string> warnings;
+
+    // The run did not end as it should; what it measured is kept.
+    void fail(const std::string& why) {
+        labels["status"] = "failed";
+        labels.try_emplace("error", why);
+        warnings.push_back("stored as failed: " + why);
+    }
+};
+
+// What the user says beside the file.
+struct ImportHints {
+    std::string event;                    // name of the event; empty: the format's own
+    std::string unit;                     // of plain numbers; empty: "cycles"
+    std::uint64_t initial_test_size = 0;  // of a table without a header; 0: not given
+    std::uint64_t test_size_delta = 1;
+};
+
+// The formats. `text_untrusted` is a whole file. Errors: kInvalid names the line.
+[[nodiscard]] Result<std::vector<ImportedRun>> read_kbench(std::string_view text_untrusted, const ImportHints& hints);
+[[nodiscard]] Result<std::vector<ImportedRun>> read_columns(std::string_view text_untrusted, const ImportHints& hints);
+[[nodiscard]] Result<std::vector<ImportedRun>> read_bernat(std::string_view text_untrusted, const ImportHints& hints);
+[[nodiscard]] Result<std::vector<ImportedRun>> read_sel4bench(std::string_view text_untrusted,
+                                                              const ImportHints& hints);
+[[nodiscard]] Result<std::vector<ImportedRun>> read_utilisation(std::string_view text_untrusted,
+                                                                const ImportHints& hints);
+
+}  // namespace perfleet

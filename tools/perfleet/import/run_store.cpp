@@ -1,0 +1,274 @@
+#include "tools/perfleet/import/run_store.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gateway/ingest/admit_batch.h"
+#include "gateway/ingest/admit_hello.h"
+#include "gateway/ingest/decode.h"
+#include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/message/batch_builder.h"
+#include "target-collector/message/bye.h"
+#include "target-collector/message/hello.h"
+#include "target-collector/message/tally_book.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kTicksPerSecond = 1'000'000'000;
+constexpr std::uint32_t kIntegerColumnsMax = 8;
+constexpr std::size_t kSyncBatches = 64;  // what may wait for the disk at once
+
+// FNV-1a over fields with their lengths, from a start of its own: two of them make 128 bits.
+class ContentHash {
+public:
+    explicit ContentHash(std::uint64_t start) : value_{0xcbf29ce484222325ULL ^ start} {}
+
+    void integer(std::uint64_t value) {
+        for (unsigned shift = 0; shift < 64; shift += 8) {
+            value_ = (value_ ^ ((value >> shift) & 0xffU)) * 0x100000001b3ULL;
+        }
+        value_ ^= value_ >> 29;
+    }
+    void text(std::string_view text) {
+        integer(text.size());
+        for (const char c : text) {
+            value_ = (value_ ^ static_cast<std::uint8_t>(c)) * 0x100000001b3ULL;
+        }
+    }
+    [[nodiscard]] std::uint64_t value() const { return value_; }
+
+private:
+    std::uint64_t value_;
+};
+
+std::uint64_t hash_of(const ImportedRun& run, const ImportPlace& place, std::uint64_t start) {
+    ContentHash hash{start};
+    hash.text(place.target_name);
+    hash.integer(static_cast<std::uint64_t>(place.time.value));
+    for (const auto& [key, value] : run.labels) {
+        hash.text(key);
+        hash.text(value);
+    }
+    for (const ImportedSeries& series : run.series) {
+        hash.integer(static_cast<std::uint64_t>(series.kind));
+        hash.text(series.event);
+        hash.text(series.unit);
+        hash.integer(series.rows.size());
+        for (const std::vector<std::uint64_t>& row : series.rows) {
+            for (const std::uint64_t value : row) {
+                hash.integer(value);
+            }
+        }
+    }
+    return hash.value();
+}
+
+// The session of one run on its way into the store.
+class RunWriter {
+public:
+    RunWriter(const ImportedRun& run, const ImportPlace& place, Store& store)
+        : run_{run},
+          place_{place},
+          store_{store},
+          values_(BatchBuilder::values_count(limits::kBatchRowsMax, kIntegerColumnsMax, 1)),
+          bytes_(1),
+          out_(limits::kBatchSizeBytesMax) {}
+
+    Result<StoredRun> write() {
+        stored_.session = {hash_of(run_, place_, 0x5265636f72646564), hash_of(run_, place_, 0x496d706f72746564)};
+        if (auto done = admit_session(); !done.ok()) {
+            return std::move(done).error();
+        }
+        const auto end = store_.session_end(record_.target, record_.session);
+        if (!end.ok()) {
+            return Error{end.error()};
+        }
+        stored_.was_there = end->has_value();
+        if (stored_.was_there) {
+            return stored_;
+        }
+        if (auto done = store_.define(partition(), record_); !done.ok()) {
+            return std::move(done).error();
+        }
+        BatchBuilder builder{values_, bytes_, limits::kBatchRowsMax};
+        for (std::size_t i = 0; i < run_.series.size(); ++i) {
+            const Series series{run_.series[i].kind, EventNumber{static_cast<std::uint16_t>(i)}};
+            for (const std::vector<std::uint64_t>& row : run_.series[i].rows) {
+                if (auto done = append(builder, series, row); !done.ok()) {
+                    return std::move(done).error();
+                }
+            }
+            if (auto done = seal(builder); !done.ok()) {
+                return std::move(done).error();
+            }
+        }
+        if (auto done = end_session(); !done.ok()) {
+            return std::move(done).error();
+        }
+        return stored_;
+    }
+
+private:
+    [[nodiscard]] Partition partition() const { return partition_of(record_.target, bucket_of(place_.time)); }
+
+    // What a collector says of itself, said and heard.
+    Result<Done> admit_session() {
+        HelloDescription hello;
+        hello.session = stored_.session;
+        hello.target = target_id_of(place_.target_name);
+        hello.target_name = place_.target_name;
+        hello.architecture = place_.architecture;
+        std::vector<LabelDescription> labels;
+        for (const auto& [key, value] : run_.labels) {
+            labels.push_back({key, value});
+        }
+        hello.labels = labels;
+        std::vector<EventDescription> events;
+        for (const ImportedSeries& series : run_.series) {
+            EventDescription& event = events.emplace_back();
+            event.name = series.event;
+            event.kind = series.kind;
+            event.period = 1;
+            event.unit = series.unit;
+            event.format = series.format;
+        }
+        hello.events = events;
+        hello.clock = {"row", kTicksPerSecond, -1};
+        hello.start_point = {Ticks{0}, place_.time, 0};
+        const std::vector<std::string_view> command_line{"perfleet", "import", place_.source};
+        hello.host.command_line = command_line;
+        hello.collector_version = PERFLEET_VERSION;
+        std::vector<std::byte> frame(hello_size_bytes_max(hello));
+        const auto size = write_hello(hello, frame);
+        if (!size.ok()) {
+            return error_from_fault(size.error(), "the run's description");
+        }
+        const auto message = decoder_.decode(std::span{frame}.first(*size));
+        if (!message.ok()) {
+            return Error{message.error()};
+        }
+        auto record = admit_hello(std::get<HelloUntrusted>(*message));
+        if (!record.ok()) {
+            return std::move(record).error();
+        }
+        record_ = std::move(*record);
+        return Done{};
+    }
+
+    Result<Done> append(BatchBuilder& builder, Series series, const std::vector<std::uint64_t>& row) {
+        integers_.assign(1, ticks_++);
+        integers_.insert(integers_.end(), row.begin(), row.end());
+        const std::span<const std::byte> no_bytes[1] = {};
+        const std::span<const std::span<const std::byte>> bytes =
+            series.kind == Kind::kTracepoint ? std::span{no_bytes} : std::span<const std::span<const std::byte>>{};
+        if (!builder.append(series, integers_, bytes)) {
+            if (auto done = seal(builder); !done.ok()) {
+                return done;
+            }
+            if (!builder.append(series, integers_, bytes)) {
+                return Error{ErrorCode::kTooLarge, "a row that fits no batch"};
+            }
+        }
+        tallies_.add(series, TallyName::kProduced, 1);
+        ++stored_.row_count;
+        return Done{};
+    }
+
+    Result<Done> seal(BatchBuilder& builder) {
+        if (builder.row_count() == 0) {
+            return Done{};
+        }
+        const BatchHeader header{record_.session, Seq{++last_seq_}, EpochNumber{0}, bucket_of(place_.time)};
+        const auto size = builder.seal(header, Ticks{ticks_}, tallies_.entries(), {}, {}, out_);
+        if (!size.ok()) {
+            return error_from_fault(size.error(), "a batch of the run");
+        }
+        builder.clear();
+        const auto message = decoder_.decode(std::span<const std::byte>{out_}.first(*size));
+        if (!message.ok()) {
+            return Error{message.error()};
+        }
+        const auto batch = admission_.admit(std::get<BatchUntrusted>(*message), record_, place_.time);
+        if (!batch.ok()) {
+            return Error{batch.error()};
+        }
+        const auto outcomes = store_.put(partition(), std::span{&*batch, 1});
+        if (!outcomes.ok()) {
+            return Error{outcomes.error()};
+        }
+        if (outcomes->front() == PutOutcome::kExpired) {
+            return Error{ErrorCode::kInvalid, "the run's hour was dropped from this store; name another --time"};
+        }
+        if (outcomes->front() == PutOutcome::kConflict) {
+            return Error{ErrorCode::kConflict, "another run with this one's id is in the store"};
+        }
+        if (last_seq_ % kSyncBatches == 0) {
+            if (auto done = store_.advance_watermark(record_.target, record_.session, Seq{last_seq_}); !done.ok()) {
+                return done;
+            }
+            return store_.sync();
+        }
+        return Done{};
+    }
+
+    Result<Done> end_session() {
+        ByeDescription bye;
+        bye.session = record_.session;
+        bye.last_seq = Seq{last_seq_};
+        bye.tallies = tallies_.entries();
+        bye.end_point = {Ticks{ticks_}, UtcNs{place_.time.value + static_cast<std::int64_t>(ticks_)}, 0};
+        const auto size = write_bye(bye, out_);
+        if (!size.ok()) {
+            return error_from_fault(size.error(), "the run's end");
+        }
+        const auto message = decoder_.decode(std::span<const std::byte>{out_}.first(*size));
+        if (!message.ok()) {
+            return Error{message.error()};
+        }
+        const auto end = admit_bye(std::get<ByeUntrusted>(*message), record_);
+        if (!end.ok()) {
+            return Error{end.error()};
+        }
+        if (auto done = store_.advance_watermark(record_.target, record_.session, Seq{last_seq_}); !done.ok()) {
+            return done;
+        }
+        if (auto done = store_.end_session(record_.target, record_.session, *end); !done.ok()) {
+            return done;
+        }
+        return store_.sync();
+    }
+
+    const ImportedRun& run_;
+    const ImportPlace& place_;
+    Store& store_;
+    std::vector<std::uint64_t> values_;
+    std::vector<std::byte> bytes_;
+    std::vector<std::byte> out_;
+    std::vector<std::uint64_t> integers_;
+    Decoder decoder_;
+    BatchAdmission admission_;
+    TallyBook tallies_;
+    SessionRecord record_;
+    StoredRun stored_;
+    std::uint64_t last_seq_ = 0;
+    std::uint64_t ticks_ = 0;
+};
+
+}  // namespace
+
+Result<StoredRun> store_run(const ImportedRun& run, const ImportPlace& place, Store& store) {
+    if (run.series.size() > limits::kEventsMax) {
+        return Error{ErrorCode::kTooLarge, std::to_string(run.series.size()) + " series in one run, at most " +
+                                               std::to_string(limits::kEventsMax) + " fit"};
+    }
+    return RunWriter{run, place, store}.write();
+}
+
+}  // namespace perfleet

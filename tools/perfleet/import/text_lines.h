@@ -1,0 +1,62 @@
+// Lines and numbers of a text file that came from a serial console or a script.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace perfleet {
+
+inline std::string_view without_space(std::string_view text) {
+    constexpr std::string_view kSpace = " \t\r\f\v";
+    const std::size_t first = text.find_first_not_of(kSpace);
+    return first == std::string_view::npos ? std::string_view{}
+                                           : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+// Without the ends of the lines, and without space around.
+inline std::vector<std::string_view> lines_of(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        lines.push_back(without_space(text.substr(0, end)));
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    return lines;
+}
+
+inline std::vector<std::string_view> words_of(std::string_view line) {
+    constexpr std::string_view kSeparators = " \t,;|";
+    std::vector<std::string_view> words;
+    for (std::size_t at = line.find_first_not_of(kSeparators); at != std::string_view::npos;
+         at = line.find_first_not_of(kSeparators, at)) {
+        const std::size_t end = std::min(line.find_first_of(kSeparators, at), line.size());
+        words.push_back(line.substr(at, end - at));
+        at = end;
+    }
+    return words;
+}
+
+inline std::optional<std::uint64_t> number_of(std::string_view word) {
+    std::uint64_t number = 0;
+    const char* end = word.data() + word.size();
+    const auto [rest, status] = std::from_chars(word.data(), end, number);
+    return status == std::errc{} && rest == end && !word.empty() ? std::optional{number} : std::nullopt;
+}
+
+// All words as numbers, or nothing.
+inline std::optional<std::vector<std::uint64_t>> numbers_of(std::string_view line) {
+    std::vector<std::uint64_t> numbers;
+    for (const std::string_view word : words_of(line)) {
+        const auto number = number_of(word);
+        if (!number) {
+            return std::nullopt;
+        }
+        numbers.push_back(*number);
+    }
+    return numbers.empty() ? std::nullopt : std::optional{std::move(numbers)};
+}
+
+}  // namespace perfleet
