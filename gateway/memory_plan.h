@@ -19,8 +19,9 @@ struct MemoryPlan {
     static constexpr std::size_t kSizeBytesMin = 128U << 20;
     static_assert(kSizeBytesMin / 32 * 3 >= 3 * limits::kBatchSizeBytesMax);
 
-    // What libzmq keeps for a connection with a key, as measured: 37 KB at first, 92 KB when a thousand messages have
-    // gone over it. Where there are many, they are renewed before that (connection_table.h), and are in between.
+    // What libzmq keeps for a connection with a key: 37 KB at first, as measured, and about 90 KB when some hundred
+    // messages have gone over it, by the size of its queues. Where there are many, they are renewed before that
+    // (connection_table.h), and are in between.
     static constexpr std::size_t kConnectionSizeBytes = 48U << 10;
     static constexpr std::size_t kOldConnectionSizeBytes = 96U << 10;
 
