@@ -1,0 +1,84 @@
+// Arithmetic of seL4's tracepoint pairs: which START and STOP make an entry, what a pair itself costs, and what is left
+// of a measurement without it.
+//
+// Pure functions and plain values. Times are cycles.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace perfleet {
+
+struct TracepointEntry {
+    std::uint64_t key = 0;
+    std::uint64_t duration = 0;
+
+    friend bool operator==(const TracepointEntry&, const TracepointEntry&) = default;
+};
+
+// As the kernel logs: a STOP makes an entry only when its key was started since its last STOP; a START that comes again
+// begins anew; entries stand in the order of their STOPs, whatever pairs are nested or interleaved.
+class TracepointLog {
+public:
+    void start(std::uint64_t key, std::uint64_t time) { started_[key] = time; }
+    void stop(std::uint64_t key, std::uint64_t time) {
+        if (const auto started = started_.find(key); started != started_.end()) {
+            entries_.push_back({key, time - started->second});
+            started_.erase(started);
+        }
+    }
+    [[nodiscard]] std::span<const TracepointEntry> entries() const { return entries_; }
+
+private:
+    std::map<std::uint64_t, std::uint64_t> started_;
+    std::vector<TracepointEntry> entries_;
+};
+
+// From nested empty pairs: `effective` is what a pair adds to its own measurement (the inner pair's value), `total`
+// what it adds to the program around it (outer − inner).
+struct PairOverhead {
+    long double effective = 0;
+    long double total = 0;
+};
+[[nodiscard]] constexpr PairOverhead pair_overhead(long double inner, long double outer) {
+    return {inner, outer - inner};
+}
+
+// A measurement that has `inner_pairs` complete pairs inside it: raw − effective − inner pairs × total. Less than 0
+// where the overhead was greater than what was measured; that is for the reader to see.
+[[nodiscard]] constexpr long double corrected(long double raw, const PairOverhead& overhead,
+                                              std::uint64_t inner_pairs) {
+    return raw - overhead.effective - static_cast<long double>(inner_pairs) * overhead.total;
+}
+
+// Paths that were measured in parts: a path begins with an entry of `keys.front()`, and entries of the other keys add
+// to the path before them. Entries of other keys are passed over; so are parts before the first beginning.
+[[nodiscard]] inline std::vector<std::uint64_t> combined_paths(std::span<const TracepointEntry> entries,
+                                                               std::span<const std::uint64_t> keys) {
+    std::vector<std::uint64_t> paths;
+    for (const TracepointEntry& entry : entries) {
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            if (entry.key == keys[i] && i == 0) {
+                paths.push_back(entry.duration);
+            } else if (entry.key == keys[i] && !paths.empty()) {
+                paths.back() += entry.duration;
+            }
+        }
+    }
+    return paths;
+}
+
+// Of a log that saturates: the kernel's index goes on counting where its tracepoint buffer is full.
+struct LogFill {
+    std::uint64_t stored = 0;
+    std::uint64_t lost = 0;
+
+    friend bool operator==(const LogFill&, const LogFill&) = default;
+};
+[[nodiscard]] constexpr LogFill log_fill(std::uint64_t index, std::uint64_t capacity) {
+    return index > capacity ? LogFill{capacity, index - capacity} : LogFill{index, 0};
+}
+
+}  // namespace perfleet
