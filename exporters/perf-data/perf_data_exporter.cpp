@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -85,8 +86,39 @@ struct Source {
     const DecodedRows* rows = nullptr;
     std::span<const std::uint64_t> times;
     std::optional<RecordStream::SampleColumns> columns;
+    std::vector<std::uint32_t> order;  // of the block's rows by time; empty: as they stand
+    std::size_t position = 0;          // in that order
     std::size_t row = 0;
     std::uint64_t now_ns = 0;
+
+    // To the first row of a block. Samples stand by cpu and are taken in time order, those of one time as they stand;
+    // the order of task rows has a meaning of its own.
+    void begin_block(const DecodedRows& block) {
+        rows = &block;
+        times = block.integers(ColumnId::kTime);
+        order.clear();
+        if (event != nullptr && !std::is_sorted(times.begin(), times.end())) {
+            order.resize(times.size());
+            std::iota(order.begin(), order.end(), 0U);
+            std::stable_sort(order.begin(), order.end(),
+                             [&](std::uint32_t a, std::uint32_t b) { return times[a] < times[b]; });
+        }
+        go_to(0);
+    }
+    // False: there is none.
+    bool next_in_block() {
+        if (rows == nullptr || position + 1 == times.size()) {
+            return false;
+        }
+        go_to(position + 1);
+        return true;
+    }
+
+private:
+    void go_to(std::size_t new_position) {
+        position = new_position;
+        row = order.empty() ? position : order[position];
+    }
 };
 
 class Export {
@@ -318,16 +350,15 @@ private:
     Result<bool> advance(Source& source) {
         const auto [first, last] = scan_.tick_range(source.unit->session_index);
         for (;;) {
-            if (source.rows == nullptr || ++source.row == source.rows->row_count()) {
-                source.rows = source.feed->next();
-                if (source.rows == nullptr) {
+            if (!source.next_in_block()) {
+                const DecodedRows* const block = source.feed->next();
+                if (block == nullptr) {
                     if (source.feed->error()) {
                         return Error{*source.feed->error()};
                     }
                     return false;
                 }
-                source.row = 0;
-                source.times = source.rows->integers(ColumnId::kTime);
+                source.begin_block(*block);
                 if (source.event != nullptr) {
                     source.columns.emplace(*source.rows, source.event->raw);
                 }

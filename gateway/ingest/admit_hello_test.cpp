@@ -77,7 +77,7 @@ std::vector<Refusal> refusals() {
     constexpr auto kTooLarge = ErrorCode::kTooLarge;
     constexpr auto kInvalid = ErrorCode::kInvalid;
     return {
-        {"NewerVersion", [](Hello hello) { hello.setVersionMin(2), hello.setVersionMax(9); }, "2 to 9",
+        {"NewerVersion", [](Hello hello) { hello.setVersionMin(8), hello.setVersionMax(9); }, "8 to 9",
          ErrorCode::kUnsupported},
         {"OlderVersion", [](Hello hello) { hello.setVersionMin(0), hello.setVersionMax(0); }, "0 to 0",
          ErrorCode::kUnsupported},

@@ -29,8 +29,7 @@ const ColumnView* find(const SeriesView& rows, ColumnId id) {
 }
 
 bool has_known_codec(const ColumnView& column) {
-    return column.codec == Codec::kFrameOfReference || column.codec == Codec::kDelta || column.codec == Codec::kRuns ||
-           column.codec == Codec::kBytes;
+    return column.codec >= Codec::kFrameOfReference && column.codec <= kNewestCodec;
 }
 
 // Smallest values that mean something; greatest ones stand in the ColumnRule.

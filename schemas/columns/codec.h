@@ -9,6 +9,17 @@
 //   kDelta              varint first value | then the n − 1 zigzag differences (mod 2^64) as kFrameOfReference
 //   kRuns               runs as (varint run length, varint value) until n values are there
 //   kBytes              the bytes of a byte column as they are
+//   kPatched            chunks of 256 values (the last may be shorter), each:
+//                         u8 width (0..64), + 128: of differences from the value before (before the first: 0)
+//                         u8 number of exceptions | varint centre (zigzag, if of differences)
+//                         n × width bits: low bits of zigzag(value or difference − centre), packed as above
+//                         if there are exceptions: their places in the chunk, u8 each, ascending
+//                                                  u8 width | their bits above, packed, none of them 0
+//   kDictionary         varint number of distinct values (1..1024) | these, as kPatched in the order of their first use
+//                       varint number of runs | for each 256 runs (the last: what is left):
+//                         a kPatched chunk of run lengths (none if there are as many runs as values: each is 1)
+//                         a kPatched chunk of indices into the distinct values
+//                       (lengths and indices are two streams: each chunk goes on from its own stream's last value)
 //
 // A varint is LEB128, at most 10 bytes. The numbers of the codecs must never change.
 #pragma once
@@ -26,7 +37,11 @@ enum class Codec : std::uint8_t {
     kDelta = 2,
     kRuns = 3,
     kBytes = 4,
+    kPatched = 5,
+    kDictionary = 6,
 };
+inline constexpr Codec kNewestCodec = Codec::kDictionary;
+inline constexpr Codec kCommonCodec = Codec::kBytes;  // up to it every peer reads
 
 // The most bytes that `value_count` values can take in any codec that encode_integers may choose.
 [[nodiscard]] constexpr std::size_t encoded_size_bytes_max(std::size_t value_count) {
@@ -39,10 +54,11 @@ struct Encoded {
     std::size_t size_bytes = 0;
 };
 
-// Writes `values` into `out` with the codec that takes least. `out` holds at least
+// Writes `values` into `out` with the codec up to `newest` that takes least. Needs about 20 KiB of stack. `out` holds at least
 // encoded_size_bytes_max(values.size()) bytes, else kFull. The order of preference at equal size is fixed, so equal
 // values give equal bytes.
-[[nodiscard]] Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::span<std::byte> out);
+[[nodiscard]] Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::span<std::byte> out,
+                                                Codec newest = kNewestCodec);
 
 // Fills `values` entirely from `bytes_untrusted`, which must end exactly there. Faults: kUnsupported (codec),
 // kTruncated, kInvalid (bytes left over, width or varint out of range); `where` is the offset.

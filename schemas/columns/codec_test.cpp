@@ -16,9 +16,9 @@ struct Packed {
     std::vector<std::byte> bytes;
 };
 
-Packed pack(const Values& values) {
+Packed pack(const Values& values, Codec newest = kNewestCodec) {
     std::vector<std::byte> out(encoded_size_bytes_max(values.size()));
-    auto encoded = encode_integers(values, out);
+    auto encoded = encode_integers(values, out, newest);
     EXPECT_TRUE(encoded.ok());
     EXPECT_LE(encoded->size_bytes, out.size());
     out.resize(encoded->size_bytes);
@@ -26,11 +26,38 @@ Packed pack(const Values& values) {
 }
 
 void expect_round_trip(const Values& values) {
-    const Packed packed = pack(values);
-    Values back(values.size());
-    auto decoded = decode_integers(packed.codec, packed.bytes, back);
-    ASSERT_TRUE(decoded.ok()) << "codec " << static_cast<int>(packed.codec) << " of " << values.size() << " values";
-    EXPECT_EQ(back, values);
+    for (const Codec newest : {kCommonCodec, kNewestCodec}) {
+        const Packed packed = pack(values, newest);
+        EXPECT_LE(packed.codec, newest);
+        Values back(values.size());
+        auto decoded = decode_integers(packed.codec, packed.bytes, back);
+        ASSERT_TRUE(decoded.ok()) << "codec " << static_cast<int>(packed.codec) << " of " << values.size() << " values";
+        EXPECT_EQ(back, values);
+    }
+}
+
+// Times of samples, by cpu: steps of a period with jitter, some missing, and a jump back at each new cpu.
+Values sample_times(std::size_t count) {
+    std::mt19937_64 random{4};
+    Values times(count);
+    std::uint64_t now = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        now = i % 700 == 0 ? 5'000'000'000'000 + random() % 1'000'000 : now + 1'001'001 * (random() % 90 == 0 ? 9 : 1);
+        times[i] = now + random() % 4'000;
+    }
+    return times;
+}
+
+// Process ids of samples: runs of a few among many.
+Values sample_pids(std::size_t count) {
+    std::mt19937_64 random{5};
+    Values pids;
+    while (pids.size() < count) {
+        const std::uint64_t pid = random() % 4 == 0 ? 0 : 100'000 + 17 * (random() % 90);
+        pids.insert(pids.end(), 1 + random() % 9, pid);
+    }
+    pids.resize(count);
+    return pids;
 }
 
 std::vector<std::byte> bytes_of(std::initializer_list<int> list) {
@@ -72,7 +99,7 @@ TEST(Codec, RoundTripsExtremesSideBySide) {
 }
 
 TEST(Codec, ChoosesWhatTakesLeast) {
-    EXPECT_EQ(pack(Values(100, 7)).codec, Codec::kFrameOfReference);
+    EXPECT_EQ(pack(Values(100, 7), kCommonCodec).codec, Codec::kFrameOfReference);
     Values clock(1000);
     for (std::size_t i = 0; i < clock.size(); ++i) {
         clock[i] = 1'000'000'000'000ULL + i * 1'000'000;
@@ -82,6 +109,10 @@ TEST(Codec, ChoosesWhatTakesLeast) {
     Values runs(1000, 5);
     std::fill(runs.begin() + 500, runs.end(), 1ULL << 40);
     EXPECT_EQ(pack(runs).codec, Codec::kRuns);
+    EXPECT_EQ(pack(sample_times(3'000)).codec, Codec::kPatched);
+    EXPECT_LT(pack(sample_times(3'000)).bytes.size() * 10, pack(sample_times(3'000), kCommonCodec).bytes.size() * 7);
+    EXPECT_EQ(pack(sample_pids(3'000)).codec, Codec::kDictionary);
+    EXPECT_LT(pack(sample_pids(3'000)).bytes.size() * 2, pack(sample_pids(3'000), kCommonCodec).bytes.size());
 }
 
 TEST(Codec, GoldenBytes) {
@@ -97,6 +128,78 @@ TEST(Codec, GoldenBytes) {
     EXPECT_EQ(packed.bytes, bytes_of({0xe8, 0x07, 0, 6}));
 }
 
+TEST(Codec, GoldenBytesOfPatched) {
+    // Near 9, width 2, but for the 6th, whose zigzag 1982 = 0b11110111110 has 495 above its low 2 bits: at place 5,
+    // width 9.
+    const Values values{9, 8, 10, 9, 8, 1'000, 10, 9, 9, 8, 10, 9};
+    const auto bytes = bytes_of({2, 1, 9, 0x24, 0x29, 0x24, 5, 9, 0xef, 0x01});
+    Values back(values.size());
+    ASSERT_TRUE(decode_integers(Codec::kPatched, bytes, back).ok());
+    EXPECT_EQ(back, values);
+    EXPECT_EQ(pack(values).codec, Codec::kPatched);
+    EXPECT_EQ(pack(values).bytes, bytes);
+}
+
+TEST(Codec, ReadsGoldenBytesOfDifferencesAndDictionary) {
+    // Differences (128), width 0, none excepted, centre zigzag(3) = 6: from 0 on in steps of 3.
+    Values steps(4);
+    ASSERT_TRUE(decode_integers(Codec::kPatched, bytes_of({128, 0, 6}), steps).ok());
+    EXPECT_EQ(steps, (Values{3, 6, 9, 12}));
+    // 2 values, 70 and 80: centre 80, width 5 (zigzag −10 = 19, 0). 2 runs, lengths 3 and 5: centre 5, width 2
+    // (zigzag −2 = 3, 0). Indices 0 and 1: centre 1, width 1 (zigzag −1 = 1, 0).
+    Values runs(8);
+    const auto bytes = bytes_of({2, 5, 0, 80, 19, 0, 2, 2, 0, 5, 3, 1, 0, 1, 1});
+    ASSERT_TRUE(decode_integers(Codec::kDictionary, bytes, runs).ok());
+    EXPECT_EQ(runs, (Values{70, 70, 70, 80, 80, 80, 80, 80}));
+}
+
+TEST(Codec, RoundTripsColumnsOfSamplesAndOutliers) {
+    for (const std::size_t count : {1U, 255U, 256U, 257U, 1'023U, 1'025U, 5'000U, 16'384U}) {
+        expect_round_trip(sample_times(count));
+        expect_round_trip(sample_pids(count));
+    }
+    // Any share of outliers of any size, in values and in steps.
+    std::mt19937_64 random{6};
+    for (int round = 0; round < 300; ++round) {
+        Values values(1 + random() % 2'000);
+        const unsigned bits = random() % 64;
+        const unsigned outlier_bits = random() % 64;
+        const std::uint64_t one_in = 1 + random() % 40;
+        const std::uint64_t base = random();
+        for (auto& value : values) {
+            value = base + (random() >> (random() % one_in == 0 ? outlier_bits : bits));
+        }
+        expect_round_trip(values);
+        for (std::size_t i = 1; i < values.size(); ++i) {
+            values[i] += values[i - 1];
+        }
+        expect_round_trip(values);
+    }
+}
+
+TEST(Codec, RoundTripsAroundTheLimitOfDistinctValues) {
+    for (const std::size_t distinct : {1U, 2U, 255U, 256U, 257U, 1'023U, 1'024U, 1'025U}) {
+        for (const std::size_t run : {1U, 2U, 7U}) {
+            Values values;
+            for (std::size_t i = 0; i < 4 * distinct; ++i) {
+                values.insert(values.end(), run, ((i % distinct) * 0x9e37'79b9'7f4a'7c15ULL) >> 7);
+            }
+            expect_round_trip(values);
+        }
+    }
+}
+
+TEST(Codec, TakesNoMoreRoomThanStatedWhereJudgingByAFewChunksIsWrong) {
+    // The judged chunks are smooth, all others are noise.
+    std::mt19937_64 random{7};
+    Values values(16'384);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = i / 256 % 8 == 0 ? (i % 100 == 0 ? ~0ULL : i % 2) : random();
+    }
+    expect_round_trip(values);
+    EXPECT_LE(pack(values).bytes.size(), encoded_size_bytes_max(values.size()));
+}
+
 TEST(Codec, RefusesOutputThatMightNotFit) {
     std::vector<std::byte> out(encoded_size_bytes_max(4) - 1);
     const Values values{1, 2, 3, 4};
@@ -105,16 +208,22 @@ TEST(Codec, RefusesOutputThatMightNotFit) {
 
 TEST(Codec, RefusesEveryTruncationAndEveryExtension) {
     std::mt19937_64 random{2};
-    for (const Codec codec : {Codec::kFrameOfReference, Codec::kDelta, Codec::kRuns}) {
-        Values values(300);
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            values[i] = codec == Codec::kDelta  ? i * 1'000'000 + random() % 64
-                        : codec == Codec::kRuns ? (i / 150) << 50
-                                                : random() % 1000;
-        }
-        Packed packed = pack(values);
+    Values steps(300);
+    Values runs(300);
+    Values small(300);
+    for (std::size_t i = 0; i < 300; ++i) {
+        steps[i] = i * 1'000'000 + random() % 64;
+        runs[i] = (i / 150) << 50;
+        small[i] = random() % 1000;
+    }
+    const std::vector<std::pair<Codec, Packed>> columns{{Codec::kDelta, pack(steps, kCommonCodec)},
+                                                        {Codec::kRuns, pack(runs, kCommonCodec)},
+                                                        {Codec::kFrameOfReference, pack(small, kCommonCodec)},
+                                                        {Codec::kPatched, pack(sample_times(300))},
+                                                        {Codec::kDictionary, pack(sample_pids(300))}};
+    for (auto [codec, packed] : columns) {
         ASSERT_EQ(packed.codec, codec);
-        Values back(values.size());
+        Values back(300);
         for (std::size_t size = 0; size < packed.bytes.size(); ++size) {
             EXPECT_FALSE(decode_integers(codec, std::span{packed.bytes}.first(size), back).ok()) << size;
         }
@@ -139,6 +248,23 @@ TEST(Codec, RefusesWidthsRunsAndVarintsOutOfRange) {
     EXPECT_FALSE(decode_integers(Codec::kFrameOfReference,
                                  bytes_of({0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2}), one)
                      .ok());
+    const auto patched = [&](std::initializer_list<int> list) {
+        return decode_integers(Codec::kPatched, bytes_of(list), one).ok();
+    };
+    EXPECT_TRUE(patched({1, 1, 7, 0, 0, 1, 1}));
+    EXPECT_FALSE(patched({1, 1, 7, 0, 1, 1, 1}));           // a place past the chunk
+    EXPECT_FALSE(patched({1, 2, 7, 0, 0, 0, 1, 3}));        // more exceptions than values
+    EXPECT_FALSE(patched({1, 1, 7, 0, 0, 0, 1}));           // nothing above the width
+    EXPECT_FALSE(patched({1, 1, 7, 0, 0, 1, 0}));           // that is 0
+    EXPECT_FALSE(patched({65, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+    const auto dictionary = [&](std::initializer_list<int> list) {
+        return decode_integers(Codec::kDictionary, bytes_of(list), one).ok();
+    };
+    EXPECT_TRUE(dictionary({1, 0, 0, 7, 1, 0, 0, 0}));
+    EXPECT_FALSE(dictionary({1, 0, 0, 7, 1, 0, 0, 1}));     // an index past the values
+    EXPECT_FALSE(dictionary({0, 1, 0, 0, 0}));              // no values
+    EXPECT_FALSE(dictionary({1, 0, 0, 7, 2, 0, 0, 1, 0, 0, 0}));  // more runs than values
+    EXPECT_FALSE(dictionary({0x81, 8, 0, 0, 7, 1, 0, 0, 0}));     // 1025 values
     EXPECT_EQ(decode_integers(static_cast<Codec>(9), bytes_of({0, 0}), one).error().code, ErrorCode::kUnsupported);
 }
 
@@ -150,7 +276,7 @@ TEST(Codec, SurvivesRandomBytes) {
         for (auto& byte : bytes) {
             byte = static_cast<std::byte>(random());
         }
-        (void)decode_integers(static_cast<Codec>(random() % 5), bytes, std::span{values}.first(random() % 700)).ok();
+        (void)decode_integers(static_cast<Codec>(random() % 7), bytes, std::span{values}.first(random() % 700)).ok();
     }
 }
 

@@ -5,10 +5,19 @@
 
 #include <cstdint>
 
+#include "schemas/columns/codec.h"
+
 namespace perfleet::protocol {
 
-inline constexpr std::uint16_t kVersion = 1;
+//   1  codecs up to kBytes; rows of kind sample in the order in which they came
+//   2  codecs up to kDictionary; rows of kind sample by cpu
+inline constexpr std::uint16_t kVersion = 2;
 inline constexpr std::uint16_t kVersionMin = 1;
+
+// The greatest codec that a peer which speaks this version reads; 0, no version known yet: what all of them read.
+[[nodiscard]] constexpr Codec newest_codec_of(std::uint16_t version) {
+    return version >= 2 ? Codec::kDictionary : Codec::kBytes;
+}
 
 enum class RefusedReason : std::uint16_t {
     kMalformed = 1,  // columns, counts or seal are wrong

@@ -151,6 +151,7 @@ std::uint64_t WireThread::sleep_ns(std::uint64_t now_ns) const {
 
 void WireThread::tell(std::uint64_t now_ns) {
     const Delivery::Status& status = delivery_.status();
+    version_.store(status.version, std::memory_order_relaxed);
     if (status.session_refused) {
         if (!session_refused_.exchange(true, std::memory_order_relaxed)) {
             notice_({LogLevel::kError, "gateway",

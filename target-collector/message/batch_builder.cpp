@@ -1,6 +1,7 @@
 #include "target-collector/message/batch_builder.h"
 
 #include <cstring>
+#include <utility>
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/wire/protocol.h"
@@ -54,9 +55,10 @@ std::size_t recent_index(Series series, std::size_t entry_count) {
 BatchBuilder::BatchBuilder(std::span<std::uint64_t> values, std::span<std::byte> bytes, std::uint32_t row_count_max)
     : bytes_{bytes}, row_count_max_{row_count_max} {
     PERFLEET_ASSERT(row_count_max > 0 && row_count_max <= limits::kBatchRowsMax);
-    PERFLEET_ASSERT(values.size() > row_count_max && values.size() < kNoChunk);
-    values_ = values.first(values.size() - row_count_max);
+    PERFLEET_ASSERT(values.size() > std::size_t{2} * row_count_max && values.size() < kNoChunk);
     scratch_ = values.last(row_count_max);
+    order_ = values.last(std::size_t{2} * row_count_max).first(row_count_max);
+    values_ = values.first(values.size() - std::size_t{2} * row_count_max);
     recent_.fill(0);
 }
 
@@ -208,6 +210,60 @@ std::size_t BatchBuilder::sealed_size_bytes_max(std::size_t tally_count, std::si
     return kFixedSizeBytes + series_size_bytes_max_ + tail_size_bytes(tally_count, range_count, point_count);
 }
 
+bool BatchBuilder::order_by_cpu(const Slot& slot) {
+    constexpr unsigned kDigitBits = 8;
+    const std::uint32_t cpu_column = integer_index_of(slot.series.kind, ColumnId::kCpu);
+    // cpu in the high half, place in the low one.
+    const auto rows = order_.first(slot.row_count);
+    std::size_t done = 0;
+    std::uint64_t all = 0;
+    std::uint64_t common = ~0ULL;
+    for (std::uint64_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = values_[chunk]) {
+        const std::size_t count = rows.size() - done < kChunkRows ? rows.size() - done : kChunkRows;
+        for (std::size_t row = 0; row < count; ++row) {
+            const std::uint64_t place = chunk + 1 + row;
+            const std::uint64_t cpu = values_[place + std::size_t{cpu_column} * kChunkRows];
+            all |= cpu;
+            common &= cpu;
+            rows[done++] = cpu << 32 | place;
+        }
+    }
+    // A stable radix sort, over the digits in which the numbers differ: one for up to 256 cpus.
+    auto from = rows;
+    auto into = scratch_.first(rows.size());
+    for (unsigned shift = 0; shift < 32; shift += kDigitBits) {
+        constexpr std::uint64_t kDigitMask = (1U << kDigitBits) - 1;
+        if ((((all ^ common) >> shift) & kDigitMask) == 0) {
+            continue;
+        }
+        std::array<std::uint32_t, kDigitMask + 1> next{};
+        for (const std::uint64_t row : from) {
+            ++next[(row >> (32 + shift)) & kDigitMask];
+        }
+        std::uint32_t before = 0;
+        for (std::uint32_t& count : next) {
+            const std::uint32_t own = count;
+            count = before;
+            before += own;
+        }
+        for (const std::uint64_t row : from) {
+            into[next[(row >> (32 + shift)) & kDigitMask]++] = row;
+        }
+        std::swap(from, into);
+    }
+    if (from.data() != rows.data()) {
+        std::memcpy(rows.data(), from.data(), rows.size_bytes());
+    }
+    return all != common;
+}
+
+void BatchBuilder::gather_ordered(std::uint32_t column, std::span<std::uint64_t> out) const {
+    const std::size_t offset = std::size_t{column} * kChunkRows;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i] = values_[static_cast<std::uint32_t>(order_[i]) + offset];
+    }
+}
+
 void BatchBuilder::gather_integers(const Slot& slot, std::uint32_t column, std::span<std::uint64_t> out) const {
     const std::size_t before = 1 + kChunkRows * (std::size_t{column} + (slot.byte_column_count > 0 ? 1 : 0));
     std::size_t done = 0;
@@ -261,6 +317,8 @@ Checked<Done> BatchBuilder::write_series(CapnpWriter& writer, CapnpWriter::Struc
     const auto rules = columns_of(slot.series.kind);
     const auto columns = writer.make_list(place, rows::kColumns, wire_layout::column::kShape, rules.size());
     const std::size_t first_view = column_view_count_;
+    const bool is_ordered =
+        slot.series.kind == Kind::kSample && newest_codec_ > kCommonCodec && order_by_cpu(slot);
     std::uint32_t integer_column = 0;
     std::uint32_t byte_column = 0;
     for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -268,9 +326,13 @@ Checked<Done> BatchBuilder::write_series(CapnpWriter& writer, CapnpWriter::Struc
         std::span<std::byte> room;
         if (rules[i].shape == ColumnShape::kInteger) {
             const auto values = scratch_.first(slot.row_count);
-            gather_integers(slot, integer_column++, values);
+            if (is_ordered) {
+                gather_ordered(integer_column++, values);
+            } else {
+                gather_integers(slot, integer_column++, values);
+            }
             room = writer.begin_data(encoded_size_bytes_max(values.size()));
-            const auto result = encode_integers(values, room);
+            const auto result = encode_integers(values, room, newest_codec_);
             if (!result.ok()) {
                 return result.error();
             }

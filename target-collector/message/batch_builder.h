@@ -1,6 +1,10 @@
 // Gathers rows in columns and seals them into a Batch message: a single-segment Cap'n Proto message written by hand,
 // byte for byte what schemas/wire/collector.capnp describes.
 //
+// Rows of kind sample are sealed by cpu, those of one cpu in the order in which they came (once newer codecs are allowed):
+// so every column but the stack is runs, or steps of the sampling period. Rows of other kinds stay in the order in which
+// they came, for what they tell depends on it.
+//
 // Freestanding. Works in memory that the caller supplies. Rows of several series may be gathered at once.
 #pragma once
 
@@ -28,7 +32,7 @@ public:
     // series.
     [[nodiscard]] static constexpr std::size_t values_count(std::uint32_t row_count_max, std::uint32_t column_count,
                                                             std::uint32_t series_count) {
-        return row_count_max + (row_count_max / kChunkRows + series_count) * (2 + column_count * kChunkRows);
+        return std::size_t{2} * row_count_max + (row_count_max / kChunkRows + series_count) * (2 + column_count * kChunkRows);
     }
 
     // Adds a row: one integer for each kInteger column of columns_of(series.kind), in that order (size columns
@@ -46,6 +50,10 @@ public:
             visitor(slots_[i].series, slots_[i].row_count);
         }
     }
+
+    // Seals with codecs up to `newest`, and with the row order that they were made for. At first with those that every
+    // gateway reads.
+    void allow_codecs(Codec newest) { newest_codec_ = newest; }
 
     // Lowers the bound of a sealed message below limits::kBatchSizeBytesMax: append() says no before it is passed.
     void limit_sealed_size_bytes(std::size_t size_bytes_max);
@@ -99,6 +107,10 @@ private:
     [[nodiscard]] Slot* make_room(Series series, std::size_t integers_size_bytes, std::size_t bytes_size_bytes);
     [[nodiscard]] bool add_slot(Series series);
     [[nodiscard]] bool add_chunk(Slot& slot);
+    // Fills order_ with the places of the rows in values_ (of the first column), by cpu. False: the rows stand in that
+    // order already.
+    [[nodiscard]] bool order_by_cpu(const Slot& slot);
+    void gather_ordered(std::uint32_t column, std::span<std::uint64_t> out) const;
     void gather_integers(const Slot& slot, std::uint32_t column, std::span<std::uint64_t> out) const;
     void gather_bytes(const Slot& slot, std::uint32_t byte_column, std::span<std::byte> out) const;
     [[nodiscard]] Checked<Done> write_series(CapnpWriter& writer, CapnpWriter::StructPlace place, const Slot& slot,
@@ -106,6 +118,8 @@ private:
 
     std::span<std::uint64_t> values_;   // chunks
     std::span<std::uint64_t> scratch_;  // one column, gathered
+    std::span<std::uint64_t> order_;    // of the rows of one series, while it is sealed
+    Codec newest_codec_ = kCommonCodec;
     std::span<std::byte> bytes_;
     std::uint32_t row_count_max_;
     std::uint32_t row_count_ = 0;

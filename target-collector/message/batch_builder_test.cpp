@@ -3,6 +3,8 @@
 #include <capnp/serialize.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -12,6 +14,7 @@
 
 #include "collector.capnp.h"
 #include "schemas/columns/seal.h"
+#include "schemas/wire/protocol.h"
 #include "target-collector/message/patch.h"
 
 namespace perfleet {
@@ -131,6 +134,55 @@ std::uint32_t seal_as_read(wire::Batch::Reader batch) {
     return seal_of(header, series, tallies, dropped, points);
 }
 
+// Rows of many cpus, interleaved; the stack tells in which order they came.
+constexpr std::array<std::uint64_t, 5> kCpus{3, 0, 70'000, 255, 256};
+
+TEST(BatchBuilder, SealsSamplesByCpuOnceNewerCodecsAreAllowed) {
+    for (const std::uint32_t row_count : {1U, 2U, 63U, 64U, 65U, 1'000U}) {
+        Room room;
+        std::vector<std::vector<std::uint64_t>> rows;
+        std::mt19937_64 random{row_count};
+        for (std::uint64_t i = 0; i < row_count; ++i) {
+            rows.push_back({1'000 + i, kCpus[random() % kCpus.size()], i % 7, i % 9, i, 1'001'001});
+        }
+        for (const Codec newest : {kCommonCodec, kNewestCodec}) {
+            room->clear();
+            room->allow_codecs(newest);
+            for (const auto& row : rows) {
+                ASSERT_TRUE(room->append(kSamples, row));
+                ASSERT_TRUE(room->append(kTasks, std::vector<std::uint64_t>{row[0], row[1], 1, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                                                                           0, row[4]}));
+            }
+            auto expected = rows;
+            if (newest == kNewestCodec) {
+                std::stable_sort(expected.begin(), expected.end(),
+                                 [](const auto& a, const auto& b) { return a[1] < b[1]; });
+            }
+            const auto message = room.seal();
+            Read read{message};
+            const auto batch = read.batch();
+            constexpr std::array kColumns{ColumnId::kTime, ColumnId::kCpu,   ColumnId::kPid,
+                                          ColumnId::kTid,  ColumnId::kStack, ColumnId::kWeight};
+            for (std::size_t column = 0; column < kColumns.size(); ++column) {
+                std::vector<std::uint64_t> wanted;
+                for (const auto& row : expected) {
+                    wanted.push_back(row[column]);
+                }
+                EXPECT_EQ(Read::values(batch.getSeries()[0], kColumns[column]), wanted);
+            }
+            EXPECT_EQ(batch.getSeries()[0].getFirstTicks(), 1'000U);
+            EXPECT_EQ(batch.getSeries()[0].getLastTicks(), 999U + row_count);
+            // The order of task rows has a meaning.
+            std::vector<std::uint64_t> came;
+            for (const auto& row : rows) {
+                came.push_back(row[4]);
+            }
+            EXPECT_EQ(Read::values(batch.getSeries()[1], ColumnId::kValue), came);
+            EXPECT_EQ(batch.getSeal(), seal_as_read(batch));
+        }
+    }
+}
+
 TEST(BatchBuilder, SealsAMessageThatTheLibraryReads) {
     Room room;
     for (std::uint64_t i = 0; i < 1'000; ++i) {
@@ -143,7 +195,7 @@ TEST(BatchBuilder, SealsAMessageThatTheLibraryReads) {
     const auto message = room.seal(tallies, dropped, points);
 
     Read read(message);
-    EXPECT_EQ(read.envelope().getProtocolVersion(), 1);
+    EXPECT_EQ(read.envelope().getProtocolVersion(), protocol::kVersion);
     ASSERT_EQ(read.envelope().which(), wire::Envelope::BATCH);
     const auto batch = read.batch();
     EXPECT_EQ(batch.getSession().getHigh(), 0x1111U);
@@ -354,7 +406,7 @@ TEST(BatchBuilder, ClearedItStartsAnew) {
 TEST(BatchBuilder, SaysNoWithoutAddingWhenMemoryEnds) {
     const std::uint64_t row[] = {1, 1, 1, 1, 1, 1};
     {
-        Room room(100, 100 + 1 + 6 * 64);  // one chunk of samples
+        Room room(100, 2 * 100 + 1 + 6 * 64);  // one chunk of samples
         for (int i = 0; i < 64; ++i) {
             ASSERT_TRUE(room->append(kSamples, row));
         }

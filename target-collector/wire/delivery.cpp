@@ -186,6 +186,7 @@ void Delivery::handle_welcome(const Reply& reply) {
     send_limit_ = is_other_gateway || reply.send_limit > send_limit_ ? reply.send_limit : send_limit_;
     status_.welcomed = true;
     status_.gateway_utc = reply.utc_ns;
+    status_.version = reply.version;
     acknowledge(reply.prefix);
     if (is_other_gateway || !was_welcomed) {
         // What was under way may be lost. A gateway that knows less than the one before gets all that is still here.

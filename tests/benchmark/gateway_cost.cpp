@@ -92,6 +92,7 @@ public:
     std::vector<std::byte> next() {
         const Series samples{Kind::kSample, EventNumber{0}};
         BatchBuilder builder{values_, bytes_, limits::kBatchRowsMax};
+        builder.allow_codecs(kNewestCodec);
         ++seq_;
         std::uint32_t row_count = options_.row_count;
         if (seq_ == 1) {

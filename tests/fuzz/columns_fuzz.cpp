@@ -12,11 +12,13 @@ namespace {
 
 void expect_round_trip(const std::vector<std::uint64_t>& values) {
     std::vector<std::byte> encoded(encoded_size_bytes_max(values.size()));
-    const auto done = encode_integers(values, encoded);
-    PERFLEET_ASSERT(done.ok() && done->size_bytes <= encoded.size());
-    std::vector<std::uint64_t> decoded(values.size());
-    PERFLEET_ASSERT(decode_integers(done->codec, std::span{encoded}.first(done->size_bytes), decoded).ok());
-    PERFLEET_ASSERT(decoded == values);
+    for (const Codec newest : {kCommonCodec, kNewestCodec}) {
+        const auto done = encode_integers(values, encoded, newest);
+        PERFLEET_ASSERT(done.ok() && done->size_bytes <= encoded.size() && done->codec <= newest);
+        std::vector<std::uint64_t> decoded(values.size());
+        PERFLEET_ASSERT(decode_integers(done->codec, std::span{encoded}.first(done->size_bytes), decoded).ok());
+        PERFLEET_ASSERT(decoded == values);
+    }
 }
 
 }  // namespace

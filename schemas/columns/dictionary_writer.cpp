@@ -1,0 +1,136 @@
+#include <array>
+
+#include "schemas/columns/dictionary_column.h"
+#include "schemas/columns/patched_chunk.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kGiveUpStep = 256;  // runs
+
+// Numbers distinct values in the order in which they come.
+class ValueNumbers {
+public:
+    static constexpr std::uint32_t kFull = ~0U;
+
+    // kFull: a new value, and there is no room for it.
+    std::uint32_t number_of(std::uint64_t value) {
+        std::size_t slot = (value * 0x9e37'79b9'7f4a'7c15ULL) >> kHashShift;
+        while (slots_[slot] != 0) {
+            const std::uint32_t number = slots_[slot] - 1U;
+            if (values_[number] == value) {
+                return number;
+            }
+            slot = (slot + 1) % slots_.size();
+        }
+        if (count_ == values_.size()) {
+            return kFull;
+        }
+        values_[count_++] = value;
+        slots_[slot] = static_cast<std::uint16_t>(count_);
+        return static_cast<std::uint32_t>(count_ - 1);
+    }
+
+    [[nodiscard]] std::span<const std::uint64_t> values() const {
+        return std::span<const std::uint64_t>{values_}.first(count_);
+    }
+
+private:
+    static constexpr unsigned kHashShift = 64 - 11;
+
+    std::array<std::uint64_t, kDictionaryValuesMax> values_;  // the first count_ are set
+    std::array<std::uint16_t, 2 * kDictionaryValuesMax> slots_{};  // number + 1; 0: free
+    std::size_t count_ = 0;
+    static_assert((1ULL << (64 - kHashShift)) == 2 * kDictionaryValuesMax);
+};
+
+class BoundedChunks {
+public:
+    BoundedChunks(BitWriter& writer, std::size_t size_bytes_max) : writer_{writer}, left_bytes_{size_bytes_max} {}
+
+    [[nodiscard]] bool varint(std::uint64_t value) {
+        if (varint_size_bytes(value) > left_bytes_) {
+            return false;
+        }
+        left_bytes_ -= varint_size_bytes(value);
+        writer_.varint(value);
+        return true;
+    }
+
+    [[nodiscard]] bool chunk(std::span<const std::uint64_t> values, std::uint64_t& previous) {
+        const std::byte* const begin = writer_.at();
+        if (!write_patched_chunk(values, previous, left_bytes_, writer_)) {
+            return false;
+        }
+        left_bytes_ -= static_cast<std::size_t>(writer_.at() - begin);
+        return true;
+    }
+
+private:
+    BitWriter& writer_;
+    std::size_t left_bytes_;
+};
+
+std::size_t run_end(std::span<const std::uint64_t> values, std::size_t begin) {
+    std::size_t end = begin + 1;
+    while (end < values.size() && values[end] == values[begin]) {
+        ++end;
+    }
+    return end;
+}
+
+}  // namespace
+
+bool write_dictionary_column(std::span<const std::uint64_t> values, std::size_t size_bytes_max, BitWriter& writer) {
+    ValueNumbers numbers;
+    std::size_t run_count = 0;
+    for (std::size_t begin = 0; begin < values.size(); begin = run_end(values, begin)) {
+        if (numbers.number_of(values[begin]) == ValueNumbers::kFull) {
+            return false;
+        }
+        ++run_count;
+        if (run_count % kGiveUpStep == 0 && numbers.values().size() * 4 > run_count * 3) {
+            return false;  // most values are new ones
+        }
+    }
+    // Lengths that are mostly 1 don't pay.
+    const bool has_lengths = run_count * 4 <= values.size() * 3;
+
+    BoundedChunks out{writer, size_bytes_max};
+    const auto distinct = numbers.values();
+    if (!out.varint(distinct.size())) {
+        return false;
+    }
+    std::uint64_t previous_value = 0;
+    for (std::size_t i = 0; i < distinct.size(); i += kPatchedChunkValues) {
+        const std::size_t count = distinct.size() - i < kPatchedChunkValues ? distinct.size() - i : kPatchedChunkValues;
+        if (!out.chunk(distinct.subspan(i, count), previous_value)) {
+            return false;
+        }
+    }
+    if (!out.varint(has_lengths ? run_count : values.size())) {
+        return false;
+    }
+    std::array<std::uint64_t, kPatchedChunkValues> lengths;
+    std::array<std::uint64_t, kPatchedChunkValues> indices;
+    std::uint64_t previous_length = 0;
+    std::uint64_t previous_index = 0;
+    std::size_t count = 0;
+    for (std::size_t begin = 0; begin < values.size();) {
+        const std::size_t end = has_lengths ? run_end(values, begin) : begin + 1;
+        lengths[count] = end - begin;
+        indices[count] = numbers.number_of(values[begin]);
+        ++count;
+        begin = end;
+        if (count == kPatchedChunkValues || begin == values.size()) {
+            if ((has_lengths && !out.chunk(std::span{lengths}.first(count), previous_length)) ||
+                !out.chunk(std::span{indices}.first(count), previous_index)) {
+                return false;
+            }
+            count = 0;
+        }
+    }
+    return true;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,30 @@
+// One chunk of codec kPatched: at most 256 values near a centre, or near the value before, and the few that are not.
+// The layout stands in codec.h.
+//
+// Freestanding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "schemas/columns/bit_reader.h"
+#include "schemas/columns/bit_writer.h"
+
+namespace perfleet {
+
+inline constexpr std::size_t kPatchedChunkValues = 256;
+inline constexpr unsigned kPatchedDifferencesBit = 0x80;  // of a chunk's first byte
+
+// Writes at most kPatchedChunkValues values, if that takes no more than `size_bytes_max`; false: nothing was written.
+// `previous` is the value before the chunk, 0 at the start of a stream, and becomes the chunk's last.
+[[nodiscard]] bool write_patched_chunk(std::span<const std::uint64_t> values, std::uint64_t& previous,
+                                       std::size_t size_bytes_max, BitWriter& writer);
+
+// What write_patched_chunk would write.
+[[nodiscard]] std::size_t patched_chunk_size_bytes(std::span<const std::uint64_t> values, std::uint64_t previous);
+
+// Fills `values`; see BitReader for faults. `previous` as above.
+void read_patched_chunk(BitReader& reader, std::span<std::uint64_t> values, std::uint64_t& previous);
+
+}  // namespace perfleet
