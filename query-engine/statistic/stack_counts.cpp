@@ -88,6 +88,20 @@ public:
         (*pages[page_index])[stack % kPageStacks] += value;
     }
 
+    // As add() for each of the stacks, with its weight, or 1 where `weights` is empty.
+    void add_all(std::uint32_t runner, std::span<const std::uint64_t> stacks, std::span<const std::uint64_t> weights) {
+        for (std::size_t i = 0; i < stacks.size(); ++i) {
+            const std::uint64_t value = weights.empty() ? 1 : weights[i];
+            const std::size_t page_index = stacks[i] / kPageStacks;
+            const std::vector<Page>* pages = runner < pages_.size() ? &pages_[runner] : nullptr;
+            if (pages != nullptr && page_index < pages->size() && (*pages)[page_index] != nullptr) {
+                (*(*pages)[page_index])[stacks[i] % kPageStacks] += value;
+            } else if (value != 0) {
+                add(runner, static_cast<std::uint32_t>(stacks[i]), value);
+            }
+        }
+    }
+
     // Ascending by stack; then, in any order, those that had no array: a stack may come twice.
     template <class Function>
     void for_each(std::uint32_t runner, Function function) const {
@@ -140,16 +154,36 @@ public:
         const auto stacks = block.rows.integers(ColumnId::kStack);
         const auto weights =
             options.sum_weights ? block.rows.integers(ColumnId::kWeight) : std::span<const std::uint64_t>{};
-        for (std::size_t i = 0; i < block.rows.row_count(); ++i) {
-            const Ticks ticks{times[i]};
-            if (ticks < range.first || ticks >= range.second) {
+        const std::size_t row_count = block.rows.row_count();
+        Ticks first{~0ULL};
+        Ticks last{0};
+        for (const std::uint64_t time : times) {
+            first = std::min(first, Ticks{time});
+            last = std::max(last, Ticks{time});
+        }
+        const bool all_in_range = first >= range.first && last < range.second;
+        // Samples stand by cpu, so a thread has many rows in a run. Mostly its name holds for the whole block.
+        for (std::size_t begin = 0; begin < row_count;) {
+            std::size_t end = begin + 1;
+            while (end < row_count && tids[end] == tids[begin] && (pids.empty() || pids[end] == pids[begin])) {
+                ++end;
+            }
+            const std::uint32_t pid = options.per_thread ? static_cast<std::uint32_t>(pids[begin]) : 0;
+            const auto tid = static_cast<std::uint32_t>(tids[begin]);
+            if (const Remembered* known = remembered(pid, tid);
+                all_in_range && known != nullptr && known->from <= first && last < known->until) {
+                sums_.add_all(known->runner, stacks.subspan(begin, end - begin),
+                              weights.empty() ? weights : weights.subspan(begin, end - begin));
+                begin = end;
                 continue;
             }
-            const std::uint64_t value = options.sum_weights ? weights[i] : 1;
-            if (value != 0) {
-                const std::uint32_t runner = runner_of(options.per_thread ? static_cast<std::uint32_t>(pids[i]) : 0,
-                                                       static_cast<std::uint32_t>(tids[i]), ticks, names, options);
-                sums_.add(runner, static_cast<std::uint32_t>(stacks[i]), value);
+            for (; begin < end; ++begin) {
+                const Ticks ticks{times[begin]};
+                const std::uint64_t value = options.sum_weights ? weights[begin] : 1;
+                if (ticks >= range.first && ticks < range.second && value != 0) {
+                    const std::uint32_t runner = runner_of(pid, tid, ticks, names, options);
+                    sums_.add(runner, static_cast<std::uint32_t>(stacks[begin]), value);
+                }
             }
         }
     }
@@ -165,6 +199,12 @@ private:
         Ticks until{0};
         std::uint32_t runner = 0;
     };
+
+    // The thread's runner that was met last, if it is still remembered.
+    [[nodiscard]] const Remembered* remembered(std::uint32_t pid, std::uint32_t tid) const {
+        const Remembered& last = remembered_[tid % remembered_.size()];
+        return last.tid == tid && last.pid == pid && last.from < last.until ? &last : nullptr;
+    }
 
     std::uint32_t runner_of(std::uint32_t pid, std::uint32_t tid, Ticks ticks, const ThreadNames& names,
                             const StackCountOptions& options) {

@@ -53,8 +53,7 @@ void unpack_group(const std::byte* from, std::uint64_t* into) {
 using UnpackGroup = void (*)(const std::byte* from, std::uint64_t* into);
 
 template <unsigned... widths>
-constexpr std::array<UnpackGroup, sizeof...(widths)> unpackers_of(
-    std::integer_sequence<unsigned, widths...> /*all*/) {
+constexpr std::array<UnpackGroup, sizeof...(widths)> unpackers_of(std::integer_sequence<unsigned, widths...> /*all*/) {
     return {unpack_group<widths + 1>...};
 }
 

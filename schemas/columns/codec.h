@@ -54,11 +54,11 @@ struct Encoded {
     std::size_t size_bytes = 0;
 };
 
-// Writes `values` into `out` with the codec up to `newest` that takes least. Needs about 20 KiB of stack. `out` holds at least
-// encoded_size_bytes_max(values.size()) bytes, else kFull. The order of preference at equal size is fixed, so equal
-// values give equal bytes.
+// Writes `values` into `out` with the codec up to `newest` that takes least. Needs about 20 KiB of stack. `out` holds
+// at least encoded_size_bytes_max(values.size()) bytes, else kFull. The order of preference at equal size is fixed, so
+// equal values give equal bytes.
 [[nodiscard]] Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::span<std::byte> out,
-                                                Codec newest = kNewestCodec);
+                                               Codec newest = kNewestCodec);
 
 // Fills `values` entirely from `bytes_untrusted`, which must end exactly there. Faults: kUnsupported (codec),
 // kTruncated, kInvalid (bytes left over, width or varint out of range); `where` is the offset.

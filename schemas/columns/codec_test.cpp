@@ -252,17 +252,17 @@ TEST(Codec, RefusesWidthsRunsAndVarintsOutOfRange) {
         return decode_integers(Codec::kPatched, bytes_of(list), one).ok();
     };
     EXPECT_TRUE(patched({1, 1, 7, 0, 0, 1, 1}));
-    EXPECT_FALSE(patched({1, 1, 7, 0, 1, 1, 1}));           // a place past the chunk
-    EXPECT_FALSE(patched({1, 2, 7, 0, 0, 0, 1, 3}));        // more exceptions than values
-    EXPECT_FALSE(patched({1, 1, 7, 0, 0, 0, 1}));           // nothing above the width
-    EXPECT_FALSE(patched({1, 1, 7, 0, 0, 1, 0}));           // that is 0
+    EXPECT_FALSE(patched({1, 1, 7, 0, 1, 1, 1}));     // a place past the chunk
+    EXPECT_FALSE(patched({1, 2, 7, 0, 0, 0, 1, 3}));  // more exceptions than values
+    EXPECT_FALSE(patched({1, 1, 7, 0, 0, 0, 1}));     // nothing above the width
+    EXPECT_FALSE(patched({1, 1, 7, 0, 0, 1, 0}));     // that is 0
     EXPECT_FALSE(patched({65, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
     const auto dictionary = [&](std::initializer_list<int> list) {
         return decode_integers(Codec::kDictionary, bytes_of(list), one).ok();
     };
     EXPECT_TRUE(dictionary({1, 0, 0, 7, 1, 0, 0, 0}));
-    EXPECT_FALSE(dictionary({1, 0, 0, 7, 1, 0, 0, 1}));     // an index past the values
-    EXPECT_FALSE(dictionary({0, 1, 0, 0, 0}));              // no values
+    EXPECT_FALSE(dictionary({1, 0, 0, 7, 1, 0, 0, 1}));           // an index past the values
+    EXPECT_FALSE(dictionary({0, 1, 0, 0, 0}));                    // no values
     EXPECT_FALSE(dictionary({1, 0, 0, 7, 2, 0, 0, 1, 0, 0, 0}));  // more runs than values
     EXPECT_FALSE(dictionary({0x81, 8, 0, 0, 7, 1, 0, 0, 0}));     // 1025 values
     EXPECT_EQ(decode_integers(static_cast<Codec>(9), bytes_of({0, 0}), one).error().code, ErrorCode::kUnsupported);

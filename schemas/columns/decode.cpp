@@ -25,7 +25,8 @@ void read_frame_of_reference(BitReader& reader, std::span<std::uint64_t> values)
 void read_patched(BitReader& reader, std::span<std::uint64_t> values) {
     std::uint64_t previous = 0;
     for (std::size_t begin = 0; begin < values.size() && !reader.failed(); begin += kPatchedChunkValues) {
-        const std::size_t count = values.size() - begin < kPatchedChunkValues ? values.size() - begin : kPatchedChunkValues;
+        const std::size_t count =
+            values.size() - begin < kPatchedChunkValues ? values.size() - begin : kPatchedChunkValues;
         read_patched_chunk(reader, values.subspan(begin, count), previous);
     }
 }

@@ -38,7 +38,7 @@ public:
 private:
     static constexpr unsigned kHashShift = 64 - 11;
 
-    std::array<std::uint64_t, kDictionaryValuesMax> values_;  // the first count_ are set
+    std::array<std::uint64_t, kDictionaryValuesMax> values_;       // the first count_ are set
     std::array<std::uint16_t, 2 * kDictionaryValuesMax> slots_{};  // number + 1; 0: free
     std::size_t count_ = 0;
     static_assert((1ULL << (64 - kHashShift)) == 2 * kDictionaryValuesMax);

@@ -94,8 +94,7 @@ struct Patched {
     std::span<const std::uint64_t> values;
 
     [[nodiscard]] std::span<const std::uint64_t> chunk(std::size_t begin) const {
-        return values.subspan(begin,
-                              values.size() - begin < kChunkValues ? values.size() - begin : kChunkValues);
+        return values.subspan(begin, values.size() - begin < kChunkValues ? values.size() - begin : kChunkValues);
     }
 
     [[nodiscard]] std::size_t chunk_size_bytes(std::size_t begin) const {
@@ -159,9 +158,7 @@ public:
     }
 
     // Of the values that a chunk of 256 which begins there holds.
-    [[nodiscard]] std::size_t plain_chunk_size_bytes(std::size_t begin) const {
-        return plain_.chunk_size_bytes(begin);
-    }
+    [[nodiscard]] std::size_t plain_chunk_size_bytes(std::size_t begin) const { return plain_.chunk_size_bytes(begin); }
     [[nodiscard]] std::size_t delta_chunk_size_bytes(std::size_t begin) const {
         return begin < values_.size() - 1 ? delta_.chunk_size_bytes(begin) : 0;
     }

@@ -47,8 +47,9 @@ Plan plan_of(std::span<const std::uint64_t> values, bool is_difference) {
     std::size_t least_bits = ~std::size_t{0};
     std::size_t exceptions = 0;
     for (unsigned width = widest;; --width) {
-        const std::size_t bits = (values.size() * width + 7) / 8 * 8 +
-                                 (exceptions == 0 ? 0 : 8 + exceptions * 8 + (exceptions * (widest - width) + 7) / 8 * 8);
+        const std::size_t bits =
+            (values.size() * width + 7) / 8 * 8 +
+            (exceptions == 0 ? 0 : 8 + exceptions * 8 + (exceptions * (widest - width) + 7) / 8 * 8);
         if (bits < least_bits) {
             least_bits = bits;
             plan.width = width;

@@ -317,8 +317,7 @@ Checked<Done> BatchBuilder::write_series(CapnpWriter& writer, CapnpWriter::Struc
     const auto rules = columns_of(slot.series.kind);
     const auto columns = writer.make_list(place, rows::kColumns, wire_layout::column::kShape, rules.size());
     const std::size_t first_view = column_view_count_;
-    const bool is_ordered =
-        slot.series.kind == Kind::kSample && newest_codec_ > kCommonCodec && order_by_cpu(slot);
+    const bool is_ordered = slot.series.kind == Kind::kSample && newest_codec_ > kCommonCodec && order_by_cpu(slot);
     std::uint32_t integer_column = 0;
     std::uint32_t byte_column = 0;
     for (std::size_t i = 0; i < rules.size(); ++i) {

@@ -1,9 +1,9 @@
 // Gathers rows in columns and seals them into a Batch message: a single-segment Cap'n Proto message written by hand,
 // byte for byte what schemas/wire/collector.capnp describes.
 //
-// Rows of kind sample are sealed by cpu, those of one cpu in the order in which they came (once newer codecs are allowed):
-// so every column but the stack is runs, or steps of the sampling period. Rows of other kinds stay in the order in which
-// they came, for what they tell depends on it.
+// Rows of kind sample are sealed by cpu, those of one cpu in the order in which they came (once newer codecs are
+// allowed): so every column but the stack is runs, or steps of the sampling period. Rows of other kinds stay in the
+// order in which they came, for what they tell depends on it.
 //
 // Freestanding. Works in memory that the caller supplies. Rows of several series may be gathered at once.
 #pragma once
@@ -32,7 +32,8 @@ public:
     // series.
     [[nodiscard]] static constexpr std::size_t values_count(std::uint32_t row_count_max, std::uint32_t column_count,
                                                             std::uint32_t series_count) {
-        return std::size_t{2} * row_count_max + (row_count_max / kChunkRows + series_count) * (2 + column_count * kChunkRows);
+        return std::size_t{2} * row_count_max +
+               (row_count_max / kChunkRows + series_count) * (2 + column_count * kChunkRows);
     }
 
     // Adds a row: one integer for each kInteger column of columns_of(series.kind), in that order (size columns

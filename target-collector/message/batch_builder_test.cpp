@@ -150,8 +150,8 @@ TEST(BatchBuilder, SealsSamplesByCpuOnceNewerCodecsAreAllowed) {
             room->allow_codecs(newest);
             for (const auto& row : rows) {
                 ASSERT_TRUE(room->append(kSamples, row));
-                ASSERT_TRUE(room->append(kTasks, std::vector<std::uint64_t>{row[0], row[1], 1, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                                                                           0, row[4]}));
+                ASSERT_TRUE(room->append(
+                    kTasks, std::vector<std::uint64_t>{row[0], row[1], 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, row[4]}));
             }
             auto expected = rows;
             if (newest == kNewestCodec) {

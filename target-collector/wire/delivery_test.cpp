@@ -322,6 +322,24 @@ TEST_F(DeliveryTest, RefusesAVersionThatItDoesNotSpeak) {
               static_cast<std::uint16_t>(protocol::RefusedReason::kNoCommonVersion));
 }
 
+TEST_F(DeliveryTest, TellsWhichVersionTheLastGatewaySpeaks) {
+    start();
+    EXPECT_EQ(delivery_->status().version, 0);
+    EXPECT_EQ(protocol::newest_codec_of(0), kCommonCodec);
+    expect(MessageTag::kHello);
+    WelcomeFields fields{kSession};
+    fields.version = protocol::kVersion;
+    gateway_.say(make_welcome(fields));
+    run_until([&] { return delivery_->status().welcomed; });
+    EXPECT_EQ(delivery_->status().version, protocol::kVersion);
+    EXPECT_EQ(protocol::newest_codec_of(protocol::kVersion), kNewestCodec);
+    // An older one in its place.
+    fields.version = 1;
+    gateway_.say(make_welcome(fields));
+    run_until([&] { return delivery_->status().version == 1; });
+    EXPECT_EQ(protocol::newest_codec_of(1), kCommonCodec);
+}
+
 TEST_F(DeliveryTest, GivingUpDropsWhatIsLeftAndSaysGoodbye) {
     start();
     seal();

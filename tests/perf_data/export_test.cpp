@@ -311,6 +311,26 @@ TEST_F(PerfDataExport, IsTheSameHoweverRowsWereBatched) {
     }
     static_cast<void>(exported({}, "parts"));
     EXPECT_EQ(content_of(path("whole")), content_of(path("parts")));
+
+    // As collectors seal them: by cpu.
+    store_ = make_memory_store();
+    define(sample_session(kTarget, kSession));
+    put(first_batch());
+    SampleIntegers columns;
+    for (const std::size_t cpu : {0U, 1U}) {
+        for (std::size_t k = cpu; k < stacks.size(); k += 2) {
+            columns[ColumnId::kTime].push_back(kT0 + 10 + k * 1'000);
+            columns[ColumnId::kCpu].push_back(k % 2);
+            columns[ColumnId::kPid].push_back(100);
+            columns[ColumnId::kTid].push_back(100 + k % 2);
+            columns[ColumnId::kStack].push_back(stacks[k]);
+            columns[ColumnId::kWeight].push_back(1'000'000);
+        }
+    }
+    SampleBatch by_cpu = batch(2);
+    put(by_cpu.add(kClock, columns));
+    static_cast<void>(exported({}, "by_cpu"));
+    EXPECT_EQ(content_of(path("whole")), content_of(path("by_cpu")));
 }
 
 // -- selections -------------------------------------------------------------------------------------------------------
