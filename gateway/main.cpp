@@ -19,6 +19,7 @@
 #include "daemon/metrics/process_metrics.h"
 #include "daemon/service/service_manager.h"
 #include "gateway/gateway.h"
+#include "gateway/joining/store_joining.h"
 #include "gateway/memory_plan.h"
 #include "gateway/metrics/gateway_metrics.h"
 #include "gateway/process/allocator.h"
@@ -53,6 +54,7 @@ struct Arguments {
     std::string query_key;
     std::string askers;
     std::size_t connections_max = 0;
+    bool is_without_joining = false;
 };
 
 int fail(Log& log, const Error& error) {
@@ -128,18 +130,21 @@ Result<Done> check(const Arguments& arguments) {
 }
 
 Result<std::unique_ptr<MetricsServer>> start_metrics(const Arguments& arguments, const Gateway& gateway,
-                                                     const Store& store, const QueryProcess* queries, const Log& log) {
+                                                     const Store& store, const QueryProcess* queries,
+                                                     const StoreJoining* joining, const Log& log) {
     if (arguments.metrics.empty()) {
         return std::unique_ptr<MetricsServer>{};
     }
-    return MetricsServer::start(arguments.metrics, [&arguments, &gateway, &store, queries, &log](MetricPage& page) {
-        add_gateway_metrics(
-            {gateway.counts(), gateway.transport_counts(), size_of_folder(arguments.data), store.damage().size(),
-             queries == nullptr ? TransportCounts{} : queries->transport_counts(),
-             queries == nullptr ? 0 : queries->restart_count(), log.suppressed_count()},
-            page);
-        add_process_metrics(page);
-    });
+    return MetricsServer::start(
+        arguments.metrics, [&arguments, &gateway, &store, queries, joining, &log](MetricPage& page) {
+            add_gateway_metrics(
+                {gateway.counts(), gateway.transport_counts(), size_of_folder(arguments.data), store.damage().size(),
+                 queries == nullptr ? TransportCounts{} : queries->transport_counts(),
+                 queries == nullptr ? 0 : queries->restart_count(), log.suppressed_count(),
+                 joining == nullptr ? JoinCounts{} : joining->counts()},
+                page);
+            add_process_metrics(page);
+        });
 }
 
 int run(const Arguments& arguments) {
@@ -182,7 +187,9 @@ int run(const Arguments& arguments) {
         return fail(*log, queries.error());
     }
     const std::string query = *queries == nullptr ? std::string{kNoQueries} : (*queries)->endpoint();
-    const auto metrics = start_metrics(arguments, **gateway, **store, queries->get(), *log);
+    const std::unique_ptr<StoreJoining> joining =
+        arguments.is_without_joining ? nullptr : StoreJoining::start(**store, tell);
+    const auto metrics = start_metrics(arguments, **gateway, **store, queries->get(), joining.get(), *log);
     if (!metrics) {
         return fail(*log, metrics.error());
     }
@@ -265,6 +272,9 @@ int main(int argc, char** argv) {
                    "--memory is enough for")
         ->type_name("N")
         ->check(CLI::PositiveNumber);
+    app.add_flag("--no-join", arguments.is_without_joining,
+                 "Don't join the small batches of an hour that is over into large blocks: they take more room, and "
+                 "longer to read");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

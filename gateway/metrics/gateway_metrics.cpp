@@ -123,6 +123,19 @@ void add_store(MetricPage& page, const GatewayReadings& readings) {
                counts.memory_bytes_now);
 }
 
+void add_joined(MetricPage& page, const JoinCounts& joined) {
+    page.counter("perfleet_gateway_join_blocks_in_total", "Small blocks that were joined.", joined.blocks_in);
+    page.counter("perfleet_gateway_join_blocks_out_total", "Blocks that they were joined into.", joined.blocks_out);
+    page.counter("perfleet_gateway_join_batches_total", "Batches whose records were joined.", joined.batches);
+    page.counter("perfleet_gateway_join_bytes_in_total", "Bytes of what was joined.", joined.size_bytes_in);
+    page.counter("perfleet_gateway_join_bytes_out_total", "Bytes that they were joined into.", joined.size_bytes_out);
+    page.counter("perfleet_gateway_join_failures_total", "Times that joining failed, to be tried again.",
+                 joined.failures);
+    page.gauge("perfleet_gateway_join_partitions_waiting",
+               "Partitions that wait to be joined, those of the current hour included.",
+               static_cast<double>(joined.partitions_waiting_now));
+}
+
 }  // namespace
 
 void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page) {
@@ -132,6 +145,7 @@ void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page) {
     add_batches(page, readings.counts);
     add_losses(page, readings.counts);
     add_store(page, readings);
+    add_joined(page, readings.joined);
     page.counter("perfleet_gateway_query_restarts_total", "Times that the query process ended and was started again.",
                  readings.query_restarts);
     page.counter("perfleet_gateway_log_suppressed_total", "Log messages left out because of their number.",

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "gateway/gateway_counts.h"
+#include "gateway/joining/store_joining.h"
 #include "gateway/metrics/folder_size.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/metric.h"
@@ -20,6 +21,7 @@ struct GatewayReadings {
     TransportCounts query_transport;  // of the query process
     std::uint64_t query_restarts = 0;
     std::uint64_t log_suppressed = 0;
+    JoinCounts joined;
 };
 
 // Every family is there from the start, with 0, so that a first increase is seen as one.

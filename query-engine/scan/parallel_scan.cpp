@@ -11,6 +11,7 @@ namespace perfleet {
 namespace {
 
 struct ReadBlock {
+    Partition partition;
     Seq first_seq;
     std::string bytes_untrusted;
 };
@@ -94,12 +95,20 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
             if (is_pruned(session_index, series, block->header.first_ticks, block->header.last_ticks)) {
                 continue;
             }
-            if (const Result<Done> decoded = decode(session_index, *block, wanted, rows); !decoded.ok()) {
+            const Result<Share> share = share_of(session_index, read->partition, *block);
+            if (!share.ok()) {
+                damage_->add_note(session_index, share.error().message);
+                continue;
+            }
+            if (share->ranges.empty()) {
+                continue;
+            }
+            if (const Result<Done> decoded = decode(session_index, *block, *share, wanted, rows); !decoded.ok()) {
                 damage_->add_note(session_index, decoded.error().message);
                 continue;
             }
-            row_counts[worker] += rows.row_count();
-            visitor(worker, RowBlock{session_index, series, epoch, read->first_seq, rows});
+            row_counts[worker] += share->expected_row_count;
+            visitor(worker, RowBlock{session_index, series, epoch, share->first_seq, share->last_seq, rows});
         }
     };
     std::vector<std::thread> workers;
@@ -108,8 +117,10 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
         workers.emplace_back(work, worker);
     }
     const Result<Done> visited = visit_blocks(
-        session_index, epoch, series, [&](Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
-            return queue.push(ReadBlock{first_seq, std::string{bytes_untrusted}}) ? Visit::kContinue : Visit::kStop;
+        session_index, epoch, series,
+        [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
+            return queue.push(ReadBlock{partition, first_seq, std::string{bytes_untrusted}}) ? Visit::kContinue
+                                                                                             : Visit::kStop;
         });
     queue.close();
     for (std::thread& worker : workers) {

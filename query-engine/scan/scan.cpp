@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "query-engine/scan/session_ledger.h"
 
@@ -297,6 +298,20 @@ std::map<Partition, std::uint64_t> Scan::expected_rows(std::size_t session_index
     return expected;
 }
 
+const BatchRecord* Scan::batch_from(std::size_t session_index, EpochNumber epoch, const Partition& partition, Seq first,
+                                    Seq last) const {
+    const ScannedSession& session = sessions_[session_index];
+    auto batch = std::lower_bound(session.batches.begin(), session.batches.end(), first,
+                                  [](const BatchRecord& record, Seq seq) { return record.seq < seq; });
+    for (; batch != session.batches.end() && batch->seq <= last; ++batch) {
+        if (batch->epoch == epoch &&
+            session.batch_partitions[static_cast<std::size_t>(batch - session.batches.begin())] == partition) {
+            return &*batch;
+        }
+    }
+    return nullptr;
+}
+
 Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Series series,
                                 const BlockVisitor& visitor) const {
     const ScannedSession& session = sessions_[session_index];
@@ -307,13 +322,11 @@ Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Se
         }
         std::optional<Error> error;
         const auto on_block = [&, here = partition](const BlockKey& key, std::string_view bytes_untrusted) {
-            const auto batch = std::lower_bound(session.batches.begin(), session.batches.end(), key.first_seq,
-                                                [](const BatchRecord& record, Seq seq) { return record.seq < seq; });
-            if (batch == session.batches.end() || batch->seq != key.first_seq || batch->epoch != epoch ||
-                session.batch_partitions[static_cast<std::size_t>(batch - session.batches.begin())] != here) {
+            const Seq last_seq = peek_last_seq_untrusted(bytes_untrusted, key.first_seq);
+            if (batch_from(session_index, epoch, here, key.first_seq, std::max(key.first_seq, last_seq)) == nullptr) {
                 return Visit::kContinue;  // another epoch's, or put after this scan was opened
             }
-            Result<Visit> visit = visitor(key.first_seq, bytes_untrusted);
+            Result<Visit> visit = visitor(here, key.first_seq, bytes_untrusted);
             if (!visit.ok() && is_damage(visit.error())) {
                 damage_->add_note(session_index, visit.error().message);
                 return Visit::kContinue;
@@ -354,10 +367,49 @@ Result<BlockView> Scan::parse_block(std::size_t session_index, EpochNumber epoch
     return block;
 }
 
-Result<Done> Scan::decode(std::size_t session_index, const BlockView& block, std::span<const ColumnId> wanted,
-                          DecodedRows& rows) const {
+Result<Scan::Share> Scan::share_of(std::size_t session_index, const Partition& partition,
+                                   const BlockView& block) const {
+    const BlockHeader& header = block.header;
+    const BlockPart whole{header.first_seq, header.row_count};
+    const std::span<const BlockPart> parts = block.parts.empty() ? std::span{&whole, 1} : std::span{block.parts};
+    Share share;
+    std::size_t row = 0;
+    for (const BlockPart& part : parts) {
+        const std::size_t first = std::exchange(row, row + part.row_count);
+        const BatchRecord* batch = batch_from(session_index, header.epoch, partition, part.seq, part.seq);
+        const BatchRecord::Rows* rows = nullptr;
+        for (std::size_t i = 0; batch != nullptr && i < batch->rows.size(); ++i) {
+            rows = batch->rows[i].series == header.series ? &batch->rows[i] : rows;
+        }
+        if (batch == nullptr) {  // put after this scan was opened, and joined since
+            share.is_whole = false;
+            continue;
+        }
+        if (rows == nullptr || (!block.parts.empty() && rows->row_count != part.row_count)) {
+            return Error{ErrorCode::kCorrupt, block_place(sessions_[session_index].record, header.series, part.seq) +
+                                                  ": the block holds other rows than its batch names"};
+        }
+        if (!is_pruned(session_index, header.series, rows->first_ticks, rows->last_ticks)) {
+            share.expected_row_count += part.row_count;
+        }
+        share.first_seq = share.ranges.empty() ? part.seq : share.first_seq;
+        share.last_seq = part.seq;
+        if (!share.ranges.empty() && share.ranges.back().second == first) {
+            share.ranges.back().second = row;
+        } else {
+            share.ranges.emplace_back(first, row);
+        }
+    }
+    return share;
+}
+
+Result<Done> Scan::decode(std::size_t session_index, const BlockView& block, const Share& share,
+                          std::span<const ColumnId> wanted, DecodedRows& rows) const {
     const Result<Done> decoded = rows.decode(block, wanted);
     if (decoded.ok()) {
+        if (!share.is_whole) {
+            rows.keep(share.ranges);
+        }
         return Done{};
     }
     return Error{decoded.error().code,
@@ -387,7 +439,8 @@ Result<Done> Scan::visit_rows(std::size_t session_index, EpochNumber epoch, Seri
     std::uint64_t row_count = 0;
     bool stopped = false;
     Result<Done> visited = visit_blocks(
-        session_index, epoch, series, [&](Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
+        session_index, epoch, series,
+        [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
             const Result<BlockView> block = parse_block(session_index, epoch, series, first_seq, bytes_untrusted);
             if (!block.ok()) {
                 return Error{block.error()};
@@ -395,11 +448,19 @@ Result<Done> Scan::visit_rows(std::size_t session_index, EpochNumber epoch, Seri
             if (is_pruned(session_index, series, block->header.first_ticks, block->header.last_ticks)) {
                 return Visit::kContinue;
             }
-            if (const Result<Done> decoded = decode(session_index, *block, wanted, rows); !decoded.ok()) {
+            const Result<Share> share = share_of(session_index, partition, *block);
+            if (!share.ok()) {
+                return Error{share.error()};
+            }
+            if (share->ranges.empty()) {
+                return Visit::kContinue;
+            }
+            if (const Result<Done> decoded = decode(session_index, *block, *share, wanted, rows); !decoded.ok()) {
                 return Error{decoded.error()};
             }
-            row_count += rows.row_count();
-            const Visit visit = visitor(RowBlock{session_index, series, epoch, first_seq, rows});
+            row_count += share->expected_row_count;
+            const Visit visit =
+                visitor(RowBlock{session_index, series, epoch, share->first_seq, share->last_seq, rows});
             stopped = visit == Visit::kStop;
             return visit;
         });
@@ -417,10 +478,15 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
         std::uint64_t row_count = 0;
         std::optional<Error> contradiction;
         Result<Done> visited = visit_blocks(
-            session_index, epoch, series, [&](Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
+            session_index, epoch, series,
+            [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
                 const Result<BlockView> block = parse_block(session_index, epoch, series, first_seq, bytes_untrusted);
                 if (!block.ok()) {
                     return Error{block.error()};
+                }
+                const Result<Share> share = share_of(session_index, partition, *block);
+                if (!share.ok()) {
+                    return Error{share.error()};
                 }
                 if (const Result<Done> added = dictionary->add(*block); !added.ok()) {
                     Error error{added.error().code, block_place(sessions_[session_index].record, series, first_seq) +
@@ -431,7 +497,7 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
                     contradiction = std::move(error);
                     return Visit::kStop;
                 }
-                row_count += block->header.row_count;
+                row_count += share->expected_row_count;
                 return Visit::kContinue;
             });
         if (contradiction) {

@@ -62,12 +62,14 @@ struct ScannedSession {
     bool is_damaged = false;     // batch records of it can't be read
 };
 
-// One series' rows of one batch, decoded. Borrowed until the visitor returns.
+// One series' rows of one batch, or of several one behind the other where the store has joined them, decoded. The rows
+// are in the same order either way; where a block ends means nothing. Borrowed until the visitor returns.
 struct RowBlock {
     std::size_t session_index = 0;  // into Scan::sessions()
     Series series;
     EpochNumber epoch;
-    Seq seq;
+    Seq first_seq;  // of the batches whose rows these are; those between may belong to other series or blocks
+    Seq last_seq;
     const DecodedRows& rows;
 };
 
@@ -106,7 +108,7 @@ public:
         return !expected_rows(session_index, epoch, series).empty();
     }
 
-    // The series' rows of one epoch, batch by batch, ascending by seq. Blocks that lie wholly outside the time range
+    // The series' rows of one epoch, block by block, ascending by seq. Blocks that lie wholly outside the time range
     // are left out, except those of tasks and definitions; the rows of others are NOT cut to the range: compare with
     // tick_range. `wanted` columns only; all when empty. A block that is damaged or missing is left out: the ledger
     // that is made afterwards counts its rows as lost (`damaged`), and its warnings name it. Errors: those of the
@@ -144,7 +146,17 @@ public:
     [[nodiscard]] const StoreReader& store() const { return *store_; }
 
 private:
-    using BlockVisitor = std::function<Result<Visit>(Seq first_seq, std::string_view bytes_untrusted)>;
+    using BlockVisitor =
+        std::function<Result<Visit>(const Partition& partition, Seq first_seq, std::string_view bytes_untrusted)>;
+
+    // What of a block belongs to this scan: the rows of the batches that it took up when it was opened.
+    struct Share {
+        bool is_whole = true;
+        std::vector<std::pair<std::size_t, std::size_t>> ranges;  // rows [first, last)
+        Seq first_seq;
+        Seq last_seq;
+        std::uint64_t expected_row_count = 0;  // as expected_rows() counts them
+    };
 
     Scan(const StoreReader& store, Selection selection);
     // Whether a block with these bounds lies outside the time range.
@@ -152,11 +164,16 @@ private:
     // What the batch records say is in each partition, without what lies outside the time range.
     [[nodiscard]] std::map<Partition, std::uint64_t> expected_rows(std::size_t session_index, EpochNumber epoch,
                                                                    Series series) const;
+    // The first batch of these seqs that the scan knows in this partition and epoch; null when there is none.
+    [[nodiscard]] const BatchRecord* batch_from(std::size_t session_index, EpochNumber epoch,
+                                                const Partition& partition, Seq first, Seq last) const;
     [[nodiscard]] Result<Done> visit_blocks(std::size_t session_index, EpochNumber epoch, Series series,
                                             const BlockVisitor& visitor) const;
     [[nodiscard]] Result<BlockView> parse_block(std::size_t session_index, EpochNumber epoch, Series series,
                                                 Seq first_seq, std::string_view bytes_untrusted) const;
-    [[nodiscard]] Result<Done> decode(std::size_t session_index, const BlockView& block,
+    [[nodiscard]] Result<Share> share_of(std::size_t session_index, const Partition& partition,
+                                         const BlockView& block) const;
+    [[nodiscard]] Result<Done> decode(std::size_t session_index, const BlockView& block, const Share& share,
                                       std::span<const ColumnId> wanted, DecodedRows& rows) const;
     // Tells the damage when fewer rows were seen than the batch records name.
     void count_unseen(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) const;

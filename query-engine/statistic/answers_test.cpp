@@ -97,6 +97,27 @@ TEST(Answers, DoNotDependOnOrderDoublesThreadsOrEngine) {
     }
 }
 
+// Joined once at the end, and again and again in between.
+TEST(Answers, DoNotDependOnWhatIsJoined) {
+    const ProfileStory story = make_story(2);
+    std::vector<std::string> expected;
+    for (const TestEngine engine : kTestEngines) {
+        for (const DeliveryOrder& delivery : {DeliveryOrder{60, 0, false}, DeliveryOrder{60, 0, false, ~std::size_t{0}},
+                                              DeliveryOrder{60, 0, false, 3}, DeliveryOrder{60, 7, true, 10}}) {
+            TestStores stores{engine};
+            const std::unique_ptr<Store> store = stores.open();
+            deliver(story, delivery, *store);
+            for (const char* threads : {"1", "3"}) {
+                SCOPED_TRACE(std::string{engine_name(engine)} + " joined every " + std::to_string(delivery.join_every) +
+                             " threads " + threads);
+                const std::vector<std::string> given = answers(*store, threads, true);
+                expected = expected.empty() ? given : expected;
+                EXPECT_EQ(given, expected);
+            }
+        }
+    }
+}
+
 TEST(Answers, DoNotDependOnTheBatching) {
     const ProfileStory story = make_story(3);
     std::vector<std::string> expected;

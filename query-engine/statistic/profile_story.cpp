@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -204,6 +205,31 @@ private:
 
 void require(bool holds) { PERFLEET_ASSERT(holds); }
 
+// Moves each session's watermark up as a gateway would, and has the store join what is below it.
+class JoiningStore {
+public:
+    explicit JoiningStore(Store& store) : store_{&store} {}
+
+    void add(const BatchKey& key) { stored_[{key.target, key.session}].insert(key.seq.value); }
+
+    void join() {
+        for (const auto& [name, seqs] : stored_) {
+            std::uint64_t prefix = 0;
+            while (seqs.contains(prefix + 1)) {
+                ++prefix;
+            }
+            require(store_->advance_watermark(name.first, name.second, Seq{prefix}).ok());
+        }
+        now_s_ += 2 * kBucketDurationS;  // so that what came late is looked at again
+        require(store_->join(UtcNs{now_s_ * kNsPerSecond}, [](const JoinStep&) { return Visit::kContinue; }).ok());
+    }
+
+private:
+    Store* store_;
+    std::map<std::pair<TargetId, SessionId>, std::set<std::uint64_t>> stored_;
+    std::int64_t now_s_ = 4'000'000'000;  // every bucket is over
+};
+
 }  // namespace
 
 ProfileStory make_story(std::uint64_t seed) {
@@ -256,6 +282,8 @@ void deliver(const ProfileStory& story, const DeliveryOrder& delivery, Store& st
     if (delivery.order_seed != 0) {
         std::shuffle(batches.begin(), batches.end(), std::mt19937_64{delivery.order_seed});
     }
+    JoiningStore joining{store};
+    std::size_t count = 0;
     for (const AdmittedBatch& batch : batches) {
         const Partition partition = partition_of(batch.key.target, batch.record.bucket);
         const auto session = std::find_if(story.sessions.begin(), story.sessions.end(), [&](const StorySession& one) {
@@ -265,6 +293,13 @@ void deliver(const ProfileStory& story, const DeliveryOrder& delivery, Store& st
         const auto outcomes = store.put(partition, std::span{&batch, 1});
         require(outcomes.ok() &&
                 (outcomes->front() == PutOutcome::kStored || outcomes->front() == PutOutcome::kDuplicate));
+        joining.add(batch.key);
+        if (delivery.join_every != 0 && ++count % delivery.join_every == 0) {
+            joining.join();
+        }
+    }
+    if (delivery.join_every != 0) {
+        joining.join();
     }
     require(store.sync().ok());
 }

@@ -57,6 +57,10 @@ inline constexpr std::uint32_t kOutOfOrderSeqsMax = 4'096;        // seqs above 
 // -- storage ----------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kBlockRowsMax = kBatchRowsMax;  // rows of one block
 inline constexpr std::uint16_t kPartitionShards = 16;
+inline constexpr std::uint32_t kJoinedPartsMax = 4'096;            // batches in one joined block
+inline constexpr std::size_t kJoinedBlockSizeBytesMax = 2U << 20;  // of the blocks that one is joined from
+inline constexpr std::uint32_t kJoinedBatchesMax = 1'024;          // batch records in one value
+inline constexpr std::int64_t kJoinGraceS = 600;                   // after a bucket's end, before its rows are joined
 inline constexpr std::size_t kStoreMemorySizeBytes =
     256U << 20;                                         // what a writer keeps in memory of what it was given and reads
 inline constexpr std::uint32_t kStoreSeqsMax = 65'536;  // stored above its watermark, per session

@@ -50,7 +50,9 @@ const ColumnView* BlockView::find(ColumnId id) const {
     return nullptr;
 }
 
-std::string encode_block(const BlockHeader& header, std::span<const ColumnView> columns) {
+namespace {
+
+std::string encode(const BlockHeader& header, std::span<const ColumnView> columns, std::size_t part_count) {
     PERFLEET_ASSERT(columns.size() <= limits::kColumnsMax);
     PERFLEET_ASSERT(header.row_count <= limits::kBlockRowsMax);
     PERFLEET_ASSERT(header.first_seq <= header.last_seq);
@@ -65,11 +67,11 @@ std::string encode_block(const BlockHeader& header, std::span<const ColumnView> 
     std::string bytes;
     bytes.reserve(size_bytes);
     append<layout::Magic>(bytes, 0, layout::kMagic);
-    append<layout::Version>(bytes, 0, layout::kVersion);
+    append<layout::Version>(bytes, 0, part_count == 0 ? layout::kVersion : layout::kJoinedVersion);
     append<layout::KindNumber>(bytes, 0, static_cast<std::uint8_t>(header.series.kind));
     append<layout::ColumnCount>(bytes, 0, static_cast<std::uint8_t>(columns.size()));
     append<layout::Event>(bytes, 0, header.series.event.value);
-    append<layout::Reserved>(bytes, 0, 0);
+    append<layout::PartCount>(bytes, 0, static_cast<std::uint16_t>(part_count));
     append<layout::Epoch>(bytes, 0, header.epoch.value);
     append<layout::FirstSeq>(bytes, 0, header.first_seq.value);
     append<layout::LastSeq>(bytes, 0, header.last_seq.value);
@@ -96,6 +98,86 @@ std::string encode_block(const BlockHeader& header, std::span<const ColumnView> 
     return bytes;
 }
 
+// A column with a value for each part.
+ColumnView encode_part_column(std::uint16_t id, std::span<const std::uint64_t> values, std::vector<std::byte>& bytes) {
+    bytes.resize(encoded_size_bytes_max(values.size()));
+    const auto encoded = encode_integers(values, bytes);
+    PERFLEET_ASSERT(encoded.ok());
+    return {static_cast<ColumnId>(id), encoded->codec, std::span{bytes}.first(encoded->size_bytes)};
+}
+
+bool has_order(const BlockHeader& header, std::span<const BlockPart> parts) {
+    if (parts.empty() || parts.front().seq != header.first_seq || parts.back().seq != header.last_seq) {
+        return false;
+    }
+    std::uint64_t row_count = parts.front().row_count;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        row_count += parts[i].row_count;
+        if (parts[i].seq <= parts[i - 1].seq) {
+            return false;
+        }
+    }
+    return row_count == header.row_count;
+}
+
+// Takes the two columns of the parts out of the view.
+Result<Done> read_parts(BlockView& view, std::size_t part_count) {
+    std::array<std::vector<std::uint64_t>, 2> values;
+    constexpr std::array kIds{layout::kPartSeqs, layout::kPartRows};
+    for (std::size_t i = 0; i < kIds.size(); ++i) {
+        const auto id = static_cast<ColumnId>(kIds[i]);
+        const ColumnView* column = view.find(id);
+        if (column == nullptr) {
+            return refusal(ErrorCode::kInvalid, "parts", layout::PartCount::kOffset, "a column of them is missing");
+        }
+        values[i].resize(part_count);
+        if (auto decoded = decode_integers(column->codec, column->bytes, values[i]); !decoded.ok()) {
+            return error_from_fault(decoded.error(), "block: column " + std::to_string(kIds[i]));
+        }
+        std::erase_if(view.columns, [&](const ColumnView& one) { return one.id == id; });
+    }
+    view.parts.reserve(part_count);
+    for (std::size_t i = 0; i < part_count; ++i) {
+        if (values[1][i] > view.header.row_count) {
+            return refusal(ErrorCode::kInvalid, "parts", layout::PartCount::kOffset,
+                           "one has more rows than the block");
+        }
+        view.parts.push_back(
+            {Seq{view.header.first_seq.value + values[0][i]}, static_cast<std::uint32_t>(values[1][i])});
+    }
+    if (!has_order(view.header, view.parts)) {
+        return refusal(ErrorCode::kInvalid, "parts", layout::PartCount::kOffset, "don't fit the header");
+    }
+    return Done{};
+}
+
+}  // namespace
+
+std::string encode_block(const BlockHeader& header, std::span<const ColumnView> columns) {
+    return encode(header, columns, 0);
+}
+
+std::string encode_joined_block(const BlockHeader& header, std::span<const ColumnView> columns,
+                                std::span<const BlockPart> parts) {
+    PERFLEET_ASSERT(has_order(header, parts) && parts.size() <= limits::kJoinedPartsMax);
+    std::vector<std::uint64_t> seqs;
+    std::vector<std::uint64_t> rows;
+    for (const BlockPart& part : parts) {
+        seqs.push_back(part.seq.value - header.first_seq.value);
+        rows.push_back(part.row_count);
+    }
+    std::vector<std::byte> seq_bytes;
+    std::vector<std::byte> row_bytes;
+    std::vector<ColumnView> all{columns.begin(), columns.end()};
+    all.push_back(encode_part_column(layout::kPartSeqs, seqs, seq_bytes));
+    all.push_back(encode_part_column(layout::kPartRows, rows, row_bytes));
+    return encode(header, all, parts.size());
+}
+
+Seq peek_last_seq_untrusted(std::string_view bytes_untrusted, Seq first_seq) {
+    return bytes_untrusted.size() < layout::kHeaderSizeBytes ? first_seq : Seq{load<layout::LastSeq>(bytes_untrusted)};
+}
+
 Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted) {
     const std::string_view bytes = bytes_untrusted;
     if (bytes.size() < layout::kHeaderSizeBytes) {
@@ -105,10 +187,10 @@ Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted) {
         return refusal(ErrorCode::kCorrupt, "magic", layout::Magic::kOffset, "this is not a block");
     }
     const auto version = load<layout::Version>(bytes);
-    if (version > layout::kVersion) {
+    if (version > layout::kJoinedVersion) {
         return refusal(ErrorCode::kUnsupported, "version", layout::Version::kOffset,
                        "block format " + std::to_string(version) + " is newer than " +
-                           std::to_string(layout::kVersion) +
+                           std::to_string(layout::kJoinedVersion) +
                            ", the newest that this build reads; use a newer perfleet");
     }
     if (version == 0) {
@@ -134,8 +216,10 @@ Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted) {
         return refusal(ErrorCode::kUnsupported, "kind", layout::KindNumber::kOffset,
                        "kind " + std::to_string(kind) + " is not known to this build");
     }
-    if (load<layout::Reserved>(bytes) != 0) {
-        return refusal(ErrorCode::kInvalid, "reserved field", layout::Reserved::kOffset, "isn't 0");
+    const std::size_t part_count = load<layout::PartCount>(bytes);
+    if (version == layout::kVersion ? part_count != 0 : part_count == 0 || part_count > limits::kJoinedPartsMax) {
+        return refusal(ErrorCode::kInvalid, "part count", layout::PartCount::kOffset,
+                       std::to_string(part_count) + " in version " + std::to_string(version));
     }
     view.header.series = Series{static_cast<Kind>(kind), EventNumber{load<layout::Event>(bytes)}};
     view.header.epoch.value = load<layout::Epoch>(bytes);
@@ -183,6 +267,11 @@ Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted) {
     }
     if (offset != bytes.size()) {
         return refusal(ErrorCode::kInvalid, "end", offset, std::to_string(bytes.size() - offset) + " bytes left over");
+    }
+    if (part_count != 0) {
+        if (auto read = read_parts(view, part_count); !read.ok()) {
+            return read.error();
+        }
     }
     return view;
 }

@@ -1,5 +1,5 @@
-// A block: the encoded columns of one series under an index header, exactly as the collector sealed them. The unit of
-// storing and scanning.
+// A block: the encoded columns of one series under an index header, exactly as the collector sealed them, or joined of
+// several such (block_joiner.h). The unit of storing and scanning.
 //
 // Byte layout, golden bytes and versions: storage/FORMAT.md. Blocks are checked again each time they are read: nothing
 // in `bytes_untrusted` is believed until parse_block_untrusted has passed it. Errors name the field and the offset.
@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schemas/columns/seal.h"
@@ -28,9 +29,18 @@ struct BlockHeader {
     Ticks last_ticks;
 };
 
+// The rows that one batch brought to a joined block; those of the next part follow.
+struct BlockPart {
+    Seq seq;
+    std::uint32_t row_count = 0;
+
+    friend constexpr auto operator<=>(const BlockPart&, const BlockPart&) = default;
+};
+
 struct BlockView {
     BlockHeader header;
     std::vector<ColumnView> columns;  // borrow from the bytes that were parsed
+    std::vector<BlockPart> parts;     // of a joined block, ascending by seq; none in one that is as it was sealed
 
     [[nodiscard]] const ColumnView* find(ColumnId id) const;
 };
@@ -39,9 +49,18 @@ struct BlockView {
 // storage/block/batch_blocks.h for rows that come from a collector.
 [[nodiscard]] std::string encode_block(const BlockHeader& header, std::span<const ColumnView> columns);
 
+// A joined block: the parts ascend from header.first_seq to header.last_seq and hold all rows; at least one, at most
+// limits::kJoinedPartsMax.
+[[nodiscard]] std::string encode_joined_block(const BlockHeader& header, std::span<const ColumnView> columns,
+                                              std::span<const BlockPart> parts);
+
 // Errors: kTruncated, kCorrupt (checksum), kUnsupported (newer version or kind), kTooLarge, kInvalid. The view borrows
 // from the argument. Columns with unknown ids are in it, too.
 [[nodiscard]] Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted);
+
+// The last seq that the header names, unchecked: to tell which blocks are worth parsing. `first_seq` where there is
+// none.
+[[nodiscard]] Seq peek_last_seq_untrusted(std::string_view bytes_untrusted, Seq first_seq);
 
 // A block's rows, decoded as far as they were asked for. Reusable: decode() keeps the capacity of the last one.
 class DecodedRows {
@@ -52,6 +71,9 @@ public:
     [[nodiscard]] Result<Done> decode(const BlockView& block, std::span<const ColumnId> wanted = {});
 
     [[nodiscard]] std::size_t row_count() const { return row_count_; }
+
+    // Leaves only the rows of these ranges, [first, last), ascending and disjoint.
+    void keep(std::span<const std::pair<std::size_t, std::size_t>> ranges);
 
     // One value a row. The column must have been decoded.
     [[nodiscard]] std::span<const std::uint64_t> integers(ColumnId id) const;

@@ -138,11 +138,11 @@ TEST(Block, IsRefusedWithBytesLeftOver) {
 
 TEST(Block, OfANewerVersionIsRefusedByName) {
     std::string block = small_block();
-    patch<std::uint16_t>(block, 4, 2, kDirectoryEnd);
+    patch<std::uint16_t>(block, 4, 3, kDirectoryEnd);
     auto view = parse_block_untrusted(block);
     ASSERT_FALSE(view.ok());
     EXPECT_EQ(view.error().code, ErrorCode::kUnsupported);
-    EXPECT_NE(view.error().message.find("block format 2 is newer than 1"), std::string::npos) << view.error().message;
+    EXPECT_NE(view.error().message.find("block format 3 is newer than 2"), std::string::npos) << view.error().message;
 }
 
 TEST(Block, OfAnUnknownKindIsRefusedByName) {

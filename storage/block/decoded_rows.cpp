@@ -134,6 +134,35 @@ Result<Done> DecodedRows::decode_byte_column(const ColumnView& column, const Col
     return Done{};
 }
 
+void DecodedRows::keep(std::span<const std::pair<std::size_t, std::size_t>> ranges) {
+    std::size_t kept = 0;
+    for (const auto& [first, last] : ranges) {
+        PERFLEET_ASSERT(kept <= first && first <= last && last <= row_count_);
+        for (std::size_t row = first; row < last; ++row, ++kept) {
+            for (std::size_t i = 0; i < integers_used_; ++i) {
+                integers_[i].values[kept] = integers_[i].values[row];
+            }
+        }
+    }
+    for (std::size_t i = 0; i < bytes_used_; ++i) {
+        Bytes& column = bytes_[i];
+        std::string bytes;
+        std::vector<std::size_t> offsets{0};
+        for (const auto& [first, last] : ranges) {
+            for (std::size_t row = first; row < last; ++row) {
+                bytes.append(column.bytes, column.offsets[row], column.offsets[row + 1] - column.offsets[row]);
+                offsets.push_back(bytes.size());
+            }
+        }
+        column.bytes = std::move(bytes);
+        column.offsets = std::move(offsets);
+    }
+    for (std::size_t i = 0; i < integers_used_; ++i) {
+        integers_[i].values.resize(kept);
+    }
+    row_count_ = kept;
+}
+
 std::span<const std::uint64_t> DecodedRows::integers(ColumnId id) const {
     const Integers* column = find_column(integers_, id);
     PERFLEET_ASSERT(column != nullptr);

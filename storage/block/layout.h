@@ -8,7 +8,12 @@
 namespace perfleet::block_layout {
 
 inline constexpr std::uint32_t kMagic = 0x6b426c70;  // "plBk"
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 1;         // one batch's rows, as they were sealed
+inline constexpr std::uint16_t kJoinedVersion = 2;   // several batches' rows, with their parts
+
+// Columns of a joined block that hold a value a part, not a row. schemas/columns never gives these ids to anything.
+inline constexpr std::uint16_t kPartSeqs = 0xfffe;  // less the first seq
+inline constexpr std::uint16_t kPartRows = 0xffff;
 
 template <class Integer, std::size_t kAt>
 struct Field {
@@ -23,7 +28,7 @@ using Version = Field<std::uint16_t, 4>;
 using KindNumber = Field<std::uint8_t, 6>;
 using ColumnCount = Field<std::uint8_t, 7>;
 using Event = Field<std::uint16_t, 8>;
-using Reserved = Field<std::uint16_t, 10>;  // 0
+using PartCount = Field<std::uint16_t, 10>;  // 0 in version 1
 using Epoch = Field<std::uint32_t, 12>;
 using FirstSeq = Field<std::uint64_t, 16>;
 using LastSeq = Field<std::uint64_t, 24>;
@@ -43,7 +48,7 @@ inline constexpr std::size_t kEntrySizeBytes = 12;
 
 static_assert(Version::kOffset == Magic::kEnd && KindNumber::kOffset == Version::kEnd);
 static_assert(ColumnCount::kOffset == KindNumber::kEnd && Event::kOffset == ColumnCount::kEnd);
-static_assert(Reserved::kOffset == Event::kEnd && Epoch::kOffset == Reserved::kEnd);
+static_assert(PartCount::kOffset == Event::kEnd && Epoch::kOffset == PartCount::kEnd);
 static_assert(FirstSeq::kOffset == Epoch::kEnd && LastSeq::kOffset == FirstSeq::kEnd);
 static_assert(FirstTicks::kOffset == LastSeq::kEnd && LastTicks::kOffset == FirstTicks::kEnd);
 static_assert(RowCount::kOffset == LastTicks::kEnd && HeaderCrc::kOffset == RowCount::kEnd);

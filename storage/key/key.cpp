@@ -200,9 +200,12 @@ KeyRange session_batches_range(const Partition& partition, TargetId target, Sess
     return inside(partition, PartitionTable::kBatch).session(target, session).range_from(first);
 }
 
-KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session, Series series) {
-    return inside(partition, PartitionTable::kBlock).session(target, session).series(series).range();
+KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session, Series series,
+                             Seq first) {
+    return inside(partition, PartitionTable::kBlock).session(target, session).series(series).range_from(first);
 }
+
+std::string joined_key(const Partition& partition) { return inside(partition, PartitionTable::kJoined).take(); }
 
 std::string session_key(Table table, TargetId target, SessionId session) {
     PERFLEET_ASSERT(table == Table::kSession || table == Table::kSessionEnd || table == Table::kWatermark);
@@ -379,6 +382,9 @@ std::string describe_key(std::string_view key) {
     }
     if (const auto series = decode_expired_key_series(key); series.ok()) {
         return "expired rows of " + words(*series) + ", key " + hex(key);
+    }
+    if (const auto partition = decode_partition(key); partition.ok() && key == joined_key(*partition)) {
+        return "mark of joined " + words(*partition);
     }
     if (const auto partition = decode_partition(key); partition.ok()) {
         return words(*partition) + ", key " + hex(key);

@@ -33,6 +33,7 @@ enum class PartitionTable : std::uint8_t {
     kSession = 1,
     kBatch = 2,
     kBlock = 3,
+    kJoined = 4,  // nothing of the partition waits to be joined
 };
 
 // Keys from `begin`, included, to `end`, excluded.
@@ -46,7 +47,9 @@ struct KeyRange {
 
 // -- inside a partition -----------------------------------------------------------------------------------------------
 [[nodiscard]] std::string partition_session_key(const Partition& partition, TargetId target, SessionId session);
+// Of several batches in one value the last one's seq: so the value that holds a seq is the first at or after it.
 [[nodiscard]] std::string partition_batch_key(const Partition& partition, const BatchKey& key);
+[[nodiscard]] std::string joined_key(const Partition& partition);
 [[nodiscard]] std::string block_key(const BlockKey& key);
 
 [[nodiscard]] KeyRange partition_range(const Partition& partition);
@@ -57,7 +60,7 @@ struct KeyRange {
 [[nodiscard]] KeyRange session_batches_range(const Partition& partition, TargetId target, SessionId session,
                                              Seq first = Seq{0});
 [[nodiscard]] KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session,
-                                           Series series);
+                                           Series series, Seq first = Seq{0});
 
 // -- outside ----------------------------------------------------------------------------------------------------------
 [[nodiscard]] std::string session_key(Table table, TargetId target,

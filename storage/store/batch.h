@@ -59,8 +59,12 @@ struct BatchRecord {
         std::uint32_t row_count = 0;
         Ticks first_ticks;
         Ticks last_ticks;
+
+        friend bool operator==(const Rows&, const Rows&) = default;
     };
     std::vector<Rows> rows;  // one entry a series, in the order of the batch
+
+    friend bool operator==(const BatchRecord&, const BatchRecord&) = default;
 };
 
 struct AdmittedBatch {

@@ -53,7 +53,7 @@ Result<std::optional<Value>> get_decoded(const Engine& engine, const std::string
 
 }  // namespace
 
-Result<Done> check_format(const Engine& engine, const std::string& where) {
+Result<std::uint64_t> format_version(const Engine& engine, const std::string& where) {
     auto version = get_decoded<std::uint64_t>(engine, format_key(), decode_number_untrusted);
     if (!version.ok()) {
         return Error{version.error().code, where + ": " + version.error().message};
@@ -65,6 +65,14 @@ Result<Done> check_format(const Engine& engine, const std::string& where) {
         return Error{ErrorCode::kUnsupported, where + " has store format " + std::to_string(**version) +
                                                   ", this build knows up to " + std::to_string(kStoreFormatVersion) +
                                                   "; use a newer perfleet"};
+    }
+    return **version;
+}
+
+Result<Done> check_format(const Engine& engine, const std::string& where) {
+    auto version = format_version(engine, where);
+    if (!version.ok()) {
+        return version.error();
     }
     return Done{};
 }
@@ -205,11 +213,16 @@ Result<Done> KeyedReads::visit_batches(const Partition& partition, TargetId targ
                                if (!name.ok()) {
                                    return name.error();
                                }
-                               auto record = decode_batch_untrusted(value, name->key.seq, partition.bucket);
-                               if (!record.ok()) {
-                                   return record.error();
+                               auto records = decode_batches_untrusted(value, name->key.seq, partition.bucket);
+                               if (!records.ok()) {
+                                   return records.error();
                                }
-                               return visitor(*record);
+                               for (const BatchRecord& record : *records) {
+                                   if (record.seq >= first && visitor(record) == Visit::kStop) {
+                                       return Visit::kStop;
+                                   }
+                               }
+                               return Visit::kContinue;
                            });
 }
 
@@ -327,10 +340,42 @@ Result<std::vector<Partition>> KeyedReads::session_partitions(TargetId target, S
     return partitions;
 }
 
+// A record of its own stands under its seq; one of a list in the first value behind it.
 Result<std::optional<BatchRecord>> KeyedReads::batch(const Partition& partition, const BatchKey& key) const {
-    return get_decoded<BatchRecord>(*engine_, partition_batch_key(partition, key), [&](std::string_view bytes) {
-        return decode_batch_untrusted(bytes, key.seq, partition.bucket);
-    });
+    const KeyRange range = session_batches_range(partition, key.target, key.session, key.seq);
+    std::optional<BatchRecord> found;
+    Failure failure;
+    auto visited = failure.after(engine_->visit(range, [&](std::string_view at, std::string_view value) {
+        if (at != range.begin && !is_batch_list_untrusted(value)) {
+            return Visit::kStop;
+        }
+        auto name = decode_partition_batch_key(at);
+        if (!name.ok()) {
+            return failure.stop(at, name.error());
+        }
+        auto records = decode_batches_untrusted(value, name->key.seq, partition.bucket);
+        if (!records.ok()) {
+            return failure.stop(at, records.error());
+        }
+        const auto place = std::lower_bound(records->begin(), records->end(), key.seq,
+                                            [](const BatchRecord& record, Seq seq) { return record.seq < seq; });
+        if (place != records->end() && place->seq == key.seq) {
+            found = std::move(*place);
+        }
+        return Visit::kStop;
+    }));
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    return found;
+}
+
+Result<bool> KeyedReads::is_joined(const Partition& partition) const {
+    auto found = engine_->get(joined_key(partition));
+    if (!found.ok()) {
+        return found.error();
+    }
+    return found->has_value();
 }
 
 Result<std::optional<std::uint32_t>> KeyedReads::expired_batch_seal(const BatchKey& key) const {
@@ -369,11 +414,13 @@ Result<Done> KeyedReads::visit_partition_batches(
                                if (!name.ok()) {
                                    return name.error();
                                }
-                               auto record = decode_batch_untrusted(value, name->key.seq, partition.bucket);
-                               if (!record.ok()) {
-                                   return record.error();
+                               auto records = decode_batches_untrusted(value, name->key.seq, partition.bucket);
+                               if (!records.ok()) {
+                                   return records.error();
                                }
-                               visitor(name->key, *record);
+                               for (const BatchRecord& record : *records) {
+                                   visitor({name->key.target, name->key.session, record.seq}, record);
+                               }
                                return Visit::kContinue;
                            });
 }

@@ -15,9 +15,12 @@
 namespace perfleet {
 
 // Version of everything together: keys, records and blocks. A store of a newer one is refused.
-inline constexpr std::uint64_t kStoreFormatVersion = 1;
+inline constexpr std::uint64_t kStoreFormatVersion = 2;
+// A store of version 1 is read and written as it is; it becomes one of version 2 before anything in it is joined.
+inline constexpr std::uint64_t kJoinedStoreFormatVersion = 2;
 
 // `where` names the store in errors. kNotFound when the engine holds no store at all; kUnsupported.
+[[nodiscard]] Result<std::uint64_t> format_version(const Engine& engine, const std::string& where);
 [[nodiscard]] Result<Done> check_format(const Engine& engine, const std::string& where);
 
 // The implementations of StoreReader's methods, see there.
@@ -44,6 +47,7 @@ public:
     // Partitions that were dropped but still have keys.
     [[nodiscard]] Result<std::vector<Partition>> dropped_leftovers() const;
     [[nodiscard]] Result<bool> is_dropped(const Partition& partition) const;
+    [[nodiscard]] Result<bool> is_joined(const Partition& partition) const;
     [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::optional<BatchRecord>> batch(const Partition& partition, const BatchKey& key) const;

@@ -1,12 +1,16 @@
 #include "storage/store/keyed_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "schemas/vocabulary/limits.h"
 #include "storage/key/key.h"
+#include "storage/store/join_backlog.h"
+#include "storage/store/joiner.h"
 #include "storage/store/keyed_reads.h"
 #include "storage/store/known_seqs.h"
 #include "storage/store/record.h"
@@ -93,15 +97,19 @@ public:
         return is_dropped_ ? PutOutcome::kExpired : PutOutcome::kStored;
     }
 
-    [[nodiscard]] const Changes& changes() const { return changes_.changes; }
+    // Every batch to be stored, not expired.
+    [[nodiscard]] const std::vector<SessionName>& stored() const { return stored_; }
+
+    [[nodiscard]] Changes& changes() { return changes_.changes; }
 
     void keep() { told_.clear(); }
 
 private:
-    // At or below the watermark: stored, expired, refused or dropped by the collector, once and for all.
+    // At or below the watermark: stored, expired, refused or dropped by the collector, once and for all. What comes
+    // again is mostly of the newest partition.
     [[nodiscard]] Result<PutOutcome> judge_resolved(const AdmittedBatch& batch, const KnownSession& known) {
-        for (const Partition& partition : known.partitions) {
-            auto record = reads_->batch(partition, batch.key);
+        for (auto at = known.partitions.rbegin(); at != known.partitions.rend(); ++at) {
+            auto record = reads_->batch(*at, batch.key);
             if (!record.ok() && is_damage(record.error())) {
                 continue;  // resolved all the same
             }
@@ -120,6 +128,7 @@ private:
     }
 
     void add_stored(const AdmittedBatch& batch) {
+        stored_.push_back({batch.key.target, batch.key.session});
         changes_.put(partition_batch_key(partition_, batch.key), encode_record(batch.record));
         for (const BatchSeries& series : batch.series) {
             changes_.changes.puts.push_back(
@@ -142,6 +151,7 @@ private:
     Partition partition_;
     bool is_dropped_;
     OwnedChanges changes_;
+    std::vector<SessionName> stored_;
     std::vector<std::pair<KnownSession*, std::uint64_t>> told_;
 };
 
@@ -150,6 +160,7 @@ public:
     explicit KeyedStore(std::unique_ptr<Engine> engine) : ReaderOver<Store>{std::move(engine)}, known_{reads()} {}
 
     [[nodiscard]] Result<Done> define(const Partition& partition, const SessionRecord& session) override {
+        const std::lock_guard lock{writing_};
         if (auto ready = be_ready(); !ready.ok()) {
             return ready;
         }
@@ -192,6 +203,7 @@ public:
 
     [[nodiscard]] Result<std::vector<PutOutcome>> put(const Partition& partition,
                                                       std::span<const AdmittedBatch> batches) override {
+        const std::lock_guard lock{writing_};
         if (auto ready = be_ready(); !ready.ok()) {
             return ready.error();
         }
@@ -210,16 +222,29 @@ public:
             }
             outcomes.push_back(*outcome);
         }
+        if (!call.stored().empty() && !backlog_.knows(partition)) {
+            auto joined = reads().is_joined(partition);
+            if (!joined.ok()) {
+                return joined.error();
+            }
+            if (*joined) {
+                call.changes().deletes.push_back(joined_key(partition));
+            }
+        }
         if (!call.changes().empty()) {
             if (auto written = write(call.changes()); !written.ok()) {
                 return written.error();
             }
         }
         call.keep();
+        for (const SessionName& session : call.stored()) {
+            backlog_.add_stored(partition, session);
+        }
         return outcomes;
     }
 
     [[nodiscard]] Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) override {
+        const std::lock_guard lock{writing_};
         if (auto ready = be_ready(); !ready.ok()) {
             return ready;
         }
@@ -241,6 +266,7 @@ public:
     }
 
     [[nodiscard]] Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
+        const std::lock_guard lock{writing_};
         if (auto ready = be_ready(); !ready.ok()) {
             return ready;
         }
@@ -265,6 +291,7 @@ public:
                                                    std::to_string(content.bytes.size()) + " bytes of at most " +
                                                    std::to_string(limits::kImageSizeBytesMax)};
         }
+        const std::lock_guard lock{writing_};
         if (auto ready = be_ready(); !ready.ok()) {
             return ready;
         }
@@ -281,6 +308,7 @@ public:
     }
 
     [[nodiscard]] Result<Done> drop(const Partition& partition) override {
+        const std::lock_guard lock{writing_};
         if (auto ready = be_ready(); !ready.ok()) {
             return ready;
         }
@@ -291,12 +319,46 @@ public:
     }
 
     [[nodiscard]] Result<Done> sync() override {
+        const std::lock_guard lock{writing_};
+        return sync_now();
+    }
+
+    [[nodiscard]] Result<Done> join(UtcNs now, const std::function<Visit(const JoinStep&)>& on_step) override {
+        if (auto loaded = load_backlog(); !loaded.ok()) {
+            return loaded;
+        }
+        while (const auto work = backlog_.take(now)) {
+            const std::uint64_t generation = generation_;
+            Joiner joiner{engine(), reads(), work->partition,
+                          [&](const Changes& changes) { return join_now(generation, work->partition, changes); },
+                          on_step};
+            backlog_.put_off(*work, now);
+            auto outcome = work->session ? joiner.join_session(*work->session) : joiner.join_partition();
+            if (!outcome.ok()) {
+                return outcome.error();
+            }
+            if (*outcome == Joiner::Outcome::kStopped) {
+                backlog_.take_up(*work);
+                return Done{};
+            }
+            if (*outcome == Joiner::Outcome::kDone && !work->session) {
+                if (auto marked = mark_joined(generation, *work); !marked.ok()) {
+                    return marked;
+                }
+            }
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] std::size_t partitions_to_join() const override { return backlog_.partition_count(); }
+
+private:
+    [[nodiscard]] Result<Done> sync_now() {
         auto synced = engine().sync();
         is_owing_ = false;
         return synced;
     }
 
-private:
     // Before every change. What this remembers of changes that weren't synced is worth nothing once the engine had to
     // go on from what is on disk, and a caller who doesn't know that yet must not go on to a sync.
     [[nodiscard]] Result<Done> be_ready() {
@@ -306,6 +368,8 @@ private:
         }
         if (*recovered) {
             known_.forget_everything();
+            backlog_.forget_everything();
+            ++generation_;
             if (std::exchange(is_owing_, false)) {
                 return Error{ErrorCode::kUnavailable,
                              "the store was opened anew after a failure: what was not synced is to be stored again"};
@@ -338,8 +402,9 @@ private:
                 return written;
             }
             known_.forget_partition(partition);
+            backlog_.forget_partition(partition);
         }
-        if (auto synced = sync(); !synced.ok()) {
+        if (auto synced = sync_now(); !synced.ok()) {
             return synced;
         }
         return engine().erase(partition_range(partition));
@@ -386,8 +451,102 @@ private:
         return Done{};
     }
 
+    // -- joining: on a thread of its own ------------------------------------------------------------------------------
+    [[nodiscard]] Result<Done> load_backlog() {
+        if (backlog_.is_loaded()) {
+            return Done{};
+        }
+        auto partitions = reads().partitions();
+        if (!partitions.ok()) {
+            return partitions.error();
+        }
+        std::vector<Partition> unmarked;
+        for (const Partition& partition : *partitions) {
+            auto joined = reads().is_joined(partition);
+            if (!joined.ok() && !is_damage(joined.error())) {
+                return joined.error();
+            }
+            if (!joined.ok() || !*joined) {
+                unmarked.push_back(partition);
+            }
+        }
+        backlog_.load(unmarked);
+        return Done{};
+    }
+
+    // Whether nothing has happened since that makes what was read there worthless. The writer is held up.
+    [[nodiscard]] Result<bool> is_as_it_was(std::uint64_t generation, const Partition& partition) const {
+        if (generation != generation_) {
+            return false;
+        }
+        auto dropped = reads().is_dropped(partition);
+        if (!dropped.ok()) {
+            return dropped.error();
+        }
+        return !*dropped;
+    }
+
+    // What the writer owes its caller stays as it is: a failure here is met again with the writer's next change.
+    [[nodiscard]] Result<bool> join_now(std::uint64_t generation, const Partition& partition, const Changes& changes) {
+        const std::lock_guard lock{writing_};
+        auto valid = is_as_it_was(generation, partition);
+        if (!valid.ok() || !*valid) {
+            return valid;
+        }
+        if (auto raised = raise_format(); !raised.ok()) {
+            return raised.error();
+        }
+        auto written = engine().write(changes);
+        return written.ok() ? Result<bool>{true} : written.error();
+    }
+
+    [[nodiscard]] Result<Done> mark_joined(std::uint64_t generation, const JoinBacklog::Work& work) {
+        const std::lock_guard lock{writing_};
+        auto valid = is_as_it_was(generation, work.partition);
+        if (!valid.ok()) {
+            return valid.error();
+        }
+        if (!*valid || !backlog_.is_unchanged(work)) {
+            return Done{};
+        }
+        OwnedChanges changes;
+        changes.put(joined_key(work.partition), encode_record(0));
+        auto written = engine().write(changes.changes);
+        if (written.ok()) {
+            backlog_.forget_partition(work.partition);
+        }
+        return written;
+    }
+
+    // An older build must refuse the whole store before it meets anything joined.
+    [[nodiscard]] Result<Done> raise_format() {
+        if (is_format_raised_) {
+            return Done{};
+        }
+        auto version = format_version(engine(), "the store");
+        if (!version.ok() && version.error().code != ErrorCode::kNotFound) {  // one in memory has none
+            return version.error();
+        }
+        if (version.ok() && *version < kJoinedStoreFormatVersion) {
+            OwnedChanges changes;
+            changes.put(format_key(), encode_record(kJoinedStoreFormatVersion));
+            if (auto written = engine().write(changes.changes); !written.ok()) {
+                return written;
+            }
+            if (auto synced = engine().sync(); !synced.ok()) {
+                return synced;
+            }
+        }
+        is_format_raised_ = true;
+        return Done{};
+    }
+
+    std::mutex writing_;  // between the writer and the thread that joins
     KnownSeqs known_;
-    bool is_owing_ = false;  // something was written and neither synced nor said to have failed
+    bool is_owing_ = false;          // something was written and neither synced nor said to have failed
+    bool is_format_raised_ = false;  // as far as is known
+    JoinBacklog backlog_;
+    std::atomic<std::uint64_t> generation_{0};  // of what was written: begins anew after a failure
 };
 
 // The format's version is the first thing that is written, so a database with other content but without it is foreign.

@@ -264,7 +264,7 @@ TEST(CheckFormat, TellsMissingAndNewerStores) {
     auto newer = check_format(engine, "/data");
     ASSERT_FALSE(newer.ok());
     EXPECT_EQ(newer.error().code, ErrorCode::kUnsupported);
-    EXPECT_EQ(newer.error().message, "/data has store format 7, this build knows up to 1; use a newer perfleet");
+    EXPECT_EQ(newer.error().message, "/data has store format 7, this build knows up to 2; use a newer perfleet");
 }
 
 }  // namespace

@@ -6,47 +6,51 @@ namespace perfleet {
 
 Result<std::optional<std::string>> MemoryEngine::get(std::string_view key) const {
     const std::lock_guard lock{mutex_};
-    const auto found = values_.find(key);
-    return found == values_.end() ? std::optional<std::string>{} : *found->second;
+    const auto found = values_->find(key);
+    return found == values_->end() ? std::optional<std::string>{} : *found->second;
 }
 
-// A visitor may read from the store itself, so the lock isn't held while it runs.
+// A visitor may read from the store itself, so the lock isn't held while it runs; it sees one moment of the store.
 Result<Done> MemoryEngine::visit(
     const KeyRange& range, const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const {
-    std::string key;
-    std::shared_ptr<const std::string> value;
-    const auto step = [&](bool is_first) {
+    std::shared_ptr<const Values> values;
+    {
         const std::lock_guard lock{mutex_};
-        const auto next = is_first ? values_.lower_bound(range.begin) : values_.upper_bound(key);
-        if (next == values_.end() || next->first >= range.end) {
-            return false;
-        }
-        key = next->first;
-        value = next->second;
-        return true;
-    };
-    for (bool more = step(true); more; more = step(false)) {
-        if (visitor(key, *value) == Visit::kStop) {
+        values = values_;
+    }
+    for (auto at = values->lower_bound(range.begin); at != values->end() && at->first < range.end; ++at) {
+        if (visitor(at->first, *at->second) == Visit::kStop) {
             break;
         }
     }
+    const std::lock_guard lock{mutex_};  // whoever writes next sees that this one is done with them
+    values.reset();
     return Done{};
+}
+
+MemoryEngine::Values& MemoryEngine::own_values() {
+    if (values_.use_count() != 1) {
+        values_ = std::make_shared<Values>(*values_);
+    }
+    return *values_;
 }
 
 Result<Done> MemoryEngine::write(const Changes& changes) {
     const std::lock_guard lock{mutex_};
+    Values& values = own_values();
     for (const std::string& key : changes.deletes) {
-        values_.erase(key);
+        values.erase(key);
     }
     for (const Changes::Put& put : changes.puts) {
-        values_[put.key] = std::make_shared<const std::string>(put.value);
+        values[put.key] = std::make_shared<const std::string>(put.value);
     }
     return Done{};
 }
 
 Result<Done> MemoryEngine::erase(const KeyRange& range) {
     const std::lock_guard lock{mutex_};
-    values_.erase(values_.lower_bound(range.begin), values_.lower_bound(range.end));
+    Values& values = own_values();
+    values.erase(values.lower_bound(range.begin), values.lower_bound(range.end));
     return Done{};
 }
 

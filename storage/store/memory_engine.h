@@ -21,8 +21,13 @@ public:
     [[nodiscard]] Result<Done> erase(const KeyRange& range) override;
 
 private:
+    using Values = std::map<std::string, std::shared_ptr<const std::string>, std::less<>>;
+
+    // To be changed: what a visit looks at stays as it is.
+    [[nodiscard]] Values& own_values();
+
     mutable std::mutex mutex_;
-    std::map<std::string, std::shared_ptr<const std::string>, std::less<>> values_;
+    std::shared_ptr<Values> values_ = std::make_shared<Values>();
 };
 
 }  // namespace perfleet

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +17,8 @@
 
 namespace perfleet {
 
-inline constexpr std::uint8_t kRecordVersion = 1;
+inline constexpr std::uint8_t kRecordVersion = 1;     // of all but
+inline constexpr std::uint8_t kBatchListVersion = 2;  // several batch records in one value
 
 // A batch that is known but whose rows aren't stored: they expired.
 struct ExpiredBatch {
@@ -38,6 +40,15 @@ struct ExpiredBatch {
 [[nodiscard]] Result<SessionRecord> decode_session_untrusted(std::string_view bytes);
 [[nodiscard]] Result<SessionEnd> decode_session_end_untrusted(std::string_view bytes);
 [[nodiscard]] Result<BatchRecord> decode_batch_untrusted(std::string_view bytes, Seq seq, BucketNumber bucket);
+
+// Batch records of one session and one bucket, one after the other: ascending by seq, at least one, at most
+// limits::kJoinedBatchesMax. The greatest seq stands in the key, the bucket, too.
+[[nodiscard]] std::string encode_batch_list(std::span<const BatchRecord> batches);
+// The records of a list, or the one of a single record.
+[[nodiscard]] Result<std::vector<BatchRecord>> decode_batches_untrusted(std::string_view bytes, Seq last_seq,
+                                                                        BucketNumber bucket);
+// Whether it claims to be a list; the rest is unchecked.
+[[nodiscard]] bool is_batch_list_untrusted(std::string_view bytes);
 [[nodiscard]] Result<ExpiredBatch> decode_expired_batch_untrusted(std::string_view bytes);
 [[nodiscard]] Result<ImageContent> decode_image_untrusted(std::string_view bytes);
 [[nodiscard]] Result<std::uint64_t> decode_number_untrusted(std::string_view bytes);

@@ -2,7 +2,6 @@
 
 #include "schemas/columns/crc32c.h"
 #include "storage/block/little_endian.h"
-#include "storage/store/record.h"
 
 namespace perfleet {
 namespace {
@@ -15,7 +14,7 @@ std::uint32_t checksum(std::string_view bytes) {
 
 }  // namespace
 
-RecordWriter::RecordWriter() { fixed_u8(kRecordVersion); }
+RecordWriter::RecordWriter(std::uint8_t version) { fixed_u8(version); }
 
 void RecordWriter::fixed_u8(std::uint8_t value) { append_little_endian(bytes_, value); }
 
@@ -65,7 +64,7 @@ std::string RecordWriter::finish() {
     return std::move(bytes_);
 }
 
-RecordReader::RecordReader(std::string_view bytes_untrusted, std::string_view what)
+RecordReader::RecordReader(std::string_view bytes_untrusted, std::string_view what, std::uint8_t version_max)
     : what_{what}, all_{bytes_untrusted} {
     if (all_.size() < 1 + kChecksumSizeBytes) {
         fail(ErrorCode::kTruncated, "has " + std::to_string(all_.size()) + " bytes");
@@ -76,14 +75,14 @@ RecordReader::RecordReader(std::string_view bytes_untrusted, std::string_view wh
         fail(ErrorCode::kCorrupt, "checksum doesn't match");
         return;
     }
-    const auto version = load_little_endian<std::uint8_t>(all_.data());
-    if (version > kRecordVersion) {
-        fail(ErrorCode::kUnsupported, "format " + std::to_string(version) + " is newer than " +
-                                          std::to_string(kRecordVersion) +
+    version_ = load_little_endian<std::uint8_t>(all_.data());
+    if (version_ > version_max) {
+        fail(ErrorCode::kUnsupported, "format " + std::to_string(version_) + " is newer than " +
+                                          std::to_string(version_max) +
                                           ", the newest that this build reads; use a newer perfleet");
         return;
     }
-    if (version == 0) {
+    if (version_ == 0) {
         fail(ErrorCode::kInvalid, "there is no format 0");
         return;
     }

@@ -15,7 +15,7 @@ namespace perfleet {
 // Starts with the version; finish() adds the checksum.
 class RecordWriter {
 public:
-    RecordWriter();
+    explicit RecordWriter(std::uint8_t version = 1);
 
     void fixed_u8(std::uint8_t value);
     void fixed_u32(std::uint32_t value);
@@ -44,7 +44,10 @@ private:
 // Checks checksum and version at once; after a fault everything reads as zero and end() tells the first fault.
 class RecordReader {
 public:
-    RecordReader(std::string_view bytes_untrusted, std::string_view what);
+    // Refuses versions above `version_max` by name.
+    RecordReader(std::string_view bytes_untrusted, std::string_view what, std::uint8_t version_max = 1);
+
+    [[nodiscard]] std::uint8_t version() const { return version_; }
 
     [[nodiscard]] std::uint8_t fixed_u8();
     [[nodiscard]] std::uint32_t fixed_u32();
@@ -67,6 +70,7 @@ public:
     }
 
     void fail(ErrorCode code, const std::string& what);
+    [[nodiscard]] bool has_failed() const { return failed_; }
 
     // Ok when nothing failed and nothing is left over.
     [[nodiscard]] Result<Done> end();
@@ -75,6 +79,7 @@ private:
     std::string_view what_;  // a literal
     std::string_view all_;
     std::string_view left_;
+    std::uint8_t version_ = 0;
     bool failed_ = false;
     Error error_;
 };

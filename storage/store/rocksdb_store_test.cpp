@@ -381,11 +381,11 @@ TEST_F(RocksdbStore, OfANewerFormatIsRefusedByBothVersions) {
     }
     auto store = open_rocksdb_store(directory_);
     ASSERT_FALSE(store.ok());
-    expect_error(store.error(), ErrorCode::kUnsupported, "has store format 2, this build knows up to 1");
+    expect_error(store.error(), ErrorCode::kUnsupported, "has store format 3, this build knows up to 2");
     EXPECT_NE(store.error().message.find(directory_), std::string::npos);
     auto reader = open_rocksdb_reader(directory_);
     ASSERT_FALSE(reader.ok());
-    expect_error(reader.error(), ErrorCode::kUnsupported, "has store format 2, this build knows up to 1");
+    expect_error(reader.error(), ErrorCode::kUnsupported, "has store format 3, this build knows up to 2");
 }
 
 TEST_F(RocksdbStore, RefusesADatabaseOfSomebodyElse) {

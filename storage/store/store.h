@@ -47,6 +47,15 @@ struct ImageContent {
     std::string bytes;
 };
 
+// What one step of joining did, in one partition.
+struct JoinStep {
+    Partition partition;
+    std::uint64_t blocks_in = 0;       // that went into one joined block; 0 when batch records were joined
+    std::uint64_t batches_in = 0;      // whose records went into one value; 0 when blocks were joined
+    std::uint64_t size_bytes_in = 0;   // keys and values
+    std::uint64_t size_bytes_out = 0;  // likewise
+};
+
 // Reading. Safe for concurrent use by several threads. What a visitor is given is borrowed until it returns.
 // Errors: kCorrupt names the key of a damaged value; kIo what the engine said. Damage hides nothing else: visits go on
 // behind it and tell it at the end, and lists leave out what is damaged (see damage()).
@@ -75,12 +84,13 @@ public:
 
     [[nodiscard]] virtual Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const = 0;
 
-    // The session's batch records in this partition, ascending by seq: all that are readable, also when it ends in an
-    // error of kCorrupt or kIo.
+    // The session's batch records in this partition, ascending by seq, whether joined or not: all that are readable,
+    // also when it ends in an error of kCorrupt or kIo.
     [[nodiscard]] virtual Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                                      const std::function<Visit(const BatchRecord&)>& visitor) const = 0;
 
-    // The blocks of one series in this partition, ascending by first_seq; likewise.
+    // The blocks of one series in this partition, ascending by first_seq; likewise. Their seqs don't overlap. A visit
+    // meets each batch's rows once also while blocks are joined; two visits may meet them in different blocks.
     [[nodiscard]] virtual Result<Done> visit_blocks(
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const = 0;
@@ -96,7 +106,7 @@ public:
     [[nodiscard]] virtual Result<std::optional<ImageContent>> image(std::string_view build_id) const = 0;
 };
 
-// Writing. One thread at a time.
+// Writing. One thread at a time; join() may run beside it.
 //
 // After an error of kFull, kIo or kUnavailable nothing since the last sync() counts: the caller does all of it again,
 // also what had gone well, before the next sync(). The store goes on by itself with the next call, once the disk lets
@@ -131,6 +141,21 @@ public:
 
     // When this returns Done, everything before it survives kill -9 and power loss.
     [[nodiscard]] virtual Result<Done> sync() = 0;
+
+    // Joins what is old enough at this time: small blocks of one series and epoch into blocks of up to
+    // limits::kBlockRowsMax rows, batch records of one session into values of up to limits::kJoinedBatchesMax, within
+    // one partition, once. Old enough are the batches at or below their session's watermark whose bucket has been over
+    // for limits::kJoinGraceS, or of which that many have gathered since the store was opened. What is damaged, or has
+    // columns or codecs that this build doesn't know, stays as it is.
+    //
+    // Runs until nothing is left to do or `on_step`, which is told each change, stops it; the next call goes on.
+    // A step reads, changes and holds the writer up for one block or one value of records. One thread, which may be
+    // another than the writer's. What an interruption, a failure or power loss leaves is joined or isn't, never half.
+    // Errors: those of the engine; the next call tries again.
+    [[nodiscard]] virtual Result<Done> join(UtcNs, const std::function<Visit(const JoinStep&)>&) { return Done{}; }
+
+    // Partitions that wait to be joined, those with an open bucket included. At any time by any thread.
+    [[nodiscard]] virtual std::size_t partitions_to_join() const { return 0; }
 };
 
 // Engines. `directory` is created when missing (writer) or must exist (reader).

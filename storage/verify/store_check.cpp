@@ -1,8 +1,10 @@
 #include "storage/verify/store_check.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "schemas/columns/seal.h"
@@ -20,7 +22,16 @@
 namespace perfleet {
 namespace {
 
-using SeriesOfBatch = std::pair<BatchKey, Series>;
+// As blocks are ordered: a session's of one series side by side.
+using NamedRows = std::tuple<TargetId, SessionId, Series, Seq>;
+
+// What a batch says of the rows of one series.
+struct Named {
+    EpochNumber epoch;
+    std::uint32_t row_count = 0;
+    Ticks first_ticks;
+    Ticks last_ticks;
+};
 
 std::uint64_t rows_in(const BatchRecord& record) {
     std::uint64_t row_count = 0;
@@ -142,31 +153,34 @@ private:
             on_batch(key, *batch, value, content);
         } else if (const auto block = decode_block_key(key); block.ok()) {
             ++content.block_count;
-            if (verify_ && !named_.contains({{block->target, block->session, block->first_seq}, block->series})) {
-                add({describe_key(key), "belongs to no batch that can be read", "its rows", 0});
+            if (verify_) {
+                on_block(key, *block, value);
             }
+        } else if (key == joined_key(*partition)) {
+            check_number(key, value, "nothing: its key says it all", nullptr);
         } else {
             add({describe_key(key), batch.error().message, "what it names", 0});
         }
     }
 
     void on_batch(std::string_view key, const PartitionBatch& name, std::string_view value, PartitionContent& content) {
-        ++content.batch_count;
-        const auto record = decode_batch_untrusted(value, name.key.seq, name.partition.bucket);
-        if (!record.ok()) {
-            add({describe_key(key), record.error().message, "the batch's counts, and its rows for queries", 0});
+        const auto records = decode_batches_untrusted(value, name.key.seq, name.partition.bucket);
+        if (!records.ok()) {
+            ++content.batch_count;
+            add({describe_key(key), records.error().message, "the batch's counts, and its rows for queries", 0});
             return;
         }
-        content.row_count += rows_in(*record);
-        if (verify_) {
-            for (const BatchRecord::Rows& rows : record->rows) {
-                named_.insert({name.key, rows.series});
+        content.batch_count += records->size();
+        for (const BatchRecord& record : *records) {
+            content.row_count += rows_in(record);
+            if (verify_) {
+                check_batch(key, {name.partition, {name.key.target, name.key.session, record.seq}}, record);
             }
-            check_batch(key, name, *record);
         }
     }
 
-    // Every block that it names, in full; and its seal over all of them.
+    // Those of its blocks that stand alone, in full, and its seal over all of them if they all do. Joined blocks can't
+    // give back the bytes that were sealed; they, damaged and missing ones are met later, in the order of blocks.
     void check_batch(std::string_view key, const PartitionBatch& name, const BatchRecord& record) {
         std::vector<std::string> bytes(record.rows.size());
         std::vector<BlockView> blocks(record.rows.size());
@@ -174,13 +188,21 @@ private:
         for (std::size_t i = 0; i < record.rows.size(); ++i) {
             const BatchRecord::Rows& rows = record.rows[i];
             const BlockKey block{name.partition, name.key.target, name.key.session, rows.series, name.key.seq};
-            if (auto checked = check_block(block, record, rows, bytes[i], blocks[i]); !checked.ok()) {
-                const bool is_defining = is_definition(rows.series.kind);
-                add({describe_key(block_key(block)), checked.error().message,
-                     is_defining ? std::to_string(rows.row_count) + " definitions of epoch " +
-                                       std::to_string(record.epoch.value)
-                                 : std::to_string(rows.row_count) + " rows",
-                     is_defining ? 0 : rows.row_count});
+            const NamedRows place{name.key.target, name.key.session, rows.series, name.key.seq};
+            const Named named{record.epoch, rows.row_count, rows.first_ticks, rows.last_ticks};
+            auto found = engine_.get(block_key(block));
+            if (found.ok() && (!found->has_value() || !is_as_sealed(**found))) {
+                named_.emplace(place, named);
+                continue;
+            }
+            checked_.insert(place);
+            auto checked = found.ok() ? Result<Done>{Done{}} : Result<Done>{found.error()};
+            if (found.ok()) {
+                bytes[i] = std::move(**found);
+                checked = check_block(block, named, bytes[i], blocks[i]);
+            }
+            if (!checked.ok()) {
+                add_lost_block(block, checked.error().message, record.epoch, rows.row_count);
                 continue;
             }
             series.push_back({rows.series, blocks[i].header.row_count, blocks[i].header.first_ticks,
@@ -194,40 +216,151 @@ private:
         }
     }
 
-    [[nodiscard]] Result<Done> check_block(const BlockKey& key, const BatchRecord& record,
-                                           const BatchRecord::Rows& rows, std::string& bytes, BlockView& block) {
-        auto found = engine_.get(block_key(key));
-        if (!found.ok()) {
-            return found.error();
-        }
-        if (!found->has_value()) {
-            return Error{ErrorCode::kCorrupt, "is missing; its batch names it"};
-        }
-        bytes = std::move(**found);
+    void add_lost_block(const BlockKey& key, const std::string& what, EpochNumber epoch, std::uint64_t row_count) {
+        const bool is_defining = is_definition(key.series.kind);
+        add({describe_key(block_key(key)), what,
+             is_defining ? std::to_string(row_count) + " definitions of epoch " + std::to_string(epoch.value)
+                         : std::to_string(row_count) + " rows",
+             is_defining ? 0 : row_count});
+    }
+
+    // Else it is joined or damaged.
+    [[nodiscard]] static bool is_as_sealed(std::string_view bytes) {
+        const auto block = parse_block_untrusted(bytes);
+        return block.ok() && block->parts.empty();
+    }
+
+    // One that is as it was sealed.
+    [[nodiscard]] Result<Done> check_block(const BlockKey& key, const Named& named, const std::string& bytes,
+                                           BlockView& block) {
         auto parsed = parse_block_untrusted(bytes);
         if (!parsed.ok()) {
             return parsed.error();
         }
         const BlockHeader& header = parsed->header;
-        if (header.series != rows.series || header.epoch != record.epoch || header.first_seq != record.seq ||
-            header.row_count != rows.row_count) {
+        if (header.series != key.series || header.epoch != named.epoch || header.first_seq != key.first_seq ||
+            header.row_count != named.row_count) {
             return Error{ErrorCode::kCorrupt, "holds other rows than its batch names"};
         }
-        if (auto decoded = rows_.decode(*parsed); !decoded.ok()) {
+        if (auto decoded = decode(key, *parsed); !decoded.ok()) {
             return decoded;
-        }
-        if (is_definition(rows.series.kind)) {
-            EpochDictionary& dictionary = dictionaries_[{key.target, key.session, record.epoch}];
-            if (auto added = dictionary.add(*parsed); !added.ok()) {
-                return added;
-            }
         }
         block = std::move(*parsed);
         return Done{};
     }
 
+    [[nodiscard]] Result<Done> decode(const BlockKey& key, const BlockView& block) {
+        if (auto decoded = rows_.decode(block); !decoded.ok()) {
+            return decoded;
+        }
+        if (is_definition(key.series.kind)) {
+            return dictionaries_[{key.target, key.session, block.header.epoch}].add(block);
+        }
+        return Done{};
+    }
+
+    void on_block(std::string_view key, const BlockKey& block, std::string_view value) {
+        finish_damaged_block(&block);
+        if (checked_.erase({block.target, block.session, block.series, block.first_seq}) != 0) {
+            return;
+        }
+        if (!named_.contains({block.target, block.session, block.series, block.first_seq})) {
+            add({describe_key(key), "belongs to no batch that can be read", "its rows", 0});
+            return;
+        }
+        if (auto checked = check_joined_block(block, value); !checked.ok()) {
+            damaged_block_ = {block, checked.error().message};
+        }
+    }
+
+    // Each part is what its batch names, and its rows lie where the batch says.
+    [[nodiscard]] Result<Done> check_joined_block(const BlockKey& key, std::string_view bytes) {
+        auto block = parse_block_untrusted(bytes);
+        if (!block.ok()) {
+            return block.error();
+        }
+        if (block->header.series != key.series || block->header.first_seq != key.first_seq) {
+            return Error{ErrorCode::kCorrupt, "holds another block's rows"};
+        }
+        if (auto decoded = decode(key, *block); !decoded.ok()) {
+            return decoded;
+        }
+        std::size_t row = 0;
+        for (const BlockPart& part : block->parts) {
+            const auto found = named_.find({key.target, key.session, key.series, part.seq});
+            if (found == named_.end() || found->second.epoch != block->header.epoch ||
+                found->second.row_count != part.row_count || !has_its_ticks(key.series, found->second, row)) {
+                return Error{ErrorCode::kCorrupt,
+                             "holds other rows than batch " + std::to_string(part.seq.value) + " names"};
+            }
+            row += part.row_count;
+        }
+        for (const BlockPart& part : block->parts) {
+            named_.erase({key.target, key.session, key.series, part.seq});
+        }
+        return Done{};
+    }
+
+    // Of the rows that were decoded last. Definitions have no time of their own.
+    [[nodiscard]] bool has_its_ticks(Series series, const Named& named, std::size_t first_row) const {
+        if (is_definition(series.kind) || named.row_count == 0) {
+            return true;
+        }
+        const auto times = rows_.integers(ColumnId::kTime).subspan(first_row, named.row_count);
+        const auto [least, greatest] = std::minmax_element(times.begin(), times.end());
+        return Ticks{*least} == named.first_ticks && Ticks{*greatest} == named.last_ticks;
+    }
+
+    // What a damaged block held is what its batches name up to the next block of the series.
+    void finish_damaged_block(const BlockKey* next) {
+        if (!damaged_block_) {
+            return;
+        }
+        const auto [block, what] = *std::exchange(damaged_block_, std::nullopt);
+        std::uint64_t row_count = 0;
+        EpochNumber epoch;
+        auto at = named_.find({block.target, block.session, block.series, block.first_seq});
+        while (at != named_.end()) {
+            const auto& [target, session, series, seq] = at->first;
+            const bool is_of_series = target == block.target && session == block.session && series == block.series;
+            const bool is_behind = next != nullptr && next->target == target && next->session == session &&
+                                   next->series == series && seq >= next->first_seq;
+            if (!is_of_series || is_behind) {
+                break;
+            }
+            row_count += at->second.row_count;
+            epoch = at->second.epoch;
+            at = named_.erase(at);
+        }
+        add_lost_block(block, what, epoch, row_count);
+    }
+
+    // What no block held: one entry for all of a series and epoch, for a joined block may have held them.
+    void add_missing_blocks() {
+        for (auto at = named_.begin(); at != named_.end();) {
+            const auto [target, session, series, seq] = at->first;
+            const EpochNumber epoch = at->second.epoch;
+            std::uint64_t row_count = 0;
+            std::uint64_t batch_count = 0;
+            for (; at != named_.end() && at->second.epoch == epoch &&
+                   std::tie(std::get<0>(at->first), std::get<1>(at->first), std::get<2>(at->first)) ==
+                       std::tie(target, session, series);
+                 ++at) {
+                row_count += at->second.row_count;
+                ++batch_count;
+            }
+            const std::string others =
+                batch_count == 1 ? ""
+                                 : ", and so are those of " + std::to_string(batch_count - 1) + " more of its batches";
+            add_lost_block({check_.partitions.back().partition, target, session, series, seq},
+                           "is missing; its batch names it" + others, epoch, row_count);
+        }
+    }
+
     // Epochs lie within one partition.
     void finish_partition() {
+        finish_damaged_block(nullptr);
+        add_missing_blocks();
         for (auto& [name, dictionary] : dictionaries_) {
             const auto& [target, session, epoch] = name;
             if (auto finished = dictionary.finish(); !finished.ok()) {
@@ -238,13 +371,16 @@ private:
         }
         dictionaries_.clear();
         named_.clear();
+        checked_.clear();
     }
 
     const Engine& engine_;
     bool verify_;
     StoreCheck& check_;
     DecodedRows rows_;
-    std::set<SeriesOfBatch> named_;  // by the batch records of the partition
+    std::map<NamedRows, Named> named_;  // by the partition's batches; those whose block wasn't met yet
+    std::set<NamedRows> checked_;       // those whose block was checked with its batch
+    std::optional<std::pair<BlockKey, std::string>> damaged_block_;
     std::map<std::tuple<TargetId, SessionId, EpochNumber>, EpochDictionary> dictionaries_;
 };
 

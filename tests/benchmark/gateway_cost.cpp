@@ -386,7 +386,10 @@ double run_perfleet(const std::string& folder, const std::vector<std::byte>& hel
     std::unique_ptr<MetricsServer> metrics;
     if (scraper) {
         auto server = MetricsServer::start("127.0.0.1:*", [&](MetricPage& page) {
-            add_gateway_metrics({(*gateway)->counts(), {}, size_of_folder(folder), 0, 0}, page);
+            GatewayReadings readings;
+            readings.counts = (*gateway)->counts();
+            readings.store = size_of_folder(folder);
+            add_gateway_metrics(readings, page);
             add_process_metrics(page);
         });
         if (!server.ok()) {

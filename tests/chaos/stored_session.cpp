@@ -23,9 +23,16 @@ Result<Done> scan_blocks(const StoreReader& store, const Partition& partition, S
                 error = decoded.error();
                 return Visit::kStop;
             }
-            const auto values = rows.integers(wanted[0]);
-            session.blocks.push_back(
-                {partition, series, key.first_seq, block->header.last_seq, {values.begin(), values.end()}});
+            auto values = rows.integers(wanted[0]);
+            if (block->parts.empty()) {
+                session.blocks.push_back(
+                    {partition, series, key.first_seq, block->header.last_seq, {values.begin(), values.end()}});
+            }
+            for (const BlockPart& part : block->parts) {  // joined: as if each stood alone
+                const auto own = values.first(part.row_count);
+                session.blocks.push_back({partition, series, part.seq, part.seq, {own.begin(), own.end()}});
+                values = values.subspan(part.row_count);
+            }
             return Visit::kContinue;
         });
     return error.has_value() ? Result<Done>{*error} : std::move(visited);

@@ -1,0 +1,106 @@
+#include "gateway/joining/store_joining.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace perfleet {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Half as urgent as the threads that serve, no less: for a moment of each step the writer waits for this one.
+constexpr int kNiceness = 3;
+
+// The longest pause after a step: one that took long has waited for the disk.
+constexpr std::chrono::milliseconds kPauseMax{200};
+
+UtcNs now_utc() {
+    return UtcNs{
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count()};
+}
+
+class JoiningThread final : public StoreJoining {
+public:
+    JoiningThread(Store& store, Telling tell, std::uint64_t look_again_ns)
+        : store_{store}, tell_{std::move(tell)}, look_again_{look_again_ns}, thread_{[this] { run(); }} {}
+    ~JoiningThread() override {
+        {
+            const std::lock_guard lock{mutex_};
+            is_stopping_ = true;
+        }
+        changed_.notify_all();
+        thread_.join();
+    }
+
+    JoinCounts counts() const override {
+        const std::lock_guard lock{mutex_};
+        JoinCounts counts = counts_;
+        counts.partitions_waiting_now = store_.partitions_to_join();
+        return counts;
+    }
+
+private:
+    void run() {
+        (void)setpriority(PRIO_PROCESS, 0, kNiceness);  // of this thread alone, on Linux
+        bool has_failed = false;
+        for (bool goes_on = true; goes_on; goes_on = pause(look_again_)) {
+            auto step_began = Clock::now();
+            const auto joined = store_.join(now_utc(), [&](const JoinStep& step) {
+                count(step);
+                const auto took = Clock::now() - step_began;
+                const bool more = pause(std::min<Clock::duration>(took, kPauseMax));
+                step_began = Clock::now();
+                return more ? Visit::kContinue : Visit::kStop;
+            });
+            if (!joined.ok()) {
+                {
+                    const std::lock_guard lock{mutex_};
+                    ++counts_.failures;
+                }
+                if (!has_failed && tell_) {
+                    tell_({LogLevel::kWarning, "join",
+                           "can't join what is stored, and tries again: " + joined.error().message});
+                }
+            }
+            has_failed = !joined.ok();
+        }
+    }
+
+    // False when it is to stop.
+    [[nodiscard]] bool pause(Clock::duration duration) {
+        std::unique_lock lock{mutex_};
+        return !changed_.wait_for(lock, duration, [this] { return is_stopping_; });
+    }
+
+    void count(const JoinStep& step) {
+        const std::lock_guard lock{mutex_};
+        counts_.blocks_in += step.blocks_in;
+        counts_.blocks_out += step.blocks_in == 0 ? 0 : 1;
+        counts_.batches += step.batches_in;
+        counts_.size_bytes_in += step.size_bytes_in;
+        counts_.size_bytes_out += step.size_bytes_out;
+    }
+
+    Store& store_;
+    Telling tell_;
+    std::chrono::nanoseconds look_again_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    bool is_stopping_ = false;
+    JoinCounts counts_;
+    std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace
+
+std::unique_ptr<StoreJoining> StoreJoining::start(Store& store, Telling tell, std::uint64_t look_again_ns) {
+    return std::make_unique<JoiningThread>(store, std::move(tell), look_again_ns);
+}
+
+}  // namespace perfleet

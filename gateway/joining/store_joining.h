@@ -1,0 +1,39 @@
+// Has the store join its small blocks while the gateway serves: a thread that the gateway's process owns, less urgent
+// than the others and idle for as long as it has worked.
+//
+// Threads: all methods by any. Borrows the store. Stops behind the step that it is at when it is destroyed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "schemas/vocabulary/log_event.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+// Since the start, but for what waits "now".
+struct JoinCounts {
+    std::uint64_t blocks_in = 0;
+    std::uint64_t blocks_out = 0;
+    std::uint64_t batches = 0;  // whose records were joined
+    std::uint64_t size_bytes_in = 0;
+    std::uint64_t size_bytes_out = 0;
+    std::uint64_t failures = 0;
+    std::uint64_t partitions_waiting_now = 0;
+};
+
+class StoreJoining {
+public:
+    // Between two looks at what there is to do.
+    static constexpr std::uint64_t kLookAgainNs = 10'000'000'000;
+
+    // `tell` is called on the thread, once for failures that follow each other.
+    [[nodiscard]] static std::unique_ptr<StoreJoining> start(Store& store, Telling tell,
+                                                             std::uint64_t look_again_ns = kLookAgainNs);
+    virtual ~StoreJoining() = default;
+
+    [[nodiscard]] virtual JoinCounts counts() const = 0;
+};
+
+}  // namespace perfleet

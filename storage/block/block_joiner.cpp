@@ -1,0 +1,104 @@
+#include "storage/block/block_joiner.h"
+
+#include <algorithm>
+
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+// The whole of a byte column: what stands between the first row's begin and the last one's end.
+std::string_view all_bytes(const DecodedRows& rows, ColumnId id) {
+    if (rows.row_count() == 0) {
+        return {};
+    }
+    const std::string_view first = rows.bytes(id, 0);
+    const std::string_view last = rows.bytes(id, rows.row_count() - 1);
+    return {first.data(), static_cast<std::size_t>(last.data() + last.size() - first.data())};
+}
+
+}  // namespace
+
+BlockJoiner::Outcome BlockJoiner::take(const BlockView& block, std::size_t size_bytes) {
+    const BlockHeader& header = block.header;
+    const auto rules = columns_of(header.series.kind);
+    if (!block.parts.empty() || header.first_seq != header.last_seq || block.columns.size() != rules.size() ||
+        !rows_.decode(block).ok()) {
+        return Outcome::kUnfit;
+    }
+    if (parts_.empty()) {
+        header_ = header;
+        header_.row_count = 0;
+        columns_.resize(rules.size());
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            columns_[i].rule = rules[i];
+            columns_[i].integers.clear();
+            columns_[i].bytes.clear();
+        }
+    } else if (header.series != header_.series || header.epoch != header_.epoch ||
+               header.first_seq <= header_.last_seq || parts_.size() >= limits::kJoinedPartsMax ||
+               header.row_count > limits::kBlockRowsMax - header_.row_count ||
+               size_bytes >
+                   limits::kJoinedBlockSizeBytesMax - std::min(size_bytes_, limits::kJoinedBlockSizeBytesMax)) {
+        return Outcome::kNoRoom;
+    }
+    for (Column& column : columns_) {
+        if (column.rule.shape == ColumnShape::kInteger) {
+            const auto values = rows_.integers(column.rule.id);
+            column.integers.insert(column.integers.end(), values.begin(), values.end());
+        } else {
+            column.bytes.append(all_bytes(rows_, column.rule.id));
+        }
+    }
+    header_.last_seq = header.last_seq;
+    header_.row_count += header.row_count;
+    header_.first_ticks = std::min(header_.first_ticks, header.first_ticks);
+    header_.last_ticks = std::max(header_.last_ticks, header.last_ticks);
+    parts_.push_back({header.first_seq, header.row_count});
+    size_bytes_ += size_bytes;
+    return Outcome::kTaken;
+}
+
+std::optional<std::string> BlockJoiner::finish() {
+    PERFLEET_ASSERT(!parts_.empty());
+    std::vector<std::vector<std::byte>> encoded(columns_.size());
+    std::vector<ColumnView> views;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const Column& column = columns_[i];
+        if (column.rule.shape == ColumnShape::kBytes) {
+            views.push_back({column.rule.id,
+                             Codec::kBytes,
+                             {reinterpret_cast<const std::byte*>(column.bytes.data()), column.bytes.size()}});
+            continue;
+        }
+        encoded[i].resize(encoded_size_bytes_max(column.integers.size()));
+        const auto done = encode_integers(column.integers, encoded[i]);
+        PERFLEET_ASSERT(done.ok());
+        views.push_back({column.rule.id, done->codec, std::span{encoded[i]}.first(done->size_bytes)});
+    }
+    std::optional<std::string> block = encode_joined_block(header_, views, parts_);
+    if (!holds_what_was_taken(*block)) {
+        block.reset();
+    }
+    clear();
+    return block;
+}
+
+bool BlockJoiner::holds_what_was_taken(const std::string& block) {
+    const auto view = parse_block_untrusted(block);
+    if (!view.ok() || view->parts != parts_ || !rows_.decode(*view).ok()) {
+        return false;
+    }
+    return std::all_of(columns_.begin(), columns_.end(), [&](const Column& column) {
+        return column.rule.shape == ColumnShape::kBytes
+                   ? all_bytes(rows_, column.rule.id) == column.bytes
+                   : std::ranges::equal(rows_.integers(column.rule.id), column.integers);
+    });
+}
+
+void BlockJoiner::clear() {
+    parts_.clear();
+    size_bytes_ = 0;
+}
+
+}  // namespace perfleet

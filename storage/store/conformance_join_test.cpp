@@ -1,0 +1,412 @@
+// Conformance of engines: joining.
+#include <algorithm>
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "schemas/vocabulary/limits.h"
+#include "storage/store/conformance.h"
+
+namespace perfleet::conformance {
+namespace {
+
+constexpr UtcNs kInTheBucket{std::int64_t{kBucket.value} * kBucketDurationS * kNsPerSecond};
+constexpr UtcNs kLater{kInTheBucket.value + 100 * kBucketDurationS * kNsPerSecond};
+
+// Rows of one series as a reader meets them, whatever blocks they stand in.
+struct Row {
+    std::uint64_t seq = 0;
+    std::uint32_t epoch = 0;
+    std::vector<std::uint64_t> integers;
+    std::vector<std::string> bytes;
+
+    friend bool operator==(const Row&, const Row&) = default;
+};
+
+class StoreJoining : public StoreConformance {
+protected:
+    static std::vector<Row> rows_of(const StoreReader& store, Series series, BucketNumber bucket = kBucket) {
+        std::vector<Row> rows;
+        std::uint64_t last_seq = 0;
+        EXPECT_TRUE(store
+                        .visit_blocks(partition_in(bucket), kTarget, kSession, series,
+                                      [&](const BlockKey& key, std::string_view bytes) {
+                                          add_rows(key, bytes, rows);
+                                          EXPECT_TRUE(rows.empty() || key.first_seq.value > last_seq);
+                                          last_seq = rows.empty() ? 0 : rows.back().seq;
+                                          return Visit::kContinue;
+                                      })
+                        .ok());
+        return rows;
+    }
+
+    static void add_rows(const BlockKey& key, std::string_view bytes, std::vector<Row>& rows) {
+        const auto block = parse_block_untrusted(bytes);
+        ASSERT_TRUE(block.ok()) << block.error().message;
+        EXPECT_EQ(block->header.first_seq, key.first_seq);
+        DecodedRows decoded;
+        ASSERT_TRUE(decoded.decode(*block).ok());
+        std::vector<BlockPart> parts = block->parts;
+        if (parts.empty()) {
+            parts.push_back({key.first_seq, block->header.row_count});
+        }
+        std::size_t index = 0;
+        for (const BlockPart& part : parts) {
+            for (std::uint32_t i = 0; i < part.row_count; ++i, ++index) {
+                Row row{part.seq.value, block->header.epoch.value, {}, {}};
+                for (const ColumnRule& rule : columns_of(key.series.kind)) {
+                    if (rule.shape == ColumnShape::kInteger) {
+                        row.integers.push_back(decoded.integers(rule.id)[index]);
+                    } else {
+                        row.bytes.emplace_back(decoded.bytes(rule.id, index));
+                    }
+                }
+                rows.push_back(std::move(row));
+            }
+        }
+        EXPECT_EQ(index, decoded.row_count());
+    }
+
+    static std::vector<BatchRecord> records_of(const StoreReader& store, BucketNumber bucket = kBucket) {
+        std::vector<BatchRecord> records;
+        EXPECT_TRUE(store
+                        .visit_batches(partition_in(bucket), kTarget, kSession,
+                                       [&](const BatchRecord& record) {
+                                           records.push_back(record);
+                                           return Visit::kContinue;
+                                       })
+                        .ok());
+        return records;
+    }
+
+    std::vector<JoinStep> join(UtcNs now = kLater) {
+        std::vector<JoinStep> steps;
+        const auto joined = store_->join(now, [&](const JoinStep& step) {
+            steps.push_back(step);
+            return Visit::kContinue;
+        });
+        EXPECT_TRUE(joined.ok()) << joined.error().message;
+        return steps;
+    }
+
+    void advance(std::uint64_t seq) { ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{seq}).ok()); }
+
+    void put_small(std::uint64_t first, std::uint64_t last) {
+        for (std::uint64_t seq = first; seq <= last; ++seq) {
+            ASSERT_EQ(put({sample_batch(Seq{seq}, {10 * seq, 10 * seq + 1})}), Outcomes{PutOutcome::kStored});
+        }
+    }
+
+    [[nodiscard]] std::size_t block_count(Series series = kSamples) {
+        return block_seqs(kBucket, kSession, series).size();
+    }
+};
+
+TEST_P(StoreJoining, MakesOneBlockOfManyOnce) {
+    define();
+    put_small(1, 50);
+    advance(50);
+    const auto rows = rows_of(*store_, kSamples);
+    const auto records = records_of(*store_);
+    const auto steps = join();
+    ASSERT_EQ(steps.size(), 2U);
+    EXPECT_EQ(steps[0].blocks_in, 50U);
+    EXPECT_EQ(steps[1].batches_in, 50U);
+    EXPECT_LT(steps[0].size_bytes_out * 10, steps[0].size_bytes_in);
+    EXPECT_LT(steps[1].size_bytes_out * 3, steps[1].size_bytes_in);
+    EXPECT_EQ(block_count(), 1U);
+    EXPECT_EQ(rows_of(*store_, kSamples), rows);
+    EXPECT_EQ(records_of(*store_), records);
+    EXPECT_EQ(store_->partitions_to_join(), 0U);
+    reopen();
+    EXPECT_EQ(rows_of(*store_, kSamples), rows);
+    EXPECT_EQ(records_of(*store_), records);
+    EXPECT_TRUE(join().empty()) << "it is done";
+}
+
+TEST_P(StoreJoining, WaitsForTheEndOfTheBucketAndTheWatermark) {
+    define();
+    put_small(1, 20);
+    advance(10);
+    EXPECT_TRUE(join(kInTheBucket).empty());
+    constexpr std::int64_t kOver = kInTheBucket.value + kBucketDurationS * kNsPerSecond;
+    EXPECT_TRUE(join(UtcNs{kOver + (limits::kJoinGraceS - 1) * kNsPerSecond}).empty());
+    EXPECT_EQ(join(UtcNs{kOver + limits::kJoinGraceS * kNsPerSecond}).size(), 2U);
+    EXPECT_EQ(block_count(), 11U) << "what is above the watermark may still get company";
+    EXPECT_EQ(store_->partitions_to_join(), 1U);
+    advance(20);
+    EXPECT_EQ(join().size(), 2U);
+    EXPECT_EQ(block_count(), 2U);
+    EXPECT_EQ(store_->partitions_to_join(), 0U);
+}
+
+TEST_P(StoreJoining, DoesNotWaitWhenManyHaveGathered) {
+    define();
+    constexpr std::uint64_t kMany = limits::kJoinedBatchesMax;
+    put_small(1, kMany - 1);
+    advance(kMany - 1);
+    EXPECT_TRUE(join(kInTheBucket).empty());
+    put_small(kMany, kMany);
+    advance(kMany);
+    const auto rows = rows_of(*store_, kSamples);
+    const auto records = records_of(*store_);
+    EXPECT_EQ(join(kInTheBucket).size(), 2U);
+    EXPECT_EQ(block_count(), 1U);
+    EXPECT_EQ(rows_of(*store_, kSamples), rows);
+    EXPECT_EQ(records_of(*store_), records);
+}
+
+TEST_P(StoreJoining, TakesUpWhatComesLate) {
+    define();
+    put_small(1, 10);
+    advance(10);
+    join();
+    EXPECT_EQ(store_->partitions_to_join(), 0U);
+    reopen();
+    put_small(11, 15);
+    advance(15);
+    EXPECT_EQ(store_->partitions_to_join(), 1U);
+    EXPECT_EQ(join().size(), 2U);
+    EXPECT_EQ(block_count(), 2U) << "what was joined isn't joined again";
+    EXPECT_EQ(rows_of(*store_, kSamples).size(), 30U);
+    EXPECT_EQ(seqs().size(), 15U);
+}
+
+TEST_P(StoreJoining, FillsBlocksToTheirLimit) {
+    define();
+    std::uint64_t seq = 0;
+    for (const std::size_t row_count : {6'000U, 6'000U, 6'000U, 9'000U, 100U, 100U, 16'384U, 50U, 60U}) {
+        std::vector<std::uint64_t> times(row_count);
+        for (std::size_t i = 0; i < row_count; ++i) {
+            times[i] = 100'000 * seq + i;
+        }
+        put({sample_batch(Seq{++seq}, times)});
+    }
+    advance(seq);
+    const auto rows = rows_of(*store_, kSamples);
+    join();
+    EXPECT_EQ(block_seqs(), (Seqs{1, 3, 4, 5, 7, 8}))
+        << "large ones stay where they are, and nothing is joined over them";
+    EXPECT_EQ(rows_of(*store_, kSamples), rows);
+}
+
+// The same key and seal is a duplicate, another a conflict, wherever the record stands.
+TEST_P(StoreJoining, KnowsEveryBatchThatItHasJoined) {
+    constexpr BucketNumber kNext{kBucket.value + 1};
+    define();
+    define(kNext);
+    for (std::uint64_t seq = 1; seq <= 30; ++seq) {
+        if (seq % 7 != 0) {  // the collector has dropped these
+            put({sample_batch(Seq{seq}, {seq})});
+        }
+    }
+    advance(30);
+    join();
+    for (int round = 0; round < 2; ++round) {
+        for (std::uint64_t seq = 1; seq <= 30; ++seq) {
+            EXPECT_EQ(put({sample_batch(Seq{seq}, {seq})}), Outcomes{PutOutcome::kDuplicate}) << seq;
+            const auto other = seq % 7 != 0 ? PutOutcome::kConflict : PutOutcome::kDuplicate;
+            EXPECT_EQ(put({sample_batch(Seq{seq}, {seq + 1})}), Outcomes{other}) << seq;
+            EXPECT_EQ(put({sample_batch(Seq{seq}, {seq}, kNext)}, kNext), Outcomes{other}) << seq;
+        }
+        reopen();
+    }
+    EXPECT_EQ(seqs().size(), 26U);
+    EXPECT_EQ(rows_of(*store_, kSamples).size(), 26U);
+}
+
+TEST_P(StoreJoining, CountsJoinedRowsAsExpiredOnce) {
+    define();
+    put_small(1, 12);
+    advance(10);
+    join();
+    ASSERT_TRUE(store_->drop(partition_in(kBucket)).ok());
+    EXPECT_EQ(put({sample_batch(Seq{12}, {120, 121})}), Outcomes{PutOutcome::kDuplicate});
+    EXPECT_EQ(put({sample_batch(Seq{13}, {130})}), Outcomes{PutOutcome::kExpired});
+    const auto expired = store_->expired(kTarget, kSession);
+    ASSERT_TRUE(expired.ok());
+    ASSERT_EQ(expired->size(), 1U);
+    EXPECT_EQ(expired->front().second, 25U);
+    EXPECT_TRUE(seqs().empty());
+    EXPECT_EQ(block_count(), 0U);
+    EXPECT_TRUE(join().empty());
+    EXPECT_EQ(store_->partitions_to_join(), 0U);
+}
+
+TEST_P(StoreJoining, GoesOnWhereItWasStopped) {
+    define();
+    constexpr Series kOther{Kind::kCounter, EventNumber{1}};
+    for (std::uint64_t seq = 1; seq <= 40; ++seq) {
+        SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{static_cast<std::uint32_t>(seq / 10)}, kBucket};
+        batch.add(kSamples, {{ColumnId::kTime, {seq}}}).add(kOther, {{ColumnId::kTime, {seq, seq}}});
+        put({batch.build()});
+    }
+    advance(40);
+    const auto samples = rows_of(*store_, kSamples);
+    const auto others = rows_of(*store_, kOther);
+    const auto records = records_of(*store_);
+    std::size_t call_count = 0;
+    for (bool is_done = false; !is_done; ++call_count) {
+        is_done = true;
+        ASSERT_TRUE(store_
+                        ->join(kLater,
+                               [&](const JoinStep&) {
+                                   is_done = false;
+                                   return Visit::kStop;
+                               })
+                        .ok());
+        reopen();
+        EXPECT_EQ(rows_of(*store_, kSamples), samples);
+        EXPECT_EQ(rows_of(*store_, kOther), others);
+        EXPECT_EQ(records_of(*store_), records);
+    }
+    EXPECT_EQ(call_count, 10U) << "four epochs of two series, the records, and a look";
+    EXPECT_EQ(block_count(), 5U);
+    EXPECT_EQ(block_count(kOther), 5U);
+}
+
+// Random small batches of every kind, several epochs, holes: joined in several goes, every row and record is where it
+// was.
+TEST_P(StoreJoining, ChangesNothingOfWhatIsRead) {
+    std::mt19937_64 random{17};
+    define();
+    std::uint64_t seq = 0;
+    std::uint32_t epoch = 0;
+    std::uint64_t ticks = random();
+    std::vector<Series> all;
+    for (std::uint8_t raw = kKindFirst; raw <= kKindLast; ++raw) {
+        all.push_back({static_cast<Kind>(raw), raw <= 2 ? EventNumber{0} : kNoEvent});
+    }
+    std::uint64_t produced = 0;
+    for (int i = 0; i < 200; ++i) {
+        seq += random() % 9 == 0 ? 2 : 1;
+        epoch += random() % 40 == 0 ? 1 : 0;
+        SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{epoch}, kBucket};
+        for (const Series& series : all) {
+            if (random() % 3 == 0) {
+                continue;
+            }
+            SampleIntegers integers;
+            SampleBytes bytes;
+            const std::size_t row_count = 1 + random() % (random() % 10 == 0 ? 600 : 20);
+            for (const ColumnRule& rule : columns_of(series.kind)) {
+                for (std::size_t row = 0; row < row_count; ++row) {
+                    if (rule.shape == ColumnShape::kBytes) {
+                        bytes[rule.id].emplace_back(random() % 20, static_cast<char>(random()));
+                    } else if (rule.id == ColumnId::kTime) {
+                        integers[rule.id].push_back(ticks += random() % 1'000'000);
+                    } else {
+                        integers[rule.id].push_back(rule.max == ~0ULL ? random() : random() % (rule.max + 1));
+                    }
+                }
+            }
+            batch.add(series, integers, bytes);
+            batch.tally(series, TallyName::kProduced, produced += row_count);
+        }
+        if (random() % 5 == 0) {
+            batch.dropped(Seq{seq + 100}, Seq{seq + 100 + random() % 3});
+            batch.clock_point({Ticks{random()}, UtcNs{static_cast<std::int64_t>(random())}, random()});
+        }
+        put({batch.build()});
+        if (random() % 30 == 0) {
+            advance(seq);
+            ASSERT_TRUE(store_
+                            ->join(UtcNs{kLater.value + i * 10 * kBucketDurationS * kNsPerSecond},
+                                   [&](const JoinStep&) { return random() % 4 == 0 ? Visit::kStop : Visit::kContinue; })
+                            .ok());
+        }
+    }
+    std::vector<std::vector<Row>> rows;
+    for (const Series& series : all) {
+        rows.push_back(rows_of(*store_, series));
+    }
+    const auto records = records_of(*store_);
+    advance(seq);
+    EXPECT_FALSE(join(UtcNs{kLater.value * 2}).empty());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(rows_of(*store_, all[i]), rows[i]) << kind_name(all[i].kind);
+    }
+    EXPECT_EQ(records_of(*store_), records);
+    reopen();
+    EXPECT_EQ(records_of(*store_), records);
+}
+
+// What another build sealed with columns that this one doesn't know stays as it came, whole.
+TEST_P(StoreJoining, LeavesAloneWhatItDoesNotUnderstand) {
+    define();
+    for (std::uint64_t seq = 1; seq <= 9; ++seq) {
+        AdmittedBatch batch = sample_batch(Seq{seq}, {seq});
+        if (seq == 5) {
+            const auto view = parse_block_untrusted(batch.series[0].block);
+            std::vector<ColumnView> columns = view->columns;
+            columns.push_back({ColumnId{0x4321}, static_cast<Codec>(99), columns.front().bytes});
+            batch.series[0].block = encode_block(view->header, columns);
+        }
+        put({batch});
+    }
+    advance(9);
+    const auto rows = rows_of(*store_, kSamples);
+    join();
+    EXPECT_EQ(block_seqs(), (Seqs{1, 5, 6}));
+    EXPECT_EQ(rows_of(*store_, kSamples), rows);
+    bool is_there = false;
+    ASSERT_TRUE(store_
+                    ->visit_blocks(partition_in(kBucket), kTarget, kSession, kSamples,
+                                   [&](const BlockKey&, std::string_view bytes) {
+                                       const auto view = parse_block_untrusted(bytes);
+                                       is_there = is_there || view->find(ColumnId{0x4321}) != nullptr;
+                                       return Visit::kContinue;
+                                   })
+                    .ok());
+    EXPECT_TRUE(is_there);
+}
+
+// A reader and the writer go on while a third thread joins; each visit sees every row once.
+TEST_P(StoreJoining, HappensBesideTheWriterAndReaders) {
+    define();
+    constexpr std::uint64_t kBatches = 400;
+    std::atomic<bool> is_done{false};
+    std::atomic<std::int64_t> now_ns{kLater.value};
+    std::thread reader{[&] {
+        std::size_t seen = 0;
+        while (!is_done) {
+            const std::size_t row_count = rows_of(*store_, kSamples).size();
+            EXPECT_GE(row_count, seen);
+            EXPECT_EQ(row_count % 2, 0U);
+            seen = row_count;
+            const auto records = records_of(*store_);
+            EXPECT_GE(2 * records.size(), row_count);
+            for (std::size_t i = 0; i < records.size(); ++i) {
+                EXPECT_EQ(records[i].seq, Seq{i + 1});
+            }
+        }
+    }};
+    std::thread joiner{[&] {
+        while (!is_done) {
+            EXPECT_TRUE(store_
+                            ->join(UtcNs{now_ns += 10 * kBucketDurationS * kNsPerSecond},
+                                   [](const JoinStep&) { return Visit::kContinue; })
+                            .ok());
+        }
+    }};
+    for (std::uint64_t seq = 1; seq <= kBatches; ++seq) {
+        put_small(seq, seq);
+        advance(seq);
+        if (seq % 50 == 0) {
+            EXPECT_EQ(put({sample_batch(Seq{seq / 2}, {10 * (seq / 2), 10 * (seq / 2) + 1})}),
+                      Outcomes{PutOutcome::kDuplicate});
+        }
+    }
+    is_done = true;
+    reader.join();
+    joiner.join();
+    join(UtcNs{now_ns + 10 * kBucketDurationS * kNsPerSecond});
+    EXPECT_EQ(rows_of(*store_, kSamples).size(), 2 * kBatches);
+    EXPECT_EQ(seqs().size(), kBatches);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, StoreJoining, testing::ValuesIn(kTestEngines),
+                         [](const auto& engine) { return std::string{engine_name(engine.param)}; });
+
+}  // namespace
+}  // namespace perfleet::conformance

@@ -1,0 +1,123 @@
+#include "storage/store/join_backlog.h"
+
+#include <algorithm>
+
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+// Until a partition with batches above their watermark is looked at again.
+constexpr std::int64_t kAgainS = 3'600;
+
+std::int64_t seconds(UtcNs utc) { return utc.value / kNsPerSecond; }
+
+}  // namespace
+
+bool JoinBacklog::is_loaded() const {
+    const std::lock_guard lock{mutex_};
+    return is_loaded_;
+}
+
+void JoinBacklog::load(const std::vector<Partition>& unmarked) {
+    const std::lock_guard lock{mutex_};
+    for (const Partition& partition : unmarked) {
+        partitions_.try_emplace(partition);
+    }
+    is_loaded_ = true;
+}
+
+void JoinBacklog::forget_everything() {
+    const std::lock_guard lock{mutex_};
+    is_loaded_ = false;
+    partitions_.clear();
+    gathered_.clear();
+    ready_.clear();
+}
+
+bool JoinBacklog::knows(const Partition& partition) const {
+    const std::lock_guard lock{mutex_};
+    return partitions_.contains(partition);
+}
+
+// A session that isn't counted any more, for there are too many, is joined when its bucket is over.
+void JoinBacklog::add_stored(const Partition& partition, const SessionName& session) {
+    const std::lock_guard lock{mutex_};
+    ++partitions_[partition].stored_count;
+    const std::pair key{partition, session};
+    const auto found = gathered_.find(key);
+    if (found == gathered_.end()) {
+        if (gathered_.size() < limits::kGatewaySessionsMax) {
+            gathered_.emplace(key, 1);
+        }
+        return;
+    }
+    if (++found->second == limits::kJoinedBatchesMax) {
+        ready_.push_back(key);
+        gathered_.erase(found);
+    }
+}
+
+void JoinBacklog::forget_partition(const Partition& partition) {
+    const std::lock_guard lock{mutex_};
+    partitions_.erase(partition);
+    std::erase_if(gathered_, [&](const auto& entry) { return entry.first.first == partition; });
+    std::erase_if(ready_, [&](const auto& entry) { return entry.first == partition; });
+}
+
+bool JoinBacklog::is_due(const Partition& partition, const Waiting& waiting, UtcNs now) {
+    const std::int64_t over_s = (std::int64_t{partition.bucket.value} + 1) * kBucketDurationS;
+    if (seconds(now) < over_s + limits::kJoinGraceS) {
+        return false;
+    }
+    if (!waiting.examined) {
+        return true;
+    }
+    const bool is_changed = waiting.stored_count != waiting.examined_count;
+    return seconds(now) - seconds(*waiting.examined) >= (is_changed ? limits::kJoinGraceS : kAgainS);
+}
+
+std::optional<JoinBacklog::Work> JoinBacklog::take(UtcNs now) {
+    const std::lock_guard lock{mutex_};
+    if (!ready_.empty()) {
+        const auto [partition, session] = ready_.front();
+        ready_.pop_front();
+        return Work{partition, session, 0};
+    }
+    for (const auto& [partition, waiting] : partitions_) {
+        if (is_due(partition, waiting, now)) {
+            return Work{partition, std::nullopt, waiting.stored_count};
+        }
+    }
+    return std::nullopt;
+}
+
+void JoinBacklog::put_off(const Work& work, UtcNs now) {
+    const std::lock_guard lock{mutex_};
+    if (const auto found = partitions_.find(work.partition); found != partitions_.end() && !work.session) {
+        found->second.examined = now;
+        found->second.examined_count = work.stored_count;
+    }
+}
+
+void JoinBacklog::take_up(const Work& work) {
+    const std::lock_guard lock{mutex_};
+    if (work.session) {
+        ready_.emplace_front(work.partition, *work.session);
+    } else if (const auto found = partitions_.find(work.partition); found != partitions_.end()) {
+        found->second.examined.reset();
+    }
+}
+
+bool JoinBacklog::is_unchanged(const Work& work) const {
+    const std::lock_guard lock{mutex_};
+    const auto found = partitions_.find(work.partition);
+    return found != partitions_.end() && found->second.stored_count == work.stored_count;
+}
+
+std::size_t JoinBacklog::partition_count() const {
+    const std::lock_guard lock{mutex_};
+    return partitions_.size();
+}
+
+}  // namespace perfleet

@@ -1,0 +1,67 @@
+// What waits to be joined, as far as it is known without reading batches: partitions without the mark of joined ones,
+// and sessions of which enough batches have gathered.
+//
+// Threads: any.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "schemas/vocabulary/time.h"
+#include "storage/key/key.h"
+#include "storage/store/batch.h"
+
+namespace perfleet {
+
+class JoinBacklog {
+public:
+    struct Work {
+        Partition partition;
+        std::optional<SessionName> session;  // none: all of the partition, whose bucket is over
+        std::uint64_t stored_count = 0;      // batches that had come when the work was taken
+    };
+
+    // False until the partitions of the store have been told, and again after forget_everything().
+    [[nodiscard]] bool is_loaded() const;
+    void load(const std::vector<Partition>& unmarked);
+    void forget_everything();
+
+    // Whether the partition is known to have no mark.
+    [[nodiscard]] bool knows(const Partition& partition) const;
+
+    // A batch came; the partition has no mark from now on.
+    void add_stored(const Partition& partition, const SessionName& session);
+    void forget_partition(const Partition& partition);
+
+    [[nodiscard]] std::optional<Work> take(UtcNs now);
+    // Of a partition's work when something is left that can't be joined yet: it comes again later.
+    void put_off(const Work& work, UtcNs now);
+    // Of work that was not done to its end: it is the next again.
+    void take_up(const Work& work);
+    // Whether nothing has come since the work was taken, so that the partition may get its mark.
+    [[nodiscard]] bool is_unchanged(const Work& work) const;
+
+    [[nodiscard]] std::size_t partition_count() const;
+
+private:
+    struct Waiting {
+        std::uint64_t stored_count = 0;
+        std::uint64_t examined_count = 0;  // the stored_count of the last examination
+        std::optional<UtcNs> examined;
+    };
+    [[nodiscard]] static bool is_due(const Partition& partition, const Waiting& waiting, UtcNs now);
+
+    mutable std::mutex mutex_;
+    bool is_loaded_ = false;
+    std::map<Partition, Waiting> partitions_;
+    std::map<std::pair<Partition, SessionName>, std::uint32_t> gathered_;
+    std::deque<std::pair<Partition, SessionName>> ready_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,78 @@
+// Reads what is to be joined in one partition and makes the changes that join it. What they mean: storage/FORMAT.md.
+//
+// A batch at or below its session's watermark never comes again, so what is read here stays as it is until it is joined
+// or dropped; whether that is still so when a change is written, `commit` knows. Blocks first, then the records of
+// their batches: records that were joined say that nothing is left to do, so an interrupted work is begun again and
+// passes over what was joined already.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "storage/block/block_joiner.h"
+#include "storage/key/key.h"
+#include "storage/store/engine.h"
+#include "storage/store/keyed_reads.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+class Joiner {
+public:
+    // Writes the changes of one step; false when what they were made from may have changed: then the work ends.
+    using Commit = std::function<Result<bool>(const Changes& changes)>;
+    using OnStep = std::function<Visit(const JoinStep&)>;
+
+    Joiner(const Engine& engine, const KeyedReads& reads, const Partition& partition, Commit commit, OnStep on_step)
+        : engine_{&engine},
+          reads_{&reads},
+          partition_{partition},
+          commit_{std::move(commit)},
+          on_step_{std::move(on_step)} {}
+
+    enum class Outcome : std::uint8_t {
+        kDone,
+        kLeftover,   // batches above their session's watermark wait
+        kStopped,    // by on_step
+        kOvertaken,  // by the writer
+    };
+
+    [[nodiscard]] Result<Outcome> join_partition();
+    [[nodiscard]] Result<Outcome> join_session(const SessionName& session);
+
+private:
+    // Batches whose records stand one behind the other, none joined, none damaged.
+    struct Segment {
+        std::vector<BatchRecord> batches;
+        std::uint64_t size_bytes = 0;  // of their keys and values
+    };
+    struct Named {
+        Seq seq;
+        EpochNumber epoch;
+        std::uint32_t row_count = 0;
+    };
+    struct Run {
+        std::vector<std::string> keys;
+        std::uint64_t size_bytes = 0;
+    };
+
+    [[nodiscard]] Result<Segment> read_segment(const SessionName& session, Seq watermark, Seq& next,
+                                               bool& has_leftover) const;
+    [[nodiscard]] Result<bool> join_segment(const SessionName& session, const Segment& segment);
+    [[nodiscard]] Result<bool> join_series(const SessionName& session, Series series, const std::vector<Named>& named);
+    [[nodiscard]] Result<Run> read_run(const SessionName& session, Series series, const std::vector<Named>& named,
+                                       Seq& next);
+    [[nodiscard]] Result<bool> write(const Changes& changes, JoinStep step);
+
+    const Engine* engine_;
+    const KeyedReads* reads_;
+    Partition partition_;
+    Commit commit_;
+    OnStep on_step_;
+    BlockJoiner blocks_;
+    Outcome ended_ = Outcome::kDone;  // why write() said that the work ends
+};
+
+}  // namespace perfleet
