@@ -130,6 +130,40 @@ TEST_F(CheckedStore, NamesEachDamagedKey) {
     }
 }
 
+// Joined: the batches are there as before, the blocks are fewer; damage to one is told with all that it held.
+TEST_F(CheckedStore, FindsJoinedOnesIntactAndNamesADamagedOne) {
+    {
+        auto store = open_rocksdb_store(intact_);
+        ASSERT_TRUE(store.ok());
+        ASSERT_TRUE((*store)->advance_watermark(kTarget, kSession, Seq{kBatches}).ok());
+        constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
+        ASSERT_TRUE((*store)->join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+        ASSERT_TRUE((*store)->sync().ok());
+    }
+    StoreCheck found = check(intact_);
+    EXPECT_TRUE(found.damage.empty()) << found.damage.front().place << found.damage.front().what;
+    EXPECT_EQ(found.partitions[0].batch_count, kBatches);
+    EXPECT_EQ(found.partitions[0].row_count, kBatches * 1'000);
+    const std::uint64_t joined_count = (kBatches + 15) / 16;
+    EXPECT_EQ(found.partitions[0].block_count, joined_count);
+    const std::uint64_t first_count = std::min<std::uint64_t>(kBatches, 16);
+
+    const std::string first = block_key({test_writer::partition(), kTarget, kSession, test_writer::kSeries, Seq{1}});
+    copy();
+    replace(first, flip);
+    found = check(damaged_);
+    ASSERT_EQ(found.damage.size(), 1U);
+    EXPECT_EQ(found.damage[0].place, describe_key(first));
+    EXPECT_EQ(found.damage[0].lost_row_count, first_count * 1'000);
+
+    copy();
+    replace(first, [](std::string& bytes) { bytes.clear(); });
+    found = check(damaged_);
+    ASSERT_EQ(found.damage.size(), 1U);
+    EXPECT_NE(found.damage[0].what.find("is missing"), std::string::npos);
+    EXPECT_EQ(found.damage[0].lost_row_count, first_count * 1'000);
+}
+
 TEST_F(CheckedStore, NamesAMissingBlockAndABrokenSeal) {
     copy();
     const BlockKey seventh{test_writer::partition(), kTarget, kSession, test_writer::kSeries, Seq{7}};
