@@ -8,6 +8,7 @@
 
 #include "query-engine/scan/cancellable_store.h"
 #include "query-engine/statistic/profile_story.h"
+#include "storage/store/sample_batches.h"
 
 namespace perfleet {
 namespace {
@@ -155,6 +156,112 @@ TEST_F(ScanTest, RowsPutAfterItWasOpenedAreNotSeen) {
     deliver(story_, DeliveryOrder{50, 0, false}, *growing);
     EXPECT_EQ(scan->sessions().size(), 1U);
     EXPECT_EQ(Scan::open(*growing, {})->sessions().size(), 3U);
+}
+
+// A store whose batches are told one by one.
+class ScanOfJoined : public ::testing::Test {
+protected:
+    void SetUp() override { ASSERT_TRUE(store_->define(partition_, sample_session(kTarget, kSession)).ok()); }
+
+    // As many rows as the seq says, at that many seconds.
+    void put(std::uint64_t seq) {
+        SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{0}, kBucket};
+        const std::vector<std::uint64_t> times(seq, seq * 1'000'000'000);
+        batch.add(kSamples, {{ColumnId::kTime, times}, {ColumnId::kTid, std::vector<std::uint64_t>(seq, seq)}});
+        batch.tally(kSamples, TallyName::kProduced, seq * (seq + 1) / 2);
+        ASSERT_TRUE(store_->put(partition_, std::vector{batch.build()}).ok());
+    }
+    void join(std::uint64_t watermark) {
+        ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{watermark}).ok());
+        ASSERT_TRUE(store_->join(UtcNs{now_s_ * kNsPerSecond}, [](const JoinStep&) { return Visit::kContinue; }).ok());
+        now_s_ += 10 * kBucketDurationS;
+    }
+
+    // Rows by thread, which is their batch's seq, in the order of the visit.
+    static std::vector<std::uint64_t> rows_of(const Scan& scan) {
+        std::vector<std::uint64_t> rows;
+        const std::vector<ColumnId> wanted{ColumnId::kTid};
+        EXPECT_TRUE(scan.visit_rows(0, EpochNumber{0}, kSamples, wanted,
+                                    [&](const RowBlock& block) {
+                                        const auto tids = block.rows.integers(ColumnId::kTid);
+                                        rows.insert(rows.end(), tids.begin(), tids.end());
+                                        EXPECT_EQ(block.first_seq.value, tids.front());
+                                        EXPECT_EQ(block.last_seq.value, tids.back());
+                                        return Visit::kContinue;
+                                    })
+                        .ok());
+        std::atomic<std::size_t> row_count{0};
+        EXPECT_TRUE(
+            scan.visit_rows_in_parallel(0, EpochNumber{0}, kSamples, wanted,
+                                        [&](unsigned, const RowBlock& block) { row_count += block.rows.row_count(); })
+                .ok());
+        EXPECT_EQ(row_count, rows.size());
+        return rows;
+    }
+    static std::vector<std::uint64_t> rows_of_batches(const std::vector<std::uint64_t>& seqs) {
+        std::vector<std::uint64_t> rows;
+        for (const std::uint64_t seq : seqs) {
+            rows.insert(rows.end(), seq, seq);
+        }
+        return rows;
+    }
+    static void expect_nothing_damaged(const Scan& scan) {
+        std::vector<std::string> warnings;
+        EXPECT_TRUE(scan.ledger(0, kSamples, warnings).lost.empty());
+        EXPECT_TRUE(warnings.empty()) << warnings.front();
+    }
+
+    static constexpr TargetId kTarget{5};
+    static constexpr SessionId kSession{1, 2};
+    static constexpr BucketNumber kBucket{472'222};
+    Partition partition_ = partition_of(kTarget, kBucket);
+    std::unique_ptr<Store> store_ = make_memory_store();
+    std::int64_t now_s_ = 4'000'000'000;
+};
+
+TEST_F(ScanOfJoined, GoesOnWhileTheStoreJoins) {
+    for (const std::uint64_t seq : {1U, 2U, 4U, 5U, 8U}) {
+        put(seq);
+    }
+    const Result<Scan> scan = Scan::open(*store_, {});
+    const auto expected = rows_of_batches({1, 2, 4, 5, 8});
+    EXPECT_EQ(rows_of(*scan), expected);
+    join(2);
+    EXPECT_EQ(rows_of(*scan), expected);
+    for (const std::uint64_t seq : {3U, 6U, 7U, 9U}) {
+        put(seq);
+    }
+    join(9);
+    EXPECT_EQ(rows_of(*scan), expected) << "what came later stands in the same blocks";
+    expect_nothing_damaged(*scan);
+    EXPECT_EQ(rows_of(*Scan::open(*store_, {})), rows_of_batches({1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+// A joined block reaches over the range; what is missed is only what its batches within the range name.
+TEST_F(ScanOfJoined, OfATimeRangeMissesNothing) {
+    for (std::uint64_t seq = 1; seq <= 9; ++seq) {
+        put(seq);
+    }
+    join(9);
+    Selection selection;
+    const std::int64_t start = sample_session(kTarget, kSession).start_point.utc_ns.value;
+    selection.from = UtcNs{start + 4 * kNsPerSecond};
+    selection.to = UtcNs{start + 6 * kNsPerSecond};
+    const Result<Scan> scan = Scan::open(*store_, selection);
+    EXPECT_EQ(rows_of(*scan).size(), 45U) << "the whole block: callers compare times";
+    std::vector<std::string> warnings;
+    EXPECT_EQ(scan->ledger(0, kSamples, warnings).stored, 9U);
+
+    const TamperedStore damaged{*store_, [](Seq, std::string_view bytes) {
+                                    std::string flipped{bytes};
+                                    flipped.back() = static_cast<char>(flipped.back() ^ 1);
+                                    return std::optional{flipped};
+                                }};
+    const Result<Scan> without = Scan::open(damaged, selection);
+    EXPECT_TRUE(rows_of(*without).empty());
+    const Ledger ledger = without->ledger(0, kSamples, warnings);
+    EXPECT_EQ(ledger.stored, 0U);
+    EXPECT_EQ(ledger.lost.at("damaged"), 9U);
 }
 
 TEST_F(ScanTest, CancelledScanEndsAsCancelled) {

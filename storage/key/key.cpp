@@ -200,8 +200,7 @@ KeyRange session_batches_range(const Partition& partition, TargetId target, Sess
     return inside(partition, PartitionTable::kBatch).session(target, session).range_from(first);
 }
 
-KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session, Series series,
-                             Seq first) {
+KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session, Series series, Seq first) {
     return inside(partition, PartitionTable::kBlock).session(target, session).series(series).range_from(first);
 }
 

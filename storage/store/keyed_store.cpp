@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -13,24 +12,12 @@
 #include "storage/store/joiner.h"
 #include "storage/store/keyed_reads.h"
 #include "storage/store/known_seqs.h"
+#include "storage/store/owned_changes.h"
+#include "storage/store/put_call.h"
 #include "storage/store/record.h"
 
 namespace perfleet {
 namespace {
-
-// Changes that own the values that were made for them.
-class OwnedChanges {
-public:
-    void put(std::string key, std::string value) {
-        values_.push_back(std::move(value));
-        changes.puts.push_back({std::move(key), values_.back()});
-    }
-
-    Changes changes;
-
-private:
-    std::deque<std::string> values_;
-};
 
 // What gives meaning to stored rows must never change.
 bool has_same_meaning(const SessionRecord& a, const SessionRecord& b) {
@@ -47,113 +34,6 @@ void check_caller(const Partition& partition, const AdmittedBatch& batch) {
         PERFLEET_ASSERT(batch.record.rows[i].row_count == batch.series[i].row_count);
     }
 }
-
-PutOutcome outcome_of_repeat(std::uint32_t known_seal, std::uint32_t seal) {
-    return known_seal == seal ? PutOutcome::kDuplicate : PutOutcome::kConflict;
-}
-
-// One call of put: judges batch after batch and gathers what is to be written. What it told KnownSeqs is taken back
-// unless it is kept.
-class PutCall {
-public:
-    PutCall(const KeyedReads& reads, KnownSeqs& known, const Partition& partition, bool is_dropped)
-        : reads_{&reads}, known_{&known}, partition_{partition}, is_dropped_{is_dropped} {}
-    PutCall(const PutCall&) = delete;
-    PutCall& operator=(const PutCall&) = delete;
-    ~PutCall() {
-        for (const auto& [session, seq] : told_) {
-            session->seals.erase(seq);
-        }
-    }
-
-    [[nodiscard]] Result<PutOutcome> judge(const AdmittedBatch& batch) {
-        auto session = known_->session(batch.key.target, batch.key.session);
-        if (!session.ok()) {
-            return session.error();
-        }
-        KnownSession& known = **session;
-        if (batch.key.seq <= known.watermark) {
-            return judge_resolved(batch, known);
-        }
-        if (const auto found = known.seals.find(batch.key.seq.value); found != known.seals.end()) {
-            return outcome_of_repeat(found->second, batch.record.seal);
-        }
-        if (known.seals.size() >= limits::kStoreSeqsMax) {
-            return Error{ErrorCode::kFull,
-                         describe_key(session_key(Table::kSession, batch.key.target, batch.key.session)) + " has " +
-                             std::to_string(known.seals.size()) + " batches above its watermark: advance it first"};
-        }
-        if (is_dropped_) {
-            add_expired(batch);
-        } else if (known.partitions.contains(partition_)) {
-            add_stored(batch);
-        } else {
-            return Error{ErrorCode::kInvalid,
-                         describe_key(partition_session_key(partition_, batch.key.target, batch.key.session)) +
-                             " is missing: define the session before its rows"};
-        }
-        known.seals.emplace(batch.key.seq.value, batch.record.seal);
-        told_.emplace_back(&known, batch.key.seq.value);
-        return is_dropped_ ? PutOutcome::kExpired : PutOutcome::kStored;
-    }
-
-    // Every batch to be stored, not expired.
-    [[nodiscard]] const std::vector<SessionName>& stored() const { return stored_; }
-
-    [[nodiscard]] Changes& changes() { return changes_.changes; }
-
-    void keep() { told_.clear(); }
-
-private:
-    // At or below the watermark: stored, expired, refused or dropped by the collector, once and for all. What comes
-    // again is mostly of the newest partition.
-    [[nodiscard]] Result<PutOutcome> judge_resolved(const AdmittedBatch& batch, const KnownSession& known) {
-        for (auto at = known.partitions.rbegin(); at != known.partitions.rend(); ++at) {
-            auto record = reads_->batch(*at, batch.key);
-            if (!record.ok() && is_damage(record.error())) {
-                continue;  // resolved all the same
-            }
-            if (!record.ok()) {
-                return record.error();
-            }
-            if (record->has_value()) {
-                return outcome_of_repeat((*record)->seal, batch.record.seal);
-            }
-        }
-        auto seal = reads_->expired_batch_seal(batch.key);
-        if (!seal.ok()) {
-            return seal.error();
-        }
-        return seal->has_value() ? outcome_of_repeat(**seal, batch.record.seal) : PutOutcome::kDuplicate;
-    }
-
-    void add_stored(const AdmittedBatch& batch) {
-        stored_.push_back({batch.key.target, batch.key.session});
-        changes_.put(partition_batch_key(partition_, batch.key), encode_record(batch.record));
-        for (const BatchSeries& series : batch.series) {
-            changes_.changes.puts.push_back(
-                {block_key({partition_, batch.key.target, batch.key.session, series.series, batch.key.seq}),
-                 series.block});
-        }
-    }
-
-    void add_expired(const AdmittedBatch& batch) {
-        ExpiredBatch expired;
-        expired.seal = batch.record.seal;
-        for (const BatchSeries& series : batch.series) {
-            expired.rows.emplace_back(series.series, series.row_count);
-        }
-        changes_.put(expired_batch_key(batch.key), encode_record(expired));
-    }
-
-    const KeyedReads* reads_;
-    KnownSeqs* known_;
-    Partition partition_;
-    bool is_dropped_;
-    OwnedChanges changes_;
-    std::vector<SessionName> stored_;
-    std::vector<std::pair<KnownSession*, std::uint64_t>> told_;
-};
 
 class KeyedStore final : public ReaderOver<Store> {
 public:

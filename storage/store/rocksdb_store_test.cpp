@@ -286,6 +286,63 @@ TEST_F(RocksdbStore, ShowsADropToItsReaders) {
     EXPECT_EQ(*expired, (std::vector<std::pair<Series, std::uint64_t>>{{kSeries, 5'000}}));
 }
 
+// The rows' times, in the order of the visit.
+std::vector<std::uint64_t> times_in(const StoreReader& reader) {
+    std::vector<std::uint64_t> times;
+    DecodedRows rows;
+    const std::vector<ColumnId> wanted{ColumnId::kTime};
+    EXPECT_TRUE(reader
+                    .visit_blocks(test_writer::partition(), kTarget, kSession, kSeries,
+                                  [&](const BlockKey&, std::string_view bytes) {
+                                      const auto block = parse_block_untrusted(bytes);
+                                      EXPECT_TRUE(block.ok() && rows.decode(*block, wanted).ok());
+                                      const auto own = rows.integers(ColumnId::kTime);
+                                      times.insert(times.end(), own.begin(), own.end());
+                                      return Visit::kContinue;
+                                  })
+                    .ok());
+    return times;
+}
+
+// Beside the writer while it joins, step by step, and when a later writer has taken over: the same rows.
+TEST_F(RocksdbStore, ShowsItsReadersTheSameRowsWhileTheyAreJoined) {
+    auto store = open();
+    put(*store, 1, 40);
+    ASSERT_TRUE(store->advance_watermark(kTarget, kSession, Seq{40}).ok());
+    ASSERT_TRUE(store->sync().ok());
+    const auto reader = open_reader();
+    const auto times = times_in(*reader);
+    ASSERT_EQ(times.size(), 40'000U);
+    constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
+    int step_count = 0;
+    for (int call = 0; call < 3; ++call) {
+        ASSERT_TRUE(store
+                        ->join(kLater,
+                               [&](const JoinStep&) {
+                                   EXPECT_TRUE(reader->refresh().ok());
+                                   EXPECT_EQ(times_in(*reader), times);
+                                   return ++step_count < 3 ? Visit::kStop : Visit::kContinue;
+                               })
+                        .ok());
+        EXPECT_EQ(times_in(*reader), times) << "before it looks";
+        store = nullptr;
+        store = open();
+        EXPECT_EQ(times_in(*reader), times);
+        ASSERT_TRUE(reader->refresh().ok());
+        EXPECT_EQ(times_in(*reader), times);
+    }
+    EXPECT_EQ(step_count, 4) << "three blocks and the records";
+    int block_count = 0;
+    ASSERT_TRUE(reader
+                    ->visit_blocks(test_writer::partition(), kTarget, kSession, kSeries,
+                                   [&](const BlockKey&, std::string_view) {
+                                       ++block_count;
+                                       return Visit::kContinue;
+                                   })
+                    .ok());
+    EXPECT_EQ(block_count, 3);
+}
+
 TEST_F(RocksdbStore, IsReadWithoutAWriterAndLeavesNothingBehind) {
     auto store = open();
     put(*store, 1, 5);

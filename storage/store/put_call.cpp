@@ -1,0 +1,92 @@
+#include "storage/store/put_call.h"
+
+#include "schemas/vocabulary/limits.h"
+#include "storage/store/record.h"
+
+namespace perfleet {
+namespace {
+
+PutOutcome outcome_of_repeat(std::uint32_t known_seal, std::uint32_t seal) {
+    return known_seal == seal ? PutOutcome::kDuplicate : PutOutcome::kConflict;
+}
+
+}  // namespace
+
+PutCall::~PutCall() {
+    for (const auto& [session, seq] : told_) {
+        session->seals.erase(seq);
+    }
+}
+
+Result<PutOutcome> PutCall::judge(const AdmittedBatch& batch) {
+    auto session = known_->session(batch.key.target, batch.key.session);
+    if (!session.ok()) {
+        return session.error();
+    }
+    KnownSession& known = **session;
+    if (batch.key.seq <= known.watermark) {
+        return judge_resolved(batch, known);
+    }
+    if (const auto found = known.seals.find(batch.key.seq.value); found != known.seals.end()) {
+        return outcome_of_repeat(found->second, batch.record.seal);
+    }
+    if (known.seals.size() >= limits::kStoreSeqsMax) {
+        return Error{ErrorCode::kFull, describe_key(session_key(Table::kSession, batch.key.target, batch.key.session)) +
+                                           " has " + std::to_string(known.seals.size()) +
+                                           " batches above its watermark: advance it first"};
+    }
+    if (is_dropped_) {
+        add_expired(batch);
+    } else if (known.partitions.contains(partition_)) {
+        add_stored(batch);
+    } else {
+        return Error{ErrorCode::kInvalid,
+                     describe_key(partition_session_key(partition_, batch.key.target, batch.key.session)) +
+                         " is missing: define the session before its rows"};
+    }
+    known.seals.emplace(batch.key.seq.value, batch.record.seal);
+    told_.emplace_back(&known, batch.key.seq.value);
+    return is_dropped_ ? PutOutcome::kExpired : PutOutcome::kStored;
+}
+
+// At or below the watermark: stored, expired, refused or dropped by the collector, once and for all. What comes
+// again is mostly of the newest partition.
+Result<PutOutcome> PutCall::judge_resolved(const AdmittedBatch& batch, const KnownSession& known) {
+    for (auto at = known.partitions.rbegin(); at != known.partitions.rend(); ++at) {
+        auto record = reads_->batch(*at, batch.key);
+        if (!record.ok() && is_damage(record.error())) {
+            continue;  // resolved all the same
+        }
+        if (!record.ok()) {
+            return record.error();
+        }
+        if (record->has_value()) {
+            return outcome_of_repeat((*record)->seal, batch.record.seal);
+        }
+    }
+    auto seal = reads_->expired_batch_seal(batch.key);
+    if (!seal.ok()) {
+        return seal.error();
+    }
+    return seal->has_value() ? outcome_of_repeat(**seal, batch.record.seal) : PutOutcome::kDuplicate;
+}
+
+void PutCall::add_stored(const AdmittedBatch& batch) {
+    stored_.push_back({batch.key.target, batch.key.session});
+    changes_.put(partition_batch_key(partition_, batch.key), encode_record(batch.record));
+    for (const BatchSeries& series : batch.series) {
+        changes_.changes.puts.push_back(
+            {block_key({partition_, batch.key.target, batch.key.session, series.series, batch.key.seq}), series.block});
+    }
+}
+
+void PutCall::add_expired(const AdmittedBatch& batch) {
+    ExpiredBatch expired;
+    expired.seal = batch.record.seal;
+    for (const BatchSeries& series : batch.series) {
+        expired.rows.emplace_back(series.series, series.row_count);
+    }
+    changes_.put(expired_batch_key(batch.key), encode_record(expired));
+}
+
+}  // namespace perfleet

@@ -1,0 +1,53 @@
+// What a put means for each of its batches: stored, a repeat, a conflict, expired.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "storage/key/key.h"
+#include "storage/store/keyed_reads.h"
+#include "storage/store/known_seqs.h"
+#include "storage/store/owned_changes.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+// One call of put: judges batch after batch and gathers what is to be written. What it told KnownSeqs is taken back
+// unless it is kept.
+class PutCall {
+public:
+    PutCall(const KeyedReads& reads, KnownSeqs& known, const Partition& partition, bool is_dropped)
+        : reads_{&reads}, known_{&known}, partition_{partition}, is_dropped_{is_dropped} {}
+    PutCall(const PutCall&) = delete;
+    PutCall& operator=(const PutCall&) = delete;
+    ~PutCall();
+
+    // Errors: as Store::put.
+    [[nodiscard]] Result<PutOutcome> judge(const AdmittedBatch& batch);
+
+    // Every batch to be stored, not expired.
+    [[nodiscard]] const std::vector<SessionName>& stored() const { return stored_; }
+
+    [[nodiscard]] Changes& changes() { return changes_.changes; }
+
+    // What was told to KnownSeqs stays: it was written.
+    void keep() { told_.clear(); }
+
+private:
+    [[nodiscard]] Result<PutOutcome> judge_resolved(const AdmittedBatch& batch, const KnownSession& known);
+
+    void add_stored(const AdmittedBatch& batch);
+
+    void add_expired(const AdmittedBatch& batch);
+
+    const KeyedReads* reads_;
+    KnownSeqs* known_;
+    Partition partition_;
+    bool is_dropped_;
+    OwnedChanges changes_;
+    std::vector<SessionName> stored_;
+    std::vector<std::pair<KnownSession*, std::uint64_t>> told_;
+};
+
+}  // namespace perfleet
