@@ -97,9 +97,9 @@ TEST(JoiningProgram, JoinsWhatAnEarlierOneLeftWhileItServes) {
     EXPECT_EQ(stored_of(folder / "data", kSession).batch_count, kBatches);
     EXPECT_EQ(stored_of(folder / "data", kSession).block_count, 1U);
     EXPECT_EQ(stored_of(folder / "data", kNewSession).batch_count, 20U);
-    const Ending verified =
+    const Finished verified =
         run({program_path("perfleet"), "inspect", "--verify", "--data", folder / "data", "--format", "json"});
-    EXPECT_EQ(verified.status, 0) << verified.output << verified.error_output;
+    EXPECT_EQ(verified.ending.status, 0) << verified.output << verified.error_output;
 }
 
 TEST(JoiningProgram, LeavesBatchesAsTheyCameWhenAskedTo) {
