@@ -13,7 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Half as urgent as the threads that serve, no less: for a moment of each step the writer waits for this one.
+// Beside the process's own: half as urgent as the threads that serve, no less, for the writer waits for this one a
+// moment of each step.
 constexpr int kNiceness = 3;
 
 // The longest pause after a step: one that took long has waited for the disk.
@@ -47,7 +48,8 @@ public:
 
 private:
     void run() {
-        (void)setpriority(PRIO_PROCESS, 0, kNiceness);  // of this thread alone, on Linux
+        // Of this thread alone, on Linux.
+        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNiceness);
         bool has_failed = false;
         for (bool goes_on = true; goes_on; goes_on = pause(look_again_)) {
             auto step_began = Clock::now();
