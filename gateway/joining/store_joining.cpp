@@ -66,7 +66,8 @@ private:
                     ++counts_.failures;
                 }
                 if (!has_failed && tell_) {
-                    tell_({LogLevel::kWarning, "join",
+                    // What hinders the store is told by who stores; this only waits for it.
+                    tell_({LogLevel::kInfo, "join",
                            "can't join what is stored, and tries again: " + joined.error().message});
                 }
             }
