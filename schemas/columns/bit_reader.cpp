@@ -24,37 +24,38 @@ std::uint64_t load_u64(const std::byte* at) {
     return value;
 }
 
-// The i-th value of a group: which words and which shifts is known when this is compiled.
-template <unsigned width, std::size_t i>
+// One value of a group: which words and which shifts is known when this is compiled.
+template <unsigned kWidth, std::size_t kIndex>
 std::uint64_t value_in_group(const std::byte* from) {
-    constexpr std::size_t kBit = i * width;
+    constexpr std::size_t kBit = kIndex * kWidth;
     constexpr std::size_t kWord = kBit / 64;
     constexpr unsigned kShift = kBit % 64;
-    if constexpr (width == 64) {
-        return load_u64(from + 8 * i);
-    } else if constexpr (kShift + width <= 64) {
-        return (load_u64(from + 8 * kWord) >> kShift) & low_bits(width);
+    if constexpr (kWidth == 64) {
+        return load_u64(from + 8 * kIndex);
+    } else if constexpr (kShift + kWidth <= 64) {
+        return (load_u64(from + 8 * kWord) >> kShift) & low_bits(kWidth);
     } else {
         return (load_u64(from + 8 * kWord) >> kShift | load_u64(from + 8 * kWord + 8) << (64 - kShift)) &
-               low_bits(width);
+               low_bits(kWidth);
     }
 }
 
-template <unsigned width, std::size_t... indices>
-void unpack_indices(const std::byte* from, std::uint64_t* into, std::index_sequence<indices...> /*all*/) {
-    ((into[indices] = value_in_group<width, indices>(from)), ...);
+template <unsigned kWidth, std::size_t... kIndices>
+void unpack_indices(const std::byte* from, std::uint64_t* into, std::index_sequence<kIndices...> /*all*/) {
+    ((into[kIndices] = value_in_group<kWidth, kIndices>(from)), ...);
 }
 
-template <unsigned width>
+template <unsigned kWidth>
 void unpack_group(const std::byte* from, std::uint64_t* into) {
-    unpack_indices<width>(from, into, std::make_index_sequence<kGroupValues>{});
+    unpack_indices<kWidth>(from, into, std::make_index_sequence<kGroupValues>{});
 }
 
 using UnpackGroup = void (*)(const std::byte* from, std::uint64_t* into);
 
-template <unsigned... widths>
-constexpr std::array<UnpackGroup, sizeof...(widths)> unpackers_of(std::integer_sequence<unsigned, widths...> /*all*/) {
-    return {unpack_group<widths + 1>...};
+template <unsigned... kWidths>
+constexpr std::array<UnpackGroup, sizeof...(kWidths)> unpackers_of(
+    std::integer_sequence<unsigned, kWidths...> /*all*/) {
+    return {unpack_group<kWidths + 1>...};
 }
 
 // By width − 1.

@@ -19,7 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kBatches = 20;
+constexpr std::uint64_t kBatches = 200;  // many table blocks
+constexpr Seq kDamaged{150};
 constexpr std::uint64_t kRowsPerBatch = 1'000;
 
 // The bytes of a batch's block in the one table file, flipped in the middle; the file's name.
@@ -59,18 +60,18 @@ TEST(DamagedFolder, IsInspectedAndStillAnswers) {
 
     Finished inspected = run({perfleet, "inspect", "--data", data, "--format", "csv"});
     EXPECT_EQ(inspected.ending.status, 0) << inspected.error_output;
-    EXPECT_NE(inspected.output.find("partition,480000/0/1,1,20,20,20000,"), std::string::npos) << inspected.output;
+    EXPECT_NE(inspected.output.find("partition,480000/0/1,1,200,200,200000,"), std::string::npos) << inspected.output;
     inspected = run({perfleet, "inspect", "--data", data, "--verify"});
     EXPECT_EQ(inspected.ending.status, 0) << inspected.output << inspected.error_output;
     EXPECT_TRUE(inspected.error_output.starts_with("perfleet: " + data + " is sound: ")) << inspected.error_output;
-    EXPECT_NE(inspected.error_output.find(" is sound: 20 blocks, in "), std::string::npos) << inspected.error_output;
+    EXPECT_NE(inspected.error_output.find(" is sound: 200 blocks, in "), std::string::npos) << inspected.error_output;
 
-    const std::string file = damage_block(data, Seq{7});
+    const std::string file = damage_block(data, kDamaged);
     inspected = run({perfleet, "inspect", "--data", data, "--verify", "--format", "json"});
     EXPECT_EQ(inspected.ending.status, 1) << inspected.error_output;
     const auto report = nlohmann::json::parse(inspected.output);
     EXPECT_EQ(report["rows"][0][0], file);
-    EXPECT_NE(inspected.output.find("first seq 7,"), std::string::npos) << inspected.output;
+    EXPECT_NE(inspected.output.find("first seq 150,"), std::string::npos) << inspected.output;
     const std::uint64_t lost = report["ledger"]["lost"]["damaged"];
     EXPECT_GE(lost, kRowsPerBatch);
     EXPECT_LT(lost, kBatches * kRowsPerBatch / 2) << "more than those of one table block";
@@ -113,7 +114,7 @@ TEST(DamagedFolder, IsToldByTheGatewayThatOpensIt) {
     const std::string file = damage_block(data, Seq{1});
     fs::resize_file(fs::path{data} / file, fs::file_size(fs::path{data} / file) / 2);
     const auto damaged = start();
-    EXPECT_EQ(scrape(damaged->metrics()).value("perfleet_gateway_store_damage"), 1);
+    EXPECT_GE(scrape(damaged->metrics()).value("perfleet_gateway_store_damage"), 1) << "and what was met since";
     EXPECT_EQ(damaged->end(SIGTERM).status, 0);
     const std::string told = damaged->process().error_output();
     EXPECT_NE(told.find(file), std::string::npos) << told;
