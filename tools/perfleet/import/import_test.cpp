@@ -157,6 +157,15 @@ TEST(Import, ARunThatDidNotEndIsStoredAsFailedWithWhatItMeasured) {
     EXPECT_TRUE(warns_of(ask(*stored(runs), {}), "failed"));
 }
 
+TEST(Import, SizesOfABareTableAreRefusedForAFileThatSaysItsOwn) {
+    ImportHints hints;
+    hints.initial_test_size = 10;
+    const auto runs = read_kbench(golden("kanata_run_1.txt"), hints);
+    ASSERT_FALSE(runs.ok());
+    EXPECT_NE(runs.error().message.find("line 1: "), std::string::npos) << runs.error().message;
+    EXPECT_NE(runs.error().message.find("leave out --initial-test-size"), std::string::npos);
+}
+
 TEST(Import, TheSameRunComesInOnce) {
     const auto runs = read_kbench(golden("kanata_run_1.txt"), {});
     const auto store = stored(runs);

@@ -65,6 +65,9 @@ private:
             if (!line.starts_with(name)) {
                 return false;
             }
+            if (hints_.initial_test_size != 0) {
+                return invalid(number, "the file says its own test sizes; leave out --initial-test-size and --delta");
+            }
             if (is_in_table_) {
                 finish(false);  // the run before never came to its end
             }
