@@ -205,25 +205,32 @@ Result<std::optional<SessionEnd>> KeyedReads::session_end(TargetId target, Sessi
                                    decode_session_end_untrusted);
 }
 
+Result<Done> KeyedReads::visit_records(const KeyRange& range, const Partition& partition,
+                                       const std::function<Visit(const BatchKey&, const BatchRecord&)>& visitor) const {
+    return visit_decodable(range, [&](std::string_view key, std::string_view value) -> Result<Visit> {
+        auto name = decode_partition_batch_key(key);
+        if (!name.ok()) {
+            return name.error();
+        }
+        auto records = decode_batches_untrusted(value, name->key.seq, partition.bucket);
+        if (!records.ok()) {
+            return records.error();
+        }
+        for (const BatchRecord& record : *records) {
+            if (visitor({name->key.target, name->key.session, record.seq}, record) == Visit::kStop) {
+                return Visit::kStop;
+            }
+        }
+        return Visit::kContinue;
+    });
+}
+
 Result<Done> KeyedReads::visit_batches(const Partition& partition, TargetId target, SessionId session, Seq first,
                                        const std::function<Visit(const BatchRecord&)>& visitor) const {
-    return visit_decodable(session_batches_range(partition, target, session, first),
-                           [&](std::string_view key, std::string_view value) -> Result<Visit> {
-                               auto name = decode_partition_batch_key(key);
-                               if (!name.ok()) {
-                                   return name.error();
-                               }
-                               auto records = decode_batches_untrusted(value, name->key.seq, partition.bucket);
-                               if (!records.ok()) {
-                                   return records.error();
-                               }
-                               for (const BatchRecord& record : *records) {
-                                   if (record.seq >= first && visitor(record) == Visit::kStop) {
-                                       return Visit::kStop;
-                                   }
-                               }
-                               return Visit::kContinue;
-                           });
+    return visit_records(session_batches_range(partition, target, session, first), partition,
+                         [&](const BatchKey& key, const BatchRecord& record) {
+                             return key.seq >= first ? visitor(record) : Visit::kContinue;
+                         });
 }
 
 Result<Done> KeyedReads::visit_blocks(
@@ -408,21 +415,11 @@ Result<std::vector<std::pair<Seq, std::uint32_t>>> KeyedReads::expired_batch_sea
 
 Result<Done> KeyedReads::visit_partition_batches(
     const Partition& partition, const std::function<void(const BatchKey&, const BatchRecord&)>& visitor) const {
-    return visit_decodable(partition_batches_range(partition),
-                           [&](std::string_view key, std::string_view value) -> Result<Visit> {
-                               auto name = decode_partition_batch_key(key);
-                               if (!name.ok()) {
-                                   return name.error();
-                               }
-                               auto records = decode_batches_untrusted(value, name->key.seq, partition.bucket);
-                               if (!records.ok()) {
-                                   return records.error();
-                               }
-                               for (const BatchRecord& record : *records) {
-                                   visitor({name->key.target, name->key.session, record.seq}, record);
-                               }
-                               return Visit::kContinue;
-                           });
+    return visit_records(partition_batches_range(partition), partition,
+                         [&](const BatchKey& key, const BatchRecord& record) {
+                             visitor(key, record);
+                             return Visit::kContinue;
+                         });
 }
 
 }  // namespace perfleet

@@ -67,6 +67,10 @@ private:
     [[nodiscard]] Result<Done> visit_decodable(
         const KeyRange& range,
         const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const;
+    // Those of joined records one by one; all of the partition.
+    [[nodiscard]] Result<Done> visit_records(
+        const KeyRange& range, const Partition& partition,
+        const std::function<Visit(const BatchKey&, const BatchRecord&)>& visitor) const;
 
     const Engine* engine_;
     DamageNotes* notes_;
