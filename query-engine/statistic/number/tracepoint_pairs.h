@@ -70,15 +70,4 @@ struct PairOverhead {
     return paths;
 }
 
-// Of a log that saturates: the kernel's index goes on counting where its tracepoint buffer is full.
-struct LogFill {
-    std::uint64_t stored = 0;
-    std::uint64_t lost = 0;
-
-    friend bool operator==(const LogFill&, const LogFill&) = default;
-};
-[[nodiscard]] constexpr LogFill log_fill(std::uint64_t index, std::uint64_t capacity) {
-    return index > capacity ? LogFill{capacity, index - capacity} : LogFill{index, 0};
-}
-
 }  // namespace perfleet

@@ -69,10 +69,5 @@ TEST(TracepointPairs, OverheadIsThatOfNestedEmptyPairs) {
     EXPECT_NEAR(static_cast<double>(corrected(2'000, {208.69L, 550.33L}, 2)), 690.65, 1e-9);
 }
 
-TEST(TracepointPairs, AFullLogKnowsWhatItLost) {
-    EXPECT_EQ(log_fill(70'000, 65'536), (LogFill{65'536, 4'464}));
-    EXPECT_EQ(log_fill(65'536, 65'536), (LogFill{65'536, 0}));
-}
-
 }  // namespace
 }  // namespace perfleet
