@@ -298,6 +298,42 @@ void write_elf(SeedFolder& seeds) {
     seeds.write("elf_note", bytes.str());
 }
 
+// Choice of layout, index of 8 bytes, number of ids of 2, records.
+void write_kernel_logs(SeedFolder& seeds) {
+    const std::string index{"\x02\0\0\0\0\0\0\0", 8};
+    const std::string ids{"\x04\0", 2};
+    const std::string entry{"\x88\x77\x66\x55\x44\x33\x22\x11\xcc\xbb\xaa\x99\x06\x43\x0a\0\0\0\0\0\0\0\0\0", 24};
+    const std::string wrapped{"\xf0\xff\xff\xff\0\0\0\0\x05\0\0\0\x01\x7a\x02\0\0\0\0\0\0\0\0\0", 24};
+    const std::string tracepoint{"\x03\0\0\0\0\0\0\0\xd0\0\0\0\0\0\0\0", 16};
+    seeds.write("sel4_log", '\0' + index + ids + entry + entry);
+    seeds.write("sel4_log", '\4' + index + ids + wrapped + entry + wrapped);
+    seeds.write("sel4_log", '\1' + index + ids + entry.substr(0, 20) + wrapped.substr(0, 20));
+    seeds.write("sel4_log", '\0' + index + ids + tracepoint + tracepoint);
+    seeds.write("sel4_log", '\2' + index + ids + std::string{"\x03\0\0\0\xd0\0\0\0\x09\0\0\0\x01\0\0\0", 16});
+    seeds.write("sel4_log", '\0' + index + ids + std::string(104, '\7'));
+    seeds.write("sel4_log", '\0' + index + ids +
+                                "sel4 1\narch aarch64\nversion 13.0.0\nmcs\nsaturated\nloss unknown\ntracepoint 3\n"
+                                "thread 0 idle_thread\nbits 32\n");
+    // Format, choice of architecture, index, number of ids, file.
+    const auto file = [&](char format, const std::string& bytes) {
+        seeds.write("import", std::string{format} + std::string{"\0\2\4", 3} + bytes);
+    };
+    file(0, "Initial Test size: 1\nDelta: 1\nNumber of Tests: 2\nNumber of Groups: 2\n1 2\n3 4\nDone!\n");
+    file(1, "a b\n1 10\n2 20\n");
+    file(2, "min=1 max=2 count=2\n1\n2\n");
+    file(3, R"([{"Benchmark":"ipc","Results":[{"Prio":1,"Mean":2.5,"Raw results":[2,3,-1]}]}])");
+    const std::string figures =
+        "UTILISATION\":5,\n\"NUMBER_SCHEDULES\":1,\n\"KERNEL_UTILISATION\":2,\n\"NUMBER_KERNEL_ENTRIES\":3\n";
+    file(4,
+         "{\n\"BENCHMARK_TOTAL_UTILISATION\":5,\n\"BENCHMARK_TOTAL_KERNEL_UTILISATION\":2,\n"
+         "\"BENCHMARK_TOTAL_NUMBER_KERNEL_ENTRIES\":3,\n\"BENCHMARK_TOTAL_NUMBER_SCHEDULES\":1,\n"
+         "\"BENCHMARK_TCB_\": [\n{\n\"NAME\":\"a\"b\",\n\"" +
+             figures + "}\n]\n}\n");
+    file(5, entry + wrapped);
+    file(6, tracepoint + tracepoint);
+    file(7, std::string(208, '\7'));
+}
+
 }  // namespace
 }  // namespace perfleet
 
@@ -318,5 +354,6 @@ int main(int argument_count, char** arguments) {
     perfleet::write_lines(seeds);
     perfleet::write_canary(seeds);
     perfleet::write_elf(seeds);
+    perfleet::write_kernel_logs(seeds);
     return 0;
 }

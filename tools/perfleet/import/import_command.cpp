@@ -31,7 +31,10 @@ const std::map<std::string, Reader>& readers() {
                                                         {"columns", read_columns},
                                                         {"bernat", read_bernat},
                                                         {"sel4bench", read_sel4bench},
-                                                        {"utilisation", read_utilisation}};
+                                                        {"utilisation", read_utilisation},
+                                                        {"sel4-entries", read_sel4_entries},
+                                                        {"sel4-tracepoints", read_sel4_tracepoints},
+                                                        {"sel4-utilisation", read_sel4_utilisation}};
     return kReaders;
 }
 
@@ -43,8 +46,8 @@ struct ImportOptions {
     std::string target;
     std::string architecture;
     std::string time;
-    std::uint64_t clock_hz = 0;
     std::vector<std::string> labels;
+    std::vector<std::string> point_files;  // EVENT=FILE
 };
 
 struct SourceFile {
@@ -93,8 +96,23 @@ Result<Done> add_labels(const ImportOptions& options, ImportedRun& run) {
         }
         run.labels[label.substr(0, equals)] = label.substr(equals + 1);
     }
-    if (options.clock_hz != 0) {
-        run.labels["clock_hz"] = std::to_string(options.clock_hz);
+    if (options.hints.clock_hz != 0) {
+        run.labels["clock_hz"] = std::to_string(options.hints.clock_hz);
+    }
+    return Done{};
+}
+
+Result<Done> read_points(const std::vector<std::string>& point_files, ImportHints& hints) {
+    for (const std::string& named : point_files) {
+        const std::size_t equals = named.find('=');
+        if (equals == 0 || equals == std::string::npos) {
+            return Error{ErrorCode::kUsage, "--points " + named + ": expected EVENT=FILE"};
+        }
+        auto file = read_file(named.substr(equals + 1));
+        if (!file.ok()) {
+            return std::move(file).error();
+        }
+        hints.points.emplace_back(named.substr(0, equals), std::move(file->text));
     }
     return Done{};
 }
@@ -104,7 +122,12 @@ Result<Done> import_file(const ImportOptions& options) {
     if (!file.ok()) {
         return std::move(file).error();
     }
-    auto runs = readers().at(options.format)(file->text, options.hints);
+    ImportHints hints = options.hints;
+    hints.architecture = options.architecture;
+    if (auto read = read_points(options.point_files, hints); !read.ok()) {
+        return read;
+    }
+    auto runs = readers().at(options.format)(file->text, hints);
     if (!runs.ok()) {
         return Error{runs.error().code, options.file + ": " + runs.error().message};
     }
@@ -150,6 +173,32 @@ Result<Done> import_file(const ImportOptions& options) {
     return Done{};
 }
 
+void add_kernel_log_options(CLI::App& command, ImportOptions& options) {
+    ImportHints& hints = options.hints;
+    command
+        .add_option("--log-index", hints.log_index,
+                    "sel4-entries, sel4-tracepoints: what seL4_BenchmarkFinalizeLog returned")
+        ->type_name("N");
+    command
+        .add_option("--max-tracepoints", hints.tracepoint_count,
+                    "sel4-tracepoints: the kernel's KernelMaxNumTracePoints")
+        ->type_name("N");
+    command
+        .add_option("--kernel-version", hints.kernel_version,
+                    "sel4-…: of the kernel (default: as of 14.0.0; before, paths were numbered otherwise)")
+        ->type_name("VERSION");
+    command.add_flag("--mcs", hints.is_mcs,
+                     "sel4-entries: the kernel is an MCS one, which numbers system calls otherwise");
+    command
+        .add_option("--points", options.point_files,
+                    "sel4-entries: timestamps that a program took with the same cycle counter, one a line")
+        ->type_name("EVENT=FILE");
+    command
+        .add_option("--threads", hints.thread_names, "sel4-utilisation: their names, in the file's order, with commas")
+        ->delimiter(',')
+        ->type_name("LIST");
+}
+
 }  // namespace
 
 void add_import_command(CLI::App& app, Invocation& invocation) {
@@ -164,7 +213,9 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
         ->add_option(
             "--format", options->format,
             "kbench (Kanata Bench's serial output), columns (numbers), bernat (his module's results), sel4bench "
-            "(its JSON), utilisation (JSON of seL4_BenchmarkDumpAllThreadsUtilisation)")
+            "(its JSON, or the console's output with it), utilisation (what "
+            "seL4_BenchmarkDumpAllThreadsUtilisation prints); bytes of memory: sel4-entries, sel4-tracepoints (the "
+            "log buffer), sel4-utilisation (13 words a thread)")
         ->required()
         ->check(CLI::IsMember(names))
         ->type_name("FORMAT");
@@ -175,7 +226,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     command->add_option("--target", options->target, "where it was measured (default: this host)")->type_name("NAME");
     command->add_option("--arch", options->architecture, "its architecture")->type_name("NAME");
     command->add_option("--time", options->time, "when (default: the file's time): RFC 3339, -2h")->type_name("TIME");
-    command->add_option("--clock-hz", options->clock_hz, "the cycle counter's frequency")->type_name("HZ");
+    command->add_option("--clock-hz", options->hints.clock_hz, "the cycle counter's frequency")->type_name("HZ");
     command
         ->add_option("--label", options->labels,
                      "what else is known of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…")
@@ -186,6 +237,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
         ->type_name("N");
     command->add_option("--delta", options->hints.test_size_delta, "… and each next one is greater by this")
         ->type_name("N");
+    add_kernel_log_options(*command, *options);
     command->callback([&invocation, options] {
         invocation.run = [options] {
             const auto imported = import_file(*options);

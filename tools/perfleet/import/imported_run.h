@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
@@ -18,13 +20,21 @@ struct ImportedSeries {
     Kind kind{};
     std::string event;
     std::string unit;
-    // Each row: the integers of columns_of(kind), in that order, without the time, which is the row's number.
+    // Each row: the integers of columns_of(kind), in that order; the time only when the run has a clock.
     std::vector<std::vector<std::uint64_t>> rows;
-    std::string format;  // what else is to be known of the event, as text
+    std::map<TallyName, std::uint64_t> lost;  // rows that were produced and aren't here, by reason
+    std::string format;                       // what else is to be known of the event, as text
+};
+
+// The clock of the rows' times.
+struct ImportedClock {
+    std::string name;
+    std::uint64_t ticks_per_second = 1'000'000'000;
 };
 
 struct ImportedRun {
     std::vector<ImportedSeries> series;
+    std::optional<ImportedClock> clock;         // none: a row's time is its number
     std::map<std::string, std::string> labels;  // parameters and results: "format", "status", "clock_hz", …
     std::vector<std::string> warnings;
 
@@ -42,6 +52,15 @@ struct ImportHints {
     std::string unit;                     // of plain numbers; empty: "cycles"
     std::uint64_t initial_test_size = 0;  // of a table without a header; 0: not given
     std::uint64_t test_size_delta = 1;
+    // Of what a seL4 kernel logged.
+    std::string architecture;
+    std::string kernel_version;  // empty: as of 14.0.0
+    bool is_mcs = false;
+    std::optional<std::uint64_t> log_index;         // as seL4_BenchmarkFinalizeLog returned it
+    std::optional<std::uint64_t> tracepoint_count;  // KernelMaxNumTracePoints
+    std::uint64_t clock_hz = 0;                     // 0: not known
+    std::vector<std::string> thread_names;
+    std::vector<std::pair<std::string, std::string>> points;  // event, and the text of its timestamps
 };
 
 // The formats. `text_untrusted` is a whole file. Errors: kInvalid names the line.
@@ -52,5 +71,12 @@ struct ImportHints {
                                                               const ImportHints& hints);
 [[nodiscard]] Result<std::vector<ImportedRun>> read_utilisation(std::string_view text_untrusted,
                                                                 const ImportHints& hints);
+// Bytes of the log buffer, and of the IPC buffer after seL4_BenchmarkGetThreadUtilisation, one thread behind the other.
+[[nodiscard]] Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrusted,
+                                                                 const ImportHints& hints);
+[[nodiscard]] Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_untrusted,
+                                                                     const ImportHints& hints);
+[[nodiscard]] Result<std::vector<ImportedRun>> read_sel4_utilisation(std::string_view bytes_untrusted,
+                                                                     const ImportHints& hints);
 
 }  // namespace perfleet

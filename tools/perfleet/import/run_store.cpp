@@ -1,6 +1,7 @@
 #include "tools/perfleet/import/run_store.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -66,6 +67,10 @@ std::uint64_t hash_of(const ImportedRun& run, const ImportPlace& place, std::uin
                 hash.integer(value);
             }
         }
+        for (const auto& [reason, count] : series.lost) {
+            hash.integer(static_cast<std::uint64_t>(reason));
+            hash.integer(count);
+        }
     }
     return hash.value();
 }
@@ -79,7 +84,11 @@ public:
           store_{store},
           values_(BatchBuilder::values_count(limits::kBatchRowsMax, kIntegerColumnsMax, 1)),
           bytes_(1),
-          out_(limits::kBatchSizeBytesMax) {}
+          out_(limits::kBatchSizeBytesMax) {
+        if (run_.clock) {
+            find_times();
+        }
+    }
 
     Result<StoredRun> write() {
         stored_.session = {hash_of(run_, place_, 0x5265636f72646564), hash_of(run_, place_, 0x496d706f72746564)};
@@ -108,6 +117,10 @@ public:
             if (auto done = seal(builder); !done.ok()) {
                 return std::move(done).error();
             }
+            for (const auto& [reason, count] : run_.series[i].lost) {
+                tallies_.add(series, TallyName::kProduced, count);
+                tallies_.add(series, reason, count);
+            }
         }
         if (auto done = end_session(); !done.ok()) {
             return std::move(done).error();
@@ -117,6 +130,32 @@ public:
 
 private:
     [[nodiscard]] Partition partition() const { return partition_of(record_.target, bucket_of(place_.time)); }
+
+    [[nodiscard]] std::uint64_t ticks_per_second() const {
+        return run_.clock ? run_.clock->ticks_per_second : kTicksPerSecond;
+    }
+
+    // The run begins at its first tick and ends behind its last one.
+    void find_times() {
+        first_ticks_ = ~0ULL;
+        for (const ImportedSeries& series : run_.series) {
+            for (const std::vector<std::uint64_t>& row : series.rows) {
+                first_ticks_ = std::min(first_ticks_, row.front());
+                ticks_ = std::max(ticks_, row.front());
+            }
+        }
+        first_ticks_ = std::min(first_ticks_, ticks_);
+        ticks_ += ticks_ == ~0ULL ? 0 : 1;
+    }
+
+    [[nodiscard]] UtcNs end_time() const {
+        const long double duration_ns = static_cast<long double>(ticks_ - first_ticks_) * kTicksPerSecond /
+                                        static_cast<long double>(ticks_per_second());
+        const std::int64_t room_ns = std::numeric_limits<std::int64_t>::max() - place_.time.value;
+        return UtcNs{place_.time.value + (duration_ns < static_cast<long double>(room_ns)
+                                              ? static_cast<std::int64_t>(duration_ns)
+                                              : room_ns)};
+    }
 
     // What a collector says of itself, said and heard.
     Result<Done> admit_session() {
@@ -140,8 +179,8 @@ private:
             event.format = series.format;
         }
         hello.events = events;
-        hello.clock = {"row", kTicksPerSecond, -1};
-        hello.start_point = {Ticks{0}, place_.time, 0};
+        hello.clock = {run_.clock ? std::string_view{run_.clock->name} : "row", ticks_per_second(), -1};
+        hello.start_point = {Ticks{first_ticks_}, place_.time, 0};
         const std::vector<std::string_view> command_line{"perfleet", "import", place_.source};
         hello.host.command_line = command_line;
         hello.collector_version = PERFLEET_VERSION;
@@ -163,7 +202,10 @@ private:
     }
 
     Result<Done> append(BatchBuilder& builder, Series series, const std::vector<std::uint64_t>& row) {
-        integers_.assign(1, ticks_++);
+        integers_.clear();
+        if (!run_.clock) {
+            integers_.push_back(ticks_++);
+        }
         integers_.insert(integers_.end(), row.begin(), row.end());
         const std::span<const std::byte> no_bytes[1] = {};
         const std::span<const std::span<const std::byte>> bytes =
@@ -223,7 +265,7 @@ private:
         bye.session = record_.session;
         bye.last_seq = Seq{last_seq_};
         bye.tallies = tallies_.entries();
-        bye.end_point = {Ticks{ticks_}, UtcNs{place_.time.value + static_cast<std::int64_t>(ticks_)}, 0};
+        bye.end_point = {Ticks{ticks_}, end_time(), 0};
         const auto size = write_bye(bye, out_);
         if (!size.ok()) {
             return error_from_fault(size.error(), "the run's end");
@@ -258,7 +300,8 @@ private:
     SessionRecord record_;
     StoredRun stored_;
     std::uint64_t last_seq_ = 0;
-    std::uint64_t ticks_ = 0;
+    std::uint64_t first_ticks_ = 0;
+    std::uint64_t ticks_ = 0;  // of the next row, or of the run's end when it has a clock
 };
 
 }  // namespace

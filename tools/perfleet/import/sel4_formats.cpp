@@ -1,0 +1,264 @@
+// What a seL4 kernel logged, as bytes of memory: kernel entries, tracepoints, utilisation.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <span>
+
+#include "schemas/sel4/log_description.h"
+#include "schemas/sel4/names.h"
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/source/sel4/log_buffer.h"
+#include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/text_lines.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kIdleThread = 0;
+constexpr std::uint64_t kWholeSystem = ~0ULL;
+
+Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
+Error invalid(const std::string& message) { return Error{ErrorCode::kInvalid, message}; }
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
+
+// What every log's description says of its kernel. Errors: kUsage names the option.
+Result<sel4::LogDescription> describe_kernel(const ImportHints& hints, bool needs_architecture) {
+    sel4::LogDescription description;
+    description.architecture_name = hints.architecture;
+    description.architecture = sel4::architecture_of(hints.architecture);
+    if (!description.architecture && (needs_architecture || !hints.architecture.empty())) {
+        return usage("--arch: the log's layout depends on it: aarch64, aarch32, x86_64, ia32, riscv64 or riscv32");
+    }
+    if (!hints.kernel_version.empty() && !sel4::major_version(hints.kernel_version)) {
+        return usage("--kernel-version: \"" + hints.kernel_version.substr(0, 64) + "\" is no version like 14.0.0");
+    }
+    description.version = hints.kernel_version;
+    description.is_mcs = hints.is_mcs;
+    return description;
+}
+
+Result<std::uint64_t> index_of(const ImportHints& hints) {
+    if (!hints.log_index) {
+        return usage(
+            "--log-index: say what seL4_BenchmarkFinalizeLog returned; without it old entries can't be told "
+            "from new ones");
+    }
+    return *hints.log_index;
+}
+
+// The bytes of so many records.
+Result<std::span<const std::byte>> records_of(std::string_view bytes, std::uint64_t count, std::size_t size_bytes) {
+    if (bytes.size() / size_bytes < count) {
+        return invalid(
+            fmt::format("{} bytes hold {} records of {} bytes, but --log-index and --arch say {}: the file was "
+                        "cut, or is of another architecture",
+                        bytes.size(), bytes.size() / size_bytes, size_bytes, count));
+    }
+    return bytes_of(bytes).first(count * size_bytes);
+}
+
+std::string unit_of(const ImportHints& hints) { return hints.unit.empty() ? "cycles" : hints.unit; }
+
+ImportedRun new_run(const std::string& format, const ImportHints& hints) {
+    ImportedRun run;
+    run.labels = {{"format", format}, {"status", "ok"}};
+    if (!hints.kernel_version.empty()) {
+        run.labels["kernel"] = "seL4 " + hints.kernel_version;
+    }
+    return run;
+}
+
+// Moments without a duration, one a line: rows of a tracepoint whose value is 0.
+Result<ImportedSeries> read_points(const std::string& event, std::string_view text) {
+    ImportedSeries series;
+    series.kind = Kind::kTracepoint;
+    series.event = event;
+    std::size_t number = 0;
+    for (const std::string_view line : lines_of(text)) {
+        ++number;
+        if (line.empty() || line.starts_with('#')) {
+            continue;
+        }
+        const auto time = number_of(line);
+        if (!time) {
+            return invalid(fmt::format("points of {}, line {}: \"{}\" is no timestamp in cycles", event, number,
+                                       line.substr(0, 64)));
+        }
+        series.rows.push_back({*time, 0, 0, 0, 0, 1, 0, 0});
+    }
+    return series;
+}
+
+std::vector<std::uint64_t> utilisation_row(std::uint64_t thread, const sel4::UtilisationFigures& figures) {
+    return {0, 0, thread, figures.cycles, figures.schedules, figures.kernel_cycles, figures.kernel_entries};
+}
+
+}  // namespace
+
+Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrusted, const ImportHints& hints) {
+    auto description = describe_kernel(hints, true);
+    const auto index = index_of(hints);
+    if (!description.ok() || !index.ok()) {
+        return description.ok() ? Error{index.error()} : std::move(description).error();
+    }
+    const sel4::Architecture architecture = *description->architecture;
+    const sel4::EntryLayout layout = sel4::entry_layout_of(architecture);
+    const auto fill = sel4::entry_log_fill(layout, *index);
+    if (!fill.ok()) {
+        return usage(fmt::format("--log-index: {} is more than the {} entries that a buffer holds", *index,
+                                 sel4::entry_capacity(layout)));
+    }
+    const auto records = records_of(bytes_untrusted, fill->record_count, sel4::entry_size_bytes(layout));
+    if (!records.ok()) {
+        return Error{records.error()};
+    }
+    std::vector<ImportedRun> runs{new_run("sel4-entries", hints)};
+    ImportedRun& run = runs[0];
+    run.clock = ImportedClock{"cycles"};
+    if (hints.clock_hz != 0) {
+        run.clock->ticks_per_second = hints.clock_hz;
+    } else {
+        run.warnings.emplace_back("without --clock-hz times are given as if a cycle took 1 ns; cycles are exact");
+    }
+    ImportedSeries& series = run.series.emplace_back();
+    series.kind = Kind::kKernelEntry;
+    series.event = hints.event.empty() ? "kernel_entries" : hints.event;
+    series.unit = unit_of(hints);
+    sel4::KernelEntryReader reader{layout, sel4::has_short_clock(architecture), *records};
+    for (sel4::KernelEntry entry; reader.next(entry);) {
+        // Other architectures don't set the core.
+        const bool has_core =
+            sel4::is_arm(architecture) &&
+            sel4::entry_path(description->numbering(), entry.path_number) == sel4::EntryPath::kInterrupt;
+        series.rows.push_back({entry.start_ticks, has_core ? sel4::word_detail(entry.detail).core : 0,
+                               entry.duration_ticks, entry.path_number, entry.detail});
+    }
+    description->is_saturated = fill->is_saturated;
+    description->is_loss_known = fill->is_loss_known;
+    series.format = sel4::format_description(*description);
+    if (fill->is_saturated) {
+        run.labels["saturated"] = "true";
+        run.warnings.push_back(fmt::format("the log was full at {} entries: later ones are lost, nobody knows how many",
+                                           fill->record_count));
+    }
+    if (reader.wrap_count() != 0) {
+        run.warnings.push_back(
+            fmt::format("the clock of 32 bits wrapped {} times: later starts are given the bits that "
+                        "they lack",
+                        reader.wrap_count()));
+    }
+    for (const auto& [event, text] : hints.points) {
+        auto points = read_points(event, text);
+        if (!points.ok()) {
+            return std::move(points).error();
+        }
+        run.series.push_back(std::move(*points));
+    }
+    return runs;
+}
+
+Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_untrusted, const ImportHints& hints) {
+    auto description = describe_kernel(hints, true);
+    const auto index = index_of(hints);
+    if (!description.ok() || !index.ok()) {
+        return description.ok() ? Error{index.error()} : std::move(description).error();
+    }
+    if (!hints.tracepoint_count) {
+        return usage("--max-tracepoints: say the kernel's KernelMaxNumTracePoints; ids from it on are none of its own");
+    }
+    const sel4::WordSize word = sel4::word_size_of(*description->architecture);
+    const sel4::LogFill fill = sel4::tracepoint_log_fill(word, *index);
+    const auto records = records_of(bytes_untrusted, fill.record_count, sel4::tracepoint_size_bytes(word));
+    if (!records.ok()) {
+        return Error{records.error()};
+    }
+    std::vector<ImportedRun> runs{new_run("sel4-tracepoints", hints)};
+    ImportedRun& run = runs[0];
+    // Tracepoints have no time: their place in the log is their order.
+    run.clock = ImportedClock{"place in the log"};
+    std::map<std::uint64_t, ImportedSeries> by_id;
+    sel4::TracepointReader reader{word, *hints.tracepoint_count, *records};
+    std::uint64_t place = 0;
+    for (sel4::TracepointRecord record; reader.next(record);) {
+        ImportedSeries& series = by_id[record.id];
+        series.rows.push_back({place + reader.quarantined_count(), 0, 0, 0, 0, 1, record.duration_ticks, 0});
+        ++place;
+    }
+    description->is_saturated = fill.is_saturated;
+    if (fill.lost != 0 || reader.quarantined_count() != 0) {
+        // Nobody knows whose they were.
+        ImportedSeries& others = run.series.emplace_back();
+        others.kind = Kind::kTracepoint;
+        others.event = "tracepoints of unknown id";
+        others.unit = unit_of(hints);
+        others.format = sel4::format_description(*description);
+        if (fill.lost != 0) {
+            others.lost[TallyName::kLostSaturated] = fill.lost;
+            run.labels["saturated"] = "true";
+            run.warnings.push_back(fmt::format("the log was full at {} tracepoints: {} later ones are lost",
+                                               fill.record_count, fill.lost));
+        }
+        if (reader.quarantined_count() != 0) {
+            others.lost[TallyName::kLostMalformed] = reader.quarantined_count();
+            run.warnings.push_back(
+                fmt::format("{} tracepoints have ids from {} on (the greatest is {}), which this "
+                            "kernel doesn't have: counted, not stored",
+                            reader.quarantined_count(), *hints.tracepoint_count, reader.quarantined_id_max()));
+        }
+    }
+    for (auto& [id, series] : by_id) {
+        description->tracepoint_id = id;
+        series.kind = Kind::kTracepoint;
+        series.event = (hints.event.empty() ? "tracepoint" : hints.event) + "-" + std::to_string(id);
+        series.unit = unit_of(hints);
+        series.format = sel4::format_description(*description);
+        run.series.push_back(std::move(series));
+    }
+    return runs;
+}
+
+Result<std::vector<ImportedRun>> read_sel4_utilisation(std::string_view bytes_untrusted, const ImportHints& hints) {
+    constexpr std::size_t kSizeBytes = sel4::kUtilisationWords * sizeof(std::uint64_t);
+    auto description = describe_kernel(hints, false);
+    if (!description.ok()) {
+        return std::move(description).error();
+    }
+    if (bytes_untrusted.empty() || bytes_untrusted.size() % kSizeBytes != 0) {
+        return invalid(
+            fmt::format("{} bytes; expected {} for each thread: the words of the IPC buffer after "
+                        "seL4_BenchmarkGetThreadUtilisation",
+                        bytes_untrusted.size(), kSizeBytes));
+    }
+    std::vector<ImportedRun> runs{new_run("sel4-utilisation", hints)};
+    ImportedRun& run = runs[0];
+    ImportedSeries& series = run.series.emplace_back();
+    series.kind = Kind::kUtilisation;
+    series.event = hints.event.empty() ? "utilisation" : hints.event;
+    series.unit = unit_of(hints);
+    const std::size_t thread_count = bytes_untrusted.size() / kSizeBytes;
+    for (std::size_t i = 0; i < thread_count; ++i) {
+        const auto read = sel4::read_utilisation(bytes_of(bytes_untrusted).subspan(i * kSizeBytes, kSizeBytes));
+        if (!read.ok()) {
+            return error_from_fault(read.error(), "thread " + std::to_string(i + 1));
+        }
+        if (i == 0) {
+            series.rows.push_back(utilisation_row(kWholeSystem, read->total));
+            series.rows.push_back(utilisation_row(kIdleThread, read->idle));
+        } else if (utilisation_row(kWholeSystem, read->total) != series.rows[0]) {
+            return invalid(
+                fmt::format("thread {} has another total than the first: threads of one window, read after "
+                            "its FinalizeLog, have the same",
+                            i + 1));
+        }
+        series.rows.push_back(utilisation_row(i + 1, read->thread));
+        description->thread_names[i + 1] =
+            i < hints.thread_names.size() ? hints.thread_names[i] : "thread " + std::to_string(i + 1);
+    }
+    description->thread_names[kIdleThread] = "idle_thread";
+    series.format = sel4::format_description(*description);
+    return runs;
+}
+
+}  // namespace perfleet

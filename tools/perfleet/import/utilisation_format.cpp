@@ -1,0 +1,244 @@
+// What seL4_BenchmarkDumpAllThreadsUtilisation prints on the serial console:
+//
+//   {
+//     "BENCHMARK_TOTAL_UTILISATION":1000,
+//     … three more totals …
+//     "BENCHMARK_TCB_": [
+//       {
+//         "NAME":"rootserver",
+//         "UTILISATION":300,
+//         … three more …
+//       },
+//     ]
+//   }
+//
+// A console has other lines, too, before, between and behind; a log may hold several dumps; the kernel doesn't escape
+// names, so that a thread called a"b makes no valid JSON. So lines are read, not JSON, unless the file is JSON as a
+// whole (as other programs lay it out).
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <map>
+#include <optional>
+
+#include "schemas/sel4/log_description.h"
+#include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/text_lines.h"
+
+namespace perfleet {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kTotalPrefix = "BENCHMARK_TOTAL_";
+constexpr std::string_view kThreadPrefix = "BENCHMARK_TCB_";
+constexpr std::string_view kIdleName = "idle_thread";
+constexpr std::uint64_t kIdleThread = 0;
+constexpr std::uint64_t kWholeSystem = ~0ULL;
+// In the order of the columns of a row.
+constexpr std::array<std::string_view, 4> kFigures{"UTILISATION", "NUMBER_SCHEDULES", "KERNEL_UTILISATION",
+                                                   "NUMBER_KERNEL_ENTRIES"};
+
+Error invalid(const std::string& what) { return Error{ErrorCode::kInvalid, what}; }
+
+// The figures of the system, or of one thread.
+struct DumpedFigures {
+    std::string name;
+    std::map<std::string, std::uint64_t, std::less<>> values;  // without their prefix
+};
+
+struct DumpedWindow {
+    DumpedFigures total;
+    std::vector<DumpedFigures> threads;
+};
+
+// A counter of 64 bits, which may be printed as negative.
+std::optional<std::uint64_t> counter(std::string_view text) {
+    if (!text.starts_with('-')) {
+        return number_of(text);
+    }
+    const auto magnitude = number_of(text.substr(1));
+    return magnitude ? std::optional{0 - *magnitude} : std::nullopt;
+}
+
+// "KEY":VALUE, with what the console put around it taken off.
+struct DumpedLine {
+    std::string_view key;
+    std::string_view value;
+};
+std::optional<DumpedLine> split_line(std::string_view line) {
+    if (!line.starts_with('"')) {
+        return std::nullopt;
+    }
+    const std::size_t end = line.find("\":");
+    if (end == std::string_view::npos) {
+        return std::nullopt;
+    }
+    std::string_view value = without_space(line.substr(end + 2));
+    if (value.ends_with(',')) {
+        value = without_space(value.substr(0, value.size() - 1));
+    }
+    return DumpedLine{line.substr(1, end - 1), value};
+}
+
+Result<Done> take_figure(DumpedFigures& figures, std::string_view key, std::string_view text, std::size_t line) {
+    const auto value = counter(text);
+    if (!value) {
+        return invalid("line " + std::to_string(line) + ": \"" + std::string{key.substr(0, 64)} +
+                       "\" is no whole number");
+    }
+    figures.values[std::string{key}] = *value;
+    return Done{};
+}
+
+Result<std::vector<DumpedWindow>> read_lines(std::string_view text) {
+    std::vector<DumpedWindow> windows;
+    std::size_t number = 0;
+    for (const std::string_view line : lines_of(text)) {
+        ++number;
+        const auto split = split_line(line);
+        if (!split) {
+            continue;
+        }
+        if (split->key.starts_with(kTotalPrefix)) {
+            const std::string_view key = split->key.substr(kTotalPrefix.size());
+            if (windows.empty() || windows.back().total.values.contains(key)) {
+                windows.emplace_back();
+            }
+            if (auto taken = take_figure(windows.back().total, key, split->value, number); !taken.ok()) {
+                return std::move(taken).error();
+            }
+        } else if (split->key == "NAME" && !windows.empty()) {
+            std::string_view name = split->value;
+            name.remove_prefix(name.starts_with('"') ? 1 : 0);
+            name.remove_suffix(name.ends_with('"') ? 1 : 0);
+            windows.back().threads.push_back({std::string{name}, {}});
+        } else if (std::find(kFigures.begin(), kFigures.end(), split->key) != kFigures.end() && !windows.empty() &&
+                   !windows.back().threads.empty()) {
+            if (auto taken = take_figure(windows.back().threads.back(), split->key, split->value, number);
+                !taken.ok()) {
+                return std::move(taken).error();
+            }
+        }
+    }
+    return windows;
+}
+
+Result<Done> take_object(const Json& object, std::string_view prefix, DumpedFigures& figures) {
+    for (const auto& [key, value] : object.items()) {
+        if (key.starts_with(prefix) && value.is_number_integer()) {
+            figures.values[key.substr(prefix.size())] = value.is_number_unsigned()
+                                                            ? value.get<std::uint64_t>()
+                                                            : static_cast<std::uint64_t>(value.get<std::int64_t>());
+        } else if (key.ends_with("NAME") && value.is_string()) {
+            figures.name = value.get<std::string>();
+        }
+    }
+    return Done{};
+}
+
+// One dump as valid JSON, laid out anyhow.
+Result<std::vector<DumpedWindow>> read_json(const Json& json) {
+    std::vector<DumpedWindow> windows;
+    for (const Json& dump : json.is_array() ? json : Json::array({json})) {
+        if (!dump.is_object()) {
+            return invalid("no utilisation dump: expected an object with BENCHMARK_TOTAL_UTILISATION");
+        }
+        DumpedWindow& window = windows.emplace_back();
+        if (auto taken = take_object(dump, kTotalPrefix, window.total); !taken.ok()) {
+            return std::move(taken).error();
+        }
+        for (const auto& [key, threads] : dump.items()) {
+            for (const Json& thread : threads.is_array() ? threads : Json::array()) {
+                if (!thread.is_object()) {
+                    return invalid("\"" + key + "\": a thread that is no object");
+                }
+                const bool is_prefixed = thread.contains(std::string{kThreadPrefix} + "UTILISATION");
+                if (auto taken = take_object(thread, is_prefixed ? kThreadPrefix : "", window.threads.emplace_back());
+                    !taken.ok()) {
+                    return std::move(taken).error();
+                }
+            }
+        }
+    }
+    return windows;
+}
+
+// cpu, window start, thread, cycles, schedules, kernel cycles, kernel entries.
+Result<std::vector<std::uint64_t>> utilisation_row(std::uint64_t thread, const DumpedFigures& figures,
+                                                   const std::string& whose) {
+    std::vector<std::uint64_t> row{0, 0, thread};
+    for (const std::string_view name : kFigures) {
+        const auto value = figures.values.find(name);
+        if (value == figures.values.end()) {
+            return invalid(whose + " has no \"" + std::string{name} + "\": the dump was cut");
+        }
+        row.push_back(value->second);
+    }
+    return row;
+}
+
+Result<ImportedRun> run_of(const DumpedWindow& window, const ImportHints& hints) {
+    ImportedRun run;
+    run.labels = {{"format", "utilisation"}, {"status", "ok"}};
+    ImportedSeries series;
+    series.kind = Kind::kUtilisation;
+    series.event = hints.event.empty() ? "utilisation" : hints.event;
+    series.unit = hints.unit.empty() ? "cycles" : hints.unit;
+    auto total = utilisation_row(kWholeSystem, window.total, "the total");
+    if (!total.ok()) {
+        return std::move(total).error();
+    }
+    series.rows.push_back(std::move(*total));
+    sel4::LogDescription description;
+    description.architecture_name = hints.architecture;
+    description.architecture = sel4::architecture_of(hints.architecture);
+    description.version = hints.kernel_version;
+    if (description.architecture && sel4::word_size_of(*description.architecture) == sel4::WordSize::k32) {
+        // It prints words.
+        description.counter_bits = 32;
+    }
+    bool has_idle = false;
+    for (const DumpedFigures& thread : window.threads) {
+        const bool is_idle = !has_idle && thread.name == kIdleName;
+        has_idle = has_idle || is_idle;
+        const std::uint64_t number = is_idle ? kIdleThread : series.rows.size();
+        auto row = utilisation_row(number, thread, "thread \"" + thread.name + "\"");
+        if (!row.ok()) {
+            run.fail(row.error().message);
+            break;
+        }
+        series.rows.push_back(std::move(*row));
+        description.thread_names[number] = thread.name;
+    }
+    series.format = sel4::format_description(description);
+    run.series.push_back(std::move(series));
+    return run;
+}
+
+}  // namespace
+
+Result<std::vector<ImportedRun>> read_utilisation(std::string_view text_untrusted, const ImportHints& hints) {
+    const Json json = Json::parse(text_untrusted, nullptr, false);
+    const auto windows = json.is_discarded() ? read_lines(text_untrusted) : read_json(json);
+    if (!windows.ok()) {
+        return Error{windows.error()};
+    }
+    if (windows->empty()) {
+        return invalid("no utilisation dump: expected a line with \"BENCHMARK_TOTAL_UTILISATION\":N");
+    }
+    std::vector<ImportedRun> runs;
+    for (const DumpedWindow& window : *windows) {
+        auto run = run_of(window, hints);
+        if (!run.ok()) {
+            return std::move(run).error();
+        }
+        if (windows->size() > 1) {
+            run->labels["window"] = std::to_string(runs.size() + 1);
+        }
+        runs.push_back(std::move(*run));
+    }
+    return runs;
+}
+
+}  // namespace perfleet
