@@ -3,10 +3,11 @@
 // Freestanding.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "schemas/columns/bit_width.h"
 
 namespace perfleet {
 
@@ -14,9 +15,7 @@ constexpr std::uint64_t zigzag(std::uint64_t difference) { return (difference <<
 
 constexpr std::uint64_t unzigzag(std::uint64_t code) { return (code >> 1) ^ (0 - (code & 1)); }
 
-constexpr std::size_t varint_size_bytes(std::uint64_t value) {
-    return static_cast<std::size_t>(std::bit_width(value | 1) + 6) / 7;
-}
+constexpr std::size_t varint_size_bytes(std::uint64_t value) { return (std::size_t{bit_width(value | 1)} + 6) / 7; }
 
 constexpr std::size_t packed_size_bytes(std::size_t value_count, unsigned width) {
     return (value_count * width + 7) / 8;

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <random>
 #include <vector>
+
+#include "schemas/columns/bit_width.h"
 
 namespace perfleet {
 namespace {
@@ -66,6 +69,15 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> list) {
         bytes.push_back(static_cast<std::byte>(value));
     }
     return bytes;
+}
+
+TEST(BitWidth, IsTheSameByHalves) {
+    EXPECT_EQ(bit_width_by_halves(0), 0U);
+    for (unsigned width = 0; width < 64; ++width) {
+        for (const std::uint64_t value : {1ULL << width, (1ULL << width) + 1, (2ULL << width) - 1}) {
+            EXPECT_EQ(bit_width_by_halves(value), static_cast<unsigned>(std::bit_width(value))) << value;
+        }
+    }
 }
 
 TEST(Codec, RoundTripsEveryWidthAndLength) {

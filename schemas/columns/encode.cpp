@@ -1,5 +1,4 @@
-#include <bit>
-
+#include "schemas/columns/bit_width.h"
 #include "schemas/columns/bit_writer.h"
 #include "schemas/columns/codec.h"
 #include "schemas/columns/dictionary_column.h"
@@ -29,7 +28,7 @@ struct FrameOfReference {
             minimum = value < minimum ? value : minimum;
             maximum = value > maximum ? value : maximum;
         }
-        return {minimum, static_cast<unsigned>(std::bit_width(maximum - minimum))};
+        return {minimum, bit_width(maximum - minimum)};
     }
 
     [[nodiscard]] std::size_t chunk_size_bytes(std::size_t begin) const {

@@ -1,3 +1,4 @@
+#include "schemas/columns/bit_width.h"
 #include "schemas/columns/patched_chunk.h"
 
 #include <array>
@@ -38,7 +39,7 @@ Plan plan_of(std::span<const std::uint64_t> values, bool is_difference) {
     plan.center = center_of(values);
     std::array<std::uint16_t, 65> counts{};  // by width
     for (const std::uint64_t value : values) {
-        ++counts[static_cast<unsigned>(std::bit_width(zigzag(value - plan.center)))];
+        ++counts[bit_width(zigzag(value - plan.center))];
     }
     unsigned widest = 64;
     while (widest > 0 && counts[widest] == 0) {

@@ -10,6 +10,9 @@ namespace perfleet {
 
 class WaitingDriver : public NetworkDriver {
 public:
+    WaitingDriver() = default;
+    virtual ~WaitingDriver() = default;
+
     // Waits until there is something to do, `wake_fd` (an eventfd, not emptied) is readable, or the time is over.
     virtual void wait(int wake_fd, std::uint64_t timeout_ns) = 0;
 

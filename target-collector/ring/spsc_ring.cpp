@@ -1,6 +1,5 @@
 #include "target-collector/ring/spsc_ring.h"
 
-#include <bit>
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
@@ -26,7 +25,7 @@ std::uint64_t load_header(const std::byte* at) {
 }  // namespace
 
 SpscRing::SpscRing(std::span<std::byte> memory) : memory_{memory} {
-    PERFLEET_ASSERT(std::has_single_bit(memory.size()) && memory.size() >= 64);
+    PERFLEET_ASSERT(memory.size() >= 64 && (memory.size() & (memory.size() - 1)) == 0);
     PERFLEET_ASSERT(reinterpret_cast<std::uintptr_t>(memory.data()) % 8 == 0);
 }
 

@@ -290,6 +290,10 @@ bool Delivery::keep(const SealedRecord& header, std::span<const std::byte> messa
                 return false;
             }
         }
+        // It may have been dropped or acknowledged while it was sent again.
+        if (spool_.would_overwrite(header, message.size(), driver_.borrowed())) {
+            return false;
+        }
         // What is written over is no longer kept.
         write_journal();
         SpooledBatch* const kept = spool_.push(header, message);
@@ -376,7 +380,8 @@ void Delivery::expect_welcome() {
 }
 
 bool Delivery::say_hello(std::uint64_t now_ns) {
-    if (status_.welcomed || (!is_hello_due_ && now_ns - hello_sent_ns_ < limits::kAckIntervalNs)) {
+    if (status_.welcomed || !driver_.borrowed().empty() ||
+        (!is_hello_due_ && now_ns - hello_sent_ns_ < limits::kAckIntervalNs)) {
         return false;
     }
     PERFLEET_ASSERT(set_hello_state(hello_, status_.session, oldest_retained()).ok());
@@ -400,7 +405,7 @@ bool Delivery::send_batches(std::uint64_t now_ns) {
         to_send_ = front;
     }
     int sent_count = 0;
-    while (to_send_ != nullptr && sent_count < kBatchesPerStep) {
+    while (to_send_ != nullptr && sent_count < kBatchesPerStep && driver_.borrowed().empty()) {
         SpooledBatch& batch = *to_send_;
         if (!batch.is_resolved() && !is_in_time(batch)) {
             // The oldest one goes beyond the limit when the gateway waits for what was dropped: its oldestRetainedSeq
@@ -427,7 +432,7 @@ bool Delivery::send_batches(std::uint64_t now_ns) {
 }
 
 bool Delivery::send_image_chunk(std::uint64_t now_ns) {
-    if (!status_.welcomed) {
+    if (!status_.welcomed || !driver_.borrowed().empty()) {
         return false;
     }
     for (std::size_t i = 0; i < transfer_count_; ++i) {
@@ -457,7 +462,7 @@ bool Delivery::send_image_chunk(std::uint64_t now_ns) {
 }
 
 bool Delivery::say_bye(std::uint64_t now_ns) {
-    if (!status_.welcomed || !has_final_ || spool_.front() != nullptr ||
+    if (!status_.welcomed || !has_final_ || spool_.front() != nullptr || !driver_.borrowed().empty() ||
         (was_bye_sent_ && now_ns - bye_sent_ns_ < limits::kAckIntervalNs)) {
         return false;
     }

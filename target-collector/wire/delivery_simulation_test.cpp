@@ -69,7 +69,7 @@ struct Reached {
 
 Reached simulate(std::uint64_t seed) {
     Chance chance(seed);
-    Network network(chance);
+    Network network(chance, seed % 2 == 0);
     Gateway gateway(network, chance);
     const bool is_roomy = seed % 3 == 0;
     const std::size_t ring_size_bytes = is_roomy ? 1U << 20 : kBatchRingSizeBytesMin;
@@ -102,6 +102,7 @@ Reached simulate(std::uint64_t seed) {
         stalled_turns -= stalled_turns > 0 ? 1 : 0;
         for (std::uint64_t steps = stalled_turns > 0 ? 0 : chance.below(4); steps > 0; --steps) {
             delivery.step(now_ns);
+            network.move();
         }
         if (network.is_calm || chance.one_in(2)) {
             gateway.take_all();

@@ -36,17 +36,33 @@ private:
     std::mt19937_64 random_;
 };
 
-// Frames under way, in order; a break loses them all.
+// Frames under way, in order; a break loses them all. It copies a frame at once, or borrows it for some turns.
 class Network final : public NetworkDriver {
 public:
-    explicit Network(Chance& chance) : chance_{chance} {}
+    explicit Network(Chance& chance, bool borrows = false) : chance_{chance}, borrows_{borrows} {}
 
     bool send(std::span<const std::byte> frame) override {
+        EXPECT_TRUE(borrowed_.empty()) << "one frame at a time";
         if (!is_up || to_gateway.size() >= 20) {
             return false;
         }
-        pass({frame.begin(), frame.end()}, to_gateway, true);
+        if (borrows_) {
+            borrowed_ = frame;
+            as_handed_over_.assign(frame.begin(), frame.end());
+        } else {
+            pass({frame.begin(), frame.end()}, to_gateway, true);
+        }
         return true;
+    }
+    std::span<const std::byte> borrowed() const override { return borrowed_; }
+    // Time for what is borrowed to be on its way.
+    void move() {
+        if (!borrowed_.empty() && (is_calm || chance_.one_in(3))) {
+            EXPECT_TRUE(std::equal(borrowed_.begin(), borrowed_.end(), as_handed_over_.begin()))
+                << "a frame was changed while it was sent";
+            borrowed_ = {};
+            pass(as_handed_over_, to_gateway, true);
+        }
     }
     Checked<std::size_t> receive(std::span<std::byte> into) override {
         if (to_collector.empty()) {
@@ -67,6 +83,7 @@ public:
     }
     void break_down() {
         is_up = false;
+        borrowed_ = {};
         to_gateway.clear();
         to_collector.clear();
     }
@@ -92,6 +109,9 @@ private:
     }
 
     Chance& chance_;
+    bool borrows_;
+    std::span<const std::byte> borrowed_;
+    Frame as_handed_over_;
     bool was_made_ = false;
 };
 

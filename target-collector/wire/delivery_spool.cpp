@@ -69,6 +69,19 @@ bool DeliverySpool::has_room_for(const SealedRecord& record, std::size_t message
     return needed <= memory_.size() - head_ || needed <= tail_;
 }
 
+std::size_t DeliverySpool::place_for(std::size_t size_bytes) const {
+    const bool is_at_begin = used_bytes_ == 0 || (!is_wrapped_ && size_bytes > memory_.size() - head_);
+    return is_at_begin ? 0 : head_;
+}
+
+bool DeliverySpool::would_overwrite(const SealedRecord& record, std::size_t message_size_bytes,
+                                    std::span<const std::byte> bytes) const {
+    const std::size_t size_bytes = size_bytes_of(record.series_count, message_size_bytes);
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory_.data() + place_for(size_bytes));
+    const auto bytes_begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+    return !bytes.empty() && bytes_begin < begin + size_bytes && begin < bytes_begin + bytes.size();
+}
+
 SpooledBatch* DeliverySpool::push(const SealedRecord& record, std::span<const std::byte> message) {
     PERFLEET_ASSERT(has_room_for(record, message.size()));
     const std::size_t needed = size_bytes_of(record.series_count, message.size());
@@ -77,7 +90,7 @@ SpooledBatch* DeliverySpool::push(const SealedRecord& record, std::span<const st
         head_ = 0;
         is_wrapped_ = false;
     }
-    if (!is_wrapped_ && needed > memory_.size() - head_) {
+    if (!is_wrapped_ && place_for(needed) != head_) {
         wrap_end_ = head_;
         head_ = 0;
         is_wrapped_ = true;

@@ -82,6 +82,10 @@ public:
     // Whether push() would go well now.
     [[nodiscard]] bool has_room_for(const SealedRecord& record, std::size_t message_size_bytes) const;
 
+    // Whether push() would write over these bytes. Only when has_room_for().
+    [[nodiscard]] bool would_overwrite(const SealedRecord& record, std::size_t message_size_bytes,
+                                       std::span<const std::byte> bytes) const;
+
     // Copies. Only when has_room_for().
     SpooledBatch* push(const SealedRecord& record, std::span<const std::byte> message);
 
@@ -101,6 +105,8 @@ public:
 
 private:
     [[nodiscard]] SpooledBatch* at(std::size_t offset);
+    // Where a record of this size goes next.
+    [[nodiscard]] std::size_t place_for(std::size_t size_bytes) const;
 
     std::span<std::byte> memory_;
     bool has_checksums_;

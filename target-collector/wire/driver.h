@@ -1,7 +1,7 @@
 // A network driver carries frames between a collector and its gateway, and knows nothing of their meaning.
 //
-// Freestanding interface; one thread. Implementations: zmq_driver (libzmq on Linux), later a ZMTP codec on a byte
-// stream.
+// Freestanding interface; one thread. Implementations: zmq_driver (libzmq on Linux), zmtp_driver (ZMTP of our own over
+// any byte stream).
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,14 @@ public:
     NetworkDriver() = default;
     NetworkDriver(const NetworkDriver&) = delete;
     NetworkDriver& operator=(const NetworkDriver&) = delete;
-    virtual ~NetworkDriver() = default;
 
-    // Hands over one frame; the bytes are copied or gone when it returns. False: can't take it now, or the
-    // connection is one that reconnected() has yet to tell of; try later.
+    // Hands over one frame; its bytes must stay as they are while borrowed() names them. False: can't take it now, or
+    // the connection is one that reconnected() has yet to tell of; try later.
     [[nodiscard]] virtual bool send(std::span<const std::byte> frame) = 0;
+
+    // The frame that was handed over and is not all gone yet; empty: none. Nothing else can be sent meanwhile. A driver
+    // that copies has never any.
+    [[nodiscard]] virtual std::span<const std::byte> borrowed() const { return {}; }
 
     // Copies the next frame that has come into `into` and returns its size; 0: none there now. A frame larger than
     // `into` is dropped (kTooLarge).
@@ -29,6 +32,10 @@ public:
 
     // True once after each time that the connection was (re)made: the peer may be a new one.
     [[nodiscard]] virtual bool reconnected() = 0;
+
+protected:
+    // Nobody owns a driver through this class: a virtual one would want operator delete, and there is no heap.
+    ~NetworkDriver() = default;
 };
 
 }  // namespace perfleet

@@ -32,7 +32,7 @@ class FileDriver final : public NetworkDriver {
 public:
     // Creates `path`, or empties it. Errors as of open(2), naming the path.
     [[nodiscard]] static Result<std::unique_ptr<FileDriver>> create(const std::string& path);
-    ~FileDriver() override;
+    ~FileDriver();
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;

@@ -30,7 +30,7 @@ public:
     // kUsage (endpoint that can't be understood, named), kInvalid (not a pair of keys), kIo.
     [[nodiscard]] static Result<std::unique_ptr<ZmqDriver>> connect(const std::string& endpoint, void* shared_context,
                                                                     const ConnectKeys* keys = nullptr);
-    ~ZmqDriver() override;
+    ~ZmqDriver();
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;

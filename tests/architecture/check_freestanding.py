@@ -28,6 +28,7 @@ FLAGS = ["-std=c++20", "-O2", "-ffreestanding", "-nostdlib", "-fno-exceptions", 
 ARCHITECTURES = {
     "x86_64": (["x86_64-linux-gnu-"], ["-march=x86-64-v2"]),
     "aarch64": (["aarch64-linux-gnu-"], ["-march=armv8-a+crc", "-mno-outline-atomics"]),
+    "riscv64": (["riscv64-linux-gnu-"], ["-march=rv64gc", "-mabi=lp64d", "-mcmodel=medany"]),
 }
 
 

@@ -1,0 +1,257 @@
+#include "target-collector/wire/zmtp_driver.h"
+
+#include <cstring>
+#include <utility>
+
+namespace perfleet {
+namespace {
+
+// Larger ones are passed over only up to this size; nothing that a gateway says comes near.
+constexpr std::uint64_t kSkippedSizeBytesMax = 1U << 20;
+
+// No ZMTP peer takes these, whatever it waits for: as a greeting they name an unknown mechanism, as a frame they are
+// larger than any.
+zmtp::ShortBytes refusal() {
+    zmtp::ShortBytes bytes;
+    bytes.bytes.fill(std::byte{0xff});
+    bytes.size_bytes = bytes.bytes.size();
+    return bytes;
+}
+
+}  // namespace
+
+ZmtpDriver::ZmtpDriver(ByteStream& stream, const Options& options)
+    : stream_{stream}, options_{options}, reader_{message_, kSkippedSizeBytesMax} {}
+
+void ZmtpDriver::tick(std::uint64_t now_ns) {
+    now_ns_ = now_ns;
+    move_bytes();
+    check_times();
+    write_bytes();
+}
+
+bool ZmtpDriver::send(std::span<const std::byte> frame) {
+    move_bytes();
+    if (state_ != State::kConnected || was_made_ || is_writing() || frame.empty()) {
+        return false;
+    }
+    put_head(zmtp::message_header(frame.size()));
+    frame_ = frame;
+    write_bytes();
+    return true;
+}
+
+Checked<std::size_t> ZmtpDriver::receive(std::span<std::byte> into) {
+    move_bytes();
+    if (std::exchange(has_skipped_message_, false)) {
+        return Fault{ErrorCode::kTooLarge, 0, 0};
+    }
+    if (!has_message_) {
+        return std::size_t{0};
+    }
+    has_message_ = false;
+    hear();  // there may have been no room for more
+    const auto message = reader_.message();
+    if (message.size() > into.size()) {
+        return Fault{ErrorCode::kTooLarge, 0, message.size()};
+    }
+    std::memcpy(into.data(), message.data(), message.size());
+    return message.size();
+}
+
+bool ZmtpDriver::reconnected() {
+    move_bytes();
+    return std::exchange(was_made_, false);
+}
+
+void ZmtpDriver::move_bytes() {
+    follow_connection();
+    read_bytes();
+    write_bytes();
+}
+
+// -- the connection ---------------------------------------------------------------------------------------------------
+
+void ZmtpDriver::follow_connection() {
+    const std::uint64_t connection = stream_.connection();
+    if (connection == connection_) {
+        return;
+    }
+    if (state_ != State::kNone && state_ != State::kEnding) {
+        ++counts_.connections_lost;
+    }
+    forget_connection();
+    connection_ = connection;
+    if (connection != 0) {
+        state_ = State::kGreeting;
+        is_greeting_due_ = true;
+        begun_ns_ = now_ns_;
+        pinged_ns_ = now_ns_;
+        hear();
+    }
+}
+
+void ZmtpDriver::hear() {
+    heard_ns_ = now_ns_;
+    has_unanswered_ping_ = false;
+}
+
+void ZmtpDriver::forget_connection() {
+    state_ = State::kNone;
+    was_made_ = false;
+    reader_.begin();
+    head_.size_bytes = 0;
+    frame_ = {};
+    written_bytes_ = 0;
+    is_greeting_due_ = false;
+    is_ready_due_ = false;
+    is_ping_due_ = false;
+    is_pong_due_ = false;
+    is_refusal_due_ = false;
+    input_begin_ = 0;
+    input_end_ = 0;
+    has_message_ = false;
+    has_skipped_message_ = false;
+}
+
+void ZmtpDriver::end(const Fault& fault) {
+    ++counts_.connections_ended;
+    counts_.last_fault = fault;
+    if (stream_.end_connection()) {
+        forget_connection();
+    } else {
+        is_greeting_due_ = false;
+        is_ready_due_ = false;
+        is_ping_due_ = false;
+        is_pong_due_ = false;
+        is_refusal_due_ = true;
+        has_message_ = false;
+        has_skipped_message_ = false;
+        input_begin_ = 0;
+        input_end_ = 0;
+    }
+    was_made_ = false;
+    state_ = State::kEnding;
+}
+
+void ZmtpDriver::check_times() {
+    if (state_ == State::kNone || state_ == State::kEnding || has_message_) {
+        return;
+    }
+    if (state_ != State::kConnected) {
+        if (now_ns_ - begun_ns_ >= options_.handshake_ns_max) {
+            end(Fault{ErrorCode::kUnavailable, 0, now_ns_ - begun_ns_});
+        }
+        return;
+    }
+    const std::uint64_t silence_ns = now_ns_ - heard_ns_;
+    const std::uint64_t promised_ns = reader_.time_to_live_ns();
+    const bool is_mute = has_unanswered_ping_ && now_ns_ - unanswered_ns_ >= options_.heartbeat_timeout_ns;
+    if (is_mute || (promised_ns != 0 && silence_ns >= promised_ns)) {
+        end(Fault{ErrorCode::kUnavailable, 0, silence_ns});
+    } else if (now_ns_ - pinged_ns_ >= options_.heartbeat_interval_ns) {
+        pinged_ns_ = now_ns_;
+        is_ping_due_ = true;
+        unanswered_ns_ = std::exchange(has_unanswered_ping_, true) ? unanswered_ns_ : now_ns_;
+    }
+}
+
+// -- what comes in ----------------------------------------------------------------------------------------------------
+
+void ZmtpDriver::read_bytes() {
+    std::size_t read_bytes = 0;
+    while (state_ != State::kNone && !has_message_ && !has_skipped_message_) {
+        if (input_begin_ == input_end_) {
+            input_begin_ = 0;
+            input_end_ = read_bytes < kReadBytesMax ? stream_.read(input_) : 0;
+            if (input_end_ == 0) {
+                return;
+            }
+            read_bytes += input_end_;
+            hear();
+        }
+        if (state_ == State::kEnding) {
+            input_end_ = 0;  // read all the same: many streams learn so that their peer has gone
+            continue;
+        }
+        const auto step =
+            reader_.read(std::span<const std::byte>{input_}.subspan(input_begin_, input_end_ - input_begin_));
+        if (!step.ok()) {
+            end(step.error());
+            return;
+        }
+        input_begin_ += step->taken_bytes;
+        handle(step->event);
+    }
+}
+
+void ZmtpDriver::handle(ZmtpReader::Event event) {
+    switch (event) {
+        case ZmtpReader::Event::kNone: break;
+        case ZmtpReader::Event::kGreeting:
+            // Not before: libzmq closes a connection whose peer goes on before it has spoken.
+            is_ready_due_ = true;
+            state_ = State::kReady;
+            break;
+        case ZmtpReader::Event::kReady:
+            state_ = State::kConnected;
+            was_made_ = true;
+            ++counts_.handshakes;
+            break;
+        case ZmtpReader::Event::kPing:
+            // Of several that come while a frame goes out, the last is answered: each answer shows the same.
+            pong_ = zmtp::pong(reader_.ping_context());
+            is_pong_due_ = true;
+            break;
+        case ZmtpReader::Event::kMessage: has_message_ = true; break;
+        case ZmtpReader::Event::kSkippedMessage:
+            has_skipped_message_ = true;
+            ++counts_.messages_skipped;
+            break;
+    }
+}
+
+// -- what goes out ----------------------------------------------------------------------------------------------------
+
+void ZmtpDriver::put_head(const zmtp::ShortBytes& bytes) {
+    head_ = bytes;
+    written_bytes_ = 0;
+}
+
+bool ZmtpDriver::prepare_head() {
+    // READY stands before everything else that could be due.
+    if (std::exchange(is_greeting_due_, false)) {
+        put_head(zmtp::greeting());
+    } else if (std::exchange(is_ready_due_, false)) {
+        put_head(zmtp::ready());
+    } else if (std::exchange(is_pong_due_, false)) {
+        put_head(pong_);
+        ++counts_.pings_answered;
+    } else if (std::exchange(is_ping_due_, false)) {
+        put_head(zmtp::ping(options_.heartbeat_timeout_ns));
+    } else if (std::exchange(is_refusal_due_, false)) {
+        put_head(refusal());
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void ZmtpDriver::write_bytes() {
+    while (connection_ != 0 && (is_writing() || prepare_head())) {
+        const std::size_t head_written = written_bytes_ < head_.size_bytes ? written_bytes_ : head_.size_bytes;
+        const std::size_t taken =
+            stream_.write(head_.view().subspan(head_written), frame_.subspan(written_bytes_ - head_written));
+        if (taken == 0) {
+            return;
+        }
+        written_bytes_ += taken;
+        if (!is_writing()) {
+            head_.size_bytes = 0;
+            frame_ = {};
+            written_bytes_ = 0;
+        }
+    }
+}
+
+}  // namespace perfleet

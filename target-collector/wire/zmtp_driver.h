@@ -1,0 +1,120 @@
+// The network driver of targets without libzmq: a ZMTP 3.1 DEALER (mechanism NULL) over any byte stream. Its gateway
+// sees an ordinary ZeroMQ peer.
+//
+// Freestanding; one thread; nothing waits. Bounded: it holds one message that came in, one that goes out (borrowed:
+// sent from where it stands, its header before it), and one answer to a PING. Messages that are larger than
+// limits::kReplySizeBytesMax, empty or of several parts are passed over and counted.
+//
+// A peer that breaks the protocol, doesn't finish the handshake, or falls silent though it was pinged, loses its
+// connection. Where the stream has no way to end it (a serial port), the frame under way is finished, and bytes follow
+// that no ZMTP peer takes: it ends the connection.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/wire/byte_stream.h"
+#include "target-collector/wire/driver.h"
+#include "target-collector/wire/zmtp_layout.h"
+#include "target-collector/wire/zmtp_reader.h"
+
+namespace perfleet {
+
+class ZmtpDriver final : public NetworkDriver {
+public:
+    struct Options {
+        std::uint64_t handshake_ns_max = 10'000'000'000;
+        // A PING goes out this often; a peer that has sent nothing at all so long after one is gone.
+        std::uint64_t heartbeat_interval_ns = 5'000'000'000;
+        std::uint64_t heartbeat_timeout_ns = 10'000'000'000;
+    };
+    // What it has seen; for messages to the user and for tests.
+    struct Counts {
+        std::uint64_t handshakes = 0;         // that went well
+        std::uint64_t connections_lost = 0;   // ended by the other side, or by the stream
+        std::uint64_t connections_ended = 0;  // from here; why: last_fault
+        std::uint64_t messages_skipped = 0;
+        std::uint64_t pings_answered = 0;
+        Fault last_fault;  // kUnavailable: silence; others: ZmtpReader::read()
+    };
+
+    // `stream` is borrowed.
+    explicit ZmtpDriver(ByteStream& stream) : ZmtpDriver{stream, Options{}} {}
+    ZmtpDriver(ByteStream& stream, const Options& options);
+
+    // To be called at every turn of the loop, with a clock that only grows: tells the time, moves bytes.
+    void tick(std::uint64_t now_ns);
+
+    [[nodiscard]] bool send(std::span<const std::byte> frame) override;
+    [[nodiscard]] std::span<const std::byte> borrowed() const override { return frame_; }
+    [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
+    [[nodiscard]] bool reconnected() override;
+
+    [[nodiscard]] bool is_connected() const { return state_ == State::kConnected; }
+    [[nodiscard]] const Counts& counts() const { return counts_; }
+
+private:
+    // A peer that never stops talking doesn't keep the loop from the rest of its work.
+    static constexpr std::size_t kReadBytesMax = 64U << 10;  // at once
+
+    enum class State : std::uint8_t {
+        kNone,      // no connection
+        kGreeting,  // ours goes out, the peer's is awaited
+        kReady,     // the same of READY
+        kConnected,
+        kEnding,  // nothing more is said or heard until there is another connection
+    };
+
+    void follow_connection();
+    void forget_connection();
+    void move_bytes();
+    void read_bytes();
+    void hear();
+    void handle(ZmtpReader::Event event);
+    void write_bytes();
+    // Puts the next short bytes into head_, if any are due. False: none are.
+    [[nodiscard]] bool prepare_head();
+    void put_head(const zmtp::ShortBytes& bytes);
+    [[nodiscard]] bool is_writing() const { return written_bytes_ < head_.size_bytes + frame_.size(); }
+    void end(const Fault& fault);
+    void check_times();
+
+    ByteStream& stream_;
+    Options options_;
+    ZmtpReader reader_;
+    State state_ = State::kNone;
+    std::uint64_t connection_ = 0;
+    bool was_made_ = false;  // since reconnected() was asked
+    Counts counts_;
+
+    std::uint64_t now_ns_ = 0;
+    std::uint64_t begun_ns_ = 0;  // the connection
+    std::uint64_t heard_ns_ = 0;
+    std::uint64_t pinged_ns_ = 0;
+    std::uint64_t unanswered_ns_ = 0;  // the first PING after which nothing came
+    bool has_unanswered_ping_ = false;
+
+    // On its way out: head_, then frame_.
+    zmtp::ShortBytes head_;
+    std::span<const std::byte> frame_;
+    std::size_t written_bytes_ = 0;  // of both
+    bool is_greeting_due_ = false;
+    bool is_ready_due_ = false;
+    bool is_ping_due_ = false;
+    bool is_refusal_due_ = false;
+    bool is_pong_due_ = false;
+    zmtp::ShortBytes pong_;
+
+    // Came in: bytes from input_begin_ to input_end_ wait while there is a message that nobody has taken.
+    std::array<std::byte, 512> input_{};
+    std::size_t input_begin_ = 0;
+    std::size_t input_end_ = 0;
+    bool has_message_ = false;
+    bool has_skipped_message_ = false;
+    std::array<std::byte, limits::kReplySizeBytesMax> message_{};
+};
+
+}  // namespace perfleet

@@ -1,0 +1,86 @@
+// Reads what a ZMTP 3 peer sends (zmtp_layout.h), in pieces of any size.
+//
+// Freestanding; one thread. Works in memory that the caller supplies; its bounds: kCommandSizeBytesMax for a command,
+// that memory for a message that is kept, `skipped_size_bytes_max` for one that is passed over.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "schemas/vocabulary/result.h"
+#include "target-collector/wire/zmtp_layout.h"
+
+namespace perfleet {
+
+class ZmtpReader {
+public:
+    enum class Event : std::uint8_t {
+        kNone,            // all bytes were taken, and nothing is whole
+        kGreeting,        // the peer's, of a version and mechanism that we speak
+        kReady,           // messages may go both ways
+        kPing,            // ping_context() wants to go back
+        kMessage,         // message() holds one of a single part
+        kSkippedMessage,  // one that is empty, of several parts, or larger than the memory
+    };
+    struct Step {
+        std::size_t taken_bytes = 0;  // of those that were given
+        Event event = Event::kNone;
+    };
+
+    // `memory`: where a message is put together. Borrowed.
+    explicit ZmtpReader(std::span<std::byte> memory, std::uint64_t skipped_size_bytes_max)
+        : memory_{memory}, skipped_size_bytes_max_{skipped_size_bytes_max} {}
+    ZmtpReader(const ZmtpReader&) = delete;
+    ZmtpReader& operator=(const ZmtpReader&) = delete;
+
+    // A new connection: a greeting comes first.
+    void begin();
+
+    // Takes bytes up to the end of the next event. Faults, after which nothing but begin() may follow: kInvalid (breaks
+    // the protocol; where: offset in the greeting, or flags of the frame), kUnsupported (where: offset in the greeting;
+    // value: the byte there), kTooLarge (value: size of the frame), kUnavailable (the peer has sent ERROR).
+    [[nodiscard]] Checked<Step> read(std::span<const std::byte> bytes_untrusted);
+
+    // Until the next read().
+    [[nodiscard]] std::span<const std::byte> message() const { return memory_.first(message_size_bytes_); }
+    [[nodiscard]] std::span<const std::byte> ping_context() const {
+        return std::span{ping_context_}.first(ping_context_size_bytes_);
+    }
+    // That the last PING has promised, 0: none: the peer sends something at least so often.
+    [[nodiscard]] std::uint64_t time_to_live_ns() const { return time_to_live_ns_; }
+
+private:
+    enum class State : std::uint8_t { kGreeting, kFlags, kSize, kBody };
+
+    [[nodiscard]] Checked<Event> take_greeting_byte(std::byte byte);
+    [[nodiscard]] Checked<Done> take_flags(std::byte byte);
+    [[nodiscard]] Checked<Done> begin_body();
+    // A piece of the body: copies what is kept of it.
+    void take_body(std::span<const std::byte> bytes);
+    [[nodiscard]] Checked<Event> end_frame();
+    [[nodiscard]] Checked<Event> end_command();
+    [[nodiscard]] Checked<Event> end_ready(std::span<const std::byte> data);
+    [[nodiscard]] Checked<Event> end_ping(std::span<const std::byte> data);
+    [[nodiscard]] Event end_message();
+    [[nodiscard]] bool has(std::uint8_t flag) const { return (flags_ & flag) != 0; }
+
+    std::span<std::byte> memory_;
+    std::uint64_t skipped_size_bytes_max_;
+    State state_ = State::kGreeting;
+    std::size_t greeting_size_bytes_ = 0;
+    bool is_ready_ = false;
+    std::uint8_t flags_ = 0;
+    std::uint32_t size_bytes_left_ = 0;  // of the size field
+    std::uint64_t frame_size_bytes_ = 0;
+    std::uint64_t taken_bytes_ = 0;  // of the frame's body
+    bool has_parts_ = false;         // the message that is under way
+    std::size_t message_size_bytes_ = 0;
+    std::array<std::byte, zmtp::kCommandSizeBytesMax> command_{};
+    std::array<std::byte, zmtp::kPingContextSizeBytesMax> ping_context_{};
+    std::size_t ping_context_size_bytes_ = 0;
+    std::uint64_t time_to_live_ns_ = 0;
+};
+
+}  // namespace perfleet
