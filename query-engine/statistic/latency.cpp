@@ -14,6 +14,7 @@
 #include "query-engine/statistic/number/doubt.h"
 #include "query-engine/statistic/number/histogram.h"
 #include "query-engine/statistic/number/legacy_summary.h"
+#include "query-engine/statistic/value_unit.h"
 
 namespace perfleet {
 namespace {
@@ -47,22 +48,43 @@ AnswerValue whole_if(bool is_there, std::uint64_t value) {
     return answer;
 }
 
-// One row of the answer, told value by value; the first row makes the columns.
+// One row of the answer, told value by value; the first row makes the columns. Figures of values come in parts of their
+// unit, as values are stored, and stand in the answer in the unit itself.
 class RowMaker {
 public:
-    explicit RowMaker(Answer& answer) : answer_{answer}, makes_columns_{answer.columns.empty()} {}
+    RowMaker(Answer& answer, const std::string& stored_unit)
+        : answer_{answer}, makes_columns_{answer.columns.empty()}, unit_{value_unit(stored_unit)} {}
 
     void add(const std::string& name, const std::string& unit, AnswerValue value) {
         if (makes_columns_) {
             answer_.columns.push_back({name, unit});
+        } else if (answer_.columns[row_.size()].unit != unit) {
+            answer_.columns[row_.size()].unit.clear();  // rows of several units: each says its own in the column "unit"
         }
         row_.push_back(std::move(value));
     }
+    // A value: whole as long as its unit has no decimals.
+    void value(const std::string& name, const std::optional<std::uint64_t>& parts) {
+        if (parts && unit_.decimals != 0) {
+            figure(name, static_cast<long double>(*parts));
+        } else {
+            add(name, unit_.name, whole_if(parts.has_value(), parts.value_or(0)));
+        }
+    }
+    void figure(const std::string& name, const std::optional<long double>& parts) {
+        add(name, unit_.name, real(parts ? std::optional{*parts * unit_.worth()} : std::nullopt));
+    }
+    // A variance.
+    void square(const std::string& name, const std::optional<long double>& parts) {
+        add(name, "", real(parts ? std::optional{*parts * unit_.worth() * unit_.worth()} : std::nullopt));
+    }
+    [[nodiscard]] const ValueUnit& unit() const { return unit_; }
     void end() { answer_.rows.push_back(std::move(row_)); }
 
 private:
     Answer& answer_;
     bool makes_columns_;
+    ValueUnit unit_;
     std::vector<AnswerValue> row_;
 };
 
@@ -74,7 +96,7 @@ void add_identity(RowMaker& row, const ScannedSession& session, const ValueSourc
     row.add("session", "", session_hex(session.record.session));
     row.add("target", "", session.record.target_name);
     row.add("event", "", source.event);
-    row.add("unit", "", source.unit);
+    row.add("unit", "", row.unit().name);
     row.add("status", "", text_or_null(label_of(session.record, "status")));
     row.add("test_size", "", whole_if(source.group.has_value(), source.test_size));
 }
@@ -187,34 +209,35 @@ private:
         }
         const ScannedSession& session = scan_.sessions()[source.session_index];
         const auto interval = mean_interval(moments, MeanBasis::kStudent, options_.confidence);
-        RowMaker row{answer_};
+        RowMaker row{answer_, source.unit};
         add_identity(row, session, source);
         row.add("count", "", moments.count());
-        row.add("min", source.unit, moments.min());
-        row.add("max", source.unit, moments.max());
-        row.add("mean", source.unit, real(moments.mean()));
-        row.add("mean_low", source.unit, real(interval ? std::optional{interval->low} : std::nullopt));
-        row.add("mean_high", source.unit, real(interval ? std::optional{interval->high} : std::nullopt));
-        row.add("sd", source.unit, real(moments.standard_deviation()));
+        row.value("min", moments.min());
+        row.value("max", moments.max());
+        row.figure("mean", moments.mean());
+        row.figure("mean_low", interval ? std::optional{interval->low} : std::nullopt);
+        row.figure("mean_high", interval ? std::optional{interval->high} : std::nullopt);
+        row.figure("sd", moments.standard_deviation());
         row.add("cv", "percent", percent(moments.coefficient_of_variation()));
-        row.add("median", source.unit, real(described->median));
-        row.add("median_low", source.unit, bound(described->percentiles[0], false));
-        row.add("median_high", source.unit, bound(described->percentiles[0], true));
-        row.add("mad", source.unit, real(described->deviation));
+        row.figure("median", described->median);
+        row.value("median_low", bound(described->percentiles[0], false));
+        row.value("median_high", bound(described->percentiles[0], true));
+        row.figure("mad", described->deviation);
         for (std::size_t i = 2; i + 1 < described->percentiles.size(); ++i) {
             const DescribedPercentile& percentile = described->percentiles[i];
             const std::string name = percentile_name(percentile.quantile);
-            row.add(name, source.unit, percentile.nearest);
-            row.add(name + "_low", source.unit, bound(percentile, false));
-            row.add(name + "_high", source.unit, bound(percentile, true));
-            row.add(name + "_type7", source.unit, real(percentile.between));
+            row.value(name, percentile.nearest);
+            row.value(name + "_low", bound(percentile, false));
+            row.value(name + "_high", bound(percentile, true));
+            row.figure(name + "_type7", percentile.between);
         }
         if (Result<Done> added = add_tail(row, source, *described); !added.ok()) {
             return added;
         }
-        const double hertz = source.unit == "cycles" ? clock_hz_of(session.record).value_or(0) : 0;
+        const double hertz = row.unit().name == "cycles" ? clock_hz_of(session.record).value_or(0) : 0;
         const auto nanoseconds = [&](const std::optional<long double>& cycles) {
-            return real(hertz > 0 && cycles ? std::optional{*cycles * 1e9L / hertz} : std::nullopt);
+            return real(hertz > 0 && cycles ? std::optional{*cycles * row.unit().worth() * 1e9L / hertz}
+                                            : std::nullopt);
         };
         row.add("mean_ns", "ns", nanoseconds(moments.mean()));
         row.add("median_ns", "ns", nanoseconds(described->median));
@@ -222,8 +245,8 @@ private:
         return doubt(source);
     }
 
-    static AnswerValue bound(const DescribedPercentile& percentile, bool is_high) {
-        return whole_if(percentile.ranks.has_value(), is_high ? percentile.high : percentile.low);
+    static std::optional<std::uint64_t> bound(const DescribedPercentile& percentile, bool is_high) {
+        return percentile.ranks ? std::optional{is_high ? percentile.high : percentile.low} : std::nullopt;
     }
 
     // How many values lie far out: above the third quartile + 3 interquartile ranges.
@@ -237,7 +260,7 @@ private:
                 std::count_if(values.begin(), values.end(), [&](std::uint64_t value) { return value > limit; }));
         });
         row.add("tail", "", count);
-        row.add("tail_above", source.unit, limit);
+        row.value("tail_above", limit);
         return read;
     }
 
@@ -306,48 +329,48 @@ private:
                    long double factor, const std::optional<long double>& change, const std::optional<FixedCost>& line,
                    const std::optional<std::string>& settled) {
         const Moments& moments = group.accumulated;
-        const std::string& unit = source.unit;
         const auto primary = infer_primary(moments, group.test_size, factor, options_.wanted_fraction);
         const auto of_primary = [&](auto figure) {
-            return real(primary ? std::optional<long double>{figure(*primary)} : std::nullopt);
+            return primary ? std::optional<long double>{figure(*primary)} : std::nullopt;
         };
-        RowMaker row{answer_};
+        RowMaker row{answer_, source.unit};
         add_identity(row, scan_.sessions()[source.session_index], source);
         row.add("tests", "", moments.count());
         // A sum of 2^64 and more is no integer of the answer.
-        row.add("sum_a", unit,
-                moments.sum() > ~0ULL ? real(Uint256{moments.sum()}.real())
-                                      : AnswerValue{static_cast<std::uint64_t>(moments.sum())});
-        row.add("min_a", unit, moments.min());
-        row.add("max_a", unit, moments.max());
-        row.add("mean_a", unit, real(moments.mean()));
-        row.add("var_a", "", real(moments.variance()));
-        row.add("sd_a", unit, real(moments.standard_deviation()));
+        if (moments.sum() > ~0ULL) {
+            row.figure("sum_a", Uint256{moments.sum()}.real());
+        } else {
+            row.value("sum_a", static_cast<std::uint64_t>(moments.sum()));
+        }
+        row.value("min_a", moments.min());
+        row.value("max_a", moments.max());
+        row.figure("mean_a", moments.mean());
+        row.square("var_a", moments.variance());
+        row.figure("sd_a", moments.standard_deviation());
         row.add("cv_a", "percent", percent(moments.coefficient_of_variation()));
-        row.add("median_a", unit, real(described.median));
-        row.add("mad_a", unit, real(described.deviation));
-        row.add("p95_a", unit,
-                whole_if(!described.percentiles.empty(),
-                         described.percentiles.empty() ? 0 : described.percentiles[0].nearest));
-        row.add("mean", unit, of_primary([](const PrimaryLatency& p) { return p.mean; }));
+        row.figure("median_a", described.median);
+        row.figure("mad_a", described.deviation);
+        row.value("p95_a",
+                  described.percentiles.empty() ? std::nullopt : std::optional{described.percentiles[0].nearest});
+        row.figure("mean", of_primary([](const PrimaryLatency& p) { return p.mean; }));
         row.add("change", "percent", percent(change));
         row.add("settled", "", text_or_null(settled));
-        row.add("var_y", "", of_primary([](const PrimaryLatency& p) { return p.variance_y; }));
-        row.add("sd_y", unit, of_primary([](const PrimaryLatency& p) { return p.deviation_y; }));
-        row.add("cv_y", "percent", of_primary([](const PrimaryLatency& p) { return p.deviation_y / p.mean * 100; }));
-        row.add("half_width", unit, of_primary([](const PrimaryLatency& p) { return p.half_width; }));
-        row.add("low", unit, of_primary([](const PrimaryLatency& p) { return p.interval.low; }));
-        row.add("high", unit, of_primary([](const PrimaryLatency& p) { return p.interval.high; }));
+        row.square("var_y", of_primary([](const PrimaryLatency& p) { return p.variance_y; }));
+        row.figure("sd_y", of_primary([](const PrimaryLatency& p) { return p.deviation_y; }));
+        row.add("cv_y", "percent", percent(of_primary([](const PrimaryLatency& p) { return p.deviation_y / p.mean; })));
+        row.figure("half_width", of_primary([](const PrimaryLatency& p) { return p.half_width; }));
+        row.figure("low", of_primary([](const PrimaryLatency& p) { return p.interval.low; }));
+        row.figure("high", of_primary([](const PrimaryLatency& p) { return p.interval.high; }));
         row.add("half_width_of_mean", "percent",
-                of_primary([](const PrimaryLatency& p) { return p.half_width_fraction * 100; }));
-        row.add("var_p", "", of_primary([](const PrimaryLatency& p) { return p.variance_p; }));
-        row.add("sd_p", unit, of_primary([](const PrimaryLatency& p) { return p.deviation_p; }));
-        row.add("cv_p", "percent", of_primary([](const PrimaryLatency& p) { return p.deviation_p / p.mean * 100; }));
+                percent(of_primary([](const PrimaryLatency& p) { return p.half_width_fraction; })));
+        row.square("var_p", of_primary([](const PrimaryLatency& p) { return p.variance_p; }));
+        row.figure("sd_p", of_primary([](const PrimaryLatency& p) { return p.deviation_p; }));
+        row.add("cv_p", "percent", percent(of_primary([](const PrimaryLatency& p) { return p.deviation_p / p.mean; })));
         const bool has_size = primary && primary->needed;
         row.add("tests_needed", "", whole_if(has_size, has_size ? primary->needed->needed : 0));
         row.add("tests_needed_exact", "", real(has_size ? std::optional{primary->needed->exact} : std::nullopt));
-        row.add("slope", unit, real(line ? std::optional{line->slope} : std::nullopt));
-        row.add("fixed_cost", unit, real(line ? std::optional{line->cost} : std::nullopt));
+        row.figure("slope", line ? std::optional{line->slope} : std::nullopt);
+        row.figure("fixed_cost", line ? std::optional{line->cost} : std::nullopt);
         row.add("z_thousandths", "", static_cast<std::uint64_t>(factor * 1000 + 0.5L));
         row.end();
         if (has_size && primary->needed->needed > moments.count()) {
@@ -361,9 +384,11 @@ private:
         answer_.columns.push_back({"test", ""});
         std::size_t row_count = 0;
         std::vector<std::vector<std::uint64_t>> columns;
+        std::vector<ValueUnit> units;
         for (const ValueSource& source : sources) {
+            units.push_back(value_unit(source.unit));
             answer_.columns.push_back(
-                {source.group ? "N=" + std::to_string(source.test_size) : source.event, source.unit});
+                {source.group ? "N=" + std::to_string(source.test_size) : source.event, units.back().name});
             auto values = first_values(scan_, source, kTableValuesMax);
             if (!values.ok()) {
                 return std::move(values).error();
@@ -373,8 +398,12 @@ private:
         }
         for (std::size_t test = 0; test < row_count; ++test) {
             std::vector<AnswerValue> row{std::uint64_t{test + 1 + options_.skipped_tests}};
-            for (const auto& column : columns) {
-                row.push_back(whole_if(test < column.size(), test < column.size() ? column[test] : 0));
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                if (test < columns[i].size() && units[i].decimals != 0) {
+                    row.push_back(real(static_cast<long double>(columns[i][test]) * units[i].worth()));
+                } else {
+                    row.push_back(whole_if(test < columns[i].size(), test < columns[i].size() ? columns[i][test] : 0));
+                }
             }
             answer_.rows.push_back(std::move(row));
         }
@@ -402,19 +431,24 @@ private:
         if (values.empty()) {
             return Done{};
         }
+        const auto moments = moments_of(scan_, source);
+        if (!moments.ok()) {
+            return Error{moments.error()};
+        }
         const BernatFigure p95 = bernat_percentile(values, 95);
         const BernatFigure p90 = bernat_percentile(values, 90);
         const BernatFigure p50 = bernat_percentile(values, 50);
         const BernatFigure deviation = bernat_deviation(values);
-        RowMaker row{answer_};
+        RowMaker row{answer_, source.unit};
         add_identity(row, scan_.sessions()[source.session_index], source);
         row.add("count", "", std::uint64_t{values.size()});
-        row.add("min", source.unit, values.front());
-        row.add("max", source.unit, values.back());
-        row.add("p95", source.unit, p95.value);
-        row.add("p90", source.unit, p90.value);
-        row.add("p50", source.unit, p50.value);
-        row.add("mad", source.unit, deviation.value);
+        row.value("avg", static_cast<std::uint64_t>(moments->sum() / moments->count()));
+        row.value("min", values.front());
+        row.value("max", values.back());
+        row.value("p95", p95.value);
+        row.value("p90", p90.value);
+        row.value("p50", p50.value);
+        row.value("mad", deviation.value);
         row.add("line", "",
                 fmt::format("min={} max={} count={} 95th={} 90th={} 50th={} mad={}", values.front(), values.back(),
                             values.size(), p95.value, p90.value, p50.value, deviation.value));
@@ -439,14 +473,14 @@ private:
         if (!legacy) {
             return Done{};
         }
-        RowMaker row{answer_};
+        RowMaker row{answer_, source.unit};
         add_identity(row, scan_.sessions()[source.session_index], source);
         row.add("samples", "", moments->count());
-        row.add("min", source.unit, moments->min());
-        row.add("max", source.unit, moments->max());
-        row.add("mean", source.unit, real(legacy->mean));
-        row.add("variance", "", real(legacy->variance));
-        row.add("sd", source.unit, real(legacy->standard_deviation));
+        row.value("min", moments->min());
+        row.value("max", moments->max());
+        row.figure("mean", legacy->mean);
+        row.square("variance", legacy->variance);
+        row.figure("sd", legacy->standard_deviation);
         row.add("sd_percent", "", legacy->deviation_percent);
         row.end();
         answer_.warnings.emplace_back(

@@ -18,7 +18,7 @@ struct ValueSource {
     std::size_t session_index = 0;
     Series series;
     std::string event;
-    std::string unit;
+    std::string unit;  // as stored: value_unit.h
     // Of accumulated latencies only.
     std::optional<std::uint64_t> group;
     std::uint64_t test_size = 1;

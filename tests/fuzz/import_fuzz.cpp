@@ -23,6 +23,7 @@ void expect_rows(const ImportedRun& run) {
     PERFLEET_ASSERT(run.series.size() <= limits::kEventsMax || run.labels.at("format") != "sel4bench");
     for (const ImportedSeries& series : run.series) {
         const std::size_t size = row_size(series.kind, run.clock.has_value());
+        PERFLEET_ASSERT(series.values.empty() || series.kind == Kind::kTracepoint);
         for (const auto& row : series.rows) {
             PERFLEET_ASSERT(row.size() == size);
         }

@@ -2,9 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
 
 #include "exporters/report/report.h"
+#include "tools/perfleet/help_text.h"
 #include "tools/perfleet/invocation.h"
 
 constexpr const char* kRecord = "record";
@@ -33,6 +35,7 @@ int main(int argument_count, char** arguments) {
     CLI::App app{"perfleet: records, asks and exports performance data of Linux hosts and seL4 boards"};
     app.name("perfleet");
     app.set_version_flag("--version", "perfleet " PERFLEET_VERSION);
+    app.formatter(std::make_shared<perfleet::HelpText>());
     app.require_subcommand(0, 1);
     app.failure_message(CLI::FailureMessage::simple);
 

@@ -1,92 +1,56 @@
 // Plain columns of numbers, and the lines of Bernat's kernel module.
 //
-// columns: one number a line, or several in columns (space, comma, semicolon or tab between them). The first line may
-// name the columns; '#' begins a comment. Each column is a series of single values.
+// columns: a table of numbers (number_table.h). Each column is a series of single values.
 //
-// bernat: as columns, and lines of key=value as the module's "run" file prints them: "err=… msg=…" is a run that
+// bernat: numbers, and lines of key=value as the module's "run" file prints them. A file may hold several runs: one
+// ends where a key comes again, or numbers come again after its line. An err that isn't 0 and a msg are a run that
 // failed.
+#include <algorithm>
 #include <cctype>
+#include <optional>
 
+#include "query-engine/statistic/number/bernat.h"
 #include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/number_table.h"
 #include "tools/perfleet/import/text_lines.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kColumnsMax = 256;
+using Settings = std::map<std::string, std::string>;
 
-// cpu, pid, tid, stack, weight, value, raw size.
-std::vector<std::uint64_t> single_value(std::uint64_t value) { return {0, 0, 0, 0, 1, value, 0}; }
-
-Error invalid(std::size_t line, const std::string& what) {
-    return Error{ErrorCode::kInvalid, "line " + std::to_string(line) + ": " + what};
+void add_series(NumberTable table, const ImportHints& hints, ImportedRun& run) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        NumberColumn& column = table.columns[i];
+        ImportedSeries& series = run.series.emplace_back();
+        series.kind = Kind::kTracepoint;
+        series.event = hints.event.empty() ? "value" : hints.event;
+        if (!column.name.empty()) {
+            series.event = column.name;
+        } else if (table.columns.size() > 1) {
+            series.event += "-" + std::to_string(i + 1);
+        }
+        column.unit.name = !hints.unit.empty() ? hints.unit : column.unit.name.empty() ? "cycles" : column.unit.name;
+        series.unit = stored_unit(column.unit);
+        series.values = std::move(column.values);
+    }
+    run.warnings.insert(run.warnings.end(), table.warnings.begin(), table.warnings.end());
 }
 
-class ColumnReader {
-public:
-    explicit ColumnReader(const ImportHints& hints) : hints_{hints} {}
-
-    Result<Done> take(std::string_view line, std::size_t number) {
-        if (line.empty() || line.starts_with('#')) {
-            return Done{};
-        }
-        const auto values = numbers_of(line);
-        if (!values) {
-            if (!columns_.empty()) {
-                return invalid(number, "\"" + std::string{line.substr(0, 64)} + "\" is no row of whole numbers");
-            }
-            for (const std::string_view word : words_of(line)) {
-                names_.emplace_back(word);
-            }
-            return Done{};
-        }
-        if (columns_.empty()) {
-            if (values->size() > kColumnsMax) {
-                return invalid(number, "more than " + std::to_string(kColumnsMax) + " columns");
-            }
-            columns_.resize(values->size());
-        }
-        if (values->size() != columns_.size()) {
-            return invalid(number, std::to_string(values->size()) + " values where the lines before have " +
-                                       std::to_string(columns_.size()));
-        }
-        for (std::size_t i = 0; i < columns_.size(); ++i) {
-            columns_[i].push_back((*values)[i]);
-        }
-        return Done{};
+// key=value and key="several words", behind what a log may put before them.
+std::optional<Settings> settings_of(std::string_view line) {
+    const std::size_t first = line.find('=');
+    if (first == std::string_view::npos || first == 0) {
+        return std::nullopt;
     }
-
-    [[nodiscard]] bool is_empty() const { return columns_.empty(); }
-
-    void give(ImportedRun& run) {
-        for (std::size_t i = 0; i < columns_.size(); ++i) {
-            ImportedSeries& series = run.series.emplace_back();
-            series.kind = Kind::kTracepoint;
-            series.event = names_.size() == columns_.size() ? names_[i] : hints_.event.empty() ? "value" : hints_.event;
-            if (names_.size() != columns_.size() && columns_.size() > 1) {
-                series.event += "-" + std::to_string(i + 1);
-            }
-            series.unit = hints_.unit.empty() ? "cycles" : hints_.unit;
-            for (const std::uint64_t value : columns_[i]) {
-                series.rows.push_back(single_value(value));
-            }
-        }
-    }
-
-private:
-    const ImportHints& hints_;
-    std::vector<std::string> names_;
-    std::vector<std::vector<std::uint64_t>> columns_;
-};
-
-// key=value and key="several words".
-bool take_settings(std::string_view line, std::map<std::string, std::string>& settings) {
-    std::map<std::string, std::string> found;
+    const std::size_t blank = line.find_last_of(" \t", first);
+    line.remove_prefix(blank == std::string_view::npos ? 0 : blank + 1);
+    Settings found;
     while (!line.empty()) {
         const std::size_t equals = line.find('=');
         if (equals == 0 || equals == std::string_view::npos ||
             line.substr(0, equals).find_first_of(" \t\"") != std::string_view::npos) {
-            return false;
+            return std::nullopt;
         }
         const std::string key{line.substr(0, equals)};
         line.remove_prefix(equals + 1);
@@ -94,58 +58,145 @@ bool take_settings(std::string_view line, std::map<std::string, std::string>& se
         if (is_quoted) {
             line.remove_prefix(1);
         }
-        const std::size_t end = std::min(line.find(is_quoted ? '"' : ' '), line.size());
+        const std::size_t end = std::min(line.find_first_of(is_quoted ? "\"" : " \t"), line.size());
         found[key] = std::string{line.substr(0, end)};
         line = without_space(line.substr(std::min(end + 1, line.size())));
     }
-    settings.merge(found);
-    return !settings.empty();
+    return found.empty() ? std::nullopt : std::optional{std::move(found)};
+}
+
+bool is_settings(std::string_view line) { return settings_of(line).has_value(); }
+
+// One run of a file: its lines, and what the module said of it.
+struct RunPart {
+    TextPart part;
+    Settings reported;
+    bool has_numbers = false;
+};
+
+Result<std::vector<RunPart>> parts_of(std::string_view text) {
+    constexpr std::size_t kRunsMax = 4'096;
+    std::vector<RunPart> parts(1);
+    bool ended = false;  // by a line of key=value behind numbers
+    std::size_t start = 0;
+    std::size_t number = 0;
+    const auto begin_part = [&](std::size_t at, std::size_t line_number) {
+        parts.back().part.text = text.substr(start, at - start);
+        start = at;
+        ended = false;
+        parts.push_back({{{}, line_number, is_settings}, {}, false});
+    };
+    parts.back().part.is_left_out = is_settings;
+    for (std::size_t at = 0; at < text.size();) {
+        if (parts.size() > kRunsMax) {
+            return Error{ErrorCode::kTooLarge, "line " + std::to_string(number) + ": more than " +
+                                                   std::to_string(kRunsMax) + " runs in one file; split it"};
+        }
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        const std::string_view line = without_space(text.substr(at, end - at));
+        ++number;
+        if (auto settings = settings_of(line)) {
+            const auto is_again = [&](const auto& one) { return parts.back().reported.contains(one.first); };
+            if (std::any_of(settings->begin(), settings->end(), is_again)) {
+                begin_part(at, number);
+            }
+            parts.back().reported.merge(*settings);
+            ended = parts.back().has_numbers;
+        } else if (!line.empty() && is_row_of_numbers(line)) {
+            if (ended) {
+                begin_part(at, number);
+            }
+            parts.back().has_numbers = true;
+        }
+        at = end + 1;
+    }
+    parts.back().part.text = text.substr(start);
+    return parts;
+}
+
+// Figures of the module's line that its own rule doesn't give of these values.
+void check_reported(const Settings& reported, ImportedRun& run) {
+    if (run.series.size() != 1 || value_unit(run.series[0].unit).decimals != 0) {
+        return;
+    }
+    std::vector<std::uint64_t> values = run.series[0].values;
+    std::sort(values.begin(), values.end());
+    const auto check = [&](const char* key, std::uint64_t computed) {
+        const auto said = reported.find(key);
+        if (said != reported.end() && said->second != std::to_string(computed)) {
+            run.warnings.push_back(std::string{key} + "=" + said->second.substr(0, 24) + " was reported; of these " +
+                                   std::to_string(values.size()) + " values it is " + std::to_string(computed));
+        }
+    };
+    check("min", values.front());
+    check("max", values.back());
+    check("count", values.size());
+    check("50th", bernat_percentile(values, 50).value);
+    check("90th", bernat_percentile(values, 90).value);
+    check("95th", bernat_percentile(values, 95).value);
+    check("mad", bernat_deviation(values).value);
+}
+
+// What the module says went wrong.
+std::optional<std::string> failure_of(const Settings& reported) {
+    const auto message = reported.find("msg");
+    const auto code = reported.find("err");
+    if (message != reported.end() && !message->second.empty()) {
+        return message->second;
+    }
+    return code != reported.end() && code->second != "0" ? std::optional{"err=" + code->second} : std::nullopt;
 }
 
 }  // namespace
 
 Result<std::vector<ImportedRun>> read_columns(std::string_view text_untrusted, const ImportHints& hints) {
-    ColumnReader columns{hints};
-    std::size_t number = 0;
-    for (const std::string_view line : lines_of(text_untrusted)) {
-        if (const auto taken = columns.take(line, ++number); !taken.ok()) {
-            return Error{taken.error()};
-        }
+    auto table = read_number_table({without_mark(text_untrusted), 1, nullptr});
+    if (!table.ok()) {
+        return std::move(table).error();
     }
-    if (columns.is_empty()) {
+    if (table->columns.empty()) {
         return Error{ErrorCode::kInvalid, "no line of numbers"};
     }
     std::vector<ImportedRun> runs(1);
     runs[0].labels = {{"format", "columns"}, {"status", "ok"}};
-    columns.give(runs[0]);
+    add_series(std::move(*table), hints, runs[0]);
     return runs;
 }
 
 Result<std::vector<ImportedRun>> read_bernat(std::string_view text_untrusted, const ImportHints& hints) {
-    ColumnReader columns{hints};
-    std::map<std::string, std::string> settings;
-    std::size_t number = 0;
-    for (const std::string_view line : lines_of(text_untrusted)) {
-        ++number;
-        if (take_settings(line, settings)) {
+    std::vector<ImportedRun> runs;
+    const auto parts = parts_of(without_mark(text_untrusted));
+    if (!parts.ok()) {
+        return Error{parts.error()};
+    }
+    for (const RunPart& part : *parts) {
+        auto table = read_number_table(part.part);
+        if (!table.ok()) {
+            return std::move(table).error();
+        }
+        if (table->columns.empty() && part.reported.empty()) {
             continue;
         }
-        if (const auto taken = columns.take(line, number); !taken.ok()) {
-            return Error{taken.error()};
+        ImportedRun& run = runs.emplace_back();
+        run.labels = {{"format", "bernat"}, {"status", "ok"}};
+        if (parts->size() > 1) {
+            run.labels["run"] = std::to_string(runs.size());
+        }
+        // What the module said of itself, beside what is measured here.
+        for (const auto& [key, value] : part.reported) {
+            run.labels["reported_" + key] = value;
+        }
+        add_series(std::move(*table), hints, run);
+        if (const auto failure = failure_of(part.reported)) {
+            run.fail(*failure);
+        } else if (run.series.empty()) {
+            run.warnings.emplace_back(
+                "no values, only what the module says of them: kept as labels reported_…, which nothing can check");
+        } else {
+            check_reported(part.reported, run);
         }
     }
-    std::vector<ImportedRun> runs(1);
-    ImportedRun& run = runs[0];
-    run.labels = {{"format", "bernat"}, {"status", "ok"}};
-    // What the module said of itself, beside what is measured here.
-    for (const auto& [key, value] : settings) {
-        run.labels["reported_" + key] = value;
-    }
-    columns.give(run);
-    const auto message = settings.find("msg");
-    if (settings.contains("err") || message != settings.end()) {
-        run.fail(message == settings.end() ? "err=" + settings["err"] : message->second);
-    } else if (columns.is_empty() && settings.empty()) {
+    if (runs.empty()) {
         return Error{ErrorCode::kInvalid, "neither numbers nor a line of key=value"};
     }
     return runs;

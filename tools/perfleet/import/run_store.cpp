@@ -1,6 +1,7 @@
 #include "tools/perfleet/import/run_store.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <span>
@@ -61,11 +62,14 @@ std::uint64_t hash_of(const ImportedRun& run, const ImportPlace& place, std::uin
         hash.integer(static_cast<std::uint64_t>(series.kind));
         hash.text(series.event);
         hash.text(series.unit);
-        hash.integer(series.rows.size());
+        hash.integer(series.rows.size() + series.values.size());
         for (const std::vector<std::uint64_t>& row : series.rows) {
             for (const std::uint64_t value : row) {
                 hash.integer(value);
             }
+        }
+        for (const std::uint64_t value : series.values) {
+            hash.integer(value);
         }
         for (const auto& [reason, count] : series.lost) {
             hash.integer(static_cast<std::uint64_t>(reason));
@@ -110,6 +114,12 @@ public:
         for (std::size_t i = 0; i < run_.series.size(); ++i) {
             const Series series{run_.series[i].kind, EventNumber{static_cast<std::uint16_t>(i)}};
             for (const std::vector<std::uint64_t>& row : run_.series[i].rows) {
+                if (auto done = append(builder, series, row); !done.ok()) {
+                    return std::move(done).error();
+                }
+            }
+            for (const std::uint64_t value : run_.series[i].values) {
+                const std::array<std::uint64_t, 7> row{0, 0, 0, 0, 1, value, 0};  // weight and value of a tracepoint
                 if (auto done = append(builder, series, row); !done.ok()) {
                     return std::move(done).error();
                 }
@@ -201,7 +211,7 @@ private:
         return Done{};
     }
 
-    Result<Done> append(BatchBuilder& builder, Series series, const std::vector<std::uint64_t>& row) {
+    Result<Done> append(BatchBuilder& builder, Series series, std::span<const std::uint64_t> row) {
         integers_.clear();
         if (!run_.clock) {
             integers_.push_back(ticks_++);

@@ -1,31 +1,39 @@
-// sel4bench's JSON: [{"Benchmark":NAME,"Results":[{…,"Raw results":[…]},…]},…]. On its console it stands between the
-// lines "JSON OUTPUT" and "END JSON OUTPUT".
+// sel4bench's JSON: [{"Benchmark":NAME,"Results":[{…,"Raw results":[…]},…],"Iteration":N},…]. On its console it stands
+// between the lines "JSON OUTPUT" and "END JSON OUTPUT". Each iteration, and each output of a log, is a run.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "schemas/vocabulary/limits.h"
 #include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/text_lines.h"
 
 namespace perfleet {
 namespace {
 
 using Json = nlohmann::json;
 
-Result<Json> parse(std::string_view text) {
-    Json json = Json::parse(text, nullptr, false);
-    if (json.is_discarded()) {
-        return Error{ErrorCode::kInvalid, "the file is no valid JSON"};
+// `first_line`: of the text in its file.
+Result<Json> parse(std::string_view text, std::size_t first_line) {
+    try {
+        return Json::parse(text);
+    } catch (const Json::parse_error& error) {
+        const std::string_view before = text.substr(0, error.byte);
+        const auto lines = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+        return Error{ErrorCode::kInvalid, "line " + std::to_string(first_line + lines) +
+                                              ": no valid JSON from here on; is the output whole?"};
     }
-    return json;
 }
 
 Error invalid(const std::string& what) { return Error{ErrorCode::kInvalid, what}; }
 
+constexpr std::size_t kValueColumn = 5;
 std::vector<std::uint64_t> single_value(std::uint64_t value) { return {0, 0, 0, 0, 1, value, 0}; }
 
 constexpr std::string_view kRawResults = "Raw results";
+constexpr std::size_t kOutputsMax = 1'024;  // of one log
 
 // What sel4bench reckons of each result; everything else says which result it is.
 bool is_figure(std::string_view key) {
@@ -49,7 +57,26 @@ std::string name_of(const std::string& benchmark, const Json& result) {
             add(key + " " + value.dump());
         }
     }
-    return name;
+    return name.empty() ? "result" : name;
+}
+
+// Of a file that was cut or edited: the raw results are not those that sel4bench looked at.
+void check_figures(const Json& result, const ImportedSeries& series, std::uint64_t count, ImportedRun& run) {
+    const auto check = [&](const char* key, std::uint64_t seen) {
+        const auto said = result.find(key);
+        if (said != result.end() && said->is_number_unsigned() && said->get<std::uint64_t>() != seen) {
+            run.fail("\"" + series.event + "\": " + key + " " + said->dump() + " where the raw results have " +
+                     std::to_string(seen));
+        }
+    };
+    check("Samples", count);
+    if (!series.rows.empty() && series.lost.empty()) {
+        const auto [least, greatest] =
+            std::minmax_element(series.rows.begin(), series.rows.end(),
+                                [](const auto& a, const auto& b) { return a[kValueColumn] < b[kValueColumn]; });
+        check("Min", (*least)[kValueColumn]);
+        check("Max", (*greatest)[kValueColumn]);
+    }
 }
 
 // One entry of a benchmark's "Results". Nothing when it has no raw results: sel4bench leaves them out unless it was
@@ -84,61 +111,120 @@ Result<std::optional<ImportedSeries>> series_of(const std::string& benchmark, co
                                " results are negative (less than the overhead that sel4bench takes off): counted, not "
                                "stored");
     }
+    const auto same = [&](const ImportedSeries& other) { return other.event == series.event; };
+    if (const auto times = std::count_if(run.series.begin(), run.series.end(), same); times != 0) {
+        series.event += " #" + std::to_string(times + 1);
+    }
+    check_figures(result, series, raw->size(), run);
     return std::optional{std::move(series)};
 }
 
-// From a console's output, what stands between sel4bench's marks.
-std::string_view json_part(std::string_view text) {
+// From a console's output, what stands between sel4bench's marks; without marks all of it.
+struct JsonPart {
+    std::string_view text;
+    std::size_t first_line = 1;
+};
+
+std::vector<JsonPart> json_parts(std::string_view text) {
     constexpr std::string_view kBegin = "JSON OUTPUT";
     constexpr std::string_view kEnd = "END JSON OUTPUT";
-    const std::size_t end = text.find(kEnd);
-    const std::size_t begin = text.find(kBegin);
-    return begin < end && end != std::string_view::npos
-               ? text.substr(begin + kBegin.size(), end - begin - kBegin.size())
-               : text;
+    const auto lines_before = [&](std::size_t at) {
+        return static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    };
+    std::vector<JsonPart> parts;
+    for (std::size_t begin = text.find(kBegin); begin != std::string_view::npos && parts.size() < kOutputsMax;) {
+        const std::size_t start = begin + kBegin.size();
+        const std::size_t end = std::min(text.find(kEnd, start), text.size());
+        parts.push_back({text.substr(start, end - start), lines_before(start) + 1});
+        begin = text.find(kBegin, std::min(end + kEnd.size(), text.size()));
+    }
+    return parts.empty() ? std::vector<JsonPart>{{text, 1}} : parts;
 }
+
+class OutputReader {
+public:
+    explicit OutputReader(const ImportHints& hints) : hints_{hints} {}
+
+    Result<Done> take(const Json& json) {
+        run_of_iteration_.clear();
+        const Json benchmarks = json.is_array() ? json : Json::array({json});
+        for (const Json& benchmark : benchmarks) {
+            const auto results = benchmark.is_object() ? benchmark.find("Results") : benchmark.end();
+            if (!benchmark.is_object() || results == benchmark.end() || !results->is_array()) {
+                return invalid("no sel4bench output: expected [{\"Benchmark\":…,\"Results\":[…]},…]");
+            }
+            const auto label = benchmark.find("Benchmark");
+            const std::string name = label != benchmark.end() && label->is_string() ? label->get<std::string>() : "";
+            const std::string iteration = benchmark.contains("Iteration") ? benchmark["Iteration"].dump() : "";
+            for (const Json& result : *results) {
+                if (auto taken = take_result(name, iteration, result); !taken.ok()) {
+                    return taken;
+                }
+            }
+        }
+        return Done{};
+    }
+
+    Result<std::vector<ImportedRun>> finish() {
+        std::erase_if(runs_, [](const ImportedRun& run) { return run.series.empty(); });
+        if (runs_.empty()) {
+            return invalid(without_values_ == 0
+                               ? "no results in the file"
+                               : "no result has \"Raw results\": build sel4bench with OutputRawResults");
+        }
+        if (without_values_ != 0) {
+            runs_.front().warnings.push_back(std::to_string(without_values_) +
+                                             " results without values (\"Raw results\") were left out");
+        }
+        return std::move(runs_);
+    }
+
+private:
+    Result<Done> take_result(const std::string& name, const std::string& iteration, const Json& result) {
+        const auto [place, is_new] = run_of_iteration_.try_emplace(iteration, runs_.size());
+        if (!is_new && runs_[place->second].series.size() == limits::kEventsMax) {
+            place->second = runs_.size();
+        }
+        if (place->second == runs_.size()) {
+            runs_.emplace_back().labels = {{"format", "sel4bench"}, {"status", "ok"}};
+            if (!iteration.empty()) {
+                runs_.back().labels["iteration"] = iteration.substr(0, limits::kLabelSizeBytesMax);
+            }
+        }
+        ImportedRun& run = runs_[place->second];
+        auto series = series_of(name, result, hints_, run);
+        if (!series.ok()) {
+            return std::move(series).error();
+        }
+        if (*series) {
+            run.series.push_back(std::move(**series));
+        } else {
+            ++without_values_;
+        }
+        return Done{};
+    }
+
+    const ImportHints& hints_;
+    std::map<std::string, std::size_t> run_of_iteration_;
+    std::vector<ImportedRun> runs_;
+    std::size_t without_values_ = 0;
+};
 
 }  // namespace
 
 Result<std::vector<ImportedRun>> read_sel4bench(std::string_view text_untrusted, const ImportHints& hints) {
-    const auto json = parse(json_part(text_untrusted));
-    if (!json.ok()) {
-        return Error{json.error()};
-    }
-    const Json benchmarks = json->is_array() ? *json : Json::array({*json});
-    std::vector<ImportedRun> runs;
-    std::size_t without_values = 0;
-    for (const Json& benchmark : benchmarks) {
-        const auto results = benchmark.is_object() ? benchmark.find("Results") : benchmark.end();
-        if (!benchmark.is_object() || results == benchmark.end() || !results->is_array()) {
-            return invalid("no sel4bench output: expected [{\"Benchmark\":…,\"Results\":[…]},…]");
+    const std::string text = without_escapes(without_mark(text_untrusted));
+    OutputReader reader{hints};
+    for (const JsonPart& part : json_parts(text)) {
+        const auto json = parse(part.text, part.first_line);
+        if (!json.ok()) {
+            return Error{json.error()};
         }
-        const auto label = benchmark.find("Benchmark");
-        const std::string name = label != benchmark.end() && label->is_string() ? label->get<std::string>() : "";
-        for (const Json& result : *results) {
-            if (runs.empty() || runs.back().series.size() == limits::kEventsMax) {
-                runs.emplace_back().labels = {{"format", "sel4bench"}, {"status", "ok"}};
-            }
-            auto series = series_of(name, result, hints, runs.back());
-            if (!series.ok()) {
-                return std::move(series).error();
-            }
-            if (!*series) {
-                ++without_values;
-                continue;
-            }
-            runs.back().series.push_back(std::move(**series));
+        if (auto taken = reader.take(*json); !taken.ok()) {
+            return std::move(taken).error();
         }
     }
-    if (runs.empty() || runs.front().series.empty()) {
-        return invalid(without_values == 0 ? "no results in the file"
-                                           : "no result has \"Raw results\": build sel4bench with OutputRawResults");
-    }
-    if (without_values != 0) {
-        runs.front().warnings.push_back(std::to_string(without_values) +
-                                        " results without values (\"Raw results\") were left out");
-    }
-    return runs;
+    return reader.finish();
 }
 
 }  // namespace perfleet

@@ -1,9 +1,11 @@
 // Lines and numbers of a text file that came from a serial console or a script.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +16,29 @@ inline std::string_view without_space(std::string_view text) {
     const std::size_t first = text.find_first_not_of(kSpace);
     return first == std::string_view::npos ? std::string_view{}
                                            : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+// Without what a console adds: escape sequences that set colours and move the cursor, and zero bytes.
+inline std::string without_escapes(std::string_view text) {
+    std::string plain;
+    plain.reserve(text.size());
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find_first_of(std::string_view{"\x1b\0", 2}), text.size());
+        plain += text.substr(0, end);
+        text.remove_prefix(end);
+        if (text.starts_with("\x1b[")) {
+            const std::size_t last = text.find_first_not_of("0123456789;?", 2);
+            text.remove_prefix(last == std::string_view::npos ? text.size() : last + 1);
+        } else {
+            text.remove_prefix(std::min<std::size_t>(1, text.size()));
+        }
+    }
+    return plain;
+}
+
+// Without the mark that some editors begin UTF-8 with.
+inline std::string_view without_mark(std::string_view text) {
+    return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
 }
 
 // Without the ends of the lines, and without space around.

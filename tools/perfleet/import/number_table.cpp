@@ -1,0 +1,420 @@
+#include "tools/perfleet/import/number_table.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "tools/perfleet/import/exact_decimal.h"
+#include "tools/perfleet/import/text_lines.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kColumnsMax = 256;
+constexpr std::size_t kValuesMax = 1U << 27;
+constexpr std::string_view kBlank = " \t";
+
+struct NumberedLine {
+    std::size_t number = 0;  // in the file, from 1
+    std::string_view text;
+};
+
+Error invalid(std::size_t line, const std::string& what) {
+    return Error{ErrorCode::kInvalid, "line " + std::to_string(line) + ": " + what};
+}
+
+// What a comma between two digits means in this file.
+enum class Comma : std::uint8_t { kSeparates, kGroups };
+
+bool is_quoted(std::string_view cell) { return cell.size() >= 2 && cell.front() == '"' && cell.back() == '"'; }
+
+std::string_view unquoted(std::string_view cell) {
+    return is_quoted(cell) ? without_space(cell.substr(1, cell.size() - 2)) : cell;
+}
+
+// At one character, which quotes protect; cells may be empty.
+std::vector<std::string_view> split_at(std::string_view line, char separator) {
+    std::vector<std::string_view> cells;
+    std::size_t start = 0;
+    bool is_inside = false;
+    for (std::size_t at = 0; at <= line.size(); ++at) {
+        if (at < line.size() && line[at] == '"') {
+            is_inside = !is_inside;
+        } else if (at == line.size() || (line[at] == separator && !is_inside)) {
+            cells.push_back(unquoted(without_space(line.substr(start, at - start))));
+            start = at + 1;
+        }
+    }
+    return cells;
+}
+
+// At blanks, however many; what stands in brackets belongs to the word before it.
+std::vector<std::string_view> split_at_blanks(std::string_view line) {
+    std::vector<std::string_view> cells;
+    for (std::size_t at = line.find_first_not_of(kBlank); at != std::string_view::npos;) {
+        std::size_t end = std::min(line.find_first_of(kBlank, at), line.size());
+        if (!cells.empty() && (line[at] == '(' || line[at] == '[')) {
+            end = std::min(line.find(line[at] == '(' ? ')' : ']', at), line.size() - 1) + 1;
+            const char* const start = cells.back().data();
+            cells.back() = {start, static_cast<std::size_t>(line.data() + end - start)};
+        } else {
+            cells.push_back(unquoted(line.substr(at, end - at)));
+        }
+        at = line.find_first_not_of(kBlank, end);
+    }
+    return cells;
+}
+
+std::vector<std::string_view> cells_of(std::string_view line, Comma comma) {
+    std::vector<std::string_view> cells;
+    if (line.find(';') != std::string_view::npos) {
+        cells = split_at(line, ';');
+    } else if (line.find('|') != std::string_view::npos) {
+        cells = split_at(line, '|');
+        if (cells.size() > 1 && cells.front().empty()) {
+            cells.erase(cells.begin());  // | a | b |
+        }
+    } else if (comma == Comma::kSeparates && line.find(',') != std::string_view::npos) {
+        cells = split_at(line, ',');
+    } else {
+        return split_at_blanks(line);
+    }
+    if (cells.size() > 1 && cells.back().empty()) {
+        cells.pop_back();  // a separator at the end
+    }
+    return cells;
+}
+
+bool is_number(std::string_view cell) { return parse_decimal(cell).fault != DecimalFault::kNoNumber; }
+
+bool is_numbers(const std::vector<std::string_view>& cells) {
+    return std::all_of(cells.begin(), cells.end(), [](auto cell) { return cell.empty() || is_number(cell); }) &&
+           std::any_of(cells.begin(), cells.end(), [](auto cell) { return !cell.empty(); });
+}
+
+// |---|---:| under the names of a table.
+bool is_rule(std::string_view line) { return line.find_first_not_of("-=|:+ \t") == std::string_view::npos; }
+
+// A '#' in a name is none.
+std::string_view without_comment(std::string_view line) {
+    const std::string_view before = without_space(line.substr(0, line.find('#')));
+    const bool is_comment = before.size() == line.size() || before.empty() ||
+                            is_numbers(cells_of(before, Comma::kSeparates)) ||
+                            is_numbers(cells_of(before, Comma::kGroups));
+    return is_comment ? before : line;
+}
+
+// Lines that hold something, without their comments.
+template <class Visitor>
+Result<Done> each_line(const TextPart& part, const Visitor& visitor) {
+    std::size_t number = part.first_line;
+    for (std::string_view text = part.text; !text.empty(); ++number) {
+        const std::size_t end = text.find('\n');
+        const std::string_view whole = without_space(text.substr(0, end));
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+        const std::string_view line = without_comment(whole);
+        if (line.empty() || is_rule(line) || (part.is_left_out != nullptr && part.is_left_out(whole))) {
+            continue;
+        }
+        if (auto visited = visitor(NumberedLine{number, line}); !visited.ok()) {
+            return visited;
+        }
+    }
+    return Done{};
+}
+
+// --- what commas mean ---
+
+struct CommaSigns {
+    std::size_t line = 0;  // the first that can be read both ways
+    std::string_view text;
+    std::size_t pieces = 0;  // of that line, if commas separate
+    bool separates = false;  // some line makes sense in one way only
+    bool groups = false;
+    bool has_single = false;     // a line of one number below a thousand: no comma in it
+    std::size_t name_count = 0;  // of the last line before it that isn't of numbers
+};
+
+void look_at(const NumberedLine& line, CommaSigns& signs) {
+    const std::string_view text = line.text;
+    if (text.find_first_of(";|") != std::string_view::npos) {
+        return;  // commas inside cells are judged there
+    }
+    if (text.find(',') == std::string_view::npos) {
+        signs.has_single = signs.has_single || (text.size() <= 3 && is_number(text));
+        return;
+    }
+    const auto words = split_at_blanks(text);
+    const bool all_group = std::all_of(words.begin(), words.end(), [](std::string_view word) {
+        return word.find(',') == std::string_view::npos ? is_number(word) : is_grouped(word, ',');
+    });
+    if (!all_group) {
+        signs.separates = signs.separates || is_numbers(split_at(text, ','));
+    } else if (words.size() > 1) {
+        signs.groups = true;
+    } else if (signs.line == 0) {
+        signs.line = line.number;
+        signs.text = text;
+        signs.pieces = split_at(text, ',').size();
+    }
+}
+
+Result<Comma> comma_of(const TextPart& part) {
+    CommaSigns signs;
+    const Result<Done> looked = each_line(part, [&](const NumberedLine& line) {
+        look_at(line, signs);
+        if (signs.line == 0) {
+            const auto cells = cells_of(line.text, Comma::kSeparates);
+            signs.name_count = is_numbers(cells) ? signs.name_count : cells.size();
+        }
+        return Result<Done>{Done{}};
+    });
+    if (!looked.ok()) {
+        return Error{looked.error()};
+    }
+    if (signs.line == 0) {
+        return signs.groups && !signs.separates ? Comma::kGroups : Comma::kSeparates;
+    }
+    if (signs.separates || (signs.name_count == signs.pieces && !signs.groups)) {
+        return Comma::kSeparates;
+    }
+    if (signs.groups || signs.has_single || signs.name_count == 1) {
+        return Comma::kGroups;
+    }
+    return invalid(signs.line, "\"" + std::string{signs.text.substr(0, 48)} + "\" may be one number or " +
+                                   std::to_string(signs.pieces) +
+                                   " columns: write numbers without commas, or columns with ';' between them");
+}
+
+// --- names and units ---
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kUnits{{
+    {"s", "s"},
+    {"sec", "s"},
+    {"seconds", "s"},
+    {"ms", "ms"},
+    {"msec", "ms"},
+    {"us", "us"},
+    {"usec", "us"},
+    {"µs", "us"},
+    {"μs", "us"},
+    {"microseconds", "us"},
+    {"ns", "ns"},
+    {"nsec", "ns"},
+    {"nsecs", "ns"},
+    {"nanoseconds", "ns"},
+    {"cycles", "cycles"},
+    {"clock cycles", "cycles"},
+    {"cpu cycles", "cycles"},
+    {"cycle", "cycles"},
+    {"clocks", "cycles"},
+    {"ticks", "ticks"},
+    {"bytes", "bytes"},
+    {"instructions", "instructions"},
+}};
+constexpr std::size_t kUnitSizeMax = 24;
+
+std::optional<std::string> known_unit(std::string_view text) {
+    const auto found = std::find_if(kUnits.begin(), kUnits.end(), [&](const auto& unit) { return unit.first == text; });
+    return found == kUnits.end() ? std::nullopt : std::optional{std::string{found->second}};
+}
+
+// In brackets any unit, behind _ and / a known one.
+void name_column(std::string_view cell, NumberColumn& column) {
+    const std::size_t bracket = cell.find_last_of("([");
+    if (bracket != std::string_view::npos && !cell.empty() && (cell.back() == ')' || cell.back() == ']')) {
+        const std::string_view inside = without_space(cell.substr(bracket + 1, cell.size() - bracket - 2));
+        if (!inside.empty() && inside.size() <= kUnitSizeMax) {
+            column.unit.name = known_unit(inside).value_or(std::string{inside});
+            if (bracket > 0) {
+                column.name = without_space(cell.substr(0, bracket));
+            }
+            return;
+        }
+    }
+    const std::size_t end = cell.find_last_of("_/");
+    const auto unit = known_unit(end == std::string_view::npos ? cell : cell.substr(end + 1));
+    if (unit) {
+        column.unit.name = *unit;
+    }
+    if (!unit || end != std::string_view::npos) {
+        column.name = end != std::string_view::npos && unit && cell[end] == '/' ? cell.substr(0, end) : cell;
+    }
+}
+
+class TableReader {
+public:
+    explicit TableReader(Comma comma) : comma_{comma} {}
+
+    Result<Done> take(const NumberedLine& line) {
+        const auto cells = cells_of(line.text, comma_);
+        if (!is_numbers(cells) && table_.columns.empty()) {
+            passed_over_ = passed_over_ == 0 ? line.number : passed_over_;
+            ++name_lines_;
+            name_line_ = line.number;
+            names_[0] = std::move(names_[1]);
+            names_[1] = cells;
+            return Done{};
+        }
+        if (table_.columns.empty()) {
+            if (cells.size() > kColumnsMax) {
+                return invalid(line.number, "more than " + std::to_string(kColumnsMax) + " columns");
+            }
+            table_.columns.resize(cells.size());
+            decimals_line_.resize(cells.size());
+            first_row_ = line.number;
+        }
+        if (!is_numbers(cells)) {
+            const auto word = std::find_if(cells.begin(), cells.end(), [](auto cell) { return !is_number(cell); });
+            return invalid(line.number, fault_in_words(DecimalFault::kNoNumber, *word));
+        }
+        if (cells.size() != table_.columns.size()) {
+            return invalid(line.number, std::to_string(cells.size()) + " values where the lines before have " +
+                                            std::to_string(table_.columns.size()) +
+                                            ": is a value missing, or does another table begin here?");
+        }
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            if (cells[i].empty()) {
+                ++empty_cells_;
+                continue;
+            }
+            const ParsedDecimal parsed = parse_decimal(cells[i]);
+            if (parsed.fault != DecimalFault::kNone) {
+                return invalid(line.number, fault_in_words(parsed.fault, cells[i]));
+            }
+            ValueUnit& unit = table_.columns[i].unit;
+            if (parsed.value.decimals > static_cast<int>(unit.decimals)) {
+                if (parsed.value.decimals > static_cast<int>(ValueUnit::kDecimalsMax)) {
+                    return invalid(line.number, fault_in_words(DecimalFault::kTooManyDigits, cells[i]));
+                }
+                unit.decimals = static_cast<unsigned>(parsed.value.decimals);
+                decimals_line_[i] = line.number;
+            }
+        }
+        return Done{};
+    }
+
+    // Once every line was taken: now it is known how many decimals each column has.
+    Result<Done> fill(const NumberedLine& line) {
+        if (first_row_ == 0 || line.number < first_row_) {
+            return Done{};
+        }
+        const auto cells = cells_of(line.text, comma_);
+        value_count_ += cells.size();
+        if (value_count_ > kValuesMax) {
+            return Error{ErrorCode::kTooLarge, "line " + std::to_string(line.number) + ": more than " +
+                                                   std::to_string(kValuesMax) + " values; split the file"};
+        }
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            if (cells[i].empty()) {
+                continue;
+            }
+            NumberColumn& column = table_.columns[i];
+            const auto parts = in_parts(parse_decimal(cells[i]).value, column.unit.decimals);
+            if (!parts) {
+                return invalid(line.number, "\"" + std::string{cells[i].substr(0, 48)} + "\" with the " +
+                                                std::to_string(column.unit.decimals) + " decimals of line " +
+                                                std::to_string(decimals_line_[i]) + " needs more than 64 bits; round");
+            }
+            column.values.push_back(*parts);
+        }
+        return Done{};
+    }
+
+    Result<NumberTable> finish() {
+        if (table_.columns.empty() && name_lines_ != 0) {
+            const auto& cells = names_[1];
+            const auto word = std::find_if(cells.begin(), cells.end(), [](auto cell) { return !is_number(cell); });
+            return invalid(name_line_, fault_in_words(DecimalFault::kNoNumber, word == cells.end() ? "" : *word));
+        }
+        std::size_t used = 0;
+        for (; used < std::min(name_lines_, names_.size()); ++used) {
+            const auto& cells = names_[names_.size() - 1 - used];
+            if (cells.size() != table_.columns.size() || (used == 1 && has_names())) {
+                break;
+            }
+            for (std::size_t i = 0; i < cells.size(); ++i) {
+                name_column(cells[i], table_.columns[i]);
+            }
+        }
+        if (name_lines_ > used && !table_.columns.empty()) {
+            table_.warnings.push_back("line " + std::to_string(passed_over_) +
+                                      (name_lines_ - used == 1 ? "" : " and others") +
+                                      " before the numbers passed over: they don't name the columns");
+        }
+        if (comma_ == Comma::kGroups) {
+            table_.warnings.emplace_back("commas between digits were taken to group them: 1,234 is 1234");
+        }
+        if (empty_cells_ != 0) {
+            table_.warnings.push_back(std::to_string(empty_cells_) + " empty cells: no values there");
+        }
+        if (looks_like_names()) {
+            table_.warnings.push_back(
+                "line " + std::to_string(first_row_) +
+                " was taken for values, but looks like numbers of columns: put # before it if so");
+        }
+        std::erase_if(table_.columns, [](const NumberColumn& column) { return column.values.empty(); });
+        return std::move(table_);
+    }
+
+private:
+    [[nodiscard]] bool has_names() const {
+        return std::any_of(table_.columns.begin(), table_.columns.end(),
+                           [](const NumberColumn& column) { return !column.name.empty(); });
+    }
+
+    // "1 2 3" over rows of values far greater.
+    [[nodiscard]] bool looks_like_names() const {
+        const auto& columns = table_.columns;
+        if (columns.size() < 2 || columns[0].values.size() < 3) {
+            return false;
+        }
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            const auto& values = columns[i].values;
+            const bool goes_on =
+                i == 0 || (!columns[i - 1].values.empty() && !values.empty() && values[0] > columns[i - 1].values[0] &&
+                           values[0] - columns[i - 1].values[0] == columns[1].values[0] - columns[0].values[0]);
+            const bool is_far =
+                values.size() > 1 && *std::min_element(values.begin() + 1, values.end()) / 10 >= values[0];
+            if (!goes_on || !is_far) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    Comma comma_;
+    NumberTable table_;
+    std::array<std::vector<std::string_view>, 2> names_;  // the last two lines before the numbers
+    std::size_t name_lines_ = 0;
+    std::size_t name_line_ = 0;
+    std::size_t passed_over_ = 0;             // the first of them
+    std::vector<std::size_t> decimals_line_;  // a column's line with the most decimals
+    std::size_t first_row_ = 0;
+    std::size_t empty_cells_ = 0;
+    std::size_t value_count_ = 0;
+};
+
+}  // namespace
+
+bool is_row_of_numbers(std::string_view line_untrusted) {
+    const std::string_view text = without_comment(without_space(line_untrusted));
+    return is_numbers(cells_of(text, Comma::kSeparates)) || is_numbers(cells_of(text, Comma::kGroups));
+}
+
+Result<NumberTable> read_number_table(const TextPart& part_untrusted) {
+    const auto comma = comma_of(part_untrusted);
+    if (!comma.ok()) {
+        return Error{comma.error()};
+    }
+    TableReader reader{*comma};
+    if (auto taken = each_line(part_untrusted, [&](const auto& line) { return reader.take(line); }); !taken.ok()) {
+        return std::move(taken).error();
+    }
+    if (auto filled = each_line(part_untrusted, [&](const auto& line) { return reader.fill(line); }); !filled.ok()) {
+        return std::move(filled).error();
+    }
+    return reader.finish();
+}
+
+}  // namespace perfleet
