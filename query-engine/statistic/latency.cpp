@@ -542,7 +542,8 @@ private:
         LinearHistogram histogram{low, width, static_cast<std::size_t>(range / width + 1)};
         auto read = sources[0].pieces(scan_)([&](std::span<const std::uint64_t> values) { histogram.add(values); });
         for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
-            add(low + i * width, low + i * width + (width - 1), histogram.counts()[i]);
+            const std::uint64_t from = low + i * width;
+            add(from, from > ~0ULL - (width - 1) ? ~0ULL : from + (width - 1), histogram.counts()[i]);
         }
         if (histogram.above() != 0) {
             add(low + histogram.counts().size() * width, described->moments.max(), histogram.above());

@@ -71,9 +71,9 @@ Result<LatencyOptions> parse_latency(const std::map<std::string, std::string>& o
             taken = choose(name, LatencyView::kTable);
         } else if (name == "histogram") {
             taken = choose(name, LatencyView::kHistogram);
-            latency.is_linear = text == "linear";
-            if (text != "linear" && text != "log2") {
-                return usage(name, text, "log2 or linear");
+            latency.is_linear = text != "log2";
+            if (text != "linear" && text != "log2" && text != "cumulative") {
+                return usage(name, text, "log2, linear or cumulative");
             }
         } else if (name == "mode") {
             taken = choose(name, text == "bernat" ? LatencyView::kBernat : LatencyView::kLegacy);

@@ -1,11 +1,16 @@
 // targets, sessions, losses, top, tree, counters, tracepoints, latency: a question, a table.
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <span>
 
+#include "exporters/figure/histogram_figure.h"
 #include "exporters/report/report.h"
 #include "query-engine/statistic/number/histogram.h"
 #include "query-engine/wire/query_client.h"
+#include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
 
@@ -27,6 +32,7 @@ struct TableOptions {
     std::map<std::string, std::string> latency;
     bool is_kbench = false;
     bool is_table = false;
+    std::string output;  // of a histogram: a figure beside the table
 };
 
 Result<Answer> ask(const std::string& command, const TableOptions& options) {
@@ -86,7 +92,9 @@ void add_latency_options(CLI::App& command, TableOptions& options) {
     command.add_flag("--kbench", options.is_kbench,
                      "what accumulated latencies say of the primary latency (Kanata Bench)");
     command.add_flag("--table", options.is_table, "the tests themselves, a column a group");
-    add("histogram", "how the values are spread: log2, or linear up to the 95th percentile", "KIND");
+    add("histogram", "how the values are spread: log2, linear, or cumulative; the latter two up to the 95th percentile",
+        "KIND");
+    command.add_option("-o,--output", options.output, "draw the histogram, too, as .svg or .png")->type_name("FILE");
     add("bucket", "width of a linear histogram's buckets", "N");
     add("mode", "by older rules, for comparison with what was published: bernat or sel4bench-legacy", "MODE");
     add("skip", "leave out the first tests of each group", "K");
@@ -108,13 +116,19 @@ void indent(Answer& tree) {
 
 std::uint64_t whole(const AnswerValue& value) { return std::get<std::uint64_t>(value); }
 
-// The rows of a histogram as bars: powers of two as funclatency draws them, equal steps as cumulative bars.
-std::string bars(const Answer& answer, bool is_linear) {
+// The rows of a histogram as bars: powers of two and equal steps as funclatency draws them, or cumulative bars.
+std::string bars(const Answer& answer, const std::string& kind) {
     if (answer.rows.empty()) {
         return format_report(answer, ReportFormat::kText);
     }
     std::string text;
-    if (is_linear) {
+    if (kind == "log2") {
+        Log2Histogram histogram;
+        for (const auto& row : answer.rows) {
+            histogram.add(whole(row[0]), whole(row[2]));
+        }
+        text = log2_bars(histogram, answer.columns[0].unit);
+    } else {
         const std::uint64_t low = whole(answer.rows[0][0]);
         const std::uint64_t width = whole(answer.rows[0][1]) - low + 1;
         const std::uint64_t count = whole(answer.rows.back()[3]);
@@ -124,21 +138,78 @@ std::string bars(const Answer& answer, bool is_linear) {
         for (const auto& row : answer.rows) {
             histogram.add(whole(row[0]), whole(row[2]));
         }
-        text = cumulative_bars(histogram, count);
-    } else {
-        Log2Histogram histogram;
-        for (const auto& row : answer.rows) {
-            histogram.add(whole(row[0]), whole(row[2]));
+        const std::string& unit = answer.columns[0].unit;
+        text = kind == "linear" ? linear_bars(histogram, unit)
+                                : fmt::format("{:>9} │ {:50} ┊ {:>7}\n", unit, "▒ of them, ░ before", "count") +
+                                      cumulative_bars(histogram, count);
+        if (has_rest) {
+            text += fmt::format("\nbeyond: up to {} {}\n", whole(answer.rows.back()[1]), unit);
         }
-        text = log2_bars(histogram, answer.columns[0].unit);
     }
     return text + "\nrows: " + ledger_line(answer.ledger) + "\n";
 }
 
+Result<Done> write_file(const std::string& path, const std::string& bytes) {
+    const Result<std::unique_ptr<FileSink>> file = FileSink::create(path);
+    if (!file.ok()) {
+        return Error{file.error()};
+    }
+    if (auto written = (*file)->write_at(0, std::as_bytes(std::span{bytes})); !written.ok()) {
+        return written;
+    }
+    return (*file)->commit(std::nullopt);
+}
+
+// The histogram as a figure; a second question gives its title and marks.
+Result<Done> write_figure(const Answer& histogram, const TableOptions& options) {
+    TableOptions plain = options;
+    for (const char* name : {"histogram", "bucket", "percentiles"}) {
+        plain.latency[name].clear();
+    }
+    const Result<Answer> summary = ask("latency", plain);
+    if (!summary.ok()) {
+        return Error{summary.error()};
+    }
+    const std::string& kind = options.latency.at("histogram");
+    const Figure figure = histogram_figure(histogram, *summary,
+                                           kind == "log2"     ? HistogramShape::kLog2
+                                           : kind == "linear" ? HistogramShape::kLinear
+                                                              : HistogramShape::kCumulative);
+    if (options.output.ends_with(".svg")) {
+        return write_file(options.output, svg_of(figure));
+    }
+    const Result<std::string> png = png_of(figure);
+    return png.ok() ? write_file(options.output, *png) : Result<Done>{Error{png.error()}};
+}
+
+Result<Done> check_output(const TableOptions& options) {
+    if (options.output.empty()) {
+        return Done{};
+    }
+    if (options.latency.at("histogram").empty()) {
+        return Error{ErrorCode::kUsage,
+                     "--output: only histograms are drawn; add --histogram linear, log2 or cumulative"};
+    }
+    if (!options.output.ends_with(".svg") && !options.output.ends_with(".png")) {
+        return Error{ErrorCode::kUsage, "--output: " + options.output + " ends neither in .svg nor in .png"};
+    }
+    return Done{};
+}
+
 int run(const std::string& command, const TableOptions& options) {
+    if (const Result<Done> checked = check_output(options); !checked.ok()) {
+        return report_error(checked.error());
+    }
     Result<Answer> answer = ask(command, options);
     if (!answer.ok()) {
         return report_error(answer.error());
+    }
+    if (!options.output.empty()) {
+        if (const Result<Done> written = write_figure(*answer, options); !written.ok()) {
+            return report_error(written.error());
+        }
+        std::fprintf(stderr, "perfleet: %s: histogram of %llu values\n", printable(options.output).c_str(),
+                     static_cast<unsigned long long>(answer->rows.empty() ? 0 : whole(answer->rows.back()[3])));
     }
     if (command == "tree" && options.format == "text") {
         indent(*answer);
@@ -148,7 +219,7 @@ int run(const std::string& command, const TableOptions& options) {
                                                           : ReportFormat::kText;
     const std::string histogram = command == "latency" ? options.latency.at("histogram") : "";
     const bool is_text = format == ReportFormat::kText;
-    const std::string report = is_text && !histogram.empty() ? bars(*answer, histogram == "linear")
+    const std::string report = is_text && !histogram.empty() ? bars(*answer, histogram)
                                : is_text && command == "latency" && !options.is_table
                                    ? format_figures(*answer, kTerminalColumns)
                                    : format_report(*answer, format);

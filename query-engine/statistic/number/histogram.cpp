@@ -31,6 +31,17 @@ std::string cumulative_row(const std::string& label, std::uint64_t dark, std::ui
            std::string(kBarCells - total, ' ') + " ┊ " + padded(std::to_string(count), kCountWidth) + "\n";
 }
 
+// "         256 -> 511          : 3        |*                   |"
+std::string bar_row(std::string range, std::uint64_t count, std::uint64_t greatest, std::uint64_t width) {
+    constexpr std::size_t kRangeWidth = 28;
+    constexpr std::size_t kBarCountWidth = 8;
+    const std::uint64_t stars = bar_cells_half_up(count, greatest, width);
+    std::string digits = std::to_string(count);
+    range.resize(std::max(range.size(), kRangeWidth), ' ');
+    digits.resize(std::max(digits.size(), kBarCountWidth), ' ');
+    return range + " : " + digits + " |" + std::string(stars, '*') + std::string(width - stars, ' ') + "|\n";
+}
+
 }  // namespace
 
 LinearHistogram::LinearHistogram(std::uint64_t low, std::uint64_t width, std::size_t bucket_count)
@@ -104,6 +115,30 @@ std::string cumulative_bars(const LinearHistogram& histogram, std::uint64_t coun
     return text;
 }
 
+std::string linear_bars(const LinearHistogram& histogram, const std::string& unit, std::uint64_t width) {
+    std::uint64_t greatest = std::max(histogram.below(), histogram.above());
+    for (const std::uint64_t count : histogram.counts()) {
+        greatest = std::max(greatest, count);
+    }
+    std::string text = padded(unit, 24) + "     : count    distribution\n";
+    const auto add = [&](const std::string& low, const std::string& arrow, const std::string& high,
+                         std::uint64_t count) {
+        text += bar_row(padded(low, 12) + arrow + high, count, greatest, width);
+    };
+    if (histogram.below() != 0) {
+        add("below", "    ", std::to_string(histogram.low()), histogram.below());
+    }
+    std::uint64_t low = histogram.low();
+    for (const std::uint64_t count : histogram.counts()) {
+        add(std::to_string(low), " -> ", std::to_string(low + (histogram.width() - 1)), count);
+        low += histogram.width();
+    }
+    if (histogram.above() != 0) {
+        add("beyond", "    ", "", histogram.above());
+    }
+    return text;
+}
+
 std::string log2_bars(const Log2Histogram& histogram, const std::string& unit, std::uint64_t width) {
     const auto counts = histogram.counts();
     const auto has_values = [](std::uint64_t count) { return count != 0; };
@@ -116,13 +151,9 @@ std::string log2_bars(const Log2Histogram& histogram, const std::string& unit, s
     std::string text = padded(unit, 24) + "     : count    distribution\n";
     for (auto bucket = first; bucket != last; ++bucket) {
         const auto index = static_cast<std::size_t>(bucket - counts.begin());
-        const std::uint64_t stars = bar_cells_half_up(*bucket, greatest, width);
-        const std::string high = std::to_string(Log2Histogram::bucket_high(index));
-        const std::string count = std::to_string(*bucket);
-        text += padded(std::to_string(Log2Histogram::bucket_low(index)), 12) + " -> " + high +
-                std::string(high.size() < 12 ? 12 - high.size() : 0, ' ') + " : " + count +
-                std::string(count.size() < 8 ? 8 - count.size() : 0, ' ') + " |" + std::string(stars, '*') +
-                std::string(width - stars, ' ') + "|\n";
+        text += bar_row(padded(std::to_string(Log2Histogram::bucket_low(index)), 12) + " -> " +
+                            std::to_string(Log2Histogram::bucket_high(index)),
+                        *bucket, greatest, width);
     }
     return text;
 }

@@ -59,6 +59,10 @@ private:
 // lies beyond them; the article leaves it out.
 [[nodiscard]] std::string cumulative_bars(const LinearHistogram& histogram, std::uint64_t count);
 
+// Equal steps in funclatency's way: "72 -> 76 : 51 |* |", and rows for what lies below and beyond.
+[[nodiscard]] std::string linear_bars(const LinearHistogram& histogram, const std::string& unit,
+                                      std::uint64_t width = 40);
+
 // funclatency's table: "256 -> 511 : 3 |* |", from the first to the last bucket that has values.
 [[nodiscard]] std::string log2_bars(const Log2Histogram& histogram, const std::string& unit, std::uint64_t width = 40);
 

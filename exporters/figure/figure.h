@@ -1,0 +1,69 @@
+// A drawing: rectangles, lines and words on a white sheet; as SVG, whose bytes depend on the drawing alone, and as PNG.
+//
+// Plain values. Lengths are tenths of a pixel from the upper left corner, integers, so that no machine rounds them
+// another way. Later shapes lie over earlier ones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+using Tenths = std::int64_t;
+
+struct Colour {
+    std::uint8_t red = 0;
+    std::uint8_t green = 0;
+    std::uint8_t blue = 0;
+
+    friend bool operator==(const Colour&, const Colour&) = default;
+};
+
+struct FilledBox {
+    Tenths left = 0;
+    Tenths top = 0;
+    Tenths width = 0;
+    Tenths height = 0;
+    Colour colour;
+};
+
+struct Stroke {
+    Tenths from_x = 0;
+    Tenths from_y = 0;
+    Tenths to_x = 0;
+    Tenths to_y = 0;
+    Colour colour;
+    bool is_dashed = false;
+};
+
+enum class Anchor : std::uint8_t { kStart, kMiddle, kEnd };
+
+struct Words {
+    Tenths x = 0;
+    Tenths y = 0;  // of the line that letters stand on
+    std::string text;
+    Tenths size = 120;
+    Colour colour;
+    Anchor anchor = Anchor::kStart;
+    bool is_bold = false;
+    bool is_upwards = false;  // turned to the left by a quarter
+};
+
+struct Figure {
+    Tenths width = 0;
+    Tenths height = 0;
+    std::vector<FilledBox> boxes;  // below all strokes, and those below all words
+    std::vector<Stroke> strokes;
+    std::vector<Words> words;
+};
+
+// Text may be any bytes; what isn't UTF-8, or would not show, is replaced.
+[[nodiscard]] std::string svg_of(const Figure& figure);
+
+// Twice as many pixels each way as the figure has. Errors: kUnsupported with cairo's own words.
+[[nodiscard]] Result<std::string> png_of(const Figure& figure);
+
+}  // namespace perfleet
