@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,12 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 // many beside each other as `width_columns` holds; what is the same text for all of them stands above. Reals have two
 // digits, rounded half up.
 [[nodiscard]] std::string format_figures(const Answer& answer, std::size_t width_columns);
+
+// For people, as text: an answer whose first columns are session and target, as a table a session. Both stand above,
+// and so does the unit where the table has but one. Columns named in `left_out` are for machines.
+// Where a line would be longer than `width_columns`, all is turned on its side instead.
+[[nodiscard]] std::string format_sessions(const Answer& answer, std::span<const std::string_view> left_out,
+                                          std::size_t width_columns);
 
 // "1,000 produced = 990 stored + 10 lost (10 kernel_ring)".
 [[nodiscard]] std::string ledger_line(const Ledger& ledger);

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "exporters/report/report_parts.h"
 
@@ -66,6 +68,38 @@ TEST(Report, EmptyAnswerPrintsItsColumns) {
               "symbol  self [samples]\n\nrows: 0 produced = 0 stored + 0 lost\n");
     EXPECT_EQ(format_report(answer, ReportFormat::kCsv), "symbol,self\r\n");
     EXPECT_EQ(nlohmann::json::parse(format_report(answer, ReportFormat::kJson))["rows"].size(), 0U);
+}
+
+Answer answer_of_sessions() {
+    Answer answer;
+    answer.columns = {{"session", ""}, {"target", ""}, {"rows", "rows"}, {"time", "cycles"}, {"id", ""}};
+    answer.rows = {{std::string{"0a"}, std::string{"board"}, std::uint64_t{2}, std::uint64_t{1'000}, std::uint64_t{7}},
+                   {std::string{"0a"}, std::string{"board"}, std::uint64_t{3}, std::uint64_t{5}, std::uint64_t{8}},
+                   {std::string{"0b"}, std::string{"board"}, std::uint64_t{1}, std::uint64_t{1}, std::uint64_t{9}}};
+    return answer;
+}
+
+TEST(Report, SessionsHaveATableEachWithWhatTheyShareAbove) {
+    constexpr std::array<std::string_view, 1> kLeftOut{"id"};
+    EXPECT_EQ(format_sessions(answer_of_sessions(), kLeftOut, 80),
+              "session 0a · target board · in cycles\n"
+              "\n"
+              "rows   time\n"
+              "   2  1,000\n"
+              "   3      5\n"
+              "\n"
+              "session 0b · target board · in cycles\n"
+              "\n"
+              "rows  time\n"
+              "   1     1\n"
+              "\n"
+              "rows: 0 produced = 0 stored + 0 lost\n");
+}
+
+TEST(Report, SessionsThatDoNotFitAreTurnedOnTheirSide) {
+    EXPECT_EQ(format_sessions(answer_of_sessions(), {}, 10), format_figures(answer_of_sessions(), 10));
+    Answer other = sample_answer();
+    EXPECT_EQ(format_sessions(other, {}, 80), format_report(other, ReportFormat::kText));
 }
 
 TEST(Report, LongTextIsCutInTheMiddleInTablesOnly) {

@@ -7,17 +7,21 @@
 
 #include "query-engine/statistic/counters.h"
 #include "query-engine/statistic/inventory.h"
+#include "query-engine/statistic/kernel_entries.h"
 #include "query-engine/statistic/latency_command.h"
 #include "query-engine/statistic/top.h"
+#include "query-engine/statistic/tracepoints.h"
 #include "query-engine/statistic/tree.h"
+#include "query-engine/statistic/utilisation.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kThreadsMax = 64;
 constexpr std::array<std::string_view, 6> kSelectionOptions{"select", "session", "event", "from", "to", "threads"};
-constexpr std::array<std::string_view, 8> kCommands{"targets", "sessions", "losses",      "top",
-                                                    "tree",    "counters", "tracepoints", "latency"};
+constexpr std::array<std::string_view, 10> kCommands{"targets",        "sessions",   "losses",      "top",
+                                                     "tree",           "counters",   "tracepoints", "latency",
+                                                     "kernel-entries", "utilisation"};
 
 Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
 
@@ -98,6 +102,12 @@ bool has_option(std::string_view command, std::string_view name) {
     if (command == "latency") {
         return is_latency_option(name);
     }
+    if (command == "kernel-entries") {
+        return is_kernel_entry_option(name);
+    }
+    if (command == "tracepoints") {
+        return is_tracepoint_option(name);
+    }
     return command == "tree" && (name == "min-percent" || name == "weight");
 }
 
@@ -168,14 +178,16 @@ Result<Done> check_table_command(std::string_view command, const CommandOptions&
     if (const Result<Selection> selection = parse_selection(options, now); !selection.ok()) {
         return Error{selection.error()};
     }
-    if (const Result<TopOptions> top = parse_top(options); !top.ok()) {
-        return Error{top.error()};
-    }
-    if (const Result<TreeOptions> tree = parse_tree(options); !tree.ok()) {
-        return Error{tree.error()};
-    }
-    if (const Result<LatencyOptions> latency = parse_latency(options); command == "latency" && !latency.ok()) {
-        return Error{latency.error()};
+    const auto check = [&](std::string_view whose, const auto& parsed) -> Result<Done> {
+        return command != whose || parsed.ok() ? Result<Done>{Done{}} : Result<Done>{Error{parsed.error()}};
+    };
+    for (Result<Done>& checked :
+         std::array{check("top", parse_top(options)), check("tree", parse_tree(options)),
+                    check("latency", parse_latency(options)), check("kernel-entries", parse_kernel_entries(options)),
+                    check("tracepoints", parse_tracepoints(options))}) {
+        if (!checked.ok()) {
+            return std::move(checked);
+        }
     }
     return Done{};
 }
@@ -205,7 +217,13 @@ Result<Answer> answer_table_command(std::string_view command, const CommandOptio
         return make_counters(*scan);
     }
     if (command == "tracepoints") {
-        return make_tracepoints(*scan);
+        return make_tracepoints(*scan, *parse_tracepoints(options));
+    }
+    if (command == "kernel-entries") {
+        return make_kernel_entries(*scan, *parse_kernel_entries(options));
+    }
+    if (command == "utilisation") {
+        return make_utilisation(*scan);
     }
     if (command == "latency") {
         return make_latency(*scan, *parse_latency(options));

@@ -1,4 +1,4 @@
-// `counters` and `tracepoints`: totals by session and event.
+// `counters`: totals by session and event.
 #pragma once
 
 #include "query-engine/scan/scan.h"
@@ -12,8 +12,5 @@ namespace perfleet {
 // each is enabled while the process runs on any: there the time enabled is the mean of the cpus (at least the time
 // running), and one ratio holds for the sum.
 [[nodiscard]] Result<Answer> make_counters(const Scan& scan);
-
-// A row a session and tracepoint event: rows in the time range, their weight, and when the first and last were.
-[[nodiscard]] Result<Answer> make_tracepoints(const Scan& scan);
 
 }  // namespace perfleet

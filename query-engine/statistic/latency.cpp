@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/latency_source.h"
 #include "query-engine/statistic/number/accumulated_latency.h"
@@ -21,72 +22,6 @@ namespace {
 
 constexpr std::size_t kTableValuesMax = 1U << 20;
 constexpr std::size_t kCompatibleValuesMax = 1U << 24;  // the old rules want their values sorted
-
-AnswerValue real(long double value) { return static_cast<double>(value); }
-AnswerValue real(const std::optional<long double>& value) {
-    AnswerValue answer;
-    if (value) {
-        answer = static_cast<double>(*value);
-    }
-    return answer;
-}
-AnswerValue percent(const std::optional<long double>& value) {
-    return real(value ? std::optional{*value * 100} : std::nullopt);
-}
-AnswerValue text_or_null(const std::optional<std::string>& text) {
-    AnswerValue answer;
-    if (text) {
-        answer = *text;
-    }
-    return answer;
-}
-AnswerValue whole_if(bool is_there, std::uint64_t value) {
-    AnswerValue answer;
-    if (is_there) {
-        answer = value;
-    }
-    return answer;
-}
-
-// One row of the answer, told value by value; the first row makes the columns. Figures of values come in parts of their
-// unit, as values are stored, and stand in the answer in the unit itself.
-class RowMaker {
-public:
-    RowMaker(Answer& answer, const std::string& stored_unit)
-        : answer_{answer}, makes_columns_{answer.columns.empty()}, unit_{value_unit(stored_unit)} {}
-
-    void add(const std::string& name, const std::string& unit, AnswerValue value) {
-        if (makes_columns_) {
-            answer_.columns.push_back({name, unit});
-        } else if (answer_.columns[row_.size()].unit != unit) {
-            answer_.columns[row_.size()].unit.clear();  // rows of several units: each says its own in the column "unit"
-        }
-        row_.push_back(std::move(value));
-    }
-    // A value: whole as long as its unit has no decimals.
-    void value(const std::string& name, const std::optional<std::uint64_t>& parts) {
-        if (parts && unit_.decimals != 0) {
-            figure(name, static_cast<long double>(*parts));
-        } else {
-            add(name, unit_.name, whole_if(parts.has_value(), parts.value_or(0)));
-        }
-    }
-    void figure(const std::string& name, const std::optional<long double>& parts) {
-        add(name, unit_.name, real(parts ? std::optional{*parts * unit_.worth()} : std::nullopt));
-    }
-    // A variance.
-    void square(const std::string& name, const std::optional<long double>& parts) {
-        add(name, "", real(parts ? std::optional{*parts * unit_.worth() * unit_.worth()} : std::nullopt));
-    }
-    [[nodiscard]] const ValueUnit& unit() const { return unit_; }
-    void end() { answer_.rows.push_back(std::move(row_)); }
-
-private:
-    Answer& answer_;
-    bool makes_columns_;
-    ValueUnit unit_;
-    std::vector<AnswerValue> row_;
-};
 
 std::string name_of(const ValueSource& source) {
     return source.group ? fmt::format("{} N={}", source.event, source.test_size) : source.event;

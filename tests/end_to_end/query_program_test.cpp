@@ -253,7 +253,8 @@ TEST(QueryProgramAlone, EmptyStoreGivesEmptyTables) {
     end_to_end::TemporaryFolder folder;
     const std::string data = folder / "store";
     ASSERT_TRUE(open_rocksdb_store(data).ok());
-    for (const char* command : {"targets", "sessions", "losses", "top", "tree", "counters", "tracepoints"}) {
+    for (const char* command :
+         {"targets", "sessions", "losses", "top", "tree", "counters", "tracepoints", "kernel-entries", "utilisation"}) {
         const Finished finished = end_to_end::run({program_path("perfleet"), command, "--data", data});
         EXPECT_EQ(finished.ending.status, 0) << command << finished.error_output;
         EXPECT_NE(finished.output.find("rows: 0 produced"), std::string::npos);

@@ -1,10 +1,15 @@
-// targets, sessions, losses, top, tree, counters, tracepoints, latency: a question, a table.
+// targets, sessions, losses, top, tree, counters, tracepoints, latency, kernel-entries, utilisation: a question, a
+// table.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "exporters/figure/histogram_figure.h"
 #include "exporters/report/report.h"
@@ -17,7 +22,7 @@
 namespace perfleet {
 namespace {
 
-constexpr const char* kTextRowCountMax = "40";  // of top, unless --limit says otherwise
+constexpr const char* kTextRowCountMax = "40";  // of top and lists of entries, unless --limit says otherwise
 constexpr std::size_t kTerminalColumns = 80;
 constexpr const char* kTextPercentMin = "1";  // of tree, unless --min-percent says otherwise
 
@@ -28,8 +33,8 @@ struct TableOptions {
     std::string row_count_max;
     std::string percent_min;
     bool sum_weights = false;
-    // Of latency: options that are passed on as they are, and flags.
-    std::map<std::string, std::string> latency;
+    // Of latency, kernel-entries and tracepoints: options that are passed on as they are, and flags.
+    std::map<std::string, std::string> passed;
     bool is_kbench = false;
     bool is_table = false;
     std::string output;  // of a histogram: a figure beside the table
@@ -57,10 +62,16 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
     if (options.sum_weights) {
         text["weight"] = "yes";
     }
-    for (const auto& [name, value] : options.latency) {
+    for (const auto& [name, value] : options.passed) {
         if (!value.empty()) {
             text[name] = value;
         }
+    }
+    const auto table = options.passed.find("table");
+    const bool is_list = table != options.passed.end() && !table->second.empty() && table->second != "summary";
+    if (command == "kernel-entries" && is_list && table->second != "durations" && !text.contains("limit") &&
+        options.format == "text") {
+        text["limit"] = kTextRowCountMax;
     }
     if (options.is_kbench) {
         text["kbench"] = "yes";
@@ -85,10 +96,35 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
     return run_table_command(command, text, **store, options.query.symbol_paths(), utc_now());
 }
 
-void add_latency_options(CLI::App& command, TableOptions& options) {
-    const auto add = [&](const char* name, const char* summary, const char* type) {
-        command.add_option(std::string{"--"} + name, options.latency[name], summary)->type_name(type);
+auto adder(CLI::App& command, TableOptions& options) {
+    return [&command, &options](const char* name, const char* summary, const char* type) {
+        command.add_option(std::string{"--"} + name, options.passed[name], summary)->type_name(type);
     };
+}
+
+void add_kernel_entry_options(CLI::App& command, TableOptions& options) {
+    const auto add = adder(command, options);
+    add("table", "summary (default), syscalls, interrupts, durations, or matches with --since-event", "TABLE");
+    add("by", "durations by path (default), syscall or cap", "WHAT");
+    add("path", "only entries of this path: syscall, interrupt, vm_fault, …", "PATH");
+    add("since-event", "instead of durations the time from the last such event to the entry's start", "EVENT");
+    add("limit", "entries at most (default: 40 in text, else all)", "N");
+}
+
+void add_tracepoint_options(CLI::App& command, TableOptions& options) {
+    const auto add = adder(command, options);
+    add("combine", "paths that were measured in parts, as one: the event that begins a path, then the others", "A+B");
+    add("overhead", "what a pair costs, from empty pairs, one inside the other", "INNER,OUTER");
+    add("mode", "with --overhead: sel4bench-legacy, for comparison with what was published", "MODE");
+    add("correct", "values without the effective overhead, and without the total one for each pair inside, in cycles",
+        "EFF,TOTAL");
+    add("inner", "with --correct: events whose pairs lie inside", "EVENTS");
+    add("inner-pairs", "with --correct: … or how many pairs lie inside each", "N");
+    add("pair", "time from each start event to the stop event that follows in its thread", "START,STOP");
+}
+
+void add_latency_options(CLI::App& command, TableOptions& options) {
+    const auto add = adder(command, options);
     command.add_flag("--kbench", options.is_kbench,
                      "what accumulated latencies say of the primary latency (Kanata Bench)");
     command.add_flag("--table", options.is_table, "the tests themselves, a column a group");
@@ -164,13 +200,13 @@ Result<Done> write_file(const std::string& path, const std::string& bytes) {
 Result<Done> write_figure(const Answer& histogram, const TableOptions& options) {
     TableOptions plain = options;
     for (const char* name : {"histogram", "bucket", "percentiles"}) {
-        plain.latency[name].clear();
+        plain.passed[name].clear();
     }
     const Result<Answer> summary = ask("latency", plain);
     if (!summary.ok()) {
         return Error{summary.error()};
     }
-    const std::string& kind = options.latency.at("histogram");
+    const std::string& kind = options.passed.at("histogram");
     const Figure figure = histogram_figure(histogram, *summary,
                                            kind == "log2"     ? HistogramShape::kLog2
                                            : kind == "linear" ? HistogramShape::kLinear
@@ -186,7 +222,7 @@ Result<Done> check_output(const TableOptions& options) {
     if (options.output.empty()) {
         return Done{};
     }
-    if (options.latency.at("histogram").empty()) {
+    if (options.passed.at("histogram").empty()) {
         return Error{ErrorCode::kUsage,
                      "--output: only histograms are drawn; add --histogram linear, log2 or cumulative"};
     }
@@ -194,6 +230,43 @@ Result<Done> check_output(const TableOptions& options) {
         return Error{ErrorCode::kUsage, "--output: " + options.output + " ends neither in .svg nor in .png"};
     }
     return Done{};
+}
+
+std::string for_people(const std::string& command, const TableOptions& options, const Answer& answer) {
+    const auto passed = [&](const char* name) {
+        const auto option = options.passed.find(name);
+        return option == options.passed.end() ? std::string{} : option->second;
+    };
+    if (command == "latency" && !passed("histogram").empty()) {
+        return bars(answer, passed("histogram"));
+    }
+    const bool is_summary =
+        command == "kernel-entries" && !answer.columns.empty() && answer.columns.back().name == "kernel_share";
+    if ((command == "latency" && !options.is_table) || is_summary) {
+        return format_figures(answer, kTerminalColumns);
+    }
+    if (command == "kernel-entries") {
+        return format_sessions(answer, std::array<std::string_view, 2>{"syscall_id", "cap_type"}, kTerminalColumns);
+    }
+    if (command == "utilisation") {
+        const bool has_one = std::all_of(answer.rows.begin(), answer.rows.end(), [](const auto& row) {
+            return row.size() > 2 && row[2] == AnswerValue{std::uint64_t{1}};
+        });
+        const std::array<std::string_view, 1> window{"window"};
+        return format_sessions(answer, std::span{window}.first(has_one ? 1 : 0), kTerminalColumns);
+    }
+    if (command == "tracepoints" && answer.columns.front().name == "overhead") {
+        // As seL4's documentation has it: figures without their unit.
+        Answer plain = answer;
+        for (AnswerColumn& column : plain.columns) {
+            column.unit = column.unit == "percent" ? column.unit : "";
+        }
+        return format_report(plain, ReportFormat::kText);
+    }
+    if (command == "tracepoints") {
+        return format_sessions(answer, std::array<std::string_view, 2>{"first", "last"}, kTerminalColumns);
+    }
+    return format_report(answer, ReportFormat::kText);
 }
 
 int run(const std::string& command, const TableOptions& options) {
@@ -217,12 +290,8 @@ int run(const std::string& command, const TableOptions& options) {
     const ReportFormat format = options.format == "json"  ? ReportFormat::kJson
                                 : options.format == "csv" ? ReportFormat::kCsv
                                                           : ReportFormat::kText;
-    const std::string histogram = command == "latency" ? options.latency.at("histogram") : "";
-    const bool is_text = format == ReportFormat::kText;
-    const std::string report = is_text && !histogram.empty() ? bars(*answer, histogram)
-                               : is_text && command == "latency" && !options.is_table
-                                   ? format_figures(*answer, kTerminalColumns)
-                                   : format_report(*answer, format);
+    const std::string report =
+        format == ReportFormat::kText ? for_people(command, options, *answer) : format_report(*answer, format);
     if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size() || std::fflush(stdout) != 0) {
         return report_error(error_from_errno(errno, "standard output"));
     }
@@ -244,7 +313,9 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
         {"top", "Where the time went: symbols, images, commands or threads by samples"},
         {"tree", "Who called whom: the call chains of the samples from the outermost function in"},
         {"counters", "Totals of counters"},
-        {"tracepoints", "How often tracepoints were hit"},
+        {"tracepoints", "How often tracepoints were hit, what they measured, and what measuring itself costs"},
+        {"kernel-entries", "Entries of a seL4 kernel: how many, which, how long"},
+        {"utilisation", "Who had the core while a seL4 kernel counted"},
         {"latency", "What measured latencies say: percentiles, intervals, and reasons to doubt them"},
     };
     for (const auto& [name, summary] : summaries) {
@@ -266,6 +337,12 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
         }
         if (name == "top" || name == "tree") {
             command->add_flag("--weight", options->sum_weights, "sum the event's unit instead of counting samples");
+        }
+        if (name == "kernel-entries") {
+            add_kernel_entry_options(*command, *options);
+        }
+        if (name == "tracepoints") {
+            add_tracepoint_options(*command, *options);
         }
         if (name == "latency") {
             add_latency_options(*command, *options);

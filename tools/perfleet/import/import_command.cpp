@@ -192,10 +192,12 @@ void add_kernel_log_options(CLI::App& command, ImportOptions& options) {
     command
         .add_option("--points", options.point_files,
                     "sel4-entries: timestamps that a program took with the same cycle counter, one a line")
+        ->allow_extra_args(false)
         ->type_name("EVENT=FILE");
     command
         .add_option("--threads", hints.thread_names, "sel4-utilisation: their names, in the file's order, with commas")
         ->delimiter(',')
+        ->allow_extra_args(false)
         ->type_name("LIST");
 }
 
@@ -230,6 +232,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     command
         ->add_option("--label", options->labels,
                      "what else is known of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…")
+        ->allow_extra_args(false)
         ->type_name("K=V");
     command
         ->add_option("--initial-test-size", options->hints.initial_test_size,

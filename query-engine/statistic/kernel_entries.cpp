@@ -1,0 +1,436 @@
+#include "query-engine/statistic/kernel_entries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "query-engine/statistic/answer_row.h"
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/kernel_log.h"
+#include "query-engine/statistic/number/description.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kRememberedMax = 1U << 22;
+constexpr std::array<std::string_view, 5> kOptions{"table", "by", "path", "since-event", "limit"};
+
+Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
+
+Error too_many() {
+    return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kRememberedMax) +
+                                           " kernel entries: narrow them with --session, --from and --to"};
+}
+
+std::optional<sel4::EntryPath> path_of(std::string_view name) {
+    for (std::size_t i = 0; i < sel4::kEntryPathCount; ++i) {
+        const auto path = static_cast<sel4::EntryPath>(i);
+        if (sel4::path_name(path) == name) {
+            return path;
+        }
+    }
+    return std::nullopt;
+}
+
+// What is measured of one entry: its duration, or the time since an event.
+struct Measured {
+    LoggedEntry entry;
+    std::uint64_t event_ticks = 0;
+    std::uint64_t value = 0;
+};
+
+class KernelEntryReport {
+public:
+    KernelEntryReport(const Scan& scan, const KernelEntryOptions& options) : scan_{scan}, options_{options} {
+        path_ = path_of(options.path);
+    }
+
+    Result<Answer> make() {
+        const std::vector<KernelLog> logs = find_kernel_logs(scan_, answer_.warnings);
+        for (const KernelLog& log : logs) {
+            answer_.ledger.add(scan_.ledger(log.session_index, log.series, answer_.warnings));
+            if (auto added = add_log(log); !added.ok()) {
+                return std::move(added).error();
+            }
+        }
+        if (answer_.columns.empty()) {
+            answer_.columns = {{"session", ""}, {"target", ""}, {"entries", ""}};
+        }
+        if (!options_.since_event.empty() && !logs.empty() && !is_event_found_) {
+            return usage("--since-event: no session with kernel entries has an event \"" + options_.since_event + "\"");
+        }
+        warn_of_open_sessions(scan_, answer_.warnings);
+        drop_repeated(answer_.warnings);
+        return std::move(answer_);
+    }
+
+private:
+    Result<Done> add_log(const KernelLog& log) {
+        switch (options_.table) {
+            case KernelEntryTable::kSummary: return add_summary(log);
+            case KernelEntryTable::kSyscalls: return add_list(log, sel4::EntryPath::kSyscall);
+            case KernelEntryTable::kInterrupts: return add_list(log, sel4::EntryPath::kInterrupt);
+            case KernelEntryTable::kDurations: return add_durations(log);
+            case KernelEntryTable::kMatches: return add_matches(log);
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] bool is_wanted(const LoggedEntry& entry) const { return !path_ || entry.path == *path_; }
+
+    void add_identity(RowMaker& row, const KernelLog& log) const {
+        const SessionRecord& session = scan_.sessions()[log.session_index].record;
+        row.add("session", "", session_hex(session.session));
+        row.add("target", "", session.target_name);
+    }
+
+    Result<Done> add_summary(const KernelLog& log) {
+        std::array<std::uint64_t, sel4::kEntryPathCount> counts{};
+        std::uint64_t count = 0;
+        std::uint64_t fastpaths = 0;
+        std::uint64_t kernel_ticks = 0;
+        std::uint64_t first = ~0ULL;
+        std::uint64_t last = 0;
+        auto visited = visit_entries(scan_, log, [&](const LoggedEntry& entry) {
+            if (is_wanted(entry)) {
+                ++count;
+                ++counts[static_cast<std::size_t>(entry.path)];
+                fastpaths += entry.path == sel4::EntryPath::kSyscall && sel4::syscall_detail(entry.detail).is_fastpath;
+                kernel_ticks += entry.duration_ticks;
+            }
+            first = std::min(first, entry.start_ticks);
+            last = std::max(
+                last, entry.start_ticks + std::min<std::uint64_t>(entry.duration_ticks, ~0ULL - entry.start_ticks));
+            return Visit::kContinue;
+        });
+        if (!visited.ok()) {
+            return visited;
+        }
+        const std::uint64_t window = last > first ? last - first : 0;
+        AnswerValue share;
+        if (window != 0) {
+            share = real(static_cast<long double>(kernel_ticks) / static_cast<long double>(window) * 100);
+        }
+        RowMaker row{answer_};
+        add_identity(row, log);
+        row.add("kernel", "", log.description.version.empty() ? AnswerValue{} : AnswerValue{log.description.version});
+        row.add("saturated", "", std::string{log.description.is_saturated ? "yes" : "no"});
+        row.add("lost_after", "", std::string{log.description.is_loss_known ? "none" : "unknown"});
+        const auto add = [&](const char* name, sel4::EntryPath path) {
+            row.add(name, "", counts[static_cast<std::size_t>(path)]);
+        };
+        row.add("entries", "", count);
+        add("syscalls", sel4::EntryPath::kSyscall);
+        row.add("fastpaths", "", fastpaths);
+        add("interrupts", sel4::EntryPath::kInterrupt);
+        add("user_level_faults", sel4::EntryPath::kUserLevelFault);
+        add("vm_faults", sel4::EntryPath::kVmFault);
+        add("unknown_syscalls", sel4::EntryPath::kUnknownSyscall);
+        add("debug_faults", sel4::EntryPath::kDebugFault);
+        add("virtual_machine", sel4::EntryPath::kVirtualMachine);
+        add("unimplemented_device", sel4::EntryPath::kUnimplementedDevice);
+        add("unknown", sel4::EntryPath::kUnknown);
+        row.add("kernel_time", log.unit, kernel_ticks);
+        row.add("window", log.unit, window);
+        row.add("kernel_share", "percent", std::move(share));
+        row.end();
+        if (window != 0 && kernel_ticks > window) {
+            answer_.warnings.push_back(
+                log_name(scan_, log) +
+                ": more time in the kernel than passed: entries of several cores, or a clock that "
+                "was set back");
+        }
+        return Done{};
+    }
+
+    // A row an entry of this path, as libsel4utils prints them.
+    Result<Done> add_list(const KernelLog& log, sel4::EntryPath path) {
+        std::uint64_t count = 0;
+        auto visited = visit_entries(scan_, log, [&](const LoggedEntry& entry) {
+            if (entry.path != path) {
+                return Visit::kContinue;
+            }
+            if (++count > options_.row_count_max) {
+                return Visit::kContinue;  // the rest is counted
+            }
+            RowMaker row{answer_};
+            add_identity(row, log);
+            row.add("log_id", "", entry.log_id);
+            if (path == sel4::EntryPath::kSyscall) {
+                const sel4::SyscallDetail detail = sel4::syscall_detail(entry.detail);
+                row.add("syscall_id", "", std::uint64_t{detail.number});
+                row.add("syscall", "", syscall_text(log, entry));
+                row.add("start", log.unit, entry.start_ticks);
+                row.add("duration", log.unit, entry.duration_ticks);
+                row.add("cap_type", "", std::uint64_t{detail.cap_type});
+                row.add("cap", "", cap_type_text(log, entry));
+                row.add("tag", "", std::uint64_t{detail.invocation_tag});
+                row.add("fastpath", "", std::string{detail.is_fastpath ? "yes" : "no"});
+            } else {
+                const sel4::WordDetail detail = sel4::word_detail(entry.detail);
+                row.add("irq", "", std::uint64_t{detail.word});
+                row.add("start", log.unit, entry.start_ticks);
+                row.add("duration", log.unit, entry.duration_ticks);
+            }
+            row.end();
+            return Visit::kContinue;
+        });
+        warn_of_rest(log, count);
+        return visited;
+    }
+
+    void warn_of_rest(const KernelLog& log, std::uint64_t count) {
+        if (count > options_.row_count_max) {
+            answer_.warnings.push_back(fmt::format("{}: the first {} of {} rows; --limit shows more",
+                                                   log_name(scan_, log), options_.row_count_max, count));
+        }
+    }
+
+    [[nodiscard]] std::string key_of(const KernelLog& log, const LoggedEntry& entry) const {
+        if (options_.key == KernelEntryKey::kPath || entry.path != sel4::EntryPath::kSyscall) {
+            return std::string{sel4::path_name(entry.path)};
+        }
+        return options_.key == KernelEntryKey::kSyscall ? syscall_text(log, entry) : cap_type_text(log, entry);
+    }
+
+    Result<Done> add_durations(const KernelLog& log) {
+        auto measured = measure(log);
+        if (!measured.ok()) {
+            return std::move(measured).error();
+        }
+        std::map<std::string, std::vector<std::uint64_t>> values;
+        long double total = 0;
+        for (const Measured& one : *measured) {
+            values[key_of(log, one.entry)].push_back(one.value);
+            total += static_cast<long double>(one.value);
+        }
+        std::vector<std::pair<Uint128, std::string>> order;
+        for (const auto& [key, of_key] : values) {
+            Moments moments;
+            moments.add(of_key);
+            order.emplace_back(moments.sum(), key);
+        }
+        std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+            return a.first != b.first ? a.first > b.first : a.second < b.second;
+        });
+        for (const auto& [sum, key] : order) {
+            const auto described = describe(pieces_of(values[key]), std::array{Quantile::of_percent(99)}, 0.95L);
+            if (!described.ok()) {
+                return Error{described.error()};
+            }
+            const Moments& moments = described->moments;
+            RowMaker row{answer_};
+            add_identity(row, log);
+            row.add(options_.key == KernelEntryKey::kPath      ? "path"
+                    : options_.key == KernelEntryKey::kSyscall ? "syscall"
+                                                               : "cap",
+                    "", key);
+            row.add("count", "", moments.count());
+            row.add("min", log.unit, moments.min());
+            row.add("median", log.unit, real(described->median));
+            row.add("p99", log.unit, described->percentiles[0].nearest);
+            row.add("max", log.unit, moments.max());
+            row.add("mean", log.unit, real(moments.mean()));
+            row.add("sd", log.unit, real(moments.standard_deviation()));
+            row.add("share", "percent",
+                    percent(total == 0 ? std::nullopt : std::optional{Uint256{sum}.real() / total}));
+            row.end();
+        }
+        return Done{};
+    }
+
+    Result<Done> add_matches(const KernelLog& log) {
+        auto measured = measure(log);
+        if (!measured.ok()) {
+            return std::move(measured).error();
+        }
+        warn_of_rest(log, measured->size());
+        for (std::size_t i = 0; i < measured->size() && i < options_.row_count_max; ++i) {
+            const Measured& one = (*measured)[i];
+            RowMaker row{answer_};
+            add_identity(row, log);
+            row.add("log_id", "", one.entry.log_id);
+            row.add("path", "", std::string{sel4::path_name(one.entry.path)});
+            row.add("event", log.unit, one.event_ticks);
+            row.add("start", log.unit, one.entry.start_ticks);
+            row.add("since", log.unit, one.value);
+            row.end();
+        }
+        return Done{};
+    }
+
+    // The wanted entries' durations, or the times since the event: ascending by start then.
+    Result<std::vector<Measured>> measure(const KernelLog& log) {
+        std::vector<Measured> measured;
+        auto visited = visit_entries(scan_, log, [&](const LoggedEntry& entry) {
+            if (is_wanted(entry)) {
+                measured.push_back({entry, 0, entry.duration_ticks});
+            }
+            return measured.size() > kRememberedMax ? Visit::kStop : Visit::kContinue;
+        });
+        if (!visited.ok()) {
+            return std::move(visited).error();
+        }
+        if (measured.size() > kRememberedMax) {
+            return too_many();
+        }
+        if (options_.since_event.empty()) {
+            return measured;
+        }
+        auto events = event_times(log.session_index);
+        if (!events.ok()) {
+            return std::move(events).error();
+        }
+        std::stable_sort(measured.begin(), measured.end(), [](const Measured& a, const Measured& b) {
+            return a.entry.start_ticks < b.entry.start_ticks;
+        });
+        return match(log, measured, *events);
+    }
+
+    std::vector<Measured> match(const KernelLog& log, const std::vector<Measured>& entries,
+                                const std::vector<std::uint64_t>& events) {
+        std::vector<Measured> matched;
+        std::size_t used = 0;  // events that an entry has followed, or that another event has
+        std::uint64_t before_any = 0;
+        std::uint64_t not_first = 0;
+        for (const Measured& one : entries) {
+            const auto after = std::upper_bound(events.begin(), events.end(), one.entry.start_ticks);
+            const auto event_count = static_cast<std::size_t>(after - events.begin());
+            if (event_count == 0) {
+                ++before_any;
+            } else if (event_count == used) {
+                ++not_first;
+            } else {
+                used = event_count;
+                const std::uint64_t event = events[event_count - 1];
+                matched.push_back({one.entry, event, one.entry.start_ticks - event});
+            }
+        }
+        if (before_any + not_first != 0) {
+            answer_.warnings.push_back(
+                fmt::format("{}: {} entries stand before any {}, {} behind one that another entry "
+                            "has followed already: they have no time since it",
+                            log_name(scan_, log), before_any, options_.since_event, not_first));
+        }
+        if (matched.size() < events.size()) {
+            answer_.warnings.push_back(fmt::format("{}: no entry follows {} of {} {} before the next",
+                                                   log_name(scan_, log), events.size() - matched.size(), events.size(),
+                                                   options_.since_event));
+        }
+        return matched;
+    }
+
+    // Ascending.
+    Result<std::vector<std::uint64_t>> event_times(std::size_t session_index) {
+        constexpr std::array kWanted{ColumnId::kTime};
+        const ScannedSession& session = scan_.sessions()[session_index];
+        const std::pair<Ticks, Ticks> range = scan_.tick_range(session_index);
+        std::vector<std::uint64_t> found;
+        for (const Series& series : session.series) {
+            const bool is_event = series.kind == Kind::kTracepoint &&
+                                  series.event.value < session.record.events.size() &&
+                                  session.record.events[series.event.value].name == options_.since_event;
+            is_event_found_ = is_event_found_ || is_event;
+            for (std::size_t i = 0; is_event && i < session.epochs.size(); ++i) {
+                auto visited =
+                    scan_.visit_rows(session_index, session.epochs[i], series, kWanted, [&](const RowBlock& block) {
+                        for (const std::uint64_t time : block.rows.integers(ColumnId::kTime)) {
+                            if (Ticks{time} >= range.first && Ticks{time} < range.second) {
+                                found.push_back(time);
+                            }
+                        }
+                        return found.size() > kRememberedMax ? Visit::kStop : Visit::kContinue;
+                    });
+                if (!visited.ok()) {
+                    return std::move(visited).error();
+                }
+            }
+        }
+        if (found.size() > kRememberedMax) {
+            return too_many();
+        }
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+    const Scan& scan_;
+    const KernelEntryOptions& options_;
+    std::optional<sel4::EntryPath> path_;
+    bool is_event_found_ = false;
+    Answer answer_;
+};
+
+}  // namespace
+
+bool is_kernel_entry_option(std::string_view name) {
+    return std::find(kOptions.begin(), kOptions.end(), name) != kOptions.end();
+}
+
+Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std::string>& options) {
+    const std::map<std::string_view, KernelEntryTable> tables{{"summary", KernelEntryTable::kSummary},
+                                                              {"syscalls", KernelEntryTable::kSyscalls},
+                                                              {"interrupts", KernelEntryTable::kInterrupts},
+                                                              {"durations", KernelEntryTable::kDurations},
+                                                              {"matches", KernelEntryTable::kMatches}};
+    const std::map<std::string_view, KernelEntryKey> keys{
+        {"path", KernelEntryKey::kPath}, {"syscall", KernelEntryKey::kSyscall}, {"cap", KernelEntryKey::kCapType}};
+    const auto expected = [](const std::string& name, const std::string& text, const std::string& what) {
+        return usage("--" + name + ": \"" + text.substr(0, 64) + "\" is none of " + what);
+    };
+    KernelEntryOptions parsed;
+    bool has_table = false;
+    for (const auto& [name, text] : options) {
+        if (name == "table") {
+            const auto table = tables.find(text);
+            if (table == tables.end()) {
+                return expected(name, text, "summary, syscalls, interrupts, durations, matches");
+            }
+            parsed.table = table->second;
+            has_table = true;
+        } else if (name == "by") {
+            const auto key = keys.find(text);
+            if (key == keys.end()) {
+                return expected(name, text, "path, syscall, cap");
+            }
+            parsed.key = key->second;
+        } else if (name == "path") {
+            if (!path_of(text)) {
+                std::string names;
+                for (std::size_t i = 0; i < sel4::kEntryPathCount; ++i) {
+                    names += (i == 0 ? "" : ", ") + std::string{sel4::path_name(static_cast<sel4::EntryPath>(i))};
+                }
+                return expected(name, text, names);
+            }
+            parsed.path = text;
+        } else if (name == "since-event") {
+            parsed.since_event = text;
+        } else if (name == "limit") {
+            const char* end = text.data() + text.size();
+            const auto [rest, status] = std::from_chars(text.data(), end, parsed.row_count_max);
+            if (status != std::errc{} || rest != end || text.empty()) {
+                return usage("--limit: \"" + text.substr(0, 64) + "\" is no whole number");
+            }
+        }
+    }
+    const bool is_of_durations =
+        parsed.table == KernelEntryTable::kDurations || parsed.table == KernelEntryTable::kMatches;
+    if (!has_table && (options.contains("by") || !parsed.since_event.empty())) {
+        parsed.table = KernelEntryTable::kDurations;
+    } else if (!is_of_durations && (options.contains("by") || !parsed.since_event.empty())) {
+        return usage("--by and --since-event go with --table durations or matches");
+    }
+    if (parsed.table == KernelEntryTable::kMatches && parsed.since_event.empty()) {
+        return usage("--table matches: say of which event, with --since-event");
+    }
+    return parsed;
+}
+
+Result<Answer> make_kernel_entries(const Scan& scan, const KernelEntryOptions& options) {
+    return KernelEntryReport{scan, options}.make();
+}
+
+}  // namespace perfleet

@@ -1,0 +1,43 @@
+// `kernel-entries`: what a seL4 kernel logged of its entries: how many of each sort, which, how long they took, and how
+// long after a moment that a program noted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer.h"
+
+namespace perfleet {
+
+enum class KernelEntryTable : std::uint8_t {
+    kSummary,     // a row a session: how many of each sort, time in the kernel, its share of the time between the first
+                  // entry's start and the last one's end
+    kSyscalls,    // a row a system call
+    kInterrupts,  // a row an interrupt
+    kDurations,   // a row a path, system call or capability type: count, min, median, p99, max, mean, sd
+    kMatches,     // a row an entry that follows a point event
+};
+
+enum class KernelEntryKey : std::uint8_t { kPath, kSyscall, kCapType };
+
+struct KernelEntryOptions {
+    KernelEntryTable table = KernelEntryTable::kSummary;
+    KernelEntryKey key = KernelEntryKey::kPath;
+    std::string path;                     // entries of this path only, by its name; empty: all
+    std::string since_event;              // durations are those from the last of these events to the entry's start
+    std::uint64_t row_count_max = ~0ULL;  // of a session, of tables with a row an entry
+};
+
+// The options by name, without dashes: table, by, path, since-event, limit. Errors: kUsage names the option.
+[[nodiscard]] bool is_kernel_entry_option(std::string_view name);
+[[nodiscard]] Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std::string>& options);
+
+// With `since_event` an entry belongs to the last event at or before its start, in the same session (whose rows have
+// one clock); only the first entry of the chosen path behind an event counts. Errors: kUsage (no such event);
+// kTooLarge: more than 4,194,304 entries in a table that has to remember them.
+[[nodiscard]] Result<Answer> make_kernel_entries(const Scan& scan, const KernelEntryOptions& options);
+
+}  // namespace perfleet

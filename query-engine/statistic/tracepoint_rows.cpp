@@ -1,0 +1,67 @@
+#include "query-engine/statistic/tracepoint_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "schemas/sel4/log_description.h"
+
+namespace perfleet {
+
+bool is_tracepoint(const ScannedSession& session, Series series, const std::string& event) {
+    if (series.kind != Kind::kTracepoint || series.event.value >= session.record.events.size()) {
+        return false;
+    }
+    const EventRecord& record = session.record.events[series.event.value];
+    if (record.name == event) {
+        return true;
+    }
+    const auto description = sel4::parse_description(record.format);
+    return description && description->tracepoint_id && std::to_string(*description->tracepoint_id) == event;
+}
+
+bool has_tracepoint(const ScannedSession& session, const std::string& event) {
+    return std::any_of(session.series.begin(), session.series.end(),
+                       [&](const Series& series) { return is_tracepoint(session, series, event); });
+}
+
+Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::size_t session_index,
+                                                       const std::vector<std::string>& events) {
+    constexpr std::array kWanted{ColumnId::kTime, ColumnId::kTid, ColumnId::kValue};
+    const ScannedSession& session = scan.sessions()[session_index];
+    const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
+    std::vector<TracepointRow> rows;
+    for (const Series& series : session.series) {
+        const auto event = std::find_if(events.begin(), events.end(),
+                                        [&](const std::string& name) { return is_tracepoint(session, series, name); });
+        const auto event_index = static_cast<std::size_t>(event - events.begin());
+        for (std::size_t i = 0; event != events.end() && i < session.epochs.size(); ++i) {
+            auto visited =
+                scan.visit_rows(session_index, session.epochs[i], series, kWanted, [&](const RowBlock& block) {
+                    const auto times = block.rows.integers(ColumnId::kTime);
+                    for (std::size_t row = 0; row < times.size(); ++row) {
+                        if (Ticks{times[row]} >= range.first && Ticks{times[row]} < range.second) {
+                            rows.push_back({times[row], event_index, block.rows.integers(ColumnId::kTid)[row],
+                                            block.rows.integers(ColumnId::kValue)[row]});
+                        }
+                    }
+                    return rows.size() > kTracepointRowsMax ? Visit::kStop : Visit::kContinue;
+                });
+            if (!visited.ok()) {
+                return std::move(visited).error();
+            }
+            if (rows.size() > kTracepointRowsMax) {
+                return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kTracepointRowsMax) +
+                                                       " tracepoint rows, whose order matters here: narrow them with "
+                                                       "--session, --from and --to"};
+            }
+        }
+    }
+    std::sort(rows.begin(), rows.end(), [](const TracepointRow& a, const TracepointRow& b) {
+        return std::tie(a.ticks, a.event_index, a.thread, a.value) <
+               std::tie(b.ticks, b.event_index, b.thread, b.value);
+    });
+    return rows;
+}
+
+}  // namespace perfleet

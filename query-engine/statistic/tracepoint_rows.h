@@ -1,0 +1,29 @@
+// Rows of several tracepoint events of one session, in the order of their clock.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+
+namespace perfleet {
+
+struct TracepointRow {
+    std::uint64_t ticks = 0;
+    std::size_t event_index = 0;  // into the events asked for
+    std::uint64_t thread = 0;
+    std::uint64_t value = 0;
+};
+
+inline constexpr std::size_t kTracepointRowsMax = 1U << 22;
+
+// By name, or by seL4's id: "3" is the event whose rows have it.
+[[nodiscard]] bool is_tracepoint(const ScannedSession& session, Series series, const std::string& event);
+[[nodiscard]] bool has_tracepoint(const ScannedSession& session, const std::string& event);
+
+// Those in the time range, ascending by (ticks, place among `events`). Errors: those of the store; kTooLarge.
+[[nodiscard]] Result<std::vector<TracepointRow>> rows_of_tracepoints(const Scan& scan, std::size_t session_index,
+                                                                     const std::vector<std::string>& events);
+
+}  // namespace perfleet

@@ -1,0 +1,528 @@
+#include "query-engine/statistic/tracepoints.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "query-engine/statistic/answer_row.h"
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/inventory.h"
+#include "query-engine/statistic/latency_source.h"
+#include "query-engine/statistic/number/description.h"
+#include "query-engine/statistic/number/legacy_summary.h"
+#include "query-engine/statistic/tracepoint_rows.h"
+#include "schemas/sel4/log_description.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::array<std::string_view, 7> kOptions{"combine",     "overhead", "correct", "inner",
+                                                   "inner-pairs", "pair",     "mode"};
+constexpr std::size_t kEventsMax = 32;
+
+Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
+
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    for (std::size_t start = 0; start <= text.size();) {
+        const std::size_t end = std::min(text.find(separator, start), text.size());
+        parts.push_back(text.substr(start, end - start));
+        start = end + 1;
+    }
+    return parts;
+}
+
+class TracepointReport {
+public:
+    TracepointReport(const Scan& scan, const TracepointOptions& options) : scan_{scan}, options_{options} {}
+
+    Result<Answer> make() {
+        if (auto checked = check_events(); !checked.ok()) {
+            return std::move(checked).error();
+        }
+        for (const std::size_t index : sessions_by_start(scan_)) {
+            if (auto added = add_session(index); !added.ok()) {
+                return std::move(added).error();
+            }
+        }
+        if (answer_.columns.empty()) {
+            answer_.columns = {{"session", ""}, {"target", ""}, {"event", ""}, {"rows", "rows"}};
+        }
+        warn_of_open_sessions(scan_, answer_.warnings);
+        drop_repeated(answer_.warnings);
+        return std::move(answer_);
+    }
+
+private:
+    // Every event that is named must be somewhere.
+    Result<Done> check_events() const {
+        std::vector<std::string> named = options_.events;
+        named.insert(named.end(), options_.inner.begin(), options_.inner.end());
+        for (const std::string& event : named) {
+            const auto sessions = scan_.sessions();
+            if (std::none_of(sessions.begin(), sessions.end(),
+                             [&](const ScannedSession& session) { return has_tracepoint(session, event); })) {
+                return usage("no session has a tracepoint \"" + event + "\"");
+            }
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] bool is_about(std::size_t index, Series series) const {
+        if (series.kind != Kind::kTracepoint) {
+            return false;
+        }
+        const ScannedSession& session = scan_.sessions()[index];
+        if (options_.events.empty()) {
+            return scan_.is_selected(index, series);
+        }
+        return std::any_of(options_.events.begin(), options_.events.end(),
+                           [&](const std::string& event) { return is_tracepoint(session, series, event); });
+    }
+
+    Result<Done> add_session(std::size_t index) {
+        const ScannedSession& session = scan_.sessions()[index];
+        session_ = &session;
+        bool has_any = false;
+        for (const Series& series : scan_.ledger_series(index)) {
+            if (series.kind == Kind::kTracepoint) {
+                warn_of_log(series);
+            }
+            if (!is_about(index, series)) {
+                continue;
+            }
+            has_any = true;
+            answer_.ledger.add(scan_.ledger(index, series, answer_.warnings));
+            Result<Done> added = Done{};
+            if (options_.view == TracepointView::kHits) {
+                added = add_hits(index, series);
+            } else if (options_.view == TracepointView::kCorrected) {
+                added = add_corrected(index, series);
+            }
+            if (!added.ok()) {
+                return added;
+            }
+        }
+        if (!has_any) {
+            return Done{};
+        }
+        switch (options_.view) {
+            case TracepointView::kCombined: return add_combined(index);
+            case TracepointView::kOverhead: return add_overhead(index);
+            case TracepointView::kPaired: return add_paired(index);
+            case TracepointView::kHits:
+            case TracepointView::kCorrected: break;
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] const EventRecord* event_of(Series series) const {
+        const std::vector<EventRecord>& events = session_->record.events;
+        return series.event.value < events.size() ? &events[series.event.value] : nullptr;
+    }
+    [[nodiscard]] std::string name_of(Series series) const {
+        const EventRecord* event = event_of(series);
+        return event != nullptr ? event->name : "event " + std::to_string(series.event.value);
+    }
+    [[nodiscard]] std::string unit_of(Series series) const {
+        const EventRecord* event = event_of(series);
+        return event != nullptr ? event->unit : "";
+    }
+    [[nodiscard]] std::string unit_of(const std::string& event) const {
+        for (const Series& series : session_->series) {
+            if (is_tracepoint(*session_, series, event)) {
+                return unit_of(series);
+            }
+        }
+        return "";
+    }
+    [[nodiscard]] std::string session_name() const {
+        return "session " + session_hex(session_->record.session).substr(0, 8);
+    }
+
+    void warn_of_log(Series series) {
+        const EventRecord* event = event_of(series);
+        const auto description = event != nullptr ? sel4::parse_description(event->format) : std::nullopt;
+        if (description && description->is_saturated) {
+            answer_.warnings.push_back(session_name() +
+                                       ": the log was full: what came later is lost, whichever id it had");
+        }
+    }
+
+    void add_identity(RowMaker& row, const std::string& event) const {
+        row.add("session", "", session_hex(session_->record.session));
+        row.add("target", "", session_->record.target_name);
+        row.add("event", "", event);
+    }
+
+    Result<Done> add_hits(std::size_t index, Series series) {
+        constexpr std::array kWanted{ColumnId::kTime, ColumnId::kWeight, ColumnId::kValue};
+        const std::pair<Ticks, Ticks> range = scan_.tick_range(index);
+        std::uint64_t row_count = 0;
+        std::uint64_t weight = 0;
+        bool has_value = false;
+        Ticks first{~0ULL};
+        Ticks last{0};
+        for (const EpochNumber epoch : session_->epochs) {
+            auto visited = scan_.visit_rows(index, epoch, series, kWanted, [&](const RowBlock& block) {
+                const auto times = block.rows.integers(ColumnId::kTime);
+                const auto weights = block.rows.integers(ColumnId::kWeight);
+                const auto values = block.rows.integers(ColumnId::kValue);
+                for (std::size_t row = 0; row < times.size(); ++row) {
+                    const Ticks ticks{times[row]};
+                    if (ticks >= range.first && ticks < range.second) {
+                        ++row_count;
+                        weight += weights[row];
+                        has_value = has_value || values[row] != 0;
+                        first = std::min(first, ticks);
+                        last = std::max(last, ticks);
+                    }
+                }
+                return Visit::kContinue;
+            });
+            if (!visited.ok()) {
+                return visited;
+            }
+        }
+        const auto moment = [&](Ticks ticks) {
+            return row_count == 0 ? AnswerValue{} : AnswerValue{format_time(session_->clock.utc_of(ticks))};
+        };
+        Description described;
+        if (has_value) {
+            ValueSource source;
+            source.session_index = index;
+            source.series = series;
+            auto made = describe(source.pieces(scan_), std::array{Quantile::of_percent(99)}, 0.95L);
+            if (!made.ok()) {
+                return std::move(made).error();
+            }
+            described = std::move(*made);
+        }
+        RowMaker row{answer_, unit_of(series)};
+        add_identity(row, name_of(series));
+        row.add("rows", "rows", row_count);
+        row.add("weight", "", weight);
+        row.add("unit", "", row.unit().name);
+        row.add("first", "", moment(first));
+        row.add("last", "", moment(last));
+        const Moments& moments = described.moments;
+        const auto value = [&](std::uint64_t figure) { return has_value ? std::optional{figure} : std::nullopt; };
+        row.value("min", value(moments.min()), true);
+        row.figure("median", has_value ? std::optional{described.median} : std::nullopt, true);
+        row.value("p99", value(has_value ? described.percentiles[0].nearest : 0), true);
+        row.value("max", value(moments.max()), true);
+        row.figure("mean", moments.mean(), true);
+        row.figure("sd", moments.standard_deviation(), true);
+        row.end();
+        return Done{};
+    }
+
+    Result<Done> add_values(const std::string& event, const std::string& unit,
+                            const std::vector<std::uint64_t>& values) {
+        const auto described = describe(pieces_of(values), std::array{Quantile::of_percent(99)}, 0.95L);
+        if (!described.ok()) {
+            return Error{described.error()};
+        }
+        const Moments& moments = described->moments;
+        const bool has_value = moments.count() != 0;
+        const auto value = [&](std::uint64_t figure) { return has_value ? std::optional{figure} : std::nullopt; };
+        RowMaker row{answer_, unit};
+        add_identity(row, event);
+        row.add("count", "", moments.count());
+        row.value("min", value(moments.min()));
+        row.figure("median", has_value ? std::optional{described->median} : std::nullopt);
+        row.value("p99", value(has_value ? described->percentiles[0].nearest : 0));
+        row.value("max", value(moments.max()));
+        row.figure("mean", moments.mean());
+        row.figure("sd", moments.standard_deviation());
+        row.end();
+        return Done{};
+    }
+
+    // In the order of the log; keys are places among the events.
+    Result<std::vector<TracepointEntry>> entries_of(std::size_t index, const std::vector<std::string>& events) {
+        auto rows = rows_of_tracepoints(scan_, index, events);
+        if (!rows.ok()) {
+            return std::move(rows).error();
+        }
+        std::vector<TracepointEntry> entries;
+        for (const TracepointRow& row : *rows) {
+            entries.push_back({row.event_index, row.value});
+        }
+        return entries;
+    }
+
+    Result<Done> add_combined(std::size_t index) {
+        const auto entries = entries_of(index, options_.events);
+        if (!entries.ok()) {
+            return Error{entries.error()};
+        }
+        std::vector<std::uint64_t> keys(options_.events.size());
+        std::string name;
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            keys[i] = i;
+            name += (i == 0 ? "" : "+") + options_.events[i];
+        }
+        std::size_t before = 0;
+        while (before < entries->size() && (*entries)[before].key != 0) {
+            ++before;
+        }
+        if (before != 0) {
+            answer_.warnings.push_back(fmt::format("{}: {} entries stand before the first {}: passed over",
+                                                   session_name(), before, options_.events[0]));
+        }
+        return add_values(name, unit_of(options_.events[0]), combined_paths(*entries, keys));
+    }
+
+    // Each outer entry with the inner one that was logged just before it.
+    Result<Done> add_overhead(std::size_t index) {
+        const auto entries = entries_of(index, options_.events);
+        if (!entries.ok()) {
+            return Error{entries.error()};
+        }
+        Moments effective;
+        Moments total;
+        std::uint64_t unpaired = 0;
+        std::optional<std::uint64_t> inner;
+        for (const TracepointEntry& entry : *entries) {
+            if (entry.key == 0) {
+                unpaired += inner ? 1 : 0;
+                inner = entry.duration;
+            } else if (!inner || entry.duration < *inner) {
+                ++unpaired;
+                inner.reset();
+            } else {
+                effective.add(*inner);
+                total.add(entry.duration - *inner);
+                inner.reset();
+            }
+        }
+        unpaired += inner ? 1 : 0;
+        if (unpaired != 0) {
+            answer_.warnings.push_back(fmt::format("{}: {} entries are no nested pair of {} inside {}: left out",
+                                                   session_name(), unpaired, options_.events[0], options_.events[1]));
+        }
+        add_overhead_row("total", unit_of(options_.events[0]), total);
+        add_overhead_row("effective", unit_of(options_.events[0]), effective);
+        if (options_.is_legacy) {
+            answer_.warnings.emplace_back(
+                "mode sel4bench-legacy: variance about the mean rounded down, divided by n, and sd by n - 1 from the "
+                "same sum; the default takes both about the mean, by n - 1");
+        }
+        return Done{};
+    }
+
+    void add_overhead_row(const std::string& overhead, const std::string& unit, const Moments& moments) {
+        const auto legacy = options_.is_legacy ? legacy_summary(moments) : std::nullopt;
+        const bool has_value = moments.count() != 0;
+        const auto value = [&](std::uint64_t figure) { return has_value ? std::optional{figure} : std::nullopt; };
+        const auto figure = [&](long double LegacySummary::*published, const std::optional<long double>& ours) {
+            return legacy ? std::optional{(*legacy).*published} : ours;
+        };
+        RowMaker row{answer_, unit};
+        row.add("overhead", "", overhead);
+        row.add("machine", "", label_of(session_->record, "machine").value_or(session_->record.target_name));
+        row.add("samples", "", moments.count());
+        row.value("min", value(moments.min()));
+        row.value("max", value(moments.max()));
+        row.figure("mean", figure(&LegacySummary::mean, moments.mean()));
+        row.square("variance", figure(&LegacySummary::variance, moments.variance()));
+        row.figure("sd", figure(&LegacySummary::standard_deviation, moments.standard_deviation()));
+        row.add("sd_percent", "percent",
+                legacy ? AnswerValue{legacy->deviation_percent} : percent(moments.coefficient_of_variation()));
+        row.end();
+    }
+
+    // Values of one event, each without its own pair's cost and that of the pairs inside it.
+    Result<Done> add_corrected(std::size_t index, Series series) {
+        const std::string name = name_of(series);
+        if (std::any_of(options_.inner.begin(), options_.inner.end(),
+                        [&](const std::string& event) { return is_tracepoint(*session_, series, event); })) {
+            return Done{};  // has none inside
+        }
+        std::vector<std::string> events{name};
+        events.insert(events.end(), options_.inner.begin(), options_.inner.end());
+        const auto entries = entries_of(index, events);
+        if (!entries.ok()) {
+            return Error{entries.error()};
+        }
+        const ValueUnit unit = value_unit(unit_of(series));
+        std::vector<long double> values;
+        std::uint64_t inner_pairs = 0;
+        std::uint64_t below_zero = 0;
+        for (const TracepointEntry& entry : *entries) {
+            if (entry.key != 0) {
+                ++inner_pairs;
+                continue;
+            }
+            const long double raw = static_cast<long double>(entry.duration) * unit.worth();
+            values.push_back(corrected(raw, options_.overhead, options_.inner_pairs.value_or(inner_pairs)));
+            below_zero += values.back() < 0 ? 1 : 0;
+            inner_pairs = 0;
+        }
+        if (values.empty()) {
+            return Done{};
+        }
+        if (below_zero != 0) {
+            answer_.warnings.push_back(
+                fmt::format("{}: {} of {} values are below 0 without the overhead: it is that of "
+                            "another machine, or these pairs are not inside",
+                            name, below_zero, values.size()));
+        }
+        add_corrected_row(name, unit.name, values);
+        return Done{};
+    }
+
+    void add_corrected_row(const std::string& name, const std::string& unit, std::vector<long double>& values) {
+        std::sort(values.begin(), values.end());
+        const std::uint64_t count = values.size();
+        const RankBetween middle = rank_between(kMedian, count);
+        long double sum = 0;
+        for (const long double value : values) {
+            sum += value;
+        }
+        const long double mean = sum / static_cast<long double>(count);
+        long double squares = 0;
+        for (const long double value : values) {
+            squares += (value - mean) * (value - mean);
+        }
+        const long double between = values[middle.index] + (values[middle.next()] - values[middle.index]) *
+                                                               static_cast<long double>(middle.billionths) /
+                                                               Quantile::kWhole;
+        RowMaker row{answer_, unit};
+        add_identity(row, name);
+        row.add("count", "", count);
+        row.figure("min", values.front());
+        row.figure("median", between);
+        row.figure("p99", values[nearest_rank(Quantile::of_percent(99), count)]);
+        row.figure("max", values.back());
+        row.figure("mean", mean);
+        row.figure("sd",
+                   count > 1 ? std::optional{std::sqrt(squares / static_cast<long double>(count - 1))} : std::nullopt);
+        row.end();
+    }
+
+    Result<Done> add_paired(std::size_t index) {
+        auto rows = rows_of_tracepoints(scan_, index, options_.events);
+        if (!rows.ok()) {
+            return std::move(rows).error();
+        }
+        TracepointLog log;
+        std::uint64_t starts = 0;
+        for (const TracepointRow& row : *rows) {
+            if (row.event_index == 0) {
+                log.start(row.thread, row.ticks);
+                ++starts;
+            } else {
+                log.stop(row.thread, row.ticks);
+            }
+        }
+        std::vector<std::uint64_t> values;
+        for (const TracepointEntry& entry : log.entries()) {
+            values.push_back(entry.duration);
+        }
+        const std::uint64_t stops = rows->size() - starts;
+        if (starts != values.size() || stops != values.size()) {
+            answer_.warnings.push_back(
+                fmt::format("{}: {} of {} starts and {} of {} stops have no partner in their thread", session_name(),
+                            starts - values.size(), starts, stops - values.size(), stops));
+        }
+        const SessionRecord& record = session_->record;
+        const std::string unit = record.linux_clockid >= 0 ? "ns" : record.clock_name == "cycles" ? "cycles" : "ticks";
+        return add_values(options_.events[0] + " to " + options_.events[1], unit, values);
+    }
+
+    const Scan& scan_;
+    const TracepointOptions& options_;
+    const ScannedSession* session_ = nullptr;
+    Answer answer_;
+};
+
+bool parse_cycles(const std::string& text, long double& value) {
+    const char* end = text.data() + text.size();
+    const auto [rest, status] = std::from_chars(text.data(), end, value);
+    return status == std::errc{} && rest == end && value >= 0 && std::isfinite(value);
+}
+
+}  // namespace
+
+bool is_tracepoint_option(std::string_view name) {
+    return std::find(kOptions.begin(), kOptions.end(), name) != kOptions.end();
+}
+
+Result<TracepointOptions> parse_tracepoints(const std::map<std::string, std::string>& options) {
+    TracepointOptions parsed;
+    std::string view;
+    const auto choose = [&](const std::string& name, const std::string& text, TracepointView chosen, char separator,
+                            bool is_pair) -> Result<Done> {
+        if (!view.empty()) {
+            return usage("--" + name + ": not together with --" + view);
+        }
+        view = name;
+        parsed.view = chosen;
+        parsed.events = split(text, separator);
+        if (parsed.events.size() < 2 || (is_pair && parsed.events.size() != 2) || parsed.events.size() > kEventsMax ||
+            std::find(parsed.events.begin(), parsed.events.end(), "") != parsed.events.end()) {
+            return usage("--" + name + ": \"" + text.substr(0, 64) + "\" is not " +
+                         (is_pair ? "two events with a comma between" : "events with + between, such as 2+3"));
+        }
+        return Done{};
+    };
+    for (const auto& [name, text] : options) {
+        Result<Done> taken = Done{};
+        if (name == "combine") {
+            taken = choose(name, text, TracepointView::kCombined, '+', false);
+        } else if (name == "overhead") {
+            taken = choose(name, text, TracepointView::kOverhead, ',', true);
+        } else if (name == "pair") {
+            taken = choose(name, text, TracepointView::kPaired, ',', true);
+        } else if (name == "correct") {
+            taken = choose(name, text, TracepointView::kCorrected, ',', true);
+            if (taken.ok() && (!parse_cycles(parsed.events[0], parsed.overhead.effective) ||
+                               !parse_cycles(parsed.events[1], parsed.overhead.total))) {
+                taken = usage("--correct: \"" + text.substr(0, 64) +
+                              "\" is not the effective and the total overhead, such as 208.69,550.33");
+            }
+            parsed.events.clear();
+        } else if (name == "inner") {
+            parsed.inner = split(text, ',');
+            if (parsed.inner.size() > kEventsMax) {
+                taken = usage("--inner: more than " + std::to_string(kEventsMax) + " events");
+            }
+        } else if (name == "inner-pairs") {
+            std::uint64_t count = 0;
+            const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), count);
+            if (status != std::errc{} || rest != text.data() + text.size() || text.empty()) {
+                taken = usage("--inner-pairs: \"" + text.substr(0, 64) + "\" is no whole number");
+            }
+            parsed.inner_pairs = count;
+        } else if (name == "mode") {
+            parsed.is_legacy = text == "sel4bench-legacy";
+            if (!parsed.is_legacy) {
+                taken = usage("--mode: \"" + text.substr(0, 64) + "\" is not sel4bench-legacy");
+            }
+        }
+        if (!taken.ok()) {
+            return std::move(taken).error();
+        }
+    }
+    if (parsed.is_legacy && parsed.view != TracepointView::kOverhead) {
+        return usage("--mode goes with --overhead; `latency --mode sel4bench-legacy` has the other values");
+    }
+    if ((!parsed.inner.empty() || parsed.inner_pairs) && parsed.view != TracepointView::kCorrected) {
+        return usage("--inner and --inner-pairs go with --correct");
+    }
+    if (!parsed.inner.empty() && parsed.inner_pairs) {
+        return usage("--inner-pairs: not together with --inner");
+    }
+    return parsed;
+}
+
+Result<Answer> make_tracepoints(const Scan& scan, const TracepointOptions& options) {
+    return TracepointReport{scan, options}.make();
+}
+
+}  // namespace perfleet

@@ -1,0 +1,239 @@
+#include "query-engine/statistic/utilisation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "query-engine/statistic/answer_row.h"
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/inventory.h"
+#include "query-engine/statistic/number/utilisation_share.h"
+#include "schemas/sel4/log_description.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kIdle = 0;
+constexpr std::uint64_t kWholeSystem = ~0ULL;
+constexpr std::size_t kThreadsMax = 65'536;  // of a window
+constexpr std::uint64_t kShortBits = 32;
+
+struct ThreadFigures {
+    std::uint64_t thread = 0;
+    std::uint64_t cycles = 0;
+    std::uint64_t schedules = 0;
+    std::uint64_t kernel_cycles = 0;
+    std::uint64_t kernel_entries = 0;
+};
+
+struct UtilisationWindow {
+    std::uint64_t number = 0;  // from 1
+    ThreadFigures total;
+    std::vector<ThreadFigures> threads;
+
+    // Totals of a kernel that was never told to begin: its clock, and no schedule.
+    [[nodiscard]] bool is_none() const { return total.cycles == 0 || total.schedules == 0; }
+};
+
+class UtilisationReport {
+public:
+    explicit UtilisationReport(const Scan& scan) : scan_{scan} {}
+
+    Result<Answer> make() {
+        for (const std::size_t index : sessions_by_start(scan_)) {
+            for (const Series& series : scan_.ledger_series(index)) {
+                if (series.kind != Kind::kUtilisation || !scan_.is_selected(index, series)) {
+                    continue;
+                }
+                answer_.ledger.add(scan_.ledger(index, series, answer_.warnings));
+                if (auto added = add_series(index, series); !added.ok()) {
+                    return std::move(added).error();
+                }
+            }
+        }
+        if (answer_.columns.empty()) {
+            answer_.columns = {{"session", ""}, {"target", ""}, {"thread", ""}, {"cycles", ""}, {"share", "percent"}};
+        }
+        warn_of_open_sessions(scan_, answer_.warnings);
+        drop_repeated(answer_.warnings);
+        return std::move(answer_);
+    }
+
+private:
+    Result<Done> add_series(std::size_t index, Series series) {
+        constexpr std::array kWanted{ColumnId::kTime,      ColumnId::kThread,       ColumnId::kCycles,
+                                     ColumnId::kSchedules, ColumnId::kKernelCycles, ColumnId::kKernelEntries};
+        const ScannedSession& session = scan_.sessions()[index];
+        const std::pair<Ticks, Ticks> range = scan_.tick_range(index);
+        unit_.clear();
+        description_ = {};
+        if (series.event.value < session.record.events.size()) {
+            const EventRecord& event = session.record.events[series.event.value];
+            unit_ = event.unit;
+            description_ = sel4::parse_description(event.format).value_or(sel4::LogDescription{});
+        }
+        session_ = &session.record;
+        UtilisationWindow window;
+        bool is_too_large = false;
+        for (const EpochNumber epoch : session.epochs) {
+            auto visited = scan_.visit_rows(index, epoch, series, kWanted, [&](const RowBlock& block) {
+                for (std::size_t i = 0; i < block.rows.row_count(); ++i) {
+                    const auto value = [&](ColumnId id) { return block.rows.integers(id)[i]; };
+                    if (Ticks{value(ColumnId::kTime)} < range.first || Ticks{value(ColumnId::kTime)} >= range.second) {
+                        continue;
+                    }
+                    const ThreadFigures figures{value(ColumnId::kThread), value(ColumnId::kCycles),
+                                                value(ColumnId::kSchedules), value(ColumnId::kKernelCycles),
+                                                value(ColumnId::kKernelEntries)};
+                    if (figures.thread == kWholeSystem) {
+                        end_window(window);
+                        window.total = figures;
+                        ++window.number;
+                        window.threads.clear();
+                    } else if (window.number != 0) {
+                        window.threads.push_back(figures);
+                    }
+                    is_too_large = is_too_large || window.threads.size() > kThreadsMax;
+                }
+                return is_too_large ? Visit::kStop : Visit::kContinue;
+            });
+            if (!visited.ok()) {
+                return visited;
+            }
+            if (is_too_large) {
+                return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kThreadsMax) + " threads in a window"};
+            }
+        }
+        end_window(window);
+        return Done{};
+    }
+
+    [[nodiscard]] std::string thread_name(std::uint64_t thread) const {
+        const auto name = description_.thread_names.find(thread);
+        return name != description_.thread_names.end() ? name->second
+               : thread == kIdle                       ? "idle_thread"
+                                                       : "thread " + std::to_string(thread);
+    }
+
+    void end_window(UtilisationWindow& window) {
+        if (window.number == 0) {
+            return;
+        }
+        if (description_.counter_bits == kShortBits) {
+            for (ThreadFigures& thread : window.threads) {
+                thread.cycles = widened(thread.cycles, window.total.cycles);
+            }
+        }
+        std::sort(window.threads.begin(), window.threads.end(), [](const ThreadFigures& a, const ThreadFigures& b) {
+            const auto order = [](const ThreadFigures& one) {
+                return std::tuple{one.thread == kIdle, ~one.cycles, one.thread};
+            };
+            return order(a) < order(b);
+        });
+        std::vector<std::uint64_t> cycles;
+        for (const ThreadFigures& thread : window.threads) {
+            cycles.push_back(thread.cycles);
+        }
+        const UtilisationShares shares = utilisation_shares(cycles, window.total.cycles);
+        for (std::size_t i = 0; i < window.threads.size(); ++i) {
+            add_thread(window, window.threads[i], shares.threads[i], shares);
+        }
+        const auto share_of_rest = window.is_none() ? std::nullopt : shares.rest;
+        std::uint64_t rest = share_of_rest ? window.total.cycles : 0;
+        for (std::size_t i = 0; share_of_rest && i < cycles.size(); ++i) {
+            rest -= cycles[i];
+        }
+        add_row(window, "others", share_of_rest ? std::optional{rest} : std::nullopt, share_of_rest, nullptr,
+                std::nullopt);
+        add_row(window, "total", window.total.cycles,
+                window.is_none() || shares.has_wrapped ? std::nullopt : std::optional{1.0L}, &window.total,
+                window.is_none()     ? std::optional<std::string>{"no window"}
+                : shares.has_wrapped ? std::optional<std::string>{"wrapped"}
+                                     : std::nullopt);
+        warn(window, shares, rest);
+    }
+
+    void add_thread(const UtilisationWindow& window, const ThreadFigures& thread,
+                    const std::optional<long double>& share, const UtilisationShares& shares) {
+        std::optional<std::string> fault;
+        if (window.is_none()) {
+            fault = "no window";
+        } else if (is_underflow(thread.cycles)) {
+            fault = "below 0";
+        } else if (thread.cycles > window.total.cycles && !shares.has_wrapped) {
+            fault = "more than total";
+        }
+        add_row(window, thread_name(thread.thread), thread.cycles, fault || shares.has_wrapped ? std::nullopt : share,
+                &thread, fault);
+    }
+
+    void add_row(const UtilisationWindow& window, const std::string& name, const std::optional<std::uint64_t>& cycles,
+                 const std::optional<long double>& share, const ThreadFigures* figures,
+                 const std::optional<std::string>& fault) {
+        RowMaker row{answer_};
+        row.add("session", "", session_hex(session_->session));
+        row.add("target", "", session_->target_name);
+        row.add("window", "", window.number);
+        row.add("thread", "", name);
+        row.add("cycles", unit_, signed_cycles(cycles));
+        row.add("share", "percent", percent(share));
+        row.add("schedules", "", whole_if(figures != nullptr, figures == nullptr ? 0 : figures->schedules));
+        row.add("kernel_cycles", unit_, whole_if(figures != nullptr, figures == nullptr ? 0 : figures->kernel_cycles));
+        const bool has_kernel_share = figures != nullptr && !window.is_none() &&
+                                      !is_underflow(figures->kernel_cycles) &&
+                                      figures->kernel_cycles <= window.total.cycles;
+        row.add("kernel_share", "percent",
+                percent(has_kernel_share ? std::optional{static_cast<long double>(figures->kernel_cycles) /
+                                                         static_cast<long double>(window.total.cycles)}
+                                         : std::nullopt));
+        row.add("entries", "", whole_if(figures != nullptr, figures == nullptr ? 0 : figures->kernel_entries));
+        row.add("fault", "", text_or_null(fault));
+        row.end();
+    }
+
+    // A counter below 0 is printed as that.
+    static AnswerValue signed_cycles(const std::optional<std::uint64_t>& cycles) {
+        return cycles && is_underflow(*cycles) ? AnswerValue{static_cast<std::int64_t>(*cycles)}
+                                               : whole_if(cycles.has_value(), cycles.value_or(0));
+    }
+
+    void warn(const UtilisationWindow& window, const UtilisationShares& shares, std::uint64_t rest) {
+        const std::string whose =
+            fmt::format("session {} window {}", session_hex(session_->session).substr(0, 8), window.number);
+        const auto tell = [&](const std::string& what) { answer_.warnings.push_back(whose + ": " + what); };
+        if (window.is_none()) {
+            tell("no window: FinalizeLog without ResetLog before it; these are no shares of anything");
+            return;
+        }
+        if (shares.has_underflow) {
+            tell(
+                "a counter is below 0, as several cores make it (a thread charged before it starts): left out of every "
+                "sum");
+        }
+        if (shares.has_wrapped) {
+            tell("the total lacks a multiple of 2^32 that the threads have: it was counted or printed in 32 bits");
+        } else if (shares.has_too_much) {
+            tell(
+                "threads have more than the total: ResetThreadUtilisation belongs before ResetLog, for each thread and "
+                "each window; behind it a thread seems to run since the clock began, and without it it keeps what it "
+                "had");
+        } else if (!shares.has_underflow && !shares.adds_up) {
+            tell(fmt::format("threads have {} of {} cycles: {} belong to threads that aren't here",
+                             window.total.cycles - rest, window.total.cycles, rest));
+        }
+    }
+
+    const Scan& scan_;
+    const SessionRecord* session_ = nullptr;
+    std::string unit_;
+    sel4::LogDescription description_;
+    Answer answer_;
+};
+
+}  // namespace
+
+Result<Answer> make_utilisation(const Scan& scan) { return UtilisationReport{scan}.make(); }
+
+}  // namespace perfleet
