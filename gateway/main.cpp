@@ -55,6 +55,7 @@ struct Arguments {
     std::string askers;
     std::size_t connections_max = 0;
     bool is_without_joining = false;
+    std::uint32_t join_batches = limits::kJoinedBatchesMax;
 };
 
 int fail(Log& log, const Error& error) {
@@ -167,7 +168,7 @@ int run(const Arguments& arguments) {
         return fail(*log, checked.error());
     }
     const MemoryPlan memory{arguments.memory_bytes};
-    auto store = open_gateway_store(arguments.data, memory.store_bytes());
+    auto store = open_gateway_store(arguments.data, {memory.store_bytes(), arguments.join_batches});
     if (!store) {
         return fail(*log, store.error());
     }
@@ -272,9 +273,15 @@ int main(int argc, char** argv) {
                    "--memory is enough for")
         ->type_name("N")
         ->check(CLI::PositiveNumber);
-    app.add_flag("--no-join", arguments.is_without_joining,
-                 "Don't join the small batches of an hour that is over into large blocks: they take more room, and "
-                 "longer to read");
+    auto* const no_join = app.add_flag("--no-join", arguments.is_without_joining,
+                                       "Don't join small batches into large blocks when their hour is over: they take "
+                                       "more room, and longer to read");
+    app.add_option("--join-batches", arguments.join_batches,
+                   "Join a session's batches within their hour, too, whenever this many have come")
+        ->type_name("N")
+        ->check(CLI::Range(2U, limits::kJoinedBatchesMax))
+        ->capture_default_str()
+        ->excludes(no_join);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -26,7 +26,7 @@ struct JoinCounts {
 class StoreJoining {
 public:
     // Between two looks at what there is to do.
-    static constexpr std::uint64_t kLookAgainNs = 10'000'000'000;
+    static constexpr std::uint64_t kLookAgainNs = 1'000'000'000;
 
     // `tell` is called on the thread, once for failures that follow each other.
     [[nodiscard]] static std::unique_ptr<StoreJoining> start(Store& store, Telling tell,

@@ -2,7 +2,6 @@
 // (storage/store/faulty_disk.h).
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -13,6 +12,6 @@ namespace perfleet {
 
 // Errors: as open_rocksdb_store.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory,
-                                                                std::size_t memory_size_bytes);
+                                                                const StoreOptions& options);
 
 }  // namespace perfleet

@@ -156,6 +156,24 @@ TEST_P(StoreJoining, DoesNotWaitWhenManyHaveGathered) {
     EXPECT_EQ(records_of(*store_), records);
 }
 
+TEST_P(StoreJoining, WaitsForAsManyAsItIsTold) {
+    TestStores hasty{GetParam(), {.join_batches = 4}};
+    store_ = hasty.open();
+    define();
+    put_small(1, 3);
+    advance(3);
+    EXPECT_TRUE(join(kInTheBucket).empty());
+    put_small(4, 4);
+    advance(4);
+    EXPECT_EQ(join(kInTheBucket).size(), 2U);
+    put_small(5, 8);
+    advance(8);
+    EXPECT_EQ(join(kInTheBucket).size(), 2U);
+    EXPECT_EQ(block_count(), 2U);
+    EXPECT_EQ(seqs().size(), 8U);
+    store_.reset();
+}
+
 TEST_P(StoreJoining, TakesUpWhatComesLate) {
     define();
     put_small(1, 10);

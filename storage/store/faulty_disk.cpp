@@ -316,7 +316,7 @@ std::uint64_t FaultyDisk::change_count() const {
     return state_->changes;
 }
 
-Result<std::unique_ptr<Store>> FaultyDisk::open_store(const std::string& directory) {
+Result<std::unique_ptr<Store>> FaultyDisk::open_store(const std::string& directory, const StoreOptions& options) {
     FaultPlan plan;
     {
         const std::lock_guard lock{state_->mutex};
@@ -334,14 +334,14 @@ Result<std::unique_ptr<Store>> FaultyDisk::open_store(const std::string& directo
     if (!engine.ok()) {
         return engine.error();
     }
-    auto store = open_keyed_store(break_engine(std::move(*engine), plan.breakage), directory);
+    auto store = open_keyed_store(break_engine(std::move(*engine), plan.breakage), directory, options);
     if (!store.ok()) {
         return store.error();
     }
     return break_store(std::move(*store), plan.breakage);
 }
 
-Result<std::unique_ptr<Store>> open_store_on_faulty_disk(const std::string& directory) {
+Result<std::unique_ptr<Store>> open_store_on_faulty_disk(const std::string& directory, const StoreOptions& options) {
     const auto setting = [](const char* name) -> std::string {
         const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread
         return value == nullptr ? "" : value;
@@ -359,7 +359,7 @@ Result<std::unique_ptr<Store>> open_store_on_faulty_disk(const std::string& dire
     if (!file.empty()) {
         disk.follow(file);
     }
-    return disk.open_store(directory);
+    return disk.open_store(directory, options);
 }
 
 }  // namespace perfleet

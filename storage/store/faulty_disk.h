@@ -57,7 +57,8 @@ public:
     [[nodiscard]] std::uint64_t change_count() const;
 
     // The power is on again. One store at a time, closed before the disk goes. Errors: as open_rocksdb_store.
-    [[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& directory);
+    [[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& directory,
+                                                            const StoreOptions& options = {});
 
     // What the implementation's parts share.
     struct State;
@@ -67,6 +68,7 @@ private:
 };
 
 // The store of PERFLEET_FAULTS and PERFLEET_FAULTS_FILE.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_store_on_faulty_disk(const std::string& directory);
+[[nodiscard]] Result<std::unique_ptr<Store>> open_store_on_faulty_disk(const std::string& directory,
+                                                                       const StoreOptions& options = {});
 
 }  // namespace perfleet

@@ -45,16 +45,12 @@ void JoinBacklog::add_stored(const Partition& partition, const SessionName& sess
     const std::lock_guard lock{mutex_};
     ++partitions_[partition].stored_count;
     const std::pair key{partition, session};
-    const auto found = gathered_.find(key);
-    if (found == gathered_.end()) {
-        if (gathered_.size() < limits::kGatewaySessionsMax) {
-            gathered_.emplace(key, 1);
-        }
+    if (gathered_.size() >= limits::kGatewaySessionsMax && !gathered_.contains(key)) {
         return;
     }
-    if (++found->second == limits::kJoinedBatchesMax) {
+    if (++gathered_[key] >= batches_) {
         ready_.push_back(key);
-        gathered_.erase(found);
+        gathered_.erase(key);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/key/key.h"
 #include "storage/store/batch.h"
@@ -21,6 +22,9 @@ namespace perfleet {
 
 class JoinBacklog {
 public:
+    // A session's batches wait in an open bucket until this many have gathered.
+    explicit JoinBacklog(std::uint32_t batches = limits::kJoinedBatchesMax) : batches_{batches} {}
+
     struct Work {
         Partition partition;
         std::optional<SessionName> session;  // none: all of the partition, whose bucket is over
@@ -57,6 +61,7 @@ private:
     };
     [[nodiscard]] static bool is_due(const Partition& partition, const Waiting& waiting, UtcNs now);
 
+    std::uint32_t batches_;
     mutable std::mutex mutex_;
     bool is_loaded_ = false;
     std::map<Partition, Waiting> partitions_;

@@ -37,7 +37,8 @@ void check_caller(const Partition& partition, const AdmittedBatch& batch) {
 
 class KeyedStore final : public ReaderOver<Store> {
 public:
-    explicit KeyedStore(std::unique_ptr<Engine> engine) : ReaderOver<Store>{std::move(engine)}, known_{reads()} {}
+    KeyedStore(std::unique_ptr<Engine> engine, const StoreOptions& options)
+        : ReaderOver<Store>{std::move(engine)}, known_{reads()}, backlog_{options.join_batches} {}
 
     [[nodiscard]] Result<Done> define(const Partition& partition, const SessionRecord& session) override {
         const std::lock_guard lock{writing_};
@@ -478,7 +479,8 @@ Result<Done> finish_drops(Engine& engine) {
     return Done{};
 }
 
-Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where) {
+Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where,
+                                                const StoreOptions& options) {
     auto checked = check_format(*engine, where);
     if (!checked.ok() && checked.error().code == ErrorCode::kNotFound) {
         checked = start_store(*engine, where);
@@ -489,11 +491,11 @@ Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, 
     if (!checked.ok()) {
         return checked.error();
     }
-    return make_keyed_store(std::move(engine));
+    return make_keyed_store(std::move(engine), options);
 }
 
-std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine) {
-    return std::make_unique<KeyedStore>(std::move(engine));
+std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine, const StoreOptions& options) {
+    return std::make_unique<KeyedStore>(std::move(engine), options);
 }
 
 std::unique_ptr<StoreReader> make_keyed_reader(std::unique_ptr<Engine> engine) {

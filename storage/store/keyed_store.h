@@ -11,13 +11,14 @@ namespace perfleet {
 
 // The store of an engine that may be empty: begins one there, finishes drops that were interrupted. `where` names it in
 // errors. Errors: kInvalid (other content than a store's), kUnsupported (a newer format), those of the engine.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where);
+[[nodiscard]] Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where,
+                                                              const StoreOptions& options = {});
 
 // Erases what an interrupted drop left of its partition; before make_keyed_store.
 [[nodiscard]] Result<Done> finish_drops(Engine& engine);
 
 // The engine holds a store of this format, or nothing yet (see check_format).
-[[nodiscard]] std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine);
+[[nodiscard]] std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine, const StoreOptions& options = {});
 [[nodiscard]] std::unique_ptr<StoreReader> make_keyed_reader(std::unique_ptr<Engine> engine);
 
 }  // namespace perfleet

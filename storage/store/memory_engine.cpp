@@ -54,6 +54,8 @@ Result<Done> MemoryEngine::erase(const KeyRange& range) {
     return Done{};
 }
 
-std::unique_ptr<Store> make_memory_store() { return make_keyed_store(std::make_unique<MemoryEngine>()); }
+std::unique_ptr<Store> make_memory_store(const StoreOptions& options) {
+    return make_keyed_store(std::make_unique<MemoryEngine>(), options);
+}
 
 }  // namespace perfleet

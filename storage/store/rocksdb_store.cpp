@@ -7,12 +7,12 @@
 
 namespace perfleet {
 
-Result<std::unique_ptr<Store>> open_rocksdb_store(const std::string& directory, std::size_t memory_size_bytes) {
-    auto engine = open_rocksdb_writer_engine(directory, nullptr, memory_size_bytes);
+Result<std::unique_ptr<Store>> open_rocksdb_store(const std::string& directory, const StoreOptions& options) {
+    auto engine = open_rocksdb_writer_engine(directory, nullptr, options.memory_size_bytes);
     if (!engine.ok()) {
         return engine.error();
     }
-    return open_keyed_store(std::move(*engine), directory);
+    return open_keyed_store(std::move(*engine), directory, options);
 }
 
 Result<std::unique_ptr<StoreReader>> open_rocksdb_reader(const std::string& directory) {

@@ -145,8 +145,8 @@ public:
     // Joins what is old enough at this time: small blocks of one series and epoch into blocks of up to
     // limits::kBlockRowsMax rows, batch records of one session into values of up to limits::kJoinedBatchesMax, within
     // one partition, once. Old enough are the batches at or below their session's watermark whose bucket has been over
-    // for limits::kJoinGraceS, or of which that many have gathered since the store was opened. What is damaged, or has
-    // columns or codecs that this build doesn't know, stays as it is.
+    // for limits::kJoinGraceS, or of which StoreOptions::join_batches have gathered since the store was opened. What is
+    // damaged, or has columns or codecs that this build doesn't know, stays as it is.
     //
     // Runs until nothing is left to do or `on_step`, which is told each change, stops it; the next call goes on.
     // A step reads, changes and holds the writer up for one block or one value of records. One thread, which may be
@@ -160,15 +160,19 @@ public:
 
 // Engines. `directory` is created when missing (writer) or must exist (reader).
 
+struct StoreOptions {
+    std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes;  // of what was put lately and of what was read
+    std::uint32_t join_batches = limits::kJoinedBatchesMax;  // of a session, until they are joined in an open bucket
+};
+
 // Errors: kBusy (another gateway writes there), kUnsupported (a newer format, named), kPermission, kIo.
-// `memory_size_bytes` bounds what is kept of what was put lately and of what was read.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_rocksdb_store(
-    const std::string& directory, std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes);
+[[nodiscard]] Result<std::unique_ptr<Store>> open_rocksdb_store(const std::string& directory,
+                                                                const StoreOptions& options = {});
 
 // Reads beside a live writer, or without one. Errors: kNotFound (no store there), else as above.
 [[nodiscard]] Result<std::unique_ptr<StoreReader>> open_rocksdb_reader(const std::string& directory);
 
 // Keeps everything in memory; for tests.
-[[nodiscard]] std::unique_ptr<Store> make_memory_store();
+[[nodiscard]] std::unique_ptr<Store> make_memory_store(const StoreOptions& options = {});
 
 }  // namespace perfleet

@@ -23,18 +23,18 @@ inline constexpr std::array kTestEngines{TestEngine::kMemory, TestEngine::kRocks
 // Opens an empty store; what it needs is removed at the end, after the store is closed.
 class TestStores {
 public:
-    explicit TestStores(TestEngine engine) : engine_{engine} {}
+    explicit TestStores(TestEngine engine, const StoreOptions& options = {}) : engine_{engine}, options_{options} {}
 
     [[nodiscard]] std::unique_ptr<Store> open() {
         if (engine_ == TestEngine::kMemory) {
-            return make_memory_store();
+            return make_memory_store(options_);
         }
         if (folder_ == nullptr) {
             auto folder = TemporaryFolder::make("perfleet-test-");
             EXPECT_TRUE(folder.ok());
             folder_ = std::move(*folder);
         }
-        auto store = open_rocksdb_store(folder_->path());
+        auto store = open_rocksdb_store(folder_->path(), options_);
         EXPECT_TRUE(store.ok()) << store.error().message;
         return std::move(*store);
     }
@@ -50,6 +50,7 @@ public:
 
 private:
     TestEngine engine_;
+    StoreOptions options_;
     std::unique_ptr<TemporaryFolder> folder_;
 };
 

@@ -99,16 +99,18 @@ public:
     void print_totals() const {
         std::uint64_t stored = 0;
         std::uint64_t expired = 0;
+        std::uint64_t joined = 0;  // blocks
         for (const StoredSession& session : sessions_) {
             for (const StoredSession::Block& block : session.blocks) {
                 stored += is_definition(block.series.kind) ? 0 : block.values.size();
+                joined += block.was_joined ? 1 : 0;
             }
             for (const auto& [series, row_count] : session.expired) {
                 expired += is_definition(series.kind) ? 0 : row_count;
             }
         }
-        std::printf("stored=%llu expired=%llu\n", static_cast<unsigned long long>(stored),
-                    static_cast<unsigned long long>(expired));
+        std::printf("stored=%llu expired=%llu joined=%llu\n", static_cast<unsigned long long>(stored),
+                    static_cast<unsigned long long>(expired), static_cast<unsigned long long>(joined));
     }
 
 private:

@@ -8,6 +8,8 @@ import time
 import faults
 from world import Failure, Source, World
 
+JOINED_FILE = "joined"  # in a cycle's folder: of how many batches' blocks the store had joined
+
 
 class Cycle:
     def __init__(self, plan, folder, build):
@@ -132,7 +134,10 @@ class Cycle:
         if status != 0:
             self._problems += lines[:-1] if lines[-1].startswith("stored=") else lines
         else:
-            self._ask_perfleet(dict(field.split("=") for field in lines[-1].split()))
+            totals = dict(field.split("=") for field in lines[-1].split())
+            with open(world.path(JOINED_FILE), "w", encoding="ascii") as file:
+                file.write(totals.pop("joined"))
+            self._ask_perfleet(totals)
 
     def _ask_perfleet(self, totals):
         """A second opinion: the ledger that users are shown."""

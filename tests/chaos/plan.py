@@ -47,4 +47,5 @@ def plan_of(seed, cycle, kinds=None, breakage=None):
         fault = {"at_ms": rng.randrange(20, duration_ms), "fault": name}
         plan["faults"].append(fault | faults.ALL[name].draw(rng, plan))
     plan["faults"].sort(key=lambda fault: fault["at_ms"])
+    plan["join-batches"] = rng.choice([2, 3, 8, 40, None])
     return plan

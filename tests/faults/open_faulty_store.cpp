@@ -3,8 +3,8 @@
 
 namespace perfleet {
 
-Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory, std::size_t) {
-    return open_store_on_faulty_disk(directory);
+Result<std::unique_ptr<Store>> open_gateway_store(const std::string& directory, const StoreOptions& options) {
+    return open_store_on_faulty_disk(directory, options);
 }
 
 }  // namespace perfleet
