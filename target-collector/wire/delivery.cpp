@@ -34,7 +34,7 @@ Delivery::Delivery(const Options& options, NetworkDriver& driver, SpscRing& batc
       hello_{options.hello},
       images_{options.images},
       image_buffer_{options.image_memory.empty() ? image_part_of(options) : options.image_memory},
-      resend_after_ns_{options.resend_after_ns},
+      patience_{options.resend_after_ns},
       journal_{options.journal},
       spool_{options.spool.subspan(image_part_of(options).size()), options.journal != nullptr} {
     PERFLEET_ASSERT(options.journal == nullptr || image_part_of(options).empty());
@@ -194,6 +194,7 @@ void Delivery::handle_welcome(const Reply& reply) {
             batch->is_sent = false;
         }
         to_send_ = spool_.front();
+        patience_.forget();
         was_bye_sent_ = false;
     }
 }
@@ -356,6 +357,9 @@ void Delivery::acknowledge(Seq prefix) {
             ++status_.batches_acknowledged;
             if (batch->is_sent) {
                 acknowledged_after_.observe(now_ns_ - batch->sent_ns);
+                if (!batch->was_repeated) {
+                    patience_.learn(now_ns_ - batch->sent_ns);
+                }
             }
             losses_.acknowledge(batch->notice_number);
             losses_.count_acknowledged(DeliverySpool::rows_of(*batch));
@@ -384,10 +388,12 @@ bool Delivery::say_hello(std::uint64_t now_ns) {
         (!is_hello_due_ && now_ns - hello_sent_ns_ < limits::kAckIntervalNs)) {
         return false;
     }
-    PERFLEET_ASSERT(set_hello_state(hello_, status_.session, oldest_retained()).ok());
+    const Seq oldest = oldest_retained();
+    PERFLEET_ASSERT(set_hello_state(hello_, status_.session, oldest).ok());
     if (!driver_.send(hello_)) {
         return false;
     }
+    told_oldest_ = oldest;
     is_hello_due_ = false;
     hello_sent_ns_ = now_ns;
     return true;
@@ -398,13 +404,22 @@ bool Delivery::send_batches(std::uint64_t now_ns) {
     if (!status_.welcomed || front == nullptr) {
         return false;
     }
-    const auto is_in_time = [&](const SpooledBatch& batch) {
-        return batch.is_sent && now_ns - batch.sent_ns < resend_after_ns_;
-    };
-    if (front->is_sent && !is_in_time(*front)) {
+    if (front->is_sent && now_ns - front->sent_ns >= patience_.duration_ns()) {
         to_send_ = front;
+        round_patience_ns_ = patience_.duration_ns();
+        patience_.grow();
     }
+    const auto is_in_time = [&](const SpooledBatch& batch) {
+        return batch.is_sent && now_ns - batch.sent_ns < round_patience_ns_;
+    };
     int sent_count = 0;
+    // The gateway waits for batches before the oldest one that are gone (refused, dropped, damaged on disk), and no
+    // other batch is there to tell it.
+    const bool is_gap_untold = front->seq.value > gateway_prefix_.value + 1 && front->seq > told_oldest_;
+    if (is_gap_untold && front->is_sent && (to_send_ == nullptr || to_send_->seq > send_limit_) &&
+        driver_.borrowed().empty()) {
+        sent_count += send_batch(*front, now_ns) ? 1 : 0;
+    }
     while (to_send_ != nullptr && sent_count < kBatchesPerStep && driver_.borrowed().empty()) {
         SpooledBatch& batch = *to_send_;
         if (!batch.is_resolved() && !is_in_time(batch)) {
@@ -414,21 +429,31 @@ bool Delivery::send_batches(std::uint64_t now_ns) {
             if (batch.seq > send_limit_ && !is_waited_for) {
                 break;
             }
-            const auto message = DeliverySpool::message_of(batch);
-            PERFLEET_ASSERT(set_oldest_retained_seq(message, front->seq).ok());
-            if (!driver_.send(message)) {
+            if (!send_batch(batch, now_ns)) {
                 break;
             }
-            status_.batches_resent += batch.was_sent ? 1 : 0;
-            batch.was_sent = true;
-            batch.is_sent = true;
-            batch.sent_ns = now_ns;
-            resolvable_ = batch.seq > resolvable_ ? batch.seq : resolvable_;
             ++sent_count;
         }
         to_send_ = spool_.next(to_send_);
     }
     return sent_count > 0;
+}
+
+bool Delivery::send_batch(SpooledBatch& batch, std::uint64_t now_ns) {
+    const Seq oldest = spool_.front()->seq;
+    const auto message = DeliverySpool::message_of(batch);
+    PERFLEET_ASSERT(set_oldest_retained_seq(message, oldest).ok());
+    if (!driver_.send(message)) {
+        return false;
+    }
+    told_oldest_ = oldest;
+    status_.batches_resent += batch.was_sent ? 1 : 0;
+    batch.was_repeated = batch.was_sent;
+    batch.was_sent = true;
+    batch.is_sent = true;
+    batch.sent_ns = now_ns;
+    resolvable_ = batch.seq > resolvable_ ? batch.seq : resolvable_;
+    return true;
 }
 
 bool Delivery::send_image_chunk(std::uint64_t now_ns) {

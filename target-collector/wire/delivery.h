@@ -21,6 +21,7 @@
 #include "target-collector/wire/delivery_losses.h"
 #include "target-collector/wire/delivery_spool.h"
 #include "target-collector/wire/driver.h"
+#include "target-collector/wire/resend_patience.h"
 
 namespace perfleet {
 
@@ -38,7 +39,7 @@ public:
         std::span<std::byte> hello;  // the whole Hello message (message/hello.h); patched when it is sent
         std::span<std::byte> spool;  // memory for unacknowledged batches
         std::span<const ImageSupply> images;
-        std::uint64_t resend_after_ns = limits::kResendAfterNs;
+        std::uint64_t resend_after_ns = limits::kResendAfterNs;  // the first time; see resend_patience.h
 
         // Where image chunks are put together; empty: in a part of `spool`, which a spool that outlives us can't spare.
         std::span<std::byte> image_memory{};
@@ -133,6 +134,7 @@ private:
     void expect_welcome();
     [[nodiscard]] bool say_hello(std::uint64_t now_ns);
     [[nodiscard]] bool send_batches(std::uint64_t now_ns);
+    [[nodiscard]] bool send_batch(SpooledBatch& batch, std::uint64_t now_ns);
     [[nodiscard]] bool send_image_chunk(std::uint64_t now_ns);
     [[nodiscard]] bool say_bye(std::uint64_t now_ns);
 
@@ -142,7 +144,8 @@ private:
     std::span<std::byte> hello_;
     std::span<const ImageSupply> images_;
     std::span<std::byte> image_buffer_;
-    std::uint64_t resend_after_ns_;
+    ResendPatience patience_;
+    std::uint64_t round_patience_ns_ = 0;  // of the round that sends again
     DeliveryJournal* journal_;
     bool is_journal_due_ = false;
     DeliverySpool spool_;
@@ -157,6 +160,7 @@ private:
     std::uint64_t incarnation_ = 0;
     Seq send_limit_;
     Seq gateway_prefix_;               // as this incarnation has told it
+    Seq told_oldest_;                  // the last oldestRetainedSeq that was sent
     Seq resolvable_;                   // no promise about a later batch can be true: it was neither sent nor dropped
     SpooledBatch* to_send_ = nullptr;  // all before it were sent since the last Welcome; null: all were
 

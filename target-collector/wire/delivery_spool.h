@@ -17,7 +17,7 @@
 //   byte 36   u32 content_checksum  crc32c of rows and message as they came from the sealer (oldestRetainedSeq 0)
 //   byte 40   u64 resolved_by     number of the first journal entry that knows it refused; 0: it isn't
 //   byte 48   u64 sent_ns         of this process: nothing that stays
-//   byte 56   u8 was_sent, u8 is_sent, u8[6] 0: the same
+//   byte 56   u8 was_sent, u8 is_sent, u8 was_repeated, u8[5] 0: the same
 //   byte 64   series_count × { u8 kind, u8 0, u16 event, u32 row_count }
 //   …         the message, filled up to a multiple of 8
 //
@@ -50,7 +50,8 @@ struct SpooledBatch {
     std::uint64_t sent_ns = 0;  // last time
     bool was_sent = false;      // ever
     bool is_sent = false;       // since the last Welcome
-    std::uint8_t reserved[6] = {};
+    bool was_repeated = false;  // sent more than once
+    std::uint8_t reserved[5] = {};
 
     // Refused: only waits for those before it.
     [[nodiscard]] bool is_resolved() const { return resolved_by != 0; }

@@ -126,6 +126,61 @@ TEST_F(DeliveryTest, SendsAgainWhatIsNotAcknowledged) {
     expect_silence();
 }
 
+TEST_F(DeliveryTest, WaitsTwiceAsLongAfterEachRepetitionUpToALimit) {
+    start();
+    seal();
+    welcome();
+    expect_batch(1);
+    std::uint64_t patience_ns = limits::kResendAfterNs;
+    for (int repetition = 0; repetition < 6; ++repetition) {
+        now_ns_ += patience_ns - 1;
+        expect_silence();
+        now_ns_ += 1;
+        expect_batch(1);
+        patience_ns = std::min(2 * patience_ns, ResendPatience::kBackoffMax * limits::kResendAfterNs);
+    }
+    EXPECT_EQ(patience_ns, ResendPatience::kBackoffMax * limits::kResendAfterNs);
+    gateway_.say(make_hello_again(2));
+    expect(MessageTag::kHello);
+    gateway_.say(make_welcome({kSession, 2}));
+    expect_batch(1);
+    now_ns_ += limits::kResendAfterNs;
+    expect_batch(1);  // another gateway is not judged by the one before
+}
+
+TEST_F(DeliveryTest, GivesASlowGatewayTheTimeThatItTakes) {
+    start();
+    seal();
+    welcome();
+    expect_batch(1);
+    now_ns_ += limits::kResendAfterNs;
+    expect_batch(1);
+    ack({{}, 1, Seq{1}});  // of which sending isn't known: nothing is learnt
+    run_until_prefix(1);
+    seal();
+    expect_batch(2);
+    now_ns_ += 2 * limits::kResendAfterNs - 1;
+    expect_silence();
+    ack({{}, 1, Seq{2}});
+    run_until_prefix(2);
+    seal();
+    expect_batch(3);
+    now_ns_ += 4 * limits::kResendAfterNs - 3;
+    expect_silence();
+    now_ns_ += 1;
+    expect_batch(3);
+    ack({{}, 1, Seq{3}});
+    run_until_prefix(3);
+    seal();
+    expect_batch(4);
+    ack({{}, 1, Seq{4}});  // at once
+    run_until_prefix(4);
+    seal();
+    expect_batch(5);
+    now_ns_ += limits::kResendAfterNs;
+    expect_batch(5);
+}
+
 TEST_F(DeliveryTest, AnswersHelloAgainWithHelloAndSendsEverythingAgain) {
     start();
     seal();
@@ -295,6 +350,33 @@ TEST_F(DeliveryTest, CountsARefusedBatchAndGoesOn) {
     EXPECT_EQ(bye.tally(kStacks, TallyName::kLostRefused), 1U);
     EXPECT_EQ(bye.tally(kStacks, TallyName::kProduced), 1U);
     EXPECT_EQ(bye.tally(kSamples, TallyName::kProduced), 3U);
+}
+
+TEST_F(DeliveryTest, TellsAtOnceThatNothingIsLeftBeforeTheOldest) {
+    start();
+    for (int i = 0; i < 5; ++i) {
+        seal();
+    }
+    welcome();
+    for (std::uint64_t seq = 1; seq <= 5; ++seq) {
+        expect_batch(seq);
+    }
+    gateway_.say(make_refused(kSession, Seq{1}, 1, "malformed"));
+    const SeenFrame told = expect(MessageTag::kBatch);
+    EXPECT_EQ(told.seq, Seq{2});
+    EXPECT_EQ(told.oldest_retained, Seq{2});
+    expect_silence();  // once
+    gateway_.say(make_refused(kSession, Seq{4}, 1, "malformed"));
+    expect_silence();  // there are older ones
+    ack({{}, 1, Seq{3}});
+    const SeenFrame last = expect(MessageTag::kBatch);
+    EXPECT_EQ(last.seq, Seq{5});
+    EXPECT_EQ(last.oldest_retained, Seq{5});
+    seal();
+    expect_batch(6);
+    ack({{}, 1, Seq{5}});
+    run_until_prefix(5);
+    expect_silence();
 }
 
 TEST_F(DeliveryTest, ARefusedSessionFallsSilent) {

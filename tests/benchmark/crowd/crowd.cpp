@@ -12,6 +12,7 @@
 
 #include "schemas/vocabulary/limits.h"
 #include "target-collector/message/patch.h"
+#include "target-collector/wire/resend_patience.h"
 #include "target-collector/wire/zmq_driver.h"
 
 namespace perfleet {
@@ -61,9 +62,11 @@ struct Crowd::Target {
     struct Kept {
         std::uint64_t sealed_ns = 0;
         std::uint64_t sent_ns = 0;
+        bool was_repeated = false;
         std::vector<std::byte> message;
     };
     std::deque<Kept> kept;  // from prefix + 1 on
+    ResendPatience patience;
 };
 
 Crowd::Crowd(const CrowdPlan& plan, const sockaddr_in& gateway, std::vector<CurveClientKeys> keys)
@@ -233,7 +236,8 @@ void Crowd::turn(Target& target, std::uint64_t now) {
             say_hello(target, now);
         }
         if (!target.kept.empty() && target.kept.front().sent_ns != 0 &&
-            now - target.kept.front().sent_ns >= limits::kResendAfterNs) {
+            now - target.kept.front().sent_ns >= target.patience.duration_ns()) {
+            target.patience.grow();
             figures_.batches_resent += target.sent - target.prefix;
             target.sent = target.prefix;
         }
@@ -248,7 +252,7 @@ void Crowd::turn(Target& target, std::uint64_t now) {
 void Crowd::seal_due(Target& target, std::uint64_t now) {
     // From its first Welcome on, an interval after the other: who is late doesn't send less for it.
     while (target.incarnation != 0 && target.sealing.sealed < plan_.batch_count() && now >= target.next_batch_ns) {
-        target.kept.push_back({now, 0, workshop_.seal_next(target.sealing)});
+        target.kept.push_back({now, 0, false, workshop_.seal_next(target.sealing)});
         target.next_batch_ns = (target.next_batch_ns == 0 ? now : target.next_batch_ns) + plan_.interval_ms * kNsPerMs;
         figures_.kept_max = std::max<std::uint64_t>(figures_.kept_max, target.kept.size());
     }
@@ -275,6 +279,7 @@ void Crowd::send_batches(Target& target, std::uint64_t now) {
         if (!set_oldest_retained_seq(kept.message, Seq{target.prefix + 1}).ok() || !send(target, kept.message)) {
             return;
         }
+        kept.was_repeated = kept.sent_ns != 0;
         kept.sent_ns = now;
         ++target.sent;
     }
@@ -307,6 +312,7 @@ void Crowd::take_reply(Target& target, const Reply& reply, std::uint64_t now) {
             target.send_limit = reply.send_limit.value;
             acknowledge(target, reply.prefix.value, now);
             target.sent = target.prefix;
+            target.patience.forget();
             break;
         case Reply::Sort::kHelloAgain:
             ++figures_.hello_again;
@@ -342,6 +348,9 @@ void Crowd::take_reply(Target& target, const Reply& reply, std::uint64_t now) {
 void Crowd::acknowledge(Target& target, std::uint64_t prefix, std::uint64_t now) {
     while (target.prefix < prefix && !target.kept.empty()) {
         figures_.latency_us.add((now - target.kept.front().sealed_ns) / 1'000);
+        if (!target.kept.front().was_repeated && target.kept.front().sent_ns != 0) {
+            target.patience.learn(now - target.kept.front().sent_ns);
+        }
         target.kept.pop_front();
         ++target.prefix;
         ++figures_.batches_acknowledged;
