@@ -115,8 +115,12 @@ private:
 
 }  // namespace
 
+std::string text_figures(const Answer& answer, std::size_t width_columns) {
+    return Figures{answer, width_columns}.text();
+}
+
 std::string format_figures(const Answer& answer, std::size_t width_columns) {
-    return Figures{answer, width_columns}.text() + "\nrows: " + ledger_line(answer.ledger) + "\n";
+    return text_figures(answer, width_columns) + "\nrows: " + ledger_line(answer.ledger) + "\n";
 }
 
 }  // namespace perfleet

@@ -31,11 +31,15 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 // digits, rounded half up.
 [[nodiscard]] std::string format_figures(const Answer& answer, std::size_t width_columns);
 
+struct SessionTableStyle {
+    std::size_t width_columns = 80;
+    std::span<const std::string_view> left_out;  // columns for machines
+    std::span<const std::string_view> spared;    // columns that go, the first one first, where a line is too long
+};
+
 // For people, as text: an answer whose first columns are session and target, as a table a session. Both stand above,
-// and so does the unit where the table has but one. Columns named in `left_out` are for machines.
-// Where a line would be longer than `width_columns`, all is turned on its side instead.
-[[nodiscard]] std::string format_sessions(const Answer& answer, std::span<const std::string_view> left_out,
-                                          std::size_t width_columns);
+// and so does the unit where the table has but one. Where no table is narrow enough, it is turned on its side.
+[[nodiscard]] std::string format_sessions(const Answer& answer, const SessionTableStyle& style);
 
 // "1,000 produced = 990 stored + 10 lost (10 kernel_ring)".
 [[nodiscard]] std::string ledger_line(const Ledger& ledger);

@@ -21,6 +21,8 @@ namespace perfleet {
 [[nodiscard]] std::string text_heading(const AnswerColumn& column);
 [[nodiscard]] std::size_t text_width(const std::string& text);
 
+// A table; rows on their side, as format_figures() has them. Without the ledger.
 [[nodiscard]] std::string text_table(const Answer& answer);
+[[nodiscard]] std::string text_figures(const Answer& answer, std::size_t width_columns);
 
 }  // namespace perfleet

@@ -81,7 +81,7 @@ Answer answer_of_sessions() {
 
 TEST(Report, SessionsHaveATableEachWithWhatTheyShareAbove) {
     constexpr std::array<std::string_view, 1> kLeftOut{"id"};
-    EXPECT_EQ(format_sessions(answer_of_sessions(), kLeftOut, 80),
+    EXPECT_EQ(format_sessions(answer_of_sessions(), {80, kLeftOut, {}}),
               "session 0a · target board · in cycles\n"
               "\n"
               "rows   time\n"
@@ -96,10 +96,19 @@ TEST(Report, SessionsHaveATableEachWithWhatTheyShareAbove) {
               "rows: 0 produced = 0 stored + 0 lost\n");
 }
 
-TEST(Report, SessionsThatDoNotFitAreTurnedOnTheirSide) {
-    EXPECT_EQ(format_sessions(answer_of_sessions(), {}, 10), format_figures(answer_of_sessions(), 10));
-    Answer other = sample_answer();
-    EXPECT_EQ(format_sessions(other, {}, 80), format_report(other, ReportFormat::kText));
+TEST(Report, SessionsThatDoNotFitLoseTheirSparedColumnsFirst) {
+    constexpr std::array<std::string_view, 2> kSpared{"id", "time"};
+    const auto has = [&](std::size_t width, const std::string& what) {
+        return format_sessions(answer_of_sessions(), {width, {}, kSpared}).find(what) != std::string::npos;
+    };
+    EXPECT_TRUE(has(80, "rows   time  id\n"));
+    EXPECT_TRUE(has(11, "rows   time\n"));
+    EXPECT_TRUE(has(15, "rows  time  id\n"));
+    EXPECT_TRUE(has(4, "rows\n   2\n"));
+    // Nothing is left to go: rows stand on their side.
+    EXPECT_TRUE(has(3, "time [cycles]  "));
+    const Answer other = sample_answer();
+    EXPECT_EQ(format_sessions(other, {}), format_report(other, ReportFormat::kText));
 }
 
 TEST(Report, LongTextIsCutInTheMiddleInTablesOnly) {

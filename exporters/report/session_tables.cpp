@@ -21,11 +21,17 @@ std::string common_unit(const std::vector<AnswerColumn>& columns) {
     return units.size() == 1 ? *units.begin() : "";
 }
 
-Answer part_of(const Answer& answer, std::size_t first, std::size_t last, std::span<const std::string_view> left_out) {
+bool is_named(std::span<const std::string_view> names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The rows from `first` to `last`, and of them the columns from `first_column` on that aren't left out.
+Answer part_of(const Answer& answer, std::size_t first, std::size_t last, std::size_t first_column,
+               std::span<const std::string_view> left_out, std::span<const std::string_view> spared) {
     Answer part;
     part.rows.resize(last - first);
-    for (std::size_t i = kIdentityColumns; i < answer.columns.size(); ++i) {
-        if (std::find(left_out.begin(), left_out.end(), answer.columns[i].name) != left_out.end()) {
+    for (std::size_t i = first_column; i < answer.columns.size(); ++i) {
+        if (is_named(left_out, answer.columns[i].name) || is_named(spared, answer.columns[i].name)) {
             continue;
         }
         part.columns.push_back(answer.columns[i]);
@@ -51,10 +57,27 @@ bool is_of_sessions(const Answer& answer) {
            answer.columns[1].name == "target" && !answer.rows.empty();
 }
 
+// One session's rows.
+std::string session_table(const Answer& answer, std::size_t first, std::size_t last, const SessionTableStyle& style) {
+    for (std::size_t spared = 0; spared <= style.spared.size(); ++spared) {
+        Answer part = part_of(answer, first, last, kIdentityColumns, style.left_out, style.spared.first(spared));
+        const std::string unit = common_unit(part.columns);
+        for (AnswerColumn& column : part.columns) {
+            column.unit = column.unit == unit || column.unit == column.name ? "" : column.unit;
+        }
+        const std::string table = text_table(part);
+        if (widest_line(table) <= style.width_columns) {
+            return "session " + text_cell(answer.columns[0], answer.rows[first][0]) + " · target " +
+                   text_cell(answer.columns[1], answer.rows[first][1]) +
+                   (unit.empty() ? "" : " · in " + printable(unit)) + "\n\n" + table;
+        }
+    }
+    return text_figures(part_of(answer, first, last, 0, style.left_out, {}), style.width_columns);
+}
+
 }  // namespace
 
-std::string format_sessions(const Answer& answer, std::span<const std::string_view> left_out,
-                            std::size_t width_columns) {
+std::string format_sessions(const Answer& answer, const SessionTableStyle& style) {
     if (!is_of_sessions(answer)) {
         return format_report(answer, ReportFormat::kText);
     }
@@ -65,20 +88,7 @@ std::string format_sessions(const Answer& answer, std::span<const std::string_vi
                answer.rows[last][1] == answer.rows[first][1]) {
             ++last;
         }
-        Answer part = part_of(answer, first, last, left_out);
-        const std::string unit = common_unit(part.columns);
-        text += text.empty() ? "" : "\n";
-        text += "session " + text_cell(answer.columns[0], answer.rows[first][0]) + " · target " +
-                text_cell(answer.columns[1], answer.rows[first][1]) + (unit.empty() ? "" : " · in " + printable(unit)) +
-                "\n\n";
-        for (AnswerColumn& column : part.columns) {
-            column.unit = column.unit == unit || column.unit == column.name ? "" : column.unit;
-        }
-        const std::string table = text_table(part);
-        if (widest_line(table) > width_columns) {
-            return format_figures(answer, width_columns);
-        }
-        text += table;
+        text += (text.empty() ? "" : "\n") + session_table(answer, first, last, style);
         first = last;
     }
     return text + "\nrows: " + ledger_line(answer.ledger) + "\n";

@@ -246,14 +246,17 @@ std::string for_people(const std::string& command, const TableOptions& options, 
         return format_figures(answer, kTerminalColumns);
     }
     if (command == "kernel-entries") {
-        return format_sessions(answer, std::array<std::string_view, 2>{"syscall_id", "cap_type"}, kTerminalColumns);
+        constexpr std::array<std::string_view, 2> kLeftOut{"syscall_id", "cap_type"};
+        constexpr std::array<std::string_view, 2> kSpared{"sd", "fastpath"};
+        return format_sessions(answer, {kTerminalColumns, kLeftOut, kSpared});
     }
     if (command == "utilisation") {
         const bool has_one = std::all_of(answer.rows.begin(), answer.rows.end(), [](const auto& row) {
             return row.size() > 2 && row[2] == AnswerValue{std::uint64_t{1}};
         });
-        const std::array<std::string_view, 1> window{"window"};
-        return format_sessions(answer, std::span{window}.first(has_one ? 1 : 0), kTerminalColumns);
+        constexpr std::array<std::string_view, 1> kLeftOut{"window"};
+        constexpr std::array<std::string_view, 4> kSpared{"entries", "schedules", "kernel_cycles", "kernel_share"};
+        return format_sessions(answer, {kTerminalColumns, std::span{kLeftOut}.first(has_one ? 1 : 0), kSpared});
     }
     if (command == "tracepoints" && answer.columns.front().name == "overhead") {
         // As seL4's documentation has it: figures without their unit.
@@ -264,7 +267,9 @@ std::string for_people(const std::string& command, const TableOptions& options, 
         return format_report(plain, ReportFormat::kText);
     }
     if (command == "tracepoints") {
-        return format_sessions(answer, std::array<std::string_view, 2>{"first", "last"}, kTerminalColumns);
+        constexpr std::array<std::string_view, 2> kLeftOut{"first", "last"};
+        constexpr std::array<std::string_view, 2> kSpared{"weight", "sd"};
+        return format_sessions(answer, {kTerminalColumns, kLeftOut, kSpared});
     }
     return format_report(answer, ReportFormat::kText);
 }
