@@ -33,6 +33,31 @@ TEST(Report, TextIsAlignedAndEndsWithTheLedger) {
               "rows: 12,360 produced = 12,352 stored + 8 lost (5 kernel_ring, 3 spool_full)\n");
 }
 
+// The nearest doubles of these decimals lie below them, most of them: 1.005 is 1.00499999999999989….
+TEST(Report, DecimalsAreRoundedHalfUpAsTheyArePrinted) {
+    const std::vector<std::pair<double, const char*>> cases{
+        {1.005, "1.01"},          {4.805, "4.81"},           {2.675, "2.68"},
+        {1.115, "1.12"},          {0.285, "0.29"},           {1.255, "1.26"},
+        {9.995, "10.00"},         {99.995, "100.00"},        {8.345, "8.35"},
+        {-1.005, "-1.01"},        {0.125, "0.13"},           {1.0049999, "1.00"},
+        {69.195122, "69.20"},     {-0.001, "-0.00100"},      {0.0, "0.00"},
+        {0.005, "0.01"},          {0.000123456, "0.000123"}, {0.0009999, "0.001000"},
+        {4.2e-9, "0.00000000420"}};
+    for (const auto& [value, text] : cases) {
+        Answer answer;
+        answer.columns = {{"x", "s"}};
+        answer.rows = {{value}};
+        const std::string report = format_report(answer, ReportFormat::kText);
+        const std::string line =
+            report.substr(report.find('\n') + 1, report.find('\n', report.find('\n') + 1) - report.find('\n') - 1);
+        EXPECT_EQ(line.substr(line.find_first_not_of(' ')), text);
+    }
+    Answer percent;
+    percent.columns = {{"x", "percent"}};
+    percent.rows = {{0.0012}};
+    EXPECT_NE(format_report(percent, ReportFormat::kText).find("0.00%"), std::string::npos);
+}
+
 TEST(Report, JsonIsOneObjectOfTheContract) {
     EXPECT_EQ(format_report(sample_answer(), ReportFormat::kJson),
               "{\"columns\":[{\"name\":\"symbol\",\"unit\":\"\"},{\"name\":\"image\",\"unit\":\"\"},"

@@ -52,7 +52,7 @@ std::string shortened(const std::string& text) {
 
 // Rounded half up as papers do: the shortest decimal that means this number is what is rounded, so that 4.805 is 4.81
 // though the nearest double lies below it.
-std::string two_digits(double value) {
+std::string with_digits(double value, std::size_t digits) {
     std::array<char, 1'100> shortest{};
     const auto end =
         std::to_chars(shortest.data(), shortest.data() + shortest.size(), std::abs(value), std::chars_format::fixed);
@@ -63,7 +63,7 @@ std::string two_digits(double value) {
     if (text.find('.') == std::string::npos) {
         text += '.';
     }
-    const std::size_t size = text.find('.') + 3;
+    const std::size_t size = text.find('.') + 1 + digits;
     text.resize(std::max(text.size(), size + 1), '0');
     bool carries = text[size] >= '5';
     text.resize(size);
@@ -77,6 +77,19 @@ std::string two_digits(double value) {
     return value < 0 && text.find_first_not_of("0.") != std::string::npos ? "-" + text : text;
 }
 
+// Two digits; three that say something where two would show nothing but zeros, except of percentages.
+std::string real_text(double value, const std::string& unit) {
+    constexpr double kRoundsToZero = 0.005;
+    std::size_t digits = 2;
+    if (unit != "percent" && value != 0 && std::abs(value) < kRoundsToZero && std::isfinite(value)) {
+        for (double scaled = std::abs(value); scaled < 0.1 && digits < 320; scaled *= 10) {
+            ++digits;
+        }
+        ++digits;
+    }
+    return with_digits(value, digits);
+}
+
 std::string cell(const AnswerColumn& column, const AnswerValue& value) {
     if (const auto* text = std::get_if<std::string>(&value)) {
         return shortened(printable(*text));
@@ -88,7 +101,7 @@ std::string cell(const AnswerColumn& column, const AnswerValue& value) {
         return std::to_string(*number);
     }
     if (const auto* number = std::get_if<double>(&value)) {
-        return two_digits(*number) + (column.unit == "percent" ? "%" : "");
+        return real_text(*number, column.unit) + (column.unit == "percent" ? "%" : "");
     }
     return "-";
 }

@@ -150,8 +150,8 @@ Answer make_targets(const Scan& scan) {
 Answer make_sessions(const Scan& scan) {
     const std::vector<std::size_t> indices = sessions_by_start(scan);
     Answer answer;
-    answer.columns = {{"session", ""}, {"target", ""}, {"arch", ""}, {"start", ""},  {"end", ""},
-                      {"state", ""},   {"events", ""}, {"rows", ""}, {"batches", ""}};
+    answer.columns = {{"session", ""}, {"target", ""}, {"arch", ""},    {"start", ""},   {"end", ""},   {"state", ""},
+                      {"events", ""},  {"rows", ""},   {"batches", ""}, {"version", ""}, {"labels", ""}};
     for (const std::size_t i : indices) {
         const ScannedSession& session = scan.sessions()[i];
         std::vector<std::string> events;
@@ -162,7 +162,8 @@ Answer make_sessions(const Scan& scan) {
                                session.record.architecture, format_time(session.record.start_point.utc_ns),
                                session.end ? format_time(session.end->end_point.utc_ns) : std::string{},
                                std::string{session.end ? "ended" : "open"}, joined(events, ","), stored_rows(session),
-                               std::uint64_t{session.batches.size()}});
+                               std::uint64_t{session.batches.size()}, session.record.collector_version,
+                               labels_text(session.record)});
     }
     answer.ledger = ledger_of(scan, indices, answer.warnings);
     drop_repeated(answer.warnings);

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/latency_runs.h"
 #include "query-engine/statistic/latency_source.h"
 #include "query-engine/statistic/number/accumulated_latency.h"
 #include "query-engine/statistic/number/bernat.h"
@@ -68,9 +70,17 @@ public:
             answer_.columns = {{"session", ""}, {"target", ""}, {"event", ""}, {"unit", ""}, {"count", ""}};
         }
         std::set<std::size_t> sessions;
+        std::map<std::string, std::vector<const SessionRecord*>> runs_of_event;
         for (const ValueSource& source : *sources) {
+            const SessionRecord& session = scan_.sessions()[source.session_index].record;
+            runs_of_event[source.event].push_back(&session);
             if (sessions.insert(source.session_index).second) {
-                warn_of_session(scan_.sessions()[source.session_index].record);
+                warn_of_session(session);
+            }
+        }
+        for (const auto& [event, runs] : runs_of_event) {
+            for (const std::string& sentence : differing_state(runs)) {
+                answer_.warnings.push_back(event + ": " + sentence);
             }
         }
         warn_of_open_sessions(scan_, answer_.warnings);
@@ -89,6 +99,7 @@ private:
         switch (options_.view) {
             case LatencyView::kTable: return make_table(sources);
             case LatencyView::kHistogram: return make_histogram(sources);
+            case LatencyView::kRuns: break;
             case LatencyView::kInference: return make_inference(sources);
             case LatencyView::kSummary: return each(sources, [&](const auto& source) { return add_summary(source); });
             case LatencyView::kBernat: return each(sources, [&](const auto& source) { return add_bernat(source); });
@@ -111,6 +122,9 @@ private:
         if (const auto status = label_of(session, "status"); status && *status != "ok") {
             answer_.warnings.push_back("session " + session_hex(session.session).substr(0, 8) + " is a run that " +
                                        *status + ": " + label_of(session, "error").value_or("no reason given"));
+        }
+        if (const auto unsteady = unsteady_frequency(session)) {
+            answer_.warnings.push_back(*unsteady);
         }
         if (const auto missing = missing_metadata(session)) {
             answer_.warnings.push_back(*missing);
@@ -494,7 +508,7 @@ private:
 }  // namespace
 
 Result<Answer> make_latency(const Scan& scan, const LatencyOptions& options) {
-    return LatencyReport{scan, options}.make();
+    return options.view == LatencyView::kRuns ? make_latency_runs(scan, options) : LatencyReport{scan, options}.make();
 }
 
 }  // namespace perfleet

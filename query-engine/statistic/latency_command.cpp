@@ -7,8 +7,8 @@
 namespace perfleet {
 namespace {
 
-constexpr std::array<std::string_view, 10> kOptions{"kbench", "table",      "histogram", "bucket",  "mode",
-                                                    "skip",   "confidence", "error",     "settled", "percentiles"};
+constexpr std::array<std::string_view, 11> kOptions{"runs", "kbench",     "table", "histogram", "bucket",     "mode",
+                                                    "skip", "confidence", "error", "settled",   "percentiles"};
 constexpr std::size_t kPercentilesMax = 32;
 
 Error usage(const std::string& name, const std::string& text, const std::string& expected) {
@@ -67,6 +67,8 @@ Result<LatencyOptions> parse_latency(const std::map<std::string, std::string>& o
         Result<Done> taken = Done{};
         if (name == "kbench") {
             taken = choose(name, LatencyView::kInference);
+        } else if (name == "runs") {
+            taken = choose(name, LatencyView::kRuns);
         } else if (name == "table") {
             taken = choose(name, LatencyView::kTable);
         } else if (name == "histogram") {

@@ -201,6 +201,15 @@ std::vector<std::string> doubts_of(const std::string& name, std::vector<std::uin
         }
     }
     std::sort(in_order.begin(), in_order.end());
+    if (const auto timer = coarse_timer(in_order); timer && timer->step == 0) {
+        doubts.push_back(fmt::format("{}: all {} values are {}: is the timer too coarse to tell them apart?", name,
+                                     in_order.size(), timer->median));
+    } else if (timer) {
+        doubts.push_back(
+            fmt::format("{}: the timer's steps of {} are coarse for these values (half of them within {} "
+                        "steps, median {})",
+                        name, timer->step, timer->quartile_steps, timer->median));
+    }
     if (const auto modes = modes_of(in_order); modes.size() > 1) {
         std::string places;
         for (const long double mode : modes) {
@@ -216,10 +225,39 @@ std::vector<std::string> doubts_of(const std::string& name, std::vector<std::uin
     return doubts;
 }
 
+std::optional<std::string> unsteady_frequency(const SessionRecord& session) {
+    std::string why;
+    if (const auto governor = label_of(session, "governor"); governor && *governor != "performance") {
+        why = "governor " + *governor;
+    }
+    if (const auto turbo = label_of(session, "turbo"); turbo && *turbo != "off") {
+        why += std::string{why.empty() ? "" : ", "} + "turbo " + *turbo;
+    }
+    if (const auto khz = label_of(session, "frequency_khz"); khz && khz->find('-') != std::string::npos) {
+        why += std::string{why.empty() ? "" : ", "} + "CPUs at " + *khz + " kHz";
+    }
+    return why.empty() ? std::nullopt
+                       : std::optional{"session " + session_hex(session.session).substr(0, 8) +
+                                       ": the frequency may change while it measures (" + why + ")"};
+}
+
 std::optional<std::string> missing_metadata(const SessionRecord& session) {
     // What decides whether a figure can be believed and repeated; a run says it by labels of these names.
-    constexpr std::array kChecklist{"clock_hz",       "governor", "turbo",      "kernel",
-                                    "compiler_flags", "warmup",   "preemption", "machine"};
+    // The machine's state first (import --measured-here knows most of it), then the article's checklist.
+    constexpr std::array kChecklist{
+        "machine",        "kernel",      // what it ran on
+        "clock_hz",                      // of the cycle counter
+        "frequency_khz",                 // of the processor, and what lets it change:
+        "governor",       "turbo",       //
+        "compiler_flags",                //
+        "dead_code",                     // how the measured code was kept from being left out
+        "warmup",                        // what ran before
+        "data_size",      "data_order",  // enough data, and not too regular: random by a reproducible generator
+        "overhead",                      // of the measurement itself
+        "preemption",                    // off, or filtered
+        "noise",                         // other load
+        "parallel_start",                // how parallel runs were made to begin together
+    };
     std::string missing;
     for (const char* key : kChecklist) {
         if (!label_of(session, key)) {

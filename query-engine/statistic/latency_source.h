@@ -46,6 +46,10 @@ inline constexpr std::size_t kDoubtValuesMax = 1U << 20;
 // What these values give reason to doubt, a sentence each; `name` says whose they are.
 [[nodiscard]] std::vector<std::string> doubts_of(const std::string& name, std::vector<std::uint64_t> in_order);
 
+// What lets the processor's frequency change while it measures, as far as the run says; nothing when it is steady, or
+// the run doesn't say.
+[[nodiscard]] std::optional<std::string> unsteady_frequency(const SessionRecord& session);
+
 // What a run should say of itself and doesn't, in one sentence; nothing when all is there.
 [[nodiscard]] std::optional<std::string> missing_metadata(const SessionRecord& session);
 

@@ -1,9 +1,12 @@
 #include "target-collector/linux/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 #include <vector>
+
+#include "target-collector/linux/machine_state.h"
 
 namespace perfleet {
 namespace {
@@ -43,7 +46,31 @@ constexpr const char* kRecordFooter =
     "  perfleet record -e page-faults -c 1 -- make\n"
     "  perfleet record -a -g --duration 10";
 
-void add_options(CLI::App& app, CollectorOptions& options, std::vector<std::string>& labels) {
+// Labels as they were written.
+struct LabelOptions {
+    std::vector<std::string> given;
+    bool has_machine_state = false;
+};
+
+void add_labels(const LabelOptions& labels, CollectorOptions& options) {
+    if (labels.has_machine_state && !options.key_file.empty()) {
+        throw CLI::ValidationError("--machine-state", "not with --key: labels are those of the key");
+    }
+    for (const std::string& label : labels.given) {
+        options.labels.push_back(split_label(label));
+    }
+    if (labels.has_machine_state) {
+        for (auto& [name, text] : machine_state()) {
+            const bool is_given = std::any_of(options.labels.begin(), options.labels.end(),
+                                              [&, &key = name](const auto& label) { return label.first == key; });
+            if (!is_given) {
+                options.labels.emplace_back(name, text);
+            }
+        }
+    }
+}
+
+void add_options(CLI::App& app, CollectorOptions& options, LabelOptions& labels) {
     app.add_option(
            "-e,--event", options.events,
            "Events, with commas between: cpu-clock, page-faults, cycles, sched:sched_switch, r1a8, each with :u "
@@ -61,7 +88,11 @@ void add_options(CLI::App& app, CollectorOptions& options, std::vector<std::stri
     app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
         ->delimiter(',')
         ->allow_extra_args(false);
-    app.add_option("--label", labels, "A label of this target, KEY=VALUE")->allow_extra_args(false);
+    app.add_option("--label", labels.given, "A label of this target, KEY=VALUE")->allow_extra_args(false);
+    app.add_flag(
+        "--machine-state", labels.has_machine_state,
+        "Governor, turbo, frequency, kernel and processor as labels, as they are at the start. Not with --key: "
+        "there labels are those of the key");
     app.add_option("--target", options.target_name, "The target's name. Default: that of the key, else the host's");
     app.add_flag("--include-self", options.include_self, "With -a: the collector's own samples, too");
     app.add_flag("--all-user", options.all_user, "User space only");
@@ -85,7 +116,7 @@ Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int 
     CommandLine line;
     CollectorOptions& options = line.options;
     options.own_command_line.assign(argv, argv + argc);
-    std::vector<std::string> labels;
+    LabelOptions labels;
     const bool is_record = form == CommandLineForm::kRecord;
     const std::string name = is_record ? "perfleet record" : "perfleet-collector";
 
@@ -133,9 +164,7 @@ Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int 
     add_options(app, options, labels);
     try {
         app.parse(argc, argv);
-        for (const std::string& label : labels) {
-            options.labels.push_back(split_label(label));
-        }
+        add_labels(labels, options);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
             (void)app.exit(error);

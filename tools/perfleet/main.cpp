@@ -32,7 +32,7 @@ int main(int argument_count, char** arguments) {
     if (argument_count > 1 && std::string_view{arguments[1]} == kRecord) {
         return perfleet::record_command(argument_count - 1, arguments + 1);
     }
-    CLI::App app{"perfleet: records, asks and exports performance data of Linux hosts and seL4 boards"};
+    CLI::App app{"perfleet: records, asks and exports performance data of Linux and seL4"};
     app.name("perfleet");
     app.set_version_flag("--version", "perfleet " PERFLEET_VERSION);
     app.formatter(std::make_shared<perfleet::HelpText>());

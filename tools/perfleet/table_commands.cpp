@@ -37,6 +37,7 @@ struct TableOptions {
     std::map<std::string, std::string> passed;
     bool is_kbench = false;
     bool is_table = false;
+    bool is_runs = false;
     std::string output;  // of a histogram: a figure beside the table
 };
 
@@ -78,6 +79,9 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
     }
     if (options.is_table) {
         text["table"] = "yes";
+    }
+    if (options.is_runs) {
+        text["runs"] = "yes";
     }
     if (const Result<Done> checked = check_table_command(command, text, utc_now()); !checked.ok()) {
         return Error{checked.error()};
@@ -127,6 +131,8 @@ void add_latency_options(CLI::App& command, TableOptions& options) {
     const auto add = adder(command, options);
     command.add_flag("--kbench", options.is_kbench,
                      "what accumulated latencies say of the primary latency (Kanata Bench)");
+    command.add_flag("--runs", options.is_runs,
+                     "how least value, median and mean vary from run to run, over all runs that are selected");
     command.add_flag("--table", options.is_table, "the tests themselves, a column a group");
     add("histogram", "how the values are spread: log2, linear, or cumulative; the latter two up to the 95th percentile",
         "KIND");

@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t kSideMin = 10;
 constexpr std::size_t kGridPoints = 512;
 constexpr long double kModeShareMin = 0.05L;
+constexpr long double kModeValuesMin = 5;
 constexpr long double kValleyMax = 0.75L;
 constexpr std::uint64_t kFences = 3;
 
@@ -213,7 +214,7 @@ std::vector<long double> modes_of(std::span<const std::uint64_t> ascending) {
     const long double whole = std::accumulate(density.begin(), density.end(), 0.0L);
     std::vector<long double> modes;
     for (const Peak& peak : peaks_of(density)) {
-        if (peak.mass >= kModeShareMin * whole) {
+        if (peak.mass >= std::max(kModeShareMin, kModeValuesMin / count) * whole) {
             modes.push_back(low + static_cast<long double>(peak.top) * spacing);
         }
     }
@@ -229,6 +230,23 @@ std::uint64_t step_of(std::span<const std::uint64_t> values) {
         }
     }
     return step;
+}
+
+std::optional<CoarseTimer> coarse_timer(std::span<const std::uint64_t> ascending) {
+    constexpr std::uint64_t kQuartileStepsMin = 4;
+    constexpr std::uint64_t kValueStepsMin = 20;  // 5 % of the value
+    if (ascending.size() < kSideMin) {
+        return std::nullopt;
+    }
+    const Quartiles quartiles = quartiles_of(ascending);
+    CoarseTimer timer;
+    timer.step = step_of(ascending);
+    timer.median = ascending[nearest_rank(kMedian, ascending.size())];
+    timer.quartile_steps = timer.step == 0 ? 0 : (quartiles.third - quartiles.first) / timer.step;
+    // Steps of one may be those of the unit: then only what is small beside them is in doubt.
+    const bool is_narrow = timer.step != 1 && timer.quartile_steps < kQuartileStepsMin;
+    const bool is_small = timer.step != 0 && timer.median / timer.step < kValueStepsMin;
+    return is_narrow || is_small ? std::optional{timer} : std::nullopt;
 }
 
 Outliers outliers_of(std::span<const std::uint64_t> ascending) {

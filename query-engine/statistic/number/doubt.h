@@ -34,6 +34,15 @@ struct Drift {
 // 0 where all are the same.
 [[nodiscard]] std::uint64_t step_of(std::span<const std::uint64_t> values);
 
+// Whether the timer is too coarse for these values: they lie on so few steps of it that their spread, or the values
+// themselves, are hardly more than its resolution.
+struct CoarseTimer {
+    std::uint64_t step = 0;            // 0: all values are the same
+    std::uint64_t quartile_steps = 0;  // interquartile range, in steps
+    std::uint64_t median = 0;
+};
+[[nodiscard]] std::optional<CoarseTimer> coarse_timer(std::span<const std::uint64_t> ascending);
+
 // Values above the third quartile by more than 3 interquartile ranges (at least 3 steps of the timer).
 struct Outliers {
     std::uint64_t count = 0;

@@ -26,6 +26,10 @@ void Moments::add(std::span<const std::uint64_t> values) {
             low = std::min(low, value);
             high = std::max(high, value);
         }
+        if (high >= 1ULL << 56 && high - low < 1ULL << 56) {
+            add_near(run, low);
+            continue;
+        }
         if (high >= 1ULL << 56) {
             std::for_each(run.begin(), run.end(), [&](std::uint64_t value) { add(value, 1); });
             continue;
@@ -42,6 +46,24 @@ void Moments::add(std::span<const std::uint64_t> values) {
         sum_ += sum;
         sum_of_squares_ += Uint256{squares};
     }
+}
+
+// Great values that lie near each other, by their distances d from the least: Σx² = Σd² + 2 low Σd + n low².
+void Moments::add_near(std::span<const std::uint64_t> values, std::uint64_t low) {
+    std::uint64_t sum = 0;
+    Uint128 squares = 0;
+    for (const std::uint64_t value : values) {
+        const std::uint64_t distance = value - low;
+        sum += distance;
+        squares += Uint128{distance} * distance;
+        max_ = std::max(max_, value);
+    }
+    count_ += values.size();
+    min_ = std::min(min_, low);
+    sum_ += Uint128{low} * values.size() + sum;
+    sum_of_squares_ += Uint256{squares};
+    sum_of_squares_ += Uint256{Uint128{low} * sum}.times(2);
+    sum_of_squares_ += Uint256{Uint128{low} * low}.times(values.size());
 }
 
 void Moments::merge(const Moments& other) {

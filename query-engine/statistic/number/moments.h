@@ -39,6 +39,8 @@ public:
     friend bool operator==(const Moments&, const Moments&) = default;
 
 private:
+    // At most 256 values, within 2^56 above `low`.
+    void add_near(std::span<const std::uint64_t> values, std::uint64_t low);
     // n Σx² − (Σx)²: n² times the population variance.
     [[nodiscard]] long double scaled_variance() const;
 

@@ -30,11 +30,28 @@ void RankSearch::add_range(std::uint64_t low, std::uint64_t high, std::uint64_t 
     range.low = low;
     const auto width_bits = static_cast<unsigned>(std::bit_width(high - low));
     range.shift = width_bits > kBucketBits ? width_bits - kBucketBits : 0;
-    range.counts.resize(((high - low) >> range.shift) + 1);
+    range.is_by_powers = ranges_.empty() && width_bits > kBucketBits;
+    range.counts.resize((range.is_by_powers ? bucket_by_powers(high - low) : (high - low) >> range.shift) + 1);
     range.rank_first = rank_first;
     range.ranks = std::move(ranks);
     open_.push_back(static_cast<std::uint32_t>(ranges_.size()));
     ranges_.push_back(std::move(range));
+}
+
+// Of a range by powers: bucket numbers below 512 are distances; above, the shift stands in the bits from kMantissaBits
+// on, one higher than it is because the distance's own first bit is in the sum.
+std::uint64_t RankSearch::bucket_size_bits(const Range& range, std::uint64_t bucket) {
+    if (!range.is_by_powers) {
+        return range.shift;
+    }
+    const std::uint64_t power = bucket >> kMantissaBits;
+    return power > 1 ? power - 1 : 0;
+}
+
+std::uint64_t RankSearch::low_of_bucket(const Range& range, std::uint64_t bucket) {
+    const std::uint64_t shift = bucket_size_bits(range, bucket);
+    const std::uint64_t distance = range.is_by_powers ? (bucket - (shift << kMantissaBits)) << shift : bucket << shift;
+    return range.low + distance;
 }
 
 void RankSearch::count(std::span<const std::uint64_t> values) {
@@ -44,6 +61,12 @@ void RankSearch::count(std::span<const std::uint64_t> values) {
     Range& whole = ranges_.front();
     if (!whole.counts.empty()) {
         std::uint64_t* const counts = whole.counts.data();
+        if (whole.is_by_powers) {
+            for (const std::uint64_t value : values) {
+                ++counts[bucket_by_powers(value - whole.low)];
+            }
+            return;
+        }
         for (const std::uint64_t value : values) {
             ++counts[(value - whole.low) >> whole.shift];
         }
@@ -51,54 +74,97 @@ void RankSearch::count(std::span<const std::uint64_t> values) {
     }
     const std::uint32_t* const first_children = whole.children.data();
     for (const std::uint64_t value : values) {
-        std::uint32_t child = first_children[(value - whole.low) >> whole.shift];
+        const std::uint64_t distance = value - whole.low;
+        std::uint32_t child = first_children[whole.is_by_powers ? bucket_by_powers(distance) : distance >> whole.shift];
         while (child != kNoChild) {
             Range& range = ranges_[child];
-            const std::uint64_t bucket = (value - range.low) >> range.shift;
             if (!range.counts.empty()) {
-                ++range.counts[bucket];
+                if (is_collecting_) {
+                    range.collected.push_back(value);
+                } else {
+                    ++range.counts[(value - range.low) >> range.shift];
+                    range.min = std::min(range.min, value);
+                    range.max = std::max(range.max, value);
+                }
                 break;
             }
-            child = range.children.empty() ? kNoChild : range.children[bucket];
+            child = range.children.empty() ? kNoChild : range.children[(value - range.low) >> range.shift];
         }
     }
 }
 
 void RankSearch::merge(const RankSearch& other) {
-    PERFLEET_ASSERT(open_ == other.open_);
+    PERFLEET_ASSERT(open_ == other.open_ && is_collecting_ == other.is_collecting_);
     for (const std::uint32_t index : open_) {
         std::vector<std::uint64_t>& counts = ranges_[index].counts;
         const std::vector<std::uint64_t>& others = other.ranges_[index].counts;
         PERFLEET_ASSERT(counts.size() == others.size());
         std::transform(counts.begin(), counts.end(), others.begin(), counts.begin(), std::plus{});
+        const std::vector<std::uint64_t>& collected = other.ranges_[index].collected;
+        ranges_[index].min = std::min(ranges_[index].min, other.ranges_[index].min);
+        ranges_[index].max = std::max(ranges_[index].max, other.ranges_[index].max);
+        ranges_[index].collected.insert(ranges_[index].collected.end(), collected.begin(), collected.end());
     }
 }
 
 void RankSearch::narrow() {
+    std::uint64_t left_count = 0;
     for (const std::uint32_t index : std::exchange(open_, {})) {
-        const std::vector<std::uint64_t> counts = std::exchange(ranges_[index].counts, {});
-        const std::vector<std::uint64_t> ranks = std::exchange(ranges_[index].ranks, {});
-        std::vector<std::uint32_t> children(counts.size(), kNoChild);
-        std::uint64_t rank_first = ranges_[index].rank_first;
-        std::size_t next = 0;
-        for (std::size_t bucket = 0; bucket < counts.size() && next < ranks.size(); ++bucket) {
-            const std::uint64_t rank_end = rank_first + counts[bucket];
-            std::vector<std::uint64_t> inside;
-            for (; next < ranks.size() && ranks[next] < rank_end; ++next) {
-                inside.push_back(ranks[next]);
-            }
-            if (!inside.empty()) {
-                const std::uint64_t low = ranges_[index].low + (std::uint64_t{bucket} << ranges_[index].shift);
-                const std::uint64_t high = low + ((1ULL << ranges_[index].shift) - 1);
-                const auto child = static_cast<std::uint32_t>(ranges_.size());
-                add_range(low, high, rank_first, std::move(inside));
-                children[bucket] = ranges_.size() > child ? child : kNoChild;
-            }
-            rank_first = rank_end;
+        if (is_collecting_) {
+            take_collected(index);
+        } else {
+            narrow_counted(index, left_count);
         }
-        PERFLEET_ASSERT(next == ranks.size());
-        ranges_[index].children = std::move(children);
     }
+    is_collecting_ = !open_.empty() && left_count <= kCollectedMax;
+    for (const std::uint32_t index : open_) {
+        ranges_[index].collected.reserve(is_collecting_ ? ranges_[index].value_count : 0);
+    }
+}
+
+void RankSearch::take_collected(std::uint32_t index) {
+    Range& range = ranges_[index];
+    std::sort(range.collected.begin(), range.collected.end());
+    for (const std::uint64_t rank : std::exchange(range.ranks, {})) {
+        found_[rank] = range.collected.at(rank - range.rank_first);
+    }
+    range.collected = {};
+    range.counts = {};
+}
+
+// `left_count` grows by the values in the ranges that are open from now on.
+void RankSearch::narrow_counted(std::uint32_t index, std::uint64_t& left_count) {
+    const std::vector<std::uint64_t> counts = std::exchange(ranges_[index].counts, {});
+    const std::vector<std::uint64_t> ranks = std::exchange(ranges_[index].ranks, {});
+    std::vector<std::uint32_t> children(counts.size(), kNoChild);
+    std::uint64_t rank_first = ranges_[index].rank_first;
+    std::size_t next = 0;
+    for (std::size_t bucket = 0; bucket < counts.size() && next < ranks.size(); ++bucket) {
+        const std::uint64_t rank_end = rank_first + counts[bucket];
+        std::vector<std::uint64_t> inside;
+        for (; next < ranks.size() && ranks[next] < rank_end; ++next) {
+            inside.push_back(ranks[next]);
+        }
+        if (!inside.empty()) {
+            const Range& range = ranges_[index];
+            const std::uint64_t bucket_low = low_of_bucket(range, bucket);
+            const std::uint64_t bucket_high = bucket_low + ((1ULL << bucket_size_bits(range, bucket)) - 1);
+            // The first range doesn't know where its values lie inside its buckets.
+            const bool is_first = index == 0;
+            const std::uint64_t low = is_first ? bucket_low : std::max(bucket_low, range.min);
+            const std::uint64_t high = is_first ? bucket_high : std::min(bucket_high, range.max);
+            const auto child = static_cast<std::uint32_t>(ranges_.size());
+            add_range(low, high, rank_first, std::move(inside));
+            if (ranges_.size() > child) {
+                children[bucket] = child;
+                ranges_[child].value_count = counts[bucket];
+                left_count += counts[bucket];
+            }
+        }
+        rank_first = rank_end;
+    }
+    PERFLEET_ASSERT(next == ranks.size());
+    ranges_[index].children = std::move(children);
 }
 
 std::vector<std::uint64_t> values_at_ranks(std::span<const std::uint64_t> values,

@@ -14,6 +14,7 @@
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/store.h"
+#include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/target_identity.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
@@ -47,6 +48,7 @@ struct ImportOptions {
     std::string architecture;
     std::string time;
     std::vector<std::string> labels;
+    bool is_measured_here = false;
     std::vector<std::string> point_files;  // EVENT=FILE
 };
 
@@ -89,6 +91,11 @@ Result<SourceFile> read_file(const std::string& path) {
 }
 
 Result<Done> add_labels(const ImportOptions& options, ImportedRun& run) {
+    if (options.is_measured_here) {
+        for (const auto& [name, text] : machine_state()) {
+            run.labels[name] = text;
+        }
+    }
     for (const std::string& label : options.labels) {
         const std::size_t equals = label.find('=');
         if (equals == 0 || equals == std::string::npos) {
@@ -219,7 +226,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
             "seL4_BenchmarkDumpAllThreadsUtilisation prints); bytes of memory: sel4-entries, sel4-tracepoints (the "
             "log buffer), sel4-utilisation (13 words a thread)")
         ->required()
-        ->check(CLI::IsMember(names))
+        ->check(CLI::IsMember(names).description(""))
         ->type_name("FORMAT");
     command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
         ->type_name("DIR");
@@ -234,6 +241,9 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
                      "what else is known of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…")
         ->allow_extra_args(false)
         ->type_name("K=V");
+    command->add_flag("--measured-here", options->is_measured_here,
+                      "the run was measured on this machine as it is set now: governor, turbo, frequency, kernel and "
+                      "processor are stored with it");
     command
         ->add_option("--initial-test-size", options->hints.initial_test_size,
                      "kbench: the file is a bare table of tests × groups, whose first group has this test size")
