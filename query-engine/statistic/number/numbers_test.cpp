@@ -86,6 +86,18 @@ TEST(Moments, EqualTwoPassesInExtendedPrecision) {
     }
 }
 
+TEST(Moments, AreTheSameByRunsAndOneByOne) {
+    RandomStream random{9};
+    for (std::uint64_t shape = 0; shape < 6; ++shape) {
+        const Values values = nasty_values(random, shape, 2'000);
+        Moments one_by_one;
+        for (const std::uint64_t value : values) {
+            one_by_one.add(value);
+        }
+        EXPECT_EQ(moments_of(values), one_by_one) << shape;
+    }
+}
+
 TEST(Moments, MergeToTheSameBytesInAnyOrder) {
     RandomStream random{2};
     const Values values = nasty_values(random, 2, 10'000);
@@ -123,6 +135,31 @@ TEST(RankSearch, EqualsSorting) {
         for (std::size_t i = 0; i < ranks.size(); ++i) {
             ASSERT_EQ(found[i], sorted[ranks[i]]) << round;
         }
+    }
+}
+
+// More than are collected for the last pass, in few of the first buckets: ranges are narrowed again and again.
+TEST(RankSearch, EqualsSortingOfManyValuesInFewBuckets) {
+    RandomStream random{8};
+    Values values(2'500'000);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = i == 0 ? 0 : (1ULL << 62) + (random.below(2) << 40) + random.below(1ULL << (i % 2 == 0 ? 36 : 2));
+    }
+    const Values ranks{0, 1, 600'000, 1'249'999, 1'250'000, 1'900'000, 2'499'999};
+    const std::span<const std::uint64_t> all{values};
+    RankSearch search{0, *std::max_element(values.begin(), values.end()), ranks};
+    int passes = 0;
+    for (; !search.is_done(); ++passes) {
+        RankSearch other = search;
+        search.count(all.first(1'000'000));
+        other.count(all.subspan(1'000'000));
+        search.merge(other);
+        search.narrow();
+    }
+    EXPECT_GE(passes, 3);
+    std::sort(values.begin(), values.end());
+    for (const std::uint64_t rank : ranks) {
+        EXPECT_EQ(search.value(rank), values[rank]) << rank;
     }
 }
 
