@@ -366,6 +366,7 @@ TEST(ImportSel4bench, WhatIsWrongIsNamed) {
     EXPECT_EQ((*negative)[0].series[0].lost.at(TallyName::kLostMalformed), 1U);
     EXPECT_NE(refusal(of("{\"Raw results\": [1.5]}")).find("no whole number"), std::string::npos);
     EXPECT_NE(refusal(of("{\"Raw results\": 3}")).find("is no array"), std::string::npos);
+    EXPECT_NE(refusal(of("{\"Raw results\": [1e999]}")).find("a number in the JSON"), std::string::npos);
     EXPECT_NE(refusal(of("3")).find("no object"), std::string::npos);
     EXPECT_NE(refusal(of("{\"Mean\": 3.0}")).find("OutputRawResults"), std::string::npos);
     EXPECT_NE(refusal(read_sel4bench("[{\"Benchmark\": 7}]", {})).find("no sel4bench output"), std::string::npos);

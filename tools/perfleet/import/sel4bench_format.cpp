@@ -24,6 +24,8 @@ Result<Json> parse(std::string_view text, std::size_t first_line) {
         const auto lines = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
         return Error{ErrorCode::kInvalid, "line " + std::to_string(first_line + lines) +
                                               ": no valid JSON from here on; is the output whole?"};
+    } catch (const Json::out_of_range&) {
+        return Error{ErrorCode::kInvalid, "a number in the JSON is greater than any that was measured"};
     }
 }
 
