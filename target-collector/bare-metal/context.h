@@ -1,0 +1,21 @@
+// What a thread of the load was interrupted with. start.S knows the layout.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace perfleet::bare_metal {
+
+struct Context {
+    std::array<std::uint64_t, 31> x{};
+    std::uint64_t sp = 0;
+    std::uint64_t pc = 0;
+    std::uint64_t state = 0;  // SPSR: 0 is EL0 with interrupts
+};
+static_assert(offsetof(Context, sp) == 248 && offsetof(Context, pc) == 256 && offsetof(Context, state) == 264);
+
+}  // namespace perfleet::bare_metal
+
+// Goes on with this thread at EL0. start.S
+extern "C" [[noreturn]] void enter_user(perfleet::bare_metal::Context* context);

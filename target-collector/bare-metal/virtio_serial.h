@@ -1,0 +1,86 @@
+// A virtio serial port as byte stream (VIRTIO 1.2, 5.3; legacy virtio-mmio, as QEMU's `virt` has it): port 1 of the
+// device, polled.
+//
+// One thread. A connection lasts from one PORT_OPEN of the host to the next: then whoever listens has gone or is
+// another.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "target-collector/wire/byte_stream.h"
+
+namespace perfleet::bare_metal {
+
+class VirtioSerial final : public ByteStream {
+public:
+    VirtioSerial() = default;
+
+    // False: this machine has no such device.
+    [[nodiscard]] bool start();
+
+    [[nodiscard]] std::uint64_t connection() override;
+    [[nodiscard]] std::size_t write(std::span<const std::byte> head, std::span<const std::byte> body) override;
+    [[nodiscard]] std::size_t read(std::span<std::byte> into) override;
+    // The host alone can close it.
+    [[nodiscard]] bool end_connection() override { return false; }
+
+private:
+    static constexpr std::uint16_t kEntries = 8;  // of each queue, with a buffer each
+
+    // One queue in the legacy layout: descriptors, what the driver gives, and on a page of its own what the device has
+    // used.
+    struct alignas(4096) Ring {
+        struct Descriptor {
+            std::uint64_t address;
+            std::uint32_t size_bytes;
+            std::uint16_t flags;
+            std::uint16_t next;
+        };
+        struct Used {
+            std::uint32_t index;
+            std::uint32_t size_bytes;
+        };
+        std::array<Descriptor, kEntries> descriptors;
+        std::uint16_t given_flags;
+        volatile std::uint16_t given_count;
+        std::array<std::uint16_t, kEntries> given;
+        alignas(4096) std::uint16_t used_flags;
+        volatile std::uint16_t used_count;
+        std::array<Used, kEntries> used;
+    };
+    template <std::size_t kBufferSizeBytes>
+    struct Queue {
+        Ring ring{};
+        std::array<std::array<std::byte, kBufferSizeBytes>, kEntries> buffers{};
+        std::uint16_t number = 0;
+        std::uint16_t used_seen = 0;
+    };
+    enum class Direction : std::uint8_t { kToDevice, kFromDevice };
+
+    template <std::size_t kSizeBytes>
+    void set_up(Queue<kSizeBytes>& queue, std::uint16_t number, Direction direction);
+    template <std::size_t kSizeBytes>
+    void give(Queue<kSizeBytes>& queue, std::uint16_t index, std::size_t size_bytes, Direction direction);
+    void follow_host();
+    void obey(std::span<const std::byte> message);
+    void tell(std::uint32_t port, std::uint16_t event, std::uint16_t value);
+    void take_back_sent();
+
+    std::uint64_t device_ = 0;  // its registers
+    Queue<64> control_in_;
+    Queue<64> control_out_;
+    Queue<512> in_;
+    Queue<4'096> out_;
+    std::uint16_t control_sent_ = 0;
+    std::array<bool, kEntries> is_out_{};  // which buffers of out_ the device has
+
+    std::uint64_t connections_ = 0;
+    bool is_open_ = false;
+    std::uint16_t in_valid_from_ = 0;  // what was used before belongs to an earlier connection
+    std::size_t in_offset_bytes_ = 0;  // of the oldest buffer that came, taken already
+};
+
+}  // namespace perfleet::bare_metal

@@ -1,0 +1,200 @@
+#include "target-collector/small/small_collector.h"
+
+#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/assert.h"
+#include "schemas/wire/protocol.h"
+
+namespace perfleet {
+namespace {
+
+constexpr Series kStrings{Kind::kString, kNoEvent};
+constexpr Series kImages{Kind::kImage, kNoEvent};
+constexpr Series kStacks{Kind::kStack, kNoEvent};
+constexpr Series kTasks{Kind::kTask, kNoEvent};
+constexpr std::uint64_t kReadAndExecute = 5;  // PROT_READ | PROT_EXEC, as Linux has them
+constexpr std::uint64_t kNsPerSecondUnsigned = 1'000'000'000;
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
+
+}  // namespace
+
+SmallCollector::SmallCollector(const SmallTarget& target, ByteStream& stream)
+    : target_{target},
+      batches_{ring_memory_.bytes},
+      losses_{loss_memory_.bytes},
+      builder_{values_, bytes_.bytes, kBatchRowsMax},
+      sealer_{{.session = target.session,
+               .batch_rows_max = kBatchRowsMax,
+               .batch_age_ticks_max = limits::kBatchAgeNsMax / kNsPerSecondUnsigned * target.clock.ticks_per_second},
+              builder_,
+              tallies_,
+              batches_,
+              losses_},
+      driver_{stream},
+      delivery_{{.session = target.session, .hello = write_hello_message(), .spool = spool_.bytes, .images = {}},
+                driver_,
+                batches_,
+                losses_} {
+    PERFLEET_ASSERT(!target.session.is_none() && target.clock.ticks_per_second > 0);
+    PERFLEET_ASSERT(target.images.size() <= kImagesMax);
+    utc_offset_ns_ = target.start_point.utc_ns.value - static_cast<std::int64_t>(ns_of(target.start_point.ticks));
+    begin_epoch(target.start_point.ticks);
+}
+
+std::span<std::byte> SmallCollector::write_hello_message() {
+    HelloDescription hello;
+    hello.session = target_.session;
+    hello.target = target_.target;
+    hello.target_name = target_.name;
+    hello.architecture = target_.architecture;
+    hello.events = target_.events;
+    hello.clock = target_.clock;
+    hello.start_point = target_.start_point;
+    hello.host = target_.host;
+    const auto size = write_hello(hello, hello_.bytes);
+    PERFLEET_ASSERT(size.ok());
+    return std::span<std::byte>{hello_.bytes}.first(*size);
+}
+
+// -- time -------------------------------------------------------------------------------------------------------------
+
+std::uint64_t SmallCollector::ns_of(Ticks ticks) const {
+    const std::uint64_t rate = target_.clock.ticks_per_second;
+    return ticks.value / rate * kNsPerSecondUnsigned + ticks.value % rate * kNsPerSecondUnsigned / rate;
+}
+
+UtcNs SmallCollector::utc_of(Ticks ticks) const {
+    return UtcNs{static_cast<std::int64_t>(ns_of(ticks)) + utc_offset_ns_};
+}
+
+void SmallCollector::learn_utc(Ticks now) {
+    const auto utc_ns = static_cast<std::uint64_t>(status().gateway_utc.value);
+    if (utc_ns != gateway_utc_ns_) {
+        gateway_utc_ns_ = utc_ns;
+        utc_offset_ns_ = static_cast<std::int64_t>(utc_ns) - static_cast<std::int64_t>(ns_of(now));
+        sealer_.allow_codecs(protocol::newest_codec_of(status().version));
+    }
+}
+
+void SmallCollector::step(Ticks now) {
+    const std::uint64_t now_ns = ns_of(now);
+    driver_.tick(now_ns);
+    (void)delivery_.step(now_ns);
+    learn_utc(now);
+    if (is_finishing_) {
+        (void)sealer_.finish({now, utc_of(now), target_.start_point.uncertainty_ns});
+        return;
+    }
+    sealer_.tick(now, utc_of(now));
+    if (sealer_.epoch_is_over()) {
+        begin_epoch(now);
+    }
+}
+
+// -- rows -------------------------------------------------------------------------------------------------------------
+
+void SmallCollector::sample(const SmallSample& sample) {
+    PERFLEET_ASSERT(!is_finishing_);
+    StackNumber stack;
+    if (!intern_stack(sample, stack)) {
+        begin_epoch(sample.time);
+        const bool fits = intern_stack(sample, stack);
+        PERFLEET_ASSERT(fits);
+    }
+    const std::uint64_t row[] = {sample.time.value, sample.cpu, target_.pid, sample.tid, stack.value, sample.weight};
+    sealer_.append({Kind::kSample, sample.event}, sample.time, row);
+}
+
+void SmallCollector::count_lost(EventNumber event, std::uint64_t sample_count) {
+    sealer_.count_lost({Kind::kSample, event}, TallyName::kLostRingFull, sample_count);
+}
+
+bool SmallCollector::intern_stack(const SmallSample& sample, StackNumber& into) {
+    const Series series{Kind::kSample, sample.event};
+    const std::size_t count = sample.addresses.size() < kFramesMax ? sample.addresses.size() : kFramesMax;
+    std::uint64_t unmapped = 0;
+    into = kEmptyStack;
+    // From the outermost caller to the leaf.
+    for (std::size_t i = count; i > 0; --i) {
+        const std::uint64_t address = sample.addresses[i - 1];
+        std::uint32_t number = 0;
+        while (number < target_.images.size() &&
+               address - target_.images[number].address >= target_.images[number].size_bytes) {
+            ++number;
+        }
+        if (number == target_.images.size()) {
+            ++unmapped;
+            continue;
+        }
+        const std::uint64_t offset = address - target_.images[number].address;
+        const StackTable::Interned node = stacks_.intern(into, ImageNumber{number}, offset);
+        if (node.number == kEmptyStack) {
+            return false;
+        }
+        if (node.is_new) {
+            const std::uint64_t row[] = {node.number.value, into.value, number, offset};
+            sealer_.append(kStacks, sample.time, row);
+        }
+        into = node.number;
+    }
+    if (unmapped > 0) {
+        sealer_.count(series, TallyName::kFramesUnmapped, unmapped);
+    }
+    if (count < sample.addresses.size()) {
+        sealer_.count(series, TallyName::kFramesTruncated, sample.addresses.size() - count);
+    }
+    return true;
+}
+
+// -- epochs -----------------------------------------------------------------------------------------------------------
+
+void SmallCollector::begin_epoch(Ticks now) {
+    sealer_.begin_epoch(now, utc_of(now));
+    stacks_.clear();
+    define_images(now);
+    define_threads(now);
+}
+
+void SmallCollector::define_images(Ticks now) {
+    for (std::uint32_t number = 0; number < target_.images.size(); ++number) {
+        const SmallImage& image = target_.images[number];
+        const std::uint64_t row[] = {number, image_flags::kFileOffset, 0, 0, image.build_id.size(), image.path.size()};
+        const std::span<const std::byte> bytes[] = {image.build_id, bytes_of(image.path)};
+        sealer_.append(kImages, now, row, bytes);
+    }
+}
+
+void SmallCollector::define_threads(Ticks now) {
+    StringNumber name;
+    for (const SmallThread& thread : target_.threads) {
+        ++name.value;
+        const std::uint64_t row[] = {name.value, thread.name.size()};
+        const std::span<const std::byte> bytes[] = {bytes_of(thread.name)};
+        sealer_.append(kStrings, now, row, bytes);
+        append_task(TaskOp::kPresent, thread.tid, now, name, nullptr);
+    }
+    for (const SmallImage& image : target_.images) {
+        append_task(TaskOp::kMap, target_.threads.empty() ? 0 : target_.threads.front().tid, now, kEmptyString, &image);
+    }
+}
+
+void SmallCollector::append_task(TaskOp op, std::uint32_t tid, Ticks now, StringNumber name, const SmallImage* image) {
+    const std::uint64_t number = image == nullptr ? 0 : static_cast<std::uint64_t>(image - target_.images.data());
+    const std::uint64_t row[] = {now.value,
+                                 0,  // cpu
+                                 static_cast<std::uint64_t>(op),
+                                 target_.pid,
+                                 tid,
+                                 0,  // parent's pid and tid
+                                 0,
+                                 name.value,
+                                 number,
+                                 image == nullptr ? 0 : image->address,
+                                 image == nullptr ? 0 : image->size_bytes,
+                                 0,  // offset in the file
+                                 image == nullptr ? 0 : kReadAndExecute,
+                                 0};
+    sealer_.append(kTasks, now, row);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,97 @@
+// The whole collector of a target without an operating system: samples in, ZMTP out over a byte stream, in memory that
+// it holds itself. What a platform supplies stands in ../PORTING.md.
+//
+// Freestanding; one thread, nothing waits: sample() and step() are called from the same loop, which is to go round at
+// least every few milliseconds. Interrupt handlers hand their samples to that loop through a ring (ring/spsc_ring.h).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "target-collector/message/batch_builder.h"
+#include "target-collector/message/sealer.h"
+#include "target-collector/message/tally_book.h"
+#include "target-collector/ring/spsc_ring.h"
+#include "target-collector/small/small_target.h"
+#include "target-collector/small/stack_table.h"
+#include "target-collector/wire/byte_stream.h"
+#include "target-collector/wire/delivery.h"
+#include "target-collector/wire/zmtp_driver.h"
+
+namespace perfleet {
+
+class SmallCollector {
+public:
+    // Rows of a batch, and what is kept while the gateway is away: at 1 kHz and 16 frames a sample, see ../PORTING.md.
+    static constexpr std::uint32_t kBatchRowsMax = 1'024;
+    static constexpr std::size_t kRingSizeBytes = kBatchRingSizeBytesMin;
+    static constexpr std::size_t kSpoolSizeBytes = 128U << 10;
+    static constexpr std::size_t kHelloSizeBytesMax = 4U << 10;
+    static constexpr std::size_t kFramesMax = 64;  // of one call chain; deeper ones lose their outermost frames
+    static constexpr std::size_t kImagesMax = 16;
+
+    // `target` and `stream` are borrowed.
+    SmallCollector(const SmallTarget& target, ByteStream& stream);
+
+    // Counts it as produced.
+    void sample(const SmallSample& sample);
+    // Samples that the platform had to drop.
+    void count_lost(EventNumber event, std::uint64_t sample_count);
+
+    void step(Ticks now);
+
+    // Seals what there is; nothing may follow but step(), until is_finished().
+    void finish() { is_finishing_ = true; }
+    // Everything is durable or resolved, or the gateway has refused the session.
+    [[nodiscard]] bool is_finished() const { return status().finished || status().session_refused; }
+
+    [[nodiscard]] const Delivery::Status& status() const { return delivery_.status(); }
+    [[nodiscard]] const ZmtpDriver::Counts& connection_counts() const { return driver_.counts(); }
+
+private:
+    template <std::size_t kSizeBytes>
+    struct alignas(8) Memory {
+        std::array<std::byte, kSizeBytes> bytes{};
+    };
+    // Samples with all other kinds that an epoch begins with: ids of no more series than that are open at once.
+    static constexpr std::uint32_t kSeriesAtOnce = 8;
+    static constexpr std::uint32_t kSampleColumns = 6;
+    static constexpr std::uint32_t kTaskColumns = 14;
+    static constexpr std::size_t kValues = BatchBuilder::values_count(kBatchRowsMax, kSampleColumns, kSeriesAtOnce) +
+                                           std::size_t{kSeriesAtOnce} * 64 * (kTaskColumns - kSampleColumns);
+
+    [[nodiscard]] std::span<std::byte> write_hello_message();
+    [[nodiscard]] std::uint64_t ns_of(Ticks ticks) const;
+    [[nodiscard]] UtcNs utc_of(Ticks ticks) const;
+    void learn_utc(Ticks now);
+    void begin_epoch(Ticks now);
+    void define_string(StringNumber number, std::string_view text, Ticks now);
+    void define_images(Ticks now);
+    void define_threads(Ticks now);
+    void append_task(TaskOp op, std::uint32_t tid, Ticks now, StringNumber name, const SmallImage* image);
+    // kEmptyStack: no frame lies in an image. Fails when the epoch's table is full.
+    [[nodiscard]] bool intern_stack(const SmallSample& sample, StackNumber& into);
+
+    const SmallTarget& target_;
+    bool is_finishing_ = false;
+    std::uint64_t gateway_utc_ns_ = 0;  // as the delivery told it last
+    std::int64_t utc_offset_ns_ = 0;    // UTC less the session's clock in ns
+    StackTable stacks_;
+    TallyBook tallies_;
+    Memory<kRingSizeBytes> ring_memory_;
+    Memory<kLossNoticeRingSizeBytes> loss_memory_;
+    Memory<kSpoolSizeBytes> spool_;
+    Memory<kHelloSizeBytesMax> hello_;
+    std::array<std::uint64_t, kValues> values_{};
+    Memory<2'048> bytes_;
+    SpscRing batches_;
+    SpscRing losses_;
+    BatchBuilder builder_;
+    Sealer sealer_;
+    ZmtpDriver driver_;
+    Delivery delivery_;
+};
+
+}  // namespace perfleet

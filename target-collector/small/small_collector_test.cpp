@@ -1,0 +1,67 @@
+#include "target-collector/small/small_collector.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+
+namespace perfleet {
+namespace {
+
+class NoStream final : public ByteStream {
+public:
+    std::uint64_t connection() override { return 0; }
+    std::size_t write(std::span<const std::byte> /*head*/, std::span<const std::byte> /*body*/) override { return 0; }
+    std::size_t read(std::span<std::byte> /*into*/) override { return 0; }
+    bool end_connection() override { return false; }
+};
+
+constexpr std::uint64_t kTicksPerSecond = 62'500'000;
+constexpr EventDescription kTimer{.name = "timer", .period = 1'000'000, .unit = "ns"};
+constexpr SmallThread kThreads[] = {{1, "one"}, {2, "two"}};
+constexpr SmallImage kImage{"/image.elf", {}, 0x4020'0000, 0x20'0000};
+
+// How many seconds without a gateway it takes until the first batch is dropped: one sample a ms of 16 frames, from so
+// many different call chains.
+std::uint64_t seconds_covered(std::uint64_t chain_count) {
+    SmallTarget target;
+    target.name = "outage";
+    target.session = {1, 2};
+    target.clock = {.name = "ticks", .ticks_per_second = kTicksPerSecond};
+    target.start_point = {Ticks{1'000}, UtcNs{1'700'000'000 * kNsPerSecond}, 0};
+    target.events = {&kTimer, 1};
+    target.images = {&kImage, 1};
+    target.threads = kThreads;
+    NoStream stream;
+    const auto collector = std::make_unique<SmallCollector>(target, stream);
+    std::mt19937_64 random{5};
+    std::uint64_t samples = 0;
+    Ticks now{1'000};
+    while (collector->status().batches_dropped == 0 && samples < 1'000'000) {
+        now.value += kTicksPerSecond / 2'000 + random() % (kTicksPerSecond / 1'000);  // jitter
+        std::uint64_t addresses[16];
+        const std::uint64_t chain = random() % chain_count;
+        for (std::uint64_t depth = 0; depth < 16; ++depth) {
+            // Eight frames that all share, then a path of its own for each chain.
+            addresses[15 - depth] = kImage.address + depth * 0x100 + (depth < 8 ? 0 : chain * 0x1'000);
+        }
+        collector->sample({EventNumber{0}, now, 0, 1 + static_cast<std::uint32_t>(random() % 2), 1'000'000, addresses});
+        collector->step(now);
+        ++samples;
+    }
+    return samples / 1'000;
+}
+
+TEST(SmallCollector, KeepsWhatAnOutageOfTwentySecondsProduces) {
+    const std::uint64_t seconds = seconds_covered(64);
+    RecordProperty("seconds_covered", static_cast<int>(seconds));
+    EXPECT_GE(seconds, 20U);
+    EXPECT_LT(seconds, 1'000U) << "it is bounded";
+}
+
+TEST(SmallCollector, BeginsANewEpochWhenItsStacksAreFullAndGoesOn) { EXPECT_GT(seconds_covered(2'000), 0U); }
+
+TEST(SmallCollector, IsAsLargeAsItsPageSays) { EXPECT_LE(sizeof(SmallCollector), 576U << 10); }
+
+}  // namespace
+}  // namespace perfleet
