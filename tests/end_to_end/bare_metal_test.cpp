@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <csignal>
-#include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "target-collector/wire/held_address_test.h"
 #include "tests/end_to_end/gateway_program.h"
@@ -23,29 +25,8 @@ constexpr std::uint64_t kSamplesMin = 3'000;
 // The image, running.
 class Machine {
 public:
-    explicit Machine(const std::string& gateway_endpoint)
-        : process_{{"qemu-system-aarch64",
-                    "-M",
-                    "virt",
-                    "-cpu",
-                    "cortex-a57",
-                    "-m",
-                    "64",
-                    "-display",
-                    "none",
-                    "-nodefaults",
-                    "-no-reboot",
-                    "-serial",
-                    "stdio",
-                    "-device",
-                    "virtio-serial-device",
-                    "-chardev",
-                    "socket,id=gateway,host=127.0.0.1,reconnect=1,port=" +
-                        gateway_endpoint.substr(gateway_endpoint.rfind(':') + 1),
-                    "-device",
-                    "virtserialport,chardev=gateway,nr=1,name=telemetry",
-                    "-kernel",
-                    PERFLEET_BARE_METAL_IMAGE}} {}
+    explicit Machine(const std::string& gateway_endpoint, const std::vector<std::string>& more = {})
+        : process_{command(gateway_endpoint, more)} {}
 
     void wait_for(const std::string& line) {
         EXPECT_TRUE(process_.wait_for_output(line).has_value()) << process_.output() << process_.error_output();
@@ -65,6 +46,19 @@ public:
     }
 
 private:
+    static std::vector<std::string> command(const std::string& gateway_endpoint, const std::vector<std::string>& more) {
+        const std::string port = gateway_endpoint.substr(gateway_endpoint.rfind(':') + 1);
+        const std::string words =
+            "qemu-system-aarch64 -M virt -cpu cortex-a57 -m 64 -display none -nodefaults -no-reboot -serial stdio "
+            "-device virtio-serial-device -chardev socket,id=gateway,host=127.0.0.1,reconnect=1,port=" +
+            port + " -device virtserialport,chardev=gateway,nr=1,name=telemetry";
+        std::istringstream stream{words};
+        std::vector<std::string> command{std::istream_iterator<std::string>{stream}, {}};
+        command.insert(command.end(), {"-kernel", PERFLEET_BARE_METAL_IMAGE});
+        command.insert(command.end(), more.begin(), more.end());
+        return command;
+    }
+
     Process process_;
 };
 
@@ -134,6 +128,27 @@ TEST_F(BareMetal, ItsLoadIsSeenAsItWasThoughTheGatewayIsKilledInTheMiddle) {
         EXPECT_NE(report.output.find(expected), std::string::npos) << expected << " in\n" << report.output;
     }
     EXPECT_EQ(report.output.find("[unknown]"), std::string::npos) << report.output;
+}
+
+// Here interrupts come at exact places, not at the next loop's head, and two runs do the same: all the more they must
+// not be taken for one.
+TEST_F(BareMetal, WhereTimeCountsInstructionsItsLoadIsSeenAsItWasAndEachRunIsASession) {
+    GatewayProgram gateway{data(), address_.endpoint()};
+    for (std::size_t run = 1; run <= 2; ++run) {
+        Machine machine{address_.endpoint(), {"-icount", "shift=3"}};
+        machine.wait();
+        ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+        const auto ledgers = ledgers_of(data());
+        ASSERT_EQ(ledgers.size(), run);
+        for (const StoredLedger& ledger : ledgers) {
+            ledger.expect_exact();
+        }
+        if (run == 1) {
+            expect_shares_as_they_were(machine, "timer");
+            expect_shares_as_they_were(machine, "cycles");
+        }
+    }
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
 }
 
 }  // namespace
