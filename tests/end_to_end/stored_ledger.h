@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -59,16 +60,20 @@ inline StoredLedger ledger_of(const StoreReader& store, const SessionRecord& ses
         EXPECT_TRUE(visited.ok()) << visited.error().message;
     }
     const SessionEnd end = ledger.end.value_or(SessionEnd{});
+    // Every range that was ever named: the Bye names only those that no acknowledged batch has named before.
+    std::vector<SeqRange> dropped = end.dropped;
+    for (const BatchRecord& record : records) {
+        dropped.insert(dropped.end(), record.dropped.begin(), record.dropped.end());
+    }
     std::map<Series, std::uint64_t> held_though_dropped;
     for (const BatchRecord& record : records) {
+        const bool is_dropped = std::any_of(dropped.begin(), dropped.end(), [&](const SeqRange& range) {
+            return record.seq >= range.first && record.seq <= range.last;
+        });
         ++ledger.seqs[record.seq.value];
         for (const BatchRecord::Rows& rows : record.rows) {
             ledger.series[rows.series].stored += rows.row_count;
-            for (const SeqRange& range : end.dropped) {
-                if (record.seq >= range.first && record.seq <= range.last) {
-                    held_though_dropped[rows.series] += rows.row_count;
-                }
-            }
+            held_though_dropped[rows.series] += is_dropped ? rows.row_count : 0;
         }
     }
     for (const Tally& tally : end.tallies) {
