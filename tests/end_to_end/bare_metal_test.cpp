@@ -21,6 +21,7 @@ namespace {
 
 constexpr double kSharePointsMax = 4;
 constexpr std::uint64_t kSamplesMin = 3'000;
+constexpr std::uint64_t kSamplesMinOnABusyHost = 2'000;  // all that a minute may give where time goes on by itself
 
 // The image, running.
 class Machine {
@@ -65,7 +66,7 @@ private:
 class BareMetal : public testing::Test {
 protected:
     // Whoever is above the load's own threads, of one event: "timer" or "cycles".
-    void expect_shares_as_they_were(Machine& machine, const std::string& event) {
+    void expect_shares_as_they_were(Machine& machine, const std::string& event, std::uint64_t samples_min) {
         std::map<std::string, double> sampled;
         for (const auto& row : rows_of(perfleet_json({"top", "--data", data(), "--event", event}))) {
             sampled[row.at("symbol")] = row.at("children");
@@ -77,7 +78,7 @@ protected:
             took_all += static_cast<double>(machine.number("took", function));
             sampled_all += sampled[function];
         }
-        EXPECT_GE(sampled_all, kSamplesMin);
+        EXPECT_GE(sampled_all, samples_min);
         const auto expect_share = [&](const std::string& function) {
             const double took = 100 * static_cast<double>(machine.number("took", function)) / took_all;
             EXPECT_NEAR(100 * sampled[function] / sampled_all, took, kSharePointsMax) << event << ' ' << function;
@@ -113,8 +114,8 @@ TEST_F(BareMetal, ItsLoadIsSeenAsItWasThoughTheGatewayIsKilledInTheMiddle) {
     ledgers.front().expect_exact();
     EXPECT_EQ(ledgers.front().series.at({Kind::kSample, EventNumber{0}}).produced, machine.number("sampled", "timer"));
     EXPECT_EQ(ledgers.front().series.at({Kind::kSample, EventNumber{1}}).produced, machine.number("sampled", "cycles"));
-    expect_shares_as_they_were(machine, "timer");
-    expect_shares_as_they_were(machine, "cycles");
+    expect_shares_as_they_were(machine, "timer", kSamplesMinOnABusyHost);
+    expect_shares_as_they_were(machine, "cycles", kSamplesMinOnABusyHost);
 
     // perf sees the same, with symbols of the image's own file.
     const std::string file = folder_ / "perf.data";
@@ -144,8 +145,8 @@ TEST_F(BareMetal, WhereTimeCountsInstructionsItsLoadIsSeenAsItWasAndEachRunIsASe
             ledger.expect_exact();
         }
         if (run == 1) {
-            expect_shares_as_they_were(machine, "timer");
-            expect_shares_as_they_were(machine, "cycles");
+            expect_shares_as_they_were(machine, "timer", kSamplesMin);
+            expect_shares_as_they_were(machine, "cycles", kSamplesMin);
         }
     }
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
