@@ -80,7 +80,7 @@ Result<QueryEnd> answer_table(Source& source, const std::string& command, Comman
     if (Result<Done> sent = reply.send_table(*answer); !sent.ok()) {
         return std::move(sent).error();
     }
-    return QueryEnd{std::move(answer->ledger), std::move(answer->warnings), std::nullopt, {}};
+    return QueryEnd{std::move(answer->ledger), std::move(answer->warnings), std::nullopt, {}, std::move(answer->parts)};
 }
 
 Result<QueryEnd> write_perf_data(const Scan& scan, QueryReply& reply) {
@@ -89,8 +89,11 @@ Result<QueryEnd> write_perf_data(const Scan& scan, QueryReply& reply) {
     if (!summary.ok()) {
         return std::move(summary).error();
     }
-    return QueryEnd{std::move(summary->ledger), std::move(summary->warnings), summary->last_time,
-                    std::to_string(summary->sample_count) + " samples"};
+    return QueryEnd{std::move(summary->ledger),
+                    std::move(summary->warnings),
+                    summary->last_time,
+                    std::to_string(summary->sample_count) + " samples",
+                    {}};
 }
 
 Result<QueryEnd> write_folded(const Scan& scan, const SymbolPaths& paths, QueryReply& reply) {
@@ -102,7 +105,7 @@ Result<QueryEnd> write_folded(const Scan& scan, const SymbolPaths& paths, QueryR
     if (Result<Done> sent = reply.write_at(0, std::as_bytes(std::span{folded->text})); !sent.ok()) {
         return std::move(sent).error();
     }
-    return QueryEnd{std::move(folded->ledger), std::move(folded->warnings), std::nullopt, "collapsed stacks"};
+    return QueryEnd{std::move(folded->ledger), std::move(folded->warnings), std::nullopt, "collapsed stacks", {}};
 }
 
 Result<QueryEnd> answer_export(Source& source, CommandOptions options, QueryReply& reply) {

@@ -120,7 +120,7 @@ std::string text_figures(const Answer& answer, std::size_t width_columns) {
 }
 
 std::string format_figures(const Answer& answer, std::size_t width_columns) {
-    return text_figures(answer, width_columns) + "\nrows: " + ledger_line(answer.ledger) + "\n";
+    return text_figures(answer, width_columns) + "\n" + ledger_text(answer);
 }
 
 }  // namespace perfleet

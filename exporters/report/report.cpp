@@ -20,6 +20,21 @@ Json json_of(const AnswerValue& value) {
     return std::visit(Visitor{}, value);
 }
 
+Json json_of(const Ledger& ledger) {
+    Json lost = Json::object();
+    for (const auto& [reason, row_count] : ledger.lost) {
+        lost[reason] = row_count;
+    }
+    Json object{{"produced", ledger.produced},
+                {"stored", ledger.stored},
+                {"expired", ledger.expired},
+                {"lost", std::move(lost)}};
+    if (ledger.pending != 0) {
+        object["pending"] = ledger.pending;
+    }
+    return object;
+}
+
 std::string json_report(const Answer& answer) {
     Json columns = Json::array();
     for (const AnswerColumn& column : answer.columns) {
@@ -33,16 +48,9 @@ std::string json_report(const Answer& answer) {
         }
         rows.push_back(std::move(values));
     }
-    Json lost = Json::object();
-    for (const auto& [reason, row_count] : answer.ledger.lost) {
-        lost[reason] = row_count;
-    }
-    Json ledger{{"produced", answer.ledger.produced},
-                {"stored", answer.ledger.stored},
-                {"expired", answer.ledger.expired},
-                {"lost", std::move(lost)}};
-    if (answer.ledger.pending != 0) {
-        ledger["pending"] = answer.ledger.pending;
+    Json ledger = json_of(answer.ledger);
+    for (const auto& [name, part] : answer.parts) {
+        ledger["parts"][name] = json_of(part);
     }
     Json warnings = Json::array();
     for (const std::string& warning : answer.warnings) {
@@ -113,13 +121,21 @@ std::string ledger_line(const Ledger& ledger) {
     return line;
 }
 
+std::string ledger_text(const Answer& answer) {
+    std::string text;
+    for (const auto& [name, part] : answer.parts) {
+        text += "rows " + name + ": " + ledger_line(part) + "\n";
+    }
+    return answer.parts.empty() ? "rows: " + ledger_line(answer.ledger) + "\n" : text;
+}
+
 std::string format_report(const Answer& answer, ReportFormat format) {
     switch (format) {
         case ReportFormat::kJson: return json_report(answer);
         case ReportFormat::kCsv: return csv_report(answer);
         case ReportFormat::kText: break;
     }
-    return text_table(answer) + "\nrows: " + ledger_line(answer.ledger) + "\n";
+    return text_table(answer) + "\n" + ledger_text(answer);
 }
 
 }  // namespace perfleet

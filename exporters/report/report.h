@@ -22,7 +22,8 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 //   text  aligned columns, units beside the names, percentages and reals with two digits, "-" for null; what is longer
 //         than 81 characters is cut in the middle
 //   json  {"columns":[{"name":…,"unit":…}],"rows":[[…]],"ledger":{"produced":n,"stored":n,"expired":n,
-//         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n in the ledger when it isn't 0
+//         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n in the ledger when it isn't 0, and
+//         "parts":{"before":{…},"after":{…}} where the answer has parts
 //   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field
 [[nodiscard]] std::string format_report(const Answer& answer, ReportFormat format);
 
@@ -40,6 +41,11 @@ struct SessionTableStyle {
 // For people, as text: an answer whose first columns are session and target, as a table a session. Both stand above,
 // and so does the unit where the table has but one. Where no table is narrow enough, it is turned on its side.
 [[nodiscard]] std::string format_sessions(const Answer& answer, const SessionTableStyle& style);
+
+// For people, as text: the answer of `diff`. A table a series with the mean's verdict above it; of profiles what
+// changed, then what didn't. As wide as `width_columns`, but for what is the user's own: long names of events and
+// labels.
+[[nodiscard]] std::string format_comparison(const Answer& answer, std::size_t width_columns);
 
 // "1,000 produced = 990 stored + 10 lost (10 kernel_ring)".
 [[nodiscard]] std::string ledger_line(const Ledger& ledger);

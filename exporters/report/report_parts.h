@@ -24,5 +24,9 @@ namespace perfleet {
 // A table; rows on their side, as format_figures() has them. Without the ledger.
 [[nodiscard]] std::string text_table(const Answer& answer);
 [[nodiscard]] std::string text_figures(const Answer& answer, std::size_t width_columns);
+// The last lines of an answer as text: its ledger, or one for each of its parts.
+[[nodiscard]] std::string ledger_text(const Answer& answer);
+// What is longer is cut in the middle: a symbol's end tells as much as its beginning.
+[[nodiscard]] std::string shortened(const std::string& text, std::size_t width_max);
 
 }  // namespace perfleet

@@ -31,25 +31,6 @@ std::size_t width_of(const std::string& text) {
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
-// Cuts what is too long for a table, in the middle: a symbol's end tells as much as its beginning.
-std::string shortened(const std::string& text) {
-    if (width_of(text) <= kTextWidthMax) {
-        return text;
-    }
-    const auto code_points_before = [&](std::size_t count) {
-        std::size_t i = 0;
-        for (; i < text.size(); ++i) {
-            const bool is_start = (static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U;
-            if (is_start && count-- == 0) {
-                break;
-            }
-        }
-        return i;
-    };
-    const std::size_t kept = (kTextWidthMax - 1) / 2;
-    return text.substr(0, code_points_before(kept)) + "…" + text.substr(code_points_before(width_of(text) - kept));
-}
-
 // Rounded half up as papers do: the shortest decimal that means this number is what is rounded, so that 4.805 is 4.81
 // though the nearest double lies below it.
 std::string with_digits(double value, std::size_t digits) {
@@ -92,7 +73,7 @@ std::string real_text(double value, const std::string& unit) {
 
 std::string cell(const AnswerColumn& column, const AnswerValue& value) {
     if (const auto* text = std::get_if<std::string>(&value)) {
-        return shortened(printable(*text));
+        return shortened(printable(*text), kTextWidthMax);
     }
     if (const auto* number = std::get_if<std::uint64_t>(&value)) {
         return grouped_digits(*number);
@@ -132,6 +113,24 @@ std::string grouped_digits(std::uint64_t value) {
 std::string text_cell(const AnswerColumn& column, const AnswerValue& value) { return cell(column, value); }
 std::string text_heading(const AnswerColumn& column) { return heading(column); }
 std::size_t text_width(const std::string& text) { return width_of(text); }
+
+std::string shortened(const std::string& text, std::size_t width_max) {
+    if (width_of(text) <= width_max) {
+        return text;
+    }
+    const auto code_points_before = [&](std::size_t count) {
+        std::size_t i = 0;
+        for (; i < text.size(); ++i) {
+            const bool is_start = (static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U;
+            if (is_start && count-- == 0) {
+                break;
+            }
+        }
+        return i;
+    };
+    const std::size_t kept = (width_max - 1) / 2;
+    return text.substr(0, code_points_before(kept)) + "…" + text.substr(code_points_before(width_of(text) - kept));
+}
 
 std::string text_table(const Answer& answer) {
     std::vector<PrintedColumn> columns;

@@ -1,6 +1,7 @@
 #include "query-engine/scan/scan.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 #include <thread>
@@ -31,22 +32,41 @@ Result<std::string> checked_prefix(const std::string& text) {
     return prefix;
 }
 
+// Leaves the session that "last" names, or "last~2": the second before it.
+Result<Done> choose_from_last(const std::string& wanted, std::map<SessionKey, SessionRecord>& records) {
+    std::size_t before = 0;
+    if (const std::size_t tilde = wanted.find('~'); tilde != std::string::npos) {
+        const char* end = wanted.data() + wanted.size();
+        const auto [rest, status] = std::from_chars(wanted.data() + tilde + 1, end, before);
+        if (status != std::errc{} || rest != end) {
+            return Error{ErrorCode::kUsage, "--session: \"" + wanted.substr(0, 64) +
+                                                "\": behind last~ stands a number: last~1 is the one before the last"};
+        }
+    }
+    if (before >= records.size()) {
+        return Error{ErrorCode::kNotFound,
+                     "--session " + wanted + ": " +
+                         (records.empty() ? "no session is selected"
+                                          : "only " + std::to_string(records.size()) + " sessions are selected")};
+    }
+    std::vector<std::pair<std::int64_t, SessionKey>> by_start;
+    for (const auto& [key, record] : records) {
+        by_start.emplace_back(record.start_point.utc_ns.value, key);
+    }
+    std::sort(by_start.begin(), by_start.end());
+    std::map<SessionKey, SessionRecord> chosen;
+    chosen.insert(records.extract(by_start[by_start.size() - 1 - before].second));
+    records = std::move(chosen);
+    return Done{};
+}
+
 // Leaves the sessions that `--session` names.
 Result<Done> choose_session(const std::string& wanted, std::map<SessionKey, SessionRecord>& records) {
     if (wanted.empty()) {
         return Done{};
     }
-    if (wanted == "last") {
-        if (records.empty()) {
-            return Error{ErrorCode::kNotFound, "--session last: no session is selected"};
-        }
-        const auto newest = std::max_element(records.begin(), records.end(), [](const auto& a, const auto& b) {
-            return std::pair{a.second.start_point.utc_ns, a.first} < std::pair{b.second.start_point.utc_ns, b.first};
-        });
-        std::map<SessionKey, SessionRecord> chosen;
-        chosen.insert(records.extract(newest));
-        records = std::move(chosen);
-        return Done{};
+    if (wanted == "last" || wanted.starts_with("last~")) {
+        return choose_from_last(wanted, records);
     }
     const Result<std::string> prefix = checked_prefix(wanted);
     if (!prefix.ok()) {

@@ -289,6 +289,12 @@ TEST_F(ScanTest, SessionsAreChosenByPrefixAndLast) {
     EXPECT_EQ(open("x").error().code, ErrorCode::kUsage);
     // The first session starts last.
     EXPECT_EQ(open("last")->sessions()[0].record, story_.sessions[0].record);
+    EXPECT_EQ(open("last~0")->sessions()[0].record, story_.sessions[0].record);
+    EXPECT_NE(open("last~1")->sessions()[0].record, story_.sessions[0].record);
+    EXPECT_NE(open("last~2")->sessions()[0].record, open("last~1")->sessions()[0].record);
+    EXPECT_EQ(open("last~3").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(open("last~x").error().code, ErrorCode::kUsage);
+    EXPECT_EQ(open("last~").error().code, ErrorCode::kUsage);
     const std::unique_ptr<Store> empty = make_memory_store();
     Selection last;
     last.session = "last";

@@ -31,7 +31,7 @@ struct Selection {
     std::vector<Matcher> matchers;     // all must hold
     std::optional<UtcNs> from;         // included
     std::optional<UtcNs> to;           // excluded
-    std::string session;               // prefix of the session's 32 hex digits, or "last" (by start); empty: all
+    std::string session;               // prefix of the session's 32 hex digits, "last" (by start), "last~1"; empty: all
     std::optional<std::string> event;  // only this event, by name
     unsigned thread_count = 0;         // of the scan; 0: one a core. Answers don't depend on it.
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct Answer {
     std::vector<AnswerColumn> columns;
     std::vector<std::vector<AnswerValue>> rows;  // each as long as `columns`
     Ledger ledger;
+    std::vector<std::pair<std::string, Ledger>> parts;  // by name, that add up to `ledger`: the sides of a comparison
     std::vector<std::string> warnings;
 };
 

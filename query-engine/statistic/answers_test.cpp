@@ -56,6 +56,8 @@ const std::vector<std::pair<std::string, CommandOptions>>& commands() {
         {"tree", {}},
         {"tree", {{"event", "sched:sched_switch"}, {"weight", "yes"}, {"min-percent", "0.5"}}},
         {"losses", {{"session", "last"}}},
+        {"diff", {{"before", "{target=\"target-1\"}"}, {"after", "{target=\"target-2\"}"}}},
+        {"diff", {{"before", "last~1"}, {"after", "last"}, {"of", "profile"}, {"limit", "5"}}},
     };
     return kAll;
 }
@@ -133,7 +135,9 @@ TEST(Answers, DoNotDependOnTheBatching) {
 TEST(Answers, OfAnEmptyStoreAreEmptyTables) {
     const std::unique_ptr<Store> store = make_memory_store();
     for (const std::string_view command : table_commands()) {
-        const Result<Answer> answer = run_table_command(command, {}, *store, {}, UtcNs{0});
+        const CommandOptions options =
+            command == "diff" ? CommandOptions{{"before", "{}"}, {"after", "{}"}} : CommandOptions{};
+        const Result<Answer> answer = run_table_command(command, options, *store, {}, UtcNs{0});
         ASSERT_TRUE(answer.ok()) << command;
         EXPECT_TRUE(answer->rows.empty());
         EXPECT_FALSE(answer->columns.empty());
@@ -143,19 +147,14 @@ TEST(Answers, OfAnEmptyStoreAreEmptyTables) {
 TEST(Answers, BadOptionsAreNamed) {
     const std::unique_ptr<Store> store = make_memory_store();
     const std::vector<std::tuple<std::string, std::string, std::string>> bad{
-        {"top", "by", "colour"},
-        {"top", "limit", "-1"},
-        {"top", "limit", "1x"},
-        {"top", "from", "noon"},
-        {"top", "to", ""},
-        {"top", "select", "{x}"},
-        {"top", "threads", "65"},
-        {"targets", "by", "symbol"},
-        {"targets", "nosuch", ""},
-        {"sessions", "limit", "3"},
-        {"tree", "limit", "3"},
-        {"tree", "min-percent", "x"},
-        {"tree", "min-percent", "nan"},
+        {"top", "by", "colour"},        {"diff", "before", "a b"},
+        {"diff", "after", ""},          {"top", "before", "last"},
+        {"top", "limit", "-1"},         {"top", "limit", "1x"},
+        {"top", "from", "noon"},        {"top", "to", ""},
+        {"top", "select", "{x}"},       {"top", "threads", "65"},
+        {"targets", "by", "symbol"},    {"targets", "nosuch", ""},
+        {"sessions", "limit", "3"},     {"tree", "limit", "3"},
+        {"tree", "min-percent", "x"},   {"tree", "min-percent", "nan"},
         {"tree", "min-percent", "101"},
     };
     for (const auto& [command, name, value] : bad) {

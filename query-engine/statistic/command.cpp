@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "query-engine/statistic/counters.h"
+#include "query-engine/statistic/diff_command.h"
 #include "query-engine/statistic/inventory.h"
 #include "query-engine/statistic/kernel_entries.h"
 #include "query-engine/statistic/latency_command.h"
@@ -19,9 +20,9 @@ namespace {
 
 constexpr std::uint64_t kThreadsMax = 64;
 constexpr std::array<std::string_view, 6> kSelectionOptions{"select", "session", "event", "from", "to", "threads"};
-constexpr std::array<std::string_view, 10> kCommands{"targets",        "sessions",   "losses",      "top",
-                                                     "tree",           "counters",   "tracepoints", "latency",
-                                                     "kernel-entries", "utilisation"};
+constexpr std::array<std::string_view, 11> kCommands{"targets",        "sessions",    "losses",      "top",
+                                                     "tree",           "counters",    "tracepoints", "latency",
+                                                     "kernel-entries", "utilisation", "diff"};
 
 Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
 
@@ -108,6 +109,9 @@ bool has_option(std::string_view command, std::string_view name) {
     if (command == "tracepoints") {
         return is_tracepoint_option(name);
     }
+    if (command == "diff") {
+        return is_diff_option(name);
+    }
     return command == "tree" && (name == "min-percent" || name == "weight");
 }
 
@@ -175,8 +179,13 @@ Result<Done> check_table_command(std::string_view command, const CommandOptions&
     if (Result<Done> checked = refuse_unknown(command, options); !checked.ok()) {
         return checked;
     }
-    if (const Result<Selection> selection = parse_selection(options, now); !selection.ok()) {
+    const Result<Selection> selection = parse_selection(options, now);
+    if (!selection.ok()) {
         return Error{selection.error()};
+    }
+    if (command == "diff") {
+        const Result<DiffQuestion> question = parse_diff(options, *selection, now);
+        return question.ok() ? Result<Done>{Done{}} : Error{question.error()};
     }
     const auto check = [&](std::string_view whose, const auto& parsed) -> Result<Done> {
         return command != whose || parsed.ok() ? Result<Done>{Done{}} : Result<Done>{Error{parsed.error()}};
@@ -194,12 +203,38 @@ Result<Done> check_table_command(std::string_view command, const CommandOptions&
 
 namespace {
 
+Result<Answer> answer_diff(const CommandOptions& options, const Selection& common, const StoreReader& store,
+                           const SymbolPaths& paths, UtcNs now) {
+    const Result<DiffQuestion> question = parse_diff(options, common, now);
+    if (!question.ok()) {
+        return Error{question.error()};
+    }
+    const auto open = [&](const char* name, const Selection& selection) -> Result<Scan> {
+        Result<Scan> scan = Scan::open(store, selection);
+        return scan.ok() ? std::move(scan)
+                         : Error{scan.error().code, std::string{"--"} + name + ": " + scan.error().message};
+    };
+    const Result<Scan> before = open("before", question->before);
+    if (!before.ok()) {
+        return Error{before.error()};
+    }
+    const Result<Scan> after = open("after", question->after);
+    if (!after.ok()) {
+        return Error{after.error()};
+    }
+    Symbolizer symbolizer{&store, paths};
+    return make_diff(*before, *after, symbolizer, question->options);
+}
+
 Result<Answer> answer_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
                                     const SymbolPaths& paths, UtcNs now) {
     if (Result<Done> checked = check_table_command(command, options, now); !checked.ok()) {
         return std::move(checked).error();
     }
     const Result<Selection> selection = parse_selection(options, now);
+    if (command == "diff") {
+        return answer_diff(options, *selection, store, paths, now);
+    }
     const Result<Scan> scan = Scan::open(store, *selection);
     if (!scan.ok()) {
         return Error{scan.error()};

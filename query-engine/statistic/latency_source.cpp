@@ -242,26 +242,10 @@ std::optional<std::string> unsteady_frequency(const SessionRecord& session) {
 }
 
 std::optional<std::string> missing_metadata(const SessionRecord& session) {
-    // What decides whether a figure can be believed and repeated; a run says it by labels of these names.
-    // The machine's state first (import --measured-here knows most of it), then the article's checklist.
-    constexpr std::array kChecklist{
-        "machine",        "kernel",      // what it ran on
-        "clock_hz",                      // of the cycle counter
-        "frequency_khz",                 // of the processor, and what lets it change:
-        "governor",       "turbo",       //
-        "compiler_flags",                //
-        "dead_code",                     // how the measured code was kept from being left out
-        "warmup",                        // what ran before
-        "data_size",      "data_order",  // enough data, and not too regular: random by a reproducible generator
-        "overhead",                      // of the measurement itself
-        "preemption",                    // off, or filtered
-        "noise",                         // other load
-        "parallel_start",                // how parallel runs were made to begin together
-    };
     std::string missing;
-    for (const char* key : kChecklist) {
-        if (!label_of(session, key)) {
-            missing += std::string{missing.empty() ? "" : ", "} + key;
+    for (const std::string_view key : kRunChecklist) {
+        if (!label_of(session, std::string{key})) {
+            missing += (missing.empty() ? "" : ", ") + std::string{key};
         }
     }
     if (missing.empty()) {

@@ -3,10 +3,12 @@
 // Values are read anew at each pass, so that memory doesn't grow with their number.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "query-engine/scan/scan.h"
@@ -49,6 +51,23 @@ inline constexpr std::size_t kDoubtValuesMax = 1U << 20;
 // What lets the processor's frequency change while it measures, as far as the run says; nothing when it is steady, or
 // the run doesn't say.
 [[nodiscard]] std::optional<std::string> unsteady_frequency(const SessionRecord& session);
+
+// What decides whether a figure can be believed and repeated; a run says it by labels of these names. The machine's
+// state first (import --measured-here knows most of it), then the article's checklist.
+inline constexpr std::array<std::string_view, 15> kRunChecklist{
+    "machine",        "kernel",      // what it ran on
+    "clock_hz",                      // of the cycle counter
+    "frequency_khz",                 // of the processor, and what lets it change:
+    "governor",       "turbo",       //
+    "compiler_flags",                //
+    "dead_code",                     // how the measured code was kept from being left out
+    "warmup",                        // what ran before
+    "data_size",      "data_order",  // enough data, and not too regular: random by a reproducible generator
+    "overhead",                      // of the measurement itself
+    "preemption",                    // off, or filtered
+    "noise",                         // other load
+    "parallel_start",                // how parallel runs were made to begin together
+};
 
 // What a run should say of itself and doesn't, in one sentence; nothing when all is there.
 [[nodiscard]] std::optional<std::string> missing_metadata(const SessionRecord& session);

@@ -137,6 +137,7 @@ struct RunnerKey {
     std::uint32_t name = ThreadNames::kNoName;
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
+    std::uint32_t slice = 0;
 
     friend auto operator<=>(const RunnerKey&, const RunnerKey&) = default;
 };
@@ -144,7 +145,8 @@ struct RunnerKey {
 // Counts on one thread. Runners are numbered in the order in which this worker meets them.
 class Worker {
 public:
-    explicit Worker(std::size_t size_bytes_max) : sums_{size_bytes_max} {}
+    // Borrows the cuts.
+    Worker(std::size_t size_bytes_max, std::span<const Ticks> cuts) : sums_{size_bytes_max}, cuts_{cuts} {}
 
     void count(const RowBlock& block, const ThreadNames& names, std::pair<Ticks, Ticks> range,
                const StackCountOptions& options) {
@@ -213,7 +215,8 @@ private:
             return last.runner;
         }
         const ThreadNames::Span span = names.at(tid, ticks);
-        RunnerKey key{span.name, 0, 0};
+        const auto cut = std::upper_bound(cuts_.begin(), cuts_.end(), ticks);
+        RunnerKey key{span.name, 0, 0, static_cast<std::uint32_t>(cut - cuts_.begin())};
         if (options.per_thread) {
             key.pid = pid;
         }
@@ -224,11 +227,13 @@ private:
         if (is_new) {
             runners_.push_back(key);
         }
-        last = {pid, tid, span.from, span.until, entry->second};
+        last = {pid, tid, cut == cuts_.begin() ? span.from : std::max(span.from, *(cut - 1)),
+                cut == cuts_.end() ? span.until : std::min(span.until, *cut), entry->second};
         return entry->second;
     }
 
     RunnerSums sums_;
+    std::span<const Ticks> cuts_;
     std::vector<RunnerKey> runners_;
     std::map<RunnerKey, std::uint32_t> numbers_;
     std::array<Remembered, 256> remembered_{};
@@ -257,7 +262,7 @@ EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& n
     EpochStackCounts result;
     std::map<Runner, std::uint32_t> runners;
     const auto runner_of = [&](const RunnerKey& key) {
-        return Runner{names.text(key.name, key.tid), key.pid, options.per_thread ? key.tid : 0};
+        return Runner{names.text(key.name, key.tid), key.pid, options.per_thread ? key.tid : 0, key.slice};
     };
     for (const Worker& worker : workers) {
         for (const RunnerKey& key : worker.runners()) {
@@ -309,9 +314,10 @@ Result<Done> visit_epoch(const Scan& scan, std::size_t session_index, EpochNumbe
     if (options.sum_weights) {
         wanted.push_back(ColumnId::kWeight);
     }
+    const std::vector<Ticks> cuts = options.cuts ? options.cuts(session_index) : std::vector<Ticks>{};
     std::vector<Worker> workers;
     for (unsigned i = 0; i < scan.worker_count(); ++i) {
-        workers.emplace_back(options.array_size_bytes_max / scan.worker_count());
+        workers.emplace_back(options.array_size_bytes_max / scan.worker_count(), cuts);
     }
     const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
     for (const Series& one : series) {

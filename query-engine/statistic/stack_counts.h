@@ -1,4 +1,5 @@
-// How often each call chain was seen, by thread name: what profiles (top, tree, folded stacks) are made from.
+// How often each call chain was seen, by thread name (and slice of time, when asked): what profiles (top, tree, folded
+// stacks) are made from.
 //
 // Counts are sums, so they don't depend on the number of threads, the batching or the order of delivery.
 #pragma once
@@ -16,8 +17,10 @@ namespace perfleet {
 
 struct StackCountOptions {
     std::string event;
-    bool sum_weights = false;                      // else rows
-    bool per_thread = false;                       // Runner::pid and tid are told
+    bool sum_weights = false;  // else rows
+    bool per_thread = false;   // Runner::pid and tid are told
+    // Ascending ticks of a session at which a new slice of time begins: Runner::slice is told. Empty: all is slice 0.
+    std::function<std::vector<Ticks>(std::size_t session_index)> cuts = nullptr;
     std::size_t array_size_bytes_max = 64U << 20;  // of arrays to count in; beyond, hash tables as great as needed
 };
 
@@ -26,6 +29,7 @@ struct Runner {
     std::string command;
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
+    std::uint32_t slice = 0;
 
     friend auto operator<=>(const Runner&, const Runner&) = default;
 };

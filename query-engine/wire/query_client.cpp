@@ -40,6 +40,7 @@ public:
             return std::move(end).error();
         }
         answer.ledger = std::move(end->ledger);
+        answer.parts = std::move(end->parts);
         answer.warnings = std::move(end->warnings);
         return answer;
     }

@@ -65,15 +65,11 @@ public:
     }
     void operator()(const QueryEnd& end) {
         auto builder = envelope_.initEnd();
-        builder.setProduced(end.ledger.produced);
-        builder.setStored(end.ledger.stored);
-        builder.setExpired(end.ledger.expired);
-        builder.setPending(end.ledger.pending);
-        auto lost = builder.initLost(count_of(end.ledger.lost.size()));
-        unsigned i = 0;
-        for (const auto& [reason, rows] : end.ledger.lost) {
-            lost[i].setReason(reason);
-            lost[i++].setRows(rows);
+        set(builder, end.ledger);
+        auto parts = builder.initParts(count_of(end.parts.size()));
+        for (unsigned part = 0; part < parts.size(); ++part) {
+            parts[part].setName(end.parts[part].first);
+            set(parts[part], end.parts[part].second);
         }
         auto warnings = builder.initWarnings(count_of(end.warnings.size()));
         for (unsigned warning = 0; warning < warnings.size(); ++warning) {
@@ -90,6 +86,20 @@ public:
     }
 
 private:
+    template <class kBuilder>
+    static void set(kBuilder builder, const Ledger& ledger) {
+        builder.setProduced(ledger.produced);
+        builder.setStored(ledger.stored);
+        builder.setExpired(ledger.expired);
+        builder.setPending(ledger.pending);
+        auto lost = builder.initLost(count_of(ledger.lost.size()));
+        unsigned i = 0;
+        for (const auto& [reason, rows] : ledger.lost) {
+            lost[i].setReason(reason);
+            lost[i++].setRows(rows);
+        }
+    }
+
     static void set(wire::AnswerValue::Builder builder, const AnswerValue& value) {
         if (const auto* text = std::get_if<std::string>(&value)) {
             builder.setText(data_of(*text));
@@ -160,14 +170,24 @@ Result<Body> read_columns(capnp::List<wire::AnswerColumn>::Reader reader) {
     return Body{std::move(columns)};
 }
 
+template <class kReader>
+Ledger read_ledger(kReader reader) {
+    Ledger ledger;
+    ledger.produced = reader.getProduced();
+    ledger.stored = reader.getStored();
+    ledger.expired = reader.getExpired();
+    ledger.pending = reader.getPending();
+    for (const auto lost : reader.getLost()) {
+        ledger.lost[lost.getReason()] = lost.getRows();
+    }
+    return ledger;
+}
+
 QueryEnd read_end(wire::End::Reader reader) {
     QueryEnd end;
-    end.ledger.produced = reader.getProduced();
-    end.ledger.stored = reader.getStored();
-    end.ledger.expired = reader.getExpired();
-    end.ledger.pending = reader.getPending();
-    for (const auto lost : reader.getLost()) {
-        end.ledger.lost[lost.getReason()] = lost.getRows();
+    end.ledger = read_ledger(reader);
+    for (const auto part : reader.getParts()) {
+        end.parts.emplace_back(part.getName(), read_ledger(part));
     }
     for (const auto warning : reader.getWarnings()) {
         end.warnings.push_back(text_of(warning));

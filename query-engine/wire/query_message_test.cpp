@@ -42,11 +42,13 @@ TEST(QueryMessage, CarriesEveryField) {
     end.warnings = {"one", "two"};
     end.modified = UtcNs{-4};
     end.summary = "4 samples";
+    end.parts = {{"before", {7, 4, 1, {{"kernel_ring", 2}}, 0}}, {"after", {3, 1, 0, {{"kernel_ring", 1}}, 1}}};
     const QueryEnd got = carried(end);
     EXPECT_EQ(got.ledger, end.ledger);
     EXPECT_EQ(got.warnings, end.warnings);
     EXPECT_EQ(got.modified, end.modified);
     EXPECT_EQ(got.summary, end.summary);
+    EXPECT_EQ(got.parts, end.parts);
     EXPECT_EQ(carried(Error{ErrorCode::kNotFound, "no"}).message, "no");
 }
 

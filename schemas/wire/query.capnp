@@ -78,6 +78,16 @@ struct End {
   hasModified @6 :Bool;
   modifiedUtcNs @7 :Int64;  # of an exported file: when the recording ended
   summary @8 :Data;         # of an exported file: what is in it
+  parts @9 :List(LedgerPart);  # that add up to the ledger, where an answer has several
+}
+
+struct LedgerPart {
+  name @0 :Text;
+  produced @1 :UInt64;
+  stored @2 :UInt64;
+  expired @3 :UInt64;
+  pending @4 :UInt64;
+  lost @5 :List(Lost);
 }
 
 struct Failure {

@@ -87,6 +87,8 @@ TEST_F(QueryProgram, GatewayAnswersTheSameBytesAsTheFolder) {
         {"top", "--event", "sched:sched_switch", "--weight"},
         {"top", "--select", "{target=\"target-2\"}", "--from", "2023-11-14T22:13:20.000004Z"},
         {"tree", "--min-percent", "2"},
+        {"diff", "--before", "{target=\"target-1\"}", "--after", "{target=\"target-2\"}"},
+        {"diff", "--before", "last~1", "--after", "last", "--format", "json", "--fail-if", "self > 99%"},
         {"export", "--to", "folded", "-o", "-"},
     };
     for (const std::vector<std::string>& question : questions) {

@@ -1,6 +1,7 @@
-// shares_workload SECONDS: spends 70, 20 and 10 % of its time in work_a, work_b and work_c. The shares are counts of
-// iterations of one kernel, a chain of multiplications that takes the same time wherever it stands. Rounds are of
-// random length: rounds as long as a sampling period would be met at the same place each time.
+// shares_workload SECONDS [A B]: spends 70, 20 and 10 % of its time (or A, B and the rest) in work_a, work_b and
+// work_c. The shares are counts of iterations of one kernel, a chain of multiplications that takes the same time
+// wherever it stands. Rounds are of random length: rounds as long as a sampling period would be met at the same place
+// each time.
 #include <chrono>
 #include <cinttypes>
 #include <cstdint>
@@ -47,9 +48,12 @@ KEEP_AS_IT_IS std::uint64_t work_c(std::uint64_t value, std::uint64_t iterations
 
 int main(int argc, char** argv) {
     char* end = nullptr;
-    const double seconds = argc == 2 ? std::strtod(argv[1], &end) : 0;
-    if (end == nullptr || end == argv[1] || *end != 0 || !(seconds >= 0)) {
-        std::fprintf(stderr, "usage: shares_workload SECONDS\n");
+    const double seconds = argc == 2 || argc == 4 ? std::strtod(argv[1], &end) : 0;
+    const std::uint64_t percent_a = argc == 4 ? std::strtoull(argv[2], nullptr, 10) : 70;
+    const std::uint64_t percent_b = argc == 4 ? std::strtoull(argv[3], nullptr, 10) : 20;
+    if (end == nullptr || end == argv[1] || *end != 0 || !(seconds >= 0) || percent_a > 100 ||
+        percent_b > 100 - percent_a) {
+        std::fprintf(stderr, "usage: shares_workload SECONDS [A B]\n");
         return 2;
     }
     const auto stop = std::chrono::steady_clock::now() + std::chrono::duration<double>{seconds};
@@ -57,9 +61,9 @@ int main(int argc, char** argv) {
     std::uint64_t rounds = 0;
     do {
         const std::uint64_t iterations = kIterationsPerPercentMin + (value >> 32) % kIterationsPerPercentRange;
-        value = work_a(value, 70 * iterations);
-        value = work_b(value, 20 * iterations);
-        value = work_c(value, 10 * iterations);
+        value = work_a(value, percent_a * iterations);
+        value = work_b(value, percent_b * iterations);
+        value = work_c(value, (100 - percent_a - percent_b) * iterations);
         ++rounds;
     } while (std::chrono::steady_clock::now() < stop);
     std::printf("shares rounds=%" PRIu64 " value=%" PRIx64 "\n", rounds, value);

@@ -41,6 +41,7 @@ int main(int argument_count, char** arguments) {
 
     perfleet::Invocation invocation;
     perfleet::add_table_commands(app, invocation);
+    perfleet::add_diff_command(app, invocation);
     perfleet::add_export_command(app, invocation);
     perfleet::add_import_command(app, invocation);
     perfleet::add_keygen_command(app, invocation);

@@ -1,7 +1,10 @@
 #include "tools/perfleet/query_source.h"
 
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 
+#include "exporters/report/report.h"
 #include "schemas/peers/key_file.h"
 #include "tools/perfleet/invocation.h"
 
@@ -25,7 +28,8 @@ void QueryOptions::add_to(CLI::App& command, bool has_own_to) {
             ->needs(key_option));
     command.add_option("--select", select, "only sessions with these labels: '{target=\"a\", arch=~\"aarch.*\"}'")
         ->type_name("MATCHERS");
-    command.add_option("--session", session, "only this session: first digits of its id, or last")->type_name("ID");
+    command.add_option("--session", session, "only this session: first digits of its id, last, or last~1 (before it)")
+        ->type_name("ID");
     command.add_option("--event", event, "only this event")->type_name("NAME");
     command.add_option("--from", from, "from this time on: RFC 3339, now, -15m, -2h")->type_name("TIME");
     command.add_option(has_own_to ? "--until" : "--to,--until", to, "up to this time, itself left out")
@@ -81,6 +85,36 @@ Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
                      : ": --data takes the folder that perfleet-gateway or perfleet record writes to")};
     }
     return store;
+}
+
+Result<Answer> ask_table(const QueryOptions& options, const std::string& command, const CommandOptions& text) {
+    if (const Result<Done> checked = check_table_command(command, text, utc_now()); !checked.ok()) {
+        return Error{checked.error()};
+    }
+    if (!options.gateway.empty()) {
+        const Result<std::unique_ptr<QueryClient>> client = options.connect();
+        if (!client.ok()) {
+            return Error{client.error()};
+        }
+        return (*client)->ask_table(command, text);
+    }
+    const Result<std::unique_ptr<StoreReader>> store = open_data(options);
+    if (!store.ok()) {
+        return Error{store.error()};
+    }
+    return run_table_command(command, text, **store, options.symbol_paths(), utc_now());
+}
+
+int print_answer(const Answer& answer, const std::string& report, const std::string& format) {
+    if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size() || std::fflush(stdout) != 0) {
+        return report_error(error_from_errno(errno, "standard output"));
+    }
+    if (format != "json") {
+        for (const std::string& warning : answer.warnings) {
+            std::fprintf(stderr, "perfleet: warning: %s\n", printable(warning).c_str());
+        }
+    }
+    return 0;
 }
 
 UtcNs utc_now() {

@@ -40,6 +40,15 @@ struct QueryOptions {
 // Beside a live gateway or without one. Errors say what to do when there is no store.
 [[nodiscard]] Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options);
 
+// A table command's answer, from the gateway or the data folder that the options name. `text` are the command's options
+// with those of as_text().
+[[nodiscard]] Result<Answer> ask_table(const QueryOptions& options, const std::string& command,
+                                       const CommandOptions& text);
+
+// The report on standard output, and the answer's warnings on standard error unless they stand in it ("json"). Gives
+// the exit status.
+[[nodiscard]] int print_answer(const Answer& answer, const std::string& report, const std::string& format);
+
 [[nodiscard]] UtcNs utc_now();
 
 }  // namespace perfleet

@@ -14,7 +14,6 @@
 #include "exporters/figure/histogram_figure.h"
 #include "exporters/report/report.h"
 #include "query-engine/statistic/number/histogram.h"
-#include "query-engine/wire/query_client.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
@@ -83,21 +82,7 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
     if (options.is_runs) {
         text["runs"] = "yes";
     }
-    if (const Result<Done> checked = check_table_command(command, text, utc_now()); !checked.ok()) {
-        return Error{checked.error()};
-    }
-    if (!options.query.gateway.empty()) {
-        const Result<std::unique_ptr<QueryClient>> client = options.query.connect();
-        if (!client.ok()) {
-            return Error{client.error()};
-        }
-        return (*client)->ask_table(command, text);
-    }
-    const Result<std::unique_ptr<StoreReader>> store = open_data(options.query);
-    if (!store.ok()) {
-        return Error{store.error()};
-    }
-    return run_table_command(command, text, **store, options.query.symbol_paths(), utc_now());
+    return ask_table(options.query, command, text);
 }
 
 auto adder(CLI::App& command, TableOptions& options) {
@@ -303,15 +288,7 @@ int run(const std::string& command, const TableOptions& options) {
                                                           : ReportFormat::kText;
     const std::string report =
         format == ReportFormat::kText ? for_people(command, options, *answer) : format_report(*answer, format);
-    if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size() || std::fflush(stdout) != 0) {
-        return report_error(error_from_errno(errno, "standard output"));
-    }
-    if (format != ReportFormat::kJson) {
-        for (const std::string& warning : answer->warnings) {
-            std::fprintf(stderr, "perfleet: warning: %s\n", printable(warning).c_str());
-        }
-    }
-    return 0;
+    return print_answer(*answer, report, options.format);
 }
 
 }  // namespace

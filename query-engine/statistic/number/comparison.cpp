@@ -36,27 +36,14 @@ long double exact_lower_tail(std::size_t m, std::size_t n, std::uint64_t u) {
     return std::accumulate(ways[m].begin(), ways[m].begin() + static_cast<std::ptrdiff_t>(u) + 1, 0.0L) / total;
 }
 
-struct Spread {
-    long double first = 0;  // variances of the means
-    long double second = 0;
-    long double degrees = 0;
-
-    [[nodiscard]] long double error() const { return std::sqrt(first + second); }
-};
-
-std::optional<Spread> spread_of(const Moments& first, const Moments& second) {
-    if (first.count() < 2 || second.count() < 2) {
-        return std::nullopt;
+// Welch and Satterthwaite's degrees of freedom of the sum of two variances.
+long double degrees_of(const MeanEstimate& first, const MeanEstimate& second) {
+    const long double sum = first.variance + second.variance;
+    if (sum <= 0) {
+        return first.degrees + second.degrees;
     }
-    const auto n1 = static_cast<long double>(first.count());
-    const auto n2 = static_cast<long double>(second.count());
-    Spread spread{*first.variance() / n1, *second.variance() / n2, n1 + n2 - 2};
-    const long double sum = spread.first + spread.second;
-    if (sum > 0) {
-        spread.degrees =
-            sum * sum / (spread.first * spread.first / (n1 - 1) + spread.second * spread.second / (n2 - 1));
-    }
-    return spread;
+    return sum * sum /
+           (first.variance * first.variance / first.degrees + second.variance * second.variance / second.degrees);
 }
 
 }  // namespace
@@ -117,33 +104,46 @@ RankTest rank_test(std::span<const std::uint64_t> first, std::span<const std::ui
     return test;
 }
 
-std::optional<Interval> difference_interval(const Moments& first, const Moments& second, long double confidence) {
-    const auto spread = spread_of(first, second);
-    if (!spread) {
+std::optional<MeanEstimate> mean_estimate(const Moments& moments) {
+    if (moments.count() < 2) {
         return std::nullopt;
     }
-    const long double difference = *second.mean() - *first.mean();
-    const long double half_width = -student_quantile((1 - confidence) / 2, spread->degrees) * spread->error();
-    return Interval{difference - half_width, difference + half_width};
+    const auto count = static_cast<long double>(moments.count());
+    return MeanEstimate{*moments.mean(), *moments.variance() / count, count - 1};
 }
 
-std::optional<Interval> ratio_interval(const Moments& first, const Moments& second, long double confidence) {
-    const auto spread = spread_of(first, second);
-    if (!spread || first.sum() == 0) {
-        return std::nullopt;
-    }
-    const long double t = student_quantile((1 - confidence) / 2, spread->degrees);
-    const long double m1 = *first.mean();
-    const long double m2 = *second.mean();
+Interval difference_interval(const MeanEstimate& first, const MeanEstimate& second, long double confidence) {
+    const long double difference = second.mean - first.mean;
+    const long double half_width = -student_quantile((1 - confidence) / 2, degrees_of(first, second)) *
+                                   std::sqrt(first.variance + second.variance);
+    return {difference - half_width, difference + half_width};
+}
+
+std::optional<Interval> difference_interval(const Moments& first, const Moments& second, long double confidence) {
+    const auto estimates = std::pair{mean_estimate(first), mean_estimate(second)};
+    return estimates.first && estimates.second
+               ? std::optional{difference_interval(*estimates.first, *estimates.second, confidence)}
+               : std::nullopt;
+}
+
+std::optional<Interval> ratio_interval(const MeanEstimate& first, const MeanEstimate& second, long double confidence) {
+    const long double t = student_quantile((1 - confidence) / 2, degrees_of(first, second));
+    const long double product = first.mean * second.mean;
     // The r with (m2 − r m1)² ≤ t² (v2 + r² v1).
-    const long double a = m1 * m1 - t * t * spread->first;
-    const long double c = m2 * m2 - t * t * spread->second;
-    const long double under_root = m1 * m1 * m2 * m2 - a * c;
-    if (a <= 0 || under_root < 0) {
+    const long double a = first.mean * first.mean - t * t * first.variance;
+    const long double c = second.mean * second.mean - t * t * second.variance;
+    const long double under_root = product * product - a * c;
+    if (first.mean <= 0 || a <= 0 || under_root < 0) {
         return std::nullopt;
     }
     const long double root = std::sqrt(under_root);
-    return Interval{(m1 * m2 - root) / a, (m1 * m2 + root) / a};
+    return Interval{(product - root) / a, (product + root) / a};
+}
+
+std::optional<Interval> ratio_interval(const Moments& first, const Moments& second, long double confidence) {
+    const auto estimates = std::pair{mean_estimate(first), mean_estimate(second)};
+    return estimates.first && estimates.second ? ratio_interval(*estimates.first, *estimates.second, confidence)
+                                               : std::nullopt;
 }
 
 Interval difference_of(long double first, const Interval& first_interval, long double second,
@@ -154,13 +154,45 @@ Interval difference_of(long double first, const Interval& first_interval, long d
     return {difference - down, difference + up};
 }
 
-std::optional<long double> detectable_change(const Moments& first, const Moments& second, long double confidence) {
-    const auto spread = spread_of(first, second);
-    if (!spread || first.sum() == 0) {
+std::optional<Interval> ratio_of(long double first, const Interval& first_interval, long double second,
+                                 const Interval& second_interval) {
+    // Where difference_of() of second and r × first ends at 0. The lower end by the form that loses no digits, and
+    // holds where the first estimate may be more than twice as great, too.
+    const long double product = first * second;
+    const auto end = [](long double estimate, long double bound) { return bound * (2 * estimate - bound); };
+    const long double divisor = end(first, first_interval.low);
+    if (first_interval.low <= 0 || divisor <= 0) {
         return std::nullopt;
     }
-    const long double factor = -normal_quantile((1 - confidence) / 2) - normal_quantile(1 - kPower);
-    return factor * spread->error() / *first.mean();
+    const auto root = [&](long double a, long double c) {
+        return std::sqrt(std::max(0.0L, product * product - a * c));
+    };
+    const long double least = end(second, std::max(0.0L, second_interval.low));
+    const long double low_divisor = product + root(end(first, first_interval.high), least);
+    return Interval{low_divisor > 0 ? least / low_divisor : 0.0L,
+                    (product + root(divisor, end(second, second_interval.high))) / divisor};
+}
+
+long double p_value_from(const IntervalAt& interval_at, long double value) {
+    constexpr int kSteps = 20;
+    const auto excludes = [&](long double p_value) {
+        const auto interval = interval_at(1 - p_value);
+        return interval && (value < interval->low || value > interval->high);
+    };
+    if (excludes(kPValueMin)) {
+        return kPValueMin;
+    }
+    long double excluded = 0;  // logarithms: the p value lies between
+    long double held = std::log(kPValueMin);
+    for (int step = 0; step < kSteps; ++step) {
+        const long double middle = (excluded + held) / 2;
+        (excludes(std::exp(middle)) ? excluded : held) = middle;
+    }
+    return std::exp(excluded);
+}
+
+long double detectable_change(long double half_width, long double confidence) {
+    return half_width * (1 + normal_quantile(1 - kPower) / normal_quantile((1 - confidence) / 2));
 }
 
 std::optional<long double> cohens_d(const Moments& first, const Moments& second) {

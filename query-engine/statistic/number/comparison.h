@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -25,12 +26,26 @@ struct RankTest {
 [[nodiscard]] RankTest rank_test(std::span<const std::uint64_t> first_ascending,
                                  std::span<const std::uint64_t> second_ascending);
 
-// Welch's interval for mean(second) − mean(first), variances not assumed equal. Nothing for fewer than two values.
+// A mean and how well it is known.
+struct MeanEstimate {
+    long double mean = 0;
+    long double variance = 0;  // of the mean, not of the values
+    long double degrees = 0;   // of freedom, of that variance
+};
+// Of independent values: s² ÷ n, n − 1. Nothing for fewer than two.
+[[nodiscard]] std::optional<MeanEstimate> mean_estimate(const Moments& moments);
+
+// Welch's interval for mean(second) − mean(first), variances not assumed equal.
+[[nodiscard]] Interval difference_interval(const MeanEstimate& first, const MeanEstimate& second,
+                                           long double confidence);
+// Nothing for fewer than two values.
 [[nodiscard]] std::optional<Interval> difference_interval(const Moments& first, const Moments& second,
                                                           long double confidence);
 
 // Fieller's interval for mean(second) ÷ mean(first), with Welch's degrees of freedom. Nothing where the first mean
 // isn't clearly above 0: there the ratio has no bounds.
+[[nodiscard]] std::optional<Interval> ratio_interval(const MeanEstimate& first, const MeanEstimate& second,
+                                                     long double confidence);
 [[nodiscard]] std::optional<Interval> ratio_interval(const Moments& first, const Moments& second,
                                                      long double confidence);
 
@@ -38,10 +53,26 @@ struct RankTest {
 [[nodiscard]] Interval difference_of(long double first, const Interval& first_interval, long double second,
                                      const Interval& second_interval);
 
-// The smallest change of the mean, as a fraction of the first one, that samples like these would show with 80 % chance
-// at this confidence.
-[[nodiscard]] std::optional<long double> detectable_change(const Moments& first, const Moments& second,
-                                                           long double confidence);
+// The same for second ÷ first, of estimates that aren't negative (Donner and Zou, 2012): it holds 1 where
+// difference_of() holds 0. Nothing where the first may be 0: there the ratio has no bounds.
+[[nodiscard]] std::optional<Interval> ratio_of(long double first, const Interval& first_interval, long double second,
+                                               const Interval& second_interval);
+
+// How far one estimate lies from another: second − first and second ÷ first. Absent where there is no interval.
+struct Contrast {
+    std::optional<Interval> difference;
+    std::optional<Interval> ratio;
+};
+
+// The two-sided p value that belongs to intervals: 1 − the greatest confidence at which they don't hold `value`, found
+// by bisection to four digits. Where there is no interval, it holds everything. Intervals widen with confidence.
+using IntervalAt = std::function<std::optional<Interval>(long double confidence)>;
+inline constexpr long double kPValueMin = 1e-15L;  // what lies below is given as this
+[[nodiscard]] long double p_value_from(const IntervalAt& interval_at, long double value);
+
+// The smallest change that would be shown with 80 % chance, by intervals of this half-width and confidence:
+// half_width × (1 + z(0.8) ÷ z).
+[[nodiscard]] long double detectable_change(long double half_width, long double confidence);
 
 // Cohen's d: difference of the means in pooled standard deviations.
 [[nodiscard]] std::optional<long double> cohens_d(const Moments& first, const Moments& second);

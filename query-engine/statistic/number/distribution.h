@@ -18,6 +18,9 @@ namespace perfleet {
 // The regularised incomplete beta function I_x(a, b); a, b > 0, 0 ≤ x ≤ 1.
 [[nodiscard]] long double incomplete_beta(long double x, long double a, long double b);
 
+// The x with I_x(a, b) = p; 0 < p < 1.
+[[nodiscard]] long double beta_quantile(long double p, long double a, long double b);
+
 // P(B ≤ k) of a binomial with n trials of probability p; 0 < p < 1.
 [[nodiscard]] long double binomial_probability(std::uint64_t k, std::uint64_t n, long double p);
 

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "query-engine/statistic/number/cluster.h"
 #include "query-engine/statistic/number/comparison.h"
 #include "query-engine/statistic/number/description.h"
 #include "query-engine/statistic/number/distribution.h"
 #include "query-engine/statistic/number/rank_search.h"
+#include "query-engine/statistic/number/rank_shift.h"
 
 namespace perfleet {
 namespace {
@@ -131,11 +133,27 @@ TEST(NumberGolden, ComparisonsAgreeWithSciPy) {
         const double scale = static_cast<double>(difference->high - difference->low);
         expect_near(difference->low, one.at("difference")[0], name + " low", kRelative, scale);
         expect_near(difference->high, one.at("difference")[1], name + " high", kRelative, scale);
+        const long double welch = p_value_from(
+            [&](long double confidence) { return difference_interval(first_moments, second_moments, confidence); }, 0);
+        expect_near(welch, one.at("welch_p"), name + " p by inversion", 1e-3);
         std::sort(first.begin(), first.end());
         std::sort(second.begin(), second.end());
+        expect_near(shift_of(first, second), one.at("shift"), name + " shift", kRelative, 1);
+        const auto superiority = superiority_of({first}, {second}, false);
+        ASSERT_TRUE(superiority);
+        expect_near(superiority_p_value(*superiority), one.at("munzel_p"), name + " Brunner and Munzel", 1e-7);
         const RankTest test = rank_test(first, second);
         expect_near(test.u, one.at("u"), name + " u");
         expect_near(test.p_value, one.at("p"), name + " p", 1e-10);
+    }
+}
+
+TEST(NumberGolden, ShareIntervalsAgreeWithSciPy) {
+    for (const Json& one : figures().at("shares")) {
+        const auto count = one[1].get<double>();
+        const Interval interval = share_interval(one[0].get<double>() / count, count, one[2].get<double>());
+        expect_near(interval.low, one[3], "low " + one.dump(), 1e-9);
+        expect_near(interval.high, one[4], "high " + one.dump(), 1e-9);
     }
 }
 

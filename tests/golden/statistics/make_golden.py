@@ -83,8 +83,12 @@ def comparison(first, second):
     degrees = (v1 + v2) ** 2 / (v1 ** 2 / (len(a) - 1) + v2 ** 2 / (len(b) - 1))
     half = student(0.975, degrees) * numpy.sqrt(v1 + v2)
     difference = b.mean() - a.mean()
+    munzel = stats.brunnermunzel(a, b)
+    shift = numpy.median(numpy.subtract.outer(numpy.array(second, dtype=numpy.longdouble),
+                                              numpy.array(first, dtype=numpy.longdouble)))
     return {"u": float(test.statistic), "p": float(test.pvalue), "welch_p": float(welch.pvalue),
-            "difference": [float(difference - half), float(difference + half)]}
+            "difference": [float(difference - half), float(difference + half)],
+            "munzel_p": float(munzel.pvalue), "shift": float(shift)}
 
 
 def main():
@@ -105,10 +109,13 @@ def main():
     binomial = [[k, n, p, float(stats.binom.cdf(k, n, p))]
                 for k, n, p in ((0, 5, 0.5), (3, 10, 0.5), (40, 100, 0.5), (94, 100, 0.95), (970, 1000, 0.99),
                                 (49000, 100000, 0.5), (999, 1000, 0.999))]
+    shares = [[hits, count, confidence, *map(float, stats.binomtest(hits, count).proportion_ci(confidence, "exact"))]
+              for hits, count in ((0, 10), (1, 10), (10, 10), (3, 1000), (500, 1000), (99990, 100000))
+              for confidence in (0.9, 0.95, 0.9999)]
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "figures.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"by": f"NumPy {numpy.__version__}, SciPy {scipy.__version__}", "cases": cases, "pairs": pairs,
-                   "normal": normal, "student": students, "binomial": binomial}, file, indent=1)
+                   "normal": normal, "student": students, "binomial": binomial, "shares": shares}, file, indent=1)
         file.write("\n")
 
 

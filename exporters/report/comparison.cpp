@@ -1,0 +1,283 @@
+// What changed between two selections, for people.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "exporters/report/report.h"
+#include "exporters/report/report_parts.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kUnchangedShownMax = 10;  // functions, of self and of children
+constexpr std::string_view kNotShown = "no difference shown";
+
+// Rows by the names of their columns.
+class ComparisonRows {
+public:
+    explicit ComparisonRows(const Answer& answer) : answer_{answer} {
+        for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+            columns_.emplace(answer.columns[i].name, i);
+        }
+    }
+
+    [[nodiscard]] bool has(const std::string& name) const { return columns_.contains(name); }
+    // Columns up to this one tell rows apart.
+    [[nodiscard]] std::size_t identity_size() const { return columns_.at("figure"); }
+
+    [[nodiscard]] const AnswerValue& value(std::size_t row, const std::string& name) const {
+        return answer_.rows[row][columns_.at(name)];
+    }
+    [[nodiscard]] std::string text(std::size_t row, const std::string& name) const {
+        const auto* text = std::get_if<std::string>(&value(row, name));
+        return text == nullptr ? "" : printable(*text);
+    }
+    [[nodiscard]] std::optional<double> real(std::size_t row, const std::string& name) const {
+        const auto* number = std::get_if<double>(&value(row, name));
+        return number == nullptr ? std::nullopt : std::optional{*number};
+    }
+    // As a table has it, without a value empty.
+    [[nodiscard]] std::string cell(std::size_t row, const std::string& name) const {
+        const AnswerValue& one = value(row, name);
+        return std::holds_alternative<std::monostate>(one) ? "" : text_cell(answer_.columns[columns_.at(name)], one);
+    }
+
+private:
+    const Answer& answer_;
+    std::map<std::string, std::size_t> columns_;
+};
+
+std::string with_sign(const std::string& number) {
+    return number.empty() || number.starts_with('-') ? number : "+" + number;
+}
+
+std::string padded(const std::string& text, std::size_t width, bool is_left = false) {
+    const std::string padding(std::max(width, text_width(text)) - text_width(text), ' ');
+    return is_left ? text + padding : padding + text;
+}
+
+std::string probability(const std::optional<double>& p_value) {
+    return !p_value ? "" : *p_value < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", *p_value);
+}
+
+// Lines of cells, the first a heading; the last cell stands to the left and isn't padded.
+std::string aligned(const std::vector<std::vector<std::string>>& lines, const std::set<std::size_t>& left) {
+    std::vector<std::size_t> widths;
+    for (const auto& line : lines) {
+        widths.resize(std::max(widths.size(), line.size()));
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            widths[i] = std::max(widths[i], text_width(line[i]));
+        }
+    }
+    std::string text;
+    for (const auto& line : lines) {
+        std::string one;
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            one += "  " + padded(line[i], widths[i], left.contains(i));
+        }
+        one.erase(one.find_last_not_of(' ') + 1);
+        text += one + "\n";
+    }
+    return text;
+}
+
+// One word for a table that has the figures already.
+std::string shown(const ComparisonRows& rows, std::size_t row) {
+    const std::string verdict = rows.text(row, "verdict");
+    return verdict.starts_with(kNotShown)   ? "no"
+           : verdict.starts_with("too few") ? "too few"
+                                            : verdict.substr(0, verdict.find_first_of(" :"));
+}
+
+std::string detected(const ComparisonRows& rows, std::size_t row) {
+    const auto detectable = rows.real(row, "detectable");
+    return detectable ? fmt::format("{:.{}f}%", *detectable, *detectable < 1 ? 2 : 1) : "";
+}
+
+// Two digits behind the point say nothing of so great a number, and take room.
+std::string measured(const ComparisonRows& rows, std::size_t row, const std::string& name) {
+    const auto number = rows.real(row, name);
+    return number && *number >= 1e5 && *number < 1e18 ? grouped_digits(static_cast<std::uint64_t>(*number + 0.5))
+                                                      : rows.cell(row, name);
+}
+
+class LatencyText {
+public:
+    LatencyText(const Answer& answer, const ComparisonRows& rows) : answer_{answer}, rows_{rows} {}
+
+    std::string text() {
+        for (std::size_t first = 0; first < answer_.rows.size();) {
+            std::size_t last = first + 1;
+            while (last < answer_.rows.size() && is_same(first, last)) {
+                ++last;
+            }
+            add_series(first, last);
+            first = last;
+        }
+        return std::move(text_);
+    }
+
+private:
+    [[nodiscard]] bool is_same(std::size_t a, std::size_t b) const {
+        for (std::size_t i = 0; i < rows_.identity_size(); ++i) {
+            if (answer_.rows[a][i] != answer_.rows[b][i]) {
+                return false;
+            }
+        }
+        return rows_.text(a, "unit") == rows_.text(b, "unit");
+    }
+
+    [[nodiscard]] std::string side(std::size_t row, const std::string& name) const {
+        const std::string runs = rows_.cell(row, name + "_runs");
+        return rows_.cell(row, name + "_count") + (runs == "1" ? "" : " in " + runs + " runs") + " " + name;
+    }
+
+    void add_series(std::size_t first, std::size_t last) {
+        std::string name;
+        for (std::size_t i = 0; i < rows_.identity_size(); ++i) {
+            const AnswerValue& value = answer_.rows[first][i];
+            if (std::holds_alternative<std::monostate>(value)) {
+                continue;
+            }
+            const std::string& column = answer_.columns[i].name;
+            name += (name.empty() ? "" : " · ") + (column == "event" ? "" : column + " ") +
+                    text_cell(answer_.columns[i], value);
+        }
+        text_ += (text_.empty() ? "" : "\n") + name + " [" + rows_.text(first, "unit") + "]: " + side(first, "before") +
+                 ", " + side(first, "after") + "\n";
+        std::vector<std::vector<std::string>> lines{
+            {"", "before", "after", "change", "low", "high", "p", "detects", "shown"}};
+        std::size_t headline = first;
+        std::string ranks;
+        for (std::size_t row = first; row < last; ++row) {
+            const bool is_news = has_verdict(row) && !rows_.text(row, "verdict").starts_with(kNotShown);
+            const bool has_news = !rows_.text(headline, "verdict").starts_with(kNotShown) && has_verdict(headline);
+            headline = is_news && !has_news ? row : headline;
+            if (rows_.text(row, "figure") == "shift") {
+                ranks = rank_text(row);
+                continue;
+            }
+            lines.push_back({rows_.text(row, "figure"), measured(rows_, row, "before"), measured(rows_, row, "after"),
+                             with_sign(rows_.cell(row, "change")), with_sign(rows_.cell(row, "change_low")),
+                             with_sign(rows_.cell(row, "change_high")), probability(rows_.real(row, "p_holm")),
+                             detected(rows_, row), shown(rows_, row)});
+        }
+        if (has_verdict(headline)) {
+            text_ += "  " + rows_.text(headline, "figure") + ": " + rows_.text(headline, "verdict") + "\n";
+        }
+        text_ += "\n" + aligned(lines, {0, 8}) + ranks;
+    }
+
+    [[nodiscard]] bool has_verdict(std::size_t row) const {
+        const std::string verdict = rows_.text(row, "verdict");
+        return !verdict.empty() && !verdict.starts_with("too few");
+    }
+
+    [[nodiscard]] std::string interval(std::size_t row, const std::string& low, const std::string& high) const {
+        const std::string text = rows_.cell(row, low);
+        return text.empty() ? "" : " [" + text + ", " + rows_.cell(row, high) + "]";
+    }
+
+    [[nodiscard]] std::string rank_text(std::size_t row) const {
+        const std::string p_value = probability(rows_.real(row, "p_holm"));
+        return "  shift " + with_sign(rows_.cell(row, "difference")) +
+               interval(row, "difference_low", "difference_high") + (p_value.empty() ? "" : ", p " + p_value) + ": " +
+               shown(rows_, row) + "\n  Cliff's delta " + with_sign(rows_.cell(row, "cliffs_delta")) +
+               interval(row, "cliffs_delta_low", "cliffs_delta_high") + "\n";
+    }
+
+    const Answer& answer_;
+    const ComparisonRows& rows_;
+    std::string text_;
+};
+
+class ProfileText {
+public:
+    ProfileText(const Answer& answer, const ComparisonRows& rows, std::size_t width)
+        : answer_{answer}, rows_{rows}, width_{width} {}
+
+    std::string text() {
+        if (answer_.rows.empty()) {
+            return "";
+        }
+        text_ = fmt::format("{} samples before, {} after\n", rows_.cell(0, "before_samples"),
+                            rows_.cell(0, "after_samples"));
+        for (const char* figure : {"self", "children"}) {
+            add_figure(figure);
+        }
+        return std::move(text_);
+    }
+
+private:
+    void add_figure(const std::string& figure) {
+        std::vector<std::size_t> news;
+        std::vector<std::size_t> others;
+        for (std::size_t row = 0; row < answer_.rows.size(); ++row) {
+            if (rows_.text(row, "figure") == figure) {
+                (rows_.text(row, "verdict").starts_with(kNotShown) ? others : news).push_back(row);
+            }
+        }
+        const std::string name = figure == "self" ? "self" : "with callees (children)";
+        if (!news.empty()) {
+            text_ += "\n" + name + ": changed\n" + table(news);
+        }
+        if (!others.empty()) {
+            const std::size_t count = others.size();
+            others.resize(std::min(count, kUnchangedShownMax));
+            text_ += fmt::format("\n{}: no difference shown{}\n", name,
+                                 count > others.size() ? fmt::format(", {} of {}", others.size(), count) : "") +
+                     table(others);
+        }
+    }
+
+    std::string table(const std::vector<std::size_t>& chosen) {
+        std::vector<std::vector<std::string>> lines{{"before", "after", "points", "low", "high", ""}};
+        std::vector<std::string> names;
+        for (const std::size_t row : chosen) {
+            const auto percent = [&](const char* name) { return rows_.cell(row, name) + "%"; };
+            lines.push_back({percent("before"), percent("after"), with_sign(rows_.cell(row, "difference")),
+                             with_sign(rows_.cell(row, "difference_low")),
+                             with_sign(rows_.cell(row, "difference_high")), ""});
+            // What has no symbol is shown as its image and an offset.
+            const std::string symbol = rows_.text(row, "symbol");
+            const std::string image = rows_.text(row, "image");
+            names.push_back(symbol.starts_with(image) ? symbol : symbol + "  " + image);
+        }
+        // Names take what the figures leave.
+        std::size_t used = 0;
+        for (std::size_t i = 0; i + 1 < lines[0].size(); ++i) {
+            std::size_t widest = 0;
+            for (const auto& line : lines) {
+                widest = std::max(widest, text_width(line[i]));
+            }
+            used += widest + 2;
+        }
+        const std::size_t rest = width_ > used + 2 + 20 ? width_ - used - 2 : 20;
+        lines[0].back() = "symbol, image";
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            lines[i + 1].back() = shortened(names[i], rest);
+        }
+        return aligned(lines, {5});
+    }
+
+    const Answer& answer_;
+    const ComparisonRows& rows_;
+    std::size_t width_;
+    std::string text_;
+};
+
+}  // namespace
+
+std::string format_comparison(const Answer& answer, std::size_t width_columns) {
+    const ComparisonRows rows{answer};
+    std::string text =
+        rows.has("symbol") ? ProfileText{answer, rows, width_columns}.text() : LatencyText{answer, rows}.text();
+    return (text.empty() ? "nothing to compare\n" : text) + "\n" + ledger_text(answer);
+}
+
+}  // namespace perfleet

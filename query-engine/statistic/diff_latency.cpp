@@ -1,0 +1,393 @@
+// Latencies of two selections, series by series.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+
+#include "query-engine/statistic/diff_lines.h"
+#include "query-engine/statistic/diff_parts.h"
+#include "query-engine/statistic/diff_setting.h"
+#include "query-engine/statistic/latency_source.h"
+#include "query-engine/statistic/number/random_stream.h"
+#include "query-engine/statistic/number/value_comparison.h"
+
+namespace perfleet {
+namespace {
+
+// Of a side of a series: what is kept to compare percentiles and ranks. Means and greatest values are of all.
+constexpr std::uint64_t kDiffValuesMax = 1U << 20;
+constexpr std::uint64_t kDrawSeed = 20'240'229;
+constexpr std::size_t kSessionsListedMax = 64;
+
+// What makes two series the same measurement.
+struct PairKey {
+    std::vector<std::string> labels;  // of --by
+    std::string event;
+    std::uint64_t test_size = 0;  // of accumulated latencies
+    std::string unit;
+
+    friend auto operator<=>(const PairKey&, const PairKey&) = default;
+};
+
+std::string name_of(const PairKey& key) {
+    std::string name = key.event + (key.test_size == 0 ? "" : fmt::format(" N={}", key.test_size));
+    for (const std::string& label : key.labels) {
+        name += " " + (label.empty() ? "-" : label);
+    }
+    return name;
+}
+
+using SourcesByKey = std::map<PairKey, std::vector<ValueSource>>;
+
+std::string label_or_name(const SessionRecord& record, const std::string& label) {
+    if (label == "target") {
+        return record.target_name;
+    }
+    return label == "arch" ? record.architecture : label_of(record, label).value_or("");
+}
+
+Result<SourcesByKey> find_sources(const Scan& scan, const std::vector<std::string>& by) {
+    auto sources = find_value_sources(scan, 0);
+    if (!sources.ok()) {
+        return std::move(sources).error();
+    }
+    SourcesByKey found;
+    for (ValueSource& source : *sources) {
+        PairKey key;
+        for (const std::string& label : by) {
+            key.labels.push_back(label_or_name(scan.sessions()[source.session_index].record, label));
+        }
+        key.event = source.event;
+        key.unit = source.unit;
+        key.test_size = source.group ? source.test_size : 0;
+        found[key].push_back(std::move(source));
+    }
+    return found;
+}
+
+Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<ValueSource>& sources) {
+    std::vector<ComparedRun> runs;
+    std::uint64_t count = 0;
+    for (const ValueSource& source : sources) {
+        ComparedRun& run = runs.emplace_back();
+        auto read = source.pieces(scan)([&](std::span<const std::uint64_t> values) { run.moments.add(values); });
+        if (!read.ok()) {
+            return std::move(read).error();
+        }
+        count += run.moments.count();
+    }
+    RandomStream random{kDrawSeed};
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        auto read = sources[i].pieces(scan)([&](std::span<const std::uint64_t> values) {
+            std::copy_if(values.begin(), values.end(), std::back_inserter(runs[i].values), [&](std::uint64_t) {
+                return count <= kDiffValuesMax || random.below(count) < kDiffValuesMax;
+            });
+        });
+        if (!read.ok()) {
+            return std::move(read).error();
+        }
+        std::sort(runs[i].values.begin(), runs[i].values.end());
+    }
+    std::erase_if(runs, [](const ComparedRun& run) { return run.values.empty(); });
+    return runs;
+}
+
+bool is_time(const std::string& unit) {
+    constexpr std::array<std::string_view, 9> kTimes{"ns", "us", "µs", "ms", "s", "cycles", "ticks", "seconds", "clk"};
+    return std::find(kTimes.begin(), kTimes.end(), unit) != kTimes.end();
+}
+
+// The least number of values that make an interval of this percentile.
+std::uint64_t values_needed(Quantile quantile, long double confidence) {
+    const long double p = std::max(quantile.fraction(), 1 - quantile.fraction());
+    auto count = static_cast<std::uint64_t>(std::max(1.0L, std::log(1 - confidence) / std::log(p)));
+    while (!rank_interval(quantile, count, confidence)) {
+        ++count;
+    }
+    return count;
+}
+
+class LatencyDiff {
+public:
+    LatencyDiff(const Scan& before, const Scan& after, const DiffOptions& options)
+        : options_{options}, before_{&before, {}}, after_{&after, {}}, lines_{identity(options), evidence()} {}
+
+    Result<Answer> make() {
+        auto before = find_sources(*before_.scan, options_.by);
+        auto after = find_sources(*after_.scan, options_.by);
+        if (!before.ok() || !after.ok()) {
+            return before.ok() ? std::move(after).error() : std::move(before).error();
+        }
+        Ledger before_ledger = ledger_of(before_, *before);
+        Ledger after_ledger = ledger_of(after_, *after);
+        for (const auto& [key, sources] : *before) {
+            const auto others = after->find(key);
+            if (others == after->end()) {
+                warn_of_missing(key, *after, true);
+                continue;
+            }
+            if (auto added = add_pair(key, sources, others->second); !added.ok()) {
+                return std::move(added).error();
+            }
+        }
+        for (const auto& [key, sources] : *after) {
+            if (!before->contains(key)) {
+                warn_of_missing(key, *before, false);
+            }
+        }
+        if (before->empty() || after->empty()) {
+            answer_.warnings.push_back(std::string{before->empty() ? "before" : "after"} +
+                                       (before->empty() && after->empty() ? " and after have" : " has") +
+                                       " no latencies: nothing is compared");
+        }
+        if (auto finished = lines_.finish(options_, false, answer_); !finished.ok()) {
+            return std::move(finished).error();
+        }
+        warn_of_settings(before_, after_, {options_.chosen_labels, true}, answer_.warnings);
+        answer_.ledger = before_ledger;
+        answer_.ledger.add(after_ledger);
+        answer_.parts = {{"before", std::move(before_ledger)}, {"after", std::move(after_ledger)}};
+        return std::move(answer_);
+    }
+
+private:
+    static std::vector<AnswerColumn> identity(const DiffOptions& options) {
+        std::vector<AnswerColumn> columns;
+        for (const std::string& label : options.by) {
+            columns.push_back({label, ""});
+        }
+        columns.push_back({"event", ""});
+        columns.push_back({"test_size", ""});
+        return columns;
+    }
+
+    static std::vector<AnswerColumn> evidence() {
+        return {{"before_count", ""},      {"after_count", ""},     {"before_runs", ""},   {"after_runs", ""},
+                {"cohens_d", ""},          {"superiority", ""},     {"cliffs_delta", ""},  {"cliffs_delta_low", ""},
+                {"cliffs_delta_high", ""}, {"before_sessions", ""}, {"after_sessions", ""}};
+    }
+
+    Ledger ledger_of(DiffSide& side, const SourcesByKey& found) {
+        Ledger ledger;
+        std::set<std::pair<std::size_t, Series>> seen;
+        for (const auto& [key, sources] : found) {
+            for (const ValueSource& source : sources) {
+                side.sessions.insert(source.session_index);
+                if (seen.emplace(source.session_index, source.series).second) {
+                    ledger.add(side.scan->ledger(source.session_index, source.series, answer_.warnings));
+                }
+            }
+        }
+        return ledger;
+    }
+
+    void warn_of_missing(const PairKey& key, const SourcesByKey& others, bool is_before) {
+        const auto same = std::find_if(others.begin(), others.end(), [&](const auto& other) {
+            return other.first.event == key.event && other.first.labels == key.labels &&
+                   other.first.test_size == key.test_size && other.first.unit != key.unit;
+        });
+        if (same == others.end()) {
+            answer_.warnings.push_back(name_of(key) + " stands " + (is_before ? "before" : "after") +
+                                       " only: not compared");
+        } else if (is_before) {
+            answer_.warnings.push_back(fmt::format("{} is in {} before and in {} after: not compared", name_of(key),
+                                                   key.unit, same->first.unit));
+        }
+    }
+
+    static std::string sessions_of(const DiffSide& side, const std::vector<ValueSource>& sources) {
+        std::set<std::string> sessions;
+        for (const ValueSource& source : sources) {
+            sessions.insert(session_hex(side.session(source.session_index).record.session));
+        }
+        return listed(sessions, kSessionsListedMax);
+    }
+
+    Result<Done> add_pair(const PairKey& key, const std::vector<ValueSource>& before,
+                          const std::vector<ValueSource>& after) {
+        auto first = read_runs(*before_.scan, before);
+        auto second = read_runs(*after_.scan, after);
+        if (!first.ok() || !second.ok()) {
+            return first.ok() ? std::move(second).error() : std::move(first).error();
+        }
+        if (first->empty() || second->empty()) {
+            answer_.warnings.push_back(name_of(key) + " has no values " + (first->empty() ? "before" : "after") +
+                                       " in this time: not compared");
+            return Done{};
+        }
+        Pair pair;
+        pair.key = &key;
+        const auto count = [](const std::vector<ComparedRun>& runs) {
+            std::uint64_t sum = 0;
+            for (const ComparedRun& run : runs) {
+                sum += run.moments.count();
+            }
+            return sum;
+        };
+        pair.before_count = count(*first);
+        pair.after_count = count(*second);
+        pair.before_runs = first->size();
+        pair.after_runs = second->size();
+        pair.before_sessions = sessions_of(before_, before);
+        pair.after_sessions = sessions_of(after_, after);
+        if (auto doubted = doubt(key, before, after); !doubted.ok()) {
+            return doubted;
+        }
+        pair.values = std::make_shared<const ValueComparison>(std::move(*first), std::move(*second));
+        warn_of_runs(pair);
+        for (const LatencyFigure& figure : options_.figures) {
+            lines_.add(figure_line(pair, figure));
+        }
+        lines_.add(rank_line(pair));
+        return Done{};
+    }
+
+    struct Pair {
+        const PairKey* key = nullptr;
+        std::shared_ptr<const ValueComparison> values;
+        std::uint64_t before_count = 0;
+        std::uint64_t after_count = 0;
+        std::uint64_t before_runs = 0;
+        std::uint64_t after_runs = 0;
+        std::string before_sessions;
+        std::string after_sessions;
+    };
+
+    // Order and several modes matter where values are taken as independent.
+    Result<Done> doubt(const PairKey& key, const std::vector<ValueSource>& before,
+                       const std::vector<ValueSource>& after) {
+        for (const auto& [side, sources, when] :
+             {std::tuple{&before_, &before, " before"}, std::tuple{&after_, &after, " after"}}) {
+            if (sources->size() != 1) {
+                continue;
+            }
+            auto values = first_values(*side->scan, sources->front());
+            if (!values.ok()) {
+                return std::move(values).error();
+            }
+            for (std::string& doubt : doubts_of(name_of(key) + when, std::move(*values))) {
+                answer_.warnings.push_back(std::move(doubt));
+            }
+        }
+        return Done{};
+    }
+
+    void warn_of_runs(const Pair& pair) {
+        const std::string name = name_of(*pair.key);
+        if (std::max(pair.before_count, pair.after_count) > kDiffValuesMax) {
+            answer_.warnings.push_back(
+                fmt::format("{}: percentiles, ranks and their intervals are of about {} values of a side, drawn at "
+                            "random; mean and max are of all",
+                            name, kDiffValuesMax));
+        }
+        if (!pair.values->is_by_runs() && std::max(pair.before_runs, pair.after_runs) > 1 &&
+            std::min(pair.before_runs, pair.after_runs) == 1) {
+            answer_.warnings.push_back(
+                fmt::format("{}: {} runs before, {} after: how runs differ isn't known from one, "
+                            "so intervals are of the values within them",
+                            name, pair.before_runs, pair.after_runs));
+        }
+    }
+
+    DiffLine line_of(const Pair& pair) const {
+        const PairKey& key = *pair.key;
+        DiffLine line;
+        line.identity.assign(key.labels.begin(), key.labels.end());
+        line.identity.emplace_back(key.event);
+        line.identity.push_back(key.test_size == 0 ? AnswerValue{} : AnswerValue{key.test_size});
+        line.name = key.event;
+        line.unit = key.unit;
+        line.word_above = is_time(key.unit) ? "slower" : "greater";
+        line.word_below = is_time(key.unit) ? "faster" : "less";
+        const std::uint64_t parts_before = pair.values->is_by_runs() ? pair.before_runs : pair.before_count;
+        const std::uint64_t parts_after = pair.values->is_by_runs() ? pair.after_runs : pair.after_count;
+        line.counted =
+            fmt::format("{}{} {}", parts_before, parts_before == parts_after ? "" : fmt::format(" and {}", parts_after),
+                        pair.values->is_by_runs() ? "runs" : "values");
+        return line;
+    }
+
+    static std::vector<AnswerValue> evidence_of(const Pair& pair, AnswerValue cohens_d,
+                                                const ValueComparison::Ranks* ranks) {
+        std::vector<AnswerValue> values{pair.before_count, pair.after_count, pair.before_runs, pair.after_runs,
+                                        std::move(cohens_d)};
+        const auto delta = [](long double chance) { return AnswerValue{static_cast<double>(2 * chance - 1)}; };
+        if (ranks == nullptr) {
+            values.resize(values.size() + 4);
+        } else {
+            values.emplace_back(static_cast<double>(ranks->superiority));
+            values.push_back(delta(ranks->superiority));
+            const auto& interval = ranks->superiority_interval;
+            values.push_back(interval ? delta(interval->low) : AnswerValue{});
+            values.push_back(interval ? delta(interval->high) : AnswerValue{});
+        }
+        values.emplace_back(pair.before_sessions);
+        values.emplace_back(pair.after_sessions);
+        return values;
+    }
+
+    DiffLine figure_line(const Pair& pair, const LatencyFigure& figure) const {
+        DiffLine line = line_of(pair);
+        line.figure = figure_name(figure);
+        line.before = pair.values->before(figure);
+        line.after = pair.values->after(figure);
+        line.difference = *line.after - *line.before;
+        line.direction = *line.difference;
+        if (*line.before > 0) {
+            line.change = *line.after / *line.before - 1;
+        }
+        if (figure.kind != LatencyFigureKind::kMax) {
+            line.contrast_at = [values = pair.values, figure](long double confidence) {
+                return values->contrast(figure, confidence);
+            };
+            line.p_value_at = [values = pair.values, figure](long double limit) {
+                return values->p_value(figure, 1 + limit);
+            };
+        }
+        if (figure.kind == LatencyFigureKind::kQuantile) {
+            line.count_needed = values_needed(figure.quantile, options_.confidence);
+        }
+        const auto d = figure.kind == LatencyFigureKind::kMean ? pair.values->cohens_d() : std::nullopt;
+        line.evidence = evidence_of(pair, d ? AnswerValue{static_cast<double>(*d)} : AnswerValue{}, nullptr);
+        return line;
+    }
+
+    DiffLine rank_line(const Pair& pair) const {
+        const ValueComparison::Ranks ranks = pair.values->ranks(options_.confidence);
+        DiffLine line = line_of(pair);
+        line.figure = "shift";
+        line.difference = ranks.shift;
+        line.direction = ranks.superiority - 0.5L;
+        line.effect =
+            fmt::format("after is greater in {:.0f} % of pairs", static_cast<double>(ranks.superiority * 100));
+        line.contrast_at = [interval = ranks.shift_interval](long double) { return Contrast{interval, std::nullopt}; };
+        line.p_value_at = [p_value = ranks.p_value](long double) { return p_value; };
+        line.evidence = evidence_of(pair, {}, &ranks);
+        return line;
+    }
+
+    const DiffOptions& options_;
+    DiffSide before_;
+    DiffSide after_;
+    DiffLines lines_;
+    Answer answer_;
+};
+
+}  // namespace
+
+Result<bool> has_latencies(const Scan& scan) {
+    const auto sources = find_value_sources(scan, 0);
+    if (!sources.ok()) {
+        return Error{sources.error()};
+    }
+    return !sources->empty();
+}
+
+Result<Answer> make_latency_diff(const Scan& before, const Scan& after, const DiffOptions& options) {
+    return LatencyDiff{before, after, options}.make();
+}
+
+}  // namespace perfleet

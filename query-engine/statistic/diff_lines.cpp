@@ -1,0 +1,320 @@
+#include "query-engine/statistic/diff_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace perfleet {
+namespace {
+
+AnswerValue real(const std::optional<long double>& value, long double scale = 1) {
+    AnswerValue answer;
+    if (value) {
+        answer = static_cast<double>(*value * scale);
+    }
+    return answer;
+}
+
+AnswerValue text(const std::string& value) {
+    AnswerValue answer;
+    if (!value.empty()) {
+        answer = value;
+    }
+    return answer;
+}
+
+std::optional<long double> low_of(const std::optional<Interval>& interval, long double less = 0) {
+    return interval ? std::optional{interval->low - less} : std::nullopt;
+}
+std::optional<long double> high_of(const std::optional<Interval>& interval, long double less = 0) {
+    return interval ? std::optional{interval->high - less} : std::nullopt;
+}
+
+// What verdicts and conditions speak of.
+std::optional<Interval> change_interval(const DiffLine& line, const Contrast& contrast) {
+    if (line.is_share) {
+        return contrast.difference;
+    }
+    return contrast.ratio ? std::optional{Interval{contrast.ratio->low - 1, contrast.ratio->high - 1}} : std::nullopt;
+}
+
+// Digits as many as a reader compares: 0.042, 0.31, 3.1, 31.
+std::string short_number(long double value) {
+    const long double size = std::abs(value);
+    return fmt::format("{:.{}f}", static_cast<double>(value), size == 0 || size >= 1 ? 1 : size >= 0.1L ? 2 : 3);
+}
+
+std::string unit_of_change(const DiffLine& line) { return line.is_share ? "points" : "%"; }
+
+// "3.1 % [2.2, 4.0]", or with its sign.
+std::string change_text(const DiffLine& line, long double change, const std::optional<Interval>& interval,
+                        bool has_sign) {
+    const bool flips = !has_sign && change < 0;
+    const auto shown = [&](long double value) { return short_number((flips ? -value : value) * 100); };
+    std::string said = (has_sign && change >= 0 ? "+" : "") + shown(change) + " " + unit_of_change(line);
+    if (interval) {
+        said += fmt::format(" [{}, {}]", shown(flips ? interval->high : interval->low),
+                            shown(flips ? interval->low : interval->high));
+    }
+    return said;
+}
+
+enum class Outcome : std::uint8_t { kNone, kWithin, kUndecided, kExceeded };  // ascending: what is said of several
+
+struct JudgedLine {
+    const DiffLine* line = nullptr;
+    Contrast contrast;
+    std::optional<Interval> change;
+    std::optional<long double> p_value;
+    long double p_holm = 1;
+    bool is_different = false;
+    std::optional<long double> detectable;  // as `change`
+    Outcome outcome = Outcome::kNone;
+    std::string condition;
+
+    [[nodiscard]] long double least_change() const {
+        return change ? std::min(std::abs(change->low), std::abs(change->high)) : 0;
+    }
+};
+
+std::string verdict_of(const JudgedLine& judged, long double alpha, std::size_t line_count) {
+    const DiffLine& line = *judged.line;
+    if (!line.p_value_at) {
+        return "";
+    }
+    if (!judged.p_value) {
+        return "too few values";
+    }
+    if (judged.is_different) {
+        const std::string& word = line.direction > 0 ? line.word_above : line.word_below;
+        if (!line.effect.empty()) {
+            return word + ": " + line.effect;
+        }
+        if (line.change && judged.change) {
+            return word + " by " + change_text(line, *line.change, judged.change, false);
+        }
+        const long double sign = line.direction > 0 ? 1 : -1;
+        const Interval& interval = *judged.contrast.difference;
+        return fmt::format("{} by {} {} [{}, {}]", word, short_number(sign * *line.difference), line.unit,
+                           short_number(sign > 0 ? interval.low : -interval.high),
+                           short_number(sign > 0 ? interval.high : -interval.low));
+    }
+    if (*judged.p_value < alpha) {
+        return fmt::format("no difference shown: alone it would be, not among {} comparisons", line_count);
+    }
+    return judged.detectable ? fmt::format("no difference shown; {} detect ≥ {} {}", line.counted,
+                                           short_number(*judged.detectable * 100), unit_of_change(line))
+                             : "no difference shown";
+}
+
+// One condition about one line.
+struct Decision {
+    const FailCondition* condition = nullptr;
+    std::size_t line = 0;
+    long double p_exceeded = 1;  // two-sided, where the change lies beyond the limit
+    long double p_within = 1;    // where it doesn't
+    bool is_exact = false;       // no interval is to be had: the change itself decides
+};
+
+Decision decide(const FailCondition& condition, const JudgedLine& judged, std::size_t index) {
+    const DiffLine& line = *judged.line;
+    Decision decision{&condition, index, 1, 1, !line.p_value_at};
+    if (!line.change) {
+        return decision;
+    }
+    const bool is_beyond = condition.is_above ? *line.change > condition.limit : *line.change < condition.limit;
+    if (decision.is_exact || judged.change) {
+        (is_beyond ? decision.p_exceeded : decision.p_within) =
+            decision.is_exact ? 0 : line.p_value_at(condition.limit);
+    }
+    return decision;
+}
+
+std::string decision_text(const Decision& decision, const JudgedLine& judged, Outcome outcome, long double alpha) {
+    const DiffLine& line = *judged.line;
+    std::string said = fmt::format(
+        "--fail-if {}: {}: {} {}: {}", decision.condition->text,
+        outcome == Outcome::kExceeded ? kOutcomeExceeded : kOutcomeUndecided, line.name, line.figure,
+        line.change ? change_text(line, *line.change, judged.change, true) : "nothing to take a percentage of");
+    if (decision.is_exact) {
+        return said + "; it has no interval, so the measured values decide";
+    }
+    if (outcome == Outcome::kExceeded || !line.change) {
+        return said;
+    }
+    if (!judged.change) {
+        return said + (line.count_needed != 0
+                           ? fmt::format("; {}, and an interval takes {} on each side", line.counted, line.count_needed)
+                           : fmt::format("; {} are too few for an interval", line.counted));
+    }
+    const long double gap = std::abs(*line.change - decision.condition->limit);
+    const long double half_width = (judged.change->high - judged.change->low) / 2;
+    if (half_width > gap && gap > 0 && half_width < 100 * gap) {
+        const long double factor = half_width / gap;
+        said += fmt::format("; about {:.0f} times as many values would decide",
+                            std::ceil(static_cast<double>(factor * factor)));
+    } else if (std::min(decision.p_exceeded, decision.p_within) < alpha) {
+        said += "; alone it would be, not among all that was checked";
+    }
+    return said;
+}
+
+// Whether the whole interval lies beyond the limit, among all that is checked.
+Result<Done> judge_conditions(const DiffOptions& options, std::vector<JudgedLine>& lines,
+                              std::vector<std::string>& warnings) {
+    const long double alpha = 1 - options.confidence;
+    std::vector<Decision> decisions;
+    for (const FailCondition& condition : options.conditions) {
+        const std::size_t known = decisions.size();
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            const DiffLine& line = *lines[i].line;
+            if (line.figure == condition.figure && (condition.name.empty() || condition.name == line.name)) {
+                decisions.push_back(decide(condition, lines[i], i));
+            }
+        }
+        if (decisions.size() == known) {
+            return Error{ErrorCode::kNotFound, "--fail-if " + condition.text + ": nothing of the kind was compared" +
+                                                   (lines.empty() ? ": no series is on both sides" : "")};
+        }
+    }
+    std::vector<long double> p_values;
+    for (const Decision& decision : decisions) {
+        p_values.push_back(decision.p_exceeded);
+    }
+    const std::vector<long double> corrected = holm_corrected(p_values);
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+        const Decision& decision = decisions[i];
+        const Outcome outcome = corrected[i] < alpha        ? Outcome::kExceeded
+                                : decision.p_within < alpha ? Outcome::kWithin
+                                                            : Outcome::kUndecided;
+        JudgedLine& judged = lines[decision.line];
+        if (outcome > judged.outcome) {
+            judged.outcome = outcome;
+            judged.condition = decision.condition->text;
+        }
+        // Of undecided functions there are many, and their lines say so.
+        if (outcome == Outcome::kExceeded || (outcome == Outcome::kUndecided && !judged.line->is_share)) {
+            warnings.push_back(decision_text(decision, judged, outcome, alpha));
+        }
+    }
+    return Done{};
+}
+
+std::string outcome_text(Outcome outcome) {
+    switch (outcome) {
+        case Outcome::kExceeded: return kOutcomeExceeded;
+        case Outcome::kUndecided: return kOutcomeUndecided;
+        case Outcome::kWithin: return kOutcomeWithin;
+        case Outcome::kNone: break;
+    }
+    return "";
+}
+
+void sort_by_relevance(std::vector<JudgedLine>& lines) {
+    std::stable_sort(lines.begin(), lines.end(), [](const JudgedLine& a, const JudgedLine& b) {
+        const bool a_fails = a.outcome == Outcome::kExceeded;
+        const bool b_fails = b.outcome == Outcome::kExceeded;
+        if (a_fails != b_fails) {
+            return a_fails;
+        }
+        if (a.is_different != b.is_different) {
+            return a.is_different;
+        }
+        const auto weight = [](const JudgedLine& one) {
+            return one.is_different ? one.least_change() : std::abs(one.line->change.value_or(0));
+        };
+        return weight(a) > weight(b);
+    });
+}
+
+}  // namespace
+
+Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, Answer& answer) {
+    const long double alpha = 1 - options.confidence;
+    std::vector<JudgedLine> judged;
+    std::vector<long double> p_values;
+    for (const DiffLine& line : lines_) {
+        JudgedLine& one = judged.emplace_back();
+        one.line = &line;
+        one.contrast = line.contrast_at ? line.contrast_at(options.confidence) : Contrast{};
+        one.change = change_interval(line, one.contrast);
+        if (line.p_value_at && (one.contrast.difference || !line.effect.empty())) {
+            one.p_value = line.p_value_at(0);
+            p_values.push_back(*one.p_value);
+        }
+    }
+    const std::vector<long double> corrected = holm_corrected(p_values);
+    auto next = corrected.begin();
+    for (JudgedLine& one : judged) {
+        if (!one.p_value) {
+            continue;
+        }
+        one.p_holm = *next++;
+        one.is_different = one.p_holm < alpha;
+        // Shown is what is shown among as many.
+        const long double confidence = 1 - alpha / static_cast<long double>(p_values.size());
+        const auto interval =
+            one.line->change ? change_interval(*one.line, one.line->contrast_at(confidence)) : std::nullopt;
+        if (interval) {
+            one.detectable = detectable_change((interval->high - interval->low) / 2, confidence);
+        }
+    }
+    if (Result<Done> checked = judge_conditions(options, judged, answer.warnings); !checked.ok()) {
+        return checked;
+    }
+    if (by_relevance) {
+        sort_by_relevance(judged);
+    }
+    answer.columns = identity_;
+    for (const AnswerColumn& column : std::vector<AnswerColumn>{{"figure", ""},
+                                                                {"unit", ""},
+                                                                {"before", ""},
+                                                                {"after", ""},
+                                                                {"difference", ""},
+                                                                {"difference_low", ""},
+                                                                {"difference_high", ""},
+                                                                {"change", "percent"},
+                                                                {"change_low", "percent"},
+                                                                {"change_high", "percent"},
+                                                                {"p", ""},
+                                                                {"p_holm", ""},
+                                                                {"detectable", "percent"},
+                                                                {"verdict", ""},
+                                                                {"condition", ""},
+                                                                {"outcome", ""}}) {
+        answer.columns.push_back(column);
+    }
+    answer.columns.insert(answer.columns.end(), evidence_.begin(), evidence_.end());
+    for (const JudgedLine& one : judged) {
+        if (options.row_count_max && answer.rows.size() >= *options.row_count_max) {
+            break;
+        }
+        const DiffLine& line = *one.line;
+        const long double scale = line.is_share ? 100 : 1;
+        const bool has_before = line.before && *line.before > 0 && line.change;
+        std::vector<AnswerValue> row = line.identity;
+        row.emplace_back(line.figure);
+        row.emplace_back(line.unit);
+        row.push_back(real(line.before, scale));
+        row.push_back(real(line.after, scale));
+        row.push_back(real(line.difference, scale));
+        row.push_back(real(low_of(one.contrast.difference), scale));
+        row.push_back(real(high_of(one.contrast.difference), scale));
+        row.push_back(real(has_before ? std::optional{*line.after / *line.before - 1} : std::nullopt, 100));
+        row.push_back(real(low_of(one.contrast.ratio, 1), 100));
+        row.push_back(real(high_of(one.contrast.ratio, 1), 100));
+        row.push_back(real(one.p_value));
+        row.push_back(real(one.p_value ? std::optional{one.p_holm} : std::nullopt));
+        row.push_back(real(one.detectable, 100));
+        row.push_back(text(verdict_of(one, alpha, p_values.size())));
+        row.push_back(text(one.condition));
+        row.push_back(text(outcome_text(one.outcome)));
+        row.insert(row.end(), line.evidence.begin(), line.evidence.end());
+        answer.rows.push_back(std::move(row));
+    }
+    return Done{};
+}
+
+}  // namespace perfleet

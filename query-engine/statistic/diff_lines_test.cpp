@@ -1,0 +1,152 @@
+// Verdicts and outcomes, from lines whose intervals are made up.
+#include "query-engine/statistic/diff_lines.h"
+
+#include <gtest/gtest.h>
+
+#include "query-engine/statistic/number/distribution.h"
+
+namespace perfleet {
+namespace {
+
+// A change that is normally distributed about `change` with this deviation.
+DiffLine line_of(const std::string& name, long double change, long double deviation) {
+    DiffLine line;
+    line.identity = {name};
+    line.name = name;
+    line.figure = "mean";
+    line.unit = "ns";
+    line.before = 1000;
+    line.after = 1000 * (1 + change);
+    line.difference = *line.after - *line.before;
+    line.change = change;
+    line.direction = change;
+    line.word_above = "slower";
+    line.word_below = "faster";
+    line.counted = "30 values";
+    line.contrast_at = [=](long double confidence) {
+        const long double reach = -normal_quantile((1 - confidence) / 2) * deviation;
+        return Contrast{Interval{1000 * (change - reach), 1000 * (change + reach)},
+                        Interval{1 + change - reach, 1 + change + reach}};
+    };
+    line.p_value_at = [=](long double limit) { return 2 * normal_probability(-std::abs(change - limit) / deviation); };
+    return line;
+}
+
+struct Told {
+    Answer answer;
+
+    [[nodiscard]] AnswerValue value(std::size_t row, const std::string& column) const {
+        for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+            if (answer.columns[i].name == column) {
+                return answer.rows[row][i];
+            }
+        }
+        ADD_FAILURE() << column;
+        return {};
+    }
+    [[nodiscard]] std::string text(std::size_t row, const std::string& column) const {
+        const AnswerValue found = value(row, column);
+        const auto* text = std::get_if<std::string>(&found);
+        return text == nullptr ? "" : *text;
+    }
+};
+
+Told finished(const std::vector<DiffLine>& lines, const std::string& conditions = "", bool by_relevance = false) {
+    DiffLines all{{{"event", ""}}, {}};
+    for (const DiffLine& line : lines) {
+        all.add(line);
+    }
+    DiffOptions options;
+    if (!conditions.empty()) {
+        options.conditions = *parse_fail_conditions(conditions);
+    }
+    Told told;
+    const auto done = all.finish(options, by_relevance, told.answer);
+    EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
+    return told;
+}
+
+TEST(DiffLines, VerdictsSayHowMuchAndWhatWouldBeSeen) {
+    EXPECT_EQ(finished({line_of("a", 0.031L, 0.004L)}).text(0, "verdict"), "slower by 3.1 % [2.3, 3.9]");
+    EXPECT_EQ(finished({line_of("a", -0.031L, 0.004L)}).text(0, "verdict"), "faster by 3.1 % [2.3, 3.9]");
+    EXPECT_EQ(finished({line_of("a", 0.004L, 0.00642L)}).text(0, "verdict"),
+              "no difference shown; 30 values detect ≥ 1.8 %");
+    DiffLine empty = line_of("a", 0.1L, 0.01L);
+    empty.contrast_at = [](long double) { return Contrast{}; };
+    EXPECT_EQ(finished({empty}).text(0, "verdict"), "too few values");
+}
+
+TEST(DiffLines, OneOfManyCountsForLess) {
+    // p = 0.012 is news alone, and none among ten.
+    std::vector<DiffLine> lines{line_of("a", 0.025L, 0.01L)};
+    EXPECT_TRUE(finished(lines).text(0, "verdict").starts_with("slower"));
+    for (int i = 0; i < 9; ++i) {
+        lines.push_back(line_of("b", 0.001L, 0.01L));
+    }
+    const Told told = finished(lines);
+    EXPECT_EQ(told.text(0, "verdict"), "no difference shown: alone it would be, not among 10 comparisons");
+    EXPECT_NEAR(std::get<double>(told.value(0, "p_holm")), 10 * std::get<double>(told.value(0, "p")), 1e-12);
+}
+
+TEST(DiffLines, AConditionHoldsWhenTheWholeIntervalIsBeyond) {
+    const auto outcome = [](long double change, long double deviation, const std::string& condition) {
+        return finished({line_of("a", change, deviation)}, condition).text(0, "outcome");
+    };
+    EXPECT_EQ(outcome(0.08L, 0.01L, "mean > 5%"), "exceeded");
+    EXPECT_EQ(outcome(0.08L, 0.02L, "mean > 5%"), "undecided");  // [4.1, 11.9]
+    EXPECT_EQ(outcome(0.02L, 0.01L, "mean > 5%"), "within");
+    EXPECT_EQ(outcome(0.04L, 0.01L, "mean > 5%"), "undecided");
+    EXPECT_EQ(outcome(-0.08L, 0.01L, "mean < -5%"), "exceeded");
+    EXPECT_EQ(outcome(-0.08L, 0.01L, "mean > 5%"), "within");
+    EXPECT_EQ(outcome(0.08L, 0.01L, "mean > 20%, mean > 5%"), "exceeded");
+    const Told told = finished({line_of("a", 0.08L, 0.02L)}, "mean > 5%");
+    ASSERT_EQ(told.answer.warnings.size(), 1U);
+    EXPECT_EQ(told.answer.warnings[0],
+              "--fail-if mean > 5%: undecided: a mean: +8.0 % [4.1, 11.9]; about 2 times as many values would decide");
+}
+
+TEST(DiffLines, ConditionsAboutManySeriesCountTogether) {
+    // Each alone is beyond with p = 0.03; that one of twenty is, chance does.
+    std::vector<DiffLine> lines{line_of("hit", 0.0717L, 0.01L)};
+    EXPECT_EQ(finished(lines, "mean > 5%").text(0, "outcome"), "exceeded");
+    for (int i = 0; i < 19; ++i) {
+        lines.push_back(line_of("other", 0.051L, 0.01L));
+    }
+    EXPECT_EQ(finished(lines, "mean > 5%").text(0, "outcome"), "undecided");
+    EXPECT_EQ(finished(lines, "mean(hit) > 5%").text(0, "outcome"), "exceeded");
+}
+
+TEST(DiffLines, WithoutAnIntervalTheMeasuredValueDecidesAndIsSaid) {
+    DiffLine line = line_of("a", 0.08L, 0);
+    line.figure = "max";
+    line.contrast_at = nullptr;
+    line.p_value_at = nullptr;
+    const Told told = finished({line}, "max > 5%");
+    EXPECT_EQ(told.text(0, "outcome"), "exceeded");
+    EXPECT_EQ(told.text(0, "verdict"), "");
+    ASSERT_EQ(told.answer.warnings.size(), 1U);
+    EXPECT_NE(told.answer.warnings[0].find("the measured values decide"), std::string::npos);
+}
+
+TEST(DiffLines, AConditionAboutNothingIsAnError) {
+    DiffLines lines{{{"event", ""}}, {}};
+    lines.add(line_of("a", 0.1L, 0.01L));
+    DiffOptions options;
+    options.conditions = *parse_fail_conditions("mean(b) > 5%");
+    Answer answer;
+    const auto done = lines.finish(options, false, answer);
+    ASSERT_FALSE(done.ok());
+    EXPECT_EQ(done.error().code, ErrorCode::kNotFound);
+}
+
+TEST(DiffLines, RelevanceIsTheLeastThatMayHaveChanged) {
+    const Told told = finished({line_of("large and vague", 0.2L, 0.06L), line_of("noise", 0.01L, 0.01L),
+                                line_of("small and sure", 0.12L, 0.001L)},
+                               "", true);
+    EXPECT_EQ(told.text(0, "event"), "small and sure");
+    EXPECT_EQ(told.text(1, "event"), "large and vague");
+    EXPECT_EQ(told.text(2, "event"), "noise");
+}
+
+}  // namespace
+}  // namespace perfleet

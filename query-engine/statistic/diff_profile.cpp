@@ -1,0 +1,325 @@
+// Profiles of two selections, function by function.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "query-engine/statistic/diff_lines.h"
+#include "query-engine/statistic/diff_parts.h"
+#include "query-engine/statistic/diff_setting.h"
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/frame_counts.h"
+#include "query-engine/statistic/number/share_comparison.h"
+
+namespace perfleet {
+namespace {
+
+// A side is cut into so many slices of time, or somewhat more: enough to see how they differ, and each long enough to
+// be little like its neighbours (Schmeiser, 1982, has 10 to 30).
+constexpr std::size_t kSlices = 20;
+constexpr std::size_t kSlicesOfSessionMin = 4;
+// So many sessions on each side tell how sessions differ.
+constexpr std::size_t kSessionsMin = 6;
+// Functions with fewer samples on both sides together can't show a difference and would only dilute the others.
+constexpr std::uint64_t kSamplesMin = 10;
+
+struct SliceKey {
+    bool is_after = false;
+    std::size_t session_index = 0;
+    std::uint32_t slice = 0;
+
+    friend auto operator<=>(const SliceKey&, const SliceKey&) = default;
+};
+
+using Counts = FrameCounts<SliceKey>;
+
+// The ticks that cut what the session recorded of these series, within the selected time, into equal parts.
+std::vector<Ticks> cuts_of(const Scan& scan, std::size_t session_index, const std::vector<Series>& series,
+                           std::size_t slice_count) {
+    const auto range = scan.tick_range(session_index);
+    std::uint64_t first = ~0ULL;
+    std::uint64_t last = 0;
+    for (const BatchRecord& batch : scan.sessions()[session_index].batches) {
+        for (const BatchRecord::Rows& rows : batch.rows) {
+            if (std::find(series.begin(), series.end(), rows.series) != series.end() &&
+                rows.first_ticks < range.second && rows.last_ticks >= range.first) {
+                first = std::min(first, std::max(rows.first_ticks, range.first).value);
+                last = std::max(last, std::min(rows.last_ticks, range.second).value);
+            }
+        }
+    }
+    std::vector<Ticks> cuts;
+    if (first < last) {
+        const std::uint64_t width = (last - first) / slice_count + 1;
+        for (std::size_t i = 1; i < slice_count; ++i) {
+            cuts.push_back(Ticks{first + i * width});
+        }
+    }
+    return cuts;
+}
+
+class ProfileDiff {
+public:
+    ProfileDiff(const Scan& before, const Scan& after, Symbolizer& symbolizer, const DiffOptions& options)
+        : options_{options},
+          symbolizer_{symbolizer},
+          before_{&before, {}},
+          after_{&after, {}},
+          counts_{symbolizer, true, true},
+          lines_{{{"symbol", ""}, {"image", ""}},
+                 {{"before_count", ""},
+                  {"after_count", ""},
+                  {"before_samples", ""},
+                  {"after_samples", ""},
+                  {"before_design_effect", ""},
+                  {"after_design_effect", ""}}} {}
+
+    Result<Answer> make() {
+        auto event = choose();
+        if (!event.ok()) {
+            return std::move(event).error();
+        }
+        if (event->has_value()) {
+            if (auto counted = count(**event); !counted.ok()) {
+                return std::move(counted).error();
+            }
+            make_strata();
+            add_lines();
+        }
+        if (auto finished = lines_.finish(options_, true, answer_); !finished.ok()) {
+            return std::move(finished).error();
+        }
+        if (event->has_value()) {
+            finish(**event);
+        }
+        return std::move(answer_);
+    }
+
+private:
+    // The event of both sides, if there is one.
+    Result<std::optional<EventChoice>> choose() {
+        auto first = choose_event(*before_.scan);
+        auto second = choose_event(*after_.scan);
+        if (!first.ok() || !second.ok()) {
+            return first.ok() ? std::move(second).error() : std::move(first).error();
+        }
+        if (!first->has_value() || !second->has_value()) {
+            answer_.warnings.push_back(std::string{first->has_value() ? "after" : "before"} +
+                                       (first->has_value() || second->has_value() ? " has" : " and after have") +
+                                       " no samples: nothing is compared");
+            return std::optional<EventChoice>{};
+        }
+        if ((*first)->name != (*second)->name) {
+            answer_.warnings.push_back(fmt::format(
+                "{} was recorded before and {} after: nothing is compared (--event names one that both have)",
+                (*first)->name, (*second)->name));
+            return std::optional<EventChoice>{};
+        }
+        return first;
+    }
+
+    // Both sides in one table, so that a function is the same row on both.
+    Result<Done> count(const EventChoice& event) {
+        for (DiffSide* side : {&before_, &after_}) {
+            std::size_t session_count = 0;
+            for (const ScannedSession& session : side->scan->sessions()) {
+                session_count += event_series(session, event.name).empty() ? 0 : 1;
+            }
+            const std::size_t slice_count =
+                std::max(kSlicesOfSessionMin, (kSlices + session_count - 1) / std::max<std::size_t>(session_count, 1));
+            StackCountOptions wanted;
+            wanted.event = event.name;
+            wanted.cuts = [&](std::size_t index) {
+                return cuts_of(*side->scan, index, event_series(side->scan->sessions()[index], event.name),
+                               slice_count);
+            };
+            auto visited = visit_stack_counts(*side->scan, wanted, [&](const EpochStackCounts& epoch) {
+                side->sessions.insert(epoch.session_index);
+                counts_.add(epoch, [&](const Runner& runner) {
+                    return SliceKey{side == &after_, epoch.session_index, runner.slice};
+                });
+            });
+            if (!visited.ok()) {
+                return visited;
+            }
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] std::set<SessionId> ids_of(const DiffSide& side) const {
+        std::set<SessionId> ids;
+        for (const std::size_t index : side.sessions) {
+            ids.insert(side.session(index).record.session);
+        }
+        return ids;
+    }
+
+    // Where each group's samples count: which stratum of its side, which cluster of that. Sessions that stand on both
+    // sides are the same machines at two times: how they differ from each other is no part of what changed.
+    void make_strata() {
+        const std::set<SessionId> first = ids_of(before_);
+        const std::set<SessionId> second = ids_of(after_);
+        const bool has_shared =
+            std::any_of(first.begin(), first.end(), [&](SessionId id) { return second.contains(id); });
+        by_session_ = !has_shared && first.size() >= kSessionsMin && second.size() >= kSessionsMin;
+        for (const auto& [key, tallies] : counts_.groups()) {
+            std::vector<Stratum>& strata = key.is_after ? after_strata_ : before_strata_;
+            std::map<std::size_t, std::size_t>& known = key.is_after ? after_numbers_ : before_numbers_;
+            const auto [entry, is_new] = known.try_emplace(by_session_ ? 0 : key.session_index, strata.size());
+            if (is_new) {
+                strata.emplace_back();
+            }
+            Stratum& stratum = strata[entry->second];
+            // Groups come session by session.
+            if (!by_session_ || stratum.empty() || last_session_ != std::pair{key.is_after, key.session_index}) {
+                stratum.push_back({});
+            }
+            last_session_ = {key.is_after, key.session_index};
+            places_.emplace_back(entry->second, stratum.size() - 1);
+            for (const auto& [row, tally] : tallies) {
+                stratum.back().count += tally.self;
+            }
+        }
+        if (!by_session_ && !has_shared && std::max(first.size(), second.size()) > 1) {
+            answer_.warnings.push_back(
+                fmt::format("{} sessions before and {} after are too few to tell how sessions "
+                            "differ: intervals are of the time within them",
+                            first.size(), second.size()));
+        }
+    }
+
+    struct Sides {
+        ClusteredShare before;
+        ClusteredShare after;
+    };
+
+    void add_lines() {
+        // Hits by row and place, for self and with callees.
+        std::vector<Hits> hits(counts_.rows().size());
+        std::size_t place = 0;
+        for (const auto& [key, tallies] : counts_.groups()) {
+            for (const auto& [row, tally] : tallies) {
+                hits[row].push_back({place, key.is_after, tally});
+            }
+            ++place;
+        }
+        std::vector<std::size_t> order(hits.size());
+        for (std::size_t row = 0; row < order.size(); ++row) {
+            order[row] = row;
+        }
+        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            const FrameRow& first = counts_.rows()[a];
+            const FrameRow& second = counts_.rows()[b];
+            return std::tie(first.symbol, first.image) < std::tie(second.symbol, second.image);
+        });
+        std::size_t left_out = 0;
+        for (const std::size_t row : order) {
+            std::uint64_t self = 0;
+            std::uint64_t children = 0;
+            bool is_leaf = true;
+            for (const Hit& hit : hits[row]) {
+                self += hit.tally.self;
+                children += hit.tally.children;
+                is_leaf = is_leaf && hit.tally.self == hit.tally.children;
+            }
+            left_out += std::max(self, children) < kSamplesMin ? 1 : 0;
+            if (self >= kSamplesMin) {
+                lines_.add(line_of(counts_.rows()[row], "self", sides_of(hits[row], &FrameTally::self)));
+            }
+            if (!is_leaf && children >= kSamplesMin) {
+                lines_.add(line_of(counts_.rows()[row], "children", sides_of(hits[row], &FrameTally::children)));
+            }
+        }
+        if (left_out != 0) {
+            answer_.warnings.push_back(
+                fmt::format("{} functions with fewer than {} samples on both sides together are "
+                            "left out",
+                            left_out, kSamplesMin));
+        }
+    }
+
+    struct Hit {
+        std::size_t place = 0;
+        bool is_after = false;
+        FrameTally tally;
+    };
+    using Hits = std::vector<Hit>;
+
+    [[nodiscard]] Sides sides_of(const Hits& hits, std::uint64_t FrameTally::*count) const {
+        std::vector<Stratum> before = before_strata_;
+        std::vector<Stratum> after = after_strata_;
+        for (const Hit& hit : hits) {
+            const auto& [stratum, cluster] = places_[hit.place];
+            (hit.is_after ? after : before)[stratum][cluster].hits += hit.tally.*count;
+        }
+        return {clustered_share(before), clustered_share(after)};
+    }
+
+    [[nodiscard]] DiffLine line_of(const FrameRow& row, const std::string& figure, const Sides& sides) const {
+        DiffLine line;
+        line.identity = {row.symbol, row.image};
+        line.name = row.symbol;
+        line.figure = figure;
+        line.unit = "percent";
+        line.before = sides.before.share();
+        line.after = sides.after.share();
+        line.difference = *line.after - *line.before;
+        line.change = line.difference;
+        line.direction = *line.difference;
+        line.is_share = true;
+        line.word_above = "more";
+        line.word_below = "less";
+        line.counted = fmt::format("{} and {} samples", sides.before.sum.count, sides.after.sum.count);
+        line.contrast_at = [sides](long double confidence) {
+            return share_contrast(sides.before, sides.after, confidence);
+        };
+        line.p_value_at = [sides](long double limit) { return share_p_value(sides.before, sides.after, limit); };
+        line.evidence = {sides.before.sum.hits,
+                         sides.after.sum.hits,
+                         sides.before.sum.count,
+                         sides.after.sum.count,
+                         static_cast<double>(sides.before.effect),
+                         static_cast<double>(sides.after.effect)};
+        return line;
+    }
+
+    void finish(const EventChoice& event) {
+        for (const auto& [side, name] : {std::pair{&before_, "before"}, std::pair{&after_, "after"}}) {
+            Ledger ledger = event_ledger(*side->scan, event.name, answer_.warnings);
+            answer_.ledger.add(ledger);
+            answer_.parts.emplace_back(name, std::move(ledger));
+        }
+        warn_of_other_events(*before_.scan, event, answer_.warnings);
+        warn_of_sampling(before_, after_, event.name, answer_.warnings);
+        warn_of_settings(before_, after_, {options_.chosen_labels, false}, answer_.warnings);
+        for (std::string& warning : symbolizer_.warnings()) {
+            answer_.warnings.push_back(std::move(warning));
+        }
+    }
+
+    const DiffOptions& options_;
+    Symbolizer& symbolizer_;
+    DiffSide before_;
+    DiffSide after_;
+    Counts counts_;
+    std::vector<Stratum> before_strata_;  // samples in all, no hits yet
+    std::vector<Stratum> after_strata_;
+    std::map<std::size_t, std::size_t> before_numbers_;  // of the strata, by session
+    std::map<std::size_t, std::size_t> after_numbers_;
+    std::vector<std::pair<std::size_t, std::size_t>> places_;  // stratum and cluster, as counts_.groups()
+    std::pair<bool, std::size_t> last_session_;
+    bool by_session_ = false;
+    DiffLines lines_;
+    Answer answer_;
+};
+
+}  // namespace
+
+Result<Answer> make_profile_diff(const Scan& before, const Scan& after, Symbolizer& symbolizer,
+                                 const DiffOptions& options) {
+    return ProfileDiff{before, after, symbolizer, options}.make();
+}
+
+}  // namespace perfleet

@@ -1,0 +1,56 @@
+// Values that are alike because they were taken together (in one run, in one slice of time) tell less than as many
+// independent ones. How much less is seen from how runs differ.
+//
+// Pure functions. A cluster is what was taken together; clusters are independent of each other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "query-engine/statistic/number/comparison.h"
+#include "query-engine/statistic/number/interval.h"
+#include "query-engine/statistic/number/moments.h"
+#include "query-engine/statistic/number/quantile.h"
+
+namespace perfleet {
+
+// The mean of all values, its variance from how far the clusters' sums lie from what it lets expect (linearised ratio
+// estimator: Cochran, 1977, 6.3); k − 1 degrees of freedom. With one value a cluster it is mean_estimate(). Nothing for
+// fewer than two clusters with values.
+[[nodiscard]] std::optional<MeanEstimate> clustered_mean(std::span<const Moments> clusters);
+
+// How often something was the case among so many.
+struct HitCount {
+    std::uint64_t hits = 0;
+    std::uint64_t count = 0;
+};
+// Clusters that are compared with each other only: slices of one run.
+using Stratum = std::vector<HitCount>;
+
+// A share and how much less than independent values these tell of it.
+struct ClusteredShare {
+    HitCount sum;
+    long double effect = 1;  // Kish's design effect, at least 1: variance by clusters ÷ variance of independent values
+    long double degrees = 0;  // of freedom: clusters with values beyond the first of each stratum
+
+    [[nodiscard]] long double share() const {
+        return sum.count == 0 ? 0 : static_cast<long double>(sum.hits) / static_cast<long double>(sum.count);
+    }
+};
+[[nodiscard]] ClusteredShare clustered_share(std::span<const Stratum> strata);
+
+// The number of independent values that would tell a share as well as these do, at this confidence: n ÷ (design effect
+// × (t ÷ z)²), never more than n (Korn and Graubard, 1998). 0 without a degree of freedom.
+[[nodiscard]] long double effective_count(const ClusteredShare& share, long double confidence);
+
+// Clopper and Pearson's interval of a share of `count` values, which need be no whole number; count > 0.
+[[nodiscard]] Interval share_interval(long double share, long double count, long double confidence);
+
+// As rank_interval(), of the values of all clusters together, where as many independent ones would be
+// `effective_count` (Woodruff, 1952).
+[[nodiscard]] std::optional<RankInterval> rank_interval(Quantile quantile, std::uint64_t count,
+                                                        long double effective_count, long double confidence);
+
+}  // namespace perfleet

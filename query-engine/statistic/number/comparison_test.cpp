@@ -1,0 +1,271 @@
+// Comparisons held against brute force, and against what simulated samples of known distributions let expect.
+#include "query-engine/statistic/number/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "query-engine/statistic/number/cluster.h"
+#include "query-engine/statistic/number/distribution.h"
+#include "query-engine/statistic/number/random_stream.h"
+#include "query-engine/statistic/number/share_comparison.h"
+#include "query-engine/statistic/number/value_comparison.h"
+
+namespace perfleet {
+namespace {
+
+using Values = std::vector<std::uint64_t>;
+
+long double normal(RandomStream& random) {
+    return std::sqrt(-2 * std::log(random.unit())) * std::cos(2 * 3.14159265358979323846 * random.unit());
+}
+
+ComparedRun run_of(Values values) {
+    ComparedRun run;
+    run.moments.add(values);
+    std::sort(values.begin(), values.end());
+    run.values = std::move(values);
+    return run;
+}
+
+TEST(Comparison, RatioOfIntervalsEndsWhereTheDifferenceToItsMultipleDoes) {
+    const Interval first{80, 130};
+    const Interval second{100, 170};
+    const auto ratio = ratio_of(100, first, 120, second);
+    ASSERT_TRUE(ratio);
+    const auto scaled = [&](long double r) { return difference_of(r * 100, {r * 80, r * 130}, 120, second); };
+    EXPECT_NEAR(static_cast<double>(scaled(ratio->low).low), 0, 1e-12);
+    EXPECT_NEAR(static_cast<double>(scaled(ratio->high).high), 0, 1e-12);
+    // The first may be far greater than it seems; then the lower end is near 0, and there.
+    const auto wide = ratio_of(100, {80, 250}, 120, second);
+    ASSERT_TRUE(wide);
+    EXPECT_NEAR(static_cast<double>(difference_of(wide->low * 100, {wide->low * 80, wide->low * 250}, 120, second).low),
+                0, 1e-12);
+    EXPECT_FALSE(ratio_of(100, {0, 130}, 120, second));
+}
+
+TEST(Comparison, DetectableChangeIsTheTextbooksForTwoMeans) {
+    // n = 30 a side, sd 5: (z(0.975) + z(0.8)) × 5 × √(2 ÷ 30) = 3.617.
+    const long double half_width = normal_quantile(0.975L) * 5 * std::sqrt(2.0L / 30);
+    EXPECT_NEAR(static_cast<double>(detectable_change(half_width, 0.95L)), 3.617, 0.001);
+}
+
+TEST(RankShift, EqualsTheMedianOfAllPairs) {
+    RandomStream random{3};
+    for (int round = 0; round < 200; ++round) {
+        Values first(1 + random.below(12));
+        Values second(1 + random.below(12));
+        const std::uint64_t reach = 1ULL << random.below(64);
+        for (Values* values : {&first, &second}) {
+            std::generate(values->begin(), values->end(), [&] { return random.next() % reach; });
+            std::sort(values->begin(), values->end());
+        }
+        std::vector<long double> pairs;
+        for (const std::uint64_t a : first) {
+            for (const std::uint64_t b : second) {
+                pairs.push_back(static_cast<long double>(b) - static_cast<long double>(a));
+            }
+        }
+        std::sort(pairs.begin(), pairs.end());
+        const std::size_t half = pairs.size() / 2;
+        const long double expected = pairs.size() % 2 == 1 ? pairs[half] : (pairs[half - 1] + pairs[half]) / 2;
+        ASSERT_EQ(shift_of(first, second), expected);
+    }
+}
+
+TEST(RankShift, CompleteSeparationLeavesAnInterval) {
+    const auto superiority = superiority_of({{1, 2, 3, 4, 5}}, {{10, 11, 12, 13, 14, 15}}, false);
+    ASSERT_TRUE(superiority);
+    const Interval interval = superiority_interval(*superiority, 0.95L);
+    EXPECT_EQ(interval.high, 1);
+    EXPECT_NEAR(static_cast<double>(interval.low), std::pow(0.025, 1.0 / 5), 1e-12);
+    EXPECT_FALSE(shift_interval(Values{1, 2, 3}, Values{4, 5, 6}, nullptr, 0.95L));  // C(6, 3) orders are too few
+}
+
+TEST(Cluster, WithOneValueEachIsTheMeanOfIndependentValues) {
+    const Values values{5, 9, 1, 14, 3};
+    std::vector<Moments> clusters(values.size());
+    Moments all;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        clusters[i].add(values[i]);
+        all.add(values[i]);
+    }
+    const auto clustered = clustered_mean(clusters);
+    const auto plain = mean_estimate(all);
+    ASSERT_TRUE(clustered && plain);
+    EXPECT_NEAR(static_cast<double>(clustered->variance), static_cast<double>(plain->variance), 1e-15);
+    EXPECT_EQ(clustered->degrees, plain->degrees);
+    EXPECT_FALSE(clustered_mean(std::span{clusters}.first(1)));
+}
+
+TEST(Cluster, AlikeValuesCountAsOne) {
+    // 20 clusters of 10 samples each that all are hits or none: worth 20 samples, less what t takes.
+    Stratum stratum;
+    for (int i = 0; i < 20; ++i) {
+        stratum.push_back({i % 2 == 0 ? 10ULL : 0ULL, 10});
+    }
+    const ClusteredShare alike = clustered_share(std::span{&stratum, 1});
+    EXPECT_NEAR(static_cast<double>(alike.effect), 10 * 20.0 / 19, 1e-12);
+    EXPECT_EQ(alike.degrees, 19);
+    for (HitCount& cluster : stratum) {
+        cluster.hits = 5;
+    }
+    const ClusteredShare even = clustered_share(std::span{&stratum, 1});
+    EXPECT_EQ(even.effect, 1);  // never better than independent samples
+    const long double widening = student_quantile(0.025L, 19) / normal_quantile(0.025L);
+    EXPECT_NEAR(static_cast<double>(effective_count(even, 0.95L)), static_cast<double>(200 / (widening * widening)),
+                1e-9);
+    const Stratum alone{{5, 10}};
+    EXPECT_EQ(effective_count(clustered_share(std::span{&alone, 1}), 0.95L), 0);
+}
+
+TEST(LatencyFigure, NamesAreReadBack) {
+    for (const char* name : {"mean", "median", "p99.9", "max"}) {
+        const auto figure = parse_figure(name);
+        ASSERT_TRUE(figure) << name;
+        EXPECT_EQ(figure_name(*figure), name);
+    }
+    EXPECT_EQ(figure_name(*parse_figure("p50")), "median");
+    for (const char* name : {"", "p", "p101", "99", "average"}) {
+        EXPECT_FALSE(parse_figure(name)) << name;
+    }
+}
+
+// How often at least one line of a comparison says that samples of one distribution differ. By runs: values of a run
+// have a part in common, and taking them for independent would be wrong in most rounds.
+TEST(FalseVerdicts, OfEqualSamplesAreFewerThanFiveInAHundred) {
+    constexpr int kRounds = 300;
+    RandomStream random{11};
+    const auto p_values = [](const ValueComparison& comparison) {
+        std::vector<long double> found;
+        for (const char* name : {"mean", "median", "p90"}) {
+            const LatencyFigure figure = *parse_figure(name);
+            if (comparison.contrast(figure, 0.95L).difference) {
+                found.push_back(comparison.p_value(figure));
+            }
+        }
+        found.push_back(comparison.ranks(0.95L).p_value);
+        return found;
+    };
+    struct Shape {
+        const char* name;
+        bool is_by_runs;
+        long double (*draw)(RandomStream&);
+    };
+    const std::vector<Shape> shapes{
+        {"normal", false, [](RandomStream& r) { return 1e6L + 5e4L * normal(r); }},
+        {"long tail", false, [](RandomStream& r) { return std::exp(9 + normal(r)); }},
+        {"ticks of a coarse timer", false, [](RandomStream& r) { return 200.0L + 4 * static_cast<int>(r.below(4)); }},
+        {"runs that differ", true, [](RandomStream& r) { return 1e6L + 5e4L * normal(r); }},
+    };
+    for (const Shape& shape : shapes) {
+        int false_verdicts = 0;
+        int hits_of_mean = 0;
+        for (int round = 0; round < kRounds; ++round) {
+            const auto side = [&] {
+                std::vector<ComparedRun> runs(shape.is_by_runs ? 8 : 1);
+                for (ComparedRun& run : runs) {
+                    const long double common = shape.is_by_runs ? 5e4L * normal(random) : 0;
+                    Values values(shape.is_by_runs ? 12 : 60);
+                    for (std::uint64_t& value : values) {
+                        value = static_cast<std::uint64_t>(shape.draw(random) + common);
+                    }
+                    run = run_of(std::move(values));
+                }
+                return runs;
+            };
+            const ValueComparison comparison{side(), side()};
+            ASSERT_EQ(comparison.is_by_runs(), shape.is_by_runs);
+            const std::vector<long double> found = p_values(comparison);
+            const std::vector<long double> corrected = holm_corrected(found);
+            false_verdicts += *std::min_element(corrected.begin(), corrected.end()) < 0.05L ? 1 : 0;
+            hits_of_mean += found[0] < 0.05L ? 1 : 0;
+        }
+        EXPECT_LE(false_verdicts, kRounds * 5 / 100) << shape.name;
+        // The mean's own test is neither blind nor rash: 5 % ± 3 standard deviations.
+        EXPECT_GE(hits_of_mean, kRounds * 5 / 100 - 11) << shape.name;
+        EXPECT_LE(hits_of_mean, kRounds * 5 / 100 + 11) << shape.name;
+        RecordProperty(shape.name, false_verdicts);
+    }
+}
+
+TEST(TrueVerdicts, AreFoundWhereTheyAreDetectable) {
+    constexpr int kRounds = 200;
+    RandomStream random{12};
+    int found = 0;
+    int held = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        const auto side = [&](long double mean) {
+            Values values(100);
+            std::generate(values.begin(), values.end(),
+                          [&] { return static_cast<std::uint64_t>(mean * (1 + 0.05L * normal(random))); });
+            return std::vector{run_of(std::move(values))};
+        };
+        // Detectable with 80 % chance: 2.802 × 5 % × √(2 ÷ 100).
+        const ValueComparison comparison{side(1e6L), side(1e6L * 1.0198L)};
+        const LatencyFigure mean{LatencyFigureKind::kMean, {}};
+        found += comparison.p_value(mean) < 0.05L ? 1 : 0;
+        const auto interval = comparison.contrast(mean, 0.95L).ratio;
+        ASSERT_TRUE(interval);
+        held += interval->low <= 1.0198L && 1.0198L <= interval->high ? 1 : 0;
+    }
+    EXPECT_NEAR(found, kRounds * 80 / 100, 17);  // 3 standard deviations
+    EXPECT_GE(held, kRounds * 95 / 100 - 9);
+}
+
+// A function's samples come in bursts of ten: as independent ones they would be news in a third of the rounds and more.
+TEST(FalseVerdicts, OfBurstsInHalvesOfARecordingAreRare) {
+    constexpr int kRounds = 400;
+    constexpr int kBursts = 200;  // a side
+    RandomStream random{13};
+    int by_slices = 0;
+    int as_independent = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        const auto side = [&] {
+            Stratum slices(20);
+            for (std::size_t burst = 0; burst < kBursts; ++burst) {
+                HitCount& slice = slices[burst / 10];
+                slice.count += 10;
+                slice.hits += random.below(10) == 0 ? 10 : 0;
+            }
+            return slices;
+        };
+        const Stratum first = side();
+        const Stratum second = side();
+        const ClusteredShare before = clustered_share(std::span{&first, 1});
+        const ClusteredShare after = clustered_share(std::span{&second, 1});
+        const auto excludes_zero = [](const Contrast& contrast) {
+            return contrast.difference->low > 0 || contrast.difference->high < 0 ? 1 : 0;
+        };
+        by_slices += excludes_zero(share_contrast(before, after, 0.95L));
+        as_independent +=
+            excludes_zero(share_contrast({before.sum, 1, before.degrees}, {after.sum, 1, after.degrees}, 0.95L));
+    }
+    EXPECT_LE(by_slices, kRounds * 5 / 100);
+    EXPECT_GT(as_independent, kRounds * 33 / 100);
+    RecordProperty("by slices", by_slices);
+    RecordProperty("as independent", as_independent);
+}
+
+TEST(ShareComparison, OneOfManyThousandIsFoundAndItsIntervalHoldsIt) {
+    const auto side = [](std::uint64_t hits) {
+        Stratum slices;
+        for (int i = 0; i < 20; ++i) {
+            slices.push_back({hits + (i % 2 == 0 ? 3 : 0), 500});
+        }
+        return clustered_share(std::span{&slices, 1});
+    };
+    const auto before = side(50);
+    const auto after = side(65);  // 3 points more
+    EXPECT_LT(share_p_value(before, after), 1e-5L);
+    const Interval interval = *share_contrast(before, after, 0.95L).difference;
+    EXPECT_LT(interval.low, 0.03L);
+    EXPECT_GT(interval.high, 0.03L);
+    EXPECT_GT(share_p_value(before, after, 0.03L), 0.5L);
+    EXPECT_EQ(share_p_value(before, before), 1);
+}
+
+}  // namespace
+}  // namespace perfleet

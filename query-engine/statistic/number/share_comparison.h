@@ -1,0 +1,20 @@
+// Two shares compared that were counted in samples: how much of the time a function took before, and after.
+//
+// Pure functions. Samples that stand near each other in time are alike: hits are told by slice of time (or by run), and
+// intervals say how slices differ.
+#pragma once
+
+#include "query-engine/statistic/number/cluster.h"
+#include "query-engine/statistic/number/comparison.h"
+
+namespace perfleet {
+
+// Of share(after) against share(before): Clopper and Pearson's intervals of as many independent samples as these are
+// worth, made one of their difference and their ratio. Nothing where a side has no two slices with samples.
+[[nodiscard]] Contrast share_contrast(const ClusteredShare& before, const ClusteredShare& after,
+                                      long double confidence);
+// Two-sided, of share(after) − share(before) = `difference`.
+[[nodiscard]] long double share_p_value(const ClusteredShare& before, const ClusteredShare& after,
+                                        long double difference = 0);
+
+}  // namespace perfleet

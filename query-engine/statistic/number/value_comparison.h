@@ -1,0 +1,85 @@
+// Two samples of measured values compared figure by figure: by how much the mean, a percentile or the greatest value
+// changed, between which bounds, and how likely so great a change is where there is none.
+//
+// A sample is one run or several. Of one run, its values are taken as independent. Where both samples have at least two
+// runs with several values, the runs are what is independent: values of one run may be alike, and intervals say how
+// runs differ.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "query-engine/statistic/number/comparison.h"
+#include "query-engine/statistic/number/moments.h"
+#include "query-engine/statistic/number/quantile.h"
+#include "query-engine/statistic/number/rank_shift.h"
+
+namespace perfleet {
+
+enum class LatencyFigureKind : std::uint8_t { kMean, kQuantile, kMax };
+struct LatencyFigure {
+    LatencyFigureKind kind{};
+    Quantile quantile;  // of kQuantile
+
+    friend auto operator<=>(const LatencyFigure&, const LatencyFigure&) = default;
+};
+// "mean", "median", "p99.9", "max". Nothing when the text is something else.
+[[nodiscard]] std::optional<LatencyFigure> parse_figure(std::string_view text);
+[[nodiscard]] std::string figure_name(const LatencyFigure& figure);
+
+// One run: its moments, and its values or a fair draw of them, ascending.
+struct ComparedRun {
+    Moments moments;
+    std::vector<std::uint64_t> values;
+};
+
+class ValueComparison {
+public:
+    // Each side has at least one run, and each run values.
+    ValueComparison(std::vector<ComparedRun> before, std::vector<ComparedRun> after);
+
+    // Whether intervals are about how runs differ.
+    [[nodiscard]] bool is_by_runs() const { return is_by_runs_; }
+
+    // The median is the mean of the middle two; percentiles are nearest ranks.
+    [[nodiscard]] long double before(const LatencyFigure& figure) const { return value_of(before_, figure); }
+    [[nodiscard]] long double after(const LatencyFigure& figure) const { return value_of(after_, figure); }
+    // Nothing for kMax: how great the greatest value of another sample would be, no sample says.
+    [[nodiscard]] Contrast contrast(const LatencyFigure& figure, long double confidence) const;
+    // Two-sided, of after ÷ before = `ratio`. 1 where there is no interval.
+    [[nodiscard]] long double p_value(const LatencyFigure& figure, long double ratio = 1) const;
+
+    // Cohen's d of the values, whatever the runs.
+    [[nodiscard]] std::optional<long double> cohens_d() const;
+
+    struct Ranks {
+        long double shift = 0;  // Hodges and Lehmann's
+        std::optional<Interval> shift_interval;
+        long double superiority = 0.5L;  // P(after > before) + P(equal) ÷ 2; Cliff's delta is 2 × this − 1
+        std::optional<Interval> superiority_interval;
+        long double p_value = 1;  // Mann and Whitney's; by runs Obuchowski's
+    };
+    [[nodiscard]] Ranks ranks(long double confidence) const;
+
+private:
+    struct Side {
+        Moments moments;
+        std::vector<Moments> run_moments;
+        ValueRuns runs;
+        std::vector<std::uint64_t> values;  // of all runs, ascending
+    };
+    static Side make_side(std::vector<ComparedRun> runs);
+    static long double value_of(const Side& side, const LatencyFigure& figure);
+    [[nodiscard]] std::optional<MeanEstimate> mean_of(const Side& side) const;
+    [[nodiscard]] std::optional<Interval> quantile_interval(const Side& side, Quantile quantile,
+                                                            long double confidence) const;
+
+    Side before_;
+    Side after_;
+    bool is_by_runs_ = false;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,23 @@
+// What options of several commands are made of.
+//
+// Pure functions over untrusted text. Errors: kUsage, which names the option and quotes the text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "query-engine/statistic/number/quantile.h"
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+[[nodiscard]] Error option_error(const std::string& name, const std::string& text, const std::string& expected);
+
+// A percentage in (0, 100) as a fraction; whole digits, so that 90 is 0.90 and not its neighbour.
+[[nodiscard]] Result<long double> parse_fraction_option(const std::string& name, const std::string& text);
+
+// "50,99.9": at most 32.
+[[nodiscard]] Result<std::vector<Quantile>> parse_percentiles_option(const std::string& name, const std::string& text);
+
+}  // namespace perfleet
