@@ -182,6 +182,22 @@ TEST_F(FairnessTest, TheOldestThatIsLeftMayGoBeyondTheCreditOneAtATime) {
     EXPECT_EQ(replies().back().prefix, 2'000U);
 }
 
+TEST_F(FairnessTest, ASpoolThatTurnsOverFastIsNotCutOffForIt) {
+    open_small();
+    say_hello();
+    replies();
+    constexpr std::uint64_t kCount = 5'000;
+    for (std::uint64_t seq = 1'000; seq < 1'000 + kCount; ++seq) {
+        take("peer", sample::batch_with(sample_batch(kTarget, kSession, Seq{seq}).build(),
+                                        [&](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(seq); }));
+        expect_within_bounds();
+    }
+    EXPECT_EQ(ingest_->counts().batches_ignored.of(BatchIgnored::kBeyondCredit), kCount - 1);
+    EXPECT_EQ(ingest_->counts().peers_cut.total(), 0U);
+    commit();
+    EXPECT_EQ(replies().back().prefix, 1'000U + kCount - 2) << "all before the last were given up";
+}
+
 TEST_F(FairnessTest, WhoGoesOnSendingNonsenseIsCutOff) {
     say_hello();
     for (std::uint32_t i = 0; i < intake_limits::kMisdeedsMax; ++i) {
