@@ -303,8 +303,8 @@ struct Ingest::State {
             return;
         }
         group.add_oldest_retained(session, oldest_retained);
-        // The oldest that its collector still has may come all the same. One at a time is taken; a spool that turns over
-        // faster than groups are committed sends more of them, which is no misconduct.
+        // The oldest that its collector still has may come all the same. One at a time is taken; a spool that turns
+        // over faster than groups are committed sends more of them, which is no misconduct.
         const bool is_oldest = seq.value == batch.oldest_retained_seq;
         if (seq > session->send_limit && is_oldest && !session->gathered.empty()) {
             counts.batches_ignored.add(BatchIgnored::kBeyondCredit);
