@@ -13,6 +13,7 @@
 #include "query-engine/statistic/latency_source.h"
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/value_comparison.h"
+#include "query-engine/statistic/value_unit.h"
 
 namespace perfleet {
 namespace {
@@ -27,7 +28,7 @@ struct PairKey {
     std::vector<std::string> labels;  // of --by
     std::string event;
     std::uint64_t test_size = 0;  // of accumulated latencies
-    std::string unit;
+    std::string unit;             // without decimals: those of the two sides may differ
 
     friend auto operator<=>(const PairKey&, const PairKey&) = default;
 };
@@ -61,19 +62,51 @@ Result<SourcesByKey> find_sources(const Scan& scan, const std::vector<std::strin
             key.labels.push_back(label_or_name(scan.sessions()[source.session_index].record, label));
         }
         key.event = source.event;
-        key.unit = source.unit;
+        key.unit = value_unit(source.unit).name;
         key.test_size = source.group ? source.test_size : 0;
         found[key].push_back(std::move(source));
     }
     return found;
 }
 
-Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<ValueSource>& sources) {
+// Visits the source's values with so many decimals, of which it has no more. Errors: kTooLarge (64 bits don't hold
+// them), those of reading.
+template <typename OnValues>
+Result<Done> visit_values(const Scan& scan, const ValueSource& source, unsigned decimals, OnValues on_values) {
+    std::uint64_t factor = 1;
+    bool is_too_large = false;
+    for (unsigned i = value_unit(source.unit).decimals; i < decimals; ++i) {
+        is_too_large = __builtin_mul_overflow(factor, std::uint64_t{10}, &factor) || is_too_large;
+    }
+    std::vector<std::uint64_t> scaled;
+    auto read = source.pieces(scan)([&](std::span<const std::uint64_t> values) {
+        if (factor == 1) {
+            on_values(values);
+            return;
+        }
+        scaled.assign(values.begin(), values.end());
+        for (std::uint64_t& value : scaled) {
+            is_too_large = __builtin_mul_overflow(value, factor, &value) || is_too_large;
+        }
+        on_values(std::span<const std::uint64_t>{scaled});
+    });
+    if (read.ok() && is_too_large) {
+        return Error{ErrorCode::kTooLarge,
+                     fmt::format("{} is in {} here and in parts of 10^-{} there, of which 64 bits "
+                                 "don't hold its values; import both with the same decimals",
+                                 source.event, source.unit, decimals)};
+    }
+    return read;
+}
+
+Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<ValueSource>& sources,
+                                           unsigned decimals) {
     std::vector<ComparedRun> runs;
     std::uint64_t count = 0;
     for (const ValueSource& source : sources) {
         ComparedRun& run = runs.emplace_back();
-        auto read = source.pieces(scan)([&](std::span<const std::uint64_t> values) { run.moments.add(values); });
+        auto read = visit_values(scan, source, decimals,
+                                 [&](std::span<const std::uint64_t> values) { run.moments.add(values); });
         if (!read.ok()) {
             return std::move(read).error();
         }
@@ -81,7 +114,7 @@ Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<V
     }
     RandomStream random{kDrawSeed};
     for (std::size_t i = 0; i < sources.size(); ++i) {
-        auto read = sources[i].pieces(scan)([&](std::span<const std::uint64_t> values) {
+        auto read = visit_values(scan, sources[i], decimals, [&](std::span<const std::uint64_t> values) {
             std::copy_if(values.begin(), values.end(), std::back_inserter(runs[i].values), [&](std::uint64_t) {
                 return count <= kDiffValuesMax || random.below(count) < kDiffValuesMax;
             });
@@ -93,6 +126,18 @@ Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<V
     }
     std::erase_if(runs, [](const ComparedRun& run) { return run.values.empty(); });
     return runs;
+}
+
+unsigned greatest_decimals(const std::vector<ValueSource>& sources) {
+    unsigned decimals = 0;
+    for (const ValueSource& source : sources) {
+        decimals = std::max(decimals, value_unit(source.unit).decimals);
+    }
+    return decimals;
+}
+
+std::optional<Interval> times(std::optional<Interval> interval, long double worth) {
+    return interval ? std::optional{Interval{interval->low * worth, interval->high * worth}} : std::nullopt;
 }
 
 bool is_time(const std::string& unit) {
@@ -208,8 +253,9 @@ private:
 
     Result<Done> add_pair(const PairKey& key, const std::vector<ValueSource>& before,
                           const std::vector<ValueSource>& after) {
-        auto first = read_runs(*before_.scan, before);
-        auto second = read_runs(*after_.scan, after);
+        const unsigned decimals = std::max(greatest_decimals(before), greatest_decimals(after));
+        auto first = read_runs(*before_.scan, before, decimals);
+        auto second = read_runs(*after_.scan, after, decimals);
         if (!first.ok() || !second.ok()) {
             return first.ok() ? std::move(second).error() : std::move(first).error();
         }
@@ -220,6 +266,7 @@ private:
         }
         Pair pair;
         pair.key = &key;
+        pair.worth = ValueUnit{key.unit, decimals}.worth();
         const auto count = [](const std::vector<ComparedRun>& runs) {
             std::uint64_t sum = 0;
             for (const ComparedRun& run : runs) {
@@ -247,6 +294,7 @@ private:
 
     struct Pair {
         const PairKey* key = nullptr;
+        long double worth = 1;  // of one of the values, in the key's unit
         std::shared_ptr<const ValueComparison> values;
         std::uint64_t before_count = 0;
         std::uint64_t after_count = 0;
@@ -332,16 +380,17 @@ private:
     DiffLine figure_line(const Pair& pair, const LatencyFigure& figure) const {
         DiffLine line = line_of(pair);
         line.figure = figure_name(figure);
-        line.before = pair.values->before(figure);
-        line.after = pair.values->after(figure);
+        line.before = pair.values->before(figure) * pair.worth;
+        line.after = pair.values->after(figure) * pair.worth;
         line.difference = *line.after - *line.before;
         line.direction = *line.difference;
         if (*line.before > 0) {
             line.change = *line.after / *line.before - 1;
         }
         if (figure.kind != LatencyFigureKind::kMax) {
-            line.contrast_at = [values = pair.values, figure](long double confidence) {
-                return values->contrast(figure, confidence);
+            line.contrast_at = [values = pair.values, figure, worth = pair.worth](long double confidence) {
+                const Contrast contrast = values->contrast(figure, confidence);
+                return Contrast{times(contrast.difference, worth), contrast.ratio};
             };
             line.p_value_at = [values = pair.values, figure](long double limit) {
                 return values->p_value(figure, 1 + limit);
@@ -359,11 +408,13 @@ private:
         const ValueComparison::Ranks ranks = pair.values->ranks(options_.confidence);
         DiffLine line = line_of(pair);
         line.figure = "shift";
-        line.difference = ranks.shift;
+        line.difference = ranks.shift * pair.worth;
         line.direction = ranks.superiority - 0.5L;
         line.effect =
             fmt::format("after is greater in {:.0f} % of pairs", static_cast<double>(ranks.superiority * 100));
-        line.contrast_at = [interval = ranks.shift_interval](long double) { return Contrast{interval, std::nullopt}; };
+        line.contrast_at = [interval = times(ranks.shift_interval, pair.worth)](long double) {
+            return Contrast{interval, std::nullopt};
+        };
         line.p_value_at = [p_value = ranks.p_value](long double) { return p_value; };
         line.evidence = evidence_of(pair, {}, &ranks);
         return line;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -88,6 +89,27 @@ TEST_F(DiffProgram, SaysHowMuchSlowerInTextJsonAndCsv) {
     std::vector<std::string> in_csv = sides;
     in_csv.insert(in_csv.end(), {"--format", "csv"});
     EXPECT_NE(diff(in_csv).output.find("\r\ncall,,mean,ns,1049.5,"), std::string::npos);
+}
+
+TEST_F(DiffProgram, DecimalsOfTheSidesMayDiffer) {
+    const auto import_text = [&](const std::string& version, const std::string& values) {
+        const std::string file = folder_ / version;
+        std::ofstream{file} << "call_us\n" << values;
+        (void)perfleet({"import", "--format", "columns", "--label", "version=" + version, "--data", data_, file});
+    };
+    import_text("1", "1.5\n2.5\n3.5\n");
+    import_text("2", "3.125\n5.125\n7.125\n");
+    const json answer = perfleet_json({"diff", "--data", data_, "--before", version("1"), "--after", version("2")});
+    const auto rows = by_figure(answer);
+    EXPECT_EQ(rows.at("median").at("unit"), "us");
+    EXPECT_DOUBLE_EQ(rows.at("median").at("before").get<double>(), 2.5);
+    EXPECT_DOUBLE_EQ(rows.at("median").at("after").get<double>(), 5.125);
+    EXPECT_DOUBLE_EQ(rows.at("mean").at("difference").get<double>(), 2.625);
+    // Welch: variances 1 and 4 of three values, 2.9412 degrees of freedom, t = 3.2188 (R: qt(0.975, 50 / 17)).
+    EXPECT_NEAR(rows.at("mean").at("difference_high").get<double>(), 2.625 + 3.2188 * std::sqrt(5.0 / 3), 0.001);
+    EXPECT_DOUBLE_EQ(rows.at("shift").at("difference").get<double>(), 2.625);
+    const Finished text = diff({"--before", version("1"), "--after", version("2")});
+    EXPECT_NE(text.output.find("call_us [us]: 3 before, 3 after"), std::string::npos) << text.output;
 }
 
 TEST_F(DiffProgram, ExitStatusIsThatOfTheConditions) {
