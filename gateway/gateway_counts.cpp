@@ -14,7 +14,8 @@ std::string_view name_in(const std::array<std::string_view, kReasonCount<Reason>
 }  // namespace
 
 std::string_view reason_name(SessionRefusal reason) {
-    return name_in({"version", "malformed", "too_large", "identity", "conflict", "quota", "full", "bye"}, reason);
+    return name_in({"version", "malformed", "too_large", "identity", "conflict", "quota", "full", "bye", "went_back"},
+                   reason);
 }
 
 std::string_view reason_name(BatchRefusal reason) {

@@ -23,6 +23,7 @@ enum class SessionRefusal : std::uint8_t {
     kQuota,      // too many sessions of one target, or targets or label values of one gateway
     kFull,       // no room for another session now
     kBye,        // a Bye that breaks its rules
+    kWentBack,   // a session whose clock or sequence is behind what is known of it
     kCount,
 };
 

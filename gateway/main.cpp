@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -26,6 +27,7 @@
 #include "gateway/process/open_store.h"
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
+#include "gateway/retention/store_retention.h"
 #include "gateway/wire/endpoint.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/limits.h"
@@ -39,6 +41,9 @@ using namespace perfleet;
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 constexpr std::string_view kNoQueries = "none";
+
+const std::map<std::string, std::int64_t> kAgeUnits{{"h", 3'600}, {"d", 86'400}, {"w", 7 * 86'400}};
+constexpr std::int64_t kRetainedAgeMaxS = 100LL * 366 * 86'400;
 
 struct Arguments {
     std::string data;
@@ -56,6 +61,7 @@ struct Arguments {
     std::size_t connections_max = 0;
     bool is_without_joining = false;
     std::uint32_t join_batches = limits::kJoinedBatchesMax;
+    RetentionPolicy retained;
 };
 
 int fail(Log& log, const Error& error) {
@@ -104,6 +110,12 @@ void tell_damage(const Arguments& arguments, const Store& store, const Telling& 
     }
 }
 
+UtcNs now_utc() {
+    return UtcNs{
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count()};
+}
+
 std::string joined(const std::vector<std::string>& endpoints) {
     std::string text;
     for (const std::string& endpoint : endpoints) {
@@ -132,17 +144,19 @@ Result<Done> check(const Arguments& arguments) {
 
 Result<std::unique_ptr<MetricsServer>> start_metrics(const Arguments& arguments, const Gateway& gateway,
                                                      const Store& store, const QueryProcess* queries,
-                                                     const StoreJoining* joining, const Log& log) {
+                                                     const StoreJoining* joining, const StoreRetention* retention,
+                                                     const Log& log) {
     if (arguments.metrics.empty()) {
         return std::unique_ptr<MetricsServer>{};
     }
     return MetricsServer::start(
-        arguments.metrics, [&arguments, &gateway, &store, queries, joining, &log](MetricPage& page) {
+        arguments.metrics, [&arguments, &gateway, &store, queries, joining, retention, &log](MetricPage& page) {
             add_gateway_metrics(
                 {gateway.counts(), gateway.transport_counts(), size_of_folder(arguments.data), store.damage().size(),
                  queries == nullptr ? TransportCounts{} : queries->transport_counts(),
                  queries == nullptr ? 0 : queries->restart_count(), log.suppressed_count(),
-                 joining == nullptr ? JoinCounts{} : joining->counts()},
+                 joining == nullptr ? JoinCounts{} : joining->counts(),
+                 retention == nullptr ? RetentionCounts{} : retention->counts()},
                 page);
             add_process_metrics(page);
         });
@@ -190,7 +204,11 @@ int run(const Arguments& arguments) {
     const std::string query = *queries == nullptr ? std::string{kNoQueries} : (*queries)->endpoint();
     const std::unique_ptr<StoreJoining> joining =
         arguments.is_without_joining ? nullptr : StoreJoining::start(**store, tell);
-    const auto metrics = start_metrics(arguments, **gateway, **store, queries->get(), joining.get(), *log);
+    const std::unique_ptr<StoreRetention> retention =
+        arguments.retained.keeps_everything() ? nullptr
+                                              : StoreRetention::start(**store, arguments.retained, tell, now_utc);
+    const auto metrics =
+        start_metrics(arguments, **gateway, **store, queries->get(), joining.get(), retention.get(), *log);
     if (!metrics) {
         return fail(*log, metrics.error());
     }
@@ -235,7 +253,7 @@ int main(int argc, char** argv) {
     app.add_option("--memory", arguments.memory_bytes,
                    "All the memory that it may take, however many collectors come: bytes, or with k, m, g (the query "
                    "process comes on top)")
-        ->type_name("BYTES")
+        ->option_text("BYTES=1g")
         ->default_str("1g")
         ->transform(CLI::AsSizeValue{false})
         ->check(CLI::Range(std::uint64_t{MemoryPlan::kSizeBytesMin}, std::uint64_t{1} << 44,
@@ -282,6 +300,17 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(2U, limits::kJoinedBatchesMax))
         ->capture_default_str()
         ->excludes(no_join);
+    app.add_option("--retain", arguments.retained.age_s,
+                   "Drop what is older than this, whole hours at a time: 12h, 30d or 8w. Default: keep everything")
+        ->option_text("AGE")
+        ->transform(CLI::AsNumberWithUnit{kAgeUnits, CLI::AsNumberWithUnit::UNIT_REQUIRED, "AGE"})
+        ->check(CLI::Range(kBucketDurationS, kRetainedAgeMaxS, "at least 1h"));
+    app.add_option("--retain-bytes", arguments.retained.size_bytes,
+                   "Drop the oldest hours when what is stored takes more than this: bytes, or with k, m, g, t; looked "
+                   "at once a minute, and the current hour stays. Default: no limit")
+        ->option_text("BYTES")
+        ->transform(CLI::AsSizeValue{false})
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60, "at least 1 byte"));
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

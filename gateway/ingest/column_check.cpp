@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "schemas/columns/bounds.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/limits.h"
 
@@ -26,6 +27,10 @@ const ColumnView* find(const SeriesView& rows, ColumnId id) {
         }
     }
     return nullptr;
+}
+
+Error fault_of(const ColumnView& column, const Fault& fault) {
+    return error_from_fault(fault, std::string{"column "} + std::string{column_name(column.id)});
 }
 
 bool has_known_codec(const ColumnView& column) {
@@ -78,36 +83,23 @@ Result<Done> ColumnCheck::decode(const ColumnView& column, std::uint32_t row_cou
                                  std::vector<std::uint64_t>& into) const {
     into.resize(row_count);
     if (auto decoded = decode_integers(column.codec, column.bytes, into); !decoded) {
-        return error_from_fault(decoded.error(), std::string{"column "} + std::string{column_name(column.id)});
+        return fault_of(column, decoded.error());
     }
     return Done{};
 }
 
 Result<Done> ColumnCheck::check_integers(const SeriesView& rows, const ColumnRule& rule, const ColumnView& column) {
-    if (auto decoded = decode(column, rows.row_count, values_); !decoded) {
-        return decoded;
+    PERFLEET_ASSERT(rows.row_count > 0);
+    const auto bounds = bounds_of_integers(column.codec, column.bytes, rows.row_count);
+    if (!bounds) {
+        return fault_of(column, bounds.error());
     }
-    PERFLEET_ASSERT(!values_.empty());
-    // Most columns are well below their limit: the bits of all values together, no compare a value, tell so.
-    std::uint64_t bits = 0;
-    for (const std::uint64_t value : values_) {
-        bits |= value;
+    if (bounds->max > rule.max || bounds->min < minimum_of(rows.series.kind, rule.id)) {
+        return invalid(
+            rows, rule.id,
+            "holds " + std::to_string(bounds->max > rule.max ? bounds->max : bounds->min) + ", which is out of range");
     }
-    const std::uint64_t minimum_allowed = minimum_of(rows.series.kind, rule.id);
-    if (bits <= rule.max && minimum_allowed == 0 && rule.id != ColumnId::kTime) {
-        return Done{};
-    }
-    std::uint64_t minimum = ~0ULL;
-    std::uint64_t maximum = 0;
-    for (const std::uint64_t value : values_) {
-        minimum = std::min(minimum, value);
-        maximum = std::max(maximum, value);
-    }
-    if (maximum > rule.max || minimum < minimum_allowed) {
-        return invalid(rows, rule.id,
-                       "holds " + std::to_string(maximum > rule.max ? maximum : minimum) + ", which is out of range");
-    }
-    if (rule.id == ColumnId::kTime && (minimum != rows.first_ticks.value || maximum != rows.last_ticks.value)) {
+    if (rule.id == ColumnId::kTime && (bounds->min != rows.first_ticks.value || bounds->max != rows.last_ticks.value)) {
         return invalid(rows, rule.id, "has other first and last ticks than the series says");
     }
     return Done{};

@@ -1,4 +1,4 @@
-// Decodes the columns of one series once in full and holds every value against its rule.
+// Reads the columns of one series once in full and holds every value against its rule.
 //
 // One thread; keeps its memory for the next series.
 #pragma once

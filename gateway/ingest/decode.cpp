@@ -210,6 +210,7 @@ struct Decoder::State {
         into.session = session_of(from.getSession());
         into.target = TargetId{from.getTargetId()};
         into.oldest_retained_seq = from.getOldestRetainedSeq();
+        into.clock = Ticks{from.getClockTicks()};
         into.fault = caught([&] {
             checked_count("bytes", size_bytes, limits::kHelloSizeBytesMax);
             read_hello_lists(from, into);

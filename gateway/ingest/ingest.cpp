@@ -174,10 +174,11 @@ struct Ingest::State {
         return session;
     }
 
-    // A peer that was granted a session and asks again: its Welcome was lost or is on the way.
+    // A peer that was granted a session and asks again: its Welcome was lost or is on the way. Who has used the session
+    // knows it: that asks for another one.
     void give_session(const std::string& routing_id, SessionRecord& record) {
         const SessionPtr session = table.find_peer(routing_id);
-        if (session != nullptr && session->granted) {
+        if (session != nullptr && session->granted && !session->course.has_batches()) {
             record.session = session->record.session;
             if (record == session->record) {
                 return;
@@ -251,6 +252,14 @@ struct Ingest::State {
         if (session == nullptr) {
             return;
         }
+        const SessionCourse::Claim claim{hello_untrusted.clock, Seq{hello_untrusted.oldest_retained_seq}};
+        if (const auto step_back = session->course.step_back_of(claim, session->progress.prefix(), session->finished)) {
+            refuse_session(routing_id, session->record.session, SessionRefusal::kWentBack, RefusedReason::kWentBack,
+                           "'" + session->record.target_name + "' " + *step_back +
+                               ": a collector was started again with a session of before; it needs one of its own");
+            return;
+        }
+        session->course.take_claim(claim);
         const std::string replaced = session->routing_id;
         table.attach(session, routing_id);
         table.touch(session);
@@ -287,6 +296,7 @@ struct Ingest::State {
             return;
         }
         const Seq oldest_retained{std::min(batch.oldest_retained_seq, seq.value)};
+        session->course.take_oldest_retained(oldest_retained);
         if (is_known(session, batch)) {
             // Those before it may have been refused since it was stored; then nothing else moves the prefix over them.
             if (!is_stuck()) {
@@ -323,6 +333,7 @@ struct Ingest::State {
             misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
             return;
         }
+        session->course.take_batch(admitted->record.rows);
         if (session->unacknowledged_since_ns == 0) {
             session->unacknowledged_since_ns = arrived_ns;
         }

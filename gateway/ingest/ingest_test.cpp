@@ -68,6 +68,92 @@ TEST_F(IngestHello, GrantsTheSameSessionUntilTheWelcomeArrives) {
     EXPECT_EQ(reply("peer again").session, first.session);
 }
 
+// One that stays the same as long as nobody says Hello otherwise: a deterministic image, started twice.
+TEST_F(IngestHello, GrantsAnotherSessionOnceTheFirstWasUsed) {
+    const SessionRecord record = sample_session(kTarget, SessionId{});
+    take("peer", sample::hello(record));
+    const SessionId first = reply().session;
+    take("peer", sample::batch(sample_batch(kTarget, first, Seq{1}).build()));
+    take("peer", sample::hello(record));
+    EXPECT_NE(reply().session, first);
+}
+
+class IngestCourse : public IngestTest {
+protected:
+    // A collector without a spool on disk says so, with what its clock reads.
+    Reply answer_to(std::uint64_t clock, std::uint64_t oldest_retained, const std::string& peer) {
+        take(peer, sample::hello_with(sample_session(kTarget, kSession), [&](wire::Hello::Builder hello) {
+                 hello.setClockTicks(clock);
+                 hello.setOldestRetainedSeq(oldest_retained);
+             }));
+        return reply(peer);
+    }
+    void expect_refused(std::uint64_t clock, std::uint64_t oldest_retained, const std::string& what) {
+        const Reply refused = answer_to(clock, oldest_retained, "again");
+        EXPECT_EQ(refused.sort, ReplySort::kRefused);
+        EXPECT_EQ(refused.seq, 0U);
+        EXPECT_EQ(refused.reason, number_of(RefusedReason::kWentBack));
+        EXPECT_NE(refused.text.find(what), std::string::npos) << refused.text;
+        EXPECT_EQ(ingest_->counts().sessions_refused.of(SessionRefusal::kWentBack), ++refused_);
+    }
+
+private:
+    std::uint64_t refused_ = 0;
+};
+
+TEST_F(IngestCourse, ASessionWhoseClockWentBackIsRefusedAndItsPeerSpeaksOn) {
+    EXPECT_EQ(answer_to(5'000, 1, "peer").sort, ReplySort::kWelcome);
+    expect_refused(4'999, 1, "its clock reads 4999 where 5000 was before");
+    send_batch(6);  // its rows are at 6000 and 6001
+    expect_refused(6'000, 1, "where 6001 was before");
+    commit();
+    EXPECT_EQ(reply().sort, ReplySort::kAck);
+    EXPECT_EQ(answer_to(6'001, 1, "came back").sort, ReplySort::kWelcome);
+}
+
+TEST_F(IngestCourse, ItsClockIsKnownToAGatewayThatStartsAnew) {
+    EXPECT_EQ(answer_to(500, 1, "peer").sort, ReplySort::kWelcome);
+    send_batch(1);
+    send_batch(2);
+    commit();
+    replies();
+    open();
+    const Reply refused = answer_to(2'000, 1, "again");
+    EXPECT_EQ(refused.reason, number_of(RefusedReason::kWentBack));
+    EXPECT_EQ(answer_to(2'001, 1, "peer").prefix, 2U);
+    const ClockPoint end{Ticks{9'000}, UtcNs{kSampleUtcNs}, 1};
+    take("peer", sample::bye(kSession, {.last_seq = Seq{2}, .tallies = {}, .dropped = {}, .end_point = end}));
+    commit();
+    open();
+    EXPECT_EQ(answer_to(8'999, 3, "again").reason, number_of(RefusedReason::kWentBack));
+    EXPECT_EQ(answer_to(9'000, 2, "again").reason, number_of(RefusedReason::kWentBack)) << "nothing was left";
+    EXPECT_EQ(answer_to(9'000, 3, "came back").sort, ReplySort::kWelcome);
+}
+
+TEST_F(IngestCourse, ASessionWhoseSequenceWentBackIsRefused) {
+    EXPECT_EQ(answer_to(100'000, 1, "peer").sort, ReplySort::kWelcome);
+    for (std::uint64_t seq = 1; seq <= limits::kSendWindowBatches; ++seq) {
+        send_batch(seq);
+    }
+    commit();
+    replies();
+    // All of them may be on their way still.
+    EXPECT_EQ(answer_to(100'000, 1, "peer").sort, ReplySort::kWelcome);
+    EXPECT_EQ(answer_to(100'000, 40, "other").sort, ReplySort::kWelcome);
+    expect_refused(100'000, 39, "keeps batches from 39 on where 40 is the first that it can");
+    take("other", sample::batch(sample_batch(kTarget, kSession, Seq{65}).build()));
+    commit();
+    open();
+    EXPECT_EQ(answer_to(200'000, 1, "again").reason, number_of(RefusedReason::kWentBack)) << "one more than the window";
+    EXPECT_EQ(answer_to(200'000, 2, "peer").prefix, 65U);
+}
+
+// With a spool on disk, a loss of power may bring back what the disk had.
+TEST_F(IngestCourse, WhoTellsNoClockIsBelieved) {
+    EXPECT_EQ(answer_to(5'000, 30, "peer").sort, ReplySort::kWelcome);
+    EXPECT_EQ(answer_to(0, 1, "other").sort, ReplySort::kWelcome);
+}
+
 TEST_F(IngestHello, RefusesASessionOfAnotherTargetOrDescription) {
     say_hello();
     send_batch(1);

@@ -74,6 +74,7 @@ struct HelloUntrusted {
     std::span<const ImageOfferUntrusted> image_offers;
     std::string_view collector_version;
     std::uint64_t oldest_retained_seq = 0;
+    Ticks clock;                 // as this was said; 0: not told
     std::optional<Error> fault;  // the lists could not be read
 };
 

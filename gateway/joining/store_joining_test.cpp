@@ -83,6 +83,9 @@ public:
     Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target, SessionId session) const override {
         return store_.expired(target, session);
     }
+    Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target, SessionId session) const override {
+        return store_.last_expired_bucket(target, session);
+    }
     Result<Seq> watermark(TargetId target, SessionId session) const override {
         return store_.watermark(target, session);
     }
@@ -104,7 +107,12 @@ public:
     Result<Done> put_image(std::string_view build_id, const ImageContent& content) override {
         return store_.put_image(build_id, content);
     }
-    Result<Done> drop(const Partition& partition) override { return store_.drop(partition); }
+    Result<std::uint64_t> drop(std::span<const Partition> partitions, std::atomic<bool>* is_stopping) override {
+        return store_.drop(partitions, is_stopping);
+    }
+    Result<std::uint64_t> size_bytes(std::span<const Partition> partitions) const override {
+        return store_.size_bytes(partitions);
+    }
     Result<Done> sync() override { return store_.sync(); }
 
 private:

@@ -136,6 +136,20 @@ void add_joined(MetricPage& page, const JoinCounts& joined) {
                static_cast<double>(joined.partitions_waiting_now));
 }
 
+void add_retained(MetricPage& page, const RetentionCounts& retained) {
+    page.counter("perfleet_gateway_retention_partitions_dropped_total",
+                 "Partitions that were dropped, too old or too much.", retained.partitions_dropped);
+    page.counter("perfleet_gateway_retention_rows_expired_total", "Rows that expired with them, definitions too.",
+                 retained.rows_expired);
+    page.counter("perfleet_gateway_retention_dropped_bytes_total", "What they took on disk, about.",
+                 retained.size_bytes);
+    page.counter("perfleet_gateway_retention_failures_total", "Times that dropping failed, to be tried again.",
+                 retained.failures);
+    page.gauge("perfleet_gateway_retention_oldest_seconds",
+               "When the oldest hour that is kept began, in Unix time; 0: nothing is kept, or nothing is ever dropped.",
+               static_cast<double>(retained.oldest_bucket_s_now));
+}
+
 }  // namespace
 
 void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page) {
@@ -146,6 +160,7 @@ void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page) {
     add_losses(page, readings.counts);
     add_store(page, readings);
     add_joined(page, readings.joined);
+    add_retained(page, readings.retained);
     page.counter("perfleet_gateway_query_restarts_total", "Times that the query process ended and was started again.",
                  readings.query_restarts);
     page.counter("perfleet_gateway_log_suppressed_total", "Log messages left out because of their number.",

@@ -8,6 +8,7 @@
 #include "gateway/gateway_counts.h"
 #include "gateway/joining/store_joining.h"
 #include "gateway/metrics/folder_size.h"
+#include "gateway/retention/store_retention.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/metric.h"
 
@@ -22,6 +23,7 @@ struct GatewayReadings {
     std::uint64_t query_restarts = 0;
     std::uint64_t log_suppressed = 0;
     JoinCounts joined;
+    RetentionCounts retained;
 };
 
 // Every family is there from the start, with 0, so that a first increase is seen as one.

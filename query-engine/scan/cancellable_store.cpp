@@ -63,6 +63,13 @@ Result<std::vector<std::pair<Series, std::uint64_t>>> CancellableStore::expired(
     return store_.expired(target, session);
 }
 
+Result<std::optional<BucketNumber>> CancellableStore::last_expired_bucket(TargetId target, SessionId session) const {
+    if (cancelled_) {
+        return cancelled_error();
+    }
+    return store_.last_expired_bucket(target, session);
+}
+
 Result<Seq> CancellableStore::watermark(TargetId target, SessionId session) const {
     return store_.watermark(target, session);
 }

@@ -27,6 +27,8 @@ public:
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override;
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const override;
+    [[nodiscard]] Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target,
+                                                                          SessionId session) const override;
     [[nodiscard]] Result<Seq> watermark(TargetId target, SessionId session) const override;
     [[nodiscard]] Result<std::optional<ImageContent>> image(std::string_view build_id) const override;
 

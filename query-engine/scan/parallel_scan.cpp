@@ -86,29 +86,14 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
     const auto work = [&](unsigned worker) {
         DecodedRows rows;
         while (const std::optional<ReadBlock> read = queue.pop()) {
-            const Result<BlockView> block =
-                parse_block(session_index, epoch, series, read->first_seq, read->bytes_untrusted);
-            if (!block.ok()) {
-                damage_->add_note(session_index, block.error().message);
-                continue;
+            const Result<std::uint64_t> seen =
+                visit_block({session_index, epoch, series, read->partition, read->first_seq}, read->bytes_untrusted,
+                            wanted, rows, [&](const RowBlock& block) { visitor(worker, block); });
+            if (seen.ok()) {
+                row_counts[worker] += *seen;
+            } else {
+                damage_->add_note(session_index, seen.error().message);
             }
-            if (is_pruned(session_index, series, block->header.first_ticks, block->header.last_ticks)) {
-                continue;
-            }
-            const Result<Share> share = share_of(session_index, read->partition, *block);
-            if (!share.ok()) {
-                damage_->add_note(session_index, share.error().message);
-                continue;
-            }
-            if (share->ranges.empty()) {
-                continue;
-            }
-            if (const Result<Done> decoded = decode(session_index, *block, *share, wanted, rows); !decoded.ok()) {
-                damage_->add_note(session_index, decoded.error().message);
-                continue;
-            }
-            row_counts[worker] += share->expected_row_count;
-            visitor(worker, RowBlock{session_index, series, epoch, share->first_seq, share->last_seq, rows});
         }
     };
     std::vector<std::thread> workers;

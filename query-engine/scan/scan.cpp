@@ -154,9 +154,10 @@ std::string block_place(const SessionRecord& record, Series series, Seq seq) {
 
 }  // namespace
 
-void ScanDamage::add_rows(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) {
+void ScanDamage::add_rows(std::size_t session_index, EpochNumber epoch, Series series, Why why,
+                          std::uint64_t row_count) {
     const std::lock_guard lock{mutex_};
-    rows_[{session_index, series, epoch}] = row_count;
+    rows_[{session_index, series, epoch}] = {why, row_count};
 }
 
 void ScanDamage::add_note(std::size_t session_index, const std::string& text) {
@@ -166,12 +167,12 @@ void ScanDamage::add_note(std::size_t session_index, const std::string& text) {
     }
 }
 
-std::uint64_t ScanDamage::rows(std::size_t session_index, Series series) const {
+std::uint64_t ScanDamage::rows(std::size_t session_index, Series series, Why why) const {
     const std::lock_guard lock{mutex_};
     std::uint64_t sum = 0;
     for (auto at = rows_.lower_bound({session_index, series, EpochNumber{0}});
          at != rows_.end() && std::get<0>(at->first) == session_index && std::get<1>(at->first) == series; ++at) {
-        sum += at->second;
+        sum += at->second.first == why ? at->second.second : 0;
     }
     return sum;
 }
@@ -234,6 +235,11 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection) {
         } else {
             note(expired.error());
         }
+        auto last_expired = store.last_expired_bucket(key.first, key.second);
+        if (!last_expired.ok() && !is_damage(last_expired.error())) {
+            return std::move(last_expired).error();
+        }
+        session.last_expired_bucket = last_expired.ok() ? *last_expired : std::nullopt;
         scan.sessions_.push_back(std::move(session));
     }
 
@@ -423,18 +429,91 @@ Result<Scan::Share> Scan::share_of(std::size_t session_index, const Partition& p
     return share;
 }
 
-Result<Done> Scan::decode(std::size_t session_index, const BlockView& block, const Share& share,
-                          std::span<const ColumnId> wanted, DecodedRows& rows) const {
-    const Result<Done> decoded = rows.decode(block, wanted);
-    if (decoded.ok()) {
-        if (!share.is_whole) {
-            rows.keep(share.ranges);
+// A block that is being visited, and what is decoded of it.
+class BlockColumns {
+public:
+    // `ranges`: the rows that are left, if not all are. Borrows everything.
+    BlockColumns(const BlockView& block, std::span<const std::pair<std::size_t, std::size_t>> ranges, DecodedRows& rows)
+        : block_{&block}, ranges_{ranges}, rows_{&rows} {}
+
+    [[nodiscard]] Result<Done> decode(std::span<const ColumnId> wanted) {
+        wanted_.assign(wanted.begin(), wanted.end());
+        Result<Done> decoded = rows_->decode(*block_, wanted);
+        if (decoded.ok() && !ranges_.empty()) {
+            rows_->keep(ranges_);
         }
-        return Done{};
+        return decoded;
     }
-    return Error{decoded.error().code,
-                 block_place(sessions_[session_index].record, block.header.series, block.header.first_seq) + ": " +
-                     decoded.error().message};
+
+    [[nodiscard]] bool decode_more(std::span<const ColumnId> more) {
+        std::vector<ColumnId> all = wanted_;
+        all.insert(all.end(), more.begin(), more.end());
+        Result<Done> decoded = ranges_.empty() ? rows_->decode_more(*block_, more) : decode(all);
+        if (!decoded.ok()) {
+            damage_ = std::move(decoded).error();
+        }
+        return !damage_;
+    }
+
+    [[nodiscard]] const std::optional<Error>& damage() const { return damage_; }
+
+private:
+    const BlockView* block_;
+    std::span<const std::pair<std::size_t, std::size_t>> ranges_;
+    DecodedRows* rows_;
+    std::vector<ColumnId> wanted_;
+    std::optional<Error> damage_;  // met while it was visited
+};
+
+bool RowBlock::decode_more(std::span<const ColumnId> more) const { return columns.decode_more(more); }
+
+Result<std::uint64_t> Scan::visit_block(const BlockPlace& place, std::string_view bytes_untrusted,
+                                        std::span<const ColumnId> wanted, DecodedRows& rows,
+                                        const std::function<void(const RowBlock&)>& visitor) const {
+    const std::size_t session_index = place.session_index;
+    const Result<BlockView> block =
+        parse_block(session_index, place.epoch, place.series, place.first_seq, bytes_untrusted);
+    if (!block.ok()) {
+        return Error{block.error()};
+    }
+    const BlockHeader& header = block->header;
+    if (is_pruned(session_index, place.series, header.first_ticks, header.last_ticks)) {
+        return std::uint64_t{0};
+    }
+    const Result<Share> share = share_of(session_index, place.partition, *block);
+    if (!share.ok()) {
+        return Error{share.error()};
+    }
+    if (share->ranges.empty()) {
+        return std::uint64_t{0};
+    }
+    const std::span ranges{share->ranges};
+    BlockColumns columns{*block, share->is_whole ? ranges.first(0) : ranges, rows};
+    const auto damaged = [&](const Error& error) {
+        return Error{error.code, block_place(sessions_[session_index].record, place.series, place.first_seq) + ": " +
+                                     error.message};
+    };
+    if (const Result<Done> decoded = columns.decode(wanted); !decoded.ok()) {
+        return damaged(decoded.error());
+    }
+    visitor(RowBlock{session_index, place.series, place.epoch, share->first_seq, share->last_seq, header.first_ticks,
+                     header.last_ticks, rows, columns});
+    if (columns.damage()) {
+        return damaged(*columns.damage());
+    }
+    return share->expected_row_count;
+}
+
+bool Scan::was_dropped(std::size_t session_index, EpochNumber epoch) const {
+    const ScannedSession& session = sessions_[session_index];
+    const Result<std::vector<Partition>> partitions = store_->partitions();
+    for (std::size_t i = 0; partitions.ok() && i < session.batches.size(); ++i) {
+        if (session.batches[i].epoch == epoch &&
+            !std::binary_search(partitions->begin(), partitions->end(), session.batch_partitions[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void Scan::count_unseen(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) const {
@@ -445,7 +524,13 @@ void Scan::count_unseen(std::size_t session_index, EpochNumber epoch, Series ser
     if (row_count >= expected) {
         return;
     }
-    damage_->add_rows(session_index, epoch, series, expected - row_count);
+    if (was_dropped(session_index, epoch)) {
+        damage_->add_rows(session_index, epoch, series, ScanDamage::Why::kExpired, expected - row_count);
+        damage_->add_note(session_index, block_place(sessions_[session_index].record, series, Seq{0}) + ": epoch " +
+                                             std::to_string(epoch.value) + " expired while it was read");
+        return;
+    }
+    damage_->add_rows(session_index, epoch, series, ScanDamage::Why::kDamaged, expected - row_count);
     damage_->add_note(session_index, block_place(sessions_[session_index].record, series, Seq{0}) + ": epoch " +
                                          std::to_string(epoch.value) + " has " + std::to_string(row_count) +
                                          " rows where its batches name " + std::to_string(expected) +
@@ -458,32 +543,20 @@ Result<Done> Scan::visit_rows(std::size_t session_index, EpochNumber epoch, Seri
     DecodedRows rows;
     std::uint64_t row_count = 0;
     bool stopped = false;
-    Result<Done> visited = visit_blocks(
-        session_index, epoch, series,
-        [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
-            const Result<BlockView> block = parse_block(session_index, epoch, series, first_seq, bytes_untrusted);
-            if (!block.ok()) {
-                return Error{block.error()};
-            }
-            if (is_pruned(session_index, series, block->header.first_ticks, block->header.last_ticks)) {
-                return Visit::kContinue;
-            }
-            const Result<Share> share = share_of(session_index, partition, *block);
-            if (!share.ok()) {
-                return Error{share.error()};
-            }
-            if (share->ranges.empty()) {
-                return Visit::kContinue;
-            }
-            if (const Result<Done> decoded = decode(session_index, *block, *share, wanted, rows); !decoded.ok()) {
-                return Error{decoded.error()};
-            }
-            row_count += share->expected_row_count;
-            const Visit visit =
-                visitor(RowBlock{session_index, series, epoch, share->first_seq, share->last_seq, rows});
-            stopped = visit == Visit::kStop;
-            return visit;
-        });
+    Result<Done> visited =
+        visit_blocks(session_index, epoch, series,
+                     [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
+                         Visit visit = Visit::kContinue;
+                         const Result<std::uint64_t> seen =
+                             visit_block({session_index, epoch, series, partition, first_seq}, bytes_untrusted, wanted,
+                                         rows, [&](const RowBlock& block) { visit = visitor(block); });
+                         if (!seen.ok()) {
+                             return Error{seen.error()};
+                         }
+                         row_count += *seen;
+                         stopped = visit == Visit::kStop;
+                         return visit;
+                     });
     if (!visited.ok() || stopped) {
         return visited;
     }
@@ -554,10 +627,15 @@ Ledger Scan::ledger(std::size_t session_index, Series series, std::vector<std::s
     Ledger ledger = selection_.from || selection_.to
                         ? session_ledger_between(session, series, tick_ranges_[session_index], warnings)
                         : session_ledger(session, series, warnings);
-    if (const std::uint64_t row_count = std::min(damage_->rows(session_index, series), ledger.stored); row_count != 0) {
+    const auto take_off_stored = [&](ScanDamage::Why why) {
+        const std::uint64_t row_count = std::min(damage_->rows(session_index, series, why), ledger.stored);
         ledger.stored -= row_count;
+        return row_count;
+    };
+    if (const std::uint64_t row_count = take_off_stored(ScanDamage::Why::kDamaged); row_count != 0) {
         ledger.lost["damaged"] += row_count;
     }
+    ledger.expired += take_off_stored(ScanDamage::Why::kExpired);
     for (std::string& note : damage_->notes(session_index)) {
         warnings.push_back("not readable: " + std::move(note));
     }

@@ -60,7 +60,10 @@ struct ScannedSession {
     std::vector<std::pair<Series, std::uint64_t>> expired;
     std::vector<Series> series;  // with at least one row, ascending
     bool is_damaged = false;     // batch records of it can't be read
+    std::optional<BucketNumber> last_expired_bucket = std::nullopt;
 };
+
+class BlockColumns;
 
 // One series' rows of one batch, or of several one behind the other where the store has joined them, decoded. The rows
 // are in the same order either way; where a block ends means nothing. Borrowed until the visitor returns.
@@ -70,23 +73,31 @@ struct RowBlock {
     EpochNumber epoch;
     Seq first_seq;  // of the batches whose rows these are; those between may belong to other series or blocks
     Seq last_seq;
+    Ticks first_ticks;  // all times lie between these two, both included
+    Ticks last_ticks;
     const DecodedRows& rows;
+    BlockColumns& columns;
+
+    // Decodes columns beside those that were wanted from the start. False when they are damaged: the visitor takes
+    // nothing from this block then, and the scan counts its rows as lost.
+    [[nodiscard]] bool decode_more(std::span<const ColumnId> more) const;
 };
 
 // What a scan could not read, told by the visits: for the ledgers and warnings that are made after them. Threads: any.
 class ScanDamage {
 public:
-    void add_rows(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count);
+    enum class Why : std::uint8_t { kDamaged, kExpired };  // expired: their hour was dropped since the scan was opened
+    void add_rows(std::size_t session_index, EpochNumber epoch, Series series, Why why, std::uint64_t row_count);
     void add_note(std::size_t session_index, const std::string& text);
 
-    [[nodiscard]] std::uint64_t rows(std::size_t session_index, Series series) const;
+    [[nodiscard]] std::uint64_t rows(std::size_t session_index, Series series, Why why) const;
     [[nodiscard]] std::vector<std::string> notes(std::size_t session_index) const;
 
 private:
     static constexpr std::size_t kNotesMax = 16;  // a session
 
     mutable std::mutex mutex_;
-    std::map<std::tuple<std::size_t, Series, EpochNumber>, std::uint64_t> rows_;
+    std::map<std::tuple<std::size_t, Series, EpochNumber>, std::pair<Why, std::uint64_t>> rows_;
     std::map<std::size_t, std::set<std::string>> notes_;
 };
 
@@ -149,6 +160,15 @@ private:
     using BlockVisitor =
         std::function<Result<Visit>(const Partition& partition, Seq first_seq, std::string_view bytes_untrusted)>;
 
+    // Where a block was found.
+    struct BlockPlace {
+        std::size_t session_index = 0;
+        EpochNumber epoch;
+        Series series;
+        Partition partition;
+        Seq first_seq;
+    };
+
     // What of a block belongs to this scan: the rows of the batches that it took up when it was opened.
     struct Share {
         bool is_whole = true;
@@ -173,9 +193,14 @@ private:
                                                 Seq first_seq, std::string_view bytes_untrusted) const;
     [[nodiscard]] Result<Share> share_of(std::size_t session_index, const Partition& partition,
                                          const BlockView& block) const;
-    [[nodiscard]] Result<Done> decode(std::size_t session_index, const BlockView& block, const Share& share,
-                                      std::span<const ColumnId> wanted, DecodedRows& rows) const;
+    // Checks a block, decodes what is wanted of it and has it visited, unless none of its rows are in the selection.
+    // Returns how many rows it had, of those that expected_rows() counts.
+    [[nodiscard]] Result<std::uint64_t> visit_block(const BlockPlace& place, std::string_view bytes_untrusted,
+                                                    std::span<const ColumnId> wanted, DecodedRows& rows,
+                                                    const std::function<void(const RowBlock&)>& visitor) const;
     // Tells the damage when fewer rows were seen than the batch records name.
+    // The epoch's hour, since the scan was opened.
+    [[nodiscard]] bool was_dropped(std::size_t session_index, EpochNumber epoch) const;
     void count_unseen(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) const;
 
     const StoreReader* store_;

@@ -237,6 +237,28 @@ TEST_F(ScanOfJoined, GoesOnWhileTheStoreJoins) {
     EXPECT_EQ(rows_of(*Scan::open(*store_, {})), rows_of_batches({1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
+TEST_F(ScanOfJoined, CountsAsExpiredWhatIsDroppedWhileItReads) {
+    put(1);
+    put(4);
+    const Result<Scan> scan = Scan::open(*store_, {});
+    ASSERT_TRUE(store_->drop(partition_).ok());
+    std::uint64_t row_count = 0;
+    EXPECT_TRUE(scan->visit_rows(0, EpochNumber{0}, kSamples, {},
+                                 [&](const RowBlock& block) {
+                                     row_count += block.rows.row_count();
+                                     return Visit::kContinue;
+                                 })
+                    .ok());
+    EXPECT_EQ(row_count, 0U);
+    std::vector<std::string> warnings;
+    const Ledger ledger = scan->ledger(0, kSamples, warnings);
+    EXPECT_EQ(ledger.stored, 0U);
+    EXPECT_EQ(ledger.expired, 5U);
+    EXPECT_TRUE(ledger.lost.empty());
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_NE(warnings[0].find("epoch 0 expired while it was read"), std::string::npos) << warnings[0];
+}
+
 // A joined block reaches over the range; what is missed is only what its batches within the range name.
 TEST_F(ScanOfJoined, OfATimeRangeMissesNothing) {
     for (std::uint64_t seq = 1; seq <= 9; ++seq) {

@@ -146,6 +146,8 @@ public:
         if (session_.end) {
             step(Seq{std::max(session_.end->last_seq.value, seq_.value) + 1}, session_.end->tallies, OwnRows{},
                  std::max(known_until_, session_.end->end_point.ticks));
+        } else {
+            step_to_expired();
         }
         return std::move(ledger_);
     }
@@ -175,6 +177,17 @@ private:
         seq_ = seq;
         tallies_ = tallies;
         known_until_ = known_until;
+    }
+
+    // Of a session that didn't say goodbye: what expired behind its last batch.
+    void step_to_expired() {
+        const std::uint64_t row_count = unplaced_.expired;
+        if (row_count == 0 || !session_.last_expired_bucket) {
+            return;
+        }
+        const std::int64_t end_s = (std::int64_t{session_.last_expired_bucket->value} + 1) * kBucketDurationS;
+        const Ticks end = session_.clock.ticks_of(UtcNs{end_s * kNsPerSecond});
+        place_gap(Seq{seq_.value + 1}, Seq{~0ULL}, row_count, overlaps(known_until_, std::max(known_until_, end)));
     }
 
     // Rows of batches first..last, which are not here.
@@ -240,6 +253,9 @@ Ledger session_ledger(const ScannedSession& session, Series series, std::vector<
     Ledger ledger;
     ledger.produced = last_tally(session, series, TallyName::kProduced);
     ledger.expired = expired_rows(session, series);
+    if (session.batches.empty() && !session.end) {  // whoever told what it produced has expired, too
+        ledger.produced = ledger.expired;
+    }
     for (const Tally& tally : last_tallies(session)) {
         if (tally.series == series && is_loss(tally.name) && tally.value != 0) {
             ledger.lost[reason_of(tally.name)] += tally.value;

@@ -111,6 +111,20 @@ TEST(SessionLedger, ExpiredRowsAreNotMissing) {
     EXPECT_EQ(story.between(391, 400).expired, 0U);
 }
 
+TEST(SessionLedger, SessionOfWhichAllHasExpiredProducedWhatExpired) {
+    Story story;
+    story.session.clock = ClockMap{kNsPerSecond, {ClockPoint{Ticks{0}, UtcNs{0}, 0}}};
+    story.session.expired = {{kSamples, 20}};
+    story.session.last_expired_bucket = BucketNumber{1};
+    EXPECT_EQ(story.whole().produced, 20U);
+    EXPECT_EQ(story.whole().expired, 20U);
+    EXPECT_TRUE(story.warnings.empty());
+    constexpr std::uint64_t kEnd = 2ULL * kBucketDurationS * kNsPerSecond;
+    EXPECT_EQ(story.between(0, 300).expired, 20U);
+    EXPECT_EQ(story.between(kEnd - 1, kEnd).expired, 20U);
+    EXPECT_EQ(story.between(kEnd + 1, ~0ULL).expired, 0U) << "it was over by then";
+}
+
 TEST(SessionLedger, OfRangeCountsTheBatchesThatOverlapIt) {
     Story story;
     story.batch(1).batch(2).batch(3).end(3);

@@ -259,7 +259,7 @@ private:
 
     [[nodiscard]] DiffLine line_of(const FrameRow& row, const std::string& figure, const Sides& sides) const {
         DiffLine line;
-        line.identity = {row.symbol, row.image};
+        line.identity = {std::string{row.symbol}, std::string{row.image}};
         line.name = row.symbol;
         line.figure = figure;
         line.unit = "percent";

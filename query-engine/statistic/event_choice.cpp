@@ -39,6 +39,14 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
             }
         }
     }
+    for (std::size_t i = 0; with_rows.empty() && i < scan.sessions().size(); ++i) {
+        for (const auto& [series, row_count] : scan.sessions()[i].expired) {  // so that the ledger tells of them
+            const EventRecord* event = event_of(scan.sessions()[i], series);
+            if (event != nullptr && is_profile(series.kind)) {
+                with_rows.emplace(series.event, event->name);
+            }
+        }
+    }
     EventChoice choice;
     if (const std::optional<std::string>& wanted = scan.selection().event) {
         if (!known.contains(*wanted)) {

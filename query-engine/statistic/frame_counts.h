@@ -8,12 +8,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "query-engine/statistic/flat_table.h"
 #include "query-engine/statistic/frame_names.h"
-#include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/stack_totals.h"
 
 namespace perfleet {
 
@@ -22,9 +23,10 @@ struct FrameTally {
     std::uint64_t children = 0;
 };
 
+// The texts are those of the FrameCounts that made it.
 struct FrameRow {
-    std::string symbol;  // empty where rows aren't told apart by it
-    std::string image;
+    std::string_view symbol;  // empty where rows aren't told apart by it
+    std::string_view image;
 };
 
 // Counts by group: whatever tells apart whose samples they are.
@@ -40,14 +42,16 @@ public:
     template <class kGroupOf>
     void add(const EpochStackCounts& epoch, const kGroupOf& group_of) {
         names_.begin_epoch(*epoch.dictionary);
-        node_rows_.assign(std::max<std::size_t>(epoch.dictionary->stack_count(), 1), kUnknownRow);
+        node_rows_.assign(std::max<std::size_t>(epoch.dictionary->stack_count(), 1), {});
         const auto end = epoch.counts.end();
         for (auto count = epoch.counts.begin(); count != end;) {
-            const std::uint32_t runner_index = count->runner_index;
-            for (; count != end && count->runner_index == runner_index; ++count) {
-                add_chain(*epoch.dictionary, *count);
+            const auto first = count;
+            count = std::find_if(first, end,
+                                 [&](const StackCount& other) { return other.runner_index != first->runner_index; });
+            for (const NodeTotal& node : totals_.of(*epoch.dictionary, {first, count})) {
+                add_node(node);
             }
-            flush(groups_[group_of(epoch.runners[runner_index])]);
+            flush(groups_[group_of(epoch.runners[first->runner_index])]);
         }
     }
 
@@ -59,64 +63,71 @@ public:
 private:
     static constexpr std::uint32_t kUnknownRow = ~0U;
 
-    struct RowSum {
-        FrameTally tally;
-        std::uint64_t last_chain = 0;  // the chain that was counted last, so that a recursive one counts once
+    // What is known of a node: its row, and whether none of its callers has the same, for then a sample of the node is
+    // one of the row's that wasn't counted yet.
+    struct NodeRow {
+        std::uint32_t row = kUnknownRow;
+        StackNumber caller;
+        bool is_outermost = true;
+        std::uint64_t path = 0;  // a bit for its row and those of its callers, of 64: most rows aren't on the path
     };
 
-    void add_chain(const EpochDictionary& dictionary, const StackCount& count) {
-        ++chain_;
-        total_ += count.value;
-        touch(row_of(count.stack)).tally.self += count.value;
-        chain_of(dictionary, count.stack, chain_nodes_);
-        for (const StackNumber node : chain_nodes_) {
-            RowSum& sum = touch(row_of(node));
-            if (sum.last_chain != chain_) {
-                sum.last_chain = chain_;
-                sum.tally.children += count.value;
-            }
+    void add_node(const NodeTotal& node) {
+        const NodeRow& known = node_row(node.node, node.caller);
+        FrameTally& sum = sums_[known.row];
+        if (sum.self == 0 && sum.children == 0) {
+            touched_.push_back(known.row);
         }
+        sum.self += node.self;
+        sum.children += known.is_outermost ? node.total : 0;
+        total_ += node.self;
     }
 
-    RowSum& touch(std::uint32_t row) {
-        RowSum& sum = sums_[row];
-        if (sum.tally.self == 0 && sum.tally.children == 0) {
-            touched_.push_back(row);
+    // Callers are asked for first.
+    const NodeRow& node_row(StackNumber node, StackNumber caller) {
+        if (node.value >= node_rows_.size()) {
+            node_rows_.resize(std::size_t{node.value} + 1);
         }
-        return sum;
+        NodeRow& known = node_rows_[node.value];
+        if (known.row == kUnknownRow) {
+            known.row = row_of(node);
+            known.caller = caller;
+            known.path = 1ULL << (known.row * 0x9e37'79b9U >> 26U);
+            if (caller != kEmptyStack) {
+                const NodeRow& outer = node_rows_[caller.value];
+                known.is_outermost = (outer.path & known.path) == 0 || !is_on_path(caller, known.row);
+                known.path |= outer.path;
+            }
+        }
+        return known;
+    }
+
+    [[nodiscard]] bool is_on_path(StackNumber node, std::uint32_t row) const {
+        while (node != kEmptyStack && node_rows_[node.value].row != row) {
+            node = node_rows_[node.value].caller;
+        }
+        return node != kEmptyStack;
     }
 
     std::uint32_t row_of(StackNumber node) {
-        const bool is_known = node.value < node_rows_.size();
-        if (is_known && node_rows_[node.value] != kUnknownRow) {
-            return node_rows_[node.value];
-        }
-        std::uint32_t symbol = 0;
-        std::uint32_t image = 0;
-        if (by_symbol_ || by_image_) {
-            const FrameName name = names_.name_of(node);
-            symbol = by_symbol_ ? name.symbol : 0;
-            image = by_image_ ? name.image : 0;
-        }
-        const std::uint64_t key = std::uint64_t{symbol} << 32U | image;
-        const auto [entry, is_new] = row_numbers_.try_emplace(key, static_cast<std::uint32_t>(rows_.size()));
-        if (is_new) {
-            rows_.push_back({by_symbol_ ? names_.symbols().text(symbol) : std::string{},
-                             by_image_ ? names_.images().text(image) : std::string{}});
+        const std::uint32_t symbol = by_symbol_ ? names_.symbol_of(node) : 0;
+        const std::uint32_t image = by_image_ ? names_.image_of(node) : 0;
+        std::uint32_t& number = row_numbers_[std::uint64_t{symbol} << 32U | image];
+        if (number == 0) {
+            rows_.push_back({by_symbol_ ? std::string_view{names_.symbols().text(symbol)} : std::string_view{},
+                             by_image_ ? std::string_view{names_.images().text(image)} : std::string_view{}});
             sums_.emplace_back();
+            number = static_cast<std::uint32_t>(rows_.size());
         }
-        if (is_known) {
-            node_rows_[node.value] = entry->second;
-        }
-        return entry->second;
+        return number - 1;
     }
 
     void flush(Tallies& tallies) {
         for (const std::uint32_t row : touched_) {
             FrameTally& tally = tallies[row];
-            tally.self += sums_[row].tally.self;
-            tally.children += sums_[row].tally.children;
-            sums_[row].tally = {};
+            tally.self += sums_[row].self;
+            tally.children += sums_[row].children;
+            sums_[row] = {};
         }
         touched_.clear();
     }
@@ -124,13 +135,12 @@ private:
     FrameNames names_;
     bool by_symbol_;
     bool by_image_;
-    std::vector<std::uint32_t> node_rows_;  // of the epoch
-    std::unordered_map<std::uint64_t, std::uint32_t> row_numbers_;
+    StackTotals totals_;
+    std::vector<NodeRow> node_rows_;        // of the epoch
+    FlatTable<std::uint32_t> row_numbers_;  // by (symbol, image): 1 + the row's
     std::vector<FrameRow> rows_;
-    std::vector<RowSum> sums_;            // of the runner at hand; as rows_
+    std::vector<FrameTally> sums_;        // of the runner at hand; as rows_
     std::vector<std::uint32_t> touched_;  // rows with a sum
-    std::vector<StackNumber> chain_nodes_;
-    std::uint64_t chain_ = 0;
     std::uint64_t total_ = 0;
     std::map<kGroup, Tallies> groups_;
 };

@@ -5,19 +5,20 @@ namespace perfleet {
 std::uint32_t TextNumbers::number_of(const std::string& text) {
     const auto [entry, is_new] = numbers_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
     if (is_new) {
-        texts_.push_back(text);
+        texts_.push_back(&entry->first);
     }
     return entry->second;
 }
 
 void FrameNames::begin_epoch(const EpochDictionary& dictionary) {
     dictionary_ = &dictionary;
-    epoch_images_.clear();
+    epoch_images_.assign(dictionary.image_count(), nullptr);
+    undefined_image_ = nullptr;
     symbolizer_.learn_kernel(dictionary);
 }
 
 FrameNames::KnownImage& FrameNames::known(ImageNumber number) {
-    KnownImage*& cached = epoch_images_[number.value];
+    KnownImage*& cached = number.value < epoch_images_.size() ? epoch_images_[number.value] : undefined_image_;
     if (cached == nullptr) {
         const ImageDefinition& definition = dictionary_->image(number);
         const std::string identity = definition.build_id + '/' + std::to_string(definition.flags) + '/' +
@@ -30,17 +31,35 @@ FrameNames::KnownImage& FrameNames::known(ImageNumber number) {
     return *cached;
 }
 
-FrameName FrameNames::name_of(StackNumber node) {
+// A profile has far more offsets than symbols: the text is made once a symbol.
+std::uint32_t FrameNames::resolved(KnownImage& image, std::uint64_t offset) {
+    const auto known = image.ranges.lower_bound(offset);
+    if (known != image.ranges.end() && known->second.first <= offset) {
+        return known->second.symbol;
+    }
+    const Symbol symbol = symbolizer_.resolve(image.definition, offset);
+    const std::uint32_t number = symbols_.number_of(symbol.name);
+    if (symbol.resolved) {
+        image.ranges[symbol.last] = {symbol.first, number};
+    }
+    return number;
+}
+
+std::uint32_t FrameNames::symbol_of(StackNumber node) {
     if (node == kEmptyStack) {
-        return {symbols_.number_of("[unknown]"), images_.number_of("[unknown]")};
+        return symbols_.number_of("[unknown]");
     }
     const Frame& frame = dictionary_->stack(node).frame;
     KnownImage& image = known(frame.image);
-    const auto [entry, is_new] = image.symbols.try_emplace(frame.offset, 0);
-    if (is_new) {
-        entry->second = symbols_.number_of(symbolizer_.resolve(image.definition, frame.offset).name);
+    std::uint32_t& number = image.numbers[frame.offset];
+    if (number == 0) {
+        number = resolved(image, frame.offset) + 1;
     }
-    return {entry->second, image.name};
+    return number - 1;
+}
+
+std::uint32_t FrameNames::image_of(StackNumber node) {
+    return node == kEmptyStack ? images_.number_of("[unknown]") : known(dictionary_->stack(node).frame.image).name;
 }
 
 }  // namespace perfleet

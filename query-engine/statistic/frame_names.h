@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/statistic/flat_table.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "storage/dictionary/epoch_dictionary.h"
 
@@ -18,12 +19,17 @@ namespace perfleet {
 // Texts and their numbers, from 0.
 class TextNumbers {
 public:
+    TextNumbers() = default;
+    TextNumbers(const TextNumbers&) = delete;
+    TextNumbers& operator=(const TextNumbers&) = delete;
+
     std::uint32_t number_of(const std::string& text);
-    [[nodiscard]] const std::string& text(std::uint32_t number) const { return texts_[number]; }
+    // Stays where it is.
+    [[nodiscard]] const std::string& text(std::uint32_t number) const { return *texts_[number]; }
 
 private:
     std::unordered_map<std::string, std::uint32_t> numbers_;
-    std::vector<std::string> texts_;
+    std::vector<const std::string*> texts_;  // keys of numbers_
 };
 
 struct FrameName {
@@ -37,20 +43,29 @@ public:
 
     // The symbol and the image of each node's frame. Numbers are asked for by epoch: begin_epoch first.
     void begin_epoch(const EpochDictionary& dictionary);
-    [[nodiscard]] FrameName name_of(StackNumber node);
+    [[nodiscard]] FrameName name_of(StackNumber node) { return {symbol_of(node), image_of(node)}; }
+    [[nodiscard]] std::uint32_t symbol_of(StackNumber node);
+    [[nodiscard]] std::uint32_t image_of(StackNumber node);  // reads no ELF file
 
     [[nodiscard]] const TextNumbers& symbols() const { return symbols_; }
     [[nodiscard]] const TextNumbers& images() const { return images_; }
 
 private:
+    // Offsets of one name, up to the key in KnownImage::ranges.
+    struct SymbolRange {
+        std::uint64_t first = 0;
+        std::uint32_t symbol = 0;
+    };
     struct KnownImage {
         ImageDefinition definition;
         std::uint32_t name = 0;
-        std::unordered_map<std::uint64_t, std::uint32_t> symbols;  // by offset
+        std::map<std::uint64_t, SymbolRange> ranges;  // by their last offset
+        FlatTable<std::uint32_t> numbers;             // by offset: 1 + the symbol's
     };
     using ImageKey = std::pair<std::string, std::string>;  // name; build-id, flags and place
 
     KnownImage& known(ImageNumber number);
+    std::uint32_t resolved(KnownImage& image, std::uint64_t offset);
 
     Symbolizer& symbolizer_;
     TextNumbers symbols_;
@@ -58,7 +73,8 @@ private:
     std::map<ImageKey, KnownImage> known_images_;
 
     const EpochDictionary* dictionary_ = nullptr;
-    std::unordered_map<std::uint32_t, KnownImage*> epoch_images_;
+    std::vector<KnownImage*> epoch_images_;  // by number, those that are defined
+    KnownImage* undefined_image_ = nullptr;
 };
 
 }  // namespace perfleet

@@ -7,63 +7,13 @@
 #include <tuple>
 
 #include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/flat_table.h"
+#include "query-engine/statistic/stack_totals.h"
 #include "query-engine/statistic/thread_names.h"
 #include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 namespace {
-
-// Sums by 64-bit key: open addressing, at most half full.
-class SumTable {
-public:
-    void add(std::uint64_t key, std::uint64_t value) {
-        if (used_ * 2 >= slots_.size()) {
-            grow();
-        }
-        Slot& slot = find(slots_, key);
-        used_ += slot.value == 0 ? 1 : 0;
-        slot.key = key;
-        slot.value += value;
-    }
-
-    template <class Function>
-    void for_each(Function function) const {
-        for (const Slot& slot : slots_) {
-            if (slot.value != 0) {
-                function(slot.key, slot.value);
-            }
-        }
-    }
-
-private:
-    struct Slot {
-        std::uint64_t key = 0;
-        std::uint64_t value = 0;  // 0: the slot is free
-    };
-
-    static Slot& find(std::vector<Slot>& slots, std::uint64_t key) {
-        std::uint64_t hash = key * 0x9e37'79b9'7f4a'7c15ULL;
-        hash ^= hash >> 32;
-        std::size_t i = hash & (slots.size() - 1);
-        while (slots[i].value != 0 && slots[i].key != key) {
-            i = (i + 1) & (slots.size() - 1);
-        }
-        return slots[i];
-    }
-
-    void grow() {
-        std::vector<Slot> greater(slots_.empty() ? 1024 : slots_.size() * 2);
-        for (const Slot& slot : slots_) {
-            if (slot.value != 0) {
-                find(greater, slot.key) = slot;
-            }
-        }
-        slots_ = std::move(greater);
-    }
-
-    std::vector<Slot> slots_;
-    std::size_t used_ = 0;
-};
 
 // Sums by (runner, stack): arrays where they fit, for neighbouring stacks are seen together, else a hash table.
 class RunnerSums {
@@ -78,7 +28,7 @@ public:
         const std::size_t page_index = stack / kPageStacks;
         if (page_index >= pages.size() || pages[page_index] == nullptr) {
             if (page_count_ == page_count_max_) {
-                others_.add(std::uint64_t{runner} << 32U | stack, value);
+                others_[std::uint64_t{runner} << 32U | stack] += value;
                 return;
             }
             pages.resize(std::max(pages.size(), page_index + 1));
@@ -90,15 +40,10 @@ public:
 
     // As add() for each of the stacks, with its weight, or 1 where `weights` is empty.
     void add_all(std::uint32_t runner, std::span<const std::uint64_t> stacks, std::span<const std::uint64_t> weights) {
-        for (std::size_t i = 0; i < stacks.size(); ++i) {
-            const std::uint64_t value = weights.empty() ? 1 : weights[i];
-            const std::size_t page_index = stacks[i] / kPageStacks;
-            const std::vector<Page>* pages = runner < pages_.size() ? &pages_[runner] : nullptr;
-            if (pages != nullptr && page_index < pages->size() && (*pages)[page_index] != nullptr) {
-                (*(*pages)[page_index])[stacks[i] % kPageStacks] += value;
-            } else if (value != 0) {
-                add(runner, static_cast<std::uint32_t>(stacks[i]), value);
-            }
+        if (weights.empty()) {
+            add_each(runner, stacks, [](std::size_t) { return std::uint64_t{1}; });
+        } else {
+            add_each(runner, stacks, [weights](std::size_t i) { return weights[i]; });
         }
     }
 
@@ -120,17 +65,37 @@ public:
             }
         }
     }
-    [[nodiscard]] const SumTable& others() const { return others_; }
+    [[nodiscard]] const FlatTable<std::uint64_t>& others() const { return others_; }
 
 private:
     static constexpr std::size_t kPageStacks = 512;  // 4 KiB
     using PageArray = std::array<std::uint64_t, kPageStacks>;
     using Page = std::unique_ptr<PageArray>;
 
+    template <class kValueOf>
+    void add_each(std::uint32_t runner, std::span<const std::uint64_t> stacks, kValueOf value_of) {
+        for (std::size_t i = 0; i < stacks.size(); ++i) {
+            if (runner < pages_.size()) {
+                // As long as there is a page for each.
+                const std::span<Page> pages{pages_[runner]};
+                for (; i < stacks.size(); ++i) {
+                    const std::size_t page_index = stacks[i] / kPageStacks;
+                    if (page_index >= pages.size() || pages[page_index] == nullptr) {
+                        break;
+                    }
+                    (*pages[page_index])[stacks[i] % kPageStacks] += value_of(i);
+                }
+            }
+            if (i < stacks.size() && value_of(i) != 0) {
+                add(runner, static_cast<std::uint32_t>(stacks[i]), value_of(i));
+            }
+        }
+    }
+
     std::size_t page_count_max_;
     std::vector<std::vector<Page>> pages_;
     std::size_t page_count_ = 0;
-    SumTable others_;
+    FlatTable<std::uint64_t> others_;
 };
 
 struct RunnerKey {
@@ -150,43 +115,11 @@ public:
 
     void count(const RowBlock& block, const ThreadNames& names, std::pair<Ticks, Ticks> range,
                const StackCountOptions& options) {
-        const auto times = block.rows.integers(ColumnId::kTime);
-        const auto pids = options.per_thread ? block.rows.integers(ColumnId::kPid) : std::span<const std::uint64_t>{};
-        const auto tids = block.rows.integers(ColumnId::kTid);
-        const auto stacks = block.rows.integers(ColumnId::kStack);
-        const auto weights =
-            options.sum_weights ? block.rows.integers(ColumnId::kWeight) : std::span<const std::uint64_t>{};
-        const std::size_t row_count = block.rows.row_count();
-        Ticks first{~0ULL};
-        Ticks last{0};
-        for (const std::uint64_t time : times) {
-            first = std::min(first, Ticks{time});
-            last = std::max(last, Ticks{time});
-        }
-        const bool all_in_range = first >= range.first && last < range.second;
-        // Samples stand by cpu, so a thread has many rows in a run. Mostly its name holds for the whole block.
-        for (std::size_t begin = 0; begin < row_count;) {
-            std::size_t end = begin + 1;
-            while (end < row_count && tids[end] == tids[begin] && (pids.empty() || pids[end] == pids[begin])) {
-                ++end;
-            }
-            const std::uint32_t pid = options.per_thread ? static_cast<std::uint32_t>(pids[begin]) : 0;
-            const auto tid = static_cast<std::uint32_t>(tids[begin]);
-            if (const Remembered* known = remembered(pid, tid);
-                all_in_range && known != nullptr && known->from <= first && last < known->until) {
-                sums_.add_all(known->runner, stacks.subspan(begin, end - begin),
-                              weights.empty() ? weights : weights.subspan(begin, end - begin));
-                begin = end;
-                continue;
-            }
-            for (; begin < end; ++begin) {
-                const Ticks ticks{times[begin]};
-                const std::uint64_t value = options.sum_weights ? weights[begin] : 1;
-                if (ticks >= range.first && ticks < range.second && value != 0) {
-                    const std::uint32_t runner = runner_of(pid, tid, ticks, names, options);
-                    sums_.add(runner, static_cast<std::uint32_t>(stacks[begin]), value);
-                }
-            }
+        const bool all_in_range = block.first_ticks >= range.first && block.last_ticks < range.second;
+        if (all_in_range && find_runs(block, names, options)) {
+            count_runs(block, options);
+        } else if (block.decode_more(std::array{ColumnId::kTime})) {
+            count_rows(block, names, range, options);
         }
     }
 
@@ -202,17 +135,80 @@ private:
         std::uint32_t runner = 0;
     };
 
-    // The thread's runner that was met last, if it is still remembered.
-    [[nodiscard]] const Remembered* remembered(std::uint32_t pid, std::uint32_t tid) const {
-        const Remembered& last = remembered_[tid % remembered_.size()];
-        return last.tid == tid && last.pid == pid && last.from < last.until ? &last : nullptr;
+    // Neighbouring rows of one runner.
+    struct Run {
+        std::size_t end = 0;  // row behind the last
+        std::uint32_t runner = 0;
+    };
+
+    // Fills runs_. False where a thread has more than one runner in the block, so that each row's time matters.
+    [[nodiscard]] bool find_runs(const RowBlock& block, const ThreadNames& names, const StackCountOptions& options) {
+        runs_.clear();
+        const std::size_t row_count = block.rows.row_count();
+        const auto tids = block.rows.integers(ColumnId::kTid);
+        const auto pids = pids_of(block, options);
+        // Samples stand by cpu, so a thread has many rows in a run.
+        for (std::size_t begin = 0; begin < row_count;) {
+            std::size_t end = begin + 1;
+            while (end < row_count && tids[end] == tids[begin] && (pids.empty() || pids[end] == pids[begin])) {
+                ++end;
+            }
+            const std::uint32_t pid = pids.empty() ? 0 : static_cast<std::uint32_t>(pids[begin]);
+            const Remembered& runner =
+                runner_of(pid, static_cast<std::uint32_t>(tids[begin]), block.first_ticks, names, options);
+            if (block.last_ticks >= runner.until) {
+                return false;
+            }
+            runs_.push_back({end, runner.runner});
+            begin = end;
+        }
+        return true;
     }
 
-    std::uint32_t runner_of(std::uint32_t pid, std::uint32_t tid, Ticks ticks, const ThreadNames& names,
-                            const StackCountOptions& options) {
+    void count_runs(const RowBlock& block, const StackCountOptions& options) {
+        const auto stacks = block.rows.integers(ColumnId::kStack);
+        const auto weights = weights_of(block, options);
+        std::size_t begin = 0;
+        for (const Run& run : runs_) {
+            const std::size_t size = run.end - begin;
+            sums_.add_all(run.runner, stacks.subspan(begin, size),
+                          weights.empty() ? weights : weights.subspan(begin, size));
+            begin = run.end;
+        }
+    }
+
+    // Row by row.
+    void count_rows(const RowBlock& block, const ThreadNames& names, std::pair<Ticks, Ticks> range,
+                    const StackCountOptions& options) {
+        const auto times = block.rows.integers(ColumnId::kTime);
+        const auto tids = block.rows.integers(ColumnId::kTid);
+        const auto stacks = block.rows.integers(ColumnId::kStack);
+        const auto pids = pids_of(block, options);
+        const auto weights = weights_of(block, options);
+        for (std::size_t row = 0; row < block.rows.row_count(); ++row) {
+            const Ticks ticks{times[row]};
+            const std::uint64_t value = weights.empty() ? 1 : weights[row];
+            if (ticks >= range.first && ticks < range.second && value != 0) {
+                const std::uint32_t pid = pids.empty() ? 0 : static_cast<std::uint32_t>(pids[row]);
+                const Remembered& runner = runner_of(pid, static_cast<std::uint32_t>(tids[row]), ticks, names, options);
+                sums_.add(runner.runner, static_cast<std::uint32_t>(stacks[row]), value);
+            }
+        }
+    }
+
+    static std::span<const std::uint64_t> pids_of(const RowBlock& block, const StackCountOptions& options) {
+        return options.per_thread ? block.rows.integers(ColumnId::kPid) : std::span<const std::uint64_t>{};
+    }
+    static std::span<const std::uint64_t> weights_of(const RowBlock& block, const StackCountOptions& options) {
+        return options.sum_weights ? block.rows.integers(ColumnId::kWeight) : std::span<const std::uint64_t>{};
+    }
+
+    // The thread's runner at `ticks`, and the time for which it stays that.
+    const Remembered& runner_of(std::uint32_t pid, std::uint32_t tid, Ticks ticks, const ThreadNames& names,
+                                const StackCountOptions& options) {
         Remembered& last = remembered_[tid % remembered_.size()];
         if (last.tid == tid && last.pid == pid && last.from <= ticks && ticks < last.until) {
-            return last.runner;
+            return last;
         }
         const ThreadNames::Span span = names.at(tid, ticks);
         const auto cut = std::upper_bound(cuts_.begin(), cuts_.end(), ticks);
@@ -229,11 +225,12 @@ private:
         }
         last = {pid, tid, cut == cuts_.begin() ? span.from : std::max(span.from, *(cut - 1)),
                 cut == cuts_.end() ? span.until : std::min(span.until, *cut), entry->second};
-        return entry->second;
+        return last;
     }
 
     RunnerSums sums_;
     std::span<const Ticks> cuts_;
+    std::vector<Run> runs_;  // of the block that is being counted
     std::vector<RunnerKey> runners_;
     std::map<RunnerKey, std::uint32_t> numbers_;
     std::array<Remembered, 256> remembered_{};
@@ -307,7 +304,7 @@ Result<Done> visit_epoch(const Scan& scan, std::size_t session_index, EpochNumbe
     if (!names.ok()) {
         return Error{names.error()};
     }
-    std::vector<ColumnId> wanted{ColumnId::kTime, ColumnId::kTid, ColumnId::kStack};
+    std::vector<ColumnId> wanted{ColumnId::kTid, ColumnId::kStack};
     if (options.per_thread) {
         wanted.push_back(ColumnId::kPid);
     }
@@ -329,6 +326,7 @@ Result<Done> visit_epoch(const Scan& scan, std::size_t session_index, EpochNumbe
         }
     }
     EpochStackCounts counts = merged(workers, *names, options);
+    workers.clear();  // for the visitor needs memory, too
     if (!counts.counts.empty()) {
         counts.session_index = session_index;
         counts.epoch = epoch;
@@ -343,9 +341,7 @@ Result<Done> visit_epoch(const Scan& scan, std::size_t session_index, EpochNumbe
 void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<StackNumber>& chain) {
     chain.assign(1, stack);
     while (stack != kEmptyStack && chain.size() < limits::kStackDepthMax) {
-        const StackNumber parent = dictionary.stack(stack).parent;
-        // Parents are defined before their children; a node whose definition was lost has none.
-        stack = parent < stack ? parent : kEmptyStack;
+        stack = caller_of(dictionary, stack);
         if (stack != kEmptyStack) {
             chain.push_back(stack);
         }

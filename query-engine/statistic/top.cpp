@@ -61,8 +61,8 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
     Answer answer;
     answer.columns = columns_of_top(options, options.sum_weights ? event.unit : "samples");
     for (const Row& row : rows) {
-        const auto text = [](bool is_shown, const std::string& value) {
-            return is_shown ? AnswerValue{value} : AnswerValue{};
+        const auto text = [](bool is_shown, std::string_view value) {
+            return is_shown ? AnswerValue{std::string{value}} : AnswerValue{};
         };
         std::vector<AnswerValue> values{text(options.by_symbol, row.frame->symbol),
                                         text(options.by_image, row.frame->image),

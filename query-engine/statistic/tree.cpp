@@ -8,7 +8,7 @@
 
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
-#include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/stack_totals.h"
 
 namespace perfleet {
 namespace {
@@ -32,18 +32,19 @@ public:
 
     void add(const EpochStackCounts& epoch) {
         names_.begin_epoch(*epoch.dictionary);
-        std::vector<StackNumber> chain;
-        for (const StackCount& count : epoch.counts) {
-            std::uint32_t branch = callee(0, commands_.number_of(epoch.runners[count.runner_index].command), kNone);
-            branches_[0].total += count.value;
-            branches_[branch].total += count.value;
-            chain_of(*epoch.dictionary, count.stack, chain);
-            for (auto node = chain.rbegin(); node != chain.rend(); ++node) {
-                const FrameName name = names_.name_of(*node);
-                branch = callee(branch, name.symbol, name.image);
-                branches_[branch].total += count.value;
+        if (node_branches_.size() < epoch.dictionary->stack_count()) {
+            node_branches_.resize(epoch.dictionary->stack_count());
+        }
+        const auto end = epoch.counts.end();
+        for (auto count = epoch.counts.begin(); count != end;) {
+            const auto first = count;
+            count = std::find_if(first, end,
+                                 [&](const StackCount& other) { return other.runner_index != first->runner_index; });
+            const std::uint32_t command =
+                callee(0, commands_.number_of(epoch.runners[first->runner_index].command), kNone);
+            for (const NodeTotal& node : totals_.of(*epoch.dictionary, {first, count})) {
+                add_node(node, command);
             }
-            branches_[branch].self += count.value;
         }
     }
 
@@ -63,6 +64,24 @@ public:
     }
 
 private:
+    // Callers come before what they called.
+    void add_node(const NodeTotal& node, std::uint32_t command) {
+        if (node.node.value >= node_branches_.size()) {
+            node_branches_.resize(std::size_t{node.node.value} + 1);
+        }
+        const bool is_outermost = node.caller == kEmptyStack;
+        const FrameName name = names_.name_of(node.node);
+        const std::uint32_t branch =
+            callee(is_outermost ? command : node_branches_[node.caller.value], name.symbol, name.image);
+        node_branches_[node.node.value] = branch;
+        branches_[branch].total += node.total;
+        branches_[branch].self += node.self;
+        if (is_outermost) {
+            branches_[command].total += node.total;
+            branches_[0].total += node.total;
+        }
+    }
+
     std::uint32_t callee(std::uint32_t caller, std::uint32_t symbol, std::uint32_t image) {
         const auto [entry, is_new] =
             numbers_.try_emplace(std::tuple{caller, symbol, image}, static_cast<std::uint32_t>(branches_.size()));
@@ -107,7 +126,9 @@ private:
     FrameNames names_;
     TextNumbers commands_;
     const TreeOptions& options_;
-    std::vector<Branch> branches_;  // the first stands for everything
+    StackTotals totals_;
+    std::vector<std::uint32_t> node_branches_;  // of the nodes of the runner at hand
+    std::vector<Branch> branches_;              // the first stands for everything
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
 };
 

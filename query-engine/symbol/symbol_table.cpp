@@ -29,7 +29,7 @@ bool SymbolTable::find(std::uint64_t offset, Hit& hit) const {
         return false;
     }
     const Range& range = *std::prev(next);
-    hit = {name(range.name_number), range.start};
+    hit = {name(range.name_number), range.start, range.first, next == ranges_.end() ? ~0ULL : next->first - 1};
     return true;
 }
 

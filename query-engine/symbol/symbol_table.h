@@ -16,6 +16,8 @@ public:
     struct Hit {
         std::string_view name;  // as it stands in the file, not demangled; lives as long as the table
         std::uint64_t start = 0;
+        std::uint64_t first = 0;  // it covers the offsets from first to last
+        std::uint64_t last = 0;
     };
 
     // Number of a name, for add_range(). Total size is limited by the caller.

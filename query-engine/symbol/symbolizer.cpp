@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <list>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -29,6 +31,7 @@ namespace {
 constexpr std::size_t kTablesMax = 4'096;
 constexpr std::size_t kTablesSizeBytesMax = 128U << 20;
 constexpr std::size_t kWarningsMax = 256;
+constexpr std::ptrdiff_t kReplacedToldMax = 3;     // files with another build-id, each in a warning of its own
 constexpr std::size_t kModulesMax = 16'384;        // kernel modules whose kernel is remembered
 constexpr std::size_t kDemangledKeptMax = 65'536;  // names of one table
 
@@ -156,7 +159,21 @@ public:
 
     std::vector<std::string> warnings() const {
         const std::lock_guard lock{mutex_};
-        return {warnings_.begin(), warnings_.end()};
+        std::vector<std::string> all{warnings_.begin(), warnings_.end()};
+        if (std::ssize(replaced_) <= kReplacedToldMax) {
+            for (const auto& [path, text] : replaced_) {
+                all.push_back(text);
+            }
+            return all;
+        }
+        // Where programs are built all the time there are many: one line for all of them.
+        std::string some;
+        for (auto file = replaced_.begin(); file != std::next(replaced_.begin(), kReplacedToldMax); ++file) {
+            some += file->first + ", ";
+        }
+        all.push_back(some + "and " + std::to_string(std::ssize(replaced_) - kReplacedToldMax) +
+                      " more have other build-ids than when they were recorded; no symbols are taken from them");
+        return all;
     }
 
 private:
@@ -179,6 +196,13 @@ private:
         const std::lock_guard lock{mutex_};
         if (warnings_.size() < kWarningsMax) {
             warnings_.insert(std::move(text));
+        }
+    }
+
+    void warn_replaced(const std::string& path, std::string text) {
+        const std::lock_guard lock{mutex_};
+        if (replaced_.size() < kWarningsMax) {
+            replaced_.emplace(path, std::move(text));
         }
     }
 
@@ -245,9 +269,10 @@ private:
             FilePtr file = std::move(*opened);
             if (file->build_id() != build_id_of(image)) {
                 if (is_own_path) {
-                    warn(path + ": has build-id " + (file->build_id().empty() ? "none" : hex(file->build_id())) +
-                         ", not " + (build_id_of(image).empty() ? "none" : hex(build_id_of(image))) +
-                         " as when it was recorded; no symbols are taken from it");
+                    warn_replaced(path, path + ": has build-id " +
+                                            (file->build_id().empty() ? "none" : hex(file->build_id())) + ", not " +
+                                            (build_id_of(image).empty() ? "none" : hex(build_id_of(image))) +
+                                            " as when it was recorded; no symbols are taken from it");
                 } else {
                     warn(path + ": its build-id isn't that of its name; not used");
                 }
@@ -298,6 +323,7 @@ private:
     std::list<std::string> used_;  // keys, the most recently used first
     std::size_t size_bytes_ = 0;
     std::set<std::string> warnings_;
+    std::map<std::string, std::string> replaced_;               // warnings of files with another build-id, by path
     std::unordered_map<std::string, ImageDefinition> kernels_;  // by module
 };
 
@@ -326,23 +352,23 @@ Symbol Symbolizer::resolve(const ImageDefinition& image, std::uint64_t offset) {
     const auto entry = tables_->entry_of(image);
     SymbolTable::Hit hit;
     if (entry->table.find(offset, hit)) {
-        return {entry->name_of(hit), true, hit.start};
+        return {entry->name_of(hit), true, hit.start, hit.first, hit.last};
     }
     if (has(image, image_flags::kKernelModule)) {
         if (const auto kernel = tables_->kernel_of(image)) {
             const std::uint64_t distance = image.address - kernel->address;
             const auto symbols = tables_->entry_of(*kernel);
             if (symbols->table.find(distance + offset, hit) && hit.start >= distance) {
-                return {symbols->name_of(hit), true, hit.start - distance};
+                return {symbols->name_of(hit), true, hit.start - distance, offset, offset};
             }
         }
     }
     if (has(image, image_flags::kUnknown)) {
-        return {image_display_name(image), false, offset};
+        return {image_display_name(image), false, offset, offset, offset};
     }
     char text[24];
     std::snprintf(text, sizeof(text), "+0x%llx", static_cast<unsigned long long>(offset));
-    return {image_display_name(image) + text, false, offset};
+    return {image_display_name(image) + text, false, offset, offset, offset};
 }
 
 std::string Symbolizer::image_display_name(const ImageDefinition& image) {

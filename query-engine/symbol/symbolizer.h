@@ -21,6 +21,8 @@ struct Symbol {
     std::string name;  // demangled; "libfoo.so+0x123" when not resolved
     bool resolved = false;
     std::uint64_t offset = 0;  // of the symbol's start within the image, same sort as Frame::offset
+    std::uint64_t first = 0;   // offsets from first to last, this one among them, have the same name
+    std::uint64_t last = 0;
 };
 
 struct SymbolPaths {
@@ -48,7 +50,7 @@ public:
     // Last part of the path, or the name in brackets: what perf report shows as "Shared Object".
     [[nodiscard]] static std::string image_display_name(const ImageDefinition& image);
 
-    // What could not be read, each named once.
+    // What could not be read, each named once; many files with other build-ids in one line.
     [[nodiscard]] std::vector<std::string> warnings() const;
 
 private:

@@ -123,6 +123,11 @@ TEST(Symbolizer, NamesFunctionsAsNmDoes) {
         EXPECT_TRUE(symbol.resolved);
         EXPECT_EQ(symbol.name, name);
         EXPECT_EQ(symbol.offset, functions.at(name));
+        EXPECT_LE(symbol.first, functions.at(name));
+        EXPECT_GT(symbol.last, functions.at(name));
+        EXPECT_EQ(symbolizer.resolve(image, symbol.first).name, name);
+        EXPECT_EQ(symbolizer.resolve(image, symbol.last).name, name);
+        EXPECT_NE(symbolizer.resolve(image, symbol.last + 1).name, name);
     }
     EXPECT_TRUE(symbolizer.warnings().empty());
 }
@@ -186,6 +191,28 @@ TEST(Symbolizer, NeverUsesFileWithAnotherBuildId) {
     EXPECT_NE(symbolizer.warnings()[0].find(kFixture), std::string::npos);
 }
 
+TEST(Symbolizer, TellsOfManyReplacedFilesInOneLine) {
+    const TemporaryFolder folder;
+    std::vector<ImageDefinition> images;
+    for (int number = 1; number <= 5; ++number) {
+        ImageDefinition image = image_of(kFixture);
+        image.build_id[0] = static_cast<char>(image.build_id[0] + 1);
+        image.name = folder / ("program" + std::to_string(number));
+        fs::copy_file(kFixture, image.name);
+        images.push_back(image);
+    }
+    for (const std::size_t count : {3U, 5U}) {
+        Symbolizer symbolizer{nullptr, no_paths()};
+        for (std::size_t i = 0; i < count; ++i) {
+            EXPECT_FALSE(symbolizer.resolve(images[i], 0x1000).resolved);
+        }
+        const std::vector<std::string> warnings = symbolizer.warnings();
+        ASSERT_EQ(warnings.size(), count == 3 ? 3U : 1U);
+        EXPECT_TRUE(warnings[0].starts_with(images[0].name));
+        EXPECT_EQ(warnings[0].find("and 2 more have other build-ids") != std::string::npos, count == 5);
+    }
+}
+
 TEST(Symbolizer, ShowsUnresolvedAsImageAndOffset) {
     Symbolizer symbolizer{nullptr, no_paths()};
     ImageDefinition image;
@@ -241,6 +268,8 @@ TEST(Symbolizer, TakesNamesOfKernelAndModulesFromTheStore) {
     const Symbol symbol = symbolizer.resolve(dictionary.image(ImageNumber{1}), 0x210);
     EXPECT_EQ(symbol.name, "ext4_read");
     EXPECT_EQ(symbol.offset, 0x200U);
+    EXPECT_EQ(symbol.first, 0x210U);  // its own file may name the offsets beside it
+    EXPECT_EQ(symbol.last, 0x210U);
     EXPECT_EQ(symbolizer.resolve(dictionary.image(ImageNumber{1}), 0x10).name, "init");
 }
 

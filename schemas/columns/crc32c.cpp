@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::uint32_t kPolynomial = 0x82F63B78;
 
-// kTables[0] is the usual table of one byte; kTables[k][b] is b followed by k zero bytes ("slicing by 8").
-constexpr auto kTables = [] {
+// For processors without the instruction. kTables[0] is the usual table of one byte; kTables[k][b] is b followed by k
+// zero bytes ("slicing by 8").
+[[maybe_unused]] constexpr auto kTables = [] {
     std::array<std::array<std::uint32_t, 256>, 8> tables{};
     for (std::uint32_t byte = 0; byte < 256; ++byte) {
         std::uint32_t crc = byte;
@@ -55,6 +56,16 @@ std::uint32_t step8(std::uint32_t crc, const std::byte* at) {
 #endif
 }
 
+std::uint32_t step1(std::uint32_t crc, std::byte byte) {
+#if defined(__SSE4_2__)
+    return _mm_crc32_u8(crc, std::to_integer<std::uint8_t>(byte));
+#elif defined(__ARM_FEATURE_CRC32)
+    return __crc32cb(crc, std::to_integer<std::uint8_t>(byte));
+#else
+    return (crc >> 8) ^ kTables[0][(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xff];
+#endif
+}
+
 }  // namespace
 
 std::uint32_t crc32c(std::uint32_t crc, std::span<const std::byte> bytes) {
@@ -64,7 +75,7 @@ std::uint32_t crc32c(std::uint32_t crc, std::span<const std::byte> bytes) {
         crc = step8(crc, bytes.data() + i);
     }
     for (; i < bytes.size(); ++i) {
-        crc = (crc >> 8) ^ kTables[0][(crc ^ static_cast<std::uint32_t>(bytes[i])) & 0xff];
+        crc = step1(crc, bytes[i]);
     }
     return ~crc;
 }

@@ -1,55 +1,67 @@
-#include <array>
-
 #include "schemas/columns/dictionary_column.h"
-#include "schemas/columns/patched_chunk.h"
 
 namespace perfleet {
 
-void read_dictionary_column(BitReader& reader, std::span<std::uint64_t> values) {
-    std::array<std::uint64_t, kDictionaryValuesMax> distinct;
-    const std::uint64_t distinct_count = reader.varint();
-    if (distinct_count == 0 || distinct_count > distinct.size()) {
-        reader.fail(ErrorCode::kInvalid, distinct_count);
+DictionaryRuns::DictionaryRuns(BitReader& reader, std::size_t value_count)
+    : reader_{reader}, value_count_{value_count} {
+    const std::uint64_t distinct_count = reader_.varint();
+    if (distinct_count == 0 || distinct_count > values_.size()) {
+        reader_.fail(ErrorCode::kInvalid, distinct_count);
         return;
     }
+    distinct_count_ = distinct_count;
     std::uint64_t previous_value = 0;
-    for (std::size_t i = 0; i < distinct_count && !reader.failed(); i += kPatchedChunkValues) {
+    for (std::size_t i = 0; i < distinct_count && !reader_.failed(); i += kPatchedChunkValues) {
         const std::size_t count = distinct_count - i < kPatchedChunkValues ? distinct_count - i : kPatchedChunkValues;
-        read_patched_chunk(reader, std::span{distinct}.subspan(i, count), previous_value);
+        read_patched_chunk(reader_, std::span{values_}.subspan(i, count), previous_value);
     }
-    const std::uint64_t run_count = reader.varint();
-    if (run_count == 0 || run_count > values.size()) {
-        reader.fail(ErrorCode::kInvalid, run_count);
+    const std::uint64_t run_count = reader_.varint();
+    if (run_count == 0 || run_count > value_count_) {
+        reader_.fail(ErrorCode::kInvalid, run_count);
+        return;
     }
-    const bool has_lengths = run_count != values.size();
-    std::array<std::uint64_t, kPatchedChunkValues> lengths;
-    std::array<std::uint64_t, kPatchedChunkValues> indices;
-    lengths.fill(1);
-    std::uint64_t previous_length = 0;
-    std::uint64_t previous_index = 0;
+    run_count_ = run_count;
+    lengths_.fill(1);
+}
+
+bool DictionaryRuns::next() {
+    count_ = 0;
+    if (reader_.failed()) {
+        return false;
+    }
+    if (run_ == run_count_) {
+        if (done_ != value_count_) {
+            reader_.fail(ErrorCode::kInvalid, done_);
+        }
+        return false;
+    }
+    const std::size_t count = run_count_ - run_ < kPatchedChunkValues ? run_count_ - run_ : kPatchedChunkValues;
+    if (run_count_ != value_count_) {
+        read_patched_chunk(reader_, std::span{lengths_}.first(count), previous_length_);
+    }
+    read_patched_chunk(reader_, std::span{indices_}.first(count), previous_index_);
+    for (std::size_t i = 0; i < count && !reader_.failed(); ++i) {
+        if (indices_[i] >= distinct_count_ || lengths_[i] == 0 || lengths_[i] > value_count_ - done_) {
+            reader_.fail(ErrorCode::kInvalid, indices_[i] >= distinct_count_ ? indices_[i] : lengths_[i]);
+            return false;
+        }
+        done_ += lengths_[i];
+    }
+    run_ += count;
+    count_ = count;
+    return !reader_.failed();
+}
+
+void read_dictionary_column(BitReader& reader, std::span<std::uint64_t> values) {
+    DictionaryRuns runs{reader, values.size()};
     std::size_t done = 0;
-    for (std::size_t run = 0; run < run_count && !reader.failed(); run += kPatchedChunkValues) {
-        const std::size_t count = run_count - run < kPatchedChunkValues ? run_count - run : kPatchedChunkValues;
-        if (has_lengths) {
-            read_patched_chunk(reader, std::span{lengths}.first(count), previous_length);
-        }
-        read_patched_chunk(reader, std::span{indices}.first(count), previous_index);
-        if (reader.failed()) {
-            return;
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            if (indices[i] >= distinct_count || lengths[i] == 0 || lengths[i] > values.size() - done) {
-                reader.fail(ErrorCode::kInvalid, indices[i] >= distinct_count ? indices[i] : lengths[i]);
-                return;
-            }
-            const std::uint64_t value = distinct[indices[i]];
-            for (std::uint64_t left = lengths[i]; left > 0; --left) {
+    while (runs.next()) {
+        for (std::size_t i = 0; i < runs.indices().size(); ++i) {
+            const std::uint64_t value = runs.values()[runs.indices()[i]];
+            for (std::uint64_t left = runs.lengths()[i]; left > 0; --left) {
                 values[done++] = value;
             }
         }
-    }
-    if (!reader.failed() && done != values.size()) {
-        reader.fail(ErrorCode::kInvalid, done);
     }
 }
 

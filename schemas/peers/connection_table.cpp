@@ -80,6 +80,9 @@ void ConnectionTable::accepted(int descriptor, std::uint64_t now_ns) {
     unheard_.push_back(descriptor);
     ++counts_.connections_accepted;
     ++counts_.connections_now;
+    if (std::exchange(connection.early_cookie, 0) == connection.cookie && connection.cookie != 0) {
+        mark_heard(connection);
+    }
     if (counts_.connections_now > limits_.connections_max) {
         shut(descriptor, connection, &TransportCounts::refused_connection_limit);
     } else if (unheard_.size() > limits_.unheard_max) {
@@ -98,7 +101,9 @@ void ConnectionTable::ended(int descriptor) {
 void ConnectionTable::end(Connection& connection) {
     forget_unheard(connection);
     forget_peer(connection);
+    const std::uint64_t early_cookie = connection.early_cookie;
     connection = {};
+    connection.early_cookie = early_cookie;
     --counts_.connections_now;
     ++counts_.connections_ended;
 }
@@ -123,9 +128,29 @@ void ConnectionTable::mark_heard(Connection& connection) {
     }
 }
 
+// The connection that a message came over. Null where accepted() hasn't told of it yet: it is taken for heard then.
+ConnectionTable::Connection* ConnectionTable::find_heard(int descriptor) {
+    Connection* const connection = find(descriptor);
+    if (connection != nullptr && connection->is_heard) {
+        return connection;
+    }
+    const std::uint64_t cookie = cookie_of(descriptor);
+    if (connection != nullptr && connection->cookie == cookie) {
+        return connection;
+    }
+    if (cookie != 0) {
+        const auto index = static_cast<std::size_t>(descriptor);
+        if (index >= connections_.size()) {
+            connections_.resize(std::max(index + 1, 2 * connections_.size()));
+        }
+        connections_[index].early_cookie = cookie;
+    }
+    return nullptr;
+}
+
 void ConnectionTable::heard(int descriptor) {
     const std::scoped_lock lock{mutex_};
-    if (Connection* const connection = find(descriptor); connection != nullptr) {
+    if (Connection* const connection = find_heard(descriptor); connection != nullptr) {
         mark_heard(*connection);
     }
 }
@@ -133,7 +158,7 @@ void ConnectionTable::heard(int descriptor) {
 KeySet::Entry ConnectionTable::heard(int descriptor, const PublicKey& key) {
     const std::scoped_lock lock{mutex_};
     KeySet::Entry peer = allowed_->find(key);
-    Connection* const connection = find(descriptor);
+    Connection* const connection = find_heard(descriptor);
     if (peer == nullptr) {
         ++counts_.messages_revoked;
         if (connection != nullptr) {

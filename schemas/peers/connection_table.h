@@ -66,7 +66,7 @@ public:
     void ended(int descriptor);
     void handshake_failed(HandshakeFault fault);
 
-    // -- as messages come
+    // -- as messages come; they may be ahead of what the monitor tells
     // A message came from there, without a key.
     void heard(int descriptor);
     // A message came from there with this key. Null: it isn't on the allow-list any more, and the message doesn't
@@ -100,9 +100,11 @@ private:
         std::uint64_t received_at_delivery_bytes = 0;
         std::uint64_t received_bytes = 0;  // at the last look
         KeySet::Entry peer;
+        std::uint64_t early_cookie = 0;  // of a socket that was heard before accepted() told of it; outlives an end
     };
 
     [[nodiscard]] Connection* find(int descriptor);
+    [[nodiscard]] Connection* find_heard(int descriptor);
     void shut(int descriptor, Connection& connection, std::uint64_t TransportCounts::*reason);
     void end(Connection& connection);
     void mark_heard(Connection& connection);

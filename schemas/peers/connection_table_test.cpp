@@ -105,6 +105,29 @@ TEST(ConnectionTable, EndsTheNewestAboveTheLimit) {
     EXPECT_EQ(table.counts().connections_ended, 2U);
 }
 
+TEST(ConnectionTable, AMessageMayBeAheadOfTheNewsOfItsConnection) {
+    ConnectionTable table{{.unheard_max = 1}};
+    const Link good;
+    Link again;
+    table.heard(good.descriptor());
+    table.accepted(again.descriptor(), 1);
+    again.replace();  // another connection with the descriptor of one that said nothing, of whose end nobody has told
+    table.heard(again.descriptor());
+    table.accepted(good.descriptor(), 1);
+    table.ended(again.descriptor());
+    table.accepted(again.descriptor(), 1);
+    for (int i = 0; i < 50; ++i) {
+        const Link one, two;
+        table.accepted(one.descriptor(), 1);
+        table.accepted(two.descriptor(), 1);
+        EXPECT_TRUE(one.is_shut() || two.is_shut());
+        table.ended(one.descriptor());
+        table.ended(two.descriptor());
+    }
+    EXPECT_FALSE(good.is_shut());
+    EXPECT_EQ(table.counts().refused_unheard_limit, 50U) << "one of each two, never one that was heard";
+}
+
 TEST(ConnectionTable, EndsOneOfTooManyThatSaidNothing) {
     ConnectionTable table{{.unheard_max = 2}};
     const Link good, one, two, three;

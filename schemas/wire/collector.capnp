@@ -97,6 +97,7 @@ struct Hello {
   oldestRetainedSeq @13 :UInt64;
   deviceId @14 :Data;          # targets without entropy: what the gateway grants a session from
   bootNonce @15 :UInt64;
+  clockTicks @16 :UInt64;      # what the session's clock reads when this is sent; 0: its collector doesn't tell
 }
 
 struct Welcome {

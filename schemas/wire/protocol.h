@@ -28,6 +28,7 @@ enum class RefusedReason : std::uint16_t {
     kTooLarge = 6,
     kUnknownEpoch = 7,
     kSessionsFull = 8,
+    kWentBack = 9,  // the session is known to be further: its clock or sequence went backwards
 };
 
 enum class ImageSort : std::uint16_t {

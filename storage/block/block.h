@@ -70,6 +70,9 @@ public:
     // (kInvalid).
     [[nodiscard]] Result<Done> decode(const BlockView& block, std::span<const ColumnId> wanted = {});
 
+    // Decodes further columns of the block that decode() was called with, whose rows are all still there.
+    [[nodiscard]] Result<Done> decode_more(const BlockView& block, std::span<const ColumnId> wanted);
+
     [[nodiscard]] std::size_t row_count() const { return row_count_; }
 
     // Leaves only the rows of these ranges, [first, last), ascending and disjoint.

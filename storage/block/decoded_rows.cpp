@@ -63,6 +63,12 @@ Result<Done> DecodedRows::decode(const BlockView& block, std::span<const ColumnI
         }
         return Done{};
     }
+    return decode_more(block, wanted);
+}
+
+Result<Done> DecodedRows::decode_more(const BlockView& block, std::span<const ColumnId> wanted) {
+    PERFLEET_ASSERT(row_count_ == block.header.row_count);
+    const Kind kind = block.header.series.kind;
     for (const ColumnId id : wanted) {
         const ColumnRule* rule = rule_of(kind, id);
         if (rule == nullptr) {
@@ -100,10 +106,15 @@ Result<Done> DecodedRows::decode_integer_column(const ColumnView& column, const 
     if (auto done = decode_integers(column.codec, column.bytes, decoded.values); !done.ok()) {
         return error_from_fault(done.error(), "block: column " + std::string{column_name(rule.id)});
     }
-    std::uint64_t greatest = 0;
+    // Most columns are well below their limit, and the bits of all values together tell so, without a compare for each.
+    std::uint64_t bits = 0;
     for (const std::uint64_t value : decoded.values) {
-        greatest = std::max(greatest, value);
+        bits |= value;
     }
+    if (bits <= rule.max) {
+        return Done{};
+    }
+    const std::uint64_t greatest = *std::max_element(decoded.values.begin(), decoded.values.end());
     if (greatest > rule.max) {
         return refusal(ErrorCode::kInvalid, rule.id,
                        "value " + std::to_string(greatest) + " is greater than " + std::to_string(rule.max));

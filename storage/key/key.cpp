@@ -200,6 +200,10 @@ KeyRange session_batches_range(const Partition& partition, TargetId target, Sess
     return inside(partition, PartitionTable::kBatch).session(target, session).range_from(first);
 }
 
+KeyRange session_blocks_range(const Partition& partition, TargetId target, SessionId session) {
+    return inside(partition, PartitionTable::kBlock).session(target, session).range();
+}
+
 KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session, Series series, Seq first) {
     return inside(partition, PartitionTable::kBlock).session(target, session).series(series).range_from(first);
 }
@@ -228,6 +232,8 @@ std::string dropped_key(const Partition& partition) { return KeyWriter{Table::kD
 std::string image_key(std::string_view build_id) { return KeyWriter{Table::kImage}.raw(build_id).take(); }
 
 KeyRange all_sessions_range() { return KeyWriter{Table::kSession}.range(); }
+
+KeyRange all_images_range() { return KeyWriter{Table::kImage}.range(); }
 
 KeyRange dropped_range() { return KeyWriter{Table::kDropped}.range(); }
 
@@ -326,19 +332,18 @@ Result<PartitionSession> decode_session_partition_key(std::string_view key) {
     return decoded;
 }
 
-Result<Series> decode_expired_key_series(std::string_view key) {
+Result<ExpiredName> decode_expired_key(std::string_view key) {
     SessionName name;
-    Series series;
-    Partition partition;
+    ExpiredName decoded;
     KeyReader reader{key};
     reader.expect(Table::kExpired);
     reader.session(name.target, name.session);
-    reader.series(series);
-    reader.partition(partition);
+    reader.series(decoded.series);
+    reader.partition(decoded.partition);
     if (!reader.ended()) {
         return not_a("expired rows", key);
     }
-    return series;
+    return decoded;
 }
 
 Result<BatchKey> decode_expired_batch_key(std::string_view key) {
@@ -379,8 +384,8 @@ std::string describe_key(std::string_view key) {
         return "expired batch of " + words(SessionName{batch->target, batch->session}) + ", seq " +
                std::to_string(batch->seq.value);
     }
-    if (const auto series = decode_expired_key_series(key); series.ok()) {
-        return "expired rows of " + words(*series) + ", key " + hex(key);
+    if (const auto expired = decode_expired_key(key); expired.ok()) {
+        return "expired rows of " + words(expired->series) + ", key " + hex(key);
     }
     if (const auto partition = decode_partition(key); partition.ok() && key == joined_key(*partition)) {
         return "mark of joined " + words(*partition);

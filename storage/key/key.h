@@ -59,6 +59,8 @@ struct KeyRange {
 // Batches of one session from `first` on.
 [[nodiscard]] KeyRange session_batches_range(const Partition& partition, TargetId target, SessionId session,
                                              Seq first = Seq{0});
+// Of all its series.
+[[nodiscard]] KeyRange session_blocks_range(const Partition& partition, TargetId target, SessionId session);
 [[nodiscard]] KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session,
                                            Series series, Seq first = Seq{0});
 
@@ -72,6 +74,7 @@ struct KeyRange {
 [[nodiscard]] std::string image_key(std::string_view build_id);
 
 [[nodiscard]] KeyRange all_sessions_range();
+[[nodiscard]] KeyRange all_images_range();
 [[nodiscard]] KeyRange dropped_range();
 [[nodiscard]] KeyRange session_partitions_range(TargetId target, SessionId session);
 [[nodiscard]] KeyRange all_session_partitions_range();
@@ -104,7 +107,11 @@ struct PartitionSession {
 [[nodiscard]] Result<BlockKey> decode_block_key(std::string_view key);
 [[nodiscard]] Result<SessionName> decode_session_key(std::string_view key);
 [[nodiscard]] Result<PartitionSession> decode_session_partition_key(std::string_view key);
-[[nodiscard]] Result<Series> decode_expired_key_series(std::string_view key);
+struct ExpiredName {
+    Series series;
+    Partition partition;
+};
+[[nodiscard]] Result<ExpiredName> decode_expired_key(std::string_view key);
 [[nodiscard]] Result<BatchKey> decode_expired_batch_key(std::string_view key);
 
 // For error messages: "block of target 0000000000000001, session …, series sample/0, first seq 7, in partition 5/0/1";

@@ -85,9 +85,10 @@ TEST(Key, GivesBackWhatItWasMadeOf) {
     const auto known = decode_session_partition_key(session_partition_key(kTarget, kSession, kPartition));
     ASSERT_TRUE(known.ok());
     EXPECT_EQ(*known, (PartitionSession{kPartition, {kTarget, kSession}}));
-    const auto series = decode_expired_key_series(expired_key(kTarget, kSession, kSeries, kPartition));
-    ASSERT_TRUE(series.ok());
-    EXPECT_EQ(*series, kSeries);
+    const auto expired_rows = decode_expired_key(expired_key(kTarget, kSession, kSeries, kPartition));
+    ASSERT_TRUE(expired_rows.ok());
+    EXPECT_EQ(expired_rows->series, kSeries);
+    EXPECT_EQ(expired_rows->partition, kPartition);
     const auto expired = decode_expired_batch_key(expired_batch_key({kTarget, kSession, kSeq}));
     ASSERT_TRUE(expired.ok());
     EXPECT_EQ(*expired, (BatchKey{kTarget, kSession, kSeq}));

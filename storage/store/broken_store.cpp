@@ -22,7 +22,10 @@ public:
     Result<bool> recover() override { return engine_->recover(); }
     Result<Done> write(const Changes& changes) override { return engine_->write(changes); }
     Result<Done> sync() override { return engine_->sync(); }
-    Result<Done> erase(const KeyRange& range) override { return engine_->erase(range); }
+    Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return engine_->size_bytes(range); }
+    Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
+        return engine_->erase(range, is_stopping);
+    }
 
 protected:
     [[nodiscard]] Engine& engine() { return *engine_; }
@@ -136,6 +139,9 @@ public:
     Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target, SessionId session) const override {
         return store_->expired(target, session);
     }
+    Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target, SessionId session) const override {
+        return store_->last_expired_bucket(target, session);
+    }
     Result<Seq> watermark(TargetId, SessionId) const override { return Seq{0}; }
     Result<std::optional<ImageContent>> image(std::string_view build_id) const override {
         return store_->image(build_id);
@@ -162,7 +168,12 @@ public:
     Result<Done> put_image(std::string_view build_id, const ImageContent& content) override {
         return store_->put_image(build_id, content);
     }
-    Result<Done> drop(const Partition& partition) override { return store_->drop(partition); }
+    Result<std::uint64_t> drop(std::span<const Partition> partitions, std::atomic<bool>* is_stopping) override {
+        return store_->drop(partitions, is_stopping);
+    }
+    Result<std::uint64_t> size_bytes(std::span<const Partition> partitions) const override {
+        return store_->size_bytes(partitions);
+    }
     Result<Done> sync() override { return store_->sync(); }
 
 private:

@@ -1,6 +1,8 @@
 // Conformance of engines: sessions, partitions, watermarks, drops, images.
 #include <algorithm>
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "storage/store/conformance.h"
 
@@ -109,6 +111,77 @@ TEST_P(StoreConformance, CountsWhatComesAfterTheDropOnce) {
     ASSERT_TRUE(expired.ok());
     EXPECT_EQ(*expired, (std::vector<std::pair<Series, std::uint64_t>>{{kSamples, 3}}));
     EXPECT_TRUE(seqs().empty());
+}
+
+TEST_P(StoreConformance, DropsSeveralPartitionsAndTellsTheRowsThatExpired) {
+    constexpr BucketNumber kNext{kBucket.value + 1};
+    constexpr TargetId kNeighbour{kTarget.value + 1};
+    define();
+    define(kNext);
+    define(kBucket, kSession, kNeighbour);
+    put({sample_batch(Seq{1}, {1, 2, 3}), sample_batch(Seq{2}, {4})});
+    put({sample_batch(Seq{3}, {5}, kNext)}, kNext);
+    const Partition neighbour = partition_of(kNeighbour, kBucket);
+    const std::vector batches{sample_batch(Seq{1}, {7, 8}, kBucket, kSession, kNeighbour)};
+    ASSERT_TRUE(store_->put(neighbour, batches).ok());
+    std::vector<Partition> bucket;
+    for (std::uint16_t shard = 0; shard < limits::kPartitionShards; ++shard) {
+        bucket.push_back({kBucket, 0, shard});
+    }
+    auto size = store_->size_bytes(bucket);
+    ASSERT_TRUE(size.ok());
+    EXPECT_GT(*size, 0U);
+    auto dropped = store_->drop(bucket, nullptr);
+    ASSERT_TRUE(dropped.ok()) << dropped.error().message;
+    EXPECT_EQ(*dropped, 6U);
+    dropped = store_->drop(bucket, nullptr);
+    ASSERT_TRUE(dropped.ok());
+    EXPECT_EQ(*dropped, 0U) << "they expired before";
+    reopen();
+    auto partitions = store_->partitions();
+    ASSERT_TRUE(partitions.ok());
+    EXPECT_EQ(*partitions, std::vector{partition_in(kNext)});
+    EXPECT_EQ(store_->expired(kNeighbour, kSession)->at(0).second, 2U);
+    EXPECT_EQ(store_->expired(kTarget, kSession)->at(0).second, 4U);
+    EXPECT_EQ(seqs(kNext), Seqs{3});
+}
+
+// Every row is there, or expired, once; whatever was put while the drop counted.
+TEST_P(StoreConformance, DropsWhileBatchesComeForTheSamePartition) {
+    constexpr std::uint64_t kSeqs = 400;
+    define();
+    std::atomic<std::uint64_t> put_count{0};
+    std::uint64_t dropped_row_count = 0;
+    std::thread dropper{[&] {
+        while (put_count < kSeqs / 4) {
+            std::this_thread::yield();
+        }
+        const Partition partition = partition_in(kBucket);
+        auto dropped = store_->drop({&partition, 1}, nullptr);
+        EXPECT_TRUE(dropped.ok());
+        dropped_row_count = dropped.ok() ? *dropped : 0;
+    }};
+    std::uint64_t stored_count = 0;
+    std::uint64_t expired_count = 0;
+    for (std::uint64_t seq = 1; seq <= kSeqs; ++seq) {
+        const PutOutcome outcome = put({sample_batch(Seq{seq}, {seq, seq + 1})}).at(0);
+        ++(outcome == PutOutcome::kStored ? stored_count : expired_count);
+        EXPECT_TRUE(outcome == PutOutcome::kStored || outcome == PutOutcome::kExpired);
+        if (seq % 7 == 0) {
+            EXPECT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{seq}).ok());
+        }
+        ++put_count;
+    }
+    dropper.join();
+    EXPECT_EQ(stored_count + expired_count, kSeqs);
+    EXPECT_EQ(dropped_row_count, 2 * stored_count);
+    for (int round = 0; round < 2; ++round) {
+        auto expired = store_->expired(kTarget, kSession);
+        ASSERT_TRUE(expired.ok());
+        EXPECT_EQ(expired->at(0).second, 2 * kSeqs);
+        EXPECT_TRUE(seqs().empty());
+        reopen();
+    }
 }
 
 TEST_P(StoreConformance, DoesntBringADroppedPartitionBack) {

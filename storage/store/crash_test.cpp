@@ -81,6 +81,7 @@ public:
     }
 
     [[nodiscard]] std::uint64_t joined_batch_count() const { return joined_batch_count_; }
+    [[nodiscard]] std::uint64_t dropped_row_count() const { return dropped_row_count_; }
 
 private:
     FaultPlan healthy() {
@@ -142,6 +143,7 @@ private:
             if (commit()) {
                 ++group;
                 join();
+                drop();
                 failures = 0;
                 for (Sender& sender : senders_) {
                     sender.promised = sender.sent;
@@ -171,6 +173,32 @@ private:
         said_ = joined.ok() ? said_ : joined.error().message;
     }
 
+    // The oldest bucket that is left, of all senders; whatever becomes of it.
+    void drop() {
+        if (!is_joining_ || breakage_ != Breakage::kNone || random_() % 12 != 0) {
+            return;
+        }
+        BucketNumber newest;
+        for (const Sender& sender : senders_) {
+            newest = std::max(newest, sender.partition(sender.promised).bucket);
+        }
+        if (dropped_until_ >= newest) {
+            return;
+        }
+        std::vector<Partition> partitions;
+        for (const Sender& sender : senders_) {
+            partitions.push_back(partition_of(sender.target, dropped_until_));
+        }
+        begun_until_ = BucketNumber{dropped_until_.value + 1};
+        const auto dropped = store_->drop(partitions, nullptr);
+        if (dropped.ok()) {
+            dropped_until_ = begun_until_;
+            dropped_row_count_ += *dropped;
+        } else {
+            said_ = dropped.error().message;
+        }
+    }
+
     bool is_done(const Result<Done>& done) {
         said_ = done.ok() ? said_ : done.error().message;
         return done.ok();
@@ -188,7 +216,8 @@ private:
                     said_ = outcomes.error().message;
                     return false;
                 }
-                if (outcomes->front() != PutOutcome::kStored && outcomes->front() != PutOutcome::kDuplicate) {
+                if (outcomes->front() != PutOutcome::kStored && outcomes->front() != PutOutcome::kDuplicate &&
+                    (outcomes->front() != PutOutcome::kExpired || !may_be_dropped(sender, seq))) {
                     wrong_ = "an honest batch was judged " + std::to_string(static_cast<int>(outcomes->front()));
                 }
             }
@@ -287,7 +316,7 @@ private:
             const std::map<std::uint64_t, int> found = blocks_of(**reader, sender);
             const std::string who = "target " + std::to_string(sender.target.value) + " seq ";
             for (std::uint64_t seq = 1; seq <= sender.promised.value && wrong_.empty(); ++seq) {
-                if (!found.contains(seq)) {
+                if (!found.contains(seq) && !may_be_dropped(sender, Seq{seq})) {
                     wrong_ = who + std::to_string(seq) + " was promised and is lost";
                 }
             }
@@ -298,7 +327,38 @@ private:
             }
             if (wrong_.empty()) {
                 check_records(**reader, sender, found);
+                check_expired(**reader, sender, found);
             }
+        }
+    }
+
+    [[nodiscard]] bool may_be_dropped(const Sender& sender, Seq seq) const {
+        return sender.partition(seq).bucket < begun_until_;
+    }
+
+    // What was dropped is gone, and its rows are counted once: all that were promised, perhaps some that were not.
+    void check_expired(const StoreReader& reader, const Sender& sender, const std::map<std::uint64_t, int>& found) {
+        std::uint64_t expired = 0;
+        const auto counts = reader.expired(sender.target, sender.session);
+        for (const auto& [series, row_count] : *counts) {
+            expired += row_count;
+        }
+        std::uint64_t least = 0;
+        std::uint64_t most = 0;
+        for (std::uint64_t seq = 1; may_be_dropped(sender, Seq{seq}); ++seq) {
+            if (found.contains(seq)) {
+                if (sender.partition(Seq{seq}).bucket < dropped_until_) {
+                    wrong_ = "seq " + std::to_string(seq) + " was dropped and is there";
+                }
+                continue;
+            }
+            const std::uint64_t row_count = sender.batch(Seq{seq}).record.rows[0].row_count;
+            most += row_count;
+            least += seq <= sender.promised.value ? row_count : 0;
+        }
+        if (expired < least || expired > most) {
+            wrong_ = "target " + std::to_string(sender.target.value) + ": " + std::to_string(expired) +
+                     " rows expired, not " + std::to_string(least) + " to " + std::to_string(most);
         }
     }
 
@@ -322,6 +382,9 @@ private:
     std::unique_ptr<Store> store_;        // closed before its disk goes
     std::int64_t now_s_ = 4'000'000'000;  // every bucket is over
     std::uint64_t joined_batch_count_ = 0;
+    BucketNumber dropped_until_ = kBucket;  // every bucket before it is dropped
+    BucketNumber begun_until_ = kBucket;    // every one before it may be
+    std::uint64_t dropped_row_count_ = 0;
     std::string said_;  // the last failure
     std::string wrong_;
 };
@@ -343,12 +406,15 @@ std::pair<std::uint64_t, std::uint64_t> seeds() {
 TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
     const auto [first, last] = seeds();
     std::uint64_t joined_batch_count = 0;
+    std::uint64_t dropped_row_count = 0;
     for (std::uint64_t seed = first; seed <= last; ++seed) {
         CrashRun run{seed, Breakage::kNone};
         EXPECT_EQ(run.run(kCrashesPerRun), "") << "seed " << seed;
         joined_batch_count += run.joined_batch_count();
+        dropped_row_count += run.dropped_row_count();
     }
     EXPECT_GT(joined_batch_count, 0U);
+    EXPECT_GT(dropped_row_count, 0U);
 }
 
 // Of its logs only the last was left, and that began with a torn record.

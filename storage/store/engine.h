@@ -1,9 +1,12 @@
 // What a store needs of an engine: ordered bytes. Everything else (keys, values, what a put means) is the same on every
 // engine and stands in keyed_store.h.
 //
-// Threads: get, visit and refresh at any time by any; the others by one thread at a time.
+// Threads: get, visit, refresh and size_bytes at any time by any; erase by one thread at a time, beside all others; the
+// rest by one thread at a time.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -59,9 +62,13 @@ public:
     // Every write before is on disk when this returns Done.
     [[nodiscard]] virtual Result<Done> sync() = 0;
 
-    // Deletes every key of the range and gives back its space; on disk when this returns Done. When it fails or is
-    // interrupted, any of the keys may still be there.
-    [[nodiscard]] virtual Result<Done> erase(const KeyRange& range) = 0;
+    // About what the range's keys and values take, on disk or until they are written there.
+    [[nodiscard]] virtual Result<std::uint64_t> size_bytes(const KeyRange& range) const = 0;
+
+    // Deletes every key of the range, which nobody writes any more, and gives back its space; on disk when this returns
+    // Done. When it fails or is interrupted, any of the keys may still be there. `is_stopping` (or null), once another
+    // thread has set it, ends it early: then the keys are gone, and some of their space isn't given back yet.
+    [[nodiscard]] virtual Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) = 0;
 };
 
 }  // namespace perfleet

@@ -31,20 +31,6 @@ bool is_database_file(std::string_view name) {
            std::any_of(kEnds.begin(), kEnds.end(), [&](std::string_view end) { return name.ends_with(end); });
 }
 
-Result<Done> sync_folder(const fs::path& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return error_from_errno(errno, path.string());
-    }
-    const int result = ::fsync(fd);
-    const int errno_value = errno;
-    ::close(fd);
-    if (result != 0) {
-        return error_from_errno(errno_value, path.string());
-    }
-    return Done{};
-}
-
 Result<Done> create_folder(const fs::path& directory) {
     std::vector<fs::path> missing;
     for (fs::path at = fs::absolute(directory).lexically_normal(); !at.empty(); at = at.parent_path()) {
@@ -97,6 +83,31 @@ Result<bool> has_database(const std::string& directory) {
 }
 
 }  // namespace
+
+std::set<std::string> log_files(const std::string& directory) {
+    std::set<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
+        if (at->path().extension() == ".log") {
+            names.insert(at->path().filename().string());
+        }
+    }
+    return names;
+}
+
+Result<Done> sync_folder(const std::string& path) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return error_from_errno(errno, path);
+    }
+    const int result = ::fsync(fd);
+    const int errno_value = errno;
+    ::close(fd);
+    if (result != 0) {
+        return error_from_errno(errno_value, path);
+    }
+    return Done{};
+}
 
 Result<Done> prepare_writer_folder(const std::string& directory) {
     if (directory.empty()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "schemas/vocabulary/error.h"
@@ -14,6 +15,12 @@ namespace perfleet {
 
 // Errors: kNotFound (no folder, or no database in it), kInvalid (not a folder), kPermission.
 [[nodiscard]] Result<Done> check_reader_folder(const std::string& directory);
+
+// Names of the write-ahead logs, in the order of writing.
+[[nodiscard]] std::set<std::string> log_files(const std::string& directory);
+
+// What was created, renamed and deleted in it is on disk. Errors: kIo and the like.
+[[nodiscard]] Result<Done> sync_folder(const std::string& path);
 
 // A new folder under the system's place for temporary files, removed with everything in it at the end. It is locked as
 // long as it is used, so that one whose process was killed can be told.

@@ -45,7 +45,10 @@ public:
         return memory_.write(changes);
     }
     Result<Done> sync() override { return Done{}; }
-    Result<Done> erase(const KeyRange& range) override { return memory_.erase(range); }
+    Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return memory_.size_bytes(range); }
+    Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
+        return memory_.erase(range, is_stopping);
+    }
 
 private:
     MemoryEngine& memory_;

@@ -275,12 +275,12 @@ Result<std::vector<std::pair<Series, std::uint64_t>>> KeyedReads::expired(Target
     Failure failure;
     auto visited = failure.after(
         engine_->visit(session_expired_range(target, session), [&](std::string_view key, std::string_view value) {
-            auto series = decode_expired_key_series(key);
+            auto name = decode_expired_key(key);
             auto row_count = decode_number_untrusted(value);
-            if (!series.ok() || !row_count.ok()) {
-                return failure.stop(key, series.ok() ? row_count.error() : series.error());
+            if (!name.ok() || !row_count.ok()) {
+                return failure.stop(key, name.ok() ? row_count.error() : name.error());
             }
-            rows[*series] += *row_count;
+            rows[name->series] += *row_count;
             return Visit::kContinue;
         }));
     if (!visited.ok()) {
@@ -301,6 +301,24 @@ Result<std::vector<std::pair<Series, std::uint64_t>>> KeyedReads::expired(Target
         return visited.error();
     }
     return std::vector<std::pair<Series, std::uint64_t>>(rows.begin(), rows.end());
+}
+
+Result<std::optional<BucketNumber>> KeyedReads::last_expired_bucket(TargetId target, SessionId session) const {
+    std::optional<BucketNumber> last;
+    Failure failure;
+    auto visited = failure.after(
+        engine_->visit(session_expired_range(target, session), [&](std::string_view key, std::string_view) {
+            auto name = decode_expired_key(key);
+            if (!name.ok()) {
+                return failure.stop(key, name.error());
+            }
+            last = std::max(last, std::optional{name->partition.bucket});
+            return Visit::kContinue;
+        }));
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    return last;
 }
 
 Result<Seq> KeyedReads::watermark(TargetId target, SessionId session) const {

@@ -40,6 +40,7 @@ public:
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const;
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const;
+    [[nodiscard]] Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target, SessionId session) const;
     [[nodiscard]] Result<Seq> watermark(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::optional<ImageContent>> image(std::string_view build_id) const;
 
@@ -114,6 +115,10 @@ public:
                                                                                 SessionId session) const override {
         return reads_.expired(target, session);
     }
+    [[nodiscard]] Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target,
+                                                                          SessionId session) const override {
+        return reads_.last_expired_bucket(target, session);
+    }
     [[nodiscard]] Result<Seq> watermark(TargetId target, SessionId session) const override {
         return reads_.watermark(target, session);
     }
@@ -123,6 +128,7 @@ public:
 
 protected:
     [[nodiscard]] Engine& engine() { return *engine_; }
+    [[nodiscard]] const Engine& engine() const { return *engine_; }
     [[nodiscard]] const KeyedReads& reads() const { return reads_; }
 
 private:

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "schemas/vocabulary/limits.h"
@@ -13,17 +13,15 @@
 #include "storage/store/keyed_reads.h"
 #include "storage/store/known_seqs.h"
 #include "storage/store/owned_changes.h"
+#include "storage/store/partition_drop.h"
 #include "storage/store/put_call.h"
 #include "storage/store/record.h"
 
 namespace perfleet {
 namespace {
 
-// What gives meaning to stored rows must never change.
-bool has_same_meaning(const SessionRecord& a, const SessionRecord& b) {
-    return a.events == b.events && a.clock_name == b.clock_name && a.ticks_per_second == b.ticks_per_second &&
-           a.linux_clockid == b.linux_clockid;
-}
+// The last one holds the writer up, so that a partition that fills without end can be dropped, too.
+constexpr int kCountsOfADropMax = 3;
 
 void check_caller(const Partition& partition, const AdmittedBatch& batch) {
     PERFLEET_ASSERT(batch.record.seq == batch.key.seq);
@@ -75,6 +73,7 @@ public:
             changes.puts.push_back({partition_session_key(partition, session.target, session.session), bytes});
             changes.puts.push_back({session_partition_key(session.target, session.session, partition), nothing});
         }
+        disturb_count(partition);
         auto written = write(changes);
         if (written.ok() && is_new_here) {
             (*known)->partitions.insert(partition);
@@ -113,6 +112,7 @@ public:
             }
         }
         if (!call.changes().empty()) {
+            disturb_count(partition);
             if (auto written = write(call.changes()); !written.ok()) {
                 return written.error();
             }
@@ -188,15 +188,37 @@ public:
         return write(changes.changes);
     }
 
-    [[nodiscard]] Result<Done> drop(const Partition& partition) override {
-        const std::lock_guard lock{writing_};
-        if (auto ready = be_ready(); !ready.ok()) {
-            return ready;
+    [[nodiscard]] Result<std::uint64_t> drop(std::span<const Partition> partitions,
+                                             std::atomic<bool>* is_stopping) override {
+        std::uint64_t row_count = 0;
+        for (const Partition& partition : partitions) {
+            auto hidden = hide(partition);
+            if (!hidden.ok()) {
+                return hidden;
+            }
+            row_count += *hidden;
         }
-        const bool was_owing = is_owing_;
-        auto dropped = drop_now(partition);
-        is_owing_ = was_owing && !dropped.ok();
-        return dropped;
+        if (auto synced = sync_drop(partitions); !synced.ok()) {
+            return synced.error();
+        }
+        for (const KeyRange& range : ranges_of(partitions)) {
+            if (auto erased = engine().erase(range, is_stopping); !erased.ok()) {
+                return erased.error();
+            }
+        }
+        return row_count;
+    }
+
+    [[nodiscard]] Result<std::uint64_t> size_bytes(std::span<const Partition> partitions) const override {
+        std::uint64_t sum = 0;
+        for (const KeyRange& range : ranges_of(partitions)) {
+            auto size_bytes = engine().size_bytes(range);
+            if (!size_bytes.ok()) {
+                return size_bytes;
+            }
+            sum += *size_bytes;
+        }
+        return sum;
     }
 
     [[nodiscard]] Result<Done> sync() override {
@@ -235,14 +257,17 @@ public:
 
 private:
     [[nodiscard]] Result<Done> sync_now() {
+        if (auto told = tell_loss(); !told.ok()) {
+            return told;
+        }
         auto synced = engine().sync();
         is_owing_ = false;
         return synced;
     }
 
     // Before every change. What this remembers of changes that weren't synced is worth nothing once the engine had to
-    // go on from what is on disk, and a caller who doesn't know that yet must not go on to a sync.
-    [[nodiscard]] Result<Done> be_ready() {
+    // go on from what is on disk, and a writer who doesn't know that yet must not go on to a sync.
+    [[nodiscard]] Result<Done> recover() {
         auto recovered = engine().recover();
         if (!recovered.ok()) {
             return recovered.error();
@@ -251,10 +276,26 @@ private:
             known_.forget_everything();
             backlog_.forget_everything();
             ++generation_;
-            if (std::exchange(is_owing_, false)) {
-                return Error{ErrorCode::kUnavailable,
-                             "the store was opened anew after a failure: what was not synced is to be stored again"};
-            }
+            has_untold_loss_ = std::exchange(is_owing_, false) || has_untold_loss_;
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] Result<Done> tell_loss() {
+        if (std::exchange(has_untold_loss_, false)) {
+            return Error{ErrorCode::kUnavailable,
+                         "the store was opened anew after a failure: what was not synced is to be stored again"};
+        }
+        return Done{};
+    }
+
+    // For a change by the writer.
+    [[nodiscard]] Result<Done> be_ready() {
+        if (auto recovered = recover(); !recovered.ok()) {
+            return recovered;
+        }
+        if (auto told = tell_loss(); !told.ok()) {
+            return told;
         }
         known_.make_room();
         return Done{};
@@ -266,70 +307,73 @@ private:
         return written;
     }
 
-    // First the mark and the counts, durably: from then on the partition is hidden and its rows count as expired, once.
-    // Then its content; what an interruption leaves of it goes when the store is opened again.
-    [[nodiscard]] Result<Done> drop_now(const Partition& partition) {
+    // -- dropping: on any thread --------------------------------------------------------------------------------------
+    // What the writer owes its caller stays as it is: a failure here is met again with the writer's next change.
+
+    // The mark and the counts: from then on the partition is hidden, and its rows count as expired, once. They are
+    // counted beside the writer, and again when it has put a batch there meanwhile.
+    [[nodiscard]] Result<std::uint64_t> hide(const Partition& partition) {
+        std::unique_lock lock{writing_};
+        if (auto recovered = recover(); !recovered.ok()) {
+            return recovered.error();
+        }
         auto dropped = reads().is_dropped(partition);
-        if (!dropped.ok()) {
-            return dropped.error();
+        if (!dropped.ok() || *dropped) {
+            return dropped.ok() ? Result<std::uint64_t>{0} : dropped.error();
         }
-        if (!*dropped) {
-            OwnedChanges changes;
-            if (auto counted = count_expired(partition, changes); !counted.ok()) {
-                return counted;
+        for (int count = 1;; ++count) {
+            const bool is_alone = count == kCountsOfADropMax;
+            const std::uint64_t generation = generation_;
+            counted_ = {partition};
+            if (!is_alone) {
+                lock.unlock();
             }
-            changes.put(dropped_key(partition), encode_record(0));
-            if (auto written = write(changes.changes); !written.ok()) {
-                return written;
+            auto drop = make_partition_drop(reads(), partition);
+            if (!is_alone) {
+                lock.lock();
             }
-            known_.forget_partition(partition);
-            backlog_.forget_partition(partition);
+            const bool is_valid = counted_.has_value() && generation == generation_;
+            counted_.reset();
+            if (!drop.ok()) {
+                return drop.error();
+            }
+            if (is_valid) {
+                if (auto written = engine().write(drop->changes.changes); !written.ok()) {
+                    return written.error();
+                }
+                known_.forget_partition(partition);
+                backlog_.forget_partition(partition);
+                return drop->row_count;
+            }
         }
-        if (auto synced = sync_now(); !synced.ok()) {
-            return synced;
-        }
-        return engine().erase(partition_range(partition));
     }
 
-    [[nodiscard]] Result<Done> count_expired(const Partition& partition, OwnedChanges& changes) {
-        std::map<std::tuple<TargetId, SessionId, Series>, std::uint64_t> rows;
-        std::map<std::pair<TargetId, SessionId>, Seq> watermarks;
-        std::optional<Error> error;
-        auto visited = reads().visit_partition_batches(partition, [&](const BatchKey& key, const BatchRecord& batch) {
-            for (const BatchRecord::Rows& series : batch.rows) {
-                rows[{key.target, key.session, series.series}] += series.row_count;
+    // Nothing may be erased whose mark a failure has taken meanwhile.
+    [[nodiscard]] Result<Done> sync_drop(std::span<const Partition> partitions) {
+        const std::lock_guard lock{writing_};
+        if (auto recovered = recover(); !recovered.ok()) {
+            return recovered;
+        }
+        for (const Partition& partition : partitions) {
+            auto dropped = reads().is_dropped(partition);
+            if (!dropped.ok()) {
+                return dropped.error();
             }
-            auto [at, is_new] = watermarks.try_emplace({key.target, key.session});
-            if (is_new) {
-                auto watermark = reads().watermark(key.target, key.session);
-                if (!watermark.ok() && !is_damage(watermark.error())) {
-                    error = watermark.error();
-                    return;
-                }
-                at->second = watermark.ok() ? *watermark : Seq{0};
+            if (!*dropped) {
+                return Error{ErrorCode::kUnavailable,
+                             "the store was opened anew after a failure: the partitions are to be dropped again"};
             }
-            if (key.seq > at->second) {  // may be sent again: remembered, so that it isn't counted again
-                changes.put(expired_batch_key(key), encode_record(ExpiredBatch{batch.seal, {}}));
-            }
-        });
-        if (error) {
-            return *error;
         }
-        if (!visited.ok() && !is_damage(visited.error())) {
-            return visited;
+        auto synced = engine().sync();
+        is_owing_ = is_owing_ && !synced.ok();
+        return synced;
+    }
+
+    // A count of the partition's rows that is under way is worth nothing.
+    void disturb_count(const Partition& partition) {
+        if (counted_ == partition) {
+            counted_.reset();
         }
-        for (const auto& [name, row_count] : rows) {
-            const auto& [target, session, series] = name;
-            changes.put(expired_key(target, session, series, partition), encode_record(row_count));
-        }
-        auto sessions = reads().sessions(partition);
-        if (!sessions.ok()) {
-            return sessions.error();
-        }
-        for (const SessionRecord& session : *sessions) {
-            changes.changes.deletes.push_back(session_partition_key(session.target, session.session, partition));
-        }
-        return Done{};
     }
 
     // -- joining: on a thread of its own ------------------------------------------------------------------------------
@@ -422,10 +466,12 @@ private:
         return Done{};
     }
 
-    std::mutex writing_;  // between the writer and the thread that joins
+    std::mutex writing_;  // between the writer and the threads that join and drop
     KnownSeqs known_;
-    bool is_owing_ = false;          // something was written and neither synced nor said to have failed
-    bool is_format_raised_ = false;  // as far as is known
+    bool is_owing_ = false;             // something was written and neither synced nor said to have failed
+    bool has_untold_loss_ = false;      // what was owed may be gone, and the writer doesn't know it
+    std::optional<Partition> counted_;  // whose rows are being counted, as long as no batch comes there
+    bool is_format_raised_ = false;     // as far as is known
     JoinBacklog backlog_;
     std::atomic<std::uint64_t> generation_{0};  // of what was written: begins anew after a failure
 };
@@ -460,6 +506,16 @@ public:
 
 }  // namespace
 
+bool has_same_meaning(const SessionRecord& a, const SessionRecord& b) {
+    return a.events == b.events && a.clock_name == b.clock_name && a.ticks_per_second == b.ticks_per_second &&
+           a.linux_clockid == b.linux_clockid;
+}
+
+Result<Done> Store::drop(const Partition& partition) {
+    auto dropped = drop({&partition, 1}, nullptr);
+    return dropped.ok() ? Result<Done>{Done{}} : dropped.error();
+}
+
 Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retention_class) {
     return {bucket, retention_class, static_cast<std::uint16_t>(target.value % limits::kPartitionShards)};
 }
@@ -471,25 +527,26 @@ Result<Done> finish_drops(Engine& engine) {
     if (!leftovers.ok()) {
         return leftovers.error();
     }
-    for (const Partition& partition : *leftovers) {
-        if (auto erased = engine.erase(partition_range(partition)); !erased.ok()) {
+    for (const KeyRange& range : ranges_of(*leftovers)) {
+        if (auto erased = engine.erase(range, nullptr); !erased.ok()) {
             return erased;
         }
     }
     return Done{};
 }
 
+Result<Done> prepare_keyed_store(Engine& engine, const std::string& where) {
+    auto checked = check_format(engine, where);
+    if (!checked.ok() && checked.error().code == ErrorCode::kNotFound) {
+        checked = start_store(engine, where);
+    }
+    return checked.ok() ? finish_drops(engine) : std::move(checked);
+}
+
 Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where,
                                                 const StoreOptions& options) {
-    auto checked = check_format(*engine, where);
-    if (!checked.ok() && checked.error().code == ErrorCode::kNotFound) {
-        checked = start_store(*engine, where);
-    }
-    if (checked.ok()) {
-        checked = finish_drops(*engine);
-    }
-    if (!checked.ok()) {
-        return checked.error();
+    if (auto prepared = prepare_keyed_store(*engine, where); !prepared.ok()) {
+        return prepared.error();
     }
     return make_keyed_store(std::move(engine), options);
 }

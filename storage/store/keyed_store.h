@@ -9,8 +9,14 @@
 
 namespace perfleet {
 
-// The store of an engine that may be empty: begins one there, finishes drops that were interrupted. `where` names it in
-// errors. Errors: kInvalid (other content than a store's), kUnsupported (a newer format), those of the engine.
+// Begins a store in an engine that is empty, finishes drops that were interrupted. `where` names it in errors. Errors:
+// kInvalid (other content than a store's), kUnsupported (a newer format), those of the engine.
+[[nodiscard]] Result<Done> prepare_keyed_store(Engine& engine, const std::string& where);
+
+// What gives meaning to stored rows, and must never change: the session's clock and events.
+[[nodiscard]] bool has_same_meaning(const SessionRecord& a, const SessionRecord& b);
+
+// The store of an engine that may be empty: prepared. Errors: likewise.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where,
                                                               const StoreOptions& options = {});
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "schemas/vocabulary/limits.h"
 #include "storage/key/key.h"
@@ -27,22 +29,35 @@ public:
         MemoryEngine engine;
         bool fails_write = false;
         bool fails_erase = false;
+        std::vector<std::string> calls;
+        std::function<void()> on_visit;  // once, in the middle of the next visit
     };
     explicit FragileEngine(std::shared_ptr<Shared> shared) : shared_{std::move(shared)} {}
 
     Result<std::optional<std::string>> get(std::string_view key) const override { return shared_->engine.get(key); }
     Result<Done> visit(const KeyRange& range,
                        const std::function<Visit(std::string_view, std::string_view)>& visitor) const override {
-        return shared_->engine.visit(range, visitor);
+        auto visited = shared_->engine.visit(range, visitor);
+        if (const auto hook = std::exchange(shared_->on_visit, nullptr)) {
+            hook();
+        }
+        return visited;
     }
     Result<Done> refresh() override { return Done{}; }
     Result<Done> write(const Changes& changes) override {
+        shared_->calls.emplace_back("write");
         return shared_->fails_write ? Result<Done>{Error{ErrorCode::kFull, "no space"}}
                                     : shared_->engine.write(changes);
     }
-    Result<Done> sync() override { return Done{}; }
-    Result<Done> erase(const KeyRange& range) override {
-        return shared_->fails_erase ? Result<Done>{Error{ErrorCode::kIo, "no erase"}} : shared_->engine.erase(range);
+    Result<Done> sync() override {
+        shared_->calls.emplace_back("sync");
+        return Done{};
+    }
+    Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return shared_->engine.size_bytes(range); }
+    Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
+        shared_->calls.emplace_back("erase");
+        return shared_->fails_erase ? Result<Done>{Error{ErrorCode::kIo, "no erase"}}
+                                    : shared_->engine.erase(range, is_stopping);
     }
 
 private:
@@ -147,6 +162,23 @@ TEST_F(KeyedStore, CountsAPartitionOnceWhenItsDropIsRepeated) {
     shared_->fails_erase = false;
     ASSERT_TRUE(store_->drop(test_writer::partition()).ok());
     EXPECT_EQ(expired_rows(), 1'000U);
+}
+
+TEST_F(KeyedStore, ErasesNothingBeforeMarkAndCountsAreSynced) {
+    ASSERT_TRUE(put(1).ok());
+    shared_->calls.clear();
+    ASSERT_TRUE(store_->drop(test_writer::partition()).ok());
+    EXPECT_EQ(shared_->calls, (std::vector<std::string>{"write", "sync", "erase"}));
+}
+
+TEST_F(KeyedStore, CountsAgainWhenABatchComesWhileADropCounts) {
+    ASSERT_TRUE(put(1).ok());
+    PutOutcome outcome{};
+    shared_->on_visit = [&] { outcome = put(2)->at(0); };
+    ASSERT_TRUE(store_->drop(test_writer::partition()).ok());
+    EXPECT_EQ(outcome, PutOutcome::kStored);
+    EXPECT_EQ(expired_rows(), 2'000U);
+    EXPECT_EQ(put(2)->at(0), PutOutcome::kDuplicate);
 }
 
 TEST_F(KeyedStore, DropsNothingWhenTheCountsCantBeWritten) {

@@ -47,7 +47,16 @@ Result<Done> MemoryEngine::write(const Changes& changes) {
     return Done{};
 }
 
-Result<Done> MemoryEngine::erase(const KeyRange& range) {
+Result<std::uint64_t> MemoryEngine::size_bytes(const KeyRange& range) const {
+    const std::lock_guard lock{mutex_};
+    std::uint64_t sum = 0;
+    for (auto at = values_->lower_bound(range.begin); at != values_->end() && at->first < range.end; ++at) {
+        sum += at->first.size() + at->second->size();
+    }
+    return sum;
+}
+
+Result<Done> MemoryEngine::erase(const KeyRange& range, std::atomic<bool>*) {
     const std::lock_guard lock{mutex_};
     Values& values = own_values();
     values.erase(values.lower_bound(range.begin), values.lower_bound(range.end));

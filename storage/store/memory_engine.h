@@ -18,7 +18,8 @@ public:
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
     [[nodiscard]] Result<Done> write(const Changes& changes) override;
     [[nodiscard]] Result<Done> sync() override { return Done{}; }
-    [[nodiscard]] Result<Done> erase(const KeyRange& range) override;
+    [[nodiscard]] Result<std::uint64_t> size_bytes(const KeyRange& range) const override;
+    [[nodiscard]] Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override;
 
 private:
     using Values = std::map<std::string, std::shared_ptr<const std::string>, std::less<>>;

@@ -12,10 +12,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/folder.h"
@@ -38,6 +41,9 @@ constexpr std::size_t kInfoLogFiles = 4;
 
 // What has to fit on the disk, beside the logs once more, before a store whose disk was full goes on.
 constexpr std::uint64_t kRecoverRoomSizeBytes = 16U << 20;
+
+// Behind every table: a change of it overlaps nothing.
+constexpr const char* kNobodysKey = "\xff";
 
 constexpr const char* kReaderFolderPrefix = "perfleet-reader-";
 
@@ -212,6 +218,24 @@ public:
         return Done{};
     }
 
+    [[nodiscard]] Result<std::uint64_t> size_bytes(const KeyRange& range) const override {
+        const std::shared_ptr<Opened> held = opened();
+        if (held->db == nullptr) {
+            return closed();
+        }
+        rocksdb::SizeApproximationOptions options;
+        options.include_memtables = true;
+        options.include_files = true;
+        const rocksdb::Range bytes{slice(range.begin), slice(range.end)};
+        std::uint64_t size_bytes = 0;
+        const rocksdb::Status status =
+            held->db->GetApproximateSizes(options, held->db->DefaultColumnFamily(), &bytes, 1, &size_bytes);
+        if (!status.ok()) {
+            return error_from(status, directory_ + ": size from " + describe_key(range.begin) + " on");
+        }
+        return size_bytes;
+    }
+
 protected:
     [[nodiscard]] const std::string& directory() const { return directory_; }
 
@@ -316,13 +340,14 @@ public:
     // never get to the disk, whatever later syncs say. Opened anew, everything that can still be read of it goes into a
     // table file, durably.
     [[nodiscard]] Result<bool> recover() override {
-        if (!failure_) {
+        const std::optional<Error> before = failure();
+        if (!before) {
             return false;
         }
         const std::shared_ptr<rocksdb::Env> env = opened()->env;
         const std::size_t memory_size_bytes = opened()->memory_size_bytes;
-        if (failure_->code == ErrorCode::kFull && !has_room(env_of(env))) {
-            return Error{*failure_};
+        if (before->code == ErrorCode::kFull && !has_room(env_of(env))) {
+            return Error{*before};
         }
         auto closed_one = std::make_shared<Opened>();
         closed_one->env = env;
@@ -330,20 +355,20 @@ public:
         replace(std::move(closed_one));
         auto anew = open_writer(directory(), env, memory_size_bytes, compacts_);
         if (!anew.ok()) {
-            if (anew.error().code != ErrorCode::kBusy) {
-                failure_ = anew.error();
+            if (anew.error().code != ErrorCode::kBusy) {  // whoever reads or erases still holds the one before
+                set_failure(anew.error());
             }
             return anew.error();
         }
         replace(std::move(*anew));
         synced_sequence_ = db().GetLatestSequenceNumber();
-        failure_.reset();
+        set_failure(std::nullopt);
         return true;
     }
 
     [[nodiscard]] Result<Done> write(const Changes& changes) override {
-        if (failure_) {
-            return Error{*failure_};
+        if (auto before = failure()) {
+            return Error{*std::move(before)};
         }
         rocksdb::WriteBatch batch;
         rocksdb::Status status = batch.PutLogData(sync_mark(synced_sequence_));
@@ -360,8 +385,8 @@ public:
     }
 
     [[nodiscard]] Result<Done> sync() override {
-        if (failure_) {
-            return Error{*failure_};
+        if (auto before = failure()) {
+            return Error{*std::move(before)};
         }
         const std::uint64_t sequence = db().GetLatestSequenceNumber();
         if (const rocksdb::Status status = db().SyncWAL(); !status.ok()) {
@@ -382,38 +407,43 @@ public:
     // Whole files are unlinked. What is left stands in files that other keys share: the deletion of it goes into a
     // table file of its own, because one that shared its file with newer keys would overlap, and have rewritten,
     // everything between.
-    [[nodiscard]] Result<Done> erase(const KeyRange& range) override {
-        if (failure_) {
-            return Error{*failure_};
+    [[nodiscard]] Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
+        if (auto before = failure()) {
+            return Error{*std::move(before)};
         }
+        const std::shared_ptr<Opened> held = opened();  // recover() waits for it
+        if (held->db == nullptr) {
+            return closed();
+        }
+        rocksdb::DB& db = *held->db;
         const rocksdb::Slice begin = slice(range.begin);
         const rocksdb::Slice end = slice(range.end);
-        rocksdb::Status status = rocksdb::DeleteFilesInRange(&db(), db().DefaultColumnFamily(), &begin, &end, false);
+        rocksdb::Status status = rocksdb::DeleteFilesInRange(&db, db.DefaultColumnFamily(), &begin, &end, false);
         if (status.ok()) {
-            status = db().Flush(rocksdb::FlushOptions{});
+            status = db.Flush(rocksdb::FlushOptions{});
         }
         if (status.ok()) {
-            status = db().DeleteRange(rocksdb::WriteOptions{}, db().DefaultColumnFamily(), begin, end);
+            status = db.DeleteRange(rocksdb::WriteOptions{}, db.DefaultColumnFamily(), begin, end);
         }
         if (status.ok()) {
-            status = db().Flush(rocksdb::FlushOptions{});
+            status = db.Flush(rocksdb::FlushOptions{});
         }
         if (status.ok()) {
             rocksdb::CompactRangeOptions options;
             options.exclusive_manual_compaction = false;
-            status = db().CompactRange(options, &begin, &end);
+            options.canceled = is_stopping;
+            status = db.CompactRange(options, &begin, &end);
+            if (status.IsIncomplete()) {
+                return Done{};
+            }
             if (status.IsCorruption()) {  // it is gone all the same; only its space isn't given back
                 (void)changed(status, "deleting " + describe_key(range.begin));
                 return Done{};
             }
         }
         // Readers forget what they had from the old log only when there is something in the new one.
-        std::string version;
         if (status.ok()) {
-            status = db().Get(rocksdb::ReadOptions{}, format_key(), &version);
-        }
-        if (status.ok()) {
-            status = db().Put(rocksdb::WriteOptions{}, format_key(), version);
+            status = db.Delete(rocksdb::WriteOptions{}, kNobodysKey);
         }
         return changed(status, "deleting " + describe_key(range.begin));
     }
@@ -425,13 +455,23 @@ private:
         if (status.ok()) {
             return Done{};
         }
-        failure_ = error_from(status, directory() + ": " + what);
+        Error error = error_from(status, directory() + ": " + what);
         // A compaction has met a damaged table file, and would again. What is there stays readable without it.
-        if (failure_->code == ErrorCode::kCorrupt) {
+        if (error.code == ErrorCode::kCorrupt) {
             compacts_ = false;
-            failure_->code = ErrorCode::kIo;
+            error.code = ErrorCode::kIo;
         }
-        return Error{*failure_};
+        set_failure(error);
+        return error;
+    }
+
+    [[nodiscard]] std::optional<Error> failure() const {
+        const std::lock_guard lock{failing_};
+        return failure_;
+    }
+    void set_failure(std::optional<Error> failure) {
+        const std::lock_guard lock{failing_};
+        failure_ = std::move(failure);
     }
 
     // Opening writes what the logs hold into a table file. A store that can't be opened answers nobody, so it stays as
@@ -452,8 +492,9 @@ private:
     }
 
     std::uint64_t synced_sequence_;  // opening makes durable what it finds
+    mutable std::mutex failing_;     // between erase() and the others
     std::optional<Error> failure_;   // since which nothing is written
-    bool compacts_ = true;
+    std::atomic<bool> compacts_ = true;
 };
 
 // The name of the current manifest: each writer begins a new one.
@@ -497,6 +538,23 @@ rocksdb::Status open_damaged(const std::string& directory, rocksdb::Options opti
     return status;
 }
 
+bool includes_all(const std::set<std::string>& names, const std::set<std::string>& some) {
+    return std::includes(names.begin(), names.end(), some.begin(), some.end());
+}
+
+// A log that is deleted between the secondary's look at the manifest and its look at the logs was in a table file by
+// then, which it doesn't know: it would show neither, without a word. A second look shows it.
+rocksdb::Status catch_up(const std::string& directory, rocksdb::DB& db) {
+    for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
+        const std::set<std::string> before = log_files(directory);
+        const rocksdb::Status status = db.TryCatchUpWithPrimary();
+        if (!status.ok() || includes_all(log_files(directory), before)) {
+            return status;
+        }
+    }
+    return rocksdb::Status::TryAgain("the writer deletes logs faster than they can be followed");
+}
+
 Result<std::shared_ptr<Opened>> open_secondary(const std::string& directory) {
     auto folder = TemporaryFolder::make(kReaderFolderPrefix);
     if (!folder.ok()) {
@@ -508,10 +566,14 @@ Result<std::shared_ptr<Opened>> open_secondary(const std::string& directory) {
     rocksdb::Options options = reader_options();
     for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
         opened->generation = generation_of(directory);
+        const std::set<std::string> logs = log_files(directory);
         rocksdb::DB* db = nullptr;
         status = rocksdb::DB::OpenAsSecondary(options, directory, opened->folder->path(), &db);
         if (status.ok()) {
             opened->db.reset(db);
+            status = includes_all(log_files(directory), logs) ? status : catch_up(directory, *db);
+        }
+        if (status.ok()) {
             if (shows_less(directory, *db)) {
                 opened->db.reset();
                 status = open_damaged(directory, options, *opened);
@@ -538,7 +600,7 @@ public:
     [[nodiscard]] Result<Done> refresh() override {
         const std::lock_guard lock{refresh_mutex_};
         const std::shared_ptr<Opened> held = opened();
-        if (generation_of(directory()) == held->generation && held->db->TryCatchUpWithPrimary().ok() &&
+        if (generation_of(directory()) == held->generation && catch_up(directory(), *held->db).ok() &&
             !shows_less(directory(), *held->db)) {
             return Done{};
         }
@@ -552,7 +614,7 @@ public:
 
     [[nodiscard]] Result<Done> write(const Changes&) override { return refusal(); }
     [[nodiscard]] Result<Done> sync() override { return refusal(); }
-    [[nodiscard]] Result<Done> erase(const KeyRange&) override { return refusal(); }
+    [[nodiscard]] Result<Done> erase(const KeyRange&, std::atomic<bool>*) override { return refusal(); }
 
 private:
     [[nodiscard]] Error refusal() const { return {ErrorCode::kUnsupported, directory() + ": is open for reading"}; }

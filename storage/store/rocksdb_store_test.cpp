@@ -5,10 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "storage/block/block.h"
 #include "storage/store/keyed_reads.h"
@@ -270,6 +272,35 @@ TEST_F(RocksdbStore, ShowsItsLastWordToReadersAfterAReopen) {
     auto watermark = reader->watermark(kTarget, kSession);
     ASSERT_TRUE(watermark.ok());
     EXPECT_EQ(*watermark, Seq{9});
+}
+
+// Memtables so small that logs are deleted while readers look at them.
+TEST_F(RocksdbStore, ShowsReadersAllThatWasSyncedWhileLogsComeAndGo) {
+    constexpr std::uint64_t kSeqs = 1'500;
+    auto store = open_rocksdb_store(directory_, {1U << 20});
+    ASSERT_TRUE(store.ok());
+    ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
+    ASSERT_TRUE((*store)->sync().ok());
+    std::atomic<std::uint64_t> synced{0};
+    std::atomic<bool> is_done{false};
+    std::thread writer{[&] {
+        for (std::uint64_t seq = 1; !is_done; ++seq) {
+            const std::vector batches{test_writer::batch(Seq{seq})};
+            EXPECT_TRUE((*store)->put(test_writer::partition(), batches).ok());
+            EXPECT_TRUE((*store)->sync().ok());
+            synced = seq;
+        }
+    }};
+    auto following = open_reader();
+    for (int round = 0; round < 40 && synced < kSeqs; ++round) {
+        const std::uint64_t promised = synced;
+        EXPECT_TRUE(following->refresh().ok());
+        EXPECT_GE(intact_seqs(*following).size(), promised);
+        const std::uint64_t promised_now = synced;
+        EXPECT_GE(intact_seqs(*open_reader()).size(), promised_now);
+    }
+    is_done = true;
+    writer.join();
 }
 
 TEST_F(RocksdbStore, ShowsADropToItsReaders) {

@@ -4,6 +4,7 @@
 // Keys and values: storage/FORMAT.md. Nothing here relies on atomicity beyond one partition.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -99,6 +100,10 @@ public:
     [[nodiscard]] virtual Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                         SessionId session) const = 0;
 
+    // The newest bucket that was dropped with rows of this session; nothing when none was.
+    [[nodiscard]] virtual Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target,
+                                                                                  SessionId session) const = 0;
+
     // Every batch up to here is durable or resolved (refused, dropped, expired); Seq{0} for an unknown session.
     [[nodiscard]] virtual Result<Seq> watermark(TargetId target, SessionId session) const = 0;
 
@@ -106,7 +111,7 @@ public:
     [[nodiscard]] virtual Result<std::optional<ImageContent>> image(std::string_view build_id) const = 0;
 };
 
-// Writing. One thread at a time; join() may run beside it.
+// Writing. One thread at a time; join() and drop() may run beside it, each on one thread.
 //
 // After an error of kFull, kIo or kUnavailable nothing since the last sync() counts: the caller does all of it again,
 // also what had gone well, before the next sync(). The store goes on by itself with the next call, once the disk lets
@@ -135,9 +140,20 @@ public:
     // Content of an image, whole; what is there already stays. Durable with the next sync().
     [[nodiscard]] virtual Result<Done> put_image(std::string_view build_id, const ImageContent& content) = 0;
 
-    // Drops everything of the partition, for ever, and remembers its rows as expired; those of damaged batch records
-    // can't be counted and stay unexplained. Durable when it returns.
-    [[nodiscard]] virtual Result<Done> drop(const Partition& partition) = 0;
+    // Drops everything of the partitions, for ever, also of those that were never there, and remembers their rows as
+    // expired; those of damaged batch records can't be counted and stay unexplained. First they are hidden and counted,
+    // durably, then erased; the writer is held up for one write each and a sync, but not while rows are counted and
+    // erased. Neighbours (shards of one bucket) are erased together, faster than one by one.
+    //
+    // `is_stopping` (or null), once another thread has set it, ends the erasing early. What that or an error leaves is
+    // erased by the next drop of the same partitions, or when the store is opened again. Gives the rows that expired
+    // now, definitions left out.
+    [[nodiscard]] virtual Result<std::uint64_t> drop(std::span<const Partition> partitions,
+                                                     std::atomic<bool>* is_stopping) = 0;
+    [[nodiscard]] Result<Done> drop(const Partition& partition);
+
+    // About what the partitions take, on disk or until they are written there.
+    [[nodiscard]] virtual Result<std::uint64_t> size_bytes(std::span<const Partition> partitions) const = 0;
 
     // When this returns Done, everything before it survives kill -9 and power loss.
     [[nodiscard]] virtual Result<Done> sync() = 0;

@@ -91,14 +91,16 @@ private:
             case Table::kExpired: {
                 std::uint64_t row_count = 0;
                 check_number(key, value, "a count of rows that expired", &row_count);
-                check_.expired_row_count += row_count;
+                if (const auto name = decode_expired_key(key); name.ok() && !is_definition(name->series.kind)) {
+                    check_.expired_row_count += row_count;
+                }
                 break;
             }
             case Table::kExpiredBatch: {
                 auto expired = decode_expired_batch_untrusted(value);
                 if (expired.ok()) {
                     for (const auto& [series, row_count] : expired->rows) {
-                        check_.expired_row_count += row_count;
+                        check_.expired_row_count += is_definition(series.kind) ? 0 : row_count;
                     }
                 }
                 check_record(key, expired, "a count of rows that expired");

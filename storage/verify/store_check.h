@@ -35,7 +35,7 @@ struct StoreCheck {
     std::uint64_t image_count = 0;
     std::uint64_t image_size_bytes = 0;
     std::uint64_t dropped_partition_count = 0;
-    std::uint64_t expired_row_count = 0;
+    std::uint64_t expired_row_count = 0;  // definitions left out, as in the partitions' counts
     std::uint64_t table_file_count = 0;
     std::uint64_t table_file_size_bytes = 0;
     std::vector<StoreDamage> damage;  // at most kStoreDamageMax

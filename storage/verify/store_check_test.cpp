@@ -12,6 +12,7 @@
 #include "storage/key/key.h"
 #include "storage/store/folder.h"
 #include "storage/store/rocksdb_engine.h"
+#include "storage/store/sample_batches.h"
 #include "storage/store/test_writer.h"
 
 namespace perfleet {
@@ -98,6 +99,27 @@ TEST_F(CheckedStore, IsFoundIntactAndListed) {
         EXPECT_EQ(found.image_count, 1U);
         EXPECT_GE(found.table_file_count, 1U);
     }
+}
+
+// What an answer's ledger speaks of: rows, not the names that give them meaning.
+TEST_F(CheckedStore, CountsExpiredRowsWithoutDefinitions) {
+    {
+        auto store = open_rocksdb_store(intact_);
+        ASSERT_TRUE(store.ok());
+        SampleBatch batch{kTarget, kSession, Seq{kBatches + 1}, EpochNumber{0}, kBucket};
+        batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10, 20}}, {ColumnId::kStack, {1, 2}}});
+        batch.add_images({{0, 0, std::string(20, 'b'), "/bin/true"}});
+        batch.add_stacks({{1, 0, 0, 0x10}, {2, 1, 0, 0x20}, {3, 1, 0, 0x30}});
+        const std::vector batches{batch.build()};
+        ASSERT_TRUE((*store)->put(test_writer::partition(), batches).ok());
+        const Partition partition = test_writer::partition();
+        const auto dropped = (*store)->drop({&partition, 1}, nullptr);
+        ASSERT_TRUE(dropped.ok());
+        EXPECT_EQ(*dropped, kBatches * 1'000 + 2);
+    }
+    const StoreCheck found = check(intact_);
+    EXPECT_EQ(found.expired_row_count, kBatches * 1'000 + 2);
+    EXPECT_TRUE(found.partitions.empty());
 }
 
 TEST_F(CheckedStore, IsCheckedBesideItsWriter) {

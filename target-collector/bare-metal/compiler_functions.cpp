@@ -1,9 +1,6 @@
-// The four functions that the compiler may call on its own, and the platform's way to stop.
+// The four functions that the compiler may call on its own, for targets without a libc.
 #include <cstddef>
 #include <cstdint>
-
-#include "schemas/vocabulary/assert.h"
-#include "target-collector/bare-metal/console.h"
 
 extern "C" {
 
@@ -36,6 +33,14 @@ void* memmove(void* to, const void* from, std::size_t size_bytes) {
 
 void* memset(void* to, int value, std::size_t size_bytes) {
     auto* target = static_cast<unsigned char*>(to);
+    const std::uint64_t word = static_cast<unsigned char>(value) * 0x0101'0101'0101'0101;
+    // Whole words where they belong: without translation memory is a device's, which wants that.
+    for (; size_bytes > 0 && reinterpret_cast<std::uintptr_t>(target) % sizeof word != 0; --size_bytes) {
+        *target++ = static_cast<unsigned char>(value);
+    }
+    for (; size_bytes >= sizeof word; size_bytes -= sizeof word, target += sizeof word) {
+        __builtin_memcpy(target, &word, sizeof word);
+    }
     for (; size_bytes > 0; --size_bytes) {
         *target++ = static_cast<unsigned char>(value);
     }
@@ -51,24 +56,6 @@ int memcmp(const void* left, const void* right, std::size_t size_bytes) {
         }
     }
     return 0;
-}
-
-[[noreturn]] void perfleet_panic(const char* file, int line, const char* condition) {
-    const auto print_text = [](const char* text) {
-        for (; *text != 0; ++text) {
-            perfleet::bare_metal::print({text, 1});
-        }
-    };
-    print_text("panic: ");
-    print_text(file);
-    print_text(":");
-    perfleet::bare_metal::print_number(static_cast<std::uint64_t>(line));
-    print_text(": ");
-    print_text(condition);
-    print_text("\n");
-    for (;;) {
-        asm volatile("wfi");
-    }
 }
 
 }  // extern "C"

@@ -1,10 +1,18 @@
-// Text on the board's PL011, for people and tests.
+// Text for people and tests: on the board's PL011, or where that carries telemetry by semihosting (Arm IHI 0068), or
+// nowhere.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
 namespace perfleet::bare_metal {
+
+enum class Console : std::uint8_t {
+    kUart,
+    kHost,  // semihosting, which the machine must have been given: -semihosting-config enable=on,target=native
+    kNone,
+};
+void set_console(Console console);
 
 void print(std::string_view text);
 void print_number(std::uint64_t number);  // decimal

@@ -1,7 +1,5 @@
 #include "target-collector/bare-metal/device_tree.h"
 
-#include <string_view>
-
 namespace perfleet::bare_metal {
 namespace {
 
@@ -49,9 +47,9 @@ private:
 
 }  // namespace
 
-Checked<std::span<const std::byte>> find_seed(std::span<const std::byte> tree_untrusted) {
+Checked<std::span<const std::byte>> find_chosen(std::span<const std::byte> tree_untrusted, std::string_view property,
+                                                std::size_t size_bytes_min) {
     constexpr std::size_t kHeaderSizeBytes = 40;
-    constexpr std::size_t kSeedSizeBytesMin = 16;
     Walk header{tree_untrusted};
     if (!header.has(kHeaderSizeBytes) || header.integer() != kMagic) {
         return Fault{ErrorCode::kInvalid, 0, 0};
@@ -82,8 +80,8 @@ Checked<std::span<const std::byte>> find_seed(std::span<const std::byte> tree_un
             const std::size_t name = walk.integer();
             const auto value = walk.take(value_size);
             walk.align();
-            if (is_chosen && name < size - strings && Walk{tree.subspan(strings + name)}.text() == "rng-seed" &&
-                value.size() >= kSeedSizeBytesMin) {
+            if (is_chosen && name < size - strings && Walk{tree.subspan(strings + name)}.text() == property &&
+                value.size() >= size_bytes_min) {
                 return value;
             }
         } else if (token != kNothing) {
@@ -91,6 +89,11 @@ Checked<std::span<const std::byte>> find_seed(std::span<const std::byte> tree_un
         }
     }
     return Fault{ErrorCode::kInvalid, structure, 0};
+}
+
+Checked<std::span<const std::byte>> find_seed(std::span<const std::byte> tree_untrusted) {
+    constexpr std::size_t kSeedSizeBytesMin = 16;
+    return find_chosen(tree_untrusted, "rng-seed", kSeedSizeBytesMin);
 }
 
 }  // namespace perfleet::bare_metal

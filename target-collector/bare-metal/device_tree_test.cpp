@@ -48,6 +48,16 @@ std::string seed_of(const std::string& tree) {
 
 TEST(DeviceTree, FindsTheSeedOfTheChosenNodeAtTheRoot) { EXPECT_EQ(seed_of(tree_of(kStructure)), kSeed); }
 
+TEST(DeviceTree, FindsAnyPropertyOfTheChosenNode) {
+    const std::string tree = tree_of(kStructure);
+    const auto bytes = std::as_bytes(std::span{tree});
+    const auto other = find_chosen(bytes, "other", 5);
+    ASSERT_TRUE(other.ok());
+    EXPECT_EQ(other->size(), 5U);
+    EXPECT_FALSE(find_chosen(bytes, "other", 6).ok());
+    EXPECT_FALSE(find_chosen(bytes, "oth", 0).ok());
+}
+
 TEST(DeviceTree, FindsNoneWhereThereIsNone) {
     EXPECT_EQ(seed_of(tree_of(begin_node("") + begin_node("chosen") + end_node() + end_node() + word(9))), "");
     EXPECT_EQ(seed_of(tree_of(begin_node("") + begin_node("chosen") + property(6, "too short") + word(9))), "");

@@ -5,10 +5,12 @@
 namespace perfleet::bare_metal {
 
 [[gnu::section(".user")]] LoadTimes load_times;
+[[gnu::section(".user")]] volatile std::uint64_t load_turns;
+[[gnu::section(".user")]] volatile std::uint64_t load_rounds;
+[[gnu::section(".user")]] CircleTest circle_test;
+[[gnu::section(".user")]] Trace trace;
 
 namespace {
-
-constexpr std::uint64_t kTurns = 20'000;
 
 inline void turn(std::uint64_t turns) {
     for (std::uint64_t i = 0; i < turns; ++i) {
@@ -16,19 +18,41 @@ inline void turn(std::uint64_t turns) {
     }
 }
 
-// To the other thread.
-void yield() { asm volatile("svc #0" ::: "memory"); }
+template <Call kCall>
+void call() {
+    asm volatile("svc %0" ::"i"(kCall) : "memory");
+}
+void yield() { call<Call::kYield>(); }
 
-// Adds what passes until the end of its scope.
+// STOP of a function.
+void write_trace(std::uint64_t function, std::uint64_t stop_ticks, std::uint64_t took_ticks) {
+    const std::uint64_t written = trace.written;
+    if (written - trace.taken >= Trace::kEntriesMax) {
+        trace.lost = trace.lost + 1;
+        return;
+    }
+    trace.entries[written % Trace::kEntriesMax] = {function, stop_ticks, took_ticks};
+    asm volatile("" ::: "memory");  // an interrupt finds the entry whole
+    trace.written = written + 1;
+}
+
+// Adds what passes until the end of its scope to what the function took, and traces it.
 class Timed {
 public:
-    explicit Timed(volatile std::uint64_t& into) : into_{into}, begun_{counter()} {}
+    Timed(volatile std::uint64_t& into, std::uint64_t function) : into_{into}, function_{function}, begun_{counter()} {}
     Timed(const Timed&) = delete;
     Timed& operator=(const Timed&) = delete;
-    ~Timed() { into_ = into_ + (counter() - begun_); }
+    ~Timed() {
+        const std::uint64_t now = counter();
+        into_ = into_ + (now - begun_);
+        if (trace.is_on != 0) {
+            write_trace(function_, now, now - begun_);
+        }
+    }
 
 private:
     volatile std::uint64_t& into_;
+    std::uint64_t function_;
     std::uint64_t begun_;
 };
 
@@ -36,35 +60,63 @@ private:
 
 extern "C" {
 
-[[gnu::noinline, gnu::noclone]] void heavy() { turn(14 * kTurns); }
-[[gnu::noinline, gnu::noclone]] void medium() { turn(4 * kTurns); }
-[[gnu::noinline, gnu::noclone]] void light() { turn(2 * kTurns); }
+[[gnu::noinline, gnu::noclone]] void heavy() { turn(14 * load_turns); }
+[[gnu::noinline, gnu::noclone]] void medium() { turn(4 * load_turns); }
+[[gnu::noinline, gnu::noclone]] void light() { turn(2 * load_turns); }
 
-[[gnu::noinline, gnu::noclone]] void inner() { turn(2 * kTurns); }
+[[gnu::noinline, gnu::noclone]] void inner() { turn(2 * load_turns); }
 [[gnu::noinline, gnu::noclone]] void middle() {
-    turn(kTurns);
-    const Timed timed{load_times.inner};
+    turn(load_turns);
+    const Timed timed{load_times.inner, 5};
     inner();
 }
 [[gnu::noinline, gnu::noclone]] void outer() {
-    turn(kTurns);
-    const Timed timed{load_times.middle};
+    turn(load_turns);
+    const Timed timed{load_times.middle, 4};
     middle();
+}
+
+void circle_thread() {
+    for (std::uint64_t group = 0; group < kCircleGroups; ++group) {
+        const std::uint64_t size = (group + 1) * kCircleStep;
+        for (std::uint64_t test = 0; test < kCircleTests; ++test) {
+            const std::uint64_t begun = cycle_counter();
+            for (std::uint64_t round = 0; round < size; ++round) {
+                yield();
+            }
+            circle_test.took_cycles = cycle_counter() - begun;
+            circle_test.size = size;
+            circle_test.group = group;
+            circle_test.test = test;
+            call<Call::kReport>();
+        }
+    }
+    for (;;) {
+        call<Call::kEnd>();
+    }
+}
+
+void echo_thread() {
+    for (;;) {
+        yield();
+    }
 }
 
 void shares_thread() {
     for (;;) {
-        {
-            const Timed timed{load_times.heavy};
-            heavy();
-        }
-        {
-            const Timed timed{load_times.medium};
-            medium();
-        }
-        {
-            const Timed timed{load_times.light};
-            light();
+        for (std::uint64_t round = 0; round < load_rounds; ++round) {
+            {
+                const Timed timed{load_times.heavy, 0};
+                heavy();
+            }
+            {
+                const Timed timed{load_times.medium, 1};
+                medium();
+            }
+            {
+                const Timed timed{load_times.light, 2};
+                light();
+            }
         }
         yield();
     }
@@ -72,8 +124,8 @@ void shares_thread() {
 
 void nested_thread() {
     for (;;) {
-        {
-            const Timed timed{load_times.outer};
+        for (std::uint64_t round = 0; round < load_rounds; ++round) {
+            const Timed timed{load_times.outer, 3};
             outer();
         }
         yield();

@@ -17,6 +17,56 @@ struct LoadTimes {
 };
 extern LoadTimes load_times;
 
+// Of the loops that the functions are made of: heavy has 14 times as many, medium 4, light 2. Set before the load runs.
+extern volatile std::uint64_t load_turns;
+
+// Rounds of a thread before it yields; set before the load runs. Where time is the host's, an overflow of the counter
+// that QEMU has not told of yet is told at the way into the kernel, and taken at the way back, by whoever runs then, so
+// a thread that yields often has its last function's samples in the next thread.
+inline constexpr std::uint64_t kRounds = 8;
+extern volatile std::uint64_t load_rounds;
+
+// The functions that are timed, by their numbers.
+inline constexpr std::uint64_t kTimedFunctions = 6;  // heavy, medium, light, outer, middle, inner
+
+// From START to STOP of one of them. Written at EL0; the kernel takes the entries up at each interrupt, and says so.
+struct Trace {
+    struct Entry {
+        std::uint64_t function;
+        std::uint64_t stop_ticks;
+        std::uint64_t took_ticks;
+    };
+    static constexpr std::uint64_t kEntriesMax = 64;
+
+    volatile std::uint64_t is_on = 0;
+    volatile std::uint64_t written = 0;
+    volatile std::uint64_t taken = 0;
+    volatile std::uint64_t lost = 0;  // there was no room
+    Entry entries[kEntriesMax] = {};
+};
+extern Trace trace;
+
+// What a thread asks of the kernel, as the number of its call.
+enum class Call : std::uint64_t {
+    kYield = 0,   // on with the other thread
+    kReport = 1,  // circle_test was measured
+    kEnd = 2,     // of the load
+};
+
+// The Kanata circle: one thread signals the other, which signals back, `size` times.
+struct CircleTest {
+    volatile std::uint64_t size = 0;
+    volatile std::uint64_t group = 0;  // tests of one size
+    volatile std::uint64_t test = 0;   // within the group
+    volatile std::uint64_t took_cycles = 0;
+};
+extern CircleTest circle_test;
+inline constexpr std::uint64_t kCircleGroups = 10;
+inline constexpr std::uint64_t kCircleTests = 5;  // in each
+inline constexpr std::uint64_t kCircleStep = 20;  // rounds that a group has more than the one before
+
+extern "C" [[noreturn]] void circle_thread();
+extern "C" [[noreturn]] void echo_thread();
 extern "C" [[noreturn]] void shares_thread();
 extern "C" [[noreturn]] void nested_thread();
 

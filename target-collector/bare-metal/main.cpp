@@ -10,8 +10,11 @@
 #include "target-collector/bare-metal/load.h"
 #include "target-collector/bare-metal/memory_map.h"
 #include "target-collector/bare-metal/registers.h"
+#include "target-collector/bare-metal/run_options.h"
 #include "target-collector/bare-metal/sampler.h"
+#include "target-collector/bare-metal/uart_port.h"
 #include "target-collector/bare-metal/virtio_serial.h"
+#include "target-collector/small/frame_chain.h"
 #include "target-collector/small/small_collector.h"
 
 // From virt.ld.
@@ -24,9 +27,7 @@ namespace {
 
 constexpr std::uint64_t kSamplesPerSecond = 1'000;
 constexpr std::uint64_t kNsPerSample = 1'000'000'000 / kSamplesPerSecond;
-constexpr std::uint64_t kRunSeconds = 6;
-constexpr std::uint64_t kSamplesMin = 4'000;  // of each event, however slow the host is
-constexpr std::uint64_t kRunSecondsMax = 45;
+constexpr std::uint64_t kRunSecondsMax = 45;    // though there are not enough samples
 constexpr std::uint64_t kFarewellSeconds = 30;  // for what isn't acknowledged yet
 constexpr std::size_t kStackSizeBytes = 16U << 10;
 constexpr std::size_t kFramesMax = 32;
@@ -34,10 +35,20 @@ constexpr std::uint32_t kPid = 1;
 
 constexpr EventNumber kTimerEvent{0};
 constexpr EventNumber kCyclesEvent{1};
+constexpr std::uint16_t kFirstTraceEvent = 2;  // of run_options.h's trace=on: functions by their numbers in load.h
 constexpr EventDescription kEvents[] = {
     {.name = "timer", .period = kNsPerSample, .exclude_kernel = true, .callchain = true, .unit = "ns"},
     {.name = "cycles", .period = kNsPerSample, .exclude_kernel = true, .callchain = true, .unit = "cycles"},
+    {.name = "heavy", .kind = Kind::kTracepoint, .unit = "ticks"},
+    {.name = "medium", .kind = Kind::kTracepoint, .unit = "ticks"},
+    {.name = "light", .kind = Kind::kTracepoint, .unit = "ticks"},
+    {.name = "outer", .kind = Kind::kTracepoint, .unit = "ticks"},
+    {.name = "middle", .kind = Kind::kTracepoint, .unit = "ticks"},
+    {.name = "inner", .kind = Kind::kTracepoint, .unit = "ticks"},
 };
+// Of a run with the Kanata circle.
+constexpr EventNumber kCircleEvent{0};
+constexpr EventDescription kCircleEvents[] = {{.name = "circle", .kind = Kind::kLatency, .unit = "cycles"}};
 constexpr SmallThread kThreads[] = {{1, "shares"}, {2, "nested"}};
 
 struct alignas(16) UserStack {
@@ -57,9 +68,31 @@ struct Place {
     T* operator->() { return &**this; }
 };
 
+// Stays shut while nothing may go out or come in.
+class Gate final : public ByteStream {
+public:
+    explicit Gate(ByteStream& stream) : stream_{stream} {}
+
+    [[nodiscard]] std::uint64_t connection() override { return is_open ? stream_.connection() : 0; }
+    [[nodiscard]] std::size_t write(std::span<const std::byte> head, std::span<const std::byte> body) override {
+        return stream_.write(head, body);
+    }
+    [[nodiscard]] std::size_t read(std::span<std::byte> into) override { return stream_.read(into); }
+    [[nodiscard]] bool end_connection() override { return stream_.end_connection(); }
+
+    bool is_open = true;
+
+private:
+    ByteStream& stream_;
+};
+
+RunOptions options;
 Context contexts[2];
 std::size_t running = 0;
 Place<VirtioSerial> serial;
+Place<UartPort> uart;
+Place<LineStream> line;
+Place<Gate> gate;
 Place<SmallTarget> target;
 Place<SmallImage> image;
 Place<Sampler> sampler;
@@ -67,38 +100,101 @@ Place<SmallCollector> collector;
 std::uint64_t ticks_per_second = 0;
 std::uint64_t begun_ticks = 0;
 std::uint64_t sample_counts[2];
+std::uint64_t circles_measured = 0;
 std::uint64_t seconds_told = 0;
 std::uint64_t acknowledged_told = 0;
 
-// Random bytes that QEMU gives each run.
+std::span<const std::byte> device_tree() {
+    return {reinterpret_cast<const std::byte*>(kDeviceTreeAddress), kDeviceTreeSizeBytesMax};
+}
+
+[[noreturn]] void switch_off() {
+    constexpr std::uint64_t kSystemOff = 0x8400'0008;  // PSCI
+    register std::uint64_t function asm("x0") = kSystemOff;
+    asm volatile("hvc #0" : "+r"(function)::"memory");
+    for (;;) {
+        asm volatile("wfi");
+    }
+}
+
+void take_options() {
+    const auto words = find_chosen(device_tree(), "bootargs", 1);
+    if (!words.ok()) {
+        return;  // none were given
+    }
+    std::string_view text{reinterpret_cast<const char*>(words->data()), words->size()};
+    while (!text.empty() && text.back() == '\0') {
+        text.remove_suffix(1);
+    }
+    const auto taken = parse_run_options(text);
+    if (!taken.ok()) {
+        print("-append: no option of this image: ");
+        text.remove_prefix(taken.error().where);
+        print(text);
+        print("\n");
+        switch_off();
+    }
+    options = *taken;
+    if (options.has_uart || options.prints_to_host) {
+        set_console(options.prints_to_host ? Console::kHost : Console::kNone);
+    }
+}
+
+// Over what telemetry goes.
+ByteStream& open_port() {
+    if (options.has_uart) {
+        uart.make();
+        uart->start();
+        line.make(*uart, LineStream::End::kTarget);
+        return *line;
+    }
+    serial.make();
+    if (!serial->start()) {
+        print("no virtio serial port: give QEMU -device virtio-serial-device and -device virtserialport,nr=1\n");
+        PERFLEET_ASSERT(false);
+    }
+    return *serial;
+}
+
+// Random bytes that QEMU gives each run; with `-M virt,dtb-randomness=off` it gives none, and all runs are the same.
 struct Seed {
-    SessionId session;
-    std::uint64_t jitter = 0;
+    SessionId session;  // none: the gateway grants one
+    std::uint64_t jitter = 0x2545'f491'4f6c'dd1d;
 };
 Seed take_seed() {
-    const auto tree = std::span{reinterpret_cast<const std::byte*>(kDeviceTreeAddress), kDeviceTreeSizeBytesMax};
-    const auto bytes = find_seed(tree);
-    if (!bytes.ok()) {
-        print("no random bytes in the device tree: this run can't have a session of its own\n");
-        PERFLEET_ASSERT(bytes.ok());
-    }
+    const auto bytes = find_seed(device_tree());
     Seed seed;
+    if (!bytes.ok() && options.session.is_none()) {
+        print("no random bytes in the device tree: the gateway is to grant a session\n");
+        return seed;
+    }
+    if (!options.session.is_none()) {
+        seed.session = options.session;
+        return seed;
+    }
     std::memcpy(&seed.session.high, bytes->data(), 8);
     std::memcpy(&seed.session.low, bytes->data() + 8, 8);
     seed.jitter = seed.session.high ^ seed.session.low;
     return seed;
 }
 
-// The board's clock (PL031) counts seconds: the moment at which it turns is known to a few microseconds.
+// The board's clock (PL031) counts seconds: the moment at which it turns is known to a fraction of a millisecond.
 ClockPoint find_start() {
     constexpr std::uint64_t kRealTimeClock = 0x0901'0000;
     constexpr std::uint64_t kUncertaintyNs = 1'000'000;
+    constexpr std::uint64_t kReadsPerSecond = 10'000;
     const std::uint32_t before = read_device(kRealTimeClock);
     std::uint32_t now = before;
     while (now == before) {
+        wait_until(counter() + ticks_per_second / kReadsPerSecond);
         now = read_device(kRealTimeClock);
     }
-    return {Ticks{counter()}, UtcNs{std::int64_t{now} * kNsPerSecond}, kUncertaintyNs};
+    // The run begins a little later, at a tick that small differences on the way here don't change.
+    constexpr std::uint64_t kGranularity = 1U << 21;
+    const std::uint64_t turned_ticks = counter();
+    const std::uint64_t begin_ticks = (turned_ticks + 2 * kGranularity) & ~(kGranularity - 1);
+    const auto until_ns = static_cast<std::int64_t>((begin_ticks - turned_ticks) * kNsPerSecond / ticks_per_second);
+    return {Ticks{begin_ticks}, UtcNs{std::int64_t{now} * kNsPerSecond + until_ns}, kUncertaintyNs};
 }
 
 // The value of the note that the linker has made: three words, "GNU\0", the id.
@@ -123,7 +219,9 @@ void describe_target(const Seed& seed) {
         .clock = {.name = "cntvct", .ticks_per_second = ticks_per_second, .linux_clockid = -1},
         .start_point = find_start(),
         .host = {.os_release = "bare metal", .cpus_online = 1, .cpus_configured = 1, .page_size_bytes = 4'096},
-        .events = kEvents,
+        .events = options.is_circle
+                      ? std::span<const EventDescription>{kCircleEvents}
+                      : std::span{kEvents}.first(options.is_traced ? std::size(kEvents) : kFirstTraceEvent),
         .images = {&*image, 1},
         .threads = kThreads});
 }
@@ -135,14 +233,36 @@ void start_thread(std::size_t number, void (*entry)()) {
 
 void take_sample(EventNumber event) {
     std::uint64_t addresses[kFramesMax];
-    const std::size_t count = walk_frames(contexts[running], user_stacks[running].bytes, addresses);
+    constexpr std::size_t kFramePointer = 29;
+    const Context& context = contexts[running];
+    const std::size_t count = walk_frames(context.pc, context.x[kFramePointer], user_stacks[running].bytes, addresses);
     collector->sample({.event = event,
                        .time = Ticks{counter()},
                        .cpu = 0,
                        .tid = kThreads[running].tid,
-                       .weight = kNsPerSample,
+                       .weight = event == kCyclesEvent && options.is_in_step ? sampler->fixed_cycles() : kNsPerSample,
                        .addresses = std::span{addresses}.first(count)});
     ++sample_counts[event.value];
+}
+
+void pass_on_trace() {
+    while (trace.taken != trace.written) {
+        const Trace::Entry entry = trace.entries[trace.taken % Trace::kEntriesMax];
+        trace.taken = trace.taken + 1;
+        const auto event = static_cast<std::uint16_t>(kFirstTraceEvent + entry.function);
+        const std::uint32_t tid = kThreads[entry.function < kTimedFunctions / 2 ? 0 : 1].tid;
+        const std::uint64_t row[] = {entry.stop_ticks, 0, kPid, tid, kEmptyStack.value, 1, entry.took_ticks, 0};
+        const std::span<const std::byte> no_raw_bytes[1] = {};
+        collector->append({Kind::kTracepoint, EventNumber{event}}, Ticks{entry.stop_ticks}, row, no_raw_bytes);
+    }
+}
+
+void pass_on_circle() {
+    const Ticks now{counter()};
+    const std::uint64_t row[] = {now.value, circle_test.size, circle_test.group, circle_test.test,
+                                 circle_test.took_cycles};
+    collector->append({Kind::kLatency, kCircleEvent}, now, row);
+    ++circles_measured;
 }
 
 // A line for each second, and for each batch that the gateway has acknowledged.
@@ -162,9 +282,11 @@ void tell_progress(std::uint64_t seconds) {
 
 bool is_over() {
     const std::uint64_t seconds = (counter() - begun_ticks) / ticks_per_second;
-    tell_progress(seconds);
-    const bool has_enough = sample_counts[0] >= kSamplesMin && sample_counts[1] >= kSamplesMin;
-    return (seconds >= kRunSeconds && has_enough) || seconds >= kRunSecondsMax;
+    if (gate->is_open) {
+        tell_progress(seconds);  // not where a run is to be the same whatever it is printed on
+    }
+    const bool has_enough = sample_counts[0] >= options.samples_min && sample_counts[1] >= options.samples_min;
+    return (seconds >= options.seconds && has_enough) || seconds >= kRunSecondsMax;
 }
 
 void print_value(std::string_view name, std::uint64_t value) {
@@ -176,6 +298,8 @@ void print_value(std::string_view name, std::uint64_t value) {
 
 [[noreturn]] void end_run() {
     sampler->stop();
+    pass_on_trace();
+    gate->is_open = true;
     collector->finish();
     const std::uint64_t stopped_ticks = counter();
     while (!collector->is_finished() && counter() - stopped_ticks < kFarewellSeconds * ticks_per_second) {
@@ -191,17 +315,15 @@ void print_value(std::string_view name, std::uint64_t value) {
     print("\nsampled");
     print_value("timer", sample_counts[0]);
     print_value("cycles", sample_counts[1]);
+    print_value("circles", circles_measured);
+    print_value("traced", trace.taken);
+    print_value("untraced", trace.lost);
     print_value("handshakes", collector->connection_counts().handshakes);
     print_value("gateways", 1 + collector->status().gateway_changes);
     print_value("dropped", collector->status().batches_dropped);
     print_value("finished", collector->status().finished ? 1 : 0);
     print("\n");
-    constexpr std::uint64_t kSystemOff = 0x8400'0008;  // PSCI
-    register std::uint64_t function asm("x0") = kSystemOff;
-    asm volatile("hvc #0" : "+r"(function)::"memory");
-    for (;;) {
-        asm volatile("wfi");
-    }
+    switch_off();
 }
 
 }  // namespace
@@ -218,13 +340,26 @@ extern "C" Context* handle_exception(Context* context, std::uint64_t is_interrup
         if (cause != Sampler::Cause::kNone) {
             take_sample(cause == Sampler::Cause::kTimer ? kTimerEvent : kCyclesEvent);
         }
+        pass_on_trace();
         collector->step(Ticks{counter()});
         if (is_over()) {
             end_run();
         }
     } else {
         PERFLEET_ASSERT(PERFLEET_READ_REGISTER(esr_el1) >> 26 == kSupervisorCall);
-        running = 1 - running;
+        switch (static_cast<Call>(PERFLEET_READ_REGISTER(esr_el1) & 0xffff)) {
+            case Call::kYield:
+                running = 1 - running;
+                if (running == 0) {
+                    sampler->take_turn();
+                }
+                break;
+            case Call::kReport:
+                pass_on_circle();
+                collector->step(Ticks{counter()});
+                break;
+            case Call::kEnd: end_run();
+        }
     }
     (void)context;
     return &contexts[running];
@@ -251,19 +386,26 @@ extern "C" [[noreturn]] void kernel_main() {
     ticks_per_second = PERFLEET_READ_REGISTER(cntfrq_el0);
     constexpr std::uint64_t kUserMayReadCounter = 1U << 1;
     PERFLEET_WRITE_REGISTER(cntkctl_el1, kUserMayReadCounter);
-    serial.make();
-    if (!serial->start()) {
-        print("no virtio serial port: give QEMU -device virtio-serial-device and -device virtserialport,nr=1\n");
-        PERFLEET_ASSERT(false);
-    }
+    take_options();
+    load_turns = options.turns;
+    load_rounds = options.is_in_step ? 1 : kRounds;  // there the period is what passes from yield to yield
+    trace.is_on = options.is_traced ? 1 : 0;
+    ByteStream& port = open_port();
     const Seed seed = take_seed();
     describe_target(seed);
-    collector.make(*target, *serial);
+    gate.make(port);
+    gate->is_open = !options.streams_after;
+    collector.make(*target, *gate);
     sampler.make(ticks_per_second / kSamplesPerSecond, kNsPerSample, seed.jitter);
-    start_thread(0, shares_thread);
-    start_thread(1, nested_thread);
+    start_thread(0, options.is_circle ? circle_thread : shares_thread);
+    start_thread(1, options.is_circle ? echo_thread : nested_thread);
     print("running\n");
-    begun_ticks = counter();
-    sampler->start();
+    begun_ticks = target->start_point.ticks.value;
+    wait_until(begun_ticks);
+    if (options.is_circle) {
+        Sampler::count_all_cycles();
+    } else {
+        sampler->start(begun_ticks, options.is_in_step);
+    }
     enter_user(&contexts[0]);
 }

@@ -31,4 +31,36 @@ inline void write_device(std::uint64_t address, std::uint32_t value) {
     return PERFLEET_READ_REGISTER(cntvct_el0);
 }
 
+// The PMU's cycle counter, where it was started.
+[[nodiscard]] inline std::uint64_t cycle_counter() {
+    synchronise();
+    return PERFLEET_READ_REGISTER(pmccntr_el0);
+}
+
+// Goes on at this tick of the generic counter, at once where it is over. With `-icount shift=3` an instruction takes
+// half a tick: then at the very same instruction of the machine's life, however it came here.
+inline void wait_until(std::uint64_t ticks) {
+    std::uint64_t first;
+    std::uint64_t second;
+    asm volatile(
+        "mrs %0, cntvct_el0\n"
+        "mrs %1, cntvct_el0\n"
+        // Another tick than the first: that one was read in the second half of its tick, which one instruction more
+        // makes up for. From here on the time is that of the second, and some instructions.
+        "subs %0, %1, %0\n"
+        "b.eq 1f\n"
+        "nop\n"
+        "1: subs %0, %2, %1\n"
+        "b.ls 3f\n"
+        "2: subs %0, %0, #1\n"  // two instructions: one tick
+        "b.ne 2b\n"
+        "3:\n"
+        : "=&r"(first), "=&r"(second)
+        : "r"(ticks)
+        : "cc", "memory");
+    // Elsewhere instructions are faster.
+    while (counter() < ticks) {
+    }
+}
+
 }  // namespace perfleet::bare_metal

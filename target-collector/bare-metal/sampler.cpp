@@ -1,7 +1,5 @@
 #include "target-collector/bare-metal/sampler.h"
 
-#include <cstring>
-
 #include "target-collector/bare-metal/registers.h"
 
 namespace perfleet::bare_metal {
@@ -28,15 +26,8 @@ constexpr std::uint64_t kNotAtEl1 = 1ULL << 31;
 
 }  // namespace
 
-std::uint64_t JitteredPeriod::next() {
-    state_ ^= state_ >> 12;
-    state_ ^= state_ << 25;
-    state_ ^= state_ >> 27;
-    const std::uint64_t random = (state_ * 0x2545'f491'4f6c'dd1d) >> 32;
-    return mean_ / 2 + ((mean_ * random) >> 32);
-}
-
-void Sampler::start() {
+void Sampler::start(std::uint64_t now_ticks, bool in_step) {
+    is_in_step_ = in_step;
     write_device(kSetEnabled, 1U << kTimerInterrupt | 1U << kCyclesInterrupt);
     write_device(kDistributorControl, 1);
     write_device(kPriorityMask, 0xff);
@@ -45,13 +36,25 @@ void Sampler::start() {
     PERFLEET_WRITE_REGISTER(pmcr_el0, kCountersOn);
     PERFLEET_WRITE_REGISTER(pmccfiltr_el0, kNotAtEl1);
     PERFLEET_WRITE_REGISTER(pmovsclr_el0, kCycleCounter);
-    arm_cycles();
+    PERFLEET_WRITE_REGISTER(pmccntr_el0, 0);
+    if (!is_in_step_) {
+        arm_cycles(cycles_period_.next());
+    }
     PERFLEET_WRITE_REGISTER(pmintenset_el1, kCycleCounter);
     PERFLEET_WRITE_REGISTER(pmcntenset_el0, kCycleCounter);
 
-    timer_at_ticks_ = counter();
+    timer_at_ticks_ = now_ticks;
     arm_timer();
     PERFLEET_WRITE_REGISTER(cntp_ctl_el0, 1);
+    synchronise();
+}
+
+void Sampler::count_all_cycles() {
+    PERFLEET_WRITE_REGISTER(pmuserenr_el0, 1);
+    PERFLEET_WRITE_REGISTER(pmcr_el0, kCountersOn);
+    PERFLEET_WRITE_REGISTER(pmccfiltr_el0, 0);
+    PERFLEET_WRITE_REGISTER(pmccntr_el0, 0);
+    PERFLEET_WRITE_REGISTER(pmcntenset_el0, kCycleCounter);
     synchronise();
 }
 
@@ -72,9 +75,25 @@ void Sampler::arm_timer() {
     synchronise();
 }
 
-void Sampler::arm_cycles() {
-    PERFLEET_WRITE_REGISTER(pmccntr_el0, 0 - cycles_period_.next());
+void Sampler::arm_cycles(std::uint64_t period) {
+    // From the overflow on, so that a late interrupt shifts no other.
+    const std::uint64_t since = PERFLEET_READ_REGISTER(pmccntr_el0);
+    PERFLEET_WRITE_REGISTER(pmccntr_el0, (since < period ? since : 0) - period);
     synchronise();
+}
+
+void Sampler::take_turn() {
+    constexpr std::uint64_t kTurnsBefore = 3;  // the first ones may be longer
+    if (!is_in_step_ || fixed_cycles_ != 0) {
+        return;
+    }
+    const std::uint64_t cycles = PERFLEET_READ_REGISTER(pmccntr_el0);
+    if (++turns_ > kTurnsBefore) {
+        fixed_cycles_ = cycles - turn_began_cycles_;
+        PERFLEET_WRITE_REGISTER(pmccntr_el0, 0);
+        arm_cycles(fixed_cycles_ + fixed_cycles_ / 4);  // somewhere within the loop's longest function
+    }
+    turn_began_cycles_ = cycles;
 }
 
 Sampler::Cause Sampler::take_interrupt() {
@@ -90,37 +109,11 @@ Sampler::Cause Sampler::take_interrupt() {
     } else if (number == kCyclesInterrupt) {
         // In this order: cleared after it was loaded, an overflow in between would be lost, and sampling end for good.
         PERFLEET_WRITE_REGISTER(pmovsclr_el0, kCycleCounter);
-        arm_cycles();
+        arm_cycles(is_in_step_ ? fixed_cycles_ : cycles_period_.next());
         cause = Cause::kCycles;
     }
     write_device(kEndOfInterrupt, acknowledged);
     return cause;
-}
-
-std::size_t walk_frames(const Context& context, std::span<const std::byte> stack, std::span<std::uint64_t> into) {
-    constexpr std::size_t kRecordSizeBytes = 16;  // the caller's frame pointer, the return address
-    constexpr std::size_t kFramePointer = 29;
-    if (into.empty()) {
-        return 0;
-    }
-    std::size_t count = 0;
-    into[count++] = context.pc;
-    const auto begin = reinterpret_cast<std::uint64_t>(stack.data());
-    std::uint64_t at = context.x[kFramePointer];
-    while (count < into.size() && at % kRecordSizeBytes == 0 && at >= begin &&
-           at - begin <= stack.size() - kRecordSizeBytes) {
-        std::uint64_t record[2];
-        std::memcpy(record, stack.data() + (at - begin), sizeof record);
-        if (record[1] == 0) {
-            break;
-        }
-        into[count++] = record[1];
-        if (record[0] <= at) {
-            break;  // callers stand above
-        }
-        at = record[0];
-    }
-    return count;
 }
 
 }  // namespace perfleet::bare_metal

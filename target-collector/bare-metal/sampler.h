@@ -1,28 +1,14 @@
 // When the load is interrupted to be sampled: by the EL1 physical timer, and by the overflow of the cycle counter. Both
-// with jitter: a fixed period would fall in step with the load.
+// with jitter: a fixed period would fall in step with the load (to be seen with keep_step()).
 //
 // One thread (EL1, interrupts masked).
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include "target-collector/bare-metal/context.h"
+#include "target-collector/small/jittered_period.h"
 
 namespace perfleet::bare_metal {
-
-// Uniform between half and one and a half of the mean: xorshift64*, which is random enough not to follow the load.
-class JitteredPeriod {
-public:
-    JitteredPeriod(std::uint64_t mean, std::uint64_t seed) : mean_{mean}, state_{seed | 1} {}
-    [[nodiscard]] std::uint64_t next();
-
-private:
-    std::uint64_t mean_;
-    std::uint64_t state_;
-};
 
 class Sampler {
 public:
@@ -32,24 +18,32 @@ public:
     Sampler(std::uint64_t timer_period_ticks, std::uint64_t cycles_period, std::uint64_t seed)
         : timer_period_{timer_period_ticks, seed}, cycles_period_{cycles_period, seed ^ 0x5555'5555'5555'5555} {}
 
-    void start();
+    // `now_ticks`: what the counter reads, about.
+    void start(std::uint64_t now_ticks, bool in_step = false);
     void stop();
+
+    // Instead of start(): no samples, and the cycle counter counts at EL0 and EL1 and can be read at both.
+    static void count_all_cycles();
+
+    // To be called at the same place of each turn of the load's outermost loop: from the fourth on the cycle counter's
+    // period is fixed, and as long as the loop is; until then it gives no samples. `in_step`: of start().
+    void take_turn();
+    [[nodiscard]] std::uint64_t fixed_cycles() const { return fixed_cycles_; }
 
     // The interrupt that is there, taken and armed anew; kNone: none, or none of ours.
     [[nodiscard]] Cause take_interrupt();
 
 private:
     void arm_timer();
-    void arm_cycles();
+    void arm_cycles(std::uint64_t period);
 
     JitteredPeriod timer_period_;
     JitteredPeriod cycles_period_;
     std::uint64_t timer_at_ticks_ = 0;
+    bool is_in_step_ = false;
+    std::uint64_t turns_ = 0;
+    std::uint64_t turn_began_cycles_ = 0;
+    std::uint64_t fixed_cycles_ = 0;  // 0: not known yet, or not fixed
 };
-
-// The call chain of an interrupted thread, whose stack lies in `stack`: where it was, then return addresses along the
-// frame pointers. At most `into.size()`; returns how many.
-[[nodiscard]] std::size_t walk_frames(const Context& context, std::span<const std::byte> stack,
-                                      std::span<std::uint64_t> into);
 
 }  // namespace perfleet::bare_metal

@@ -9,7 +9,6 @@ namespace perfleet::bare_metal {
 namespace {
 
 // virtio-mmio (VIRTIO 1.2, 4.2.4).
-constexpr std::uint64_t kFirstDevice = 0x0a00'0000;
 constexpr std::uint64_t kDeviceDistance = 0x200;
 constexpr int kDevices = 32;
 constexpr std::uint32_t kMagic = 0x7472'6976;  // "virt"
@@ -51,9 +50,10 @@ struct Control {
 
 }  // namespace
 
-bool VirtioSerial::start() {
+bool VirtioSerial::start(const Place& place) {
+    bus_offset_ = place.bus_offset;
     for (int i = 0; i < kDevices && device_ == 0; ++i) {
-        const std::uint64_t at = kFirstDevice + static_cast<std::uint64_t>(i) * kDeviceDistance;
+        const std::uint64_t at = place.devices + static_cast<std::uint64_t>(i) * kDeviceDistance;
         if (read_device(at + kMagicValue) == kMagic && read_device(at + kVersion) == kLegacy &&
             read_device(at + kDeviceId) == kConsole) {
             device_ = at;
@@ -88,8 +88,7 @@ void VirtioSerial::set_up(Queue<kSizeBytes>& queue, std::uint16_t number, Direct
     PERFLEET_ASSERT(read_device(device_ + kQueueSizeMax) >= kEntries);
     write_device(device_ + kQueueSize, kEntries);
     write_device(device_ + kQueueAlign, kPageSizeBytes);
-    write_device(device_ + kQueuePage,
-                 static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(&queue.ring) / kPageSizeBytes));
+    write_device(device_ + kQueuePage, static_cast<std::uint32_t>(bus_address(&queue.ring) / kPageSizeBytes));
     for (std::uint16_t i = 0; i < kEntries && direction == Direction::kFromDevice; ++i) {
         give(queue, i, kSizeBytes, direction);
     }
@@ -98,8 +97,7 @@ void VirtioSerial::set_up(Queue<kSizeBytes>& queue, std::uint16_t number, Direct
 template <std::size_t kSizeBytes>
 void VirtioSerial::give(Queue<kSizeBytes>& queue, std::uint16_t index, std::size_t size_bytes, Direction direction) {
     Ring& ring = queue.ring;
-    ring.descriptors[index] = {reinterpret_cast<std::uint64_t>(queue.buffers[index].data()),
-                               static_cast<std::uint32_t>(size_bytes),
+    ring.descriptors[index] = {bus_address(queue.buffers[index].data()), static_cast<std::uint32_t>(size_bytes),
                                direction == Direction::kFromDevice ? kDeviceWrites : std::uint16_t{0}, 0};
     ring.given[ring.given_count % kEntries] = index;
     barrier();  // the device reads the entry once the count has grown
@@ -153,6 +151,8 @@ void VirtioSerial::obey(std::span<const std::byte> message) {
         if (is_open_) {
             ++connections_;
             in_offset_bytes_ = 0;
+            // What the peer has said already waits in the host until somebody asks: nothing else may wake it.
+            write_device(device_ + kQueueNotify, in_.number);
         }
         if (!is_open_) {
             // All that has come is of the connection that was; what the next one says may stand in the ring before we

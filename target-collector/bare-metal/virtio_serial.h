@@ -18,8 +18,16 @@ class VirtioSerial final : public ByteStream {
 public:
     VirtioSerial() = default;
 
+    // Where things stand: the board's 32 devices of virtio-mmio in our memory, and how far our memory is from what
+    // devices see (this object has to lie there in one piece).
+    struct Place {
+        std::uint64_t devices = 0x0a00'0000;
+        std::uint64_t bus_offset = 0;
+    };
+
     // False: this machine has no such device.
-    [[nodiscard]] bool start();
+    [[nodiscard]] bool start() { return start(Place{}); }
+    [[nodiscard]] bool start(const Place& place);
 
     [[nodiscard]] std::uint64_t connection() override;
     [[nodiscard]] std::size_t write(std::span<const std::byte> head, std::span<const std::byte> body) override;
@@ -69,7 +77,12 @@ private:
     void tell(std::uint32_t port, std::uint16_t event, std::uint16_t value);
     void take_back_sent();
 
+    [[nodiscard]] std::uint64_t bus_address(const void* memory) const {
+        return reinterpret_cast<std::uint64_t>(memory) + bus_offset_;
+    }
+
     std::uint64_t device_ = 0;  // its registers
+    std::uint64_t bus_offset_ = 0;
     Queue<64> control_in_;
     Queue<64> control_out_;
     Queue<512> in_;

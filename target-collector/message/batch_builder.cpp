@@ -27,8 +27,9 @@ constexpr std::size_t tail_size_bytes(std::size_t tally_count, std::size_t range
            point_count * size_bytes_of(wire_layout::clock_point::kShape);
 }
 
-constexpr std::size_t kTailSizeBytesMax =
-    tail_size_bytes(limits::kTalliesMax, limits::kDroppedRangesMax, limits::kClockPointsMax);
+constexpr std::size_t tail_size_bytes_max(std::size_t tally_count_max) {
+    return tail_size_bytes(tally_count_max, limits::kDroppedRangesMax, limits::kClockPointsMax);
+}
 
 // What encode_integers may need beyond 8 bytes a value, and the padding to a word.
 constexpr std::size_t kColumnOverheadBytes = encoded_size_bytes_max(0) + kWordBytes - 1;
@@ -52,8 +53,15 @@ std::size_t recent_index(Series series, std::size_t entry_count) {
 
 }  // namespace
 
-BatchBuilder::BatchBuilder(std::span<std::uint64_t> values, std::span<std::byte> bytes, std::uint32_t row_count_max)
-    : bytes_{bytes}, row_count_max_{row_count_max} {
+BatchBuilderCore::BatchBuilderCore(std::span<std::uint64_t> values, std::span<std::byte> bytes,
+                                   std::uint32_t row_count_max, const TableViews& tables)
+    : bytes_{bytes},
+      row_count_max_{row_count_max},
+      chunk_rows_{tables.chunk_rows},
+      slots_{tables.slots},
+      views_{tables.views},
+      column_views_{tables.column_views} {
+    PERFLEET_ASSERT(views_.size() == slots_.size() && column_views_.size() == slots_.size() * kKindColumnsMax);
     PERFLEET_ASSERT(row_count_max > 0 && row_count_max <= limits::kBatchRowsMax);
     PERFLEET_ASSERT(values.size() > std::size_t{2} * row_count_max && values.size() < kNoChunk);
     scratch_ = values.last(row_count_max);
@@ -62,7 +70,7 @@ BatchBuilder::BatchBuilder(std::span<std::uint64_t> values, std::span<std::byte>
     recent_.fill(0);
 }
 
-std::uint32_t BatchBuilder::slot_of(Series series) const {
+std::uint32_t BatchBuilderCore::slot_of(Series series) const {
     std::uint32_t& recent = recent_[recent_index(series, kRecentSlots)];
     if (recent < series_count_ && slots_[recent].series == series) {
         return recent;
@@ -76,16 +84,17 @@ std::uint32_t BatchBuilder::slot_of(Series series) const {
     return kNoSlot;
 }
 
-bool BatchBuilder::charge(std::size_t size_bytes) {
-    if (kFixedSizeBytes + kTailSizeBytesMax + series_size_bytes_max_ + size_bytes > sealed_size_bytes_limit_) {
+bool BatchBuilderCore::charge(std::size_t size_bytes) {
+    if (kFixedSizeBytes + tail_size_bytes_max(tally_count_max_) + series_size_bytes_max_ + size_bytes >
+        sealed_size_bytes_limit_) {
         return false;
     }
     series_size_bytes_max_ += size_bytes;
     return true;
 }
 
-bool BatchBuilder::add_slot(Series series) {
-    if (series_count_ == limits::kBatchSeriesMax) {
+bool BatchBuilderCore::add_slot(Series series) {
+    if (series_count_ == slots_.size()) {
         return false;
     }
     Slot& slot = slots_[series_count_];
@@ -112,9 +121,9 @@ bool BatchBuilder::add_slot(Series series) {
     return true;
 }
 
-bool BatchBuilder::add_chunk(Slot& slot) {
+bool BatchBuilderCore::add_chunk(Slot& slot) {
     const std::size_t value_count =
-        1 + kChunkRows * (slot.integer_column_count + (slot.byte_column_count > 0 ? std::size_t{1} : 0));
+        1 + chunk_rows_ * (slot.integer_column_count + (slot.byte_column_count > 0 ? std::size_t{1} : 0));
     if (value_count > values_.size() - used_values_ || !charge(slot.integer_column_count * kChunkOverheadBytes)) {
         return false;
     }
@@ -131,8 +140,8 @@ bool BatchBuilder::add_chunk(Slot& slot) {
     return true;
 }
 
-BatchBuilder::Slot* BatchBuilder::make_room(Series series, std::size_t integers_size_bytes,
-                                            std::size_t bytes_size_bytes) {
+BatchBuilderCore::Slot* BatchBuilderCore::make_room(Series series, std::size_t integers_size_bytes,
+                                                    std::size_t bytes_size_bytes) {
     if (row_count_ == row_count_max_ || bytes_size_bytes > bytes_.size() - used_bytes_ ||
         bytes_size_bytes > limits::kSeriesBytesMax) {
         return nullptr;
@@ -151,14 +160,14 @@ BatchBuilder::Slot* BatchBuilder::make_room(Series series, std::size_t integers_
     }
     Slot& slot = slots_[index];
     if (slot.byte_size_bytes + bytes_size_bytes > limits::kSeriesBytesMax ||
-        (slot.rows_in_chunk == kChunkRows && !add_chunk(slot))) {
+        (slot.rows_in_chunk == chunk_rows_ && !add_chunk(slot))) {
         return give_back();
     }
     return &slot;
 }
 
-bool BatchBuilder::append(Series series, std::span<const std::uint64_t> integers,
-                          std::span<const std::span<const std::byte>> bytes) {
+bool BatchBuilderCore::append(Series series, std::span<const std::uint64_t> integers,
+                              std::span<const std::span<const std::byte>> bytes) {
     std::size_t bytes_size_bytes = 0;
     for (const auto& part : bytes) {
         bytes_size_bytes += part.size();
@@ -171,7 +180,7 @@ bool BatchBuilder::append(Series series, std::span<const std::uint64_t> integers
     std::uint64_t* at = &values_[slot->last_chunk + 1 + slot->rows_in_chunk];
     if (slot->byte_column_count > 0) {
         *at = used_bytes_;
-        at += kChunkRows;
+        at += chunk_rows_;
         for (std::uint32_t i = 0; i < slot->byte_column_count; ++i) {
             PERFLEET_ASSERT(integers[slot->size_columns[i]] == bytes[i].size());
             if (!bytes[i].empty()) {
@@ -183,7 +192,7 @@ bool BatchBuilder::append(Series series, std::span<const std::uint64_t> integers
     }
     for (const std::uint64_t value : integers) {
         *at = value;
-        at += kChunkRows;
+        at += chunk_rows_;
     }
     if (slot->has_time) {  // the first column
         slot->first_ticks = integers[0] < slot->first_ticks ? integers[0] : slot->first_ticks;
@@ -195,22 +204,23 @@ bool BatchBuilder::append(Series series, std::span<const std::uint64_t> integers
     return true;
 }
 
-std::uint32_t BatchBuilder::row_count(Series series) const {
+std::uint32_t BatchBuilderCore::row_count(Series series) const {
     const std::uint32_t index = slot_of(series);
     return index == kNoSlot ? 0 : slots_[index].row_count;
 }
 
-void BatchBuilder::limit_sealed_size_bytes(std::size_t size_bytes_max) {
+void BatchBuilderCore::limit_sealed_size_bytes(std::size_t size_bytes_max, std::size_t tally_count_max) {
+    tally_count_max_ = tally_count_max < limits::kTalliesMax ? tally_count_max : limits::kTalliesMax;
     sealed_size_bytes_limit_ =
         size_bytes_max < limits::kBatchSizeBytesMax ? size_bytes_max : limits::kBatchSizeBytesMax;
 }
 
-std::size_t BatchBuilder::sealed_size_bytes_max(std::size_t tally_count, std::size_t range_count,
-                                                std::size_t point_count) const {
+std::size_t BatchBuilderCore::sealed_size_bytes_max(std::size_t tally_count, std::size_t range_count,
+                                                    std::size_t point_count) const {
     return kFixedSizeBytes + series_size_bytes_max_ + tail_size_bytes(tally_count, range_count, point_count);
 }
 
-bool BatchBuilder::order_by_cpu(const Slot& slot) {
+bool BatchBuilderCore::order_by_cpu(const Slot& slot) {
     constexpr unsigned kDigitBits = 8;
     const std::uint32_t cpu_column = integer_index_of(slot.series.kind, ColumnId::kCpu);
     // cpu in the high half, place in the low one.
@@ -219,10 +229,10 @@ bool BatchBuilder::order_by_cpu(const Slot& slot) {
     std::uint64_t all = 0;
     std::uint64_t common = ~0ULL;
     for (std::uint64_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = values_[chunk]) {
-        const std::size_t count = rows.size() - done < kChunkRows ? rows.size() - done : kChunkRows;
+        const std::size_t count = rows.size() - done < chunk_rows_ ? rows.size() - done : chunk_rows_;
         for (std::size_t row = 0; row < count; ++row) {
             const std::uint64_t place = chunk + 1 + row;
-            const std::uint64_t cpu = values_[place + std::size_t{cpu_column} * kChunkRows];
+            const std::uint64_t cpu = values_[place + std::size_t{cpu_column} * chunk_rows_];
             all |= cpu;
             common &= cpu;
             rows[done++] = cpu << 32 | place;
@@ -257,33 +267,33 @@ bool BatchBuilder::order_by_cpu(const Slot& slot) {
     return all != common;
 }
 
-void BatchBuilder::gather_ordered(std::uint32_t column, std::span<std::uint64_t> out) const {
-    const std::size_t offset = std::size_t{column} * kChunkRows;
+void BatchBuilderCore::gather_ordered(std::uint32_t column, std::span<std::uint64_t> out) const {
+    const std::size_t offset = std::size_t{column} * chunk_rows_;
     for (std::size_t i = 0; i < out.size(); ++i) {
         out[i] = values_[static_cast<std::uint32_t>(order_[i]) + offset];
     }
 }
 
-void BatchBuilder::gather_integers(const Slot& slot, std::uint32_t column, std::span<std::uint64_t> out) const {
-    const std::size_t before = 1 + kChunkRows * (std::size_t{column} + (slot.byte_column_count > 0 ? 1 : 0));
+void BatchBuilderCore::gather_integers(const Slot& slot, std::uint32_t column, std::span<std::uint64_t> out) const {
+    const std::size_t before = 1 + chunk_rows_ * (std::size_t{column} + (slot.byte_column_count > 0 ? 1 : 0));
     std::size_t done = 0;
     for (std::uint64_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = values_[chunk]) {
-        const std::size_t count = out.size() - done < kChunkRows ? out.size() - done : kChunkRows;
+        const std::size_t count = out.size() - done < chunk_rows_ ? out.size() - done : chunk_rows_;
         std::memcpy(out.data() + done, &values_[chunk + before], count * sizeof(std::uint64_t));
         done += count;
     }
     PERFLEET_ASSERT(done == out.size());
 }
 
-void BatchBuilder::gather_bytes(const Slot& slot, std::uint32_t byte_column, std::span<std::byte> out) const {
+void BatchBuilderCore::gather_bytes(const Slot& slot, std::uint32_t byte_column, std::span<std::byte> out) const {
     // A row's byte columns stand one after the other from its offset on.
     std::size_t done = 0;
     std::uint32_t rows_left = slot.row_count;
     for (std::uint64_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = values_[chunk]) {
-        const std::uint32_t count = rows_left < kChunkRows ? rows_left : kChunkRows;
+        const std::uint32_t count = rows_left < chunk_rows_ ? rows_left : chunk_rows_;
         for (std::uint32_t row = 0; row < count; ++row) {
             const auto size_at = [&](std::uint32_t part) {
-                return values_[chunk + 1 + kChunkRows * (std::size_t{1} + slot.size_columns[part]) + row];
+                return values_[chunk + 1 + chunk_rows_ * (std::size_t{1} + slot.size_columns[part]) + row];
             };
             std::uint64_t from = values_[chunk + 1 + row];
             for (std::uint32_t part = 0; part < byte_column; ++part) {
@@ -301,8 +311,8 @@ void BatchBuilder::gather_bytes(const Slot& slot, std::uint32_t byte_column, std
     PERFLEET_ASSERT(done == out.size());
 }
 
-Checked<Done> BatchBuilder::write_series(CapnpWriter& writer, CapnpWriter::StructPlace place, const Slot& slot,
-                                         Ticks now, SeriesView& view) {
+Checked<Done> BatchBuilderCore::write_series(CapnpWriter& writer, CapnpWriter::StructPlace place, const Slot& slot,
+                                             Ticks now, SeriesView& view) {
     namespace rows = wire_layout::series_rows;
     view.series = slot.series;
     view.row_count = slot.row_count;
@@ -361,9 +371,9 @@ Checked<Done> BatchBuilder::write_series(CapnpWriter& writer, CapnpWriter::Struc
     return Done{};
 }
 
-Checked<std::size_t> BatchBuilder::seal(const BatchHeader& header, Ticks now, std::span<const Tally> tallies,
-                                        std::span<const SeqRange> dropped, std::span<const ClockPoint> clock_points,
-                                        std::span<std::byte> out) {
+Checked<std::size_t> BatchBuilderCore::seal(const BatchHeader& header, Ticks now, std::span<const Tally> tallies,
+                                            std::span<const SeqRange> dropped, std::span<const ClockPoint> clock_points,
+                                            std::span<std::byte> out) {
     namespace layout = wire_layout::batch;
     if (tallies.size() > limits::kTalliesMax || dropped.size() > limits::kDroppedRangesMax ||
         clock_points.size() > limits::kClockPointsMax) {
@@ -419,7 +429,7 @@ Checked<std::size_t> BatchBuilder::seal(const BatchHeader& header, Ticks now, st
     return size.ok() ? Checked<std::size_t>{*size} : Checked<std::size_t>{size.error()};
 }
 
-void BatchBuilder::clear() {
+void BatchBuilderCore::clear() {
     row_count_ = 0;
     series_count_ = 0;
     used_values_ = 0;

@@ -5,7 +5,8 @@
 // allowed): so every column but the stack is runs, or steps of the sampling period. Rows of other kinds stay in the
 // order in which they came, for what they tell depends on it.
 //
-// Freestanding. Works in memory that the caller supplies. Rows of several series may be gathered at once.
+// Freestanding. Works in memory that the caller supplies. Rows of several series may be gathered at once: as many as
+// there are tables for (BatchBuilder: as many as a batch may hold).
 #pragma once
 
 #include <array>
@@ -20,20 +21,40 @@
 
 namespace perfleet {
 
-class BatchBuilder {
+class BatchBuilderCore {
+private:
+    struct Slot;
+
 public:
+    // No kind has more.
+    static constexpr std::size_t kKindColumnsMax = 16;
+    // A series takes memory for so many rows at once; where there is little of it, and many series, fewer.
+    static constexpr std::uint32_t kChunkRows = 64;
+
+    // What it needs for each series: as much of each as there may be series, of column_views kKindColumnsMax as much.
+    struct TableViews {
+        std::span<Slot> slots;
+        std::span<SeriesView> views;
+        std::span<ColumnView> column_views;
+        std::uint32_t chunk_rows = kChunkRows;
+    };
+    template <std::size_t kSeries>
+    struct Tables;
+
     // `values` holds the integer columns of all rows until sealing, `bytes` the byte columns. How many rows fit depends
     // on the kinds: values_count() says what suffices. Borrowed.
-    BatchBuilder(std::span<std::uint64_t> values, std::span<std::byte> bytes, std::uint32_t row_count_max);
-    BatchBuilder(const BatchBuilder&) = delete;
-    BatchBuilder& operator=(const BatchBuilder&) = delete;
+    BatchBuilderCore(std::span<std::uint64_t> values, std::span<std::byte> bytes, std::uint32_t row_count_max,
+                     const TableViews& tables);
+    BatchBuilderCore(const BatchBuilderCore&) = delete;
+    BatchBuilderCore& operator=(const BatchBuilderCore&) = delete;
 
     // Values that hold `row_count_max` rows (of all series) with `column_count` integer columns in `series_count`
     // series.
     [[nodiscard]] static constexpr std::size_t values_count(std::uint32_t row_count_max, std::uint32_t column_count,
-                                                            std::uint32_t series_count) {
+                                                            std::uint32_t series_count,
+                                                            std::uint32_t chunk_rows = kChunkRows) {
         return std::size_t{2} * row_count_max +
-               (row_count_max / kChunkRows + series_count) * (2 + column_count * kChunkRows);
+               (row_count_max / chunk_rows + series_count) * (2 + column_count * chunk_rows);
     }
 
     // Adds a row: one integer for each kInteger column of columns_of(series.kind), in that order (size columns
@@ -42,6 +63,7 @@ public:
                               std::span<const std::span<const std::byte>> bytes = {});
 
     [[nodiscard]] std::uint32_t row_count() const { return row_count_; }  // of all series
+    [[nodiscard]] std::size_t series_count_max() const { return slots_.size(); }
     [[nodiscard]] std::uint32_t row_count(Series series) const;
 
     // Visits (series, row_count) of what was gathered, in the order of the first row.
@@ -56,8 +78,9 @@ public:
     // gateway reads.
     void allow_codecs(Codec newest) { newest_codec_ = newest; }
 
-    // Lowers the bound of a sealed message below limits::kBatchSizeBytesMax: append() says no before it is passed.
-    void limit_sealed_size_bytes(std::size_t size_bytes_max);
+    // Lowers the bound of a sealed message below limits::kBatchSizeBytesMax: append() says no before it is passed, with
+    // at most so many tallies in it.
+    void limit_sealed_size_bytes(std::size_t size_bytes_max, std::size_t tally_count_max);
 
     // Upper bound of what seal() needs now.
     [[nodiscard]] std::size_t sealed_size_bytes_max(std::size_t tally_count, std::size_t range_count,
@@ -75,14 +98,11 @@ public:
 
 private:
     // Rows stand in chunks of `values_`, column by column within a chunk:
-    //   link to the series' next chunk | kChunkRows offsets into bytes_ (only kinds with byte columns) | kChunkRows
+    //   link to the series' next chunk | chunk_rows_ offsets into bytes_ (only kinds with byte columns) | chunk_rows_
     //   values of each integer column
-    static constexpr std::uint32_t kChunkRows = 64;
     static constexpr std::uint32_t kNoChunk = 0xffff'ffff;
     static constexpr std::uint32_t kNoSlot = 0xffff'ffff;
     static constexpr std::size_t kRecentSlots = 16;
-    // No kind has more.
-    static constexpr std::size_t kKindColumnsMax = 16;
     static constexpr std::size_t kByteColumnsMax = 2;
 
     struct Slot {
@@ -94,7 +114,7 @@ private:
             size_columns{};                    // of each byte column: index among the integer columns
         std::uint32_t first_chunk = kNoChunk;  // offsets into values_
         std::uint32_t last_chunk = kNoChunk;
-        std::uint32_t rows_in_chunk = kChunkRows;  // of the last one
+        std::uint32_t rows_in_chunk = 0;  // of the last one
         bool has_time = false;
         std::uint64_t byte_size_bytes = 0;  // of all byte columns
         std::uint64_t first_ticks = ~0ULL;
@@ -123,17 +143,37 @@ private:
     Codec newest_codec_ = kCommonCodec;
     std::span<std::byte> bytes_;
     std::uint32_t row_count_max_;
+    std::uint32_t chunk_rows_;
     std::uint32_t row_count_ = 0;
     std::uint32_t series_count_ = 0;
     std::size_t used_values_ = 0;
     std::size_t used_bytes_ = 0;
     std::size_t series_size_bytes_max_ = 0;  // upper bound of the series' part of the message
     std::size_t sealed_size_bytes_limit_ = limits::kBatchSizeBytesMax;
+    std::size_t tally_count_max_ = limits::kTalliesMax;
     mutable std::array<std::uint32_t, kRecentSlots> recent_{};
-    std::array<Slot, limits::kBatchSeriesMax> slots_{};
-    std::array<SeriesView, limits::kBatchSeriesMax> views_{};  // while sealing
-    std::array<ColumnView, limits::kBatchSeriesMax * kKindColumnsMax> column_views_{};
+    std::span<Slot> slots_;
+    std::span<SeriesView> views_;  // while sealing
+    std::span<ColumnView> column_views_;
     std::size_t column_view_count_ = 0;
+};
+
+template <std::size_t kSeries>
+struct BatchBuilderCore::Tables {
+    static_assert(kSeries <= limits::kBatchSeriesMax);
+    std::array<Slot, kSeries> slots{};
+    std::array<SeriesView, kSeries> views{};
+    std::array<ColumnView, kSeries * kKindColumnsMax> column_views{};
+
+    [[nodiscard]] TableViews all(std::uint32_t chunk_rows = kChunkRows) {
+        return {slots, views, column_views, chunk_rows};
+    }
+};
+
+class BatchBuilder final : private BatchBuilderCore::Tables<limits::kBatchSeriesMax>, public BatchBuilderCore {
+public:
+    BatchBuilder(std::span<std::uint64_t> values, std::span<std::byte> bytes, std::uint32_t row_count_max)
+        : BatchBuilderCore{values, bytes, row_count_max, all()} {}
 };
 
 }  // namespace perfleet

@@ -453,7 +453,7 @@ TEST(BatchBuilder, NeverSealsPastTheSizeOfABatch) {
     std::mt19937_64 random(5);
     for (const std::size_t limit : {std::size_t{40'000}, limits::kBatchSizeBytesMax}) {
         Room room(limits::kBatchRowsMax, 0, 16U << 20);
-        room->limit_sealed_size_bytes(limit);
+        room->limit_sealed_size_bytes(limit, limits::kTalliesMax);
         const std::string large(60'000, 'x');
         std::size_t rows = 0;
         for (std::uint16_t event = 0;; ++event) {

@@ -23,8 +23,11 @@ struct ByeDescription {
     ClockPoint end_point{};
 };
 
-// The largest Bye there is.
-inline constexpr std::size_t kByeSizeBytesMax = 256 + limits::kTalliesMax * 16 + limits::kDroppedRangesMax * 16;
+// The largest Bye with so many tallies, and the largest there is.
+[[nodiscard]] constexpr std::size_t bye_size_bytes_max(std::size_t tally_count) {
+    return 256 + tally_count * 16 + limits::kDroppedRangesMax * 16;
+}
+inline constexpr std::size_t kByeSizeBytesMax = bye_size_bytes_max(limits::kTalliesMax);
 
 // Writes an Envelope with the Bye into `out` and returns its size. Faults: kFull; kTooLarge (tallies or ranges past
 // their limits).

@@ -91,7 +91,8 @@ Checked<std::size_t> write_hello(const HelloDescription& hello, std::span<std::b
     }
     CapnpWriter writer{out};
     const auto envelope = writer.make_root(wire_layout::envelope::kShape);
-    const auto place = begin_message(writer, envelope, wire_layout::MessageTag::kHello, layout::kShape);
+    const auto place = begin_message(writer, envelope, wire_layout::MessageTag::kHello,
+                                     hello.tells_clock ? layout::kShape : layout::kShapeWithoutClockTicks);
     writer.set(place, layout::kVersionMin, hello.version_min);
     writer.set(place, layout::kVersionMax, hello.version_max);
     write_session(writer, place, layout::kSession, hello.session);

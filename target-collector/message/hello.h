@@ -78,6 +78,8 @@ struct HelloDescription {
     Seq oldest_retained{1};
     std::span<const std::byte> device_id{};
     std::uint64_t boot_nonce = 0;
+    // What the clock reads is told whenever it is sent (set_hello_state()): it never goes back in a session.
+    bool tells_clock = false;
 };
 
 // Upper bound of what write_hello() needs.

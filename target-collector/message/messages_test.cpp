@@ -188,6 +188,35 @@ TEST(Hello, ItsStateIsSetWithoutTouchingTheRest) {
     EXPECT_FALSE(set_oldest_retained_seq(message, Seq{1}).ok());
 }
 
+TEST(Hello, ItsIdentityIsTakenOutWithoutTouchingTheRest) {
+    const Everything all;
+    auto message = written(all.hello);
+    ASSERT_TRUE(clear_hello_identity(message));
+    Read read(message);
+    const auto hello = read.envelope().getHello();
+    EXPECT_EQ(hello.getTargetId(), 0U);
+    EXPECT_FALSE(hello.hasTargetName());
+    EXPECT_STREQ(hello.getArchitecture().cStr(), "aarch64");
+    EXPECT_EQ(hello.getLabels().size(), 2U);
+    EXPECT_EQ(hello.getBootNonce(), 0xdeadU);
+    for (std::size_t size = 0; size < message.size(); ++size) {
+        EXPECT_FALSE(clear_hello_identity(std::span{message}.first(size)));
+    }
+}
+
+TEST(Hello, TellsTheClockOnlyWhereItIsMeantTo) {
+    Everything all;
+    auto silent = written(all.hello);
+    ASSERT_TRUE(set_hello_state(silent, SessionId{5, 6}, Seq{7}, Ticks{8}).ok());
+    EXPECT_EQ(Read(silent).envelope().getHello().getClockTicks(), 0U);
+    all.hello.tells_clock = true;
+    auto message = written(all.hello);
+    ASSERT_TRUE(set_hello_state(message, SessionId{5, 6}, Seq{7}, Ticks{8}).ok());
+    EXPECT_EQ(Read(message).envelope().getHello().getClockTicks(), 8U);
+    EXPECT_EQ(Read(message).envelope().getHello().getOldestRetainedSeq(), 7U);
+    EXPECT_EQ(Read(message).envelope().getHello().getBootNonce(), 0xdeadU);
+}
+
 constexpr std::array kTallies{Tally{{Kind::kSample, EventNumber{0}}, TallyName::kProduced, 1ULL << 40},
                               Tally{{Kind::kTask, kNoEvent}, TallyName::kLostKernelRing, 2}};
 constexpr std::array kDropped{SeqRange{Seq{3}, Seq{4}}, SeqRange{Seq{8}, Seq{8}}};
@@ -279,6 +308,14 @@ void expect_golden(std::span<const std::byte> message, const std::string& name, 
 TEST(GoldenBytes, OfHello) {
     const Everything all;
     expect_golden(written(all.hello), "hello");
+}
+
+TEST(GoldenBytes, OfAHelloThatTellsTheClock) {
+    Everything all;
+    all.hello.tells_clock = true;
+    auto message = written(all.hello);
+    ASSERT_TRUE(set_hello_state(message, all.hello.session, all.hello.oldest_retained, Ticks{0x1234'5678'9abc}).ok());
+    expect_golden(message, "hello_with_clock");
 }
 
 // A batch of these samples, one stack and one image.

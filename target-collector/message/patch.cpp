@@ -1,5 +1,7 @@
 #include "target-collector/message/patch.h"
 
+#include <cstring>
+
 #include "target-collector/message/capnp_reader.h"
 
 namespace perfleet {
@@ -42,7 +44,7 @@ Checked<Done> set_oldest_retained_seq(std::span<std::byte> message, Seq oldest) 
     return patch(message, *batch, wire_layout::batch::kOldestRetainedSeq, oldest.value);
 }
 
-Checked<Done> set_hello_state(std::span<std::byte> message, SessionId session, Seq oldest) {
+Checked<Done> set_hello_state(std::span<std::byte> message, SessionId session, Seq oldest, Ticks clock) {
     const auto reader = CapnpReader::open(message);
     if (!reader.ok()) {
         return reader.error();
@@ -61,7 +63,32 @@ Checked<Done> set_hello_state(std::span<std::byte> message, SessionId session, S
     if (auto done = patch(message, *place, wire_layout::session_id::kLow, session.low); !done.ok()) {
         return done;
     }
+    if (hello->data.size() > wire_layout::hello::kClockTicks.offset_bytes) {
+        if (auto done = patch(message, *hello, wire_layout::hello::kClockTicks, clock.value); !done.ok()) {
+            return done;
+        }
+    }
     return patch(message, *hello, wire_layout::hello::kOldestRetainedSeq, oldest.value);
+}
+
+bool clear_hello_identity(std::span<std::byte> message_untrusted) {
+    namespace layout = wire_layout::hello;
+    constexpr std::size_t kPointerSizeBytes = 8;
+    const auto reader = CapnpReader::open(message_untrusted);
+    if (!reader.ok()) {
+        return false;
+    }
+    const auto hello = body_of(*reader, wire_layout::MessageTag::kHello);
+    if (!hello.ok()) {
+        return false;
+    }
+    (void)patch(message_untrusted, *hello, layout::kTargetId, std::uint64_t{0});
+    const std::size_t at = layout::kTargetName.index * kPointerSizeBytes;
+    if (at + kPointerSizeBytes <= hello->pointers.size()) {
+        const auto offset = static_cast<std::size_t>(hello->pointers.data() - message_untrusted.data());
+        std::memset(message_untrusted.data() + offset + at, 0, kPointerSizeBytes);
+    }
+    return true;
 }
 
 }  // namespace perfleet

@@ -8,13 +8,19 @@
 
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/result.h"
+#include "schemas/vocabulary/time.h"
 
 namespace perfleet {
 
 // Batch.oldestRetainedSeq of a sealed message, which the seal doesn't cover.
 [[nodiscard]] Checked<Done> set_oldest_retained_seq(std::span<std::byte> message, Seq oldest);
 
-// Hello.oldestRetainedSeq and Hello.session.
-[[nodiscard]] Checked<Done> set_hello_state(std::span<std::byte> message, SessionId session, Seq oldest);
+// Hello.session, Hello.oldestRetainedSeq and, in one that tells it, Hello.clockTicks.
+[[nodiscard]] Checked<Done> set_hello_state(std::span<std::byte> message, SessionId session, Seq oldest,
+                                            Ticks clock = Ticks{0});
+
+// Takes Hello.targetId and Hello.targetName out: whoever carries the message vouches for its sender with a key, and the
+// gateway takes the identity from that. True: it was a Hello.
+[[nodiscard]] bool clear_hello_identity(std::span<std::byte> message_untrusted);
 
 }  // namespace perfleet

@@ -14,7 +14,8 @@ void write_header(std::span<std::byte> record, const SealedRecord& header) {
 
 }  // namespace
 
-Sealer::Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies, SpscRing& batches, SpscRing& losses)
+SealerCore::SealerCore(const Options& options, BatchBuilderCore& builder, TallyTable& tallies, TallyTable& wire_losses,
+                       SpscRing& batches, SpscRing& losses)
     : session_{options.session},
       batch_rows_max_{options.batch_rows_max},
       batch_age_ticks_max_{options.batch_age_ticks_max},
@@ -22,16 +23,24 @@ Sealer::Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies
       builder_{builder},
       tallies_{tallies},
       batches_{batches},
-      losses_{losses} {
+      losses_{losses},
+      wire_losses_{wire_losses} {
     PERFLEET_ASSERT(batch_rows_max_ > 0 && batch_rows_max_ <= limits::kBatchRowsMax);
-    PERFLEET_ASSERT(batches.memory_size_bytes() >= kBatchRingSizeBytesMin);
+    PERFLEET_ASSERT(batches.memory_size_bytes() >= batch_ring_size_bytes_min(tallies.entry_count_max()));
     // Whatever is gathered fits into an empty ring.
-    builder_.limit_sealed_size_bytes(SpscRing::record_size_bytes_max(batches.memory_size_bytes()) -
-                                     sizeof(SealedRecord));
+    builder_.limit_sealed_size_bytes(
+        SpscRing::record_size_bytes_max(batches.memory_size_bytes()) - sizeof(SealedRecord), tallies.entry_count_max());
 }
 
-void Sealer::append(Series series, Ticks now, std::span<const std::uint64_t> integers,
-                    std::span<const std::span<const std::byte>> bytes) {
+void SealerCore::grant_session(SessionId session, UtcNs utc) {
+    PERFLEET_ASSERT(!has_session() && !session.is_none() && last_sealed_ == Seq{0});
+    session_ = session;
+    bucket_ = bucket_of(utc);
+    bucket_now_ = bucket_;
+}
+
+void SealerCore::append(Series series, Ticks now, std::span<const std::uint64_t> integers,
+                        std::span<const std::span<const std::byte>> bytes) {
     PERFLEET_ASSERT(has_begun_ && !is_finished_);
     count_live(series, TallyName::kProduced, 1);
     if (!builder_.append(series, integers, bytes)) {
@@ -54,7 +63,7 @@ void Sealer::append(Series series, Ticks now, std::span<const std::uint64_t> int
     }
 }
 
-void Sealer::count_lost(Series series, TallyName reason, std::uint64_t row_count) {
+void SealerCore::count_lost(Series series, TallyName reason, std::uint64_t row_count) {
     PERFLEET_ASSERT(is_loss(reason) && reason != TallyName::kLostSpoolFull && reason != TallyName::kLostRefused);
     tallies_.add(series, TallyName::kProduced, row_count);
     tallies_.add(series, reason, row_count);
@@ -62,29 +71,29 @@ void Sealer::count_lost(Series series, TallyName reason, std::uint64_t row_count
     count_live(series, reason, row_count);
 }
 
-void Sealer::count(Series series, TallyName name, std::uint64_t value) {
+void SealerCore::count(Series series, TallyName name, std::uint64_t value) {
     PERFLEET_ASSERT(!is_loss(name) && name != TallyName::kProduced);
     tallies_.add(series, name, value);
     count_live(series, name, value);
 }
 
-void Sealer::count_live(Series series, TallyName name, std::uint64_t value) {
+void SealerCore::count_live(Series series, TallyName name, std::uint64_t value) {
     if (live_ != nullptr) {
         live_->add(series, name, value);
     }
 }
 
-void Sealer::tick(Ticks now, UtcNs utc) {
+void SealerCore::tick(Ticks now, UtcNs utc) {
     last_tick_ = now;
     bucket_now_ = bucket_of(utc);
     take_up_losses();
-    if (builder_.row_count() > 0 && now.value - gathering_since_.value >= batch_age_ticks_max_ &&
+    if (has_session() && builder_.row_count() > 0 && now.value - gathering_since_.value >= batch_age_ticks_max_ &&
         now >= gathering_since_) {
         seal(now, WhenFull::kCountLost);
     }
 }
 
-void Sealer::add_clock_point(const ClockPoint& point) {
+void SealerCore::add_clock_point(const ClockPoint& point) {
     if (clock_point_count_ == clock_points_.size()) {
         // No batch could be passed on for a long time: every other point still tells the clock's course.
         for (std::size_t i = 0; i < clock_points_.size() / 2; ++i) {
@@ -95,9 +104,11 @@ void Sealer::add_clock_point(const ClockPoint& point) {
     clock_points_[clock_point_count_++] = point;
 }
 
-bool Sealer::epoch_is_over() const { return !has_begun_ || has_lost_definition_ || bucket_now_ != bucket_; }
+bool SealerCore::epoch_is_over() const {
+    return !has_begun_ || has_lost_definition_ || (has_session() && bucket_now_ != bucket_);
+}
 
-void Sealer::begin_epoch(Ticks now, UtcNs utc) {
+void SealerCore::begin_epoch(Ticks now, UtcNs utc) {
     if (has_begun_) {
         seal(now, WhenFull::kCountLost);
         ++epoch_.value;
@@ -108,11 +119,11 @@ void Sealer::begin_epoch(Ticks now, UtcNs utc) {
     bucket_now_ = bucket_;
 }
 
-EpochNumber Sealer::epoch() const { return epoch_; }
+EpochNumber SealerCore::epoch() const { return epoch_; }
 
-void Sealer::flush(Ticks now) { seal(now, WhenFull::kCountLost); }
+void SealerCore::flush(Ticks now) { seal(now, WhenFull::kCountLost); }
 
-bool Sealer::finish(const ClockPoint& end) {
+bool SealerCore::finish(const ClockPoint& end) {
     if (is_finished_) {
         return true;
     }
@@ -139,14 +150,20 @@ bool Sealer::finish(const ClockPoint& end) {
     return true;
 }
 
-bool Sealer::seal(Ticks now, WhenFull when_full) {
+bool SealerCore::seal(Ticks now, WhenFull when_full) {
     if (builder_.row_count() == 0) {
         return true;
     }
+    if (!has_session()) {
+        if (when_full == WhenFull::kCountLost) {
+            lose_gathered();
+        }
+        return false;
+    }
     // At most one entry a series is new once the rows are counted.
-    const std::size_t tallies_max = tallies_.entries().size() + limits::kBatchSeriesMax < limits::kTalliesMax
-                                        ? tallies_.entries().size() + limits::kBatchSeriesMax
-                                        : limits::kTalliesMax;
+    const std::size_t tallies_then = tallies_.entries().size() + builder_.series_count_max();
+    const std::size_t tallies_max =
+        tallies_then < tallies_.entry_count_max() ? tallies_then : tallies_.entry_count_max();
     const auto record = batches_.reserve(
         sizeof(SealedRecord) + builder_.sealed_size_bytes_max(tallies_max, dropped_count_, clock_point_count_));
     if (record.empty()) {
@@ -177,12 +194,12 @@ bool Sealer::seal(Ticks now, WhenFull when_full) {
     return true;
 }
 
-void Sealer::count_gathered() {
+void SealerCore::count_gathered() {
     builder_.each_series(
         [&](Series series, std::uint32_t row_count) { tallies_.add(series, TallyName::kProduced, row_count); });
 }
 
-void Sealer::lose_gathered() {
+void SealerCore::lose_gathered() {
     count_gathered();
     builder_.each_series([&](Series series, std::uint32_t row_count) {
         tallies_.add(series, TallyName::kLostRingFull, row_count);
@@ -192,7 +209,7 @@ void Sealer::lose_gathered() {
     builder_.clear();
 }
 
-void Sealer::take_up_losses() {
+void SealerCore::take_up_losses() {
     for (auto record = losses_.acquire(); !record.empty(); record = losses_.acquire()) {
         LossNotice notice;
         PERFLEET_ASSERT(record.size() >= sizeof notice);
@@ -213,7 +230,7 @@ void Sealer::take_up_losses() {
     }
 }
 
-void Sealer::count_wire_losses(std::span<const std::byte> tallies) {
+void SealerCore::count_wire_losses(std::span<const std::byte> tallies) {
     for (std::size_t at = 0; at < tallies.size(); at += sizeof(Tally)) {
         Tally tally;
         std::memcpy(&tally, tallies.data() + at, sizeof tally);

@@ -47,26 +47,43 @@ struct LossNotice {
 };
 static_assert(sizeof(LossNotice) % 8 == 0);
 
-// A ring of batches must be at least so large.
+// The size of that second ring where books have so many entries: two of the largest notices.
+[[nodiscard]] constexpr std::size_t loss_notice_ring_size_bytes(std::size_t tally_count_max) {
+    const std::size_t notice_size_bytes =
+        sizeof(LossNotice) + limits::kDroppedRangesMax * sizeof(SeqRange) + tally_count_max * sizeof(Tally);
+    std::size_t size_bytes = 64;
+    while (SpscRing::record_size_bytes_max(size_bytes) < notice_size_bytes) {
+        size_bytes *= 2;
+    }
+    return size_bytes;
+}
+inline constexpr std::size_t kLossNoticeRingSizeBytes = loss_notice_ring_size_bytes(limits::kTalliesMax);
+
+// A ring of batches must be at least so large: a few rows go into one beside all tallies.
+[[nodiscard]] constexpr std::size_t batch_ring_size_bytes_min(std::size_t tally_count_max) {
+    return std::size_t{2} * (8'192 + sizeof(SealedRecord) + tally_count_max * sizeof(Tally));
+}
 inline constexpr std::size_t kBatchRingSizeBytesMin = 64U << 10;
+static_assert(kBatchRingSizeBytesMin >= batch_ring_size_bytes_min(limits::kTalliesMax));
 
-// The size of that second ring: two of the largest notices.
-inline constexpr std::size_t kLossNoticeRingSizeBytes = 64U << 10;
-static_assert(SpscRing::record_size_bytes_max(kLossNoticeRingSizeBytes) >=
-              sizeof(LossNotice) + limits::kDroppedRangesMax * sizeof(SeqRange) + limits::kTalliesMax * sizeof(Tally));
-
-class Sealer {
+class SealerCore {
 public:
     struct Options {
-        SessionId session;
+        SessionId session;  // none: until grant_session(), nothing is sealed
         std::uint32_t batch_rows_max = limits::kBatchRowsMax;
         std::uint64_t batch_age_ticks_max = 0;  // kBatchAgeNsMax in the session's ticks
         LiveCounts* live = nullptr;             // also counts everything there, at once. Borrowed; null: nowhere
     };
 
-    // Borrowed: `batches` leads to the wire (at least kBatchRingSizeBytesMin; batches close early where it is too small
-    // for full ones), `losses` (kLossNoticeRingSizeBytes) comes from it.
-    Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies, SpscRing& batches, SpscRing& losses);
+    // Borrowed: `batches` leads to the wire (at least batch_ring_size_bytes_min(); batches close early where it is too
+    // small for full ones), `losses` comes from it. `wire_losses` is a book of its own, as large as `tallies`.
+    SealerCore(const Options& options, BatchBuilderCore& builder, TallyTable& tallies, TallyTable& wire_losses,
+               SpscRing& batches, SpscRing& losses);
+
+    // The session that the gateway has granted, once. What was gathered since begin_epoch() lies in the bucket of
+    // `utc`, which a target without a clock knows no sooner.
+    void grant_session(SessionId session, UtcNs utc);
+    [[nodiscard]] bool has_session() const { return !session_.is_none(); }
 
     // Takes a row over: counts it as produced, and as lost (ring full) if its batch can't be passed on. Seals the batch
     // when it is full. `now` is the row's time, or the time at hand for definitions.
@@ -111,7 +128,8 @@ public:
 private:
     enum class WhenFull { kCountLost, kKeep };
 
-    // Seals what was gathered. False: there was no room in the ring; the rows are counted lost or kept, as told.
+    // Seals what was gathered. False: there was no room in the ring, or no session yet; the rows are counted lost or
+    // kept, as told.
     bool seal(Ticks now, WhenFull when_full);
     void count_gathered();
     void lose_gathered();
@@ -123,8 +141,8 @@ private:
     std::uint32_t batch_rows_max_;
     std::uint64_t batch_age_ticks_max_;
     LiveCounts* live_;
-    BatchBuilder& builder_;
-    TallyBook& tallies_;
+    BatchBuilderCore& builder_;
+    TallyTable& tallies_;
     SpscRing& batches_;
     SpscRing& losses_;
 
@@ -145,7 +163,18 @@ private:
     std::uint64_t notice_number_ = 0;
     std::array<SeqRange, limits::kDroppedRangesMax> dropped_{};
     std::size_t dropped_count_ = 0;
-    TallyBook wire_losses_;  // what of it stands in tallies_ already
+    TallyTable& wire_losses_;  // what of it stands in tallies_ already
+};
+
+struct SealerBook {
+    TallyBook wire_losses;
+};
+
+// With a book as large as a batch may carry.
+class Sealer final : private SealerBook, public SealerCore {
+public:
+    Sealer(const Options& options, BatchBuilder& builder, TallyBook& tallies, SpscRing& batches, SpscRing& losses)
+        : SealerCore{options, builder, tallies, wire_losses, batches, losses} {}
 };
 
 }  // namespace perfleet

@@ -43,7 +43,8 @@ struct Taken {
 
 class SealerTest : public testing::Test {
 protected:
-    explicit SealerTest(std::size_t ring_size_bytes = 1U << 20, std::uint32_t rows_max = 100)
+    explicit SealerTest(std::size_t ring_size_bytes = 1U << 20, std::uint32_t rows_max = 100,
+                        SessionId session = kSession)
         : batch_memory_(ring_size_bytes / 8),
           loss_memory_(kLossNoticeRingSizeBytes / 8),
           values_(BatchBuilder::values_count(1'000, 14, 16)),
@@ -52,7 +53,7 @@ protected:
           losses_(std::as_writable_bytes(std::span{loss_memory_})),
           builder_(std::make_unique<BatchBuilder>(values_, bytes_, 1'000)),
           tallies_(std::make_unique<TallyBook>()),
-          sealer_(std::make_unique<Sealer>(Sealer::Options{kSession, rows_max, 1'000}, *builder_, *tallies_, batches_,
+          sealer_(std::make_unique<Sealer>(Sealer::Options{session, rows_max, 1'000}, *builder_, *tallies_, batches_,
                                            losses_)) {
         sealer_->begin_epoch(Ticks{0}, kUtc);
     }
@@ -344,6 +345,46 @@ TEST_F(SealerWithSmallRing, FinishWaitsForRoomAndLosesNothing) {
     EXPECT_EQ(final_record->tally(kSamples, TallyName::kProduced), appended);
     EXPECT_EQ(final_record->tally(kSamples, TallyName::kLostRingFull), lost);
     EXPECT_EQ(passed_on + lost, appended);
+}
+
+class SealerWithoutSessionTest : public SealerTest {
+protected:
+    SealerWithoutSessionTest() : SealerTest(1U << 20, 100, SessionId{}) {}
+};
+
+TEST_F(SealerWithoutSessionTest, SealsNothingBeforeTheGrantAndThenAllThatIsThere) {
+    stack(1);
+    sample(1);
+    sealer_->tick(Ticks{5'000}, UtcNs{kUtc.value + 2 * kHourNs});  // old enough, and in another bucket
+    EXPECT_FALSE(sealer_->epoch_is_over());
+    EXPECT_FALSE(sealer_->finish({Ticks{5'000}, kUtc, 0})) << "its end waits, too";
+    EXPECT_FALSE(take().has_value());
+    sealer_->grant_session(kSession, UtcNs{kUtc.value + 3 * kHourNs});
+    EXPECT_FALSE(sealer_->epoch_is_over()) << "what is there lies in the bucket that the gateway tells";
+    sealer_->tick(Ticks{5'001}, UtcNs{kUtc.value + 3 * kHourNs});
+    const auto batch = take();
+    ASSERT_TRUE(batch.has_value());
+    EXPECT_EQ(batch->record.seq, Seq{1});
+    EXPECT_EQ(batch->bucket, 1'003U);
+    EXPECT_EQ(batch->tally(kSamples, TallyName::kProduced), 1U);
+    EXPECT_EQ(batch->tally(kSamples, TallyName::kLostRingFull), 0U);
+}
+
+TEST_F(SealerWithoutSessionTest, KeepsNoMoreThanABatchAndCountsTheRest) {
+    stack(1);
+    for (std::uint64_t i = 0; i < 150; ++i) {
+        sample(i);
+    }
+    EXPECT_TRUE(sealer_->epoch_is_over()) << "with the first batch a definition was lost";
+    sealer_->begin_epoch(Ticks{200}, kUtc);
+    sample(201);
+    sealer_->grant_session(kSession, kUtc);
+    sealer_->flush(Ticks{202});
+    const auto batch = take();
+    ASSERT_TRUE(batch.has_value());
+    EXPECT_EQ(batch->record.seq, Seq{1});
+    EXPECT_EQ(batch->tally(kSamples, TallyName::kProduced), 151U);
+    EXPECT_EQ(batch->tally(kSamples, TallyName::kLostRingFull), 150U);
 }
 
 }  // namespace

@@ -7,16 +7,24 @@ namespace {
 
 constexpr Series kOverflowSeries{Kind::kTask, kNoEvent};
 
-// Kept free for the overflow series: one entry for each name there is.
-constexpr std::size_t kOverflowEntriesMax = 32;
-
 constexpr bool stands_before(const Tally& tally, Series series, TallyName name) {
     return tally.series != series ? tally.series < series : tally.name < name;
 }
 
 }  // namespace
 
-std::size_t TallyBook::lower_bound(Series series, TallyName name) const {
+TallyTable::TallyTable(std::span<Tally> memory) : entries_{memory} {
+    PERFLEET_ASSERT(memory.size() > kOverflowEntriesMax);
+}
+
+void TallyTable::take(const TallyTable& other) {
+    clear();
+    for (const Tally& tally : other.entries()) {
+        add(tally.series, tally.name, tally.value);
+    }
+}
+
+std::size_t TallyTable::lower_bound(Series series, TallyName name) const {
     std::size_t begin = 0;
     std::size_t end = count_;
     while (begin < end) {
@@ -30,7 +38,7 @@ std::size_t TallyBook::lower_bound(Series series, TallyName name) const {
     return begin;
 }
 
-void TallyBook::add(Series series, TallyName name, std::uint64_t value) {
+void TallyTable::add(Series series, TallyName name, std::uint64_t value) {
     if (value == 0) {
         return;
     }
@@ -51,7 +59,7 @@ void TallyBook::add(Series series, TallyName name, std::uint64_t value) {
     ++count_;
 }
 
-std::uint64_t TallyBook::get(Series series, TallyName name) const {
+std::uint64_t TallyTable::get(Series series, TallyName name) const {
     const std::size_t index = lower_bound(series, name);
     if (index < count_ && entries_[index].series == series && entries_[index].name == name) {
         return entries_[index].value;

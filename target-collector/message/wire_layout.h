@@ -115,12 +115,14 @@ inline constexpr Field<std::uint64_t> kSizeBytes{8};
 }  // namespace image_offer
 
 namespace hello {
-inline constexpr Shape kShape{4, 11};
+inline constexpr Shape kShape{5, 11};
+inline constexpr Shape kShapeWithoutClockTicks{4, 11};  // of those that don't tell them
 inline constexpr Field<std::uint16_t> kVersionMin{0};
 inline constexpr Field<std::uint16_t> kVersionMax{2};
 inline constexpr Field<std::uint64_t> kTargetId{8};
 inline constexpr Field<std::uint64_t> kOldestRetainedSeq{16};
 inline constexpr Field<std::uint64_t> kBootNonce{24};
+inline constexpr Field<std::uint64_t> kClockTicks{32};
 inline constexpr PointerField kSession{0};
 inline constexpr PointerField kTargetName{1};
 inline constexpr PointerField kArchitecture{2};

@@ -149,6 +149,7 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("oldestRetainedSeq", layout::hello::kOldestRetainedSeq)
         .has("deviceId", layout::hello::kDeviceId)
         .has("bootNonce", layout::hello::kBootNonce)
+        .has("clockTicks", layout::hello::kClockTicks)
         .done();
     Struct::of<wire::Welcome>(layout::welcome::kShape)
         .has("version", layout::welcome::kVersion)

@@ -22,20 +22,22 @@ SmallCollector::SmallCollector(const SmallTarget& target, ByteStream& stream)
     : target_{target},
       batches_{ring_memory_.bytes},
       losses_{loss_memory_.bytes},
-      builder_{values_, bytes_.bytes, kBatchRowsMax},
+      builder_{values_, bytes_.bytes, kBatchRowsMax, tables_.all(kChunkRows)},
       sealer_{{.session = target.session,
                .batch_rows_max = kBatchRowsMax,
                .batch_age_ticks_max = limits::kBatchAgeNsMax / kNsPerSecondUnsigned * target.clock.ticks_per_second},
               builder_,
               tallies_,
+              wire_losses_,
               batches_,
               losses_},
       driver_{stream},
       delivery_{{.session = target.session, .hello = write_hello_message(), .spool = spool_.bytes, .images = {}},
+                books_.all(),
                 driver_,
                 batches_,
                 losses_} {
-    PERFLEET_ASSERT(!target.session.is_none() && target.clock.ticks_per_second > 0);
+    PERFLEET_ASSERT(target.clock.ticks_per_second > 0);
     PERFLEET_ASSERT(target.images.size() <= kImagesMax);
     utc_offset_ns_ = target.start_point.utc_ns.value - static_cast<std::int64_t>(ns_of(target.start_point.ticks));
     begin_epoch(target.start_point.ticks);
@@ -51,6 +53,9 @@ std::span<std::byte> SmallCollector::write_hello_message() {
     hello.clock = target_.clock;
     hello.start_point = target_.start_point;
     hello.host = target_.host;
+    hello.device_id = target_.device_id;
+    hello.boot_nonce = target_.boot_nonce;
+    hello.tells_clock = true;
     const auto size = write_hello(hello, hello_.bytes);
     PERFLEET_ASSERT(size.ok());
     return std::span<std::byte>{hello_.bytes}.first(*size);
@@ -76,11 +81,19 @@ void SmallCollector::learn_utc(Ticks now) {
     }
 }
 
+void SmallCollector::take_up_session(Ticks now) {
+    if (!sealer_.has_session() && !status().session.is_none()) {
+        sealer_.grant_session(status().session, utc_of(now));
+    }
+}
+
 void SmallCollector::step(Ticks now) {
     const std::uint64_t now_ns = ns_of(now);
     driver_.tick(now_ns);
+    delivery_.tell_clock(latest_sample_ > now ? latest_sample_ : now);
     (void)delivery_.step(now_ns);
     learn_utc(now);
+    take_up_session(now);
     if (is_finishing_) {
         (void)sealer_.finish({now, utc_of(now), target_.start_point.uncertainty_ns});
         return;
@@ -95,6 +108,7 @@ void SmallCollector::step(Ticks now) {
 
 void SmallCollector::sample(const SmallSample& sample) {
     PERFLEET_ASSERT(!is_finishing_);
+    latest_sample_ = sample.time > latest_sample_ ? sample.time : latest_sample_;
     StackNumber stack;
     if (!intern_stack(sample, stack)) {
         begin_epoch(sample.time);
@@ -108,6 +122,18 @@ void SmallCollector::sample(const SmallSample& sample) {
 void SmallCollector::count_lost(EventNumber event, std::uint64_t sample_count) {
     sealer_.count_lost({Kind::kSample, event}, TallyName::kLostRingFull, sample_count);
 }
+
+void SmallCollector::append(Series series, Ticks time, std::span<const std::uint64_t> integers,
+                            std::span<const std::span<const std::byte>> bytes) {
+    PERFLEET_ASSERT(!is_finishing_ && !is_definition(series.kind) && series.kind != Kind::kTask);
+    sealer_.append(series, time, integers, bytes);
+}
+
+void SmallCollector::count_lost(Series series, TallyName reason, std::uint64_t row_count) {
+    sealer_.count_lost(series, reason, row_count);
+}
+
+void SmallCollector::count(Series series, TallyName name, std::uint64_t value) { sealer_.count(series, name, value); }
 
 bool SmallCollector::intern_stack(const SmallSample& sample, StackNumber& into) {
     const Series series{Kind::kSample, sample.event};

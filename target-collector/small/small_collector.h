@@ -24,10 +24,13 @@ namespace perfleet {
 
 class SmallCollector {
 public:
-    // Rows of a batch, and what is kept while the gateway is away: at 1 kHz and 16 frames a sample, see ../PORTING.md.
-    static constexpr std::uint32_t kBatchRowsMax = 1'024;
-    static constexpr std::size_t kRingSizeBytes = kBatchRingSizeBytesMin;
-    static constexpr std::size_t kSpoolSizeBytes = 128U << 10;
+    // All of its memory stands in these sizes; what it covers: ../PORTING.md.
+    static constexpr std::size_t kSpoolSizeBytes = 128U << 10;  // what the gateway hasn't acknowledged
+    static constexpr std::size_t kRingSizeBytes = 32U << 10;    // between sealing and sending, a power of two
+    static constexpr std::uint32_t kBatchRowsMax = 256;
+    static constexpr std::size_t kSeriesMax = 12;            // in one batch
+    static constexpr std::size_t kTalliesMax = 96;           // counts of a session, of which 32 are kept for overflow
+    static constexpr std::size_t kTextSizeBytesMax = 2'048;  // of paths and names in one batch
     static constexpr std::size_t kHelloSizeBytesMax = 4U << 10;
     static constexpr std::size_t kFramesMax = 64;  // of one call chain; deeper ones lose their outermost frames
     static constexpr std::size_t kImagesMax = 16;
@@ -39,6 +42,13 @@ public:
     void sample(const SmallSample& sample);
     // Samples that the platform had to drop.
     void count_lost(EventNumber event, std::uint64_t sample_count);
+
+    // Rows of other kinds, and what is counted of them, as RowSink (source/row_sink.h) has it. Definitions and tasks
+    // are the collector's own.
+    void append(Series series, Ticks time, std::span<const std::uint64_t> integers,
+                std::span<const std::span<const std::byte>> bytes = {});
+    void count_lost(Series series, TallyName reason, std::uint64_t row_count);
+    void count(Series series, TallyName name, std::uint64_t value);
 
     void step(Ticks now);
 
@@ -55,17 +65,19 @@ private:
     struct alignas(8) Memory {
         std::array<std::byte, kSizeBytes> bytes{};
     };
-    // Samples with all other kinds that an epoch begins with: ids of no more series than that are open at once.
-    static constexpr std::uint32_t kSeriesAtOnce = 8;
-    static constexpr std::uint32_t kSampleColumns = 6;
+    // Every series of a batch has some rows of its own; kinds have 8 columns, but for that of tasks.
+    static constexpr std::uint32_t kChunkRows = 16;
+    static constexpr std::uint32_t kColumns = 8;
     static constexpr std::uint32_t kTaskColumns = 14;
-    static constexpr std::size_t kValues = BatchBuilder::values_count(kBatchRowsMax, kSampleColumns, kSeriesAtOnce) +
-                                           std::size_t{kSeriesAtOnce} * 64 * (kTaskColumns - kSampleColumns);
+    static constexpr std::size_t kValues =
+        BatchBuilderCore::values_count(kBatchRowsMax, kColumns, kSeriesMax, kChunkRows) +
+        std::size_t{kChunkRows} * (kTaskColumns - kColumns);
 
     [[nodiscard]] std::span<std::byte> write_hello_message();
     [[nodiscard]] std::uint64_t ns_of(Ticks ticks) const;
     [[nodiscard]] UtcNs utc_of(Ticks ticks) const;
     void learn_utc(Ticks now);
+    void take_up_session(Ticks now);
     void begin_epoch(Ticks now);
     void define_string(StringNumber number, std::string_view text, Ticks now);
     void define_images(Ticks now);
@@ -76,22 +88,27 @@ private:
 
     const SmallTarget& target_;
     bool is_finishing_ = false;
+    Ticks latest_sample_;
     std::uint64_t gateway_utc_ns_ = 0;  // as the delivery told it last
     std::int64_t utc_offset_ns_ = 0;    // UTC less the session's clock in ns
     StackTable stacks_;
-    TallyBook tallies_;
+    SizedTallyBook<kTalliesMax> tallies_;
+    SizedTallyBook<kTalliesMax> wire_losses_;
+    DeliveryBooks<kTalliesMax> books_;
+    BatchBuilderCore::Tables<kSeriesMax> tables_;
     Memory<kRingSizeBytes> ring_memory_;
-    Memory<kLossNoticeRingSizeBytes> loss_memory_;
+    Memory<loss_notice_ring_size_bytes(kTalliesMax)> loss_memory_;
     Memory<kSpoolSizeBytes> spool_;
     Memory<kHelloSizeBytesMax> hello_;
     std::array<std::uint64_t, kValues> values_{};
-    Memory<2'048> bytes_;
+    Memory<kTextSizeBytesMax> bytes_;
     SpscRing batches_;
     SpscRing losses_;
-    BatchBuilder builder_;
-    Sealer sealer_;
+    BatchBuilderCore builder_;
+    SealerCore sealer_;
     ZmtpDriver driver_;
-    Delivery delivery_;
+    DeliveryCore delivery_;
 };
+static_assert(sizeof(SmallCollector) <= 256U << 10, "what ../PORTING.md says");
 
 }  // namespace perfleet

@@ -33,8 +33,12 @@ struct SmallTarget {
     TargetId target{};
     std::string_view name{};
     std::string_view architecture{};  // as `uname -m` says it on Linux
-    // Of this run alone: 128 random bits.
+    // Of this run alone: 128 random bits. None where the target has no entropy: the gateway grants one, and until then
+    // no more is kept than one batch holds.
     SessionId session{};
+    // Of this board and of this start of it, where there are such. They are told; no session is made from them.
+    std::span<const std::byte> device_id{};
+    std::uint64_t boot_nonce = 0;
     std::uint32_t pid = 1;
     ClockDescription clock{};
     ClockPoint start_point{};

@@ -18,8 +18,6 @@ public:
     RowSink() = default;
     RowSink(const RowSink&) = delete;
     RowSink& operator=(const RowSink&) = delete;
-    virtual ~RowSink() = default;
-
     // A row of `series`: its integer columns in the order of columns_of(series.kind), then its byte columns. `now` is
     // the row's time, or the time at hand for definitions. Counts it as produced.
     virtual void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
@@ -34,6 +32,10 @@ public:
     // True when the running epoch can't go on: the source calls begin_epoch() and defines everything anew.
     [[nodiscard]] virtual bool epoch_is_over() const = 0;
     virtual void begin_epoch(Ticks now) = 0;
+
+protected:
+    // Nobody owns a sink through this class: a virtual one would want operator delete, and there is no heap.
+    ~RowSink() = default;
 };
 
 }  // namespace perfleet

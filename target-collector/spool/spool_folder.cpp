@@ -149,6 +149,9 @@ Result<Done> SpoolFolder::look(std::size_t size_bytes, const Notice& notice) {
         if (used_bytes <= size_bytes / 2) {
             break;
         }
+        if (one.used_bytes == 0) {
+            continue;
+        }
         auto left = LeftSession::open(one.path, no_network);
         if (!left.ok()) {
             return std::move(left).error();

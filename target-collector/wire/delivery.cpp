@@ -11,7 +11,7 @@ namespace perfleet {
 namespace {
 
 // The front of the spool's memory: where image chunks are put together. Nothing when no image is offered.
-std::span<std::byte> image_part_of(const Delivery::Options& options) {
+std::span<std::byte> image_part_of(const DeliveryCore::Options& options) {
     if (options.images.empty() || !options.image_memory.empty()) {
         return {};
     }
@@ -27,7 +27,8 @@ bool are_equal(std::span<const std::byte> left, std::span<const std::byte> right
 
 }  // namespace
 
-Delivery::Delivery(const Options& options, NetworkDriver& driver, SpscRing& batches, SpscRing& losses)
+DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, NetworkDriver& driver, SpscRing& batches,
+                           SpscRing& losses)
     : driver_{driver},
       batches_{batches},
       loss_notices_{losses},
@@ -36,9 +37,15 @@ Delivery::Delivery(const Options& options, NetworkDriver& driver, SpscRing& batc
       image_buffer_{options.image_memory.empty() ? image_part_of(options) : options.image_memory},
       patience_{options.resend_after_ns},
       journal_{options.journal},
-      spool_{options.spool.subspan(image_part_of(options).size()), options.journal != nullptr} {
+      spool_{options.spool.subspan(image_part_of(options).size()), options.journal != nullptr},
+      losses_{memory.tallies.first(memory.tallies.size() / kBooks * DeliveryLosses::kBooks)},
+      final_tallies_{memory.tallies.last(memory.tallies.size() / kBooks)},
+      bye_tallies_{memory.tallies.last(memory.tallies.size() / kBooks * 2).first(memory.tallies.size() / kBooks)},
+      bye_buffer_{memory.bye} {
+    const std::size_t entries = final_tallies_.entry_count_max();
+    PERFLEET_ASSERT(memory.bye.size() >= bye_size_bytes_max(entries));
     PERFLEET_ASSERT(options.journal == nullptr || image_part_of(options).empty());
-    PERFLEET_ASSERT(losses.memory_size_bytes() >= kLossNoticeRingSizeBytes);
+    PERFLEET_ASSERT(losses.memory_size_bytes() >= loss_notice_ring_size_bytes(entries));
     PERFLEET_ASSERT(set_hello_state(hello_, options.session, Seq{1}).ok());
     status_.session = options.session;
     if (options.left != nullptr) {
@@ -48,7 +55,7 @@ Delivery::Delivery(const Options& options, NetworkDriver& driver, SpscRing& batc
     write_journal();
 }
 
-void Delivery::restore(const Options& options) {
+void DeliveryCore::restore(const Options& options) {
     const JournalEntry& left = *options.left;
     spool_.restore(left.places);
     losses_.restore({std::span{left.ranges}.first(left.range_count), left.lost.entries(), left.acknowledged.entries(),
@@ -73,7 +80,7 @@ void Delivery::restore(const Options& options) {
     resolvable_ = Seq{~0ULL / 2};
 }
 
-void Delivery::write_journal() {
+void DeliveryCore::write_journal() {
     if (journal_ == nullptr || !is_journal_due_) {
         return;
     }
@@ -84,7 +91,7 @@ void Delivery::write_journal() {
     is_journal_due_ = false;
 }
 
-bool Delivery::step(std::uint64_t now_ns) {
+bool DeliveryCore::step(std::uint64_t now_ns) {
     now_ns_ = now_ns;
     if (status_.finished) {
         return false;
@@ -112,20 +119,20 @@ bool Delivery::step(std::uint64_t now_ns) {
     return has_done;
 }
 
-void Delivery::give_up() { has_given_up_ = true; }
+void DeliveryCore::give_up() { has_given_up_ = true; }
 
-void Delivery::shrink_to(std::uint64_t used_bytes_max) {
+void DeliveryCore::shrink_to(std::uint64_t used_bytes_max) {
     while (spool_.used_bytes() > used_bytes_max && drop_oldest()) {
     }
     write_journal();
     status_.spool_used_bytes = spool_.used_bytes();
 }
 
-const Delivery::Status& Delivery::status() const { return status_; }
+const DeliveryCore::Status& DeliveryCore::status() const { return status_; }
 
 // -- what the gateway says --------------------------------------------------------------------------------------------
 
-bool Delivery::receive(std::uint64_t now_ns) {
+bool DeliveryCore::receive(std::uint64_t now_ns) {
     for (int i = 0; i < kRepliesPerStep; ++i) {
         const auto size = driver_.receive(reply_buffer_);
         if (size.ok() && *size == 0) {
@@ -145,7 +152,7 @@ bool Delivery::receive(std::uint64_t now_ns) {
     return true;
 }
 
-void Delivery::handle(const Reply& reply, std::uint64_t now_ns) {
+void DeliveryCore::handle(const Reply& reply, std::uint64_t now_ns) {
     switch (reply.sort) {
         case Reply::Sort::kWelcome: handle_welcome(reply); break;
         case Reply::Sort::kHelloAgain:
@@ -163,7 +170,7 @@ void Delivery::handle(const Reply& reply, std::uint64_t now_ns) {
     }
 }
 
-void Delivery::handle_welcome(const Reply& reply) {
+void DeliveryCore::handle_welcome(const Reply& reply) {
     if (status_.session.is_none()) {
         status_.session = reply.session;
     }
@@ -199,7 +206,7 @@ void Delivery::handle_welcome(const Reply& reply) {
     }
 }
 
-void Delivery::handle_ack(const Reply& reply) {
+void DeliveryCore::handle_ack(const Reply& reply) {
     if (!is_ours(reply.session) || !has_incarnation_ || reply.incarnation != incarnation_) {
         ++status_.replies_ignored;
         return;
@@ -211,7 +218,7 @@ void Delivery::handle_ack(const Reply& reply) {
     }
 }
 
-void Delivery::handle_refused(const Reply& reply) {
+void DeliveryCore::handle_refused(const Reply& reply) {
     if (!is_ours(reply.session)) {
         ++status_.replies_ignored;
         return;
@@ -234,7 +241,7 @@ void Delivery::handle_refused(const Reply& reply) {
     pop_resolved();
 }
 
-void Delivery::handle_need_image(const Reply& reply, std::uint64_t now_ns) {
+void DeliveryCore::handle_need_image(const Reply& reply, std::uint64_t now_ns) {
     for (const ImageSupply& supply : images_) {
         if (!are_equal(supply.build_id, reply.build_id) || reply.offset_bytes >= supply.bytes.size()) {
             continue;
@@ -255,7 +262,7 @@ void Delivery::handle_need_image(const Reply& reply, std::uint64_t now_ns) {
 
 // -- what is kept -----------------------------------------------------------------------------------------------------
 
-bool Delivery::take_from_ring() {
+bool DeliveryCore::take_from_ring() {
     bool has_taken = false;
     for (int i = 0; i < kRecordsPerStep; ++i) {
         const auto record = batches_.acquire();
@@ -278,7 +285,7 @@ bool Delivery::take_from_ring() {
     return has_taken;
 }
 
-bool Delivery::keep(const SealedRecord& header, std::span<const std::byte> message) {
+bool DeliveryCore::keep(const SealedRecord& header, std::span<const std::byte> message) {
     if (!spool_.can_hold(header, message.size())) {
         if (!losses_.drop_newest(header.seq, header.epoch, std::span{header.rows}.first(header.series_count))) {
             return false;
@@ -305,7 +312,7 @@ bool Delivery::keep(const SealedRecord& header, std::span<const std::byte> messa
     return true;
 }
 
-void Delivery::take_final(const SealedRecord& header, std::span<const std::byte> tallies) {
+void DeliveryCore::take_final(const SealedRecord& header, std::span<const std::byte> tallies) {
     for (std::size_t at = 0; at < tallies.size(); at += sizeof(Tally)) {
         Tally tally;
         std::memcpy(&tally, tallies.data() + at, sizeof tally);
@@ -317,7 +324,7 @@ void Delivery::take_final(const SealedRecord& header, std::span<const std::byte>
     has_final_ = true;
 }
 
-bool Delivery::drop_oldest() {
+bool DeliveryCore::drop_oldest() {
     SpooledBatch* const batch = spool_.front();
     if (batch == nullptr || !losses_.drop_oldest(batch->seq, batch->epoch, DeliverySpool::rows_of(*batch))) {
         return false;
@@ -329,7 +336,7 @@ bool Delivery::drop_oldest() {
     return true;
 }
 
-void Delivery::pop_front() {
+void DeliveryCore::pop_front() {
     if (to_send_ == spool_.front()) {
         to_send_ = spool_.next(to_send_);
     }
@@ -338,13 +345,13 @@ void Delivery::pop_front() {
     is_journal_due_ = true;
 }
 
-void Delivery::pop_resolved() {
+void DeliveryCore::pop_resolved() {
     while (spool_.front() != nullptr && spool_.front()->is_resolved()) {
         pop_front();
     }
 }
 
-void Delivery::acknowledge(Seq prefix) {
+void DeliveryCore::acknowledge(Seq prefix) {
     if (prefix > resolvable_) {
         ++status_.replies_ignored;
         return;
@@ -370,26 +377,26 @@ void Delivery::acknowledge(Seq prefix) {
     status_.prefix = prefix > status_.prefix ? prefix : status_.prefix;
 }
 
-Seq Delivery::oldest_retained() {
+Seq DeliveryCore::oldest_retained() {
     const SpooledBatch* const front = spool_.front();
     return front != nullptr ? front->seq : Seq{status_.last_sealed.value + 1};
 }
 
 // -- what we say ------------------------------------------------------------------------------------------------------
 
-void Delivery::expect_welcome() {
+void DeliveryCore::expect_welcome() {
     status_.welcomed = false;
     is_hello_due_ = true;
     transfer_count_ = 0;  // the gateway asks again after its Welcome
 }
 
-bool Delivery::say_hello(std::uint64_t now_ns) {
+bool DeliveryCore::say_hello(std::uint64_t now_ns) {
     if (status_.welcomed || !driver_.borrowed().empty() ||
         (!is_hello_due_ && now_ns - hello_sent_ns_ < limits::kAckIntervalNs)) {
         return false;
     }
     const Seq oldest = oldest_retained();
-    PERFLEET_ASSERT(set_hello_state(hello_, status_.session, oldest).ok());
+    PERFLEET_ASSERT(set_hello_state(hello_, status_.session, oldest, clock_).ok());
     if (!driver_.send(hello_)) {
         return false;
     }
@@ -399,7 +406,7 @@ bool Delivery::say_hello(std::uint64_t now_ns) {
     return true;
 }
 
-bool Delivery::send_batches(std::uint64_t now_ns) {
+bool DeliveryCore::send_batches(std::uint64_t now_ns) {
     SpooledBatch* const front = spool_.front();
     if (!status_.welcomed || front == nullptr) {
         return false;
@@ -439,7 +446,7 @@ bool Delivery::send_batches(std::uint64_t now_ns) {
     return sent_count > 0;
 }
 
-bool Delivery::send_batch(SpooledBatch& batch, std::uint64_t now_ns) {
+bool DeliveryCore::send_batch(SpooledBatch& batch, std::uint64_t now_ns) {
     const Seq oldest = spool_.front()->seq;
     const auto message = DeliverySpool::message_of(batch);
     PERFLEET_ASSERT(set_oldest_retained_seq(message, oldest).ok());
@@ -456,7 +463,7 @@ bool Delivery::send_batch(SpooledBatch& batch, std::uint64_t now_ns) {
     return true;
 }
 
-bool Delivery::send_image_chunk(std::uint64_t now_ns) {
+bool DeliveryCore::send_image_chunk(std::uint64_t now_ns) {
     if (!status_.welcomed || !driver_.borrowed().empty()) {
         return false;
     }
@@ -486,7 +493,7 @@ bool Delivery::send_image_chunk(std::uint64_t now_ns) {
     return false;
 }
 
-bool Delivery::say_bye(std::uint64_t now_ns) {
+bool DeliveryCore::say_bye(std::uint64_t now_ns) {
     if (!status_.welcomed || !has_final_ || spool_.front() != nullptr || !driver_.borrowed().empty() ||
         (was_bye_sent_ && now_ns - bye_sent_ns_ < limits::kAckIntervalNs)) {
         return false;
@@ -494,7 +501,7 @@ bool Delivery::say_bye(std::uint64_t now_ns) {
     if (transfer_count_ > 0 && !has_given_up_ && now_ns - image_asked_ns_ < kImagePatienceNs) {
         return false;
     }
-    bye_tallies_ = final_tallies_;
+    bye_tallies_.take(final_tallies_);
     for (const Tally& tally : losses_.tallies()) {
         bye_tallies_.add(tally.series, tally.name, tally.value);
     }
@@ -502,7 +509,7 @@ bool Delivery::say_bye(std::uint64_t now_ns) {
         ByeDescription{status_.session, status_.last_sealed, bye_tallies_.entries(), losses_.ranges(), end_point_},
         bye_buffer_);
     PERFLEET_ASSERT(size.ok());
-    if (!driver_.send(std::span<const std::byte>{bye_buffer_}.first(*size))) {
+    if (!driver_.send(bye_buffer_.first(*size))) {
         return false;
     }
     was_bye_sent_ = true;

@@ -32,8 +32,16 @@ struct ImageSupply {
     std::span<const std::byte> bytes;
 };
 
-class Delivery {
+class DeliveryCore {
 public:
+    // What it counts and says last, in memory that the caller supplies: kBooks books of one size, and a Bye that
+    // carries one (bye_size_bytes_max()), aligned to 8. Borrowed.
+    static constexpr std::size_t kBooks = DeliveryLosses::kBooks + 2;
+    struct Memory {
+        std::span<Tally> tallies;
+        std::span<std::byte> bye;
+    };
+
     struct Options {
         SessionId session;
         std::span<std::byte> hello;  // the whole Hello message (message/hello.h); patched when it is sent
@@ -76,9 +84,13 @@ public:
     };
 
     // `batches` (from the sealer) and `losses` (to the sealer) are borrowed, like everything in Options.
-    Delivery(const Options& options, NetworkDriver& driver, SpscRing& batches, SpscRing& losses);
-    Delivery(const Delivery&) = delete;
-    Delivery& operator=(const Delivery&) = delete;
+    DeliveryCore(const Options& options, const Memory& memory, NetworkDriver& driver, SpscRing& batches,
+                 SpscRing& losses);
+    DeliveryCore(const DeliveryCore&) = delete;
+    DeliveryCore& operator=(const DeliveryCore&) = delete;
+
+    // What the session's clock reads now, for a Hello that tells it. Before step().
+    void tell_clock(Ticks now) { clock_ = now; }
 
     // Does what can be done now without waiting. True when anything was done: call again soon.
     bool step(std::uint64_t now_ns);
@@ -153,6 +165,7 @@ private:
     Status status_;
     DurationHistogram acknowledged_after_;
     std::uint64_t now_ns_ = 0;  // of the step
+    Ticks clock_;
 
     bool is_hello_due_ = true;
     std::uint64_t hello_sent_ns_ = 0;
@@ -173,10 +186,26 @@ private:
     bool was_bye_sent_ = false;
     std::uint64_t bye_sent_ns_ = 0;
     ClockPoint end_point_;
-    TallyBook final_tallies_;  // without what the wire counts
-    TallyBook bye_tallies_;
-    alignas(8) std::array<std::byte, kByeSizeBytesMax> bye_buffer_{};
+    TallyTable final_tallies_;  // without what the wire counts
+    TallyTable bye_tallies_;
+    std::span<std::byte> bye_buffer_;
     alignas(8) std::array<std::byte, limits::kReplySizeBytesMax> reply_buffer_{};
+};
+
+// Memory for books of so many entries.
+template <std::size_t kEntries>
+struct DeliveryBooks {
+    std::array<Tally, DeliveryCore::kBooks * kEntries> tallies{};
+    alignas(8) std::array<std::byte, bye_size_bytes_max(kEntries)> bye{};
+
+    [[nodiscard]] DeliveryCore::Memory all() { return {tallies, bye}; }
+};
+
+// With books as large as a Bye may carry.
+class Delivery final : private DeliveryBooks<limits::kTalliesMax>, public DeliveryCore {
+public:
+    Delivery(const Options& options, NetworkDriver& driver, SpscRing& batches, SpscRing& losses)
+        : DeliveryCore{options, all(), driver, batches, losses} {}
 };
 
 }  // namespace perfleet

@@ -32,14 +32,16 @@ std::byte* store_tallies(std::byte* at, std::span<const Tally> tallies) {
     return at;
 }
 
-// Its number; 0: not whole.
-std::uint64_t number_of(std::span<const std::byte> slot) {
+// Its number; 0: not whole, or not where its number belongs (the next entry would be written over it), or beyond the
+// last number, after which no entry could be newer.
+std::uint64_t number_of(std::span<const std::byte> slot, std::uint64_t index) {
     const auto size_bytes = load_little_endian<std::uint32_t>(slot.data() + 8);
     if (size_bytes < kRangesOffset - kBodyOffset || size_bytes > slot.size() - kBodyOffset ||
         load_little_endian<std::uint32_t>(slot.data() + kChecksumOffset) != checksum_of(slot, size_bytes)) {
         return 0;
     }
-    return load_little_endian<std::uint64_t>(slot.data());
+    const auto number = load_little_endian<std::uint64_t>(slot.data());
+    return number <= kJournalNumberMax && number % 2 == index ? number : 0;
 }
 
 bool load_tallies(const std::byte*& at, std::uint32_t count, TallyBook& into) {
@@ -151,8 +153,8 @@ Checked<Done> read_journal(std::span<const std::byte> memory_untrusted, JournalE
     }
     const auto first = memory_untrusted.first(kJournalSlotSizeBytes);
     const auto second = memory_untrusted.subspan(kJournalSlotSizeBytes, kJournalSlotSizeBytes);
-    const std::uint64_t first_number = number_of(first);
-    const std::uint64_t second_number = number_of(second);
+    const std::uint64_t first_number = number_of(first, 0);
+    const std::uint64_t second_number = number_of(second, 1);
     if (first_number == 0 && second_number == 0) {
         return Fault{ErrorCode::kCorrupt, 0, 0};
     }

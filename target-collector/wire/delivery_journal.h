@@ -2,7 +2,7 @@
 // refused, so that another process can go on exactly where this one ended.
 //
 // Two slots, written in turn; the newest whole one counts. A slot:
-//   byte 0    u64 number          1, 2, …; it stands in slot number % 2
+//   byte 0    u64 number          1, 2, … kJournalNumberMax; it stands in slot number % 2, and nowhere else
 //   byte 8    u32 size_bytes      of what follows from byte 16
 //   byte 12   u32 checksum        crc32c of bytes 0 to 11 and of what follows
 //   byte 16   u64 tail | u64 head | u64 wrap_end | u64 used_bytes        of the spool (delivery_spool.h)
@@ -40,6 +40,7 @@ namespace perfleet {
 
 inline constexpr std::size_t kJournalSlotSizeBytes = 64U << 10;
 inline constexpr std::size_t kJournalSizeBytes = 2 * kJournalSlotSizeBytes;
+inline constexpr std::uint64_t kJournalNumberMax = ~std::uint64_t{0} / 2;  // no session ever comes there
 
 // What an entry says. Borrowed.
 struct DeliveryState {

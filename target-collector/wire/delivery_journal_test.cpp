@@ -112,6 +112,35 @@ TEST_F(Journal, AnEntryWithAnyOtherBitIsPassedOver) {
     }
 }
 
+// After the last number there is none that is newer.
+TEST_F(Journal, AnEntryWithANumberThatNoSessionComesToIsPassedOver) {
+    DeliveryJournal(bytes(), kJournalNumberMax - 1).write(state(9));
+    ASSERT_TRUE(read_journal(bytes(), *entry_).ok());
+    EXPECT_EQ(entry_->last_sealed, Seq{9});
+    *entry_ = JournalEntry{};
+    DeliveryJournal(bytes(), kJournalNumberMax).write(state(10));
+    ASSERT_TRUE(read_journal(bytes(), *entry_).ok());
+    EXPECT_EQ(entry_->last_sealed, Seq{9});
+    *entry_ = JournalEntry{};
+    DeliveryJournal(bytes(), ~0ULL - 1).write(state(11));  // in the slot of the first
+    const auto read = read_journal(bytes(), *entry_);
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().code, ErrorCode::kCorrupt);
+}
+
+// The next one would be written over it, and a kill in between would leave none.
+TEST_F(Journal, AnEntryInTheOtherSlotIsPassedOver) {
+    DeliveryJournal(bytes(), 1).write(state(9));
+    const auto first = bytes().first(kJournalSlotSizeBytes);
+    const auto second = bytes().subspan(kJournalSlotSizeBytes);
+    ASSERT_TRUE(read_journal(bytes(), *entry_).ok());
+    std::copy(first.begin(), first.end(), second.begin());
+    std::fill(first.begin(), first.end(), std::byte{0});
+    const auto read = read_journal(bytes(), *entry_);
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().code, ErrorCode::kCorrupt);
+}
+
 TEST_F(Journal, HoldsTheMostThereMayBe) {
     std::vector<SeqRange> ranges;
     std::vector<Tally> tallies;

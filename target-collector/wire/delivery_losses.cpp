@@ -6,6 +6,11 @@
 
 namespace perfleet {
 
+DeliveryLosses::DeliveryLosses(std::span<Tally> memory)
+    : tallies_{memory.first(memory.size() / kBooks)},
+      acknowledged_{memory.subspan(memory.size() / kBooks, memory.size() / kBooks)},
+      since_drop_{memory.last(memory.size() / kBooks)} {}
+
 std::size_t DeliveryLosses::range_near(Seq seq) const {
     std::size_t index = 0;
     while (index < range_count_ && ranges_[index].last.value + 1 < seq.value) {
@@ -63,7 +68,7 @@ bool DeliveryLosses::join_to_last_dropped(Seq seq) {
     for (const Tally& tally : since_drop_.entries()) {
         tallies_.add(tally.series, TallyName::kLostSpoolFull, tally.value);
     }
-    since_drop_ = TallyBook{};
+    since_drop_.clear();
     // Ranges of batches that were never kept may lie in between.
     std::size_t end = index + 1;
     while (end < range_count_ && ranges_[end].first < seq) {
@@ -95,7 +100,7 @@ bool DeliveryLosses::drop_oldest(Seq seq, EpochNumber epoch, std::span<const Sea
     for (const Tally& tally : since_drop_.entries()) {
         acknowledged_.add(tally.series, tally.name, tally.value);
     }
-    since_drop_ = TallyBook{};
+    since_drop_.clear();
     return true;
 }
 
@@ -121,7 +126,7 @@ void DeliveryLosses::restore(const Left& left) {
         told_by_[range_count_] = ~0ULL;
         ++range_count_;
     }
-    const auto take_over = [](std::span<const Tally> tallies, TallyBook& into) {
+    const auto take_over = [](std::span<const Tally> tallies, TallyTable& into) {
         for (const Tally& tally : tallies) {
             into.add(tally.series, tally.name, tally.value);
         }

@@ -21,6 +21,10 @@ namespace perfleet {
 
 class DeliveryLosses {
 public:
+    // `memory` is shared out to kBooks books. Borrowed.
+    static constexpr std::size_t kBooks = 3;
+    explicit DeliveryLosses(std::span<Tally> memory);
+
     // The oldest batch that was kept is dropped. Where limits::kDroppedRangesMax ranges wait already, it is joined to
     // the one before it, with the acknowledged batches in between: their rows count as lost, too, for whoever makes a
     // ledger takes the rows of held batches in named ranges off. False (and nothing has happened) when there is nothing
@@ -74,9 +78,9 @@ private:
     std::array<SeqRange, limits::kDroppedRangesMax> ranges_{};
     std::array<std::uint64_t, limits::kDroppedRangesMax> told_by_{};
     std::size_t range_count_ = 0;
-    TallyBook tallies_;
-    TallyBook acknowledged_;
-    TallyBook since_drop_;
+    TallyTable tallies_;
+    TallyTable acknowledged_;
+    TallyTable since_drop_;
     Seq last_dropped_;
     bool has_lost_definitions_ = false;
     EpochNumber lost_definitions_epoch_;

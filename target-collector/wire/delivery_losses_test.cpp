@@ -25,6 +25,13 @@ std::uint64_t sum(std::span<const Tally> tallies) {
     return value;
 }
 
+struct LossesMemory {
+    std::array<Tally, DeliveryLosses::kBooks * limits::kTalliesMax> entries{};
+};
+struct LossesInMemory : private LossesMemory, DeliveryLosses {
+    LossesInMemory() : DeliveryLosses{entries} {}
+};
+
 bool is_named(const DeliveryLosses& losses, std::uint64_t seq) {
     for (const SeqRange& range : losses.ranges()) {
         if (range.first.value <= seq && seq <= range.last.value) {
@@ -35,7 +42,7 @@ bool is_named(const DeliveryLosses& losses, std::uint64_t seq) {
 }
 
 TEST(DeliveryLosses, JoinsRangesBeyondTheMostThereMayBe) {
-    DeliveryLosses losses;
+    LossesInMemory losses;
     // Every other batch is dropped, and none of it named by an acknowledged one.
     for (std::uint64_t seq = 1; seq <= 2 * limits::kDroppedRangesMax; ++seq) {
         if (seq % 2 == 1) {
@@ -59,7 +66,7 @@ TEST(DeliveryLosses, StaysExactHoweverBatchesAreDroppedAndAcknowledged) {
     std::uint64_t joined_count = 0;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         std::mt19937_64 random(seed);
-        DeliveryLosses losses;
+        LossesInMemory losses;
         std::map<std::uint64_t, std::uint64_t> held;
         std::uint64_t produced = 0;
         for (std::uint64_t seq = 1; seq <= 1'000; ++seq) {
@@ -95,12 +102,12 @@ TEST(DeliveryLosses, StaysExactHoweverBatchesAreDroppedAndAcknowledged) {
 }
 
 TEST(DeliveryLosses, GoesOnFromWhatAnotherCounted) {
-    DeliveryLosses first;
+    LossesInMemory first;
     ASSERT_TRUE(first.drop_oldest(Seq{1}, kEpoch, rows(1)));
     first.count_acknowledged(rows(2));
     ASSERT_TRUE(first.drop_oldest(Seq{3}, kEpoch, rows(3)));
     first.count_acknowledged(rows(4));
-    DeliveryLosses second;
+    LossesInMemory second;
     second.restore({first.ranges(), first.tallies(), first.acknowledged(), first.since_drop(), first.last_dropped()});
     second.acknowledge(~0ULL - 1);  // no batch of the process before can have named them for sure
     ASSERT_TRUE(second.drop_oldest(Seq{5}, kEpoch, rows(5)));

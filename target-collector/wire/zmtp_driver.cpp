@@ -23,6 +23,9 @@ zmtp::ShortBytes refusal() {
 ZmtpDriver::ZmtpDriver(ByteStream& stream, const Options& options)
     : stream_{stream}, options_{options}, reader_{message_, kSkippedSizeBytesMax} {}
 
+ZmtpDriver::ZmtpDriver(ByteStream& stream, std::span<std::byte> memory, const Options& options)
+    : stream_{stream}, options_{options}, reader_{memory, kSkippedSizeBytesMax} {}
+
 void ZmtpDriver::tick(std::uint64_t now_ns) {
     now_ns_ = now_ns;
     move_bytes();

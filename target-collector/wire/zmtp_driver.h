@@ -44,6 +44,9 @@ public:
     // `stream` is borrowed.
     explicit ZmtpDriver(ByteStream& stream) : ZmtpDriver{stream, Options{}} {}
     ZmtpDriver(ByteStream& stream, const Options& options);
+    // For peers that say more than a gateway does: messages are put together in `memory`, instead of
+    // limits::kReplySizeBytesMax bytes of its own. Borrowed.
+    ZmtpDriver(ByteStream& stream, std::span<std::byte> memory, const Options& options);
 
     // To be called at every turn of the loop, with a clock that only grows: tells the time, moves bytes.
     void tick(std::uint64_t now_ns);

@@ -66,7 +66,7 @@ void count_stacks(benchmark::State& state) {
     }
     state.SetItemsProcessed(row_count * state.iterations());
 }
-BENCHMARK(count_stacks)->Arg(1)->Arg(16)->Unit(benchmark::kMillisecond);
+BENCHMARK(count_stacks)->Arg(1)->Arg(16)->Arg(256)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace perfleet

@@ -2,13 +2,17 @@
 // real `perf report`.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <csignal>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "target-collector/wire/held_address_test.h"
@@ -20,14 +24,18 @@ namespace perfleet::end_to_end {
 namespace {
 
 constexpr double kSharePointsMax = 4;
+constexpr double kInStepPointsMin = 30;
 constexpr std::uint64_t kSamplesMin = 3'000;
 constexpr std::uint64_t kSamplesMinOnABusyHost = 2'000;  // all that a minute may give where time goes on by itself
 
 // The image, running.
 class Machine {
 public:
-    explicit Machine(const std::string& gateway_endpoint, const std::vector<std::string>& more = {})
-        : process_{command(gateway_endpoint, more)} {}
+    enum class Port : std::uint8_t { kVirtio, kUart };
+
+    explicit Machine(const std::string& gateway_endpoint, const std::vector<std::string>& more = {},
+                     Port port = Port::kVirtio)
+        : process_{command(gateway_endpoint, port, more)} {}
 
     void wait_for(const std::string& line) {
         EXPECT_TRUE(process_.wait_for_output(line).has_value()) << process_.output() << process_.error_output();
@@ -47,12 +55,19 @@ public:
     }
 
 private:
-    static std::vector<std::string> command(const std::string& gateway_endpoint, const std::vector<std::string>& more) {
-        const std::string port = gateway_endpoint.substr(gateway_endpoint.rfind(':') + 1);
+    static std::vector<std::string> command(const std::string& gateway_endpoint, Port port,
+                                            const std::vector<std::string>& more) {
+        const std::string gateway = "-chardev socket,id=gateway,host=127.0.0.1,reconnect=1,port=" +
+                                    gateway_endpoint.substr(gateway_endpoint.rfind(':') + 1);
+        const std::string virtio =
+            " -serial stdio -device virtio-serial-device -device virtserialport,chardev=gateway,nr=1,name=telemetry";
+        // What the image says to the host comes out as its console does, not among QEMU's own complaints.
+        const std::string uart =
+            " -serial chardev:gateway -chardev stdio,id=host -semihosting-config "
+            "enable=on,target=native,chardev=host";
         const std::string words =
-            "qemu-system-aarch64 -M virt -cpu cortex-a57 -m 64 -display none -nodefaults -no-reboot -serial stdio "
-            "-device virtio-serial-device -chardev socket,id=gateway,host=127.0.0.1,reconnect=1,port=" +
-            port + " -device virtserialport,chardev=gateway,nr=1,name=telemetry";
+            "qemu-system-aarch64 -M virt -cpu cortex-a57 -m 64 -display none -nodefaults -no-reboot " + gateway +
+            (port == Port::kVirtio ? virtio : uart);
         std::istringstream stream{words};
         std::vector<std::string> command{std::istream_iterator<std::string>{stream}, {}};
         command.insert(command.end(), {"-kernel", PERFLEET_BARE_METAL_IMAGE});
@@ -65,6 +80,27 @@ private:
 
 class BareMetal : public testing::Test {
 protected:
+    // In points of the share of one function.
+    double largest_error(Machine& machine, const std::string& event) {
+        std::map<std::string, double> sampled;
+        for (const auto& row : rows_of(perfleet_json({"top", "--data", data(), "--event", event}))) {
+            sampled[row.at("symbol")] = row.at("children");
+        }
+        const std::vector<std::string> functions = {"heavy", "medium", "light", "outer"};
+        double took_all = 0;
+        double sampled_all = 0;
+        for (const std::string& function : functions) {
+            took_all += static_cast<double>(machine.number("took", function));
+            sampled_all += sampled[function];
+        }
+        double largest = 0;
+        for (const std::string& function : functions) {
+            const double took = static_cast<double>(machine.number("took", function)) / took_all;
+            largest = std::max(largest, 100 * std::abs(sampled[function] / sampled_all - took));
+        }
+        return largest;
+    }
+
     // Whoever is above the load's own threads, of one event: "timer" or "cycles".
     void expect_shares_as_they_were(Machine& machine, const std::string& event, std::uint64_t samples_min) {
         std::map<std::string, double> sampled;
@@ -131,12 +167,12 @@ TEST_F(BareMetal, ItsLoadIsSeenAsItWasThoughTheGatewayIsKilledInTheMiddle) {
     EXPECT_EQ(report.output.find("[unknown]"), std::string::npos) << report.output;
 }
 
-// Here interrupts come at exact places, not at the next loop's head, and two runs do the same: all the more they must
-// not be taken for one.
+// Here interrupts come at exact places, not at the next loop's head, and two runs do the same, for nothing random is
+// there: all the more they must not be taken for one.
 TEST_F(BareMetal, WhereTimeCountsInstructionsItsLoadIsSeenAsItWasAndEachRunIsASession) {
     GatewayProgram gateway{data(), address_.endpoint()};
     for (std::size_t run = 1; run <= 2; ++run) {
-        Machine machine{address_.endpoint(), {"-icount", "shift=3"}};
+        Machine machine{address_.endpoint(), {"-icount", "shift=3", "-M", "dtb-randomness=off"}};
         machine.wait();
         ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
         const auto ledgers = ledgers_of(data());
@@ -150,6 +186,157 @@ TEST_F(BareMetal, WhereTimeCountsInstructionsItsLoadIsSeenAsItWasAndEachRunIsASe
         }
     }
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+}
+
+// What jitter is for: where the period is as long as the load's loop, all samples come from one place of it.
+TEST_F(BareMetal, APeriodInStepWithTheLoadIsWrongAndJitterIsNot) {
+    GatewayProgram gateway{data(), address_.endpoint()};
+    Machine machine{address_.endpoint(),
+                    {"-icount", "shift=3", "-append", "period=loop turns=800 seconds=3 samples=3000"}};
+    machine.wait();
+    ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    expect_shares_as_they_were(machine, "timer", kSamplesMin);
+    EXPECT_GE(largest_error(machine, "cycles"), kInStepPointsMin);
+}
+
+// Runs with nothing random in them, and nothing that comes in from outside.
+class BareMetalOverAgain : public BareMetal {
+protected:
+    // What is found of one that is sent through this port, in a store of its own.
+    std::vector<std::string> answers_of_run(const std::string& session, Machine::Port port) {
+        const std::string store = data() + session;
+        GatewayProgram gateway{store, address_.endpoint()};
+        const std::string over = port == Machine::Port::kUart ? " port=uart console=host" : "";
+        Machine machine{address_.endpoint(),
+                        {"-icount", "shift=3", "-M", "dtb-randomness=off", "-rtc", "base=2024-05-06T07:08:09,clock=vm",
+                         "-append", "stream=after seconds=3 samples=3000 session=" + session + over},
+                        port};
+        machine.wait();
+        EXPECT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+        EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+        const auto ledgers = ledgers_of(store);
+        EXPECT_EQ(ledgers.size(), 1U);
+        EXPECT_EQ(ledgers.front().session.session.low, static_cast<std::uint64_t>(session.back() - '0'));
+        std::vector<std::string> answers;
+        for (const char* event : {"timer", "cycles"}) {
+            for (const char* command : {"top", "tree"}) {
+                answers.push_back(perfleet({command, "--data", store, "--event", event, "--format", "json"}));
+            }
+            const std::string file = folder_ / (event + session);
+            (void)perfleet({"export", "--to", "folded", "-o", file, "--data", store, "--event", event});
+            std::ifstream folded{file};
+            answers.emplace_back(std::istreambuf_iterator<char>{folded}, std::istreambuf_iterator<char>{});
+        }
+        EXPECT_GT(answers.front().size(), 500U);
+        return answers;
+    }
+};
+
+TEST_F(BareMetalOverAgain, TwoRunsWhereTimeCountsInstructionsGiveTheSameAnswers) {
+    EXPECT_EQ(answers_of_run("20000000000000000000000000000001", Machine::Port::kVirtio),
+              answers_of_run("70000000000000000000000000000008", Machine::Port::kVirtio));
+}
+
+TEST_F(BareMetalOverAgain, TheUartBringsWhatTheVirtioPortBrings) {
+    EXPECT_EQ(answers_of_run("20000000000000000000000000000001", Machine::Port::kVirtio),
+              answers_of_run("20000000000000000000000000000002", Machine::Port::kUart));
+}
+
+TEST_F(BareMetal, OverTheUartNothingIsLostThoughTheGatewayIsKilledInTheMiddle) {
+    auto killed = std::make_unique<GatewayProgram>(data(), address_.endpoint());
+    Machine machine{address_.endpoint(), {"-append", "port=uart console=host"}, Machine::Port::kUart};
+    machine.wait_for("acknowledged 3");
+    killed->end(SIGKILL);
+    GatewayProgram gateway{data(), address_.endpoint()};
+    machine.wait();
+    ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+    EXPECT_EQ(machine.number("sampled", "gateways"), 2U);
+    EXPECT_EQ(machine.number("sampled", "dropped"), 0U);
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    const auto ledgers = ledgers_of(data());
+    ASSERT_EQ(ledgers.size(), 1U);
+    ledgers.front().expect_exact();
+    EXPECT_EQ(ledgers.front().series.at({Kind::kSample, EventNumber{0}}).stored, machine.number("sampled", "timer"));
+}
+
+TEST_F(BareMetal, NothingIsLostWhileTheHostReadsNothingForTwoSeconds) {
+    GatewayProgram gateway{data(), address_.endpoint()};
+    Machine machine{address_.endpoint()};
+    machine.wait_for("acknowledged 3");
+    gateway.process().send_signal(SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::seconds{2});
+    gateway.process().send_signal(SIGCONT);
+    machine.wait();
+    ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+    EXPECT_EQ(machine.number("sampled", "dropped"), 0U);
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    const auto ledgers = ledgers_of(data());
+    ASSERT_EQ(ledgers.size(), 1U);
+    ledgers.front().expect_exact();
+    const auto& counts = ledgers.front().series.at({Kind::kSample, EventNumber{0}});
+    EXPECT_EQ(counts.produced, machine.number("sampled", "timer"));
+    EXPECT_EQ(counts.stored, counts.produced);
+}
+
+// Two threads signal each other without a tick: where time counts instructions, each round takes as long as any other.
+TEST_F(BareMetal, TheKanataCircleIsAStraightLineWhereTimeCountsInstructions) {
+    std::vector<std::string> answers;
+    for (const char* run : {"1", "2"}) {
+        const std::string store = data() + run;
+        GatewayProgram gateway{store, address_.endpoint()};
+        // In a store of its own each: they may have one name.
+        Machine machine{address_.endpoint(),
+                        {"-icount", "shift=0", "-append", "load=circle session=20000000000000000000000000000001"}};
+        machine.wait();
+        ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+        EXPECT_EQ(machine.number("sampled", "circles"), 50U);
+        EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+        const auto ledgers = ledgers_of(store);
+        ASSERT_EQ(ledgers.size(), 1U);
+        ledgers.front().expect_exact();
+        EXPECT_EQ(ledgers.front().series.at({Kind::kLatency, EventNumber{0}}).stored, 50U);
+        answers.push_back(perfleet({"latency", "--kbench", "--data", store, "--format", "json"}));
+        // A(N) = c + N p, the same c and p through all groups, and no test differs from another of its group.
+        const auto rows = rows_of(perfleet_json({"latency", "--kbench", "--data", store}));
+        ASSERT_EQ(rows.size(), 10U);
+        for (std::size_t i = 1; i < rows.size(); ++i) {
+            EXPECT_EQ(rows[i].at("sd_a"), 0.0) << i;
+            EXPECT_EQ(rows[i].at("slope"), rows.back().at("slope")) << i;
+            EXPECT_EQ(rows[i].at("fixed_cost"), rows.back().at("fixed_cost")) << i;
+        }
+        EXPECT_GT(rows.back().at("slope").get<double>(), 100);
+    }
+    EXPECT_EQ(answers.front(), answers.back());
+}
+
+TEST_F(BareMetal, StartAndStopOfEachFunctionAddUpToWhatItTook) {
+    GatewayProgram gateway{data(), address_.endpoint()};
+    Machine machine{address_.endpoint(), {"-append", "trace=on seconds=3 samples=1000"}};
+    machine.wait();
+    ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+    EXPECT_EQ(machine.number("sampled", "untraced"), 0U);
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    const auto ledgers = ledgers_of(data());
+    ASSERT_EQ(ledgers.size(), 1U);
+    ledgers.front().expect_exact();
+    std::uint64_t stored = 0;
+    for (const auto& row : rows_of(perfleet_json({"tracepoints", "--data", data()}))) {
+        const std::uint64_t count = row.at("rows");
+        const auto took = static_cast<double>(machine.number("took", row.at("event")));
+        EXPECT_NEAR(row.at("mean").get<double>() * static_cast<double>(count), took, 1e-9 * took) << row;
+        EXPECT_GT(count, 10U);
+        stored += count;
+    }
+    EXPECT_EQ(stored, machine.number("sampled", "traced"));
+    EXPECT_GT(stored, 0U);
+}
+
+TEST_F(BareMetal, AnOptionThatIsNoneIsNamed) {
+    Machine machine{address_.endpoint(), {"-append", "seconds=1 period=loops"}};
+    machine.wait();
+    EXPECT_NE(machine.output().find("-append: no option of this image: period=loops"), std::string::npos)
+        << machine.output();
 }
 
 }  // namespace

@@ -2,73 +2,21 @@
 // in the middle again and again.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <csignal>
-#include <functional>
+#include <map>
 #include <memory>
 
-#include "target-collector/small/small_collector.h"
+#include "schemas/wire/protocol.h"
 #include "target-collector/wire/held_address_test.h"
 #include "target-collector/wire/socket_stream_test.h"
 #include "tests/end_to_end/gateway_program.h"
+#include "tests/end_to_end/sampled_target.h"
 #include "tests/end_to_end/stored_ledger.h"
 
 namespace perfleet::end_to_end {
 namespace {
 
-constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 constexpr SessionId kSession{0x5a, 0x31};
-constexpr UtcNs kUtc{1'700'000'000 * kNsPerSecond};
-
-Ticks now() {
-    return Ticks{
-        static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds{1})};
-}
-
-constexpr EventDescription kTimer{.name = "timer", .period = 1'000'000, .unit = "ns"};
-constexpr SmallThread kThread{7, "main"};
-constexpr SmallImage kImage{"/small.elf", {}, 0x1000, 0x1000};
-
-SmallTarget small_target() {
-    SmallTarget target;
-    target.target = TargetId{77};
-    target.name = "small";
-    target.architecture = "aarch64";
-    target.session = kSession;
-    target.clock = {.name = "steady", .ticks_per_second = kNsPerSecond};
-    target.start_point = {now(), kUtc, 0};
-    target.events = {&kTimer, 1};
-    target.images = {&kImage, 1};
-    target.threads = {&kThread, 1};
-    return target;
-}
-
-// Samples as fast as it goes.
-class Sampled {
-public:
-    explicit Sampled(ByteStream& stream) : collector{std::make_unique<SmallCollector>(target_, stream)} {}
-
-    void sample() {
-        // One frame in nowhere, and more chains than one epoch has room for.
-        const std::uint64_t addresses[] = {0x1000 + rows % 0xfff, 0x9000, 0x1800};
-        collector->sample({EventNumber{0}, now(), 0, kThread.tid, 1'000'000, addresses});
-        ++rows;
-    }
-    void run_until(const std::function<bool()>& is_done) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
-        while (!is_done()) {
-            ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing happened for long";
-            collector->step(now());
-        }
-    }
-
-private:
-    SmallTarget target_ = small_target();
-
-public:
-    std::unique_ptr<SmallCollector> collector;
-    std::uint64_t rows = 0;
-};
 
 TEST(ZmtpDelivery, StoresEachRowOnceThoughTheGatewayIsKilledAgainAndAgain) {
     const TemporaryFolder folder;
@@ -76,7 +24,7 @@ TEST(ZmtpDelivery, StoresEachRowOnceThoughTheGatewayIsKilledAgainAndAgain) {
     SocketStream stream{address.endpoint()};
     stream.piece_bytes_max = 3'000;  // so that frames are under way when it happens
     stream.stutters = true;
-    Sampled sampled{stream};
+    SampledTarget sampled{stream, small_target(kSession)};
     SmallCollector& collector = *sampled.collector;
     constexpr int kGateways = 5;
     for (int i = 0; i < kGateways; ++i) {
@@ -89,8 +37,7 @@ TEST(ZmtpDelivery, StoresEachRowOnceThoughTheGatewayIsKilledAgainAndAgain) {
         gateway.end(SIGKILL);
     }
     GatewayProgram gateway{folder / "data", address.endpoint()};
-    collector.finish();
-    sampled.run_until([&] { return collector.is_finished(); });
+    sampled.finish();
     EXPECT_EQ(collector.status().gateway_changes, kGateways);
     EXPECT_GE(collector.connection_counts().handshakes, kGateways + 1);
     EXPECT_EQ(collector.connection_counts().connections_ended, 0U);
@@ -100,6 +47,69 @@ TEST(ZmtpDelivery, StoresEachRowOnceThoughTheGatewayIsKilledAgainAndAgain) {
     ledgers.front().expect_exact();
     EXPECT_EQ(ledgers.front().series.at(kSamples).produced, sampled.rows);
     EXPECT_GT(ledgers.front().seqs.size(), 20U * kGateways);
+}
+
+// Runs of a target that says the same each time, as a deterministic image does.
+class ZmtpDeliveryWithoutEntropy : public testing::Test {
+protected:
+    // Some batches, a gateway that is killed in the middle, and the end. Returns the session's id.
+    SessionId run(std::uint64_t& rows) {
+        auto gateway = std::make_unique<GatewayProgram>(folder_ / "data", address_.endpoint());
+        SocketStream stream{address_.endpoint()};
+        SampledTarget sampled{stream, target_};
+        SmallCollector& collector = *sampled.collector;
+        sampled.sample_until_acknowledged(3);
+        const SessionId session = collector.status().session;
+        gateway->end(SIGKILL);
+        gateway = std::make_unique<GatewayProgram>(folder_ / "data", address_.endpoint());
+        sampled.sample_until_acknowledged(3);
+        sampled.finish();
+        EXPECT_EQ(collector.status().session, session);
+        status_ = collector.status();
+        EXPECT_EQ(gateway->end(SIGTERM).status, 0);
+        rows = sampled.rows;
+        return session;
+    }
+
+    const TemporaryFolder folder_;
+    const HeldAddress address_;
+    SmallTarget target_ = small_target(SessionId{});
+    Delivery::Status status_;
+};
+
+TEST_F(ZmtpDeliveryWithoutEntropy, EachRunIsASessionThatTheGatewayGrants) {
+    std::map<SessionId, std::uint64_t> rows;
+    for (std::size_t i = 1; i <= 2; ++i) {
+        std::uint64_t rows_of_run = 0;
+        const SessionId session = run(rows_of_run);
+        EXPECT_FALSE(session.is_none());
+        rows[session] = rows_of_run;
+        const auto ledgers = ledgers_of(folder_ / "data");
+        ASSERT_EQ(ledgers.size(), i);
+        for (const StoredLedger& ledger : ledgers) {
+            ledger.expect_exact();
+            EXPECT_EQ(ledger.series.at(kSamples).produced, rows.at(ledger.session.session));
+        }
+    }
+}
+
+TEST_F(ZmtpDeliveryWithoutEntropy, ARunThatKeptTheSessionOfOneBeforeIsRefused) {
+    std::uint64_t rows = 0;
+    target_.session = run(rows);
+    const auto before = ledgers_of(folder_ / "data");
+    GatewayProgram gateway{folder_ / "data", address_.endpoint()};
+    SocketStream stream{address_.endpoint()};
+    SampledTarget again{stream, target_};
+    again.run_until([&] {
+        again.sample();
+        return again.collector->is_finished();
+    });
+    EXPECT_TRUE(again.collector->status().session_refused);
+    EXPECT_EQ(again.collector->status().refused_reason, static_cast<std::uint16_t>(protocol::RefusedReason::kWentBack));
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    const auto after = ledgers_of(folder_ / "data");
+    ASSERT_EQ(after.size(), 1U);
+    EXPECT_EQ(after.front().seqs, before.front().seqs);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // Column codecs. Input: codec, value count (2 bytes), the column's bytes. What decodes must survive being encoded
-// again, and the bytes taken as values must come back from their own encoding.
+// again, its bounds must be those that are found without decoding, and the bytes taken as values must come back from
+// their own encoding.
 #include <algorithm>
 #include <vector>
 
+#include "schemas/columns/bounds.h"
 #include "schemas/columns/codec.h"
 #include "schemas/vocabulary/limits.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -30,7 +32,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto codec = static_cast<Codec>(input.byte());
     const std::size_t value_count = input.integer(2) % (limits::kBatchRowsMax + 1);
     std::vector<std::uint64_t> values(value_count);
-    if (decode_integers(codec, input.rest(), values).ok()) {
+    const bool decodes = decode_integers(codec, input.rest(), values).ok();
+    const auto bounds = bounds_of_integers(codec, input.rest(), value_count);
+    PERFLEET_ASSERT(bounds.ok() == decodes);
+    if (decodes) {
+        const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
+        PERFLEET_ASSERT(values.empty() || (bounds->min == *least && bounds->max == *greatest));
         expect_round_trip(values);
     }
     std::vector<std::uint64_t> raw;

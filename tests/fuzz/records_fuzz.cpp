@@ -70,7 +70,7 @@ void check_keys(std::string_view key) {
         PERFLEET_ASSERT(expired_batch_key(*batch) == key);
     }
     static_cast<void>(decode_partition(key).ok());
-    static_cast<void>(decode_expired_key_series(key).ok());
+    static_cast<void>(decode_expired_key(key).ok());
 }
 
 }  // namespace

@@ -223,6 +223,13 @@ void write_texts(SeedFolder& seeds) {
           "now", "-15m", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123456789+01:00"}) {
         seeds.write("select", text);
     }
+    for (const char* options :
+         {"before last~1\nafter last\nfail-if p99 > 5%, median < -2.5%, max > 1e3%\nconfidence 99",
+          "before {version=\"1\"} -2h..-1h\nafter {version=\"2\"} ..now\nof profile\nfail-if self(main) > 0.5%\nlimit "
+          "10",
+          "before 0a1b\nafter 2026-01-02T03:04:05Z..\nof latency\nby target,build\npercentiles 90,99.99"}) {
+        seeds.write("diff", options);
+    }
     seeds.write("kernel_symbols", "0 T _stext\n1000 t do_idle\n1040 T schedule\n20000 t probe\t[virtio]\n");
     seeds.write("kernel_symbols", "_ZN8perfleet6crc32cEjSt4spanIKSt4byteLm18446744073709551615EE");
 }

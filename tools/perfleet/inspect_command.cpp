@@ -5,7 +5,9 @@
 
 #include "exporters/report/report.h"
 #include "storage/verify/store_check.h"
+#include "storage/verify/store_sizes.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/print_answer.h"
 
 namespace perfleet {
 namespace {
@@ -14,6 +16,7 @@ struct InspectOptions {
     std::string data = default_data_folder();
     std::string format = "text";
     bool verify = false;
+    bool sizes = false;
 };
 
 void add_row(Answer& answer, std::string what, std::string name, AnswerValue sessions, AnswerValue batches,
@@ -85,7 +88,77 @@ std::string verdict_of(const StoreCheck& check, const std::string& data) {
            std::to_string(check.table_file_count) + " table files and the logs, were read and hold";
 }
 
+AnswerValue per_row(std::uint64_t size_bytes, std::uint64_t row_count) {
+    return row_count == 0 ? AnswerValue{} : static_cast<double>(size_bytes) / static_cast<double>(row_count);
+}
+
+Answer answer_of(const StoreSizes& sizes) {
+    Answer answer;
+    answer.columns = {{"series", "", false},
+                      {"column", "", false},
+                      {"rows", "", false},
+                      {"size", "bytes", false},
+                      {"a row", "bytes", false}};
+    const AnswerValue none;
+    for (const auto& [name, event] : sizes.events) {
+        const std::string series = std::string{kind_name(name.kind)} + (name.event.empty() ? "" : " " + name.event);
+        answer.rows.push_back(
+            {series, none, event.row_count, event.size_bytes, per_row(event.size_bytes, event.row_count)});
+        std::uint64_t others = event.size_bytes;
+        for (const auto& [column, size_bytes] : event.column_bytes) {
+            answer.rows.push_back({series, std::string{column_name(column)}, event.row_count, size_bytes,
+                                   per_row(size_bytes, event.row_count)});
+            others -= size_bytes;
+        }
+        answer.rows.push_back(
+            {series, std::string{"(headers)"}, event.row_count, others, per_row(others, event.row_count)});
+        answer.ledger.stored += is_definition(name.kind) ? 0 : event.row_count;
+    }
+    answer.ledger.produced = answer.ledger.stored;
+    const auto add = [&](const char* what, const AnswerValue& count, std::uint64_t size_bytes) {
+        answer.rows.push_back({std::string{what}, none, count, size_bytes, none});
+    };
+    add("(batch records)", sizes.batch_count, sizes.record_bytes);
+    add("(sessions, expired)", none, sizes.session_bytes);
+    add("(images)", sizes.image_count, sizes.image_bytes);
+    add("(table files)", none, sizes.table_file_bytes);
+    add("(logs)", none, sizes.log_bytes);
+    if (sizes.unreadable_count != 0) {
+        answer.warnings.push_back(std::to_string(sizes.unreadable_count) +
+                                  " blocks or places can't be read; perfleet inspect --verify names them");
+    }
+    return answer;
+}
+
+std::string ratio(std::uint64_t part, std::uint64_t whole) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", static_cast<double>(part) / static_cast<double>(whole));
+    return text;
+}
+
+int run_sizes(const InspectOptions& options) {
+    const Result<StoreSizes> sizes = measure_store(options.data);
+    if (!sizes.ok()) {
+        return report_error(sizes.error());
+    }
+    if (auto printed = print_answer(answer_of(*sizes), options.format); !printed.ok()) {
+        return report_error(printed.error());
+    }
+    if (const std::uint64_t content = sizes->content_bytes(); content != 0) {
+        std::fprintf(stderr, "perfleet: %s bytes on disk for each byte that is kept (table files and logs)\n",
+                     ratio(sizes->table_file_bytes + sizes->log_bytes, content).c_str());
+    }
+    if (const std::uint64_t nodes = sizes->row_count(Kind::kStack); nodes != 0) {
+        std::fprintf(stderr, "perfleet: %s samples for each stack node in the dictionaries\n",
+                     ratio(sizes->row_count(Kind::kSample), nodes).c_str());
+    }
+    return 0;
+}
+
 int run(const InspectOptions& options) {
+    if (options.sizes) {
+        return run_sizes(options);
+    }
     const Result<StoreCheck> check = check_store(options.data, options.verify);
     if (!check.ok()) {
         return report_error(check.error());
@@ -100,17 +173,8 @@ int run(const InspectOptions& options) {
     if (check->has_more_damage) {
         answer.warnings.push_back("more is damaged than is listed here");
     }
-    const ReportFormat format = options.format == "json"  ? ReportFormat::kJson
-                                : options.format == "csv" ? ReportFormat::kCsv
-                                                          : ReportFormat::kText;
-    const std::string report = format_report(answer, format);
-    if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size() || std::fflush(stdout) != 0) {
-        return report_error(error_from_errno(errno, "standard output"));
-    }
-    if (format != ReportFormat::kJson) {
-        for (const std::string& warning : answer.warnings) {
-            std::fprintf(stderr, "perfleet: warning: %s\n", printable(warning).c_str());
-        }
+    if (auto printed = print_answer(answer, options.format); !printed.ok()) {
+        return report_error(printed.error());
     }
     if (options.verify) {
         std::fprintf(stderr, "perfleet: %s\n", printable(verdict_of(*check, options.data)).c_str());
@@ -125,11 +189,14 @@ void add_inspect_command(CLI::App& app, Invocation& invocation) {
         "inspect", "What a store's folder holds; with --verify, every damaged file, record and block (exit status 1)");
     const auto options = std::make_shared<InspectOptions>();
     command->add_option("--data", options->data, "Folder of the store")->type_name("DIR")->capture_default_str();
-    command->add_flag("--verify", options->verify,
-                      "read and check everything: table files, logs, records, blocks, dictionaries, seals");
-    command->add_option("--format", options->format, "text, json or csv")
-        ->check(CLI::IsMember({"text", "json", "csv"}))
-        ->type_name("FORMAT");
+    CLI::Option* verify =
+        command->add_flag("--verify", options->verify,
+                          "read and check everything: table files, logs, records, blocks, dictionaries, seals");
+    command
+        ->add_flag("--sizes", options->sizes,
+                   "how many bytes each kind of rows and each column takes, and what stands beside them")
+        ->excludes(verify);
+    add_format_option(*command, options->format);
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 

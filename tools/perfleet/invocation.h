@@ -31,6 +31,9 @@ void add_export_command(CLI::App& app, Invocation& invocation);
 void add_keygen_command(CLI::App& app, Invocation& invocation);
 void add_import_command(CLI::App& app, Invocation& invocation);
 void add_inspect_command(CLI::App& app, Invocation& invocation);
+void add_relay_command(CLI::App& app, Invocation& invocation);
+void add_copy_command(CLI::App& app, Invocation& invocation);
+void add_backup_commands(CLI::App& app, Invocation& invocation);
 
 // `perfleet record …`: its options are the collector's, so it reads its arguments itself; arguments[0] is "record".
 // Gives the exit status.

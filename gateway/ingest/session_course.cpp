@@ -1,0 +1,44 @@
+#include "gateway/ingest/session_course.h"
+
+#include <algorithm>
+
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+
+std::optional<std::string> SessionCourse::step_back_of(const Claim& claim, Seq prefix, bool is_finished) const {
+    if (claim.clock == Ticks{0}) {
+        return std::nullopt;
+    }
+    const auto text = [](std::uint64_t number) { return std::to_string(number); };
+    if (claim.clock < clock_) {
+        return "says that its clock reads " + text(claim.clock.value) + " where " + text(clock_.value) + " was before";
+    }
+    // A batch goes out when it lies within the window above what was acknowledged, or is the oldest of all.
+    const std::uint64_t ahead_max = is_finished ? 0 : limits::kSendWindowBatches;
+    const Seq oldest_min{std::max(oldest_retained_.value,
+                                  prefix.value + 1 > ahead_max ? prefix.value + 1 - ahead_max : std::uint64_t{0})};
+    if (claim.oldest_retained < oldest_min) {
+        return "says that it keeps batches from " + text(claim.oldest_retained.value) + " on where " +
+               text(oldest_min.value) + " is the first that it can";
+    }
+    return std::nullopt;
+}
+
+void SessionCourse::take_claim(const Claim& claim) {
+    take_clock(claim.clock);
+    take_oldest_retained(claim.oldest_retained);
+}
+
+void SessionCourse::take_clock(Ticks clock) { clock_ = std::max(clock_, clock); }
+
+void SessionCourse::take_oldest_retained(Seq oldest) { oldest_retained_ = std::max(oldest_retained_, oldest); }
+
+void SessionCourse::take_batch(std::span<const BatchRecord::Rows> rows) {
+    has_batches_ = true;
+    for (const BatchRecord::Rows& one : rows) {
+        take_clock(one.last_ticks);
+    }
+}
+
+}  // namespace perfleet

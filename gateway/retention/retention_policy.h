@@ -1,0 +1,34 @@
+// How long and how much of what is stored is kept, and what has to go for it.
+//
+// Plain values and a function of them: the clock is the caller's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/time.h"
+
+namespace perfleet {
+
+struct RetentionPolicy {
+    std::optional<std::int64_t> age_s;        // since the end of its hour
+    std::optional<std::uint64_t> size_bytes;  // of all rows in the store, about
+
+    [[nodiscard]] bool keeps_everything() const { return !age_s && !size_bytes; }
+};
+
+// What one bucket takes in the store; 0 where nobody limits bytes.
+struct BucketSize {
+    BucketNumber bucket;
+    std::uint64_t size_bytes = 0;
+};
+
+// Of `stored`, ascending: those that have to go, the oldest first. For bytes no more go than must, and the bucket of
+// `now` never does, nor any behind it: what comes in would be lost.
+[[nodiscard]] std::vector<BucketSize> buckets_to_drop(const RetentionPolicy& policy, std::span<const BucketSize> stored,
+                                                      UtcNs now);
+
+}  // namespace perfleet

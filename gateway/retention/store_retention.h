@@ -1,0 +1,44 @@
+// Drops from the store what its retention policy doesn't keep, while the gateway serves: whole hours, the oldest first,
+// on a thread that the gateway's process owns, a little less urgent than the others.
+//
+// Threads: all methods by any. Borrows the store. Stops at once when it is destroyed; what it had begun is finished by
+// the next start.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "gateway/retention/retention_policy.h"
+#include "schemas/vocabulary/log_event.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+// Since the start, but for what is there "now".
+struct RetentionCounts {
+    std::uint64_t partitions_dropped = 0;
+    std::uint64_t rows_expired = 0;  // definitions too
+    std::uint64_t size_bytes = 0;    // of what was dropped, about
+    std::uint64_t failures = 0;
+    std::int64_t oldest_bucket_s_now = 0;  // when the oldest hour that is left began, UTC; 0: there is none
+};
+
+class StoreRetention {
+public:
+    // Between two looks at what there is to do.
+    static constexpr std::uint64_t kLookAgainNs = 60'000'000'000;
+
+    // What is stored is aged by this clock; any thread.
+    using Clock = std::function<UtcNs()>;
+
+    // `tell` is called on the thread: for each hour that is dropped, and once for failures that follow each other.
+    [[nodiscard]] static std::unique_ptr<StoreRetention> start(Store& store, const RetentionPolicy& policy,
+                                                               Telling tell, Clock clock,
+                                                               std::uint64_t look_again_ns = kLookAgainNs);
+    virtual ~StoreRetention() = default;
+
+    [[nodiscard]] virtual RetentionCounts counts() const = 0;
+};
+
+}  // namespace perfleet

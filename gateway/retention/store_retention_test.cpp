@@ -1,0 +1,153 @@
+#include "gateway/retention/store_retention.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "storage/store/sample_batches.h"
+#include "storage/store/test_stores.h"
+
+namespace perfleet {
+namespace {
+
+constexpr TargetId kTarget{17};
+constexpr SessionId kSession{1, 2};
+constexpr Series kSeries{Kind::kCounter, EventNumber{0}};
+constexpr std::uint32_t kFirstBucket = 480'000;
+constexpr std::uint64_t kBatchRows = 100;
+constexpr std::uint64_t kLookAgainNs = 1'000'000;
+
+UtcNs end_of(std::uint32_t bucket) { return UtcNs{(bucket + 1LL) * kBucketDurationS * kNsPerSecond}; }
+
+AdmittedBatch batch_of(std::uint64_t seq, std::uint32_t bucket) {
+    SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{0}, BucketNumber{bucket}};
+    batch.add(kSeries, {{ColumnId::kTime, std::vector<std::uint64_t>(kBatchRows, seq)}});
+    return batch.build();
+}
+
+class Retention : public testing::TestWithParam<TestEngine> {
+protected:
+    // A batch in each of these hours.
+    void SetUp() override {
+        store_ = stores_.open();
+        for (std::uint32_t hour = 0; hour < kHours; ++hour) {
+            put(hour + 1, kFirstBucket + hour);
+        }
+        now_ = end_of(kFirstBucket + kHours - 2).value;
+    }
+
+    PutOutcome put(std::uint64_t seq, std::uint32_t bucket) {
+        const Partition partition = partition_of(kTarget, BucketNumber{bucket});
+        EXPECT_TRUE(store_->define(partition, sample_session(kTarget, kSession)).ok());
+        const std::vector batches{batch_of(seq, bucket)};
+        const auto outcomes = store_->put(partition, batches);
+        EXPECT_TRUE(outcomes.ok());
+        EXPECT_TRUE(store_->sync().ok());
+        return outcomes->at(0);
+    }
+
+    void start(const RetentionPolicy& policy) {
+        retention_ = StoreRetention::start(
+            *store_, policy,
+            [this](const LogEvent& event) {
+                const std::lock_guard lock{told_mutex_};
+                told_.emplace_back(event.text());
+            },
+            [this] {
+                ++look_count_;
+                return UtcNs{now_};
+            },
+            kLookAgainNs);
+    }
+
+    void wait_for_looks(int count) {
+        const int until = look_count_ + count;
+        while (look_count_ < until) {
+            std::this_thread::yield();
+        }
+    }
+
+    std::vector<std::uint32_t> hours_left() {
+        std::vector<std::uint32_t> hours;
+        const auto partitions = store_->partitions();
+        EXPECT_TRUE(partitions.ok());
+        for (const Partition& partition : *partitions) {
+            hours.push_back(partition.bucket.value - kFirstBucket);
+        }
+        return hours;
+    }
+
+    std::uint64_t expired_rows() {
+        const auto expired = store_->expired(kTarget, kSession);
+        EXPECT_TRUE(expired.ok());
+        return expired->empty() ? 0 : expired->at(0).second;
+    }
+
+    static constexpr std::uint32_t kHours = 6;
+    TestStores stores_{GetParam()};
+    std::unique_ptr<Store> store_;
+    std::atomic<std::int64_t> now_ = 0;
+    std::atomic<int> look_count_ = 0;
+    std::mutex told_mutex_;
+    std::vector<std::string> told_;
+    std::unique_ptr<StoreRetention> retention_;
+};
+
+using Hours = std::vector<std::uint32_t>;
+
+TEST_P(Retention, DropsHoursAsTheyBecomeTooOldAndCountsTheirRows) {
+    start({2 * kBucketDurationS, {}});
+    wait_for_looks(2);
+    EXPECT_EQ(hours_left(), (Hours{3, 4, 5}));
+    EXPECT_EQ(expired_rows(), 3 * kBatchRows);
+    EXPECT_EQ(retention_->counts().oldest_bucket_s_now, (kFirstBucket + 3LL) * kBucketDurationS);
+    now_ += kBucketDurationS * kNsPerSecond;
+    wait_for_looks(2);
+    EXPECT_EQ(hours_left(), (Hours{4, 5}));
+    const RetentionCounts counts = retention_->counts();
+    EXPECT_EQ(counts.partitions_dropped, 4U);
+    EXPECT_EQ(counts.rows_expired, 4 * kBatchRows);
+    EXPECT_GT(counts.size_bytes, 0U);
+    EXPECT_EQ(counts.failures, 0U);
+    retention_.reset();
+    ASSERT_EQ(told_.size(), 4U);
+    EXPECT_EQ(told_[0], "dropped what was stored of the hour from 2024-10-04T00:00Z on");
+    EXPECT_EQ(told_[3], "dropped what was stored of the hour from 2024-10-04T03:00Z on");
+}
+
+TEST_P(Retention, CountsLateDataOfADroppedHourAsExpiredOnce) {
+    start({2 * kBucketDurationS, {}});
+    wait_for_looks(2);
+    retention_.reset();
+    EXPECT_EQ(put(100, kFirstBucket + 1), PutOutcome::kExpired);
+    EXPECT_EQ(put(100, kFirstBucket + 1), PutOutcome::kDuplicate);
+    EXPECT_EQ(put(1, kFirstBucket), PutOutcome::kDuplicate);
+    EXPECT_EQ(expired_rows(), 4 * kBatchRows);
+}
+
+TEST_P(Retention, DropsForBytesAllButTheOpenHourAndTellsThatItIsTooLarge) {
+    start({{}, 1});
+    wait_for_looks(2);
+    EXPECT_EQ(hours_left(), Hours{5}) << "the open hour stays";
+    wait_for_looks(5);
+    retention_.reset();
+    ASSERT_EQ(told_.size(), 6U);
+    EXPECT_NE(told_.back().find("this hour alone takes more"), std::string::npos) << told_.back();
+}
+
+TEST_P(Retention, GoesOnWhereAnEarlierOneStopped) {
+    start({2 * kBucketDurationS, {}});
+    retention_.reset();  // it may have begun
+    start({2 * kBucketDurationS, {}});
+    wait_for_looks(2);
+    EXPECT_EQ(hours_left(), (Hours{3, 4, 5}));
+    EXPECT_EQ(expired_rows(), 3 * kBatchRows);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, Retention, testing::ValuesIn(kTestEngines),
+                         [](const auto& engine) { return std::string{engine_name(engine.param)}; });
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,72 @@
+// Small numbers by 64-bit key: open addressing in one array, at most half full. For the inner loops of counting, where
+// a std::unordered_map would take a cache miss for each node.
+//
+// One thread. The value 0 is that of a key which isn't there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace perfleet {
+
+template <class kValue>
+class FlatTable {
+public:
+    // The key's value, 0 when it is new. The reference holds until the next call; whoever leaves it 0 may not look for
+    // it again.
+    kValue& operator[](std::uint64_t key) {
+        if (used_ * 2 >= slots_.size()) {
+            grow();
+        }
+        Slot& slot = find(slots_, key);
+        used_ += slot.value == 0 ? 1 : 0;
+        slot.key = key;
+        return slot.value;
+    }
+
+    template <class kFunction>
+    void for_each(kFunction function) const {
+        for (const Slot& slot : slots_) {
+            if (slot.value != 0) {
+                function(slot.key, slot.value);
+            }
+        }
+    }
+
+private:
+    struct Slot {
+        std::uint64_t key = 0;
+        kValue value = 0;  // 0: the slot is free
+    };
+
+    static Slot& find(std::vector<Slot>& slots, std::uint64_t key) {
+        std::uint64_t hash = key * 0x9e37'79b9'7f4a'7c15ULL;
+        hash ^= hash >> 32U;
+        std::size_t i = hash & (slots.size() - 1);
+        while (slots[i].value != 0 && slots[i].key != key) {
+            i = (i + 1) & (slots.size() - 1);
+        }
+        return slots[i];
+    }
+
+    void grow() {
+        std::vector<Slot> greater(slots_.empty() ? kSlotsMin : slots_.size() * 2);
+        used_ = 0;
+        for (const Slot& slot : slots_) {
+            if (slot.value != 0) {
+                find(greater, slot.key) = slot;
+                ++used_;
+            }
+        }
+        slots_ = std::move(greater);
+    }
+
+    static constexpr std::size_t kSlotsMin = 64;
+
+    std::vector<Slot> slots_;
+    std::size_t used_ = 0;
+};
+
+}  // namespace perfleet

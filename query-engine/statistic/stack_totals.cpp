@@ -1,0 +1,73 @@
+#include "query-engine/statistic/stack_totals.h"
+
+#include <algorithm>
+
+namespace perfleet {
+
+StackNumber caller_of(const EpochDictionary& dictionary, StackNumber node) {
+    // Callers are defined before what they call; a node whose definition was lost has none.
+    const StackNumber caller = dictionary.stack(node).parent;
+    return caller < node ? caller : kEmptyStack;
+}
+
+// Finds the nodes of all chains, and puts them in order.
+void StackTotals::take_up(const EpochDictionary& dictionary, std::span<const StackCount> counts) {
+    found_.clear();
+    const std::size_t node_count =
+        std::max<std::size_t>(dictionary.stack_count(), std::size_t{counts.back().stack.value} + 1);
+    if (places_.size() < node_count) {
+        places_.resize(node_count);
+    }
+    for (const StackCount& count : counts) {
+        StackNumber node = count.stack;
+        while (places_[node.value] == 0) {
+            places_[node.value] = 1;
+            found_.push_back(node.value);
+            const StackNumber caller = caller_of(dictionary, node);
+            if (caller == kEmptyStack) {
+                break;
+            }
+            node = caller;
+        }
+    }
+    // Where most of the nodes are in a chain, looking at all of them is quicker than sorting.
+    constexpr std::size_t kFewPart = 8;
+    if (found_.size() > node_count / kFewPart) {
+        found_.clear();
+        for (std::uint32_t node = 0; node < node_count; ++node) {
+            if (places_[node] != 0) {
+                found_.push_back(node);
+            }
+        }
+    } else {
+        std::sort(found_.begin(), found_.end());
+    }
+}
+
+std::span<const NodeTotal> StackTotals::of(const EpochDictionary& dictionary, std::span<const StackCount> counts) {
+    nodes_.clear();
+    if (counts.empty()) {
+        return nodes_;
+    }
+    take_up(dictionary, counts);
+    nodes_.reserve(found_.size());
+    auto count = counts.begin();
+    for (const std::uint32_t number : found_) {
+        const StackNumber node{number};
+        std::uint64_t self = 0;
+        for (; count != counts.end() && count->stack == node; ++count) {
+            self += count->value;
+        }
+        nodes_.push_back({node, node == kEmptyStack ? kEmptyStack : caller_of(dictionary, node), self, self});
+        places_[number] = static_cast<std::uint32_t>(nodes_.size());
+    }
+    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+        if (node->caller != kEmptyStack) {
+            nodes_[places_[node->caller.value] - 1].total += node->total;
+        }
+        places_[node->node.value] = 0;
+    }
+    return nodes_;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,197 @@
+#include "storage/copy/session_part.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "schemas/columns/crc32c.h"
+#include "storage/store/damaged_reads.h"
+#include "storage/store/owned_changes.h"
+#include "storage/store/record.h"
+
+namespace perfleet {
+namespace {
+
+// What is written at once.
+constexpr std::size_t kPieceSizeBytesMax = 8U << 20;
+
+KeyRange records_of(const SessionPart& part) {
+    return session_batches_range(part.partition, part.session.target, part.session.session);
+}
+
+KeyRange blocks_of(const SessionPart& part) {
+    return session_blocks_range(part.partition, part.session.target, part.session.session);
+}
+
+std::uint32_t add_to_checksum(std::uint32_t checksum, std::string_view bytes) {
+    return crc32c(checksum, std::as_bytes(std::span{bytes}));
+}
+
+// Changes that are written whenever enough of them have gathered.
+class Pieces {
+public:
+    explicit Pieces(Engine& to) : to_{to} {}
+
+    [[nodiscard]] Result<Done> put(std::string_view key, std::string_view value) {
+        size_bytes_ += key.size() + value.size();
+        changes_.put(std::string{key}, std::string{value});
+        return size_bytes_ < kPieceSizeBytesMax ? Result<Done>{Done{}} : write();
+    }
+    // Not before everything that was put before.
+    void erase(std::string key) { changes_.changes.deletes.push_back(std::move(key)); }
+
+    [[nodiscard]] Result<Done> write() {
+        size_bytes_ = 0;
+        const OwnedChanges changes = std::exchange(changes_, {});
+        return changes.changes.empty() ? Result<Done>{Done{}} : to_.write(changes.changes);
+    }
+
+private:
+    Engine& to_;
+    OwnedChanges changes_;
+    std::size_t size_bytes_ = 0;
+};
+
+Result<std::vector<std::string>> keys_in(const Engine& engine, const KeyRange& range) {
+    std::vector<std::string> keys;
+    auto visited = visit_readable(
+        engine, range,
+        [&](std::string_view key, std::string_view) {
+            keys.emplace_back(key);
+            return Visit::kContinue;
+        },
+        [](const DamagedRange&) {});
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    return keys;
+}
+
+}  // namespace
+
+std::uint64_t PartBatches::row_count() const {
+    std::uint64_t sum = 0;
+    for (const auto& [series, count] : rows) {
+        sum += is_definition(series.kind) ? 0 : count;
+    }
+    return sum;
+}
+
+Result<PartBatches> read_part(const KeyedReads& reads, const SessionPart& part) {
+    PartBatches batches;
+    auto visited = reads.visit_batches(part.partition, part.session.target, part.session.session, Seq{0},
+                                       [&](const BatchRecord& record) {
+                                           batches.seals.emplace(record.seq, record.seal);
+                                           for (const BatchRecord::Rows& rows : record.rows) {
+                                               batches.rows[rows.series] += rows.row_count;
+                                           }
+                                           return Visit::kContinue;
+                                       });
+    if (!visited.ok() && !is_damage(visited.error())) {
+        return visited.error();
+    }
+    batches.damage = visited.ok() ? "" : visited.error().message;
+    return batches;
+}
+
+PartVerdict judge_part(const PartBatches& from, const PartBatches& to) {
+    std::size_t common = 0;
+    for (const auto& [seq, seal] : from.seals) {
+        const auto found = to.seals.find(seq);
+        if (found != to.seals.end() && found->second != seal) {
+            return PartVerdict::kConflict;
+        }
+        common += found == to.seals.end() ? 0 : 1;
+    }
+    if (common == from.seals.size()) {
+        return PartVerdict::kPresent;
+    }
+    if (common == to.seals.size()) {
+        return common == 0 ? PartVerdict::kMissing : PartVerdict::kReplaces;
+    }
+    const bool is_apart =
+        from.seals.rbegin()->first < to.seals.begin()->first || to.seals.rbegin()->first < from.seals.begin()->first;
+    return common == 0 && is_apart ? PartVerdict::kMissing : PartVerdict::kConflict;
+}
+
+Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& part, bool is_alone) {
+    PartCopy copy;
+    std::optional<Error> failure;
+    Pieces pieces{to};
+    std::set<std::string, std::less<>> stale;
+    if (is_alone) {
+        auto records = keys_in(to, records_of(part));
+        auto blocks = keys_in(to, blocks_of(part));
+        if (!records.ok() || !blocks.ok()) {
+            return records.ok() ? blocks.error() : records.error();
+        }
+        stale.insert(blocks->begin(), blocks->end());
+        for (std::string& key : *records) {
+            pieces.erase(std::move(key));
+        }
+        if (auto written = pieces.write(); !written.ok()) {
+            return written.error();
+        }
+    }
+    const auto copy_range = [&](const KeyRange& range, auto&& put) {
+        auto visited = visit_readable(
+            from, range,
+            [&](std::string_view key, std::string_view value) {
+                if (const auto found = stale.find(key); found != stale.end()) {
+                    stale.erase(found);
+                }
+                copy.size_bytes += key.size() + value.size();
+                if (auto done = put(key, value); !done.ok()) {
+                    failure = done.error();
+                    return Visit::kStop;
+                }
+                return Visit::kContinue;
+            },
+            [&](const DamagedRange& damaged) {
+                copy.damage = copy.damage.empty() ? damaged.error.message : copy.damage;
+            });
+        return failure ? Result<Done>{*failure} : std::move(visited);
+    };
+    if (auto copied = copy_range(blocks_of(part),
+                                 [&](std::string_view key, std::string_view value) { return pieces.put(key, value); });
+        !copied.ok()) {
+        return copied.error();
+    }
+    if (auto written = pieces.write(); !written.ok()) {
+        return written.error();
+    }
+    OwnedChanges records;
+    if (auto copied = copy_range(records_of(part),
+                                 [&](std::string_view key, std::string_view value) {
+                                     records.put(std::string{key}, std::string{value});
+                                     return Result<Done>{Done{}};
+                                 });
+        !copied.ok()) {
+        return copied.error();
+    }
+    records.changes.deletes.assign(stale.begin(), stale.end());
+    records.changes.deletes.push_back(joined_key(part.partition));  // something may wait to be joined again
+    if (auto written = to.write(records.changes); !written.ok()) {
+        return written.error();
+    }
+    return copy;
+}
+
+Result<std::uint32_t> checksum_of_part(const Engine& engine, const SessionPart& part) {
+    std::uint32_t checksum = 0;
+    for (const KeyRange& range : std::array{records_of(part), blocks_of(part)}) {
+        auto visited = engine.visit(range, [&](std::string_view key, std::string_view value) {
+            checksum = add_to_checksum(add_to_checksum(checksum, key), value);
+            return Visit::kContinue;
+        });
+        if (!visited.ok()) {
+            return visited.error();
+        }
+    }
+    return checksum;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,55 @@
+// What one session has in one partition: the unit in which stores are copied and compared.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/key/key.h"
+#include "storage/store/engine.h"
+#include "storage/store/keyed_reads.h"
+
+namespace perfleet {
+
+struct SessionPart {
+    Partition partition;
+    SessionName session;
+
+    friend constexpr auto operator<=>(const SessionPart&, const SessionPart&) = default;
+};
+
+// Its batches, as far as they can be read.
+struct PartBatches {
+    std::map<Seq, std::uint32_t> seals;
+    std::map<Series, std::uint64_t> rows;
+    std::string damage;  // of records; empty: none
+
+    [[nodiscard]] std::uint64_t row_count() const;  // without definitions
+};
+
+[[nodiscard]] Result<PartBatches> read_part(const KeyedReads& reads, const SessionPart& part);
+
+// What of `from` belongs into a store that has `to` of the same part.
+enum class PartVerdict : std::uint8_t {
+    kPresent,   // all of it is there
+    kMissing,   // none is: what is there (of other seqs) stays beside it
+    kReplaces,  // some is there, and nothing else
+    kConflict,  // the same seq has another seal, or seqs of both lie between each other
+};
+[[nodiscard]] PartVerdict judge_part(const PartBatches& from, const PartBatches& to);
+
+struct PartCopy {
+    std::uint64_t size_bytes = 0;
+    std::string damage;  // the first that could not be read, and was left out; empty: none
+};
+
+// Bytes are copied as they are. The records come last, in one write, so that rows are seen whole or not at all. With
+// `is_alone` everything else that is there goes: records first, which hides the rows; blocks, which an interruption may
+// have left, too, last. Errors: those of the engines, damage excepted.
+[[nodiscard]] Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& part, bool is_alone);
+
+// Over all keys and values. Errors: also damage.
+[[nodiscard]] Result<std::uint32_t> checksum_of_part(const Engine& engine, const SessionPart& part);
+
+}  // namespace perfleet

@@ -1,0 +1,388 @@
+#include "storage/copy/store_copy.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "schemas/columns/crc32c.h"
+#include "storage/copy/session_part.h"
+#include "storage/key/key.h"
+#include "storage/store/damaged_reads.h"
+#include "storage/store/keyed_reads.h"
+#include "storage/store/keyed_store.h"
+#include "storage/store/owned_changes.h"
+#include "storage/store/record.h"
+#include "storage/store/rocksdb_engine.h"
+
+namespace perfleet {
+namespace {
+
+void add_note(std::vector<std::string>& notes, std::string note) {
+    if (notes.size() < CopyReport::kNotesMax) {
+        notes.push_back(std::move(note));
+    }
+}
+
+std::string words(const SessionPart& part) {
+    return describe_key(partition_session_key(part.partition, part.session.target, part.session.session));
+}
+
+std::uint32_t add_to_checksum(std::uint32_t checksum, std::uint32_t value) {
+    return crc32c(checksum, std::as_bytes(std::span{&value, 1}));
+}
+
+class StoreCopy {
+public:
+    StoreCopy(const Engine& from, Engine& to)
+        : from_{from}, to_{to}, from_reads_{from, notes_}, to_reads_{to, notes_} {}
+
+    [[nodiscard]] Result<CopyReport> run() {
+        using Step = Result<Done> (StoreCopy::*)();
+        for (const Step step :
+             {&StoreCopy::raise_format, &StoreCopy::copy_sessions, &StoreCopy::copy_images, &StoreCopy::copy_partitions,
+              &StoreCopy::copy_dropped, &StoreCopy::copy_ends, &StoreCopy::compare}) {
+            if (auto done = (this->*step)(); !done.ok()) {
+                return done.error();
+            }
+        }
+        for (std::string& note : notes_.read()) {
+            add_note(report_.damage, std::move(note));
+        }
+        return std::move(report_);
+    }
+
+private:
+    // Before anything that an older build would misread.
+    [[nodiscard]] Result<Done> raise_format() {
+        auto from = format_version(from_, "the source");
+        auto to = format_version(to_, "the target");
+        if (!from.ok() || !to.ok()) {
+            return from.ok() ? to.error() : from.error();
+        }
+        if (*to >= *from) {
+            return Done{};
+        }
+        OwnedChanges changes;
+        changes.put(format_key(), encode_record(*from));
+        auto written = to_.write(changes.changes);
+        return written.ok() ? to_.sync() : std::move(written);
+    }
+
+    [[nodiscard]] Result<Done> put_absent(const std::string& key, const std::string& value, bool* is_new = nullptr) {
+        auto there = to_.get(key);
+        if (!there.ok()) {
+            return there.error();
+        }
+        if (there->has_value()) {
+            return Done{};
+        }
+        if (is_new != nullptr) {
+            *is_new = true;
+        }
+        OwnedChanges changes;
+        changes.put(key, value);
+        return to_.write(changes.changes);
+    }
+
+    // As put_absent, of every readable key of the range.
+    [[nodiscard]] Result<Done> put_absent(const KeyRange& range, CopyCount* count = nullptr) {
+        std::optional<Error> failure;
+        auto visited = visit_readable(
+            from_, range,
+            [&](std::string_view key, std::string_view value) {
+                bool is_new = false;
+                if (auto put = put_absent(std::string{key}, std::string{value}, &is_new); !put.ok()) {
+                    failure = put.error();
+                    return Visit::kStop;
+                }
+                if (count != nullptr) {
+                    ++count->in_source;
+                    count->copied += is_new ? 1 : 0;
+                }
+                return Visit::kContinue;
+            },
+            [&](const DamagedRange& damaged) { add_note(report_.damage, damaged.error.message); });
+        return failure ? Result<Done>{*failure} : std::move(visited);
+    }
+
+    void refuse(std::string why) {
+        ++report_.refused_count;
+        add_note(report_.refused, std::move(why));
+    }
+
+    [[nodiscard]] Result<Done> copy_sessions() {
+        auto sessions = from_reads_.all_sessions();
+        if (!sessions.ok()) {
+            return sessions.error();
+        }
+        for (const SessionRecord& session : *sessions) {
+            ++report_.sessions.in_source;
+            auto there = to_reads_.session(session.target, session.session);
+            if (!there.ok()) {
+                return there.error();
+            }
+            const std::string key = session_key(Table::kSession, session.target, session.session);
+            if (there->has_value() && !has_same_meaning(**there, session)) {
+                refuse(describe_key(key) + " has another clock or other events there");
+                continue;
+            }
+            sessions_.insert({session.target, session.session});
+            bool is_new = false;
+            if (auto put = put_absent(key, encode_record(session), &is_new); !put.ok()) {
+                return put;
+            }
+            report_.sessions.copied += is_new ? 1 : 0;
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] Result<Done> copy_images() { return put_absent(all_images_range(), &report_.images); }
+
+    [[nodiscard]] Result<Done> copy_partitions() {
+        auto partitions = from_reads_.partitions();
+        if (!partitions.ok()) {
+            return partitions.error();
+        }
+        for (const Partition& partition : *partitions) {
+            auto dropped = to_reads_.is_dropped(partition);
+            auto sessions = from_reads_.sessions(partition);
+            if (!dropped.ok() || !sessions.ok()) {
+                return dropped.ok() ? sessions.error() : dropped.error();
+            }
+            for (const SessionRecord& session : *sessions) {
+                const SessionPart part{partition, {session.target, session.session}};
+                if (!sessions_.contains(part.session)) {
+                    continue;
+                }
+                if (auto copied = *dropped ? count_expired(part) : copy(part, session); !copied.ok()) {
+                    return copied;
+                }
+            }
+            if (auto synced = to_.sync(); !synced.ok()) {
+                return synced;
+            }
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] Result<PartBatches> read_source(const SessionPart& part) {
+        auto batches = read_part(from_reads_, part);
+        if (batches.ok() && !batches->damage.empty()) {
+            add_note(report_.damage, batches->damage);
+        }
+        return batches;
+    }
+
+    [[nodiscard]] Result<Done> copy(const SessionPart& part, const SessionRecord& session) {
+        auto from = read_source(part);
+        auto to = read_part(to_reads_, part);
+        if (!from.ok() || !to.ok()) {
+            return from.ok() ? to.error() : from.error();
+        }
+        ++report_.parts.in_source;
+        report_.batches.in_source += from->seals.size();
+        report_.rows.in_source += from->row_count();
+        const PartVerdict verdict = judge_part(*from, *to);
+        if (verdict == PartVerdict::kConflict) {
+            refuse(words(part) + " has other batches there; copy it into a store of its own");
+            return Done{};
+        }
+        compared_.push_back(part);
+        if (verdict == PartVerdict::kPresent) {
+            return Done{};
+        }
+        OwnedChanges changes;
+        changes.put(partition_session_key(part.partition, session.target, session.session), encode_record(session));
+        changes.put(session_partition_key(session.target, session.session, part.partition), encode_record(0));
+        if (auto written = to_.write(changes.changes); !written.ok()) {
+            return written;
+        }
+        const bool is_alone = verdict == PartVerdict::kReplaces || to->seals.empty();
+        auto copied = copy_part(from_, to_, part, is_alone);
+        if (!copied.ok()) {
+            return copied.error();
+        }
+        if (!copied->damage.empty()) {
+            add_note(report_.damage, copied->damage);
+        }
+        ++report_.parts.copied;
+        report_.batches.copied += from->seals.size() - (verdict == PartVerdict::kReplaces ? to->seals.size() : 0);
+        report_.rows.copied += from->row_count() - (verdict == PartVerdict::kReplaces ? to->row_count() : 0);
+        report_.size_bytes += copied->size_bytes;
+        return Done{};
+    }
+
+    // The target has dropped the hour.
+    [[nodiscard]] Result<Done> count_expired(const SessionPart& part) {
+        auto from = read_source(part);
+        if (!from.ok()) {
+            return from.error();
+        }
+        report_.row_count_expired += from->row_count();
+        for (const auto& [series, row_count] : from->rows) {
+            const std::string key = expired_key(part.session.target, part.session.session, series, part.partition);
+            if (auto put = put_absent(key, encode_record(row_count)); !put.ok()) {
+                return put;
+            }
+        }
+        return Done{};
+    }
+
+    // What the source has dropped, as far as the target hasn't got it still.
+    [[nodiscard]] Result<Done> copy_dropped() {
+        std::map<std::string, std::string> counts;
+        for (const SessionName& session : sessions_) {
+            std::set<Partition> there;
+            auto partitions = to_reads_.session_partitions(session.target, session.session);
+            if (!partitions.ok()) {
+                return partitions.error();
+            }
+            there.insert(partitions->begin(), partitions->end());
+            auto visited = from_.visit(session_expired_range(session.target, session.session),
+                                       [&](std::string_view key, std::string_view value) {
+                                           const auto name = decode_expired_key(key);
+                                           if (name.ok() && !there.contains(name->partition)) {
+                                               const auto row_count = decode_number_untrusted(value);
+                                               report_.row_count_dropped +=
+                                                   row_count.ok() && !is_definition(name->series.kind) ? *row_count : 0;
+                                               counts.emplace(key, value);
+                                           }
+                                           return Visit::kContinue;
+                                       });
+            if (!visited.ok()) {
+                return visited;
+            }
+            if (auto put = put_absent(session_expired_batches_range(session.target, session.session)); !put.ok()) {
+                return put;
+            }
+        }
+        for (const auto& [key, value] : counts) {
+            if (auto put = put_absent(key, value); !put.ok()) {
+                return put;
+            }
+        }
+        return copy_marks();
+    }
+
+    // A mark would hide what others have in the partition.
+    [[nodiscard]] Result<Done> copy_marks() {
+        auto there = to_reads_.partitions();
+        if (!there.ok()) {
+            return there.error();
+        }
+        std::vector<std::string> marks;
+        auto visited = from_.visit(dropped_range(), [&](std::string_view key, std::string_view) {
+            const auto partition = decode_partition(key);
+            if (partition.ok() && !std::binary_search(there->begin(), there->end(), *partition)) {
+                marks.emplace_back(key);
+            }
+            return Visit::kContinue;
+        });
+        if (!visited.ok()) {
+            return visited;
+        }
+        for (const std::string& key : marks) {
+            if (auto put = put_absent(key, encode_record(0)); !put.ok()) {
+                return put;
+            }
+        }
+        return Done{};
+    }
+
+    // Behind the rows that they speak of.
+    [[nodiscard]] Result<Done> copy_ends() {
+        for (const SessionName& session : sessions_) {
+            const std::string end_key = session_key(Table::kSessionEnd, session.target, session.session);
+            auto end = from_.get(end_key);
+            if (end.ok() && end->has_value()) {
+                if (auto put = put_absent(end_key, **end); !put.ok()) {
+                    return put;
+                }
+            }
+            auto from = from_reads_.watermark(session.target, session.session);
+            auto to = to_reads_.watermark(session.target, session.session);
+            if (!to.ok()) {
+                return to.error();
+            }
+            if (!end.ok() || !from.ok()) {
+                add_note(report_.damage, end.ok() ? from.error().message : end.error().message);
+                continue;
+            }
+            if (*from > *to) {
+                OwnedChanges changes;
+                changes.put(session_key(Table::kWatermark, session.target, session.session),
+                            encode_record(from->value));
+                if (auto written = to_.write(changes.changes); !written.ok()) {
+                    return written;
+                }
+            }
+        }
+        return to_.sync();
+    }
+
+    // Of each part its bytes; where they differ, because it was joined on one side, or has more batches there, the
+    // batches' seals.
+    [[nodiscard]] Result<Done> compare() {
+        for (const SessionPart& part : compared_) {
+            auto from = checksum_of_part(from_, part);
+            auto to = checksum_of_part(to_, part);
+            if ((!from.ok() && !is_damage(from.error())) || (!to.ok() && !is_damage(to.error()))) {
+                return from.ok() ? to.error() : from.error();
+            }
+            std::uint32_t in_source = from.ok() ? *from : 0;
+            std::uint32_t in_target = to.ok() ? *to : ~in_source;
+            if (in_source != in_target) {
+                auto batches = read_part(from_reads_, part);
+                auto there = read_part(to_reads_, part);
+                if (!batches.ok() || !there.ok()) {
+                    return batches.ok() ? there.error() : batches.error();
+                }
+                const bool holds_all = from.ok() && to.ok() && judge_part(*batches, *there) == PartVerdict::kPresent;
+                in_target = holds_all ? in_source : in_target;
+            }
+            report_.checksum_in_source = add_to_checksum(report_.checksum_in_source, in_source);
+            report_.checksum_in_target = add_to_checksum(report_.checksum_in_target, in_target);
+        }
+        return Done{};
+    }
+
+    const Engine& from_;
+    Engine& to_;
+    DamageNotes notes_;
+    KeyedReads from_reads_;
+    KeyedReads to_reads_;
+    std::set<SessionName> sessions_;  // that don't contradict those of the target
+    std::vector<SessionPart> compared_;
+    CopyReport report_;
+};
+
+}  // namespace
+
+Result<CopyReport> copy_store(const std::string& from, const std::string& to) {
+    std::error_code error;
+    if (std::filesystem::equivalent(from, to, error)) {
+        return Error{ErrorCode::kUsage, to + ": is the store that is to be copied; name another folder with --to"};
+    }
+    auto source = open_rocksdb_reader_engine(from);
+    if (!source.ok()) {
+        return source.error();
+    }
+    if (auto checked = check_format(**source, from); !checked.ok()) {
+        return checked.error();
+    }
+    auto target = open_rocksdb_writer_engine(to);
+    if (!target.ok()) {
+        return target.error();
+    }
+    if (auto prepared = prepare_keyed_store(**target, to); !prepared.ok()) {
+        return prepared.error();
+    }
+    return StoreCopy{**source, **target}.run();
+}
+
+}  // namespace perfleet

@@ -1,0 +1,322 @@
+#include "storage/copy/store_copy.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "storage/copy/session_part.h"
+#include "storage/store/damaged_reads.h"
+#include "storage/store/folder.h"
+#include "storage/store/memory_engine.h"
+#include "storage/store/rocksdb_engine.h"
+#include "storage/store/test_writer.h"
+#include "storage/verify/store_check.h"
+
+namespace perfleet {
+namespace {
+
+namespace fs = std::filesystem;
+using test_writer::kBucket;
+using test_writer::kSeries;
+using test_writer::kSession;
+using test_writer::kTarget;
+
+constexpr SessionId kOther{0xabc, 0xdf0};
+constexpr BucketNumber kNext{kBucket.value + 1};
+constexpr std::uint64_t kRows = 1'000;  // of a batch
+constexpr UtcNs kLater{(kNext.value + 5LL) * kBucketDurationS * kNsPerSecond};
+
+class CopiedStore : public testing::Test {
+protected:
+    void SetUp() override {
+        auto folder = TemporaryFolder::make("perfleet-test-");
+        ASSERT_TRUE(folder.ok());
+        folder_ = std::move(*folder);
+        from_ = folder_->path() + "/from";
+        to_ = folder_->path() + "/to";
+    }
+
+    static std::unique_ptr<Store> open(const std::string& directory) {
+        auto store = open_rocksdb_store(directory);
+        EXPECT_TRUE(store.ok()) << store.error().message;
+        return std::move(*store);
+    }
+
+    static void put(Store& store, std::uint64_t first, std::uint64_t last, SessionId session = kSession,
+                    BucketNumber bucket = kBucket) {
+        const Partition partition = partition_of(kTarget, bucket);
+        ASSERT_TRUE(store.define(partition, sample_session(kTarget, session)).ok());
+        for (std::uint64_t seq = first; seq <= last; ++seq) {
+            const std::vector batches{test_writer::batch(Seq{seq}, session, bucket)};
+            ASSERT_EQ(store.put(partition, batches)->at(0), PutOutcome::kStored);
+        }
+        ASSERT_TRUE(store.advance_watermark(kTarget, session, Seq{last}).ok());
+        ASSERT_TRUE(store.sync().ok());
+    }
+
+    static void join(Store& store) {
+        ASSERT_TRUE(store.join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+    }
+
+    CopyReport copy() const {
+        auto report = copy_store(from_, to_);
+        EXPECT_TRUE(report.ok()) << report.error().message;
+        return report.ok() ? std::move(*report) : CopyReport{};
+    }
+
+    static void expect_agreed(const CopyReport& report) {
+        EXPECT_EQ(report.checksum_in_source, report.checksum_in_target);
+        EXPECT_EQ(report.refused_count, 0U) << report.refused.front();
+        EXPECT_TRUE(report.damage.empty()) << report.damage.front();
+    }
+
+    // Rows that are there, with every checksum; what is expired.
+    std::pair<std::uint64_t, std::uint64_t> content(const std::string& directory) const {
+        auto check = check_store(directory, true);
+        EXPECT_TRUE(check.ok());
+        EXPECT_TRUE(check->damage.empty()) << check->damage.front().place << ": " << check->damage.front().what;
+        std::uint64_t row_count = 0;
+        for (const PartitionContent& partition : check->partitions) {
+            row_count += partition.row_count;
+        }
+        return {row_count, check->expired_row_count};
+    }
+
+    std::unique_ptr<TemporaryFolder> folder_;
+    std::string from_;
+    std::string to_;
+};
+
+using Content = std::pair<std::uint64_t, std::uint64_t>;
+
+TEST_F(CopiedStore, HoldsEverythingOnceHoweverOftenItIsCopied) {
+    {
+        auto store = open(from_);
+        put(*store, 1, 20);
+        put(*store, 21, 30, kSession, kNext);
+        put(*store, 1, 5, kOther, kNext);
+        ASSERT_TRUE(store->put_image("build-id", {1, std::string(5'000, 'x')}).ok());
+        ASSERT_TRUE(store->end_session(kTarget, kOther, {Seq{5}, {}, {}, {}}).ok());
+        join(*store);
+        put(*store, 31, 40, kSession, kNext);
+    }
+    const CopyReport first = copy();
+    expect_agreed(first);
+    EXPECT_NE(first.checksum_in_source, 0U);
+    EXPECT_EQ(first.sessions.copied, 2U);
+    EXPECT_EQ(first.images.copied, 1U);
+    EXPECT_EQ(first.batches.copied, 45U);
+    EXPECT_EQ(first.rows.copied, 45 * kRows);
+    EXPECT_EQ(content(to_), (Content{45 * kRows, 0}));
+    const CopyReport again = copy();
+    expect_agreed(again);
+    EXPECT_EQ(again.rows.in_source, 45 * kRows);
+    EXPECT_EQ(again.rows.copied, 0U);
+    EXPECT_EQ(again.sessions.copied, 0U);
+    EXPECT_EQ(again.checksum_in_source, first.checksum_in_source);
+
+    const auto store = open(to_);
+    EXPECT_EQ(store->watermark(kTarget, kSession)->value, 40U);
+    EXPECT_TRUE(store->session_end(kTarget, kOther)->has_value());
+    EXPECT_EQ((*store->image("build-id"))->bytes.size(), 5'000U);
+    const std::vector repeated{test_writer::batch(Seq{7})};
+    EXPECT_EQ(store->put(partition_of(kTarget, kBucket), repeated)->at(0), PutOutcome::kDuplicate);
+}
+
+TEST_F(CopiedStore, TakesInWhatHasComeSinceAlsoWhenItWasJoinedMeanwhile) {
+    auto store = open(from_);  // a writer is there all the while
+    put(*store, 1, 20);
+    expect_agreed(copy());
+    put(*store, 21, 35);
+    join(*store);
+    const CopyReport report = copy();
+    expect_agreed(report);
+    EXPECT_EQ(report.rows.copied, 15 * kRows);
+    EXPECT_EQ(content(to_), (Content{35 * kRows, 0}));
+    // Joined there, not here.
+    put(*store, 36, 40);
+    expect_agreed(copy());
+    join(*open(to_));
+    const CopyReport other = copy();
+    expect_agreed(other);
+    EXPECT_EQ(other.rows.copied, 0U);
+    EXPECT_EQ(content(to_), (Content{40 * kRows, 0}));
+}
+
+TEST_F(CopiedStore, TakesInASessionThatCameOverTwoGateways) {
+    put(*open(to_), 1, 20);
+    put(*open(from_), 21, 30);
+    const CopyReport report = copy();
+    expect_agreed(report);
+    EXPECT_EQ(content(to_), (Content{30 * kRows, 0}));
+    EXPECT_EQ(open(to_)->watermark(kTarget, kSession)->value, 30U);
+}
+
+TEST_F(CopiedStore, RefusesOtherContentAndCopiesTheRest) {
+    {
+        auto store = open(to_);
+        const Partition partition = partition_of(kTarget, kBucket);
+        ASSERT_TRUE(store->define(partition, sample_session(kTarget, kSession)).ok());
+        SampleBatch lie{kTarget, kSession, Seq{3}, EpochNumber{0}, kBucket};
+        lie.add(kSeries, {{ColumnId::kTime, {1, 2, 3}}});
+        const std::vector batches{lie.build()};
+        ASSERT_TRUE(store->put(partition, batches).ok());
+    }
+    {
+        auto store = open(from_);
+        put(*store, 1, 5);
+        put(*store, 1, 5, kOther);
+    }
+    const CopyReport report = copy();
+    EXPECT_EQ(report.refused_count, 1U);
+    ASSERT_EQ(report.refused.size(), 1U);
+    EXPECT_NE(report.refused[0].find("has other batches there"), std::string::npos) << report.refused[0];
+    EXPECT_EQ(report.checksum_in_source, report.checksum_in_target) << "of what could be copied";
+    EXPECT_EQ(content(to_), (Content{5 * kRows + 3, 0}));
+}
+
+TEST_F(CopiedStore, KeepsWhatWasDroppedOnEitherSideDropped) {
+    {
+        auto store = open(from_);
+        put(*store, 1, 10);
+        put(*store, 11, 20, kSession, kNext);
+        ASSERT_TRUE(store->drop(partition_of(kTarget, kBucket)).ok());
+    }
+    expect_agreed(copy());
+    EXPECT_EQ(content(to_), (Content{10 * kRows, 10 * kRows}));
+    {
+        auto store = open(to_);
+        const std::vector late{test_writer::batch(Seq{99})};
+        EXPECT_EQ(store->put(partition_of(kTarget, kBucket), late)->at(0), PutOutcome::kExpired);
+        ASSERT_TRUE(store->drop(partition_of(kTarget, kNext)).ok());
+    }
+    const CopyReport report = copy();
+    expect_agreed(report);
+    EXPECT_EQ(report.row_count_expired, 10 * kRows);
+    EXPECT_EQ(content(to_), (Content{0, 21 * kRows}));
+}
+
+TEST_F(CopiedStore, StaysWholeInTheTargetWhenTheSourceDropsLater) {
+    {
+        auto store = open(from_);
+        put(*store, 1, 10);
+        put(*store, 11, 20, kSession, kNext);
+    }
+    expect_agreed(copy());
+    ASSERT_TRUE(open(from_)->drop(partition_of(kTarget, kBucket)).ok());
+    expect_agreed(copy());
+    EXPECT_EQ(content(to_), (Content{20 * kRows, 0}));
+}
+
+TEST_F(CopiedStore, TellsDamageAndCopiesTheRest) {
+    {
+        auto store = open(from_);
+        put(*store, 1, 40);
+    }
+    open(from_).reset();  // its log becomes a table file
+    for (const auto& entry : fs::directory_iterator{from_}) {
+        if (entry.path().extension() == ".sst" && entry.file_size() > 30'000) {
+            std::FILE* file = std::fopen(entry.path().c_str(), "r+");
+            ASSERT_NE(file, nullptr);
+            std::fseek(file, 20'000, SEEK_SET);
+            std::fputs("damage", file);
+            std::fclose(file);
+        }
+    }
+    const CopyReport report = copy();
+    EXPECT_FALSE(report.damage.empty());
+    EXPECT_NE(report.checksum_in_source, report.checksum_in_target);
+    EXPECT_GT(report.size_bytes, 0U);
+}
+
+TEST_F(CopiedStore, RefusesTargetsThatCantBe) {
+    put(*open(from_), 1, 1);
+    const auto refused = [&](const std::string& from, const std::string& to) {
+        auto report = copy_store(from, to);
+        EXPECT_FALSE(report.ok());
+        return report.ok() ? Error{ErrorCode::kInvalid, "none"} : report.error();
+    };
+    EXPECT_EQ(refused(from_, from_ + "/.").code, ErrorCode::kUsage);
+    EXPECT_EQ(refused(folder_->path() + "/nothing", to_).code, ErrorCode::kNotFound);
+    EXPECT_FALSE(fs::exists(to_)) << "nothing is made for a source that isn't there";
+    fs::create_directory(to_);
+    std::fclose(std::fopen((to_ + "/letter.txt").c_str(), "w"));
+    EXPECT_NE(refused(from_, to_).message.find("letter.txt"), std::string::npos);
+    fs::remove(to_ + "/letter.txt");
+    const auto writer = open(to_);
+    EXPECT_EQ(refused(from_, to_).code, ErrorCode::kBusy);
+}
+
+// An engine that stops after some writes: the copy's process was killed there.
+class MortalEngine final : public Engine {
+public:
+    MortalEngine(MemoryEngine& engine, int writes) : engine_{engine}, writes_{writes} {}
+    Result<std::optional<std::string>> get(std::string_view key) const override { return engine_.get(key); }
+    Result<Done> visit(const KeyRange& range,
+                       const std::function<Visit(std::string_view, std::string_view)>& visitor) const override {
+        return engine_.visit(range, visitor);
+    }
+    Result<Done> refresh() override { return Done{}; }
+    Result<Done> write(const Changes& changes) override {
+        return --writes_ < 0 ? Result<Done>{Error{ErrorCode::kIo, "killed"}} : engine_.write(changes);
+    }
+    Result<Done> sync() override { return Done{}; }
+    Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return engine_.size_bytes(range); }
+    Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
+        return engine_.erase(range, is_stopping);
+    }
+    [[nodiscard]] bool is_alive() const { return writes_ >= 0; }
+
+private:
+    MemoryEngine& engine_;
+    int writes_;
+};
+
+TEST_F(CopiedStore, ShowsASessionsHourWholeOrNotAtAllAndGoesOnAfterAnInterruption) {
+    put(*open(from_), 1, 8);
+    auto source = open_rocksdb_reader_engine(from_);
+    ASSERT_TRUE(source.ok());
+    const SessionPart part{partition_of(kTarget, kBucket), {kTarget, kSession}};
+    MemoryEngine half;  // of an earlier copy
+    {
+        MortalEngine to{half, 1'000};
+        ASSERT_TRUE(copy_part(**source, to, part, true).ok());
+    }
+    {
+        auto store = open(from_);
+        put(*store, 9, 12);
+        join(*store);
+    }
+    ASSERT_TRUE((*source)->refresh().ok());
+    int writes = 0;
+    for (bool was_whole = false; !was_whole; ++writes) {
+        MemoryEngine engine;
+        Changes changes;
+        std::vector<std::pair<std::string, std::string>> values;
+        ASSERT_TRUE(half.visit(everything(),
+                               [&](std::string_view key, std::string_view value) {
+                                   values.emplace_back(key, value);
+                                   return Visit::kContinue;
+                               })
+                        .ok());
+        for (const auto& [key, value] : values) {
+            changes.puts.push_back({key, value});
+        }
+        ASSERT_TRUE(engine.write(changes).ok());
+        MortalEngine to{engine, writes};
+        const auto copied = copy_part(**source, to, part, true);
+        was_whole = copied.ok();
+        DamageNotes notes;
+        const auto batches = read_part(KeyedReads{engine, notes}, part);
+        ASSERT_TRUE(batches.ok());
+        EXPECT_EQ(batches->row_count(), was_whole ? 12 * kRows : writes == 0 ? 8 * kRows : 0);
+        // Begun again.
+        MortalEngine anew{engine, 1'000};
+        ASSERT_TRUE(copy_part(**source, anew, part, true).ok());
+        EXPECT_EQ(*checksum_of_part(engine, part), *checksum_of_part(**source, part));
+    }
+    EXPECT_EQ(writes, 4) << "one to hide, one of blocks, one of records";
+}
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,74 @@
+// The content of the golden stores (tests/golden/store-*), put through the Store interface, and their text: a line a
+// key, `key value` in hexadecimal digits, ascending.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/store/engine.h"
+#include "storage/store/sample_batches.h"
+#include "storage/store/store.h"
+
+namespace perfleet::golden_store {
+
+inline constexpr TargetId kTarget{17};
+inline constexpr SessionId kSession{0xabc, 0xdef};
+inline constexpr BucketNumber kDroppedBucket{480'000};
+inline constexpr BucketNumber kBucket{480'001};
+inline constexpr Series kSamples{Kind::kSample, EventNumber{0}};
+inline constexpr std::uint64_t kFirstSeq = 3;  // that is stored; 1 and 2 expired
+inline constexpr std::uint64_t kLastSeq = 8;
+
+inline std::vector<std::uint64_t> times_of(std::uint64_t seq) {
+    return {1'000 * seq, 1'000 * seq + 7, 1'000 * seq + 900};
+}
+
+inline AdmittedBatch batch(std::uint64_t seq, BucketNumber bucket) {
+    SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{bucket.value - kDroppedBucket.value}, bucket};
+    batch.add(kSamples, {{ColumnId::kTime, times_of(seq)}, {ColumnId::kTid, {seq, seq, seq}}});
+    if (seq == kFirstSeq) {
+        batch.add_strings({{1, "bash"}}).add_images({{1, 0, "\x12\x34", "/bin/bash"}}).add_stacks({{1, 0, 1, 0x40}});
+    }
+    batch.tally(kSamples, TallyName::kProduced, 3 * seq);
+    batch.clock_point({Ticks{1'000 * seq}, UtcNs{1'700'000'000'000'000'000}, 50});
+    return batch.build();
+}
+
+// Seq 1 was dropped with its hour and 2 came late for it; 3 to 8 are there, 8 above the watermark.
+inline bool fill(Store& store) {
+    const SessionRecord session = sample_session(kTarget, kSession);
+    const auto put = [&](std::uint64_t seq, BucketNumber bucket) {
+        const Partition partition = partition_of(kTarget, bucket);
+        const std::vector batches{batch(seq, bucket)};
+        return store.define(partition, session).ok() && store.put(partition, batches).ok();
+    };
+    bool is_done = put(1, kDroppedBucket) && store.drop(partition_of(kTarget, kDroppedBucket)).ok();
+    is_done = is_done && put(2, kDroppedBucket);
+    for (std::uint64_t seq = kFirstSeq; seq <= kLastSeq; ++seq) {
+        is_done = is_done && put(seq, kBucket);
+    }
+    return is_done && store.advance_watermark(kTarget, kSession, Seq{kLastSeq - 1}).ok() &&
+           store.end_session(kTarget, kSession, {Seq{kLastSeq}, {}, {}, {Ticks{9'000}, UtcNs{5}, 6}}).ok() &&
+           store.put_image("build-id", {1, "symbols"}).ok() && store.sync().ok();
+}
+
+inline std::string hex(std::string_view bytes) {
+    std::string text;
+    for (const char byte : bytes) {
+        text.push_back("0123456789abcdef"[static_cast<unsigned char>(byte) >> 4]);
+        text.push_back("0123456789abcdef"[static_cast<unsigned char>(byte) & 15]);
+    }
+    return text;
+}
+
+inline std::string text_of(const Engine& engine) {
+    std::string text;
+    (void)engine.visit(everything(), [&](std::string_view key, std::string_view value) {
+        text += hex(key) + " " + hex(value) + "\n";
+        return Visit::kContinue;
+    });
+    return text;
+}
+
+}  // namespace perfleet::golden_store

@@ -1,0 +1,176 @@
+// Stores as earlier releases wrote them are read, gone on with, and joined.
+#include "storage/store/golden_store.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "storage/block/block.h"
+#include "storage/key/key.h"
+#include "storage/store/folder.h"
+#include "storage/store/keyed_reads.h"
+#include "storage/store/memory_engine.h"
+#include "storage/store/record.h"
+#include "storage/store/rocksdb_engine.h"
+
+namespace perfleet {
+namespace {
+
+using namespace golden_store;
+
+std::string bytes_of(std::string_view digits) {
+    std::string bytes;
+    for (std::size_t at = 0; at + 1 < digits.size(); at += 2) {
+        bytes.push_back(static_cast<char>(std::stoi(std::string{digits.substr(at, 2)}, nullptr, 16)));
+    }
+    return bytes;
+}
+
+std::map<std::string, std::string> golden(int version) {
+    const std::string path =
+        std::string{PERFLEET_SOURCE_DIR} + "/tests/golden/store-" + std::to_string(version) + "/store.hex";
+    std::ifstream file{path};
+    std::map<std::string, std::string> content;
+    std::string line;
+    while (std::getline(file, line)) {
+        const std::size_t blank = line.find(' ');
+        content.emplace(bytes_of(line.substr(0, blank)), bytes_of(line.substr(blank + 1)));
+    }
+    EXPECT_FALSE(content.empty()) << path;
+    return content;
+}
+
+Result<Done> write(Engine& engine, const std::map<std::string, std::string>& content) {
+    Changes changes;
+    for (const auto& [key, value] : content) {
+        changes.puts.push_back({key, value});
+    }
+    auto written = engine.write(changes);
+    return written.ok() ? engine.sync() : std::move(written);
+}
+
+// Each row's time, in the order of the visit.
+std::vector<std::uint64_t> times_in(const StoreReader& store) {
+    std::vector<std::uint64_t> times;
+    DecodedRows rows;
+    const auto visited = store.visit_blocks(partition_of(kTarget, kBucket), kTarget, kSession, kSamples,
+                                            [&](const BlockKey&, std::string_view bytes) {
+                                                const auto block = parse_block_untrusted(bytes);
+                                                EXPECT_TRUE(block.ok() && rows.decode(*block).ok());
+                                                const auto own = rows.integers(ColumnId::kTime);
+                                                times.insert(times.end(), own.begin(), own.end());
+                                                return Visit::kContinue;
+                                            });
+    EXPECT_TRUE(visited.ok()) << visited.error().message;
+    return times;
+}
+
+class GoldenStore : public testing::TestWithParam<int> {
+protected:
+    void SetUp() override {
+        auto folder = TemporaryFolder::make("perfleet-test-");
+        ASSERT_TRUE(folder.ok());
+        folder_ = std::move(*folder);
+        data_ = folder_->path() + "/data";
+        auto engine = open_rocksdb_writer_engine(data_);
+        ASSERT_TRUE(engine.ok());
+        ASSERT_TRUE(write(**engine, golden(GetParam())).ok());
+    }
+
+    void expect_content(const StoreReader& store, std::uint64_t last_seq) {
+        std::vector<std::uint64_t> expected;
+        for (std::uint64_t seq = kFirstSeq; seq <= last_seq; ++seq) {
+            const auto times = times_of(seq);
+            expected.insert(expected.end(), times.begin(), times.end());
+        }
+        EXPECT_EQ(times_in(store), expected);
+        std::uint64_t seq = kFirstSeq;
+        EXPECT_TRUE(store
+                        .visit_batches(partition_of(kTarget, kBucket), kTarget, kSession,
+                                       [&](const BatchRecord& record) {
+                                           EXPECT_EQ(record, batch(seq, kBucket).record);
+                                           ++seq;
+                                           return Visit::kContinue;
+                                       })
+                        .ok());
+        EXPECT_EQ(seq, last_seq + 1);
+        EXPECT_EQ(store.partitions()->size(), 1U);
+        EXPECT_EQ(store.all_sessions()->at(0), sample_session(kTarget, kSession));
+        EXPECT_EQ((*store.session_end(kTarget, kSession))->last_seq, Seq{kLastSeq});
+        EXPECT_EQ(*store.watermark(kTarget, kSession), Seq{kLastSeq - 1});
+        EXPECT_EQ((*store.image("build-id"))->bytes, "symbols");
+        EXPECT_EQ(*store.expired(kTarget, kSession), (std::vector<std::pair<Series, std::uint64_t>>{{kSamples, 6}}));
+        EXPECT_TRUE(store.damage().empty());
+    }
+
+    std::unique_ptr<TemporaryFolder> folder_;
+    std::string data_;
+};
+
+TEST_P(GoldenStore, IsReadAsItWasWritten) {
+    const auto reader = open_rocksdb_reader(data_);
+    ASSERT_TRUE(reader.ok()) << reader.error().message;
+    expect_content(**reader, kLastSeq);
+}
+
+TEST_P(GoldenStore, IsGoneOnWithAndJoined) {
+    auto store = open_rocksdb_store(data_);
+    ASSERT_TRUE(store.ok()) << store.error().message;
+    const auto put = [&](const AdmittedBatch& batch, BucketNumber bucket) {
+        return (*store)->put(partition_of(kTarget, bucket), {&batch, 1})->at(0);
+    };
+    EXPECT_EQ(put(batch(kFirstSeq, kBucket), kBucket), PutOutcome::kDuplicate);
+    EXPECT_EQ(put(batch(kLastSeq, kBucket), kBucket), PutOutcome::kDuplicate);
+    EXPECT_EQ(put(batch(2, kDroppedBucket), kDroppedBucket), PutOutcome::kDuplicate);
+    ASSERT_TRUE((*store)->define(partition_of(kTarget, kBucket), sample_session(kTarget, kSession)).ok());
+    EXPECT_EQ(put(batch(kLastSeq + 1, kBucket), kBucket), PutOutcome::kStored);
+    expect_content(**store, kLastSeq + 1);
+    ASSERT_TRUE((*store)->join(UtcNs{INT64_MAX / 2}, [](const JoinStep&) { return Visit::kContinue; }).ok());
+    expect_content(**store, kLastSeq + 1);
+    store = Result<std::unique_ptr<Store>>{std::unique_ptr<Store>{}};
+    const auto engine = open_rocksdb_reader_engine(data_);
+    ASSERT_TRUE(engine.ok());
+    EXPECT_EQ(*format_version(**engine, data_), kStoreFormatVersion);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, GoldenStore, testing::Values(1, 2));
+
+// But for the version of the first: so every byte that is written today has been released.
+TEST(GoldenStoreOfToday, IsByteForByteThatOfTheReleases) {
+    for (const int version : {1, 2}) {
+        auto folder = TemporaryFolder::make("perfleet-test-");
+        ASSERT_TRUE(folder.ok());
+        {
+            auto store = open_rocksdb_store((*folder)->path());
+            ASSERT_TRUE(store.ok());
+            ASSERT_TRUE(fill(**store));
+            if (version == 2) {
+                ASSERT_TRUE(
+                    (*store)->join(UtcNs{INT64_MAX / 2}, [](const JoinStep&) { return Visit::kContinue; }).ok());
+            }
+            ASSERT_TRUE((*store)->sync().ok());
+        }
+        std::map<std::string, std::string> released = golden(version);
+        released[format_key()] = encode_record(kStoreFormatVersion);
+        MemoryEngine engine;
+        ASSERT_TRUE(write(engine, released).ok());
+        const auto today = open_rocksdb_reader_engine((*folder)->path());
+        ASSERT_TRUE(today.ok());
+        EXPECT_EQ(text_of(**today), text_of(engine));
+    }
+}
+
+TEST(GoldenStoreOfTomorrow, IsRefusedByName) {
+    MemoryEngine engine;
+    std::map<std::string, std::string> content = golden(2);
+    content[format_key()] = encode_record(kStoreFormatVersion + 1);
+    ASSERT_TRUE(write(engine, content).ok());
+    const auto checked = check_format(engine, "/data");
+    ASSERT_FALSE(checked.ok());
+    EXPECT_EQ(checked.error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(checked.error().message, "/data has store format 3, this build knows up to 2; use a newer perfleet");
+}
+
+}  // namespace
+}  // namespace perfleet

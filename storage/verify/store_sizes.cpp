@@ -1,0 +1,143 @@
+#include "storage/verify/store_sizes.h"
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "storage/block/block.h"
+#include "storage/key/key.h"
+#include "storage/store/damaged_reads.h"
+#include "storage/store/keyed_reads.h"
+#include "storage/store/record.h"
+#include "storage/store/rocksdb_engine.h"
+
+namespace perfleet {
+namespace {
+
+class Measure {
+public:
+    explicit Measure(const Engine& engine) : engine_{engine}, reads_{engine, notes_} {}
+
+    [[nodiscard]] Result<StoreSizes> run() {
+        auto sessions = reads_.all_sessions();
+        if (!sessions.ok()) {
+            return sessions.error();
+        }
+        for (const SessionRecord& session : *sessions) {
+            std::vector<std::string>& names = events_[{session.target, session.session}];
+            for (const EventRecord& event : session.events) {
+                names.push_back(event.name);
+            }
+        }
+        auto visited = visit_readable(
+            engine_, everything(),
+            [&](std::string_view key, std::string_view value) {
+                add(key, value);
+                return Visit::kContinue;
+            },
+            [&](const DamagedRange&) { ++sizes_.unreadable_count; });
+        if (!visited.ok()) {
+            return visited.error();
+        }
+        return std::move(sizes_);
+    }
+
+private:
+    void add(std::string_view key, std::string_view value) {
+        const std::uint64_t size_bytes = key.size() + value.size();
+        if (const auto block = decode_block_key(key); block.ok()) {
+            add_block(*block, value, size_bytes);
+        } else if (const auto batch = decode_partition_batch_key(key); batch.ok()) {
+            const auto records = decode_batches_untrusted(value, batch->key.seq, batch->partition.bucket);
+            sizes_.batch_count += records.ok() ? records->size() : 0;
+            sizes_.record_bytes += size_bytes;
+        } else if (!key.empty() && key[0] == static_cast<char>(Table::kImage)) {
+            ++sizes_.image_count;
+            sizes_.image_bytes += size_bytes;
+        } else {
+            sizes_.session_bytes += size_bytes;
+        }
+    }
+
+    void add_block(const BlockKey& key, std::string_view value, std::uint64_t size_bytes) {
+        EventSize& event = sizes_.events[name_of(key)];
+        if (series_.insert({key.target, key.session, key.series}).second) {
+            ++event.series_count;
+        }
+        ++event.block_count;
+        event.size_bytes += size_bytes;
+        const auto block = parse_block_untrusted(value);
+        if (!block.ok()) {
+            ++sizes_.unreadable_count;
+            return;
+        }
+        event.row_count += block->header.row_count;
+        for (const ColumnView& column : block->columns) {
+            event.column_bytes[column.id] += column.bytes.size();
+        }
+    }
+
+    [[nodiscard]] EventName name_of(const BlockKey& key) const {
+        const auto session = events_.find({key.target, key.session});
+        const std::size_t event = key.series.event.value;
+        const bool is_known = session != events_.end() && event < session->second.size();
+        return {key.series.kind, is_known ? session->second[event] : std::string{}};
+    }
+
+    const Engine& engine_;
+    DamageNotes notes_;
+    KeyedReads reads_;
+    std::map<SessionName, std::vector<std::string>> events_;
+    std::set<std::tuple<TargetId, SessionId, Series>> series_;
+    StoreSizes sizes_;
+};
+
+void add_file_sizes(const std::string& directory, StoreSizes& sizes) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
+        std::error_code gone;
+        const std::uint64_t size_bytes = at->file_size(gone);
+        if (!gone && at->path().extension() == ".sst") {
+            sizes.table_file_bytes += size_bytes;
+        } else if (!gone && at->path().extension() == ".log") {
+            sizes.log_bytes += size_bytes;
+        }
+    }
+}
+
+}  // namespace
+
+std::uint64_t StoreSizes::content_bytes() const {
+    std::uint64_t sum = record_bytes + session_bytes + image_bytes;
+    for (const auto& [name, event] : events) {
+        sum += event.size_bytes;
+    }
+    return sum;
+}
+
+std::uint64_t StoreSizes::row_count(Kind kind) const {
+    std::uint64_t sum = 0;
+    for (const auto& [name, event] : events) {
+        sum += name.kind == kind ? event.row_count : 0;
+    }
+    return sum;
+}
+
+Result<StoreSizes> measure_store(const std::string& directory) {
+    auto engine = open_rocksdb_reader_engine(directory);
+    if (!engine.ok()) {
+        return engine.error();
+    }
+    if (auto checked = check_format(**engine, directory); !checked.ok()) {
+        return checked.error();
+    }
+    auto sizes = Measure{**engine}.run();
+    if (sizes.ok()) {
+        add_file_sizes(directory, *sizes);
+    }
+    return sizes;
+}
+
+}  // namespace perfleet

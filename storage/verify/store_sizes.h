@@ -1,0 +1,49 @@
+// Where a store's bytes are: by kind and event, by column, and what stands beside the rows.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/kind.h"
+
+namespace perfleet {
+
+// All sessions' series of one kind and event.
+struct EventName {
+    Kind kind{};
+    std::string event;  // empty: the kind has none
+
+    friend auto operator<=>(const EventName&, const EventName&) = default;
+};
+
+struct EventSize {
+    std::uint64_t series_count = 0;
+    std::uint64_t block_count = 0;
+    std::uint64_t row_count = 0;
+    std::uint64_t size_bytes = 0;  // keys, headers and columns
+    std::map<ColumnId, std::uint64_t> column_bytes;
+};
+
+struct StoreSizes {
+    std::map<EventName, EventSize> events;
+    std::uint64_t batch_count = 0;
+    std::uint64_t record_bytes = 0;   // of batches, with their keys
+    std::uint64_t session_bytes = 0;  // of sessions, their ends, watermarks, and what expired
+    std::uint64_t image_count = 0;
+    std::uint64_t image_bytes = 0;
+    std::uint64_t unreadable_count = 0;  // blocks that are left out
+    std::uint64_t table_file_bytes = 0;  // on disk
+    std::uint64_t log_bytes = 0;
+
+    [[nodiscard]] std::uint64_t content_bytes() const;
+    [[nodiscard]] std::uint64_t row_count(Kind kind) const;
+};
+
+// Reads every block's header and directory, no column. Errors: as check_store; damage is counted, not told.
+[[nodiscard]] Result<StoreSizes> measure_store(const std::string& directory);
+
+}  // namespace perfleet

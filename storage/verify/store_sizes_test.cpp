@@ -1,0 +1,70 @@
+#include "storage/verify/store_sizes.h"
+
+#include <gtest/gtest.h>
+
+#include "storage/block/block.h"
+#include "storage/store/folder.h"
+#include "storage/store/sample_batches.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+namespace {
+
+constexpr TargetId kTarget{17};
+constexpr BucketNumber kBucket{480'000};
+constexpr Series kSamples{Kind::kSample, EventNumber{0}};
+
+// Against what was put, added up here.
+TEST(StoreSizes, AddUpToWhatWasPut) {
+    auto folder = TemporaryFolder::make("perfleet-test-");
+    ASSERT_TRUE(folder.ok());
+    std::uint64_t sample_bytes = 0;
+    std::uint64_t time_bytes = 0;
+    std::uint64_t string_bytes = 0;
+    {
+        auto store = open_rocksdb_store((*folder)->path());
+        ASSERT_TRUE(store.ok());
+        const Partition partition = partition_of(kTarget, kBucket);
+        for (std::uint64_t session = 1; session <= 2; ++session) {
+            ASSERT_TRUE((*store)->define(partition, sample_session(kTarget, {session, 1})).ok());
+            for (std::uint64_t seq = 1; seq <= 3; ++seq) {
+                SampleBatch sample{kTarget, {session, 1}, Seq{seq}, EpochNumber{0}, kBucket};
+                sample.add(kSamples, {{ColumnId::kTime, {seq, 10 * seq, 100'000 * seq}}});
+                sample.add_strings({{static_cast<std::uint32_t>(seq), "name"}});
+                const std::vector batches{sample.build()};
+                ASSERT_TRUE((*store)->put(partition, batches).ok());
+                for (const BatchSeries& series : batches[0].series) {
+                    // Table, partition, its table, session, series, seq.
+                    const std::uint64_t size_bytes = 1 + 7 + 1 + 24 + 3 + 8 + series.block.size();
+                    (series.series == kSamples ? sample_bytes : string_bytes) += size_bytes;
+                }
+                const auto block = parse_block_untrusted(batches[0].series[0].block);
+                ASSERT_TRUE(block.ok());
+                time_bytes += block->find(ColumnId::kTime)->bytes.size();
+            }
+        }
+        ASSERT_TRUE((*store)->put_image("build-id", {1, std::string(5'000, 'x')}).ok());
+        ASSERT_TRUE((*store)->sync().ok());
+    }
+    const auto sizes = measure_store((*folder)->path());
+    ASSERT_TRUE(sizes.ok()) << sizes.error().message;
+    const EventSize& samples = sizes->events.at({Kind::kSample, "cpu-clock"});
+    EXPECT_EQ(samples.series_count, 2U);
+    EXPECT_EQ(samples.block_count, 6U);
+    EXPECT_EQ(samples.row_count, 18U);
+    EXPECT_EQ(samples.size_bytes, sample_bytes);
+    EXPECT_EQ(samples.column_bytes.at(ColumnId::kTime), time_bytes);
+    EXPECT_EQ(sizes->events.at({Kind::kString, ""}).size_bytes, string_bytes);
+    EXPECT_EQ(sizes->row_count(Kind::kString), 6U);
+    EXPECT_EQ(sizes->batch_count, 6U);
+    EXPECT_EQ(sizes->image_count, 1U);
+    EXPECT_GT(sizes->image_bytes, 5'000U);
+    EXPECT_EQ(sizes->unreadable_count, 0U);
+    EXPECT_EQ(sizes->content_bytes(),
+              sample_bytes + string_bytes + sizes->record_bytes + sizes->image_bytes + sizes->session_bytes);
+    EXPECT_GE(sizes->log_bytes + sizes->table_file_bytes, sizes->content_bytes());
+    EXPECT_FALSE(measure_store((*folder)->path() + "/nothing").ok());
+}
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,21 @@
+// The image's way to stop at a bug.
+#include "schemas/vocabulary/assert.h"
+#include "target-collector/bare-metal/console.h"
+
+extern "C" [[noreturn]] void perfleet_panic(const char* file, int line, const char* condition) {
+    const auto print_text = [](const char* text) {
+        for (; *text != 0; ++text) {
+            perfleet::bare_metal::print({text, 1});
+        }
+    };
+    print_text("panic: ");
+    print_text(file);
+    print_text(":");
+    perfleet::bare_metal::print_number(static_cast<std::uint64_t>(line));
+    print_text(": ");
+    print_text(condition);
+    print_text("\n");
+    for (;;) {
+        asm volatile("wfi");
+    }
+}

@@ -1,0 +1,24 @@
+// The board's PL011 as a line for telemetry (Arm DDI 0183), polled. Nothing is printed on it meanwhile: console.h.
+//
+// One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "target-collector/wire/line_stream.h"
+
+namespace perfleet::bare_metal {
+
+class UartPort final : public LinePort {
+public:
+    // 8 bits, no parity, FIFOs on; the speed stays as the firmware has set it. Turning the FIFOs on loses what has come
+    // before: a peer that has spoken already is made to begin anew.
+    void start();
+
+    [[nodiscard]] std::size_t write(std::span<const std::byte> bytes) override;
+    [[nodiscard]] std::size_t read(std::span<std::byte> into) override;
+};
+
+}  // namespace perfleet::bare_metal

@@ -1,0 +1,63 @@
+#include "target-collector/sel4/root/events.h"
+
+#include <algorithm>
+
+namespace perfleet::sel4 {
+namespace {
+
+constexpr std::string_view kCycles = "cycles";
+constexpr std::array<std::string_view, kTracepointIdsMax> kTracepointNames{
+    "tracepoint-0", "tracepoint-1", "tracepoint-2", "tracepoint-3",
+    "tracepoint-4", "tracepoint-5", "tracepoint-6", "tracepoint-7"};
+
+bool knows_who_runs(const KernelFeatures& features) {
+    return features.is_mcs || features.mode == BenchmarkMode::kUtilisation;
+}
+
+}  // namespace
+
+RootEvents::RootEvents(const KernelFeatures& features, std::span<const std::string_view> thread_names,
+                       std::uint64_t sample_period, const EventCounters& counters) {
+    const bool is_known = knows_who_runs(features);
+    add_samples(is_known ? "timer" : "timer (running unknown)", features, sample_period);
+    add("call round trip", Kind::kLatency, kCycles);
+    add("notification round trip", Kind::kLatency, kCycles);
+    add("collector time", Kind::kCounter, kCycles);
+    add_samples(is_known ? "cycles" : "cycles (running unknown)", features, sample_period);
+    for (std::size_t i = 0; i < counters.count(); ++i) {
+        add(counters.name(i), Kind::kCounter, {});
+    }
+    first_of_mode_.value = static_cast<std::uint16_t>(count_);
+    if (features.mode == BenchmarkMode::kUtilisation) {
+        add("utilisation", Kind::kUtilisation, kCycles, describe(features, {.thread_names = thread_names}));
+    } else if (features.mode == BenchmarkMode::kKernelEntries) {
+        add("kernel_entries", Kind::kKernelEntry, kCycles, describe(features, {}));
+    } else if (features.mode == BenchmarkMode::kTracepoints) {
+        add("tracepoints of unknown id", Kind::kTracepoint, kCycles, describe(features, {}));
+        for (std::uint64_t id = 0; id + 1 < LogSource::event_count(features); ++id) {
+            add(kTracepointNames[id], Kind::kTracepoint, kCycles, describe(features, {.tracepoint_id = id}));
+        }
+    }
+}
+
+void RootEvents::add_samples(std::string_view name, const KernelFeatures& features, std::uint64_t period) {
+    EventDescription& event = events_[count_];
+    add(name, Kind::kSample, kCycles, describe(features, {.is_running_unknown = !knows_who_runs(features)}));
+    event.period = period;
+    event.exclude_kernel = true;
+    event.callchain = true;
+}
+
+void RootEvents::add(std::string_view name, Kind kind, std::string_view unit, std::string_view format) {
+    EventDescription& event = events_[count_++];
+    event.name = name;
+    event.kind = kind;
+    event.unit = unit;
+    event.format = format;
+}
+
+std::string_view RootEvents::describe(const KernelFeatures& features, const EventFacts& facts) {
+    return formats_[format_count_++].emplace(features, facts).text();
+}
+
+}  // namespace perfleet::sel4

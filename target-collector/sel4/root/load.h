@@ -1,0 +1,60 @@
+// Threads to be watched: one that burns time in functions of known shares and rests in between, and a client with two
+// servers, of calls and of notifications.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "target-collector/sel4/root/libsel4.h"
+
+namespace perfleet::sel4 {
+
+// What they talk through.
+struct LoadCaps {
+    seL4_CPtr rest = seL4_CapNull;   // a notification: signalled when the busy thread is to go on
+    seL4_CPtr begin = seL4_CapNull;  // … when the client is to run a test
+    seL4_CPtr there = seL4_CapNull;  // notifications from client to the echo and back
+    seL4_CPtr back = seL4_CapNull;
+    seL4_CPtr endpoint = seL4_CapNull;
+    seL4_CPtr reply = seL4_CapNull;  // MCS
+};
+extern LoadCaps load_caps;
+
+// Cycles that functions of the busy thread took, when it wasn't interrupted for long.
+struct LoadTimes {
+    volatile std::uint64_t heavy = 0;
+    volatile std::uint64_t medium = 0;
+    volatile std::uint64_t light = 0;
+};
+extern LoadTimes load_times;
+
+// Accumulated latencies, as Kanata Bench has them: no clock is read within a circle, the sum of N round trips is what a
+// test observes. All tests of calls, then all of notifications; after them the client goes round for nothing.
+struct LatencyTests {
+    static constexpr std::uint32_t kTestsOfGroup = 30;
+    static constexpr std::uint32_t kGroups = 5;
+    static constexpr std::uint64_t kFirstSize = 30;
+    static constexpr std::size_t kTests = std::size_t{2} * kGroups * kTestsOfGroup;
+
+    struct Test {
+        bool is_notification = false;
+        std::uint32_t group = 0;
+        std::uint32_t number = 0;  // in the group
+        std::uint64_t size = 0;
+        std::uint64_t begun_cycles = 0;
+        std::uint64_t took_cycles = 0;
+    };
+    Test tests[kTests];
+    volatile std::size_t count = 0;  // set by the client, after the test
+};
+extern LatencyTests latency_tests;
+
+// Entries of the threads.
+extern "C" {
+[[noreturn]] void busy_thread();
+[[noreturn]] void client_thread();
+[[noreturn]] void server_thread();
+[[noreturn]] void echo_thread();
+}
+
+}  // namespace perfleet::sel4

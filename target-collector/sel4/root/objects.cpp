@@ -1,0 +1,108 @@
+#include "target-collector/sel4/root/objects.h"
+
+#include <bit>
+
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet::sel4 {
+namespace {
+
+constexpr std::uint64_t kPageSizeBytes = std::uint64_t{1} << seL4_PageBits;
+
+seL4_Word bits_of(seL4_Word type, seL4_Word size_bits) {
+    return type == seL4_ARM_LargePageObject ? seL4_LargePageBits : size_bits;
+}
+
+}  // namespace
+
+void require(seL4_Word error, const char* what) {
+    if (error != seL4_NoError) {
+        perfleet_panic(what, static_cast<int>(error), "is the error of seL4");
+    }
+}
+
+seL4_CPtr Objects::take_slot() {
+    PERFLEET_ASSERT(next_slot_ < info_.empty.end);
+    return next_slot_++;
+}
+
+seL4_CPtr Objects::with_badge(seL4_CPtr capability, seL4_Word badge) {
+    const seL4_CPtr slot = take_slot();
+    require(
+        static_cast<seL4_Word>(seL4_CNode_Mint(seL4_CapInitThreadCNode, slot, seL4_WordBits, seL4_CapInitThreadCNode,
+                                               capability, seL4_WordBits, seL4_AllRights, badge)),
+        "a badge");
+    return slot;
+}
+
+seL4_Error Objects::retype(seL4_CPtr untyped, seL4_Word type, seL4_Word size_bits, seL4_CPtr into) {
+    return static_cast<seL4_Error>(
+        seL4_Untyped_Retype(untyped, type, size_bits, seL4_CapInitThreadCNode, 0, 0, into, 1));
+}
+
+seL4_CPtr Objects::make(seL4_Word type, seL4_Word size_bits) {
+    const seL4_CPtr slot = take_slot();
+    const seL4_Word count = info_.untyped.end - info_.untyped.start;
+    for (seL4_Word i = 0; i < count; ++i) {
+        // A kernel that prints complains of each that is too small.
+        if (info_.untypedList[i].isDevice == 0 && info_.untypedList[i].sizeBits >= bits_of(type, size_bits) &&
+            retype(info_.untyped.start + i, type, size_bits, slot) == seL4_NoError) {
+            return slot;
+        }
+    }
+    perfleet_panic("seL4", static_cast<int>(type), "no memory is left for an object of that type");
+}
+
+// Memory of devices is given out from its beginning: what lies before is taken in the largest parts that fit.
+seL4_CPtr Objects::make_device_page(std::uint64_t address) {
+    const seL4_Word count = info_.untyped.end - info_.untyped.start;
+    for (seL4_Word i = 0; i < count; ++i) {
+        const seL4_UntypedDesc& memory = info_.untypedList[i];
+        if (memory.isDevice == 0 || address < memory.paddr || (address - memory.paddr) >> memory.sizeBits != 0) {
+            continue;
+        }
+        std::uint64_t at = memory.paddr + device_used_bytes_[i];
+        PERFLEET_ASSERT(at <= address);
+        while (at < address) {
+            const int by_alignment = std::countr_zero(at);
+            const int by_distance = 63 - std::countl_zero(address - at);
+            const int bits = by_alignment < by_distance ? by_alignment : by_distance;
+            require(retype(info_.untyped.start + i, seL4_UntypedObject, static_cast<seL4_Word>(bits), take_slot()),
+                    "memory before a device");
+            at += std::uint64_t{1} << bits;
+        }
+        const seL4_CPtr slot = take_slot();
+        require(retype(info_.untyped.start + i, seL4_ARM_SmallPageObject, 0, slot), "a device's page");
+        device_used_bytes_[i] = at + kPageSizeBytes - memory.paddr;
+        return slot;
+    }
+    perfleet_panic("seL4", static_cast<int>(address >> seL4_PageBits), "no device memory at that page");
+}
+
+// With the tables that are missing on the way.
+void Objects::map(seL4_CPtr frame, std::uint64_t address, seL4_CapRights_t rights, unsigned attributes) {
+    for (;;) {
+        const seL4_Error error = seL4_ARM_Page_Map(frame, seL4_CapInitThreadVSpace, address, rights,
+                                                   static_cast<seL4_ARM_VMAttributes>(attributes));
+        if (error != seL4_FailedLookup) {
+            require(error, "mapping a frame");
+            return;
+        }
+        require(seL4_ARM_PageTable_Map(make(seL4_ARM_PageTableObject), seL4_CapInitThreadVSpace, address,
+                                       seL4_ARM_Default_VMAttributes),
+                "mapping a table");
+    }
+}
+
+void Objects::map_device(std::uint64_t address) {
+    map(make_device_page(address), address, seL4_ReadWrite, seL4_ARM_ExecuteNever);
+}
+
+seL4_CPtr Objects::map_large_page(std::uint64_t address, Access access) {
+    const seL4_CPtr frame = make(seL4_ARM_LargePageObject);
+    map(frame, address, access == Access::kRead ? seL4_CanRead : seL4_ReadWrite,
+        static_cast<unsigned>(seL4_ARM_Default_VMAttributes) | static_cast<unsigned>(seL4_ARM_ExecuteNever));
+    return frame;
+}
+
+}  // namespace perfleet::sel4

@@ -1,0 +1,114 @@
+#include "target-collector/sel4/root/pmu.h"
+
+#include "target-collector/bare-metal/registers.h"
+
+namespace perfleet::sel4 {
+namespace {
+
+struct PmuEvent {
+    std::string_view name;
+    std::uint32_t number;  // Arm Architecture Reference Manual, D13.12: common events
+};
+// Those of this table come first that say most.
+constexpr PmuEvent kEvents[] = {{"instructions", 0x08}, {"cpu cycles", 0x11},    {"l1d refills", 0x03},
+                                {"l2d refills", 0x17},  {"branch misses", 0x10}, {"memory accesses", 0x13},
+                                {"bus accesses", 0x19}, {"exceptions", 0x09}};
+constexpr std::uint32_t kCpuCycles = 0x11;
+constexpr std::uint64_t kNotAtEl1 = 1ULL << 31;
+constexpr seL4_Word kOverflowInterrupt = 23;
+
+std::uint64_t counter_count() { return PERFLEET_READ_REGISTER(pmcr_el0) >> 11 & 0x1f; }
+
+void select(std::uint64_t counter) {
+    PERFLEET_WRITE_REGISTER(pmselr_el0, counter);
+    bare_metal::synchronise();
+}
+
+}  // namespace
+
+EventCounters::EventCounters() {
+    const std::uint64_t there = PERFLEET_READ_REGISTER(pmceid0_el0);
+    // The last counter is CycleOverflow's.
+    const std::size_t counters = counter_count() > kEventsMax ? kEventsMax : counter_count() - 1;
+    for (std::uint8_t i = 0; i < std::size(kEvents) && count_ < counters; ++i) {
+        if ((there >> kEvents[i].number & 1) == 0) {
+            continue;
+        }
+        select(count_);
+        PERFLEET_WRITE_REGISTER(pmxevtyper_el0, kEvents[i].number);
+        PERFLEET_WRITE_REGISTER(pmxevcntr_el0, 0);
+        PERFLEET_WRITE_REGISTER(pmcntenset_el0, 1ULL << count_);
+        events_[count_++] = i;
+    }
+    bare_metal::synchronise();
+}
+
+std::string_view EventCounters::name(std::size_t index) const { return kEvents[events_[index]].name; }
+
+std::uint64_t EventCounters::read(std::size_t index) {
+    select(index);
+    const auto now = static_cast<std::uint32_t>(PERFLEET_READ_REGISTER(pmxevcntr_el0));
+    totals_[index] += static_cast<std::uint32_t>(now - last_[index]);
+    last_[index] = now;
+    return totals_[index];
+}
+
+CycleOverflow::CycleOverflow(Objects& objects, seL4_CPtr notification, std::uint64_t period_cycles, std::uint64_t seed)
+    : interrupt_{objects.take_slot()}, counter_{counter_count() - 1}, period_{period_cycles, seed} {
+    require(static_cast<seL4_Word>(seL4_IRQControl_Get(seL4_CapIRQControl, kOverflowInterrupt, seL4_CapInitThreadCNode,
+                                                       interrupt_, seL4_WordBits)),
+            "the PMU's interrupt");
+    require(static_cast<seL4_Word>(seL4_IRQHandler_SetNotification(interrupt_, notification)),
+            "the PMU's notification");
+    select(counter_);
+    PERFLEET_WRITE_REGISTER(pmxevtyper_el0, kCpuCycles | kNotAtEl1);
+    stop();
+}
+
+void CycleOverflow::load(std::uint64_t cycles) const {
+    select(counter_);
+    PERFLEET_WRITE_REGISTER(pmxevcntr_el0, (0 - cycles) & 0xffff'ffffU);
+    bare_metal::synchronise();
+}
+
+bool CycleOverflow::works(seL4_CPtr notification) {
+    constexpr std::uint64_t kSoon = 1'000;
+    constexpr int kPatience = 100'000;
+    start();
+    load(kSoon);
+    seL4_Word badge = 0;
+    for (int i = 0; i < kPatience && badge == 0; ++i) {
+        (void)seL4_Poll(notification, &badge);
+    }
+    stop();
+    return badge != 0;
+}
+
+void CycleOverflow::start() {
+    PERFLEET_WRITE_REGISTER(pmovsclr_el0, 1ULL << counter_);
+    load(period_.next());
+    PERFLEET_WRITE_REGISTER(pmcntenset_el0, 1ULL << counter_);
+    bare_metal::synchronise();
+    (void)seL4_IRQHandler_Ack(interrupt_);
+}
+
+void CycleOverflow::stop() {
+    PERFLEET_WRITE_REGISTER(pmcntenclr_el0, 1ULL << counter_);
+    PERFLEET_WRITE_REGISTER(pmovsclr_el0, 1ULL << counter_);
+    bare_metal::synchronise();
+}
+
+bool CycleOverflow::go_on() {
+    const std::uint64_t overflows = PERFLEET_READ_REGISTER(pmovsclr_el0);
+    const bool is_own = (overflows >> counter_ & 1) != 0;
+    // In this order: cleared after it was loaded, an overflow in between would be lost, and sampling end for good.
+    // Those of other counters, which wrap as they may, are cleared, too: they would interrupt again and again.
+    PERFLEET_WRITE_REGISTER(pmovsclr_el0, overflows);
+    if (is_own) {
+        load(period_.next());
+    }
+    (void)seL4_IRQHandler_Ack(interrupt_);
+    return is_own;
+}
+
+}  // namespace perfleet::sel4

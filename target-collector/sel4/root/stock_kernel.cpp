@@ -1,0 +1,127 @@
+#include "target-collector/sel4/root/stock_kernel.h"
+
+#include <cstring>
+
+#include "schemas/vocabulary/assert.h"
+
+#ifndef CONFIG_EXPORT_PTMR_USER
+#error "this kernel keeps the EL0 physical timer to itself: configure it with -DKernelArmExportPTMRUser=ON"
+#endif
+#ifndef CONFIG_EXPORT_PCNT_USER
+#error "this kernel keeps the physical counter to itself: configure it with -DKernelArmExportPCNTUser=ON"
+#endif
+#if !defined(CONFIG_EXPORT_PMU_USER) && !defined(CONFIG_ENABLE_BENCHMARKS)
+#error "this kernel keeps the cycle counter to itself: configure it with -DKernelArmExportPMUUser=ON"
+#endif
+
+namespace perfleet::sel4 {
+namespace {
+
+#if defined(CONFIG_BENCHMARK_TRACK_KERNEL_ENTRIES) || defined(CONFIG_DEBUG_BUILD)
+// Version 14 put `Entry_Unknown` in front.
+constexpr PathNumbering kNumbering = Entry_Interrupt == 0 ? PathNumbering::kBefore14 : PathNumbering::kSince14;
+#else
+constexpr PathNumbering kNumbering = PathNumbering::kSince14;  // nothing in this kernel has such numbers
+#endif
+
+constexpr KernelFeatures kBuiltFor {
+#if defined(CONFIG_BENCHMARK_TRACK_UTILISATION)
+    .mode = BenchmarkMode::kUtilisation,
+#elif defined(CONFIG_BENCHMARK_TRACK_KERNEL_ENTRIES)
+    .mode = BenchmarkMode::kKernelEntries,
+#elif defined(CONFIG_BENCHMARK_TRACEPOINTS)
+    .mode = BenchmarkMode::kTracepoints,
+#else
+    .mode = BenchmarkMode::kNone,
+#endif
+    .architecture = Architecture::kAarch64, .architecture_name = "aarch64", .numbering = kNumbering,
+    .version = PERFLEET_SEL4_VERSION,
+#ifdef CONFIG_KERNEL_MCS
+    .is_mcs = true,
+#endif
+    .tracepoint_count = CONFIG_MAX_NUM_TRACE_POINTS,
+};
+
+}  // namespace
+
+const KernelFeatures& StockKernel::built_for() { return kBuiltFor; }
+
+std::uint64_t StockKernel::set_log_buffer() {
+#ifdef CONFIG_KERNEL_LOG_BUFFER
+    return static_cast<std::uint64_t>(seL4_BenchmarkSetLogBuffer(log_.frame));
+#else
+    return kIllegalOperation;
+#endif
+}
+
+std::uint64_t StockKernel::reset_log() {
+#ifdef CONFIG_ENABLE_BENCHMARKS
+    return static_cast<std::uint64_t>(seL4_BenchmarkResetLog());
+#else
+    return seL4_InvalidCapability;
+#endif
+}
+
+std::uint64_t StockKernel::finalize_log() {
+#ifdef CONFIG_ENABLE_BENCHMARKS
+    return seL4_BenchmarkFinalizeLog();
+#else
+    return 0;
+#endif
+}
+
+void StockKernel::reset_utilisation(ThreadNumber thread) {
+#ifdef CONFIG_BENCHMARK_TRACK_UTILISATION
+    seL4_BenchmarkResetThreadUtilisation(caps_of(thread).tcb);
+#else
+    (void)thread;
+#endif
+}
+
+std::span<const std::byte> StockKernel::utilisation(ThreadNumber thread) {
+#ifdef CONFIG_BENCHMARK_TRACK_UTILISATION
+    seL4_BenchmarkGetThreadUtilisation(caps_of(thread).tcb);
+    const auto* words = reinterpret_cast<const std::byte*>(seL4_GetIPCBuffer()->msg);
+    return {words, kUtilisationWords * sizeof(std::uint64_t)};
+#else
+    (void)thread;
+    return {};
+#endif
+}
+
+bool StockKernel::read_registers(ThreadNumber thread, ThreadRegisters& into) {
+    seL4_UserContext context{};
+    constexpr seL4_Word kUpToX30 = offsetof(seL4_UserContext, x9) / sizeof(seL4_Word);
+    constexpr seL4_Bool kGoesOn = 0;
+    if (seL4_TCB_ReadRegisters(caps_of(thread).tcb, kGoesOn, 0, kUpToX30, &context) != seL4_NoError) {
+        return false;
+    }
+    constexpr std::uint64_t kInstructionSizeBytes = 4;
+    into = {context.pc, context.x29, is_syscall(context.pc) || is_syscall(context.pc - kInstructionSizeBytes)};
+    return true;
+}
+
+bool StockKernel::is_syscall(std::uint64_t address) const {
+    constexpr std::uint32_t kSupervisorCall = 0xd400'0001;  // svc #0
+    const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(code_.data());
+    std::uint32_t instruction = 0;
+    if (offset > code_.size() - sizeof instruction) {
+        return false;
+    }
+    std::memcpy(&instruction, code_.data() + offset, sizeof instruction);
+    return instruction == kSupervisorCall;
+}
+
+std::optional<std::uint64_t> StockKernel::consumed_ticks(ThreadNumber thread) {
+#ifdef CONFIG_KERNEL_MCS
+    const seL4_SchedContext_Consumed_t answer = seL4_SchedContext_Consumed(caps_of(thread).scheduling_context);
+    // In microseconds.
+    return answer.error == seL4_NoError ? std::optional<std::uint64_t>{answer.consumed * kCyclesPerMicrosecond}
+                                        : std::nullopt;
+#else
+    (void)thread;
+    return std::nullopt;
+#endif
+}
+
+}  // namespace perfleet::sel4

@@ -1,0 +1,73 @@
+// seL4 as it is, behind the collector's seam (source/sel4/kernel_interface.h): libsel4's calls.
+//
+// One thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "target-collector/sel4/root/libsel4.h"
+#include "target-collector/source/sel4/kernel_interface.h"
+
+namespace perfleet::sel4 {
+
+// The cycle counter: what the kernel's own timestamps are of.
+[[nodiscard]] inline Ticks cycles() {
+    std::uint64_t value = 0;
+    asm volatile("isb\n mrs %0, pmccntr_el0" : "=r"(value)::"memory");
+    return Ticks{value};
+}
+
+// Kernels with benchmarks have started it; nobody ever writes it.
+inline void start_cycles() {
+    constexpr std::uint64_t kCountersOn = 1U << 0 | 1U << 6;  // and the cycle counter has 64 bits
+    std::uint64_t control = 0;
+    asm volatile("mrs %0, pmcr_el0" : "=r"(control));
+    asm volatile("msr pmcr_el0, %0" ::"r"(control | kCountersOn));
+    asm volatile("msr pmcntenset_el0, %0\n isb" ::"r"(1ULL << 31));
+}
+
+// What SchedContext_Consumed counts in, on QEMU: its cycle counter has 1 GHz.
+[[maybe_unused]] inline constexpr std::uint64_t kCyclesPerMicrosecond = 1'000;
+
+class StockKernel final : public KernelInterface {
+public:
+    // Where the log is mapped, and its frame; of kernels that have one.
+    struct Log {
+        seL4_CPtr frame = seL4_CapNull;
+        std::span<const std::byte> memory{};
+    };
+    struct ThreadCaps {
+        seL4_CPtr tcb = seL4_CapNull;
+        seL4_CPtr scheduling_context = seL4_CapNull;  // MCS
+    };
+    // Threads 1, 2, … by their capabilities; `code` is what they all run. Borrowed.
+    StockKernel(const Log& log, std::span<const ThreadCaps> threads, std::span<const std::byte> code)
+        : log_{log}, threads_{threads}, code_{code} {}
+
+    // Of the kernel that this was compiled for.
+    [[nodiscard]] static const KernelFeatures& built_for();
+
+    [[nodiscard]] const KernelFeatures& features() const override { return built_for(); }
+    [[nodiscard]] Ticks now() override { return cycles(); }
+    [[nodiscard]] std::uint64_t set_log_buffer() override;
+    [[nodiscard]] std::uint64_t reset_log() override;
+    std::uint64_t finalize_log() override;
+    [[nodiscard]] std::span<const std::byte> log() const override { return log_.memory; }
+    void reset_utilisation(ThreadNumber thread) override;
+    [[nodiscard]] std::span<const std::byte> utilisation(ThreadNumber thread) override;
+    [[nodiscard]] bool read_registers(ThreadNumber thread, ThreadRegisters& into) override;
+    [[nodiscard]] std::optional<std::uint64_t> consumed_ticks(ThreadNumber thread) override;
+
+private:
+    [[nodiscard]] const ThreadCaps& caps_of(ThreadNumber thread) const { return threads_[thread.value - 1]; }
+
+    [[nodiscard]] bool is_syscall(std::uint64_t address) const;
+
+    Log log_;
+    std::span<const ThreadCaps> threads_;
+    std::span<const std::byte> code_;
+};
+
+}  // namespace perfleet::sel4

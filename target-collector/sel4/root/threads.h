@@ -1,0 +1,23 @@
+// Threads of the root task's own, in its address space: what the load runs in.
+//
+// One thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/root/stock_kernel.h"
+
+namespace perfleet::sel4 {
+
+struct alignas(16) ThreadStack {
+    std::array<std::byte, 8U << 10> bytes;
+};
+
+// A thread that runs `entry`, for ever, at that priority. `stack` and `name` are borrowed.
+[[nodiscard]] StockKernel::ThreadCaps start_thread(Objects& objects, const seL4_BootInfo& info, void (*entry)(),
+                                                   ThreadStack& stack, seL4_Word priority, const char* name);
+
+}  // namespace perfleet::sel4

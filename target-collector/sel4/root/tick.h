@@ -1,0 +1,46 @@
+// When the root task is woken: by the EL0 physical timer, whose interrupt comes as a notification, with jitter around
+// the period. It also keeps account of the time that no tick covered.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+
+#include "target-collector/sel4/root/objects.h"
+#include "target-collector/small/jittered_period.h"
+
+namespace perfleet::sel4 {
+
+class TickTimer {
+public:
+    // Ticks signal `notification`.
+    TickTimer(Objects& objects, seL4_CPtr notification, std::uint64_t ticks_per_second, std::uint64_t seed);
+
+    void start();
+    // To be called when a tick came: the timer is armed again.
+    void go_on();
+    void stop();
+
+    // Of the timer's counter.
+    [[nodiscard]] static std::uint64_t now();
+
+    struct Coverage {
+        std::uint64_t ticks = 0;
+        std::uint64_t uncovered = 0;  // Σ(gap − period) over gaps longer than two periods, in the counter's ticks
+        std::uint64_t gap_max = 0;    // the longest
+        std::uint64_t measured = 0;   // from the first tick to the last
+    };
+    [[nodiscard]] const Coverage& coverage() const { return coverage_; }
+
+private:
+    void arm();
+
+    seL4_CPtr interrupt_;
+    std::uint64_t period_;
+    JitteredPeriod jittered_;
+    std::uint64_t at_ = 0;
+    std::uint64_t last_ = 0;
+    Coverage coverage_;
+};
+
+}  // namespace perfleet::sel4

@@ -1,0 +1,32 @@
+// What a source puts its rows into where the whole collector is a SmallCollector.
+//
+// Freestanding; one thread, the collector's.
+#pragma once
+
+#include "target-collector/small/small_collector.h"
+#include "target-collector/source/row_sink.h"
+
+namespace perfleet {
+
+class CollectorSink final : public RowSink {
+public:
+    // Borrowed.
+    explicit CollectorSink(SmallCollector& collector) : collector_{collector} {}
+
+    void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
+                std::span<const std::span<const std::byte>> bytes) override {
+        collector_.append(series, now, integers, bytes);
+    }
+    void count_lost(Series series, TallyName reason, std::uint64_t row_count) override {
+        collector_.count_lost(series, reason, row_count);
+    }
+    void count(Series series, TallyName name, std::uint64_t value) override { collector_.count(series, name, value); }
+    // The collector begins its epochs itself.
+    [[nodiscard]] bool epoch_is_over() const override { return false; }
+    void begin_epoch(Ticks /*now*/) override {}
+
+private:
+    SmallCollector& collector_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,78 @@
+// What the collector asks of seL4's kernel, and nothing else: the root task answers with libsel4's calls, tests with a
+// simulation, so that the same code runs in both.
+//
+// Freestanding; one thread. Nothing here waits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "schemas/sel4/kernel_log.h"
+#include "schemas/sel4/names.h"
+#include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/time.h"
+
+namespace perfleet::sel4 {
+
+// A kernel is built with one of them or none (KernelBenchmarks).
+enum class BenchmarkMode : std::uint8_t { kNone, kUtilisation, kKernelEntries, kTracepoints };
+
+struct KernelFeatures {
+    BenchmarkMode mode = BenchmarkMode::kNone;
+    Architecture architecture = Architecture::kAarch64;
+    std::string_view architecture_name{};
+    PathNumbering numbering = PathNumbering::kSince14;
+    std::string_view version{};  // empty: not told
+    bool is_mcs = false;
+    std::uint64_t tracepoint_count = 0;  // KernelMaxNumTracePoints
+};
+
+// A thread that the collector knows: from 1 on, as rows name it.
+using ThreadNumber = StrongInteger<struct ThreadNumberTag, std::uint32_t>;
+inline constexpr std::uint32_t kThreadsMax = 16;
+
+struct ThreadRegisters {
+    std::uint64_t pc = 0;
+    std::uint64_t frame_pointer = 0;
+    bool is_at_syscall = false;  // a system call's instruction stands there or right before: most likely it waits
+};
+
+class KernelInterface {
+public:
+    KernelInterface() = default;
+    KernelInterface(const KernelInterface&) = delete;
+    KernelInterface& operator=(const KernelInterface&) = delete;
+
+    [[nodiscard]] virtual const KernelFeatures& features() const = 0;
+
+    // The clock of the kernel's own timestamps.
+    [[nodiscard]] virtual Ticks now() = 0;
+
+    // seL4_BenchmarkSetLogBuffer and seL4_BenchmarkResetLog: their error (kNoError). Both enter the kernel, which logs
+    // that, too.
+    [[nodiscard]] virtual std::uint64_t set_log_buffer() = 0;
+    [[nodiscard]] virtual std::uint64_t reset_log() = 0;
+    // seL4_BenchmarkFinalizeLog: the log's index. Logging goes on; measuring of utilisation ends.
+    virtual std::uint64_t finalize_log() = 0;
+    // The log buffer, kLogBufferSizeBytes, which the kernel writes at every entry. Mapped to be read.
+    [[nodiscard]] virtual std::span<const std::byte> log() const = 0;
+
+    // seL4_BenchmarkResetThreadUtilisation and seL4_BenchmarkGetThreadUtilisation: the message's words, until the next
+    // call.
+    virtual void reset_utilisation(ThreadNumber thread) = 0;
+    [[nodiscard]] virtual std::span<const std::byte> utilisation(ThreadNumber thread) = 0;
+
+    // Of a thread that was interrupted, which stays as it is. False: it is gone.
+    [[nodiscard]] virtual bool read_registers(ThreadNumber thread, ThreadRegisters& into) = 0;
+    // How long the thread's scheduling context was used since this was asked last. Nothing: the kernel has no MCS.
+    [[nodiscard]] virtual std::optional<std::uint64_t> consumed_ticks(ThreadNumber thread) = 0;
+
+protected:
+    // Nobody owns a kernel through this class.
+    ~KernelInterface() = default;
+};
+
+}  // namespace perfleet::sel4

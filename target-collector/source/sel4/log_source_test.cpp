@@ -1,0 +1,93 @@
+#include "target-collector/source/sel4/log_source.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "target-collector/source/sel4/simulated_kernel_test.h"
+
+namespace perfleet::sel4 {
+namespace {
+
+constexpr EventNumber kFirst{3};
+constexpr Series kEntries{Kind::kKernelEntry, kFirst};
+constexpr Series kUnknownIds{Kind::kTracepoint, kFirst};
+
+KernelFeatures features_of(BenchmarkMode mode, Architecture architecture, PathNumbering numbering) {
+    return {.mode = mode, .architecture = architecture, .numbering = numbering, .tracepoint_count = 2};
+}
+
+TEST(LogSource, AnEntryIsARowWithTheCoreOfAnInterrupt) {
+    for (const auto& [numbering, interrupt] :
+         {std::pair{PathNumbering::kSince14, 1}, std::pair{PathNumbering::kBefore14, 0}}) {
+        SimulatedKernel kernel{features_of(BenchmarkMode::kKernelEntries, Architecture::kAarch64, numbering)};
+        kernel.logs_calls = false;
+        LogSource source{kernel, kFirst};
+        ASSERT_TRUE(source.start().ok());
+        constexpr std::uint32_t kDetail = 27U << 3 | 2;
+        kernel.log_entry(static_cast<std::uint8_t>(interrupt), kDetail);
+        kernel.log_entry(static_cast<std::uint8_t>(interrupt + 5), kDetail);
+        KeptRows kept;
+        EXPECT_EQ(source.poll(100, kept), 2U);
+        const auto path = static_cast<std::uint64_t>(interrupt);
+        EXPECT_EQ(kept.rows, (std::vector<KeptRows::Row>{{kEntries, Ticks{1'000}, {1'000, 2, 10, path, kDetail}},
+                                                         {kEntries, Ticks{1'025}, {1'025, 0, 10, path + 5, kDetail}}}));
+        EXPECT_TRUE(kept.counted.empty());
+    }
+}
+
+TEST(LogSource, AClockOf32BitsGoesOnOverPollsAndResets) {
+    SimulatedKernel kernel{features_of(BenchmarkMode::kKernelEntries, Architecture::kAarch32, PathNumbering::kSince14)};
+    LogSource source{kernel, kFirst};
+    ASSERT_TRUE(source.start().ok());
+    KeptRows kept;
+    std::uint64_t last = 0;
+    for (int i = 0; i < 40; ++i) {
+        kernel.pass(1ULL << 30);
+        kernel.log_entry(1, 0);
+        kept.rows.clear();
+        (void)source.poll(100, kept);
+        for (const auto& row : kept.rows) {
+            EXPECT_GT(row.integers[0], last);
+            last = row.integers[0];
+        }
+    }
+    EXPECT_GT(last, 39ULL << 30);
+}
+
+TEST(LogSource, TracepointsAreRowsOfTheirIdAndStrangeIdsAreCounted) {
+    SimulatedKernel kernel{features_of(BenchmarkMode::kTracepoints, Architecture::kX86_64, PathNumbering::kSince14)};
+    EXPECT_EQ(LogSource::event_count(kernel.features()), 3U);
+    LogSource source{kernel, kFirst};
+    ASSERT_TRUE(source.start().ok());
+    kernel.log_tracepoint(1, 208);
+    kernel.log_tracepoint(7, 1);
+    kernel.log_tracepoint(0, 750);
+    KeptRows kept;
+    EXPECT_EQ(source.poll(100, kept), 3U);
+    EXPECT_EQ(kept.rows, (std::vector<KeptRows::Row>{
+                             {{Kind::kTracepoint, EventNumber{5}}, Ticks{1'000}, {1'000, 0, 0, 0, 0, 1, 208, 0}},
+                             {{Kind::kTracepoint, EventNumber{4}}, Ticks{1'000}, {1'000, 0, 0, 0, 0, 1, 750, 0}}}));
+    EXPECT_EQ(kept.counted,
+              (std::map<std::pair<Series, TallyName>, std::uint64_t>{{{kUnknownIds, TallyName::kLostMalformed}, 1}}));
+}
+
+TEST(LogSource, WhatAFullBufferSwallowedIsLostInTheLedger) {
+    SimulatedKernel kernel{features_of(BenchmarkMode::kTracepoints, Architecture::kX86_64, PathNumbering::kSince14)};
+    LogSource source{kernel, kFirst};
+    ASSERT_TRUE(source.start().ok());
+    for (std::uint64_t i = 0; i < kernel.capacity() + 4'464; ++i) {
+        kernel.log_tracepoint(0, 1 + i);
+    }
+    KeptRows kept;
+    while (source.poll(1'000, kept) > 0) {
+    }
+    EXPECT_EQ(source.poll(1'000, kept), 0U);
+    EXPECT_EQ(kept.rows.size(), kernel.capacity());
+    EXPECT_EQ(kept.counted,
+              (std::map<std::pair<Series, TallyName>, std::uint64_t>{{{kUnknownIds, TallyName::kLostSaturated}, 4'464},
+                                                                     {{kUnknownIds, TallyName::kThrottled}, 1}}));
+}
+
+}  // namespace
+}  // namespace perfleet::sel4

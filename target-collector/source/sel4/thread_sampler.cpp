@@ -1,0 +1,39 @@
+#include "target-collector/source/sel4/thread_sampler.h"
+
+#include "schemas/vocabulary/assert.h"
+#include "target-collector/small/frame_chain.h"
+
+namespace perfleet::sel4 {
+
+ThreadSampler::ThreadSampler(KernelInterface& kernel, UtilisationWindow* utilisation,
+                             std::span<const SampledThread> threads)
+    : kernel_{kernel}, utilisation_{utilisation}, threads_{threads} {
+    PERFLEET_ASSERT(threads.size() <= kThreadsMax);
+}
+
+std::optional<std::uint64_t> ThreadSampler::ran_ticks(std::size_t index) {
+    const ThreadNumber number = threads_[index].number;
+    if (utilisation_ == nullptr) {
+        return kernel_.consumed_ticks(number);
+    }
+    const std::uint64_t cycles = utilisation_->cycles_of(number);
+    const std::uint64_t ran = cycles - cycles_[index];
+    cycles_[index] = cycles;
+    return ran;
+}
+
+std::optional<ThreadSample> ThreadSampler::take(std::size_t index) {
+    PERFLEET_ASSERT(index < threads_.size());
+    const auto ran = ran_ticks(index);
+    ThreadRegisters registers;
+    if (ran == std::uint64_t{0} || !kernel_.read_registers(threads_[index].number, registers)) {
+        return std::nullopt;
+    }
+    if (!ran && registers.is_at_syscall) {
+        return std::nullopt;
+    }
+    const std::size_t count = walk_frames(registers.pc, registers.frame_pointer, threads_[index].stack, addresses_);
+    return ThreadSample{threads_[index].number, ran, std::span{addresses_}.first(count)};
+}
+
+}  // namespace perfleet::sel4

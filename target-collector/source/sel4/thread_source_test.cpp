@@ -1,0 +1,155 @@
+// Utilisation by windows, and samples of threads.
+#include <gtest/gtest.h>
+
+#include "schemas/sel4/log_description.h"
+#include "target-collector/source/sel4/kernel_description.h"
+#include "target-collector/source/sel4/simulated_kernel_test.h"
+#include "target-collector/source/sel4/thread_sampler.h"
+#include "target-collector/source/sel4/utilisation_window.h"
+
+namespace perfleet::sel4 {
+namespace {
+
+constexpr EventNumber kEvent{1};
+
+KernelFeatures utilisation_kernel() { return {.mode = BenchmarkMode::kUtilisation}; }
+
+// Words in the kernel's order: thread, idle, total, with the figures of each.
+std::array<std::uint64_t, kUtilisationWords> words_of(std::uint64_t cycles, std::uint64_t idle, std::uint64_t total) {
+    return {cycles, 2, 3, 4, idle, idle, 6, 7, 8, total, 10, 11, 12};
+}
+
+TEST(UtilisationWindow, ResetsThreadsBeforeTheLogAndReadsAfterItIsFinalised) {
+    SimulatedKernel kernel{utilisation_kernel()};
+    UtilisationWindow window{kernel, kEvent, 2};
+    ASSERT_TRUE(window.begin().ok());
+    EXPECT_EQ(kernel.calls, (std::vector<std::string>{"reset thread 1", "reset thread 2", "reset log"}));
+    kernel.calls.clear();
+    kernel.pass(1'000);
+    kernel.words = {{1, words_of(300, 600, 1'000)}, {2, words_of(100, 600, 1'000)}};
+    KeptRows kept;
+    ASSERT_TRUE(window.turn(kept).ok());
+    EXPECT_EQ(kernel.calls, (std::vector<std::string>{"finalize", "reset thread 1", "reset thread 2", "reset log"}));
+    const Series series{Kind::kUtilisation, kEvent};
+    EXPECT_EQ(kept.rows,
+              (std::vector<KeptRows::Row>{{series, Ticks{2'000}, {2'000, 0, 1'000, ~0ULL, 1'000, 10, 11, 12}},
+                                          {series, Ticks{2'000}, {2'000, 0, 1'000, 0, 600, 6, 7, 8}},
+                                          {series, Ticks{2'000}, {2'000, 0, 1'000, 1, 300, 2, 3, 4}},
+                                          {series, Ticks{2'000}, {2'000, 0, 1'000, 2, 100, 2, 3, 4}}}));
+    EXPECT_EQ(window.unaccounted_cycles(), 0);
+}
+
+TEST(UtilisationWindow, SaysWhatNoThreadThatItKnowsRan) {
+    SimulatedKernel kernel{utilisation_kernel()};
+    UtilisationWindow window{kernel, kEvent, 1};
+    ASSERT_TRUE(window.begin().ok());
+    kernel.words = {{1, words_of(300, 600, 1'000)}};
+    KeptRows kept;
+    ASSERT_TRUE(window.turn(kept).ok());
+    EXPECT_EQ(window.unaccounted_cycles(), 100);
+}
+
+TEST(UtilisationWindow, AThreadsCyclesGrowOverWindows) {
+    SimulatedKernel kernel{utilisation_kernel()};
+    UtilisationWindow window{kernel, kEvent, 1};
+    ASSERT_TRUE(window.begin().ok());
+    KeptRows kept;
+    kernel.words = {{1, words_of(300, 0, 300)}};
+    EXPECT_EQ(window.cycles_of(ThreadNumber{1}), 300U);
+    kernel.words = {{1, words_of(500, 0, 500)}};
+    ASSERT_TRUE(window.turn(kept).ok());
+    EXPECT_EQ(window.cycles_of(ThreadNumber{1}), 500U);
+    kernel.words = {{1, words_of(20, 0, 20)}};
+    EXPECT_EQ(window.cycles_of(ThreadNumber{1}), 520U);
+}
+
+struct alignas(16) Frame {
+    std::uint64_t caller = 0;
+    std::uint64_t return_address = 0;
+};
+
+TEST(ThreadSampler, ASampleCarriesWhatItsThreadRanSinceTheLastOne) {
+    SimulatedKernel kernel{utilisation_kernel()};
+    UtilisationWindow window{kernel, kEvent, 2};
+    ASSERT_TRUE(window.begin().ok());
+    std::array<Frame, 4> stack{};
+    stack[1] = {reinterpret_cast<std::uint64_t>(&stack[3]), 0x2000};
+    const SampledThread threads[] = {{ThreadNumber{2}, std::as_bytes(std::span{stack})}};
+    ThreadSampler sampler{kernel, &window, threads};
+    kernel.registers[2] = {0x1000, reinterpret_cast<std::uint64_t>(&stack[1]), false};
+
+    kernel.words = {{2, words_of(0, 0, 0)}};
+    EXPECT_FALSE(sampler.take(0)) << "it didn't run";
+    kernel.words = {{2, words_of(70, 0, 100)}};
+    auto sample = sampler.take(0);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(sample->thread, ThreadNumber{2});
+    EXPECT_EQ(sample->ran_ticks, 70U);
+    EXPECT_EQ(std::vector<std::uint64_t>(sample->addresses.begin(), sample->addresses.end()),
+              (std::vector<std::uint64_t>{0x1000, 0x2000}));
+    EXPECT_FALSE(sampler.take(0)) << "nor since then";
+    KeptRows kept;
+    kernel.words = {{2, words_of(90, 0, 100)}};
+    ASSERT_TRUE(window.turn(kept).ok());
+    kernel.words = {{2, words_of(5, 0, 10)}};
+    sample = sampler.take(0);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(sample->ran_ticks, 25U) << "20 before the window turned, 5 after";
+}
+
+TEST(ThreadSampler, AnMcsKernelTellsWhoRanAndOthersDont) {
+    const SampledThread threads[] = {{ThreadNumber{1}}};
+    SimulatedKernel mcs{{.mode = BenchmarkMode::kNone, .is_mcs = true}};
+    mcs.registers[1] = {0x1000, 0, false};
+    ThreadSampler of_mcs{mcs, nullptr, threads};
+    EXPECT_FALSE(of_mcs.take(0));
+    mcs.consumed[1] = 40;
+    EXPECT_EQ(of_mcs.take(0).value().ran_ticks, 40U);
+
+    SimulatedKernel stock{{.mode = BenchmarkMode::kNone}};
+    ThreadSampler of_stock{stock, nullptr, threads};
+    EXPECT_FALSE(of_stock.take(0)) << "the thread is gone";
+    stock.registers[1] = {0x1000, 0, false};
+    EXPECT_EQ(of_stock.take(0).value().ran_ticks, std::nullopt);
+    stock.registers[1].is_at_syscall = true;
+    EXPECT_FALSE(of_stock.take(0)) << "where waiting threads stand";
+    mcs.registers[1].is_at_syscall = true;
+    mcs.consumed[1] = 40;
+    EXPECT_TRUE(of_mcs.take(0)) << "the kernel knows better";
+}
+
+TEST(KernelDescription, IsReadAsTheImportersAreRead) {
+    constexpr std::string_view kNames[] = {"root", "busy\nloop"};
+    const KernelDescription written{
+        {.mode = BenchmarkMode::kTracepoints, .architecture_name = "aarch64", .version = "16.0.0-dev", .is_mcs = true},
+        {.tracepoint_id = 13, .thread_names = kNames}};
+    const auto read = parse_description(written.text());
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->architecture, Architecture::kAarch64);
+    EXPECT_EQ(read->version, "16.0.0-dev");
+    EXPECT_EQ(read->numbering(), PathNumbering::kSince14);
+    EXPECT_TRUE(read->is_mcs);
+    EXPECT_EQ(read->tracepoint_id, 13U);
+    EXPECT_EQ(read->thread_names,
+              (std::map<std::uint64_t, std::string>{{0, "idle_thread"}, {1, "root"}, {2, "busy loop"}}));
+}
+
+TEST(KernelDescription, AnOldKernelOfUnknownVersionIsNumberedAsAnOldOne) {
+    const KernelDescription old{{.numbering = PathNumbering::kBefore14}, {}};
+    EXPECT_EQ(parse_description(old.text()).value().numbering(), PathNumbering::kBefore14);
+    const KernelDescription current{{.numbering = PathNumbering::kSince14}, {}};
+    EXPECT_EQ(parse_description(current.text()).value().numbering(), PathNumbering::kSince14);
+}
+
+TEST(KernelDescription, NamesThatDontFitAreLeftOut) {
+    const std::vector<std::string_view> names(kThreadsMax * 4, "a name of some twenty bytes");
+    const KernelDescription written{{}, {.thread_names = names}};
+    const auto read = parse_description(written.text());
+    ASSERT_TRUE(read);
+    EXPECT_GT(read->thread_names.size(), 5U);
+    EXPECT_LT(read->thread_names.size(), names.size());
+    EXPECT_EQ(written.text().back(), '\n');
+}
+
+}  // namespace
+}  // namespace perfleet::sel4

@@ -1,0 +1,47 @@
+// How long threads ran, window by window: of the whole system, the idle thread and each thread that the collector
+// knows.
+//
+// A window begins by resetting the threads and then the log, in that order: the other way round the running thread
+// would lack the moment since which it runs. On one core, and when every thread is known, the threads' cycles and the
+// idle thread's make up the total exactly. Freestanding; one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "schemas/vocabulary/result.h"
+#include "target-collector/source/row_sink.h"
+#include "target-collector/source/sel4/kernel_interface.h"
+#include "target-collector/source/sel4/log_buffer.h"
+
+namespace perfleet::sel4 {
+
+class UtilisationWindow {
+public:
+    // `kernel` is borrowed; threads 1 to `thread_count`, at most kThreadsMax.
+    UtilisationWindow(KernelInterface& kernel, EventNumber event, std::uint32_t thread_count);
+
+    // Faults: as check_log_call(); read_utilisation().
+    [[nodiscard]] Checked<Done> begin();
+    // Ends the window, passes on its rows, and begins the next.
+    [[nodiscard]] Checked<Done> turn(RowSink& sink);
+
+    // Cycles of a thread that isn't running now, since the first window began: it only grows. What passes between two
+    // windows is in none.
+    [[nodiscard]] std::uint64_t cycles_of(ThreadNumber thread);
+
+    // Of the window that ended last, all threads and idle: what it is short of the total.
+    [[nodiscard]] std::int64_t unaccounted_cycles() const { return unaccounted_cycles_; }
+
+private:
+    void append(RowSink& sink, Ticks now, std::uint64_t thread, const UtilisationFigures& figures);
+
+    KernelInterface& kernel_;
+    EventNumber event_;
+    std::uint32_t thread_count_;
+    Ticks begun_;
+    std::int64_t unaccounted_cycles_ = 0;
+    std::array<std::uint64_t, kThreadsMax> ended_cycles_{};  // of all windows before
+};
+
+}  // namespace perfleet::sel4

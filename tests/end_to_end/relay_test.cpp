@@ -1,0 +1,246 @@
+// `perfleet relay` between targets that know no keys and a gateway that asks for them.
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "target-collector/wire/held_address_test.h"
+#include "target-collector/wire/line_stream.h"
+#include "target-collector/wire/socket_stream_test.h"
+#include "tests/end_to_end/gateway_program.h"
+#include "tests/end_to_end/key_folder.h"
+#include "tests/end_to_end/sampled_target.h"
+#include "tests/end_to_end/stored_ledger.h"
+
+namespace perfleet::end_to_end {
+namespace {
+
+class RelayTest : public testing::Test {
+protected:
+    RelayTest() {
+        keys_.enrol("board-7", {{"rack", "r12"}});
+        keys_.make("stranger");
+        start_gateway();
+    }
+
+    void start_gateway() {
+        gateway_ = std::make_unique<GatewayProgram>(
+            data(), address_.endpoint(), "none", program_path("perfleet-gateway"), Process::Options{},
+            std::vector<std::string>{"--key", keys_.secret("gateway"), "--collectors", keys_.folder()});
+    }
+    std::vector<std::string> command(const std::vector<std::string>& side, const std::string& key = "board-7") {
+        std::vector<std::string> words{
+            program_path("perfleet"), "relay",         "--gateway",         address_.endpoint(), "--key",
+            keys_.secret(key),        "--gateway-key", keys_.pub("gateway")};
+        words.insert(words.end(), side.begin(), side.end());
+        return words;
+    }
+    void start_relay(const std::vector<std::string>& side, const std::string& key = "board-7") {
+        relay_ = std::make_unique<Process>(command(side, key));
+        const auto ready = relay_->wait_for_output("ready ");
+        ASSERT_TRUE(ready.has_value()) << relay_->error_output();
+        listen_ = field_of(*ready, "listen");
+    }
+    void expect_relay_to_end_well(const std::string& summary) {
+        relay_->send_signal(SIGTERM);
+        const auto ending = relay_->wait();
+        ASSERT_TRUE(ending.has_value());
+        EXPECT_EQ(ending->status, 0);
+        EXPECT_NE(relay_->error_output().find(summary), std::string::npos) << relay_->error_output();
+    }
+    // One for each of these targets, whose rows are all there: the key's, whatever they say.
+    void expect_stored(const std::map<SessionId, std::uint64_t>& rows) {
+        EXPECT_EQ(gateway_->end(SIGTERM).status, 0);
+        const auto ledgers = ledgers_of(data());
+        EXPECT_EQ(ledgers.size(), rows.size());
+        for (const StoredLedger& ledger : ledgers) {
+            ledger.expect_exact();
+            EXPECT_EQ(ledger.session.target_name, "board-7");
+            EXPECT_EQ(ledger.session.target, target_id_of("board-7"));
+            EXPECT_EQ(ledger.session.labels, (TestKeys::Labels{{"rack", "r12"}}));
+            EXPECT_EQ(ledger.series.at(kSamples).produced, rows.at(ledger.session.session));
+        }
+    }
+    [[nodiscard]] std::string data() const { return folder_ / "data"; }
+
+    TemporaryFolder folder_;
+    HeldAddress address_;
+    TestKeys keys_;
+    std::unique_ptr<GatewayProgram> gateway_;
+    std::unique_ptr<Process> relay_;
+    std::string listen_;
+};
+
+TEST_F(RelayTest, CarriesSeveralTargetsThroughDeathsOfTheGatewayAndOfItself) {
+    const HeldAddress relay_address;
+    start_relay({"--listen", relay_address.endpoint()});
+    struct One {
+        One(const std::string& endpoint, SessionId session) : stream{endpoint}, target{stream, small_target(session)} {
+            stream.piece_bytes_max = 3'000;
+        }
+        SocketStream stream;
+        SampledTarget target;
+    };
+    std::list<One> targets;
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+        targets.emplace_back(listen_, i == 3 ? SessionId{} : SessionId{7, i});
+    }
+    // Over the connection of this number: the relay cuts it with the gateway's.
+    const auto sample_all = [&](std::uint64_t connection) {
+        std::vector<std::jthread> threads;
+        for (One& one : targets) {
+            threads.emplace_back([&one, connection] { one.target.sample_until_acknowledged(10, connection); });
+        }
+    };
+    sample_all(1);
+    gateway_->end(SIGKILL);
+    start_gateway();
+    sample_all(2);
+    relay_->send_signal(SIGKILL);
+    (void)relay_->wait();
+    start_relay({"--listen", relay_address.endpoint()});
+    sample_all(3);
+    std::map<SessionId, std::uint64_t> rows;
+    for (One& one : targets) {
+        one.target.finish();
+        rows[one.target.collector->status().session] = one.target.rows;
+        EXPECT_EQ(one.target.collector->status().gateway_changes, 1U);
+    }
+    expect_relay_to_end_well("3 targets relayed, 0 turned away; ");
+    EXPECT_NE(relay_->error_output().find(", 0 dropped"), std::string::npos) << relay_->error_output();
+    expect_stored(rows);
+}
+
+TEST_F(RelayTest, ATargetWaitsWhileTheGatewayTakesNothingAndLosesNothing) {
+    start_relay({"--listen", "ipc://" + (folder_ / "relay.sock")});
+    SocketStream stream{listen_};
+    SampledTarget target{stream, small_target(SessionId{7, 1})};
+    target.sample_until_acknowledged(3);
+    gateway_->process().send_signal(SIGSTOP);
+    // All that the credit lets out, and then its spool is full.
+    target.run_until([&] {
+        target.sample();
+        return target.collector->status().batches_dropped > 0;
+    });
+    gateway_->process().send_signal(SIGCONT);
+    target.finish();
+    expect_relay_to_end_well(", 0 dropped");
+    expect_stored({{SessionId{7, 1}, target.rows}});
+}
+
+TEST_F(RelayTest, AnOrdinaryCollectorMayComeInToo) {
+    start_relay({"--listen", "tcp://127.0.0.1:*"});
+    const Finished collector = run({program_path("perfleet-collector"), "--gateway", listen_, "-e", "task-clock", "-c",
+                                    "1000000", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"});
+    EXPECT_EQ(collector.ending.status, 0) << collector.error_output;
+    EXPECT_EQ(gateway_->end(SIGTERM).status, 0);
+    const auto ledgers = ledgers_of(data());
+    ASSERT_EQ(ledgers.size(), 1U);
+    ledgers.front().expect_exact();
+    EXPECT_EQ(ledgers.front().session.target_name, "board-7");
+}
+
+TEST_F(RelayTest, AKeyThatIsNotEnrolledIsToldAndNoTargetIsGreeted) {
+    start_relay({"--listen", "tcp://127.0.0.1:*"}, "stranger");
+    SocketStream stream{listen_};
+    SampledTarget target{stream, small_target(SessionId{7, 1})};
+    bool is_told = false;
+    std::jthread reader{[&] {
+        is_told =
+            relay_->wait_for_error("perfleet relay: " + address_.endpoint() + ": it refuses this key").has_value();
+        relay_->send_signal(SIGTERM);
+    }};
+    target.run_until([&] { return stream.connection() == 0; });  // the relay has ended
+    reader.join();
+    EXPECT_TRUE(is_told) << relay_->error_output();
+    EXPECT_EQ(target.collector->connection_counts().handshakes, 0U);
+    EXPECT_TRUE(stream.read_bytes.empty());
+}
+
+TEST_F(RelayTest, SaysWhatIsWrong) {
+    const auto expect_usage = [&](const std::vector<std::string>& words, const std::string& what) {
+        const Finished finished = run(words);
+        EXPECT_EQ(finished.ending.status, 2) << finished.error_output;
+        EXPECT_NE(finished.error_output.find(what), std::string::npos) << finished.error_output;
+    };
+    expect_usage(command({}), "no target to relay; give --listen");
+    expect_usage(command({"--listen", "tcp://0.0.0.0:7411"}), "without keys this program listens on this machine only");
+    expect_usage(command({"--listen", "inproc://here"}), "targets come in over tcp:// or ipc://");
+    expect_usage(command({"--serial", data()}), "neither a serial line nor a socket");
+    expect_usage(command({"--serial", "/dev/ptmx", "--baud", "123"}), "--baud 123: no speed of serial lines");
+    expect_usage({program_path("perfleet"), "relay", "--listen", "tcp://127.0.0.1:*"}, "--gateway");
+    expect_usage(
+        {program_path("perfleet"), "relay", "--gateway", "tcp://127.0.0.1:1", "--key", keys_.secret("board-7")},
+        "--gateway-key");
+    const Finished busy = run(command({"--listen", address_.endpoint()}));
+    EXPECT_EQ(busy.ending.status, 1);
+    EXPECT_NE(busy.error_output.find("another program listens there"), std::string::npos) << busy.error_output;
+}
+
+// The master's side of a pseudo terminal: the board's end of the cable.
+class Terminal final : public LinePort {
+public:
+    Terminal() : master_{::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)} {
+        EXPECT_EQ(::grantpt(master_), 0);
+        EXPECT_EQ(::unlockpt(master_), 0);
+        // Held open, or the master can't be read before anybody else opens it; raw from the first byte.
+        slave_ = ::open(path().c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+        termios raw{};
+        EXPECT_EQ(::tcgetattr(slave_, &raw), 0);
+        ::cfmakeraw(&raw);
+        EXPECT_EQ(::tcsetattr(slave_, TCSANOW, &raw), 0);
+    }
+    ~Terminal() {
+        ::close(slave_);
+        ::close(master_);
+    }
+    [[nodiscard]] std::string path() const { return ::ptsname(master_); }
+
+    std::size_t write(std::span<const std::byte> bytes) override {
+        const ssize_t size = ::write(master_, bytes.data(), std::min<std::size_t>(bytes.size(), 100));
+        return size > 0 ? static_cast<std::size_t>(size) : 0;
+    }
+    std::size_t read(std::span<std::byte> into) override {
+        const ssize_t size = ::read(master_, into.data(), into.size());
+        return size > 0 ? static_cast<std::size_t>(size) : 0;
+    }
+
+private:
+    int master_;
+    int slave_ = -1;
+};
+
+TEST_F(RelayTest, ABoardAtASerialLineIsRelayedAlsoAfterAReset) {
+    Terminal terminal;
+    start_relay({"--serial", terminal.path()});
+    std::map<SessionId, std::uint64_t> rows;
+    for (int run = 1; run <= 2; ++run) {
+        LineStream stream{terminal, LineStream::End::kTarget};
+        SampledTarget target{stream, small_target(SessionId{})};
+        target.sample_until_acknowledged(3);
+        gateway_->end(SIGKILL);
+        start_gateway();
+        target.sample_until_acknowledged(3, 2);
+        target.finish();
+        rows[target.collector->status().session] = target.rows;
+        const std::string_view text = "\r\nReset. Booting ...\r\n";
+        (void)terminal.write(std::as_bytes(std::span{text}));
+    }
+    expect_relay_to_end_well(", 0 dropped");
+    expect_stored(rows);
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end

@@ -1,0 +1,65 @@
+// backup and restore: a store's folder as it is at one moment, and back.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "exporters/report/report.h"
+#include "storage/store/checkpoint.h"
+#include "tools/perfleet/invocation.h"
+
+namespace perfleet {
+namespace {
+
+struct BackupOptions {
+    std::string from;
+    std::string to;
+};
+
+int run(const BackupOptions& options) {
+    const Result<Checkpoint> made = make_checkpoint(options.from, options.to);
+    if (!made.ok()) {
+        return report_error(made.error());
+    }
+    std::printf("%llu table files; %llu bytes shared by hard links, %llu copied\n",
+                static_cast<unsigned long long>(made->table_file_count),
+                static_cast<unsigned long long>(made->linked_size_bytes),
+                static_cast<unsigned long long>(made->copied_size_bytes));
+    if (!made->damage.empty()) {
+        std::fprintf(stderr, "perfleet: warning: %s; perfleet inspect --verify lists what is lost\n",
+                     printable(made->damage).c_str());
+    }
+    std::fprintf(stderr, "perfleet: %s holds all that %s held\n", printable(options.to).c_str(),
+                 printable(options.from).c_str());
+    return made->damage.empty() ? 0 : kExitFailure;
+}
+
+}  // namespace
+
+void add_backup_commands(CLI::App& app, Invocation& invocation) {
+    const auto options = std::make_shared<BackupOptions>();
+    options->from = default_data_folder();
+    CLI::App* backup = app.add_subcommand("backup", "Keep a store as it is now, also beneath a live gateway");
+    backup->footer(
+        "Table files are shared with the store by hard links where both are on one file\n"
+        "system: that takes no time and no room, and protects from deletion, not from a\n"
+        "broken disk. The backup gets its name when it is whole; what an interrupted one\n"
+        "leaves is called DIR.incomplete, and the next one of that name replaces it.");
+    backup->add_option("--data", options->from, "Folder of the store")->type_name("DIR")->capture_default_str();
+    backup->add_option("--to", options->to, "Folder of the backup: a new or an empty one")
+        ->type_name("DIR")
+        ->required();
+    backup->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
+
+    const auto restored = std::make_shared<BackupOptions>();
+    CLI::App* restore = app.add_subcommand("restore", "Make a store of a backup");
+    restore->footer(
+        "The backup stays as it is. What collectors have delivered since it was made is\n"
+        "not in it, and they don't send it again: ledgers name those rows as missing.");
+    restore->add_option("--from", restored->from, "Folder of the backup")->type_name("DIR")->required();
+    restore->add_option("--data", restored->to, "Folder of the store: a new or an empty one")
+        ->type_name("DIR")
+        ->required();
+    restore->callback([&invocation, restored] { invocation.run = [restored] { return run(*restored); }; });
+}
+
+}  // namespace perfleet

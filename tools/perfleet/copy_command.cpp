@@ -1,0 +1,92 @@
+// copy: a store's content into another store, compared at the end.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "exporters/report/report.h"
+#include "storage/copy/store_copy.h"
+#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/print_answer.h"
+
+namespace perfleet {
+namespace {
+
+struct CopyOptions {
+    std::string data = default_data_folder();
+    std::string to;
+    std::string format = "text";
+};
+
+Answer answer_of(const CopyReport& report) {
+    Answer answer;
+    answer.columns = {{"what", "", false}, {"in source", "", false}, {"copied", "", false}};
+    const auto add = [&](const char* what, const CopyCount& count) {
+        answer.rows.push_back({std::string{what}, count.in_source, count.copied});
+    };
+    add("sessions", report.sessions);
+    add("images", report.images);
+    add("batches", report.batches);
+    add("rows", report.rows);
+    answer.rows.push_back({std::string{"bytes of rows"}, AnswerValue{}, report.size_bytes});
+    answer.rows.push_back({std::string{"rows dropped in target"}, report.row_count_expired, AnswerValue{}});
+    answer.rows.push_back({std::string{"rows dropped in source"}, report.row_count_dropped, AnswerValue{}});
+    answer.ledger.stored = report.rows.in_source;
+    answer.ledger.expired = report.row_count_expired + report.row_count_dropped;
+    answer.ledger.produced = answer.ledger.stored + answer.ledger.expired;
+    for (const std::string& refused : report.refused) {
+        answer.warnings.push_back("not copied: " + refused);
+    }
+    if (report.refused_count > report.refused.size()) {
+        answer.warnings.push_back("and " + std::to_string(report.refused_count - report.refused.size()) + " more");
+    }
+    for (const std::string& damage : report.damage) {
+        answer.warnings.push_back("not readable in the source: " + damage);
+    }
+    return answer;
+}
+
+std::string hex(std::uint32_t value) {
+    char text[9];
+    std::snprintf(text, sizeof text, "%08x", value);
+    return text;
+}
+
+int run(const CopyOptions& options) {
+    const Result<CopyReport> report = copy_store(options.data, options.to);
+    if (!report.ok()) {
+        return report_error(report.error());
+    }
+    if (auto printed = print_answer(answer_of(*report), options.format); !printed.ok()) {
+        return report_error(printed.error());
+    }
+    const bool agrees = report->checksum_in_source == report->checksum_in_target;
+    const std::string verdict = agrees ? options.to + " holds what was copied of " + options.data + ": checksum " +
+                                             hex(report->checksum_in_source) + " on both sides"
+                                       : options.to + " differs from " + options.data + ": checksum " +
+                                             hex(report->checksum_in_target) + " instead of " +
+                                             hex(report->checksum_in_source) + "; look with perfleet inspect --verify";
+    std::fprintf(stderr, "perfleet: %s\n", printable(verdict).c_str());
+    return agrees && report->refused_count == 0 && report->damage.empty() ? 0 : kExitFailure;
+}
+
+}  // namespace
+
+void add_copy_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("copy", "Copy a store into another one, and compare the two");
+    command->footer(
+        "A gateway may write to the store that is copied, not to the other one, which is\n"
+        "new, or holds an earlier copy or other sessions. What is there already is left\n"
+        "alone. A copy that was interrupted goes on when it is begun again; repeated, it\n"
+        "adds what has come since. Exit status 1: something is not there, or differs.");
+    const auto options = std::make_shared<CopyOptions>();
+    command->add_option("--data", options->data, "Folder of the store to copy")
+        ->type_name("DIR")
+        ->capture_default_str();
+    command->add_option("--to", options->to, "Folder of the other store; created when missing")
+        ->type_name("DIR")
+        ->required();
+    add_format_option(*command, options->format);
+    command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
+}
+
+}  // namespace perfleet

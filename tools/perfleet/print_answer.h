@@ -1,0 +1,18 @@
+// An answer that a command made by itself, on standard output; its warnings on standard error.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "query-engine/statistic/answer.h"
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+// --format text|json|csv.
+void add_format_option(CLI::App& command, std::string& format);
+
+// `format` as the option has checked it. Errors: kIo.
+[[nodiscard]] Result<Done> print_answer(const Answer& answer, const std::string& format);
+
+}  // namespace perfleet

@@ -1,0 +1,63 @@
+// Descriptors that a target is behind, as the streams that ZMTP speaks over: a socket that was accepted, a serial line.
+//
+// One thread. Nothing waits.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "schemas/vocabulary/error.h"
+#include "target-collector/wire/byte_stream.h"
+#include "target-collector/wire/line_stream.h"
+
+namespace perfleet {
+
+// Owns a descriptor.
+class Descriptor {
+public:
+    explicit Descriptor(int number = -1) : number_{number} {}
+    Descriptor(Descriptor&& other) noexcept;
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    ~Descriptor();
+    [[nodiscard]] int number() const { return number_; }
+
+private:
+    int number_;
+};
+
+// A socket that was accepted: one connection, and then none any more. `socket` is borrowed.
+class AcceptedStream final : public ByteStream {
+public:
+    explicit AcceptedStream(const Descriptor& socket) : socket_{socket.number()} {}
+
+    [[nodiscard]] std::uint64_t connection() override { return is_open_ ? 1 : 0; }
+    [[nodiscard]] std::size_t write(std::span<const std::byte> head, std::span<const std::byte> body) override;
+    [[nodiscard]] std::size_t read(std::span<std::byte> into) override;
+    [[nodiscard]] bool end_connection() override;
+
+private:
+    int socket_;
+    bool is_open_ = true;
+};
+
+// A serial line, a pseudo terminal, or a socket that stands for one. `line` is borrowed.
+class DescriptorPort final : public LinePort {
+public:
+    explicit DescriptorPort(const Descriptor& line) : line_{line.number()} {}
+
+    [[nodiscard]] std::size_t write(std::span<const std::byte> bytes) override;
+    [[nodiscard]] std::size_t read(std::span<std::byte> into) override;
+
+    // The line is gone: pulled out, or its other end was closed.
+    [[nodiscard]] bool is_gone() const { return is_gone_; }
+
+private:
+    int line_;
+    bool is_gone_ = false;
+};
+
+// Opens a terminal's device (raw, 8 bits, no parity, at this speed) or connects to a Unix socket. Errors: kUsage
+// (neither, or no such speed), and those of errno; all name the path.
+[[nodiscard]] Result<Descriptor> open_line(const std::string& path, unsigned baud);
+
+}  // namespace perfleet

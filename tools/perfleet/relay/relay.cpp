@@ -1,0 +1,231 @@
+#include "tools/perfleet/relay/relay.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "gateway/wire/context.h"
+#include "schemas/peers/key_file.h"
+#include "target-collector/wire/zmq_driver.h"
+#include "tools/perfleet/relay/descriptor_stream.h"
+#include "tools/perfleet/relay/listener.h"
+#include "tools/perfleet/relay/relayed_target.h"
+
+namespace perfleet {
+namespace {
+
+// At a line nobody else notices that the other end was started anew.
+constexpr ZmtpDriver::Options kLinePatience{
+    .handshake_ns_max = 2'000'000'000, .heartbeat_interval_ns = 1'000'000'000, .heartbeat_timeout_ns = 5'000'000'000};
+constexpr std::chrono::seconds kTryLineAgainAfter{1};
+constexpr std::chrono::milliseconds kCutPause{100};  // before a line whose gateway or target has gone begins anew
+
+bool has_hung_up(int socket) {
+    pollfd item{socket, POLLRDHUP, 0};
+    return ::poll(&item, 1, 0) > 0 && (item.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+// False: told to stop.
+bool sleep(const std::stop_token& stop, std::chrono::milliseconds duration) {
+    const auto until = std::chrono::steady_clock::now() + duration;
+    while (!stop.stop_requested() && std::chrono::steady_clock::now() < until) {
+        std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(duration, std::chrono::milliseconds{50}));
+    }
+    return !stop.stop_requested();
+}
+
+}  // namespace
+
+struct Relay::State {
+    struct Line {
+        std::string path;
+        Descriptor descriptor;
+    };
+    struct Thread {
+        std::atomic<bool> is_done{false};
+        std::jthread thread;
+    };
+
+    RelayOptions options;
+    std::optional<ConnectKeys> keys;
+    TransportContext context;
+    RelayCounts counts;
+    std::vector<Listener> listeners;
+    std::vector<std::string> endpoints;
+    std::vector<Line> lines;
+    std::mutex trouble_mutex;
+    std::string trouble_told;
+    std::list<Thread> threads;  // the last member: they end before what they use
+
+    void notice(std::string_view text) const {
+        if (options.notice) {
+            options.notice(text);
+        }
+    }
+
+    // Why the gateway doesn't take us in; once, until there is another reason.
+    void tell_trouble(const ZmqDriver& gateway) {
+        const std::scoped_lock lock{trouble_mutex};
+        if (gateway.is_connected()) {
+            trouble_told.clear();
+        } else if (!gateway.trouble().empty() && gateway.trouble() != trouble_told) {
+            trouble_told = gateway.trouble();
+            notice(options.gateway + ": " + trouble_told);
+        }
+    }
+
+    [[nodiscard]] Result<std::unique_ptr<ZmqDriver>> connect() const {
+        return ZmqDriver::connect(options.gateway, context.native_handle(), keys.has_value() ? &*keys : nullptr);
+    }
+
+    void relay(ByteStream& stream, RelayedTarget::Options with, const std::stop_token& stop) {
+        auto gateway = connect();
+        if (!gateway) {
+            notice(gateway.error().message);
+            return;
+        }
+        with.vouches_for_it = keys.has_value();
+        with.is_target_gone = [this, &gateway, is_gone = std::move(with.is_target_gone)](bool is_read) {
+            tell_trouble(**gateway);
+            return is_gone(is_read);
+        };
+        RelayedTarget{with, stream, **gateway, counts}.run(stop);
+    }
+
+    void relay_socket(const Descriptor& socket, const std::stop_token& stop) {
+        AcceptedStream stream{socket};
+        relay(stream,
+              {.target = {},
+               .descriptor = socket.number(),
+               .is_target_gone =
+                   [&](bool is_read) { return is_read ? stream.connection() == 0 : has_hung_up(socket.number()); }},
+              stop);
+    }
+
+    void relay_line(Line& line, const std::stop_token& stop) {
+        bool was_told = false;
+        while (!stop.stop_requested()) {
+            if (line.descriptor.number() < 0) {
+                auto opened = open_line(line.path, options.baud);
+                if (!opened) {
+                    if (!std::exchange(was_told, true)) {
+                        notice(opened.error().message + "; tried again every second");
+                    }
+                    (void)sleep(stop, kTryLineAgainAfter);
+                    continue;
+                }
+                line.descriptor = std::move(*opened);
+                was_told = false;
+            }
+            DescriptorPort port{line.descriptor};
+            LineStream stream{port, LineStream::End::kHost};
+            (void)stream.end_connection();  // what came before is nobody's
+            relay(stream,
+                  {.target = kLinePatience,
+                   .descriptor = line.descriptor.number(),
+                   .is_target_gone = [&](bool /*is_read*/) { return port.is_gone(); }},
+                  stop);
+            if (port.is_gone()) {
+                line.descriptor = Descriptor{};
+            }
+            (void)sleep(stop, kCutPause);
+        }
+    }
+
+    template <class Work>
+    void start(Work work) {
+        Thread& thread = threads.emplace_back();
+        thread.thread = std::jthread{[&thread, work = std::move(work)](const std::stop_token& stop) mutable {
+            work(stop);
+            thread.is_done = true;
+        }};
+    }
+
+    void take_in(const Listener& listener) {
+        auto socket = listener.accept();
+        if (socket.number() < 0) {
+            return;
+        }
+        std::erase_if(threads, [](const Thread& thread) { return thread.is_done.load(); });
+        if (threads.size() >= kTargetsMax) {
+            if (counts.targets_refused++ == 0) {
+                notice("more than " + std::to_string(kTargetsMax) + " targets at once: those beyond are turned away");
+            }
+            return;
+        }
+        start([this, socket = std::move(socket)](const std::stop_token& stop) { relay_socket(socket, stop); });
+    }
+};
+
+Relay::Relay(std::unique_ptr<State> state) : state_{std::move(state)} {}
+Relay::~Relay() = default;
+
+Result<std::unique_ptr<Relay>> Relay::open(const RelayOptions& options) {
+    auto state = std::make_unique<State>();
+    state->options = options;
+    if (options.listen.empty() && options.lines.empty()) {
+        return Error{ErrorCode::kUsage, "no target to relay; give --listen tcp://127.0.0.1:PORT or --serial PATH"};
+    }
+    auto keys = load_connect_keys(options.key_file, options.gateway_key);
+    if (!keys) {
+        return std::move(keys).error();
+    }
+    state->keys = std::move(*keys);
+    // Says now what is wrong with the endpoint or the keys.
+    if (auto tried = state->connect(); !tried) {
+        return std::move(tried).error();
+    }
+    for (const std::string& endpoint : options.listen) {
+        auto listener = Listener::bind(endpoint);
+        if (!listener) {
+            return std::move(listener).error();
+        }
+        state->endpoints.push_back(listener->endpoint());
+        state->listeners.push_back(std::move(*listener));
+    }
+    for (const std::string& path : options.lines) {
+        auto line = open_line(path, options.baud);
+        if (!line) {
+            return std::move(line).error();
+        }
+        state->lines.push_back({path, std::move(*line)});
+    }
+    return std::unique_ptr<Relay>{new Relay{std::move(state)}};
+}
+
+const std::vector<std::string>& Relay::endpoints() const { return state_->endpoints; }
+
+void Relay::run(int stop_descriptor) {
+    State& state = *state_;
+    for (State::Line& line : state.lines) {
+        state.start([&state, &line](const std::stop_token& stop) { state.relay_line(line, stop); });
+    }
+    std::vector<pollfd> items{{stop_descriptor, POLLIN, 0}};
+    for (const Listener& listener : state.listeners) {
+        items.push_back({listener.descriptor(), POLLIN, 0});
+    }
+    while (items.front().revents == 0) {
+        (void)::poll(items.data(), items.size(), -1);
+        for (std::size_t i = 1; i < items.size(); ++i) {
+            if (items[i].revents != 0) {
+                state.take_in(state.listeners[i - 1]);
+            }
+        }
+    }
+    for (State::Thread& thread : state.threads) {
+        thread.thread.request_stop();
+    }
+    state.threads.clear();
+}
+
+const RelayCounts& Relay::counts() const { return state_->counts; }
+
+}  // namespace perfleet

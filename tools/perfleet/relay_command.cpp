@@ -1,0 +1,93 @@
+// relay: speaks CURVE to a gateway for targets that can't.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "exporters/report/report.h"
+#include "gateway/process/stop_signal.h"
+#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/relay/relay.h"
+
+namespace perfleet {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) {
+        text += (text.empty() ? "" : ",") + word;
+    }
+    return text.empty() ? "none" : text;
+}
+
+void say(std::string_view text) { std::fprintf(stderr, "perfleet relay: %s\n", printable(text).c_str()); }
+
+int relay(RelayOptions options) {
+    const auto signals = StopSignal::catch_signals([] { std::_Exit(kExitFailure); });
+    if (!signals) {
+        return report_error(signals.error());
+    }
+    options.notice = say;
+    const auto relay = Relay::open(options);
+    if (!relay) {
+        return report_error(relay.error());
+    }
+    std::printf("ready listen=%s serial=%s gateway=%s\n", joined((*relay)->endpoints()).c_str(),
+                joined(options.lines).c_str(), options.gateway.c_str());
+    std::fflush(stdout);
+    (*relay)->run((*signals)->fd());
+    const RelayCounts& counts = (*relay)->counts();
+    say(std::to_string(counts.targets) + " targets relayed, " + std::to_string(counts.targets_refused) +
+        " turned away; " + std::to_string(counts.frames_to_gateway) + " messages to the gateway, " +
+        std::to_string(counts.frames_to_targets) + " to targets, " + std::to_string(counts.frames_dropped) +
+        " dropped");
+    return 0;
+}
+
+constexpr const char* kFooter =
+    "Targets without libzmq or without entropy for keys (boards, seL4, images) come\n"
+    "in over sockets of this machine, or sit at serial lines. Each has a connection\n"
+    "of its own to the gateway; all are the target that the key was enrolled for,\n"
+    "whatever they call themselves: one relay and one key for each target that is to\n"
+    "have a name. Nothing is dropped, nothing kept: when the gateway takes no more,\n"
+    "the targets wait, and keep what they have.\n\n"
+    "  perfleet keygen board-7             # board-7.pub goes into ./collectors there\n"
+    "  perfleet relay --listen tcp://127.0.0.1:7411 --gateway tcp://GATEWAY:7411 \\\n"
+    "      --key board-7.key --gateway-key gateway.pub";
+
+}  // namespace
+
+void add_relay_command(CLI::App& app, Invocation& invocation) {
+    auto* const command = app.add_subcommand("relay", "Speak to a gateway with a key, for targets that can't");
+    auto options = std::make_shared<RelayOptions>();
+    command
+        ->add_option("--listen", options->listen,
+                     "Where targets come in: tcp://127.0.0.1:PORT (* for a free one), tcp://[::1]:PORT or ipc://PATH; "
+                     "several times for several")
+        ->type_name("ENDPOINT")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--serial", options->lines,
+                     "A serial line that a target is at, or the Unix socket of an emulated one; several times for "
+                     "several")
+        ->type_name("PATH")
+        ->allow_extra_args(false);
+    command->add_option("--baud", options->baud, "Speed of serial lines")->type_name("N")->capture_default_str();
+    command->add_option("--gateway", options->gateway, "The gateway: tcp://HOST:PORT or ipc://PATH")
+        ->type_name("ENDPOINT")
+        ->required();
+    auto* const key = command->add_option("--key", options->key_file, "Secret key of the target (perfleet keygen)")
+                          ->type_name("FILE");
+    auto* const gateway_key = command
+                                  ->add_option("--gateway-key", options->gateway_key,
+                                               "Public key of the gateway: a file, or the 40 characters")
+                                  ->type_name("KEY");
+    key->needs(gateway_key);
+    gateway_key->needs(key);
+    command->footer(kFooter);
+    command->callback([options, &invocation] { invocation.run = [options] { return relay(*options); }; });
+}
+
+}  // namespace perfleet
