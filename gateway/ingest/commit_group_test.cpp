@@ -62,6 +62,10 @@ public:
         }
         return store_.put(partition, batches);
     }
+    Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
+                                                        BucketNumber bucket) const override {
+        return store_.retention_class(target, session, bucket);
+    }
     Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) override {
         return failing == Step::kWatermark ? fault() : store_.advance_watermark(target, session, prefix);
     }

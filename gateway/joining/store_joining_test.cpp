@@ -98,6 +98,10 @@ public:
     Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
         return store_.put(partition, batches);
     }
+    Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
+                                                        BucketNumber bucket) const override {
+        return store_.retention_class(target, session, bucket);
+    }
     Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) override {
         return store_.advance_watermark(target, session, prefix);
     }

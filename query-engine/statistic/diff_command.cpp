@@ -13,21 +13,6 @@ constexpr std::array<std::string_view, 8> kOptions{"before",      "after",      
                                                    "percentiles", "confidence", "fail-if", "limit"};
 constexpr std::size_t kLabelsMax = 8;
 
-// Where the matchers that begin the text end: behind the first } that stands in no string.
-std::size_t end_of_matchers(std::string_view text) {
-    bool is_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (is_string && text[i] == '\\') {
-            ++i;
-        } else if (text[i] == '"') {
-            is_string = !is_string;
-        } else if (text[i] == '}' && !is_string) {
-            return i + 1;
-        }
-    }
-    return text.size();
-}
-
 Result<Done> add_range(const std::string& option, const std::string& word, UtcNs now, Selection& side) {
     const std::size_t dots = word.find("..");
     const auto bound = [&](const std::string& text, std::optional<UtcNs>& time) -> Result<Done> {

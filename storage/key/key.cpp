@@ -237,10 +237,16 @@ KeyRange all_images_range() { return KeyWriter{Table::kImage}.range(); }
 
 KeyRange dropped_range() { return KeyWriter{Table::kDropped}.range(); }
 
+KeyRange dropped_bucket_range(BucketNumber bucket) { return KeyWriter{Table::kDropped}.integer(bucket.value).range(); }
+
 KeyRange all_session_partitions_range() { return KeyWriter{Table::kSessionPartition}.range(); }
 
 KeyRange session_partitions_range(TargetId target, SessionId session) {
     return outside(Table::kSessionPartition, target, session).range();
+}
+
+KeyRange session_bucket_range(TargetId target, SessionId session, BucketNumber bucket) {
+    return outside(Table::kSessionPartition, target, session).integer(bucket.value).range();
 }
 
 KeyRange session_expired_range(TargetId target, SessionId session) {

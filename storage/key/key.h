@@ -76,7 +76,9 @@ struct KeyRange {
 [[nodiscard]] KeyRange all_sessions_range();
 [[nodiscard]] KeyRange all_images_range();
 [[nodiscard]] KeyRange dropped_range();
+[[nodiscard]] KeyRange dropped_bucket_range(BucketNumber bucket);
 [[nodiscard]] KeyRange session_partitions_range(TargetId target, SessionId session);
+[[nodiscard]] KeyRange session_bucket_range(TargetId target, SessionId session, BucketNumber bucket);
 [[nodiscard]] KeyRange all_session_partitions_range();
 [[nodiscard]] KeyRange session_expired_range(TargetId target, SessionId session);
 [[nodiscard]] KeyRange session_expired_batches_range(TargetId target, SessionId session, Seq first = Seq{0});

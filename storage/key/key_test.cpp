@@ -199,6 +199,11 @@ TEST(Key, OfASessionStandsInItsRangesAndInNoOther) {
         EXPECT_EQ(
             holds(session_partitions_range(target, session), session_partition_key(other_target, other, partition)),
             is_equal);
+        const BucketNumber bucket{partition.bucket.value + (random.coin() ? 1U : 0U)};
+        EXPECT_EQ(
+            holds(session_bucket_range(target, session, bucket), session_partition_key(other_target, other, partition)),
+            is_equal && bucket == partition.bucket);
+        EXPECT_EQ(holds(dropped_bucket_range(bucket), dropped_key(partition)), bucket == partition.bucket);
     }
 }
 

@@ -161,6 +161,10 @@ public:
         }
         return store_->put(partition, arrived);
     }
+    Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
+                                                        BucketNumber bucket) const override {
+        return store_->retention_class(target, session, bucket);
+    }
     Result<Done> advance_watermark(TargetId, SessionId, Seq) override { return Done{}; }
     Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
         return store_->end_session(target, session, end);

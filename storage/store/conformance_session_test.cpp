@@ -146,6 +146,35 @@ TEST_P(StoreConformance, DropsSeveralPartitionsAndTellsTheRowsThatExpired) {
     EXPECT_EQ(seqs(kNext), Seqs{3});
 }
 
+TEST_P(StoreConformance, TellsInWhichClassASessionsRowsOfABucketStandAlsoWhenTheyWereDropped) {
+    constexpr BucketNumber kNext{kBucket.value + 1};
+    constexpr SessionId kOther{7, 8};
+    const auto class_of = [&](SessionId session, BucketNumber bucket) {
+        auto found = store_->retention_class(kTarget, session, bucket);
+        EXPECT_TRUE(found.ok());
+        return found.ok() ? *found : std::nullopt;
+    };
+    EXPECT_EQ(class_of(kSession, kBucket), std::nullopt);
+    const Partition partition = partition_of(kTarget, kBucket, 3);
+    ASSERT_TRUE(store_->define(partition, sample_session(kTarget, kSession)).ok());
+    define(kNext);
+    define(kBucket, kOther);
+    const std::vector batches{sample_batch(Seq{1}, {1, 2})};
+    ASSERT_EQ(store_->put(partition, batches)->at(0), PutOutcome::kStored);
+    reopen();
+    EXPECT_EQ(class_of(kSession, kBucket), 3);
+    EXPECT_EQ(class_of(kSession, kNext), 0);
+    EXPECT_EQ(class_of(kOther, kBucket), 0);
+    EXPECT_EQ(class_of(kOther, kNext), std::nullopt);
+    ASSERT_TRUE(store_->drop(partition).ok());
+    ASSERT_TRUE(store_->drop(partition_in(kNext)).ok());
+    reopen();
+    EXPECT_EQ(class_of(kSession, kBucket), 3);
+    EXPECT_EQ(class_of(kOther, kBucket), 0) << "another class of the bucket was dropped";
+    EXPECT_EQ(class_of(kSession, kNext), std::nullopt) << "nothing of it was there";
+    EXPECT_EQ(store_->expired(kTarget, kSession)->at(0).second, 2U);
+}
+
 // Every row is there, or expired, once; whatever was put while the drop counted.
 TEST_P(StoreConformance, DropsWhileBatchesComeForTheSamePartition) {
     constexpr std::uint64_t kSeqs = 400;

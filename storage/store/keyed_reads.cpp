@@ -365,6 +365,52 @@ Result<std::vector<Partition>> KeyedReads::session_partitions(TargetId target, S
     return partitions;
 }
 
+Result<bool> KeyedReads::is_any_dropped(BucketNumber bucket) const {
+    bool is_any = false;
+    auto visited = engine_->visit(dropped_bucket_range(bucket), [&](std::string_view, std::string_view) {
+        is_any = true;
+        return Visit::kStop;
+    });
+    return visited.ok() ? Result<bool>{is_any} : visited.error();
+}
+
+// Of a dropped partition the session's expired rows tell it. They are many in the end, so they are looked through only
+// where something of that bucket was dropped.
+Result<std::optional<std::uint8_t>> KeyedReads::retention_class(TargetId target, SessionId session,
+                                                                BucketNumber bucket) const {
+    std::optional<std::uint8_t> found;
+    Failure failure;
+    auto visited = failure.after(
+        engine_->visit(session_bucket_range(target, session, bucket), [&](std::string_view key, std::string_view) {
+            auto name = decode_session_partition_key(key);
+            if (!name.ok()) {
+                return failure.stop(key, name.error());
+            }
+            found = name->partition.retention_class;
+            return Visit::kStop;
+        }));
+    if (!visited.ok() || found) {
+        return visited.ok() ? Result<std::optional<std::uint8_t>>{found} : visited.error();
+    }
+    auto dropped = is_any_dropped(bucket);
+    if (!dropped.ok() || !*dropped) {
+        return dropped.ok() ? Result<std::optional<std::uint8_t>>{found} : dropped.error();
+    }
+    visited = failure.after(
+        engine_->visit(session_expired_range(target, session), [&](std::string_view key, std::string_view) {
+            auto name = decode_expired_key(key);
+            if (!name.ok()) {
+                return failure.stop(key, name.error());
+            }
+            if (name->partition.bucket != bucket) {
+                return Visit::kContinue;
+            }
+            found = name->partition.retention_class;
+            return Visit::kStop;
+        }));
+    return visited.ok() ? Result<std::optional<std::uint8_t>>{found} : visited.error();
+}
+
 // A record of its own stands under its seq; one of a list in the first value behind it.
 Result<std::optional<BatchRecord>> KeyedReads::batch(const Partition& partition, const BatchKey& key) const {
     const KeyRange range = session_batches_range(partition, key.target, key.session, key.seq);

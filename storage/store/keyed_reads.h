@@ -51,6 +51,8 @@ public:
     [[nodiscard]] Result<bool> is_joined(const Partition& partition) const;
     [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session) const;
+    [[nodiscard]] Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
+                                                                      BucketNumber bucket) const;
     [[nodiscard]] Result<std::optional<BatchRecord>> batch(const Partition& partition, const BatchKey& key) const;
     [[nodiscard]] Result<std::optional<std::uint32_t>> expired_batch_seal(const BatchKey& key) const;
     // (seq, seal) of the expired batches from `first` on.
@@ -64,6 +66,7 @@ public:
 private:
     [[nodiscard]] Result<std::vector<Partition>> partitions_with_keys() const;
     [[nodiscard]] Result<std::vector<Partition>> dropped_partitions() const;
+    [[nodiscard]] Result<bool> is_any_dropped(BucketNumber bucket) const;
     [[nodiscard]] Result<std::vector<SessionRecord>> session_records(const KeyRange& range) const;
     [[nodiscard]] Result<Done> visit_decodable(
         const KeyRange& range,

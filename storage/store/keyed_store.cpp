@@ -124,6 +124,11 @@ public:
         return outcomes;
     }
 
+    [[nodiscard]] Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
+                                                                      BucketNumber bucket) const override {
+        return reads().retention_class(target, session, bucket);
+    }
+
     [[nodiscard]] Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) override {
         const std::lock_guard lock{writing_};
         if (auto ready = be_ready(); !ready.ok()) {

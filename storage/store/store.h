@@ -131,6 +131,12 @@ public:
     [[nodiscard]] virtual Result<std::vector<PutOutcome>> put(const Partition& partition,
                                                               std::span<const AdmittedBatch> batches) = 0;
 
+    // The retention class in which the session is defined in this bucket, or was when its rows there were dropped;
+    // nothing where it never was. Whoever puts more rows of that bucket keeps to it, for an epoch lies in one
+    // partition. At any time by any thread.
+    [[nodiscard]] virtual Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
+                                                                              BucketNumber bucket) const = 0;
+
     // Never lowers it. Durable with the next sync().
     [[nodiscard]] virtual Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) = 0;
 

@@ -60,7 +60,7 @@ LIBRARIES = [
     Library("libelf/libdw", r"(libelf|gelf|nlist|libdw|libdwfl|dwarf)\.h$|elfutils/", ("query-engine/symbol/",)),
     Library("libiberty", r"libiberty/", ("query-engine/symbol/",)),
     Library("Boost.Math", r"boost/math/", ("query-engine/statistic/number/distribution.cpp",)),
-    Library("RE2", r"re2/", ("query-engine/select/matcher.cpp",)),
+    Library("RE2", r"re2/", ("storage/select/matcher.cpp",)),
     Library("Cap'n Proto", r"(capnp|kj)/|.*\.capnp\.h$", ("gateway/ingest/", "query-engine/wire/", "tests/"),
             in_unit_tests=True),
     Library("the kernel's perf_event ABI", r"linux/perf_event\.h$", ("target-collector/source/", "target-collector/linux/"),

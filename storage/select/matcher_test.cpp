@@ -1,6 +1,7 @@
+#include "storage/select/matcher.h"
+
 #include <gtest/gtest.h>
 
-#include "query-engine/select/selection.h"
 #include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
@@ -97,6 +98,17 @@ TEST(Matchers, HostilePatternsAreRefused) {
 TEST(Matchers, PatternsThatTakeOtherMatchersForeverAreMatched) {
     EXPECT_FALSE(selects(R"({site=~"((((l*)*)*a*)*)*c"})"));
     EXPECT_TRUE(selects(R"({site=~"[a-z]{3}"})"));
+}
+
+TEST(Matchers, SayWhereTheirTextStands) {
+    EXPECT_EQ(parse_matchers("{", "classes:3").error().message.find("classes:3: expected a label's name"), 0U);
+    EXPECT_EQ(parse_matchers(R"({a=~"("})", "classes:3").error().message.find("classes:3: regular expression"), 0U);
+}
+
+TEST(Matchers, EndAtTheFirstBraceThatStandsInNoString) {
+    EXPECT_EQ(end_of_matchers(R"({a="}\"}"} rest})"), 10U);
+    EXPECT_EQ(end_of_matchers("{} rest"), 2U);
+    EXPECT_EQ(end_of_matchers("{a"), 2U);
 }
 
 TEST(Matchers, EveryPrefixOfAValidTextIsAnswered) {

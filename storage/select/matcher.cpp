@@ -2,11 +2,12 @@
 //
 // Patterns come from strangers, so they are RE2's: time linear in the value, memory within a bound, whatever the
 // pattern.
+#include "storage/select/matcher.h"
+
 #include <re2/re2.h>
 
 #include <cctype>
 
-#include "query-engine/select/selection.h"
 #include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
@@ -18,7 +19,7 @@ constexpr std::int64_t kPatternMemorySizeBytesMax = 1 << 20;
 
 class MatcherParser {
 public:
-    explicit MatcherParser(std::string_view text) : text_{text} {}
+    MatcherParser(std::string_view text, std::string_view where) : text_{text}, where_{where} {}
 
     Result<std::vector<Matcher>> parse() {
         std::vector<Matcher> matchers;
@@ -109,21 +110,23 @@ private:
         }
     }
     [[nodiscard]] Error error(const std::string& what) const {
-        return Error{ErrorCode::kUsage, "--select: " + what + " at position " + std::to_string(position_ + 1) +
+        return Error{ErrorCode::kUsage, std::string{where_} + ": " + what + " at position " +
+                                            std::to_string(position_ + 1) +
                                             "; it is written like '{label=\"value\", arch=~\"aarch.*\"}'"};
     }
 
     std::string_view text_;
+    std::string_view where_;
     std::size_t position_ = 0;
 };
 
-Error pattern_error(const std::string& pattern, const std::string& what) {
-    return Error{ErrorCode::kUsage, "--select: regular expression \"" + pattern + "\": " + what};
+Error pattern_error(std::string_view where, const std::string& pattern, const std::string& what) {
+    return Error{ErrorCode::kUsage, std::string{where} + ": regular expression \"" + pattern + "\": " + what};
 }
 
-Result<bool> matches_whole(const std::string& pattern, const std::string& value) {
+Result<bool> matches_whole(const std::string& pattern, const std::string& value, std::string_view where) {
     if (pattern.size() > kPatternSizeBytesMax) {
-        return pattern_error(pattern.substr(0, 32) + "…",
+        return pattern_error(where, pattern.substr(0, 32) + "…",
                              "longer than " + std::to_string(kPatternSizeBytesMax) + " bytes");
     }
     RE2::Options options;
@@ -132,7 +135,7 @@ Result<bool> matches_whole(const std::string& pattern, const std::string& value)
     options.set_dot_nl(true);
     const RE2 compiled{pattern, options};
     if (!compiled.ok()) {
-        return pattern_error(pattern, compiled.error() + " (the syntax is RE2's)");
+        return pattern_error(where, pattern, compiled.error() + " (the syntax is RE2's)");
     }
     return RE2::FullMatch(value, compiled);
 }
@@ -157,23 +160,37 @@ std::string label_of(const SessionRecord& session, const std::string& label) {
 
 }  // namespace
 
-Result<std::vector<Matcher>> parse_matchers(std::string_view text) {
+Result<std::vector<Matcher>> parse_matchers(std::string_view text, std::string_view where) {
     if (text.size() > limits::kSelectSizeBytesMax) {
         return Error{ErrorCode::kUsage,
-                     "--select: longer than " + std::to_string(limits::kSelectSizeBytesMax) + " bytes"};
+                     std::string{where} + ": longer than " + std::to_string(limits::kSelectSizeBytesMax) + " bytes"};
     }
-    Result<std::vector<Matcher>> matchers = MatcherParser{text}.parse();
+    Result<std::vector<Matcher>> matchers = MatcherParser{text, where}.parse();
     if (matchers.ok()) {
         // A pattern that can't be used is an error even where no session is there to be matched.
         for (const Matcher& matcher : *matchers) {
             if (matcher.op == Matcher::Operator::kMatches || matcher.op == Matcher::Operator::kNotMatches) {
-                if (Result<bool> tried = matches_whole(matcher.value, ""); !tried.ok()) {
+                if (Result<bool> tried = matches_whole(matcher.value, "", where); !tried.ok()) {
                     return std::move(tried).error();
                 }
             }
         }
     }
     return matchers;
+}
+
+std::size_t end_of_matchers(std::string_view text) {
+    bool is_string = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (is_string && text[i] == '\\') {
+            ++i;
+        } else if (text[i] == '"') {
+            is_string = !is_string;
+        } else if (text[i] == '}' && !is_string) {
+            return i + 1;
+        }
+    }
+    return text.size();
 }
 
 Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& session) {
@@ -185,7 +202,7 @@ Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& 
             case Matcher::Operator::kNotEqual: holds = value != matcher.value; break;
             case Matcher::Operator::kMatches:
             case Matcher::Operator::kNotMatches: {
-                const Result<bool> whole = matches_whole(matcher.value, value);
+                const Result<bool> whole = matches_whole(matcher.value, value, "label " + matcher.label);
                 if (!whole.ok()) {
                     return Error{whole.error()};
                 }

@@ -1,0 +1,41 @@
+// Which sessions are meant: `{label="v", arch=~"aarch.*"}`, as queries select them and retention classes take them in.
+//
+// Plain values; parsing takes untrusted text and answers with errors that name the position.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/store/batch.h"
+
+namespace perfleet {
+
+// One condition on a label. Beside the target's own labels there are `target` (name), `arch` and `session` (32 hex
+// digits). A label that a session doesn't have counts as the empty string. Regular expressions are RE2's and match the
+// whole value.
+struct Matcher {
+    enum class Operator : std::uint8_t { kEqual, kNotEqual, kMatches, kNotMatches };  // = != =~ !~
+
+    std::string label;
+    Operator op{};
+    std::string value;
+};
+
+// `{a="b", c!="d", e=~"f.*", g!~"h"}`; the empty string and `{}` select all. Strings know \" and \\. Errors: kUsage,
+// beginning with `where` the text stands.
+[[nodiscard]] Result<std::vector<Matcher>> parse_matchers(std::string_view text, std::string_view where = "--select");
+
+// Where the matchers that begin the text end: behind the first } that stands in no string.
+[[nodiscard]] std::size_t end_of_matchers(std::string_view text);
+
+// Whether the session's labels satisfy all matchers. Errors: kUsage for an invalid regular expression, which
+// parse_matchers doesn't let through.
+[[nodiscard]] Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& session);
+
+[[nodiscard]] std::string session_hex(SessionId session);
+
+}  // namespace perfleet
