@@ -135,18 +135,18 @@ TEST_F(KeyedGateway, ATargetCantWriteAsAnother) {
 }
 
 TEST_F(KeyedGateway, NameAndLabelsMayBeLeftToTheEnrolment) {
-    keys_.enrol("a", {{"rack", "r12"}});
-    SamplePeer a = peer("a");
-    SessionRecord record = session_of("a", kSessionA);
+    keys_.enrol("c", {{"rack", "r12"}});  // never there without its label
+    SamplePeer c = peer("c");
+    SessionRecord record = session_of("c", kSessionA);
     record.target_name.clear();
     record.target = TargetId{};
-    EXPECT_EQ(a.greet(record).session, kSessionA);
-    a.send(batch_of("a", kSessionA, 1));
-    a.wait_for_prefix(1);
+    EXPECT_EQ(c.greet(record).session, kSessionA);
+    c.send(batch_of("c", kSessionA, 1));
+    c.wait_for_prefix(1);
     EXPECT_EQ(gateway_.end(SIGTERM).status, 0);
     const auto ledgers = ledgers_of(folder_ / "data");
     ASSERT_EQ(ledgers.size(), 1U);
-    EXPECT_EQ(ledgers[0].session.target_name, "a");
+    EXPECT_EQ(ledgers[0].session.target_name, "c");
     const TestKeys::Labels labels{{"rack", "r12"}};
     EXPECT_EQ(ledgers[0].session.labels, labels);
 }
