@@ -35,6 +35,8 @@ struct GatewayOptions {
         std::string collectors_folder;  // read again when it changes
     };
     std::optional<Keys> keys{};
+    // In which retention class a session's rows are stored; empty: all in 0. On the thread that serves.
+    std::function<std::uint8_t(const SessionRecord&)> retention_class_of{};
     std::size_t connections_max{};  // 0: what the process's limit of descriptors allows
 };
 

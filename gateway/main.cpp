@@ -43,7 +43,6 @@ constexpr int kExitUsage = 2;
 constexpr std::string_view kNoQueries = "none";
 
 const std::map<std::string, std::int64_t> kAgeUnits{{"h", 3'600}, {"d", 86'400}, {"w", 7 * 86'400}};
-constexpr std::int64_t kRetainedAgeMaxS = 100LL * 366 * 86'400;
 
 struct Arguments {
     std::string data;
@@ -61,7 +60,8 @@ struct Arguments {
     std::size_t connections_max = 0;
     bool is_without_joining = false;
     std::uint32_t join_batches = limits::kJoinedBatchesMax;
-    RetentionPolicy retained;
+    std::string retention;     // file of rules; empty: none
+    RetentionPolicy retained;  // of everything, where there is none
 };
 
 int fail(Log& log, const Error& error) {
@@ -124,6 +124,15 @@ std::string joined(const std::vector<std::string>& endpoints) {
     return text;
 }
 
+Result<RetentionRules> retention_rules(const Arguments& arguments) {
+    if (!arguments.retention.empty()) {
+        return load_retention_rules(arguments.retention);
+    }
+    RetentionRules rules;
+    rules.rest = arguments.retained;
+    return rules;
+}
+
 // What can be seen to be wrong before the folder is touched.
 Result<Done> check(const Arguments& arguments) {
     for (const std::string& endpoint : arguments.listen) {
@@ -181,6 +190,10 @@ int run(const Arguments& arguments) {
     if (const auto checked = check(arguments); !checked) {
         return fail(*log, checked.error());
     }
+    const auto rules = retention_rules(arguments);
+    if (!rules) {
+        return fail(*log, rules.error());
+    }
     const MemoryPlan memory{arguments.memory_bytes};
     auto store = open_gateway_store(arguments.data, {memory.store_bytes(), arguments.join_batches});
     if (!store) {
@@ -192,6 +205,7 @@ int run(const Arguments& arguments) {
         options.keys = {arguments.key, arguments.collectors};
     }
     options.connections_max = arguments.connections_max;
+    options.retention_class_of = [&rules](const SessionRecord& session) { return rules->class_of(session); };
     auto gateway = Gateway::open(options, context, **store);
     if (!gateway) {
         return fail(*log, gateway.error());
@@ -205,8 +219,7 @@ int run(const Arguments& arguments) {
     const std::unique_ptr<StoreJoining> joining =
         arguments.is_without_joining ? nullptr : StoreJoining::start(**store, tell);
     const std::unique_ptr<StoreRetention> retention =
-        arguments.retained.keeps_everything() ? nullptr
-                                              : StoreRetention::start(**store, arguments.retained, tell, now_utc);
+        rules->keeps_everything() ? nullptr : StoreRetention::start(**store, *rules, tell, now_utc);
     const auto metrics =
         start_metrics(arguments, **gateway, **store, queries->get(), joining.get(), retention.get(), *log);
     if (!metrics) {
@@ -300,17 +313,26 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(2U, limits::kJoinedBatchesMax))
         ->capture_default_str()
         ->excludes(no_join);
-    app.add_option("--retain", arguments.retained.age_s,
-                   "Drop what is older than this, whole hours at a time: 12h, 30d or 8w. Default: keep everything")
-        ->option_text("AGE")
-        ->transform(CLI::AsNumberWithUnit{kAgeUnits, CLI::AsNumberWithUnit::UNIT_REQUIRED, "AGE"})
-        ->check(CLI::Range(kBucketDurationS, kRetainedAgeMaxS, "at least 1h"));
-    app.add_option("--retain-bytes", arguments.retained.size_bytes,
-                   "Drop the oldest hours when what is stored takes more than this: bytes, or with k, m, g, t; looked "
-                   "at once a minute, and the current hour stays. Default: no limit")
-        ->option_text("BYTES")
-        ->transform(CLI::AsSizeValue{false})
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60, "at least 1 byte"));
+    auto* const retain =
+        app.add_option("--retain", arguments.retained.age_s,
+                       "Drop what is older than this, whole hours at a time: 12h, 30d or 8w. Default: keep everything")
+            ->option_text("AGE")
+            ->transform(CLI::AsNumberWithUnit{kAgeUnits, CLI::AsNumberWithUnit::UNIT_REQUIRED, "AGE"})
+            ->check(CLI::Range(kBucketDurationS, RetentionPolicy::kAgeMaxS, "at least 1h"));
+    auto* const retain_bytes =
+        app.add_option(
+               "--retain-bytes", arguments.retained.size_bytes,
+               "Drop the oldest hours when what is stored takes more than this: bytes, or with k, m, g, t; looked "
+               "at once a minute, and the current hour stays. Default: no limit")
+            ->option_text("BYTES")
+            ->transform(CLI::AsSizeValue{false})
+            ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60, "at least 1 byte"));
+    app.add_option("--retention", arguments.retention,
+                   "File of retention classes, for sessions that are kept for other times than the rest. Lines like "
+                   "`class dev 1 {env=\"dev\"} keep 3d`, `class boards 2 {arch=\"aarch64\"} with tracepoint keep 90d "
+                   "50g`, `default keep 30d 200g`; the first class that fits counts. Read at the start")
+        ->type_name("FILE")
+        ->excludes(retain, retain_bytes);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

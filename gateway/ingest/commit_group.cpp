@@ -13,12 +13,13 @@ void CommitGroup::touch(const SessionPtr& session) {
     }
 }
 
-void CommitGroup::add(const SessionPtr& session, AdmittedBatch batch, std::size_t size_bytes) {
+void CommitGroup::add(const SessionPtr& session, const Partition& partition, AdmittedBatch batch,
+                      std::size_t size_bytes) {
     touch(session);
     session->gathered.emplace(batch.key.seq.value, batch.record.seal);
     size_bytes_ += size_bytes;
     ++batch_count_;
-    Part& part = parts_[partition_of(batch.key.target, batch.record.bucket)];
+    Part& part = parts_[partition];
     part.batches.push_back(std::move(batch));
     part.sessions.push_back(session);
 }
@@ -36,11 +37,11 @@ void CommitGroup::add_oldest_retained(const SessionPtr& session, Seq oldest) {
     }
 }
 
-void CommitGroup::add_end(const SessionPtr& session, SessionEnd end) {
+void CommitGroup::add_end(const SessionPtr& session, const Partition& partition, SessionEnd end) {
     if (!session->has_end) {
         touch(session);
         session->has_end = true;
-        ends_.emplace_back(session, std::move(end));
+        ends_.push_back({session, partition, std::move(end)});
     }
 }
 
@@ -98,12 +99,11 @@ Result<Done> CommitGroup::put(Store& store, SessionTable& table) {
     return Done{};
 }
 
-Result<Done> CommitGroup::put_ends(Store& store, SessionTable& table, BucketNumber bucket_now) {
-    for (const auto& [session, end] : ends_) {
+Result<Done> CommitGroup::put_ends(Store& store, SessionTable& table) {
+    for (const auto& [session, partition, end] : ends_) {
         const SessionRecord& record = session->record;
-        // A session that never sent a batch is made known by its end.
         if (!session->defined) {
-            if (auto defined = define(store, table, partition_of(record.target, bucket_now), *session); !defined) {
+            if (auto defined = define(store, table, partition, *session); !defined) {
                 return defined;
             }
         }
@@ -126,8 +126,8 @@ SeqProgress CommitGroup::progress_after(const Session& session) const {
     return progress;
 }
 
-Result<CommitGroup::Outcome> CommitGroup::commit(Store& store, SessionTable& table, BucketNumber bucket_now) {
-    auto outcome = try_commit(store, table, bucket_now);
+Result<CommitGroup::Outcome> CommitGroup::commit(Store& store, SessionTable& table) {
+    auto outcome = try_commit(store, table);
     if (!outcome) {
         // What wasn't synced may be gone, and with it what this group defined.
         for (const SessionPtr& session : sessions_) {
@@ -138,7 +138,7 @@ Result<CommitGroup::Outcome> CommitGroup::commit(Store& store, SessionTable& tab
     return outcome;
 }
 
-Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable& table, BucketNumber bucket_now) {
+Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable& table) {
     if (auto done = put(store, table); !done) {
         return std::move(done).error();
     }
@@ -154,7 +154,7 @@ Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable&
             }
         }
     }
-    if (auto done = put_ends(store, table, bucket_now); !done) {
+    if (auto done = put_ends(store, table); !done) {
         return std::move(done).error();
     }
     for (const auto& [build_id, content] : images_) {
@@ -186,7 +186,7 @@ Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable&
             }
         }
     }
-    for (const auto& [session, end] : ends_) {
+    for (const auto& [session, partition, end] : ends_) {
         session->losses.take(end.tallies, outcome.rows_lost);
     }
     for (auto& [build_id, content] : images_) {

@@ -30,7 +30,8 @@ public:
         std::vector<SessionPtr> sessions;  // whose progress or end was written
     };
 
-    void add(const SessionPtr& session, AdmittedBatch batch, std::size_t size_bytes);
+    // `partition` is the one that was chosen for the batch's bucket.
+    void add(const SessionPtr& session, const Partition& partition, AdmittedBatch batch, std::size_t size_bytes);
 
     // A second batch with a seq that stands in this group with another seal.
     void add_conflict(const SessionPtr& session, Seq seq);
@@ -38,7 +39,8 @@ public:
     // What is below `oldest` will never come.
     void add_oldest_retained(const SessionPtr& session, Seq oldest);
 
-    void add_end(const SessionPtr& session, SessionEnd end);
+    // A session that never sent a batch is made known in this partition.
+    void add_end(const SessionPtr& session, const Partition& partition, SessionEnd end);
 
     void add_image(std::string build_id, ImageContent content);
 
@@ -48,7 +50,7 @@ public:
 
     // Writes everything and syncs; then moves the sessions' progress on and is empty. After an error everything is
     // still here and can be tried again: what is stored already counts as the same batch.
-    [[nodiscard]] Result<Outcome> commit(Store& store, SessionTable& table, BucketNumber bucket_now);
+    [[nodiscard]] Result<Outcome> commit(Store& store, SessionTable& table);
 
 private:
     static constexpr std::size_t kEntrySizeBytes = 64;
@@ -58,18 +60,23 @@ private:
         std::vector<SessionPtr> sessions;  // of each batch
         std::vector<PutOutcome> outcomes;  // of the first put that went through
     };
+    struct End {
+        SessionPtr session;
+        Partition partition;
+        SessionEnd end;
+    };
 
-    [[nodiscard]] Result<Outcome> try_commit(Store& store, SessionTable& table, BucketNumber bucket_now);
+    [[nodiscard]] Result<Outcome> try_commit(Store& store, SessionTable& table);
     void touch(const SessionPtr& session);
     [[nodiscard]] Result<Done> define(Store& store, SessionTable& table, const Partition& partition, Session& session);
     [[nodiscard]] Result<Done> put(Store& store, SessionTable& table);
-    [[nodiscard]] Result<Done> put_ends(Store& store, SessionTable& table, BucketNumber bucket_now);
+    [[nodiscard]] Result<Done> put_ends(Store& store, SessionTable& table);
     [[nodiscard]] SeqProgress progress_after(const Session& session) const;
 
     std::map<Partition, Part> parts_;
     std::vector<SessionPtr> sessions_;  // touched, each once
     std::vector<std::pair<SessionPtr, Seq>> conflicts_;
-    std::vector<std::pair<SessionPtr, SessionEnd>> ends_;
+    std::vector<End> ends_;
     std::vector<std::pair<std::string, ImageContent>> images_;
     std::size_t size_bytes_ = 0;  // of batches as they came, and kEntrySizeBytes for everything else
     std::size_t batch_count_ = 0;

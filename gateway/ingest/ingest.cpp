@@ -1,6 +1,7 @@
 #include "gateway/ingest/ingest.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "gateway/ingest/decode.h"
 #include "gateway/ingest/enrolled_identity.h"
 #include "gateway/ingest/image_intake.h"
+#include "gateway/ingest/partition_choice.h"
 #include "gateway/ingest/reply.h"
 #include "gateway/ingest/session_table.h"
 
@@ -333,11 +335,26 @@ struct Ingest::State {
             misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
             return;
         }
+        const auto partition = partition_for(*session, admitted->record.bucket);
+        if (!partition.has_value()) {
+            counts.batches_ignored.add(BatchIgnored::kStoreStuck);
+            return;
+        }
         session->course.take_batch(admitted->record.rows);
         if (session->unacknowledged_since_ns == 0) {
             session->unacknowledged_since_ns = arrived_ns;
         }
-        group.add(session, std::move(*admitted), batch.size_bytes);
+        group.add(session, *partition, std::move(*admitted), batch.size_bytes);
+    }
+
+    // Nothing where the store can't say it now.
+    std::optional<Partition> partition_for(Session& session, BucketNumber bucket) {
+        auto chosen = choose_partition(session, bucket, store, options.retention_class_of);
+        if (!chosen) {
+            complain("can't read where a session of '" + session.record.target_name +
+                     "' is stored: " + chosen.error().message);
+        }
+        return chosen ? std::optional{*chosen} : std::nullopt;
     }
 
     // Left with its collector.
@@ -380,7 +397,7 @@ struct Ingest::State {
         refuse_batch(session, seq, RefusedReason::kConflict, "this seq is stored with other content");
     }
 
-    void on_bye(const std::string& routing_id, const ByeUntrusted& bye_untrusted) {
+    void on_bye(const std::string& routing_id, const ByeUntrusted& bye_untrusted, const Now& now) {
         const SessionPtr session = session_of(routing_id, bye_untrusted.session);
         if (session == nullptr || is_stuck()) {
             return;
@@ -397,7 +414,9 @@ struct Ingest::State {
         }
         // Nothing is left with the collector: what it was refused it knows of.
         group.add_oldest_retained(session, Seq{bye_untrusted.last_seq.value + 1});
-        group.add_end(session, std::move(*end));
+        if (const auto partition = partition_for(*session, bucket_of(now.utc)); partition.has_value()) {
+            group.add_end(session, *partition, std::move(*end));
+        }
     }
 
     void on_image(const std::string& routing_id, const ImageUntrusted& image_untrusted, const Now& now) {
@@ -437,7 +456,7 @@ struct Ingest::State {
 
     Result<Done> commit(const Now& now) {
         const std::uint64_t began_ns = time_ns(now);
-        auto outcome = group.commit(store, table, bucket_of(now.utc));
+        auto outcome = group.commit(store, table);
         const std::uint64_t ended_ns = time_ns(now);
         if (!outcome) {
             ++counts.commits_failed;
@@ -545,7 +564,7 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
     std::visit(Overloaded{
                    [&](const HelloUntrusted& hello) { state.on_hello(id, hello, frame_untrusted.size(), now); },
                    [&](const BatchUntrusted& batch) { state.on_batch(id, batch, now); },
-                   [&](const ByeUntrusted& bye) { state.on_bye(id, bye); },
+                   [&](const ByeUntrusted& bye) { state.on_bye(id, bye, now); },
                    [&](const ImageUntrusted& image) { state.on_image(id, image, now); },
                    [&](const ClockProbeUntrusted& probe) {
                        state.send(id, encode_clock_reply(probe.id, probe.sender_ns, now.utc));

@@ -38,6 +38,7 @@ public:
         MemoryPlan memory;
         std::uint32_t sessions_max = limits::kGatewaySessionsMax;  // in memory
         Cardinality::Limits cardinality;
+        std::function<std::uint8_t(const SessionRecord&)> retention_class_of;  // empty: all are in class 0
     };
 
     // `store` and `link` are borrowed. Errors: those of reading the store.

@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kSessionsKnownMax = 1U << 18;  // stored sessions
 // Of one session, told again after a reconnect, before the Welcome: what waits for a peer is bounded, and the Welcome
 // must find room behind them. Those that aren't told come again and are refused again.
 inline constexpr std::uint32_t kRefusalsRememberedMax = 8;
-inline constexpr std::uint32_t kPartitionsRememberedMax = 4;  // of one session, known to hold its definition
+inline constexpr std::uint32_t kPartitionsRememberedMax = 4;  // of one session, chosen and known to hold its definition
 
 // -- delivery ---------------------------------------------------------------------------------------------------------
 inline constexpr std::size_t kBatchSizeBytesGuess = 16U << 10;  // of a session that has sent none yet

@@ -40,6 +40,7 @@ struct Session {
     bool finished = false;              // the Bye is durable
     bool defined = false;               // the store knows it
     std::vector<Partition> defined_in;  // at most kPartitionsRememberedMax
+    std::vector<Partition> chosen;      // for its buckets lately (partition_choice.h); as many
 
     // Refused batches, for peers that may have missed it: the newest kRefusalsRememberedMax.
     struct Refusal {

@@ -137,17 +137,29 @@ void add_joined(MetricPage& page, const JoinCounts& joined) {
 }
 
 void add_retained(MetricPage& page, const RetentionCounts& retained) {
-    page.counter("perfleet_gateway_retention_partitions_dropped_total",
-                 "Partitions that were dropped, too old or too much.", retained.partitions_dropped);
-    page.counter("perfleet_gateway_retention_rows_expired_total", "Rows that expired with them, definitions too.",
-                 retained.rows_expired);
-    page.counter("perfleet_gateway_retention_dropped_bytes_total", "What they took on disk, about.",
-                 retained.size_bytes);
+    const auto add = [&](const std::string& name, const std::string& help, std::uint64_t ClassRetentionCounts::*count) {
+        for (const ClassRetentionCounts& one : retained.classes) {
+            page.counter("perfleet_gateway_retention_" + name, help, one.*count, {{"class", one.name}});
+        }
+    };
+    add("partitions_dropped_total", "Partitions that were dropped, too old or too much.",
+        &ClassRetentionCounts::partitions_dropped);
+    add("rows_expired_total", "Rows that expired with them, without definitions.", &ClassRetentionCounts::rows_expired);
+    add("dropped_bytes_total", "What they took on disk, about.", &ClassRetentionCounts::dropped_bytes);
+    for (const ClassRetentionCounts& one : retained.classes) {
+        page.gauge("perfleet_gateway_retention_kept_bytes",
+                   "What is kept of a class, about; 0 where nothing is ever dropped.", one.kept_bytes_now,
+                   {{"class", one.name}});
+    }
+    for (const ClassRetentionCounts& one : retained.classes) {
+        page.gauge(
+            "perfleet_gateway_retention_oldest_seconds",
+            "When the oldest hour that is kept of a class began, in Unix time; 0: nothing is kept, or nothing is "
+            "ever dropped.",
+            static_cast<double>(one.oldest_bucket_s_now), {{"class", one.name}});
+    }
     page.counter("perfleet_gateway_retention_failures_total", "Times that dropping failed, to be tried again.",
                  retained.failures);
-    page.gauge("perfleet_gateway_retention_oldest_seconds",
-               "When the oldest hour that is kept began, in Unix time; 0: nothing is kept, or nothing is ever dropped.",
-               static_cast<double>(retained.oldest_bucket_s_now));
 }
 
 }  // namespace

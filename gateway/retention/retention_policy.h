@@ -13,14 +13,17 @@
 
 namespace perfleet {
 
+// Of what is in one retention class.
 struct RetentionPolicy {
+    static constexpr std::int64_t kAgeMaxS = 100LL * 366 * 86'400;
+
     std::optional<std::int64_t> age_s;        // since the end of its hour
-    std::optional<std::uint64_t> size_bytes;  // of all rows in the store, about
+    std::optional<std::uint64_t> size_bytes;  // of all rows, about
 
     [[nodiscard]] bool keeps_everything() const { return !age_s && !size_bytes; }
 };
 
-// What one bucket takes in the store; 0 where nobody limits bytes.
+// What one bucket takes in the store, of one class.
 struct BucketSize {
     BucketNumber bucket;
     std::uint64_t size_bytes = 0;

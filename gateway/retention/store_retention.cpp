@@ -9,7 +9,8 @@
 #include <ctime>
 #include <map>
 #include <mutex>
-#include <set>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -36,26 +37,38 @@ std::string hour_text(BucketNumber bucket) {
     return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%MZ", &utc)};
 }
 
-// All of an hour: also the shards that nothing is in, so that everything late of that hour expires alike.
-std::vector<Partition> partitions_of(BucketNumber bucket, const std::set<std::uint8_t>& classes) {
+// All of a class's hour: also the shards that nothing is in, so that everything late of that hour expires alike.
+std::vector<Partition> partitions_of(std::uint8_t retention_class, BucketNumber bucket) {
     std::vector<Partition> partitions;
-    for (const std::uint8_t retention_class : classes) {
-        for (std::uint16_t shard = 0; shard < limits::kPartitionShards; ++shard) {
-            partitions.push_back({bucket, retention_class, shard});
-        }
+    for (std::uint16_t shard = 0; shard < limits::kPartitionShards; ++shard) {
+        partitions.push_back({bucket, retention_class, shard});
     }
     return partitions;
 }
 
+// One class, as this thread sees it.
+struct Kept {
+    std::uint8_t number = 0;
+    RetentionPolicy policy;
+    std::optional<BucketNumber> told_bucket;  // which was said to be too large
+};
+
+using PartitionCounts = std::map<BucketNumber, std::uint64_t>;
+
 class RetentionThread final : public StoreRetention {
 public:
-    RetentionThread(Store& store, const RetentionPolicy& policy, Telling tell, Clock clock, std::uint64_t look_again_ns)
+    RetentionThread(Store& store, const RetentionRules& rules, Telling tell, Clock clock, std::uint64_t look_again_ns)
         : store_{store},
-          policy_{policy},
+          kept_{{RetentionRules::kDefaultClass, rules.rest, {}}},
           tell_{std::move(tell)},
           clock_{std::move(clock)},
-          look_again_{look_again_ns},
-          thread_{[this] { run(); }} {}
+          look_again_{look_again_ns} {
+        for (const RetentionClass& one : rules.classes) {
+            kept_.push_back({one.number, one.policy, {}});
+            counts_.classes.push_back({one.name});
+        }
+        thread_ = std::thread{[this] { run(); }};
+    }
     ~RetentionThread() override {
         {
             const std::lock_guard lock{mutex_};
@@ -71,11 +84,6 @@ public:
     }
 
 private:
-    struct Stored {
-        std::set<std::uint8_t> classes;
-        std::uint64_t partition_count = 0;
-    };
-
     void run() {
         // Of this thread alone, on Linux.
         (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNiceness);
@@ -104,35 +112,59 @@ private:
 
     [[nodiscard]] Result<Done> look() {
         if (auto finished = finish_begun(); !finished.ok()) {
-            return finished;
+            return finished.error();
         }
         const auto partitions = store_.partitions();
         if (!partitions.ok()) {
             return partitions.error();
         }
-        std::map<BucketNumber, Stored> stored;
+        std::map<std::uint8_t, PartitionCounts> stored;
         for (const Partition& partition : *partitions) {
-            Stored& here = stored[partition.bucket];
-            here.classes.insert(partition.retention_class);
-            ++here.partition_count;
+            ++stored[partition.retention_class][partition.bucket];
         }
-        std::vector<BucketSize> sizes;
-        for (const auto& [bucket, here] : stored) {
-            std::uint64_t size_bytes = 0;
-            if (policy_.size_bytes) {
-                auto size = store_.size_bytes(partitions_of(bucket, here.classes));
-                if (!size.ok()) {
-                    return size.error();
-                }
-                size_bytes = *size;
-            }
-            sizes.push_back({bucket, size_bytes});
+        for (const auto& [number, hours] : stored) {
+            know(number);
         }
         const UtcNs now = clock_();
-        const std::vector<BucketSize> too_much = buckets_to_drop(policy_, sizes, now);
+        for (std::size_t i = 0; i < kept_.size(); ++i) {
+            auto looked = look_at(i, stored[kept_[i].number], now);
+            if (!looked.ok() || is_stopping_) {
+                return looked;
+            }
+        }
+        return Done{};
+    }
+
+    // A class that no rule names: somebody's rows all the same.
+    void know(std::uint8_t number) {
+        if (std::any_of(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.number == number; })) {
+            return;
+        }
+        const std::string name = std::to_string(number);
+        kept_.push_back({number, {}, {}});
+        {
+            const std::lock_guard lock{mutex_};
+            counts_.classes.push_back({name});
+        }
+        tell({LogLevel::kWarning, "retention",
+              "the store has rows of retention class " + name +
+                  ", which no rule names: they are kept. A rule with that number says for how long"});
+    }
+
+    [[nodiscard]] Result<Done> look_at(std::size_t index, const PartitionCounts& stored, UtcNs now) {
+        const Kept& kept = kept_[index];
+        std::vector<BucketSize> sizes;
+        for (const auto& [bucket, partition_count] : stored) {
+            auto size_bytes = store_.size_bytes(partitions_of(kept.number, bucket));
+            if (!size_bytes.ok()) {
+                return size_bytes.error();
+            }
+            sizes.push_back({bucket, *size_bytes});
+        }
+        const std::vector<BucketSize> too_much = buckets_to_drop(kept.policy, sizes, now);
         for (const BucketSize& bucket : too_much) {
             const auto began = std::chrono::steady_clock::now();
-            if (auto dropped = drop(bucket, stored[bucket.bucket]); !dropped.ok()) {
+            if (auto dropped = drop(index, bucket, stored.at(bucket.bucket)); !dropped.ok()) {
                 return dropped;
             }
             const auto took = std::chrono::steady_clock::now() - began;
@@ -140,68 +172,68 @@ private:
                 return Done{};
             }
         }
-        tell_of_an_hour_too_large(std::span{sizes}.subspan(too_much.size()), now);
+        const std::span left = std::span{sizes}.subspan(too_much.size());
+        std::uint64_t left_bytes = 0;
+        for (const BucketSize& bucket : left) {
+            left_bytes += bucket.size_bytes;
+        }
+        tell_of_an_hour_too_large(index, left_bytes, now);
         const std::lock_guard lock{mutex_};
-        counts_.oldest_bucket_s_now =
-            too_much.size() == sizes.size() ? 0 : sizes[too_much.size()].bucket.value * kBucketDurationS;
+        ClassRetentionCounts& counts = counts_.classes[index];
+        counts.kept_bytes_now = left_bytes;
+        counts.oldest_bucket_s_now = left.empty() ? 0 : left.front().bucket.value * kBucketDurationS;
         return Done{};
     }
 
-    [[nodiscard]] Result<Done> drop(BucketSize bucket, const Stored& stored) {
-        const std::vector<Partition> partitions = partitions_of(bucket.bucket, stored.classes);
-        if (!policy_.size_bytes) {
-            auto size = store_.size_bytes(partitions);
-            bucket.size_bytes = size.ok() ? *size : 0;
-        }
-        begun_ = partitions;
-        auto dropped = store_.drop(partitions, &is_stopping_);
+    [[nodiscard]] Result<Done> drop(std::size_t index, const BucketSize& bucket, std::uint64_t partition_count) {
+        begun_ = Begun{index, partitions_of(kept_[index].number, bucket.bucket)};
+        auto dropped = finish_begun();
         if (!dropped.ok()) {
             return dropped.error();
         }
-        begun_.clear();
+        std::string name;
         {
             const std::lock_guard lock{mutex_};
-            counts_.partitions_dropped += stored.partition_count;
-            counts_.rows_expired += *dropped;
-            counts_.size_bytes += bucket.size_bytes;
+            ClassRetentionCounts& counts = counts_.classes[index];
+            counts.partitions_dropped += partition_count;
+            counts.dropped_bytes += bucket.size_bytes;
+            name = counts.name;
         }
         tell({LogLevel::kNotice,
               "retention",
               "dropped what was stored of the hour from " + hour_text(bucket.bucket) + " on",
-              {{"partitions", std::to_string(stored.partition_count)},
+              {{"class", name},
+               {"partitions", std::to_string(partition_count)},
                {"rows", std::to_string(*dropped)},
                {"bytes", std::to_string(bucket.size_bytes)}}});
         return Done{};
     }
 
-    // What a failure left: hidden already, so that nobody but this thread knows of it until the next start.
-    [[nodiscard]] Result<Done> finish_begun() {
-        if (begun_.empty()) {
-            return Done{};
+    // Gives the rows that expired. What a failure leaves of it is hidden already, so that nobody but this thread knows
+    // of it until the next start.
+    [[nodiscard]] Result<std::uint64_t> finish_begun() {
+        if (!begun_) {
+            return std::uint64_t{0};
         }
-        auto dropped = store_.drop(begun_, &is_stopping_);
-        if (!dropped.ok()) {
-            return dropped.error();
+        auto dropped = store_.drop(begun_->partitions, &is_stopping_);
+        if (dropped.ok()) {
+            const std::lock_guard lock{mutex_};
+            counts_.classes[begun_->index].rows_expired += *dropped;
+            begun_.reset();
         }
-        begun_.clear();
-        const std::lock_guard lock{mutex_};
-        counts_.rows_expired += *dropped;
-        return Done{};
+        return dropped;
     }
 
-    void tell_of_an_hour_too_large(std::span<const BucketSize> left, UtcNs now) {
-        std::uint64_t left_bytes = 0;
-        for (const BucketSize& bucket : left) {
-            left_bytes += bucket.size_bytes;
-        }
-        if (!policy_.size_bytes || left_bytes <= *policy_.size_bytes || told_bucket_ == bucket_of(now)) {
+    void tell_of_an_hour_too_large(std::size_t index, std::uint64_t left_bytes, UtcNs now) {
+        Kept& kept = kept_[index];
+        if (!kept.policy.size_bytes || left_bytes <= *kept.policy.size_bytes || kept.told_bucket == bucket_of(now)) {
             return;
         }
-        told_bucket_ = bucket_of(now);
+        kept.told_bucket = bucket_of(now);
         tell({LogLevel::kWarning,
               "retention",
-              "this hour alone takes more than is to be kept (--retain-bytes), and stays until it is over",
-              {{"bytes", std::to_string(left_bytes)}}});
+              "this hour alone takes more than is to be kept, and stays until it is over",
+              {{"class", counts().classes[index].name}, {"bytes", std::to_string(left_bytes)}}});
     }
 
     void tell(const LogEvent& event) {
@@ -210,13 +242,18 @@ private:
         }
     }
 
+    // A drop that isn't known to be done.
+    struct Begun {
+        std::size_t index = 0;
+        std::vector<Partition> partitions;
+    };
+
     Store& store_;
-    RetentionPolicy policy_;
+    std::vector<Kept> kept_;  // as counts_.classes
     Telling tell_;
     Clock clock_;
     std::chrono::nanoseconds look_again_;
-    std::vector<Partition> begun_;  // whose drop isn't known to be done
-    std::optional<BucketNumber> told_bucket_;
+    std::optional<Begun> begun_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::atomic<bool> is_stopping_ = false;
@@ -226,9 +263,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<StoreRetention> StoreRetention::start(Store& store, const RetentionPolicy& policy, Telling tell,
+std::unique_ptr<StoreRetention> StoreRetention::start(Store& store, const RetentionRules& rules, Telling tell,
                                                       Clock clock, std::uint64_t look_again_ns) {
-    return std::make_unique<RetentionThread>(store, policy, std::move(tell), std::move(clock), look_again_ns);
+    return std::make_unique<RetentionThread>(store, rules, std::move(tell), std::move(clock), look_again_ns);
 }
 
 }  // namespace perfleet

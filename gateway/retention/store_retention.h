@@ -1,5 +1,5 @@
-// Drops from the store what its retention policy doesn't keep, while the gateway serves: whole hours, the oldest first,
-// on a thread that the gateway's process owns, a little less urgent than the others.
+// Drops from the store what its retention rules don't keep, while the gateway serves: whole hours of a class, the
+// oldest first, on a thread that the gateway's process owns, a little less urgent than the others.
 //
 // Threads: all methods by any. Borrows the store. Stops at once when it is destroyed; what it had begun is finished by
 // the next start.
@@ -8,20 +8,28 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
-#include "gateway/retention/retention_policy.h"
+#include "gateway/retention/retention_rules.h"
 #include "schemas/vocabulary/log_event.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
 
-// Since the start, but for what is there "now".
-struct RetentionCounts {
+// Of one class since the start, but for what is there "now".
+struct ClassRetentionCounts {
+    std::string name;  // or its number, where no rule names it
     std::uint64_t partitions_dropped = 0;
-    std::uint64_t rows_expired = 0;  // definitions too
-    std::uint64_t size_bytes = 0;    // of what was dropped, about
-    std::uint64_t failures = 0;
+    std::uint64_t rows_expired = 0;        // without definitions
+    std::uint64_t dropped_bytes = 0;       // about
+    std::uint64_t kept_bytes_now = 0;      // about
     std::int64_t oldest_bucket_s_now = 0;  // when the oldest hour that is left began, UTC; 0: there is none
+};
+
+struct RetentionCounts {
+    std::vector<ClassRetentionCounts> classes{{"default"}};  // that one first, then as the rules name them
+    std::uint64_t failures = 0;
 };
 
 class StoreRetention {
@@ -32,10 +40,10 @@ public:
     // What is stored is aged by this clock; any thread.
     using Clock = std::function<UtcNs()>;
 
-    // `tell` is called on the thread: for each hour that is dropped, and once for failures that follow each other.
-    [[nodiscard]] static std::unique_ptr<StoreRetention> start(Store& store, const RetentionPolicy& policy,
-                                                               Telling tell, Clock clock,
-                                                               std::uint64_t look_again_ns = kLookAgainNs);
+    // `tell` is called on the thread: for each hour that is dropped, once for failures that follow each other, and once
+    // for a class that is stored and no rule names: it is kept.
+    [[nodiscard]] static std::unique_ptr<StoreRetention> start(Store& store, const RetentionRules& rules, Telling tell,
+                                                               Clock clock, std::uint64_t look_again_ns = kLookAgainNs);
     virtual ~StoreRetention() = default;
 
     [[nodiscard]] virtual RetentionCounts counts() const = 0;

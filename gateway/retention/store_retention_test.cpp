@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -38,8 +39,8 @@ protected:
         now_ = end_of(kFirstBucket + kHours - 2).value;
     }
 
-    PutOutcome put(std::uint64_t seq, std::uint32_t bucket) {
-        const Partition partition = partition_of(kTarget, BucketNumber{bucket});
+    PutOutcome put(std::uint64_t seq, std::uint32_t bucket, std::uint8_t retention_class = 0) {
+        const Partition partition = partition_of(kTarget, BucketNumber{bucket}, retention_class);
         EXPECT_TRUE(store_->define(partition, sample_session(kTarget, kSession)).ok());
         const std::vector batches{batch_of(seq, bucket)};
         const auto outcomes = store_->put(partition, batches);
@@ -49,8 +50,14 @@ protected:
     }
 
     void start(const RetentionPolicy& policy) {
+        RetentionRules rules;
+        rules.rest = policy;
+        start_with(rules);
+    }
+
+    void start_with(const RetentionRules& rules) {
         retention_ = StoreRetention::start(
-            *store_, policy,
+            *store_, rules,
             [this](const LogEvent& event) {
                 const std::lock_guard lock{told_mutex_};
                 told_.emplace_back(event.text());
@@ -69,12 +76,14 @@ protected:
         }
     }
 
-    std::vector<std::uint32_t> hours_left() {
+    std::vector<std::uint32_t> hours_left(std::uint8_t retention_class = 0) {
         std::vector<std::uint32_t> hours;
         const auto partitions = store_->partitions();
         EXPECT_TRUE(partitions.ok());
         for (const Partition& partition : *partitions) {
-            hours.push_back(partition.bucket.value - kFirstBucket);
+            if (partition.retention_class == retention_class) {
+                hours.push_back(partition.bucket.value - kFirstBucket);
+            }
         }
         return hours;
     }
@@ -102,14 +111,16 @@ TEST_P(Retention, DropsHoursAsTheyBecomeTooOldAndCountsTheirRows) {
     wait_for_looks(2);
     EXPECT_EQ(hours_left(), (Hours{3, 4, 5}));
     EXPECT_EQ(expired_rows(), 3 * kBatchRows);
-    EXPECT_EQ(retention_->counts().oldest_bucket_s_now, (kFirstBucket + 3LL) * kBucketDurationS);
+    EXPECT_EQ(retention_->counts().classes.at(0).oldest_bucket_s_now, (kFirstBucket + 3LL) * kBucketDurationS);
     now_ += kBucketDurationS * kNsPerSecond;
     wait_for_looks(2);
     EXPECT_EQ(hours_left(), (Hours{4, 5}));
     const RetentionCounts counts = retention_->counts();
-    EXPECT_EQ(counts.partitions_dropped, 4U);
-    EXPECT_EQ(counts.rows_expired, 4 * kBatchRows);
-    EXPECT_GT(counts.size_bytes, 0U);
+    ASSERT_EQ(counts.classes.size(), 1U);
+    EXPECT_EQ(counts.classes[0].name, "default");
+    EXPECT_EQ(counts.classes[0].partitions_dropped, 4U);
+    EXPECT_EQ(counts.classes[0].rows_expired, 4 * kBatchRows);
+    EXPECT_GT(counts.classes[0].dropped_bytes, 0U);
     EXPECT_EQ(counts.failures, 0U);
     retention_.reset();
     ASSERT_EQ(told_.size(), 4U);
@@ -135,6 +146,54 @@ TEST_P(Retention, DropsForBytesAllButTheOpenHourAndTellsThatItIsTooLarge) {
     retention_.reset();
     ASSERT_EQ(told_.size(), 6U);
     EXPECT_NE(told_.back().find("this hour alone takes more"), std::string::npos) << told_.back();
+}
+
+TEST_P(Retention, KeepsEachClassByItsOwnRuleAndOneThatNoRuleNames) {
+    for (std::uint32_t hour = 0; hour < kHours; ++hour) {
+        put(10 + hour, kFirstBucket + hour, 1);
+        put(20 + hour, kFirstBucket + hour, 2);
+        put(30 + hour, kFirstBucket + hour, 7);
+    }
+    RetentionRules rules;
+    rules.rest.age_s = 3 * kBucketDurationS;
+    rules.classes = {{"dev", 1, true, {}, {}, {}, {kBucketDurationS, {}}}, {"few", 2, true, {}, {}, {}, {0, {}}}};
+    start_with(rules);
+    wait_for_looks(2);
+    EXPECT_EQ(hours_left(), (Hours{2, 3, 4, 5}));
+    EXPECT_EQ(hours_left(1), (Hours{4, 5}));
+    EXPECT_EQ(hours_left(2), Hours{5});
+    EXPECT_EQ(hours_left(7), (Hours{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(expired_rows(), (2 + 4 + 5) * kBatchRows);
+    wait_for_looks(2);
+    const RetentionCounts counts = retention_->counts();
+    retention_.reset();
+    ASSERT_EQ(counts.classes.size(), 4U);
+    const std::pair<const char*, std::uint64_t> expired[] = {{"default", 2}, {"dev", 4}, {"few", 5}, {"7", 0}};
+    for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(counts.classes[i].name, expired[i].first);
+        EXPECT_EQ(counts.classes[i].rows_expired, expired[i].second * kBatchRows);
+        EXPECT_EQ(counts.classes[i].partitions_dropped, expired[i].second);
+        // What is less than a block of a table file has no size there.
+        EXPECT_TRUE(GetParam() == TestEngine::kRocksdb || counts.classes[i].kept_bytes_now > 0);
+    }
+    const auto said = [&](const char* words) {
+        return std::count_if(told_.begin(), told_.end(),
+                             [&](const std::string& text) { return text.find(words) != std::string::npos; });
+    };
+    EXPECT_EQ(said("the store has rows of retention class 7, which no rule names"), 1);
+    EXPECT_EQ(said("dropped what was stored"), 11);
+}
+
+TEST_P(Retention, CountsLateDataAsExpiredInTheClassThatWasDroppedAlone) {
+    put(10, kFirstBucket, 1);
+    RetentionRules rules;
+    rules.classes = {{"dev", 1, true, {}, {}, {}, {kBucketDurationS, {}}}};
+    start_with(rules);
+    wait_for_looks(2);
+    retention_.reset();
+    EXPECT_EQ(put(100, kFirstBucket, 1), PutOutcome::kExpired);
+    EXPECT_EQ(put(101, kFirstBucket, 0), PutOutcome::kStored);
+    EXPECT_EQ(expired_rows(), 2 * kBatchRows);
 }
 
 TEST_P(Retention, GoesOnWhereAnEarlierOneStopped) {

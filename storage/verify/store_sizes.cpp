@@ -47,6 +47,7 @@ public:
 private:
     void add(std::string_view key, std::string_view value) {
         const std::uint64_t size_bytes = key.size() + value.size();
+        add_to_class(key, value, size_bytes);
         if (const auto block = decode_block_key(key); block.ok()) {
             add_block(*block, value, size_bytes);
         } else if (const auto batch = decode_partition_batch_key(key); batch.ok()) {
@@ -58,6 +59,17 @@ private:
             sizes_.image_bytes += size_bytes;
         } else {
             sizes_.session_bytes += size_bytes;
+        }
+    }
+
+    void add_to_class(std::string_view key, std::string_view value, std::uint64_t size_bytes) {
+        if (!key.empty() && key[0] == static_cast<char>(Table::kPartition)) {
+            if (const auto partition = decode_partition(key); partition.ok()) {
+                sizes_.classes[partition->retention_class].size_bytes += size_bytes;
+            }
+        } else if (const auto expired = decode_expired_key(key); expired.ok()) {
+            const auto row_count = decode_number_untrusted(value);
+            sizes_.classes[expired->partition.retention_class].expired_row_count += row_count.ok() ? *row_count : 0;
         }
     }
 
@@ -74,6 +86,7 @@ private:
             return;
         }
         event.row_count += block->header.row_count;
+        sizes_.classes[key.partition.retention_class].row_count += block->header.row_count;
         for (const ColumnView& column : block->columns) {
             event.column_bytes[column.id] += column.bytes.size();
         }

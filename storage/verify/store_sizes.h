@@ -28,8 +28,16 @@ struct EventSize {
     std::map<ColumnId, std::uint64_t> column_bytes;
 };
 
+// Of one retention class. Rows with definitions.
+struct ClassSize {
+    std::uint64_t row_count = 0;
+    std::uint64_t size_bytes = 0;         // of all in its partitions
+    std::uint64_t expired_row_count = 0;  // with its partitions; those that came later are their sessions' alone
+};
+
 struct StoreSizes {
     std::map<EventName, EventSize> events;
+    std::map<std::uint8_t, ClassSize> classes;
     std::uint64_t batch_count = 0;
     std::uint64_t record_bytes = 0;   // of batches, with their keys
     std::uint64_t session_bytes = 0;  // of sessions, their ends, watermarks, and what expired

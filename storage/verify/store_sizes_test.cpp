@@ -66,5 +66,38 @@ TEST(StoreSizes, AddUpToWhatWasPut) {
     EXPECT_FALSE(measure_store((*folder)->path() + "/nothing").ok());
 }
 
+TEST(StoreSizes, AreToldByRetentionClassWithWhatExpired) {
+    auto folder = TemporaryFolder::make("perfleet-test-");
+    ASSERT_TRUE(folder.ok());
+    {
+        auto store = open_rocksdb_store((*folder)->path());
+        ASSERT_TRUE(store.ok());
+        std::uint64_t seq = 0;
+        for (const std::uint32_t hour : {0U, 1U}) {
+            for (const std::uint8_t retention_class : {std::uint8_t{0}, std::uint8_t{9}}) {
+                const BucketNumber bucket{kBucket.value + hour};
+                const Partition partition = partition_of(kTarget, bucket, retention_class);
+                const SessionId session{retention_class, 1};
+                ASSERT_TRUE((*store)->define(partition, sample_session(kTarget, session)).ok());
+                SampleBatch sample{kTarget, session, Seq{++seq}, EpochNumber{hour}, bucket};
+                sample.add(kSamples, {{ColumnId::kTime, std::vector<std::uint64_t>(retention_class + 1U, seq)}});
+                const std::vector batches{sample.build()};
+                ASSERT_EQ((*store)->put(partition, batches)->at(0), PutOutcome::kStored);
+            }
+        }
+        ASSERT_TRUE((*store)->drop(partition_of(kTarget, kBucket, 9)).ok());
+        ASSERT_TRUE((*store)->sync().ok());
+    }
+    const auto sizes = measure_store((*folder)->path());
+    ASSERT_TRUE(sizes.ok()) << sizes.error().message;
+    ASSERT_EQ(sizes->classes.size(), 2U);
+    EXPECT_EQ(sizes->classes.at(0).row_count, 2U);
+    EXPECT_EQ(sizes->classes.at(0).expired_row_count, 0U);
+    EXPECT_EQ(sizes->classes.at(9).row_count, 10U);
+    EXPECT_EQ(sizes->classes.at(9).expired_row_count, 10U);
+    EXPECT_LT(sizes->classes.at(0).size_bytes + sizes->classes.at(9).size_bytes, sizes->content_bytes());
+    EXPECT_GT(sizes->classes.at(0).size_bytes, sizes->classes.at(9).size_bytes) << "two hours beside one";
+}
+
 }  // namespace
 }  // namespace perfleet

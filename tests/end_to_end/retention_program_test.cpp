@@ -3,6 +3,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -89,17 +92,18 @@ TEST(RetentionProgram, DropsWhatIsTooOldWhileItServesAndTellsItInEveryLedger) {
                            {},     {"--metrics", "127.0.0.1:*", "--retain", "2d"}};
     SamplePeer peer{gateway.listen()};
     peer.greet(sample_session(kTarget, kSession));
-    EXPECT_EQ(wait_for(gateway, "perfleet_gateway_retention_partitions_dropped_total", 2), 2);
+    EXPECT_EQ(wait_for(gateway, "perfleet_gateway_retention_partitions_dropped_total{class=\"default\"}", 2), 2);
     // Late ones of an hour that is gone, then others.
     peer.send(sample::batch(sample_batch(kTarget, kSession, Seq{1}, kOldBucket)));
     peer.send(sample::batch(sample_batch(kTarget, kSession, Seq{2}, bucket_now())));
     peer.wait_for_prefix(2);
     const ScrapedPage page = scrape(gateway.metrics());
     EXPECT_EQ(page.all_problems(), "");
-    EXPECT_EQ(page.value("perfleet_gateway_retention_rows_expired_total"), kOldRows);
-    EXPECT_GT(page.value("perfleet_gateway_retention_dropped_bytes_total"), 0);
+    EXPECT_EQ(page.value("perfleet_gateway_retention_rows_expired_total{class=\"default\"}"), kOldRows);
+    EXPECT_GT(page.value("perfleet_gateway_retention_dropped_bytes_total{class=\"default\"}"), 0);
     EXPECT_EQ(page.value("perfleet_gateway_retention_failures_total"), 0);
-    EXPECT_EQ(page.value("perfleet_gateway_retention_oldest_seconds"), 0) << "nothing was left at the last look";
+    EXPECT_EQ(page.value("perfleet_gateway_retention_oldest_seconds{class=\"default\"}"), 0)
+        << "nothing was left at the last look";
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     const std::string told = gateway.process().error_output();
     EXPECT_NE(told.find("dropped what was stored of the hour from 2015-08-19T16:00Z on"), std::string::npos) << told;
@@ -123,9 +127,68 @@ TEST(RetentionProgram, DropsForBytesAllButTheCurrentHour) {
     GatewayProgram gateway{data,   "tcp://127.0.0.1:*",
                            "none", program_path("perfleet-gateway"),
                            {},     {"--metrics", "127.0.0.1:*", "--retain-bytes", "1"}};
-    EXPECT_EQ(wait_for(gateway, "perfleet_gateway_retention_partitions_dropped_total", 2), 2);
+    EXPECT_EQ(wait_for(gateway, "perfleet_gateway_retention_partitions_dropped_total{class=\"default\"}", 2), 2);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     EXPECT_EQ(ledger_of(data)["expired"], kOldRows);
+}
+
+TEST(RetentionProgram, KeepsSessionsByTheClassThatTheirLabelsPutThemIn) {
+    const TemporaryFolder folder;
+    const std::string data = folder / "data";
+    const std::string rules = folder / "classes";
+    std::ofstream{rules} << "class dev 1 {env=\"dev\"} keep 2d   # soon gone\ndefault keep forever\n";
+    const auto start = [&] {
+        return std::make_unique<GatewayProgram>(
+            data, "tcp://127.0.0.1:*", "none", program_path("perfleet-gateway"), Process::Options{},
+            std::vector<std::string>{"--metrics", "127.0.0.1:*", "--retention", rules});
+    };
+    SessionRecord dev = sample_session(kTarget, kOldSession);
+    dev.labels = {{"env", "dev"}};
+    {
+        auto gateway = start();
+        for (const SessionRecord& session : {dev, sample_session(kTarget, kSession)}) {
+            SamplePeer peer{gateway->listen()};
+            peer.greet(session);
+            peer.send(sample::batch(sample_batch(kTarget, session.session, Seq{1}, kOldBucket)));
+            peer.wait_for_prefix(1);
+        }
+        EXPECT_EQ(gateway->end(SIGTERM).status, 0);
+    }
+    const auto content = [&](const std::vector<std::string>& how) {
+        std::vector<std::string> words{program_path("perfleet"), "inspect", "--data", data, "--format", "json"};
+        words.insert(words.end(), how.begin(), how.end());
+        const Finished inspected = run(words);
+        EXPECT_EQ(inspected.ending.status, 0) << inspected.output << inspected.error_output;
+        return inspected.output;
+    };
+    EXPECT_NE(content({}).find("\"400000/0/3\""), std::string::npos) << content({});
+    EXPECT_NE(content({}).find("\"400000/1/3\""), std::string::npos) << content({});
+    auto gateway = start();
+    EXPECT_EQ(wait_for(*gateway, "perfleet_gateway_retention_partitions_dropped_total{class=\"dev\"}", 1), 1);
+    const ScrapedPage page = scrape(gateway->metrics());
+    EXPECT_EQ(page.value("perfleet_gateway_retention_rows_expired_total{class=\"dev\"}"), 2);
+    EXPECT_EQ(page.value("perfleet_gateway_retention_rows_expired_total{class=\"default\"}"), 0);
+    EXPECT_EQ(gateway->end(SIGTERM).status, 0);
+    const auto ledger = ledger_of(data);
+    EXPECT_EQ(ledger["expired"], 2);
+    EXPECT_EQ(ledger["stored"], 2);
+    EXPECT_EQ(content({}).find("\"400000/1/3\""), std::string::npos);
+    EXPECT_NE(content({"--sizes"}).find("(class 1, expired)"), std::string::npos) << content({"--sizes"});
+    (void)content({"--verify"});
+}
+
+TEST(RetentionProgram, RefusesRulesThatItCantRead) {
+    const TemporaryFolder folder;
+    const std::string rules = folder / "classes";
+    std::ofstream{rules} << "default keep 30d\nclass dev 1 keep 3d\n";
+    const Finished refused = run({program_path("perfleet-gateway"), "--data", folder / "data", "--retention", rules});
+    EXPECT_EQ(refused.ending.status, 2);
+    EXPECT_NE(refused.error_output.find(rules + ":2: class dev doesn't say whom it takes in"), std::string::npos)
+        << refused.error_output;
+    EXPECT_FALSE(std::filesystem::exists(folder / "data")) << "nothing was begun";
+    EXPECT_EQ(run({program_path("perfleet-gateway"), "--data", folder / "data", "--retention", rules, "--retain", "2d"})
+                  .ending.status,
+              2);
 }
 
 TEST(RetentionProgram, RefusesAnAgeThatItCantKeep) {

@@ -121,6 +121,15 @@ Answer answer_of(const StoreSizes& sizes) {
     add("(batch records)", sizes.batch_count, sizes.record_bytes);
     add("(sessions, expired)", none, sizes.session_bytes);
     add("(images)", sizes.image_count, sizes.image_bytes);
+    if (sizes.classes.size() > 1 || (sizes.classes.size() == 1 && sizes.classes.begin()->first != 0)) {
+        for (const auto& [number, of] : sizes.classes) {
+            const std::string name = "(class " + std::to_string(number);
+            add((name + ")").c_str(), of.row_count, of.size_bytes);
+            if (of.expired_row_count != 0) {
+                add((name + ", expired)").c_str(), of.expired_row_count, 0);
+            }
+        }
+    }
     add("(table files)", none, sizes.table_file_bytes);
     add("(logs)", none, sizes.log_bytes);
     if (sizes.unreadable_count != 0) {

@@ -1,0 +1,277 @@
+#include "gateway/retention/retention_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace perfleet {
+namespace {
+
+constexpr std::string_view kSpaces = " \t\r";
+constexpr std::string_view kDefaultName = "default";
+constexpr std::uint64_t kSizeBytesMax = 1ULL << 60;
+
+constexpr std::array kAgeUnits{std::pair<char, std::int64_t>{'h', 3'600}, std::pair<char, std::int64_t>{'d', 86'400},
+                               std::pair<char, std::int64_t>{'w', 7 * 86'400}};
+constexpr std::array kSizeUnits{
+    std::pair<char, std::uint64_t>{'k', 1ULL << 10}, std::pair<char, std::uint64_t>{'m', 1ULL << 20},
+    std::pair<char, std::uint64_t>{'g', 1ULL << 30}, std::pair<char, std::uint64_t>{'t', 1ULL << 40}};
+
+// What an event can be of: definitions and tasks come with all of them.
+constexpr std::array kEventKinds{Kind::kSample,      Kind::kTracepoint, Kind::kKernelEntry,
+                                 Kind::kUtilisation, Kind::kLatency,    Kind::kCounter};
+
+template <class Integer>
+std::optional<Integer> number_of(std::string_view digits) {
+    Integer value{};
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool is_number = error == std::errc{} && end == digits.data() + digits.size();
+    return is_number ? std::optional{value} : std::nullopt;
+}
+
+// "30d" in seconds, "20g" in bytes, as these units have it; nothing for another unit, no number, or more than `max`.
+template <class Integer, std::size_t kUnits>
+std::optional<Integer> amount_of(std::string_view word, const std::array<std::pair<char, Integer>, kUnits>& units,
+                                 Integer max) {
+    const char unit = word.empty() ? '\0' : static_cast<char>(std::tolower(static_cast<unsigned char>(word.back())));
+    const auto found = std::find_if(units.begin(), units.end(), [&](const auto& one) { return one.first == unit; });
+    if (found == units.end()) {
+        return std::nullopt;
+    }
+    const auto number = number_of<Integer>(word.substr(0, word.size() - 1));
+    return number && *number > 0 && *number <= max / found->second ? std::optional{*number * found->second}
+                                                                   : std::nullopt;
+}
+
+bool is_class_name(std::string_view name) {
+    return !name.empty() && name.size() <= RetentionClass::kNameSizeBytesMax &&
+           std::all_of(name.begin(), name.end(), [](char letter) {
+               return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' || letter == '-' ||
+                      letter == '.';
+           });
+}
+
+class LineParser {
+public:
+    LineParser(std::string_view line, std::string where) : left_{line}, where_{std::move(where)} {}
+
+    Result<Done> parse_into(RetentionRules& rules, bool& has_default) {
+        const std::string_view first = word();
+        if (first.empty()) {
+            return Done{};
+        }
+        if (first == kDefaultName) {
+            if (std::exchange(has_default, true)) {
+                return error("there is one line `default` at most");
+            }
+            return policy(word(), rules.rest);
+        }
+        if (first != "class") {
+            return error("a line begins with `class NAME NUMBER` or with `default`");
+        }
+        if (rules.classes.size() == RetentionRules::kClassesMax) {
+            return error("more than " + std::to_string(RetentionRules::kClassesMax) + " classes");
+        }
+        RetentionClass made;
+        if (auto named = name_into(made, rules); !named.ok()) {
+            return named;
+        }
+        auto next = sessions(made);
+        if (!next.ok()) {
+            return next.error();
+        }
+        auto read = policy(*next, made.policy);
+        if (read.ok()) {
+            rules.classes.push_back(std::move(made));
+        }
+        return read;
+    }
+
+private:
+    Result<Done> name_into(RetentionClass& made, const RetentionRules& rules) {
+        const std::string_view name = word();
+        if (!is_class_name(name) || name == kDefaultName) {
+            return error("a class is called by letters, digits, '-', '_' and '.', and not `default`");
+        }
+        const auto number = number_of<std::uint8_t>(word());
+        if (!number || *number == RetentionRules::kDefaultClass) {
+            return error("class " + std::string{name} +
+                         " needs a number from 1 to 255; it stands in the store, so a class keeps it for ever");
+        }
+        for (const RetentionClass& other : rules.classes) {
+            if (other.name == name || other.number == *number) {
+                return error("another class has the " + std::string{other.name == name ? "name " : "number "} +
+                             (other.name == name ? other.name : std::to_string(other.number)));
+            }
+        }
+        made.name = name;
+        made.number = *number;
+        return Done{};
+    }
+
+    // Up to the word behind it.
+    Result<std::string_view> sessions(RetentionClass& made) {
+        bool says_which = false;
+        skip_spaces();
+        if (!left_.empty() && left_.front() == '{') {
+            const std::size_t end = end_of_matchers(left_);
+            auto matchers = parse_matchers(left_.substr(0, end), where_);
+            if (!matchers.ok()) {
+                return matchers.error();
+            }
+            made.matchers = std::move(*matchers);
+            left_.remove_prefix(end);
+            says_which = true;
+        }
+        std::string_view next = word();
+        if (next == "with" || next == "only") {
+            made.kinds_are = next == "with" ? RetentionClass::Kinds::kWith : RetentionClass::Kinds::kOnly;
+            if (auto read = kinds(word(), made.kinds); !read.ok()) {
+                return read.error();
+            }
+            next = word();
+            says_which = true;
+        } else if (next == "none" && !says_which) {
+            made.takes_in = false;
+            next = word();
+            says_which = true;
+        }
+        if (!says_which) {
+            return error("class " + made.name +
+                         " doesn't say whom it takes in: {label=\"value\"}, with KIND, only KIND, or none");
+        }
+        return next;
+    }
+
+    Result<Done> kinds(std::string_view text, std::vector<Kind>& kinds) const {
+        while (true) {
+            const std::size_t comma = std::min(text.find(','), text.size());
+            const std::string_view name = text.substr(0, comma);
+            const auto found = std::find_if(kEventKinds.begin(), kEventKinds.end(),
+                                            [&](Kind kind) { return kind_name(kind) == name; });
+            if (found == kEventKinds.end()) {
+                std::string all;
+                for (const Kind kind : kEventKinds) {
+                    all += (all.empty() ? "" : ", ") + std::string{kind_name(kind)};
+                }
+                return error("no kind is called \"" + std::string{name} + "\"; there are " + all +
+                             ", several with commas and no spaces between");
+            }
+            kinds.push_back(*found);
+            if (comma == text.size()) {
+                return Done{};
+            }
+            text.remove_prefix(comma + 1);
+        }
+    }
+
+    Result<Done> policy(std::string_view keep, RetentionPolicy& policy) {
+        std::string_view amount = word();
+        if (keep != "keep" || amount.empty()) {
+            return error("what is kept is missing: `keep 30d`, `keep 20g`, `keep 30d 20g` or `keep forever`");
+        }
+        if (amount == "forever") {
+            return word().empty() ? Result<Done>{Done{}} : error("nothing stands behind `keep forever`");
+        }
+        for (; !amount.empty(); amount = word()) {
+            const auto age_s = amount_of(amount, kAgeUnits, RetentionPolicy::kAgeMaxS);
+            const auto size_bytes = amount_of(amount, kSizeUnits, kSizeBytesMax);
+            if (age_s && !policy.age_s) {
+                policy.age_s = age_s;
+            } else if (size_bytes && !policy.size_bytes) {
+                policy.size_bytes = size_bytes;
+            } else {
+                return error("\"" + std::string{amount} +
+                             "\" can't be understood: once how long (12h, 30d, 8w), once how much (500m, 20g, 2t)");
+            }
+        }
+        return Done{};
+    }
+
+    void skip_spaces() { left_.remove_prefix(std::min(left_.find_first_not_of(kSpaces), left_.size())); }
+
+    // The next one; empty at the end, or before a comment.
+    std::string_view word() {
+        skip_spaces();
+        if (!left_.empty() && left_.front() == '#') {
+            left_ = {};
+        }
+        const std::string_view word = left_.substr(0, left_.find_first_of(kSpaces));
+        left_.remove_prefix(word.size());
+        return word;
+    }
+
+    [[nodiscard]] Error error(const std::string& what) const { return Error{ErrorCode::kUsage, where_ + ": " + what}; }
+
+    std::string_view left_;
+    std::string where_;
+};
+
+bool fits_kinds(const RetentionClass& one, const SessionRecord& session) {
+    const auto is_named = [&](const EventRecord& event) {
+        return std::find(one.kinds.begin(), one.kinds.end(), event.kind) != one.kinds.end();
+    };
+    switch (one.kinds_are) {
+        case RetentionClass::Kinds::kAny: return true;
+        case RetentionClass::Kinds::kWith: return std::any_of(session.events.begin(), session.events.end(), is_named);
+        case RetentionClass::Kinds::kOnly:
+            return !session.events.empty() && std::all_of(session.events.begin(), session.events.end(), is_named);
+    }
+    return false;
+}
+
+}  // namespace
+
+bool RetentionRules::keeps_everything() const {
+    return rest.keeps_everything() && std::all_of(classes.begin(), classes.end(), [](const RetentionClass& one) {
+               return one.policy.keeps_everything();
+           });
+}
+
+std::uint8_t RetentionRules::class_of(const SessionRecord& session) const {
+    for (const RetentionClass& one : classes) {
+        if (one.takes_in && fits_kinds(one, session)) {
+            // Patterns were tried when the rules were read.
+            if (const auto fits = matches(one.matchers, session); fits.ok() && *fits) {
+                return one.number;
+            }
+        }
+    }
+    return kDefaultClass;
+}
+
+Result<RetentionRules> parse_retention_rules(std::string_view text, std::string_view place) {
+    RetentionRules rules;
+    bool has_default = false;
+    for (std::size_t line = 1; !text.empty(); ++line) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        LineParser parser{text.substr(0, end), std::string{place} + ":" + std::to_string(line)};
+        if (auto parsed = parser.parse_into(rules, has_default); !parsed.ok()) {
+            return parsed.error();
+        }
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return rules;
+}
+
+Result<RetentionRules> load_retention_rules(const std::string& file) {
+    std::ifstream in{file, std::ios::binary};
+    std::string text(RetentionRules::kFileSizeBytesMax + 1, '\0');
+    if (!in || !(in.read(text.data(), static_cast<std::streamsize>(text.size())) || in.eof())) {
+        return error_from_errno(errno, file);
+    }
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (text.size() > RetentionRules::kFileSizeBytesMax) {
+        return Error{ErrorCode::kUsage,
+                     file + ": larger than " + std::to_string(RetentionRules::kFileSizeBytesMax) + " bytes"};
+    }
+    return parse_retention_rules(text, file);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,67 @@
+// Which sessions' rows are kept for how long, and within how many bytes: the operator's file of retention classes.
+//
+//   # class NAME NUMBER  WHICH SESSIONS                              keep HOW LONG [HOW MUCH]
+//   class dev    1       {env="dev"}                                 keep 3d
+//   class traces 2       {rack=~"r1.*"} with tracepoint,sample       keep 14d 20g
+//   class meters 3       only counter,utilisation                    keep 52w
+//   class old    4       none                                        keep 8w
+//   default                                                          keep 30d 200g
+//
+// The first class that takes a session in has its rows; those that none takes in are in `default` (number 0). `with`
+// takes in sessions that announced an event of one of these kinds, `only` those that announced no others; `none` takes
+// nobody in any more. Ages are hours, days or weeks (h, d, w), bytes have k, m, g or t; `keep forever` limits nothing.
+//
+// A class is a session's, not a row's: a batch holds rows of several kinds under one seal, and an epoch's rows need its
+// definitions beside them. The number stands in the keys of what is stored (Partition::retention_class), the name is
+// for people alone.
+//
+// Plain values; text in, rules out. Errors: kUsage, "PLACE:LINE: what is wrong, and the way out".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/retention/retention_policy.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/kind.h"
+#include "storage/select/matcher.h"
+#include "storage/store/batch.h"
+
+namespace perfleet {
+
+struct RetentionClass {
+    static constexpr std::size_t kNameSizeBytesMax = 64;
+
+    enum class Kinds : std::uint8_t { kAny, kWith, kOnly };
+
+    std::string name;
+    std::uint8_t number = 0;
+    bool takes_in = true;           // sessions at all
+    std::vector<Matcher> matchers;  // all must hold
+    Kinds kinds_are = Kinds::kAny;
+    std::vector<Kind> kinds;
+    RetentionPolicy policy;
+};
+
+struct RetentionRules {
+    static constexpr std::uint8_t kDefaultClass = 0;
+    static constexpr std::size_t kClassesMax = 16;  // each costs marks for every hour that is dropped
+    static constexpr std::size_t kFileSizeBytesMax = 64U << 10;
+
+    std::vector<RetentionClass> classes;  // the first that fits counts
+    RetentionPolicy rest;                 // of the default class
+
+    [[nodiscard]] bool keeps_everything() const;
+
+    // Of a session that isn't stored yet in the bucket in question (Store::retention_class tells where it is).
+    [[nodiscard]] std::uint8_t class_of(const SessionRecord& session) const;
+};
+
+[[nodiscard]] Result<RetentionRules> parse_retention_rules(std::string_view text, std::string_view place);
+
+// Errors besides: those of reading the file, naming it.
+[[nodiscard]] Result<RetentionRules> load_retention_rules(const std::string& file);
+
+}  // namespace perfleet
