@@ -299,7 +299,7 @@ Result<Done> LinuxCollector::open_source() {
     }
     PerfSourceOptions source;
     source.events.events = std::move(*events);
-    source.events.sampling = {options_.frequency_hz, options_.period};
+    source.events.sampling = {options_.frequency_hz, options_.period, options_.default_frequency_hz};
     source.events.callchain = options_.callchain;
     source.events.all_cpus = options_.all_cpus;
     source.events.all_user = options_.all_user;

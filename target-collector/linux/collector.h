@@ -21,15 +21,16 @@
 namespace perfleet {
 
 struct CollectorOptions {
-    std::vector<std::string> gateways;          // endpoints; the first that answers is used
-    std::string output_file;                    // instead of a gateway: frames written to a file
-    std::vector<std::string> events;            // as written after -e; empty: cycles, or cpu-clock where there is none
-    std::optional<std::uint64_t> frequency_hz;  // default 99 when neither is given
+    std::vector<std::string> gateways;  // endpoints; the first that answers is used
+    std::string output_file;            // instead of a gateway: frames written to a file
+    std::vector<std::string> events;    // as written after -e; empty: cycles, or cpu-clock where there is none
+    std::optional<std::uint64_t> frequency_hz;
     std::optional<std::uint64_t> period;
-    bool callchain = false;            // -g
-    bool all_cpus = false;             // -a
-    std::vector<std::int32_t> pids;    // -p, with threads and children
-    std::vector<std::string> command;  // after --
+    std::uint64_t default_frequency_hz = 99;  // where neither is given; of tracepoints each is taken
+    bool callchain = false;                   // -g
+    bool all_cpus = false;                    // -a
+    std::vector<std::int32_t> pids;           // -p, with threads and children
+    std::vector<std::string> command;         // after --
     std::vector<std::pair<std::string, std::string>> labels;
     std::string target_name;  // default: the key's name, or the host's where there is no key
     std::string key_file;     // secret key; empty: without keys

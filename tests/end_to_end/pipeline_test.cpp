@@ -180,6 +180,22 @@ TEST_F(PipelineTest, RecordShowsWhereTheTimeWentAndWhatToTryNext) {
     EXPECT_EQ(perfleet_json({"sessions", "--data", data, "--session", "last"}).at("rows").size(), 1U);
 }
 
+// Without -F and -c: each call is a row, however many there are a second.
+TEST_F(PipelineTest, RecordTakesEveryOneOfATracepoint) {
+    constexpr std::uint64_t kFewCalls = 20'000;
+    const Finished recorded =
+        run({program_path("perfleet"), "record", "--data", store(), "-e", "syscalls:sys_enter_getppid", "--",
+             workload_path("getppid_workload"), std::to_string(kFewCalls)});
+    ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    std::uint64_t produced = 0;
+    for (const json& row : rows_of(perfleet_json({"losses", "--data", store()}))) {
+        if (row.at("event") == "syscalls:sys_enter_getppid" && row.at("kind") == "tracepoint") {
+            produced += row.at("produced").get<std::uint64_t>();
+        }
+    }
+    EXPECT_EQ(produced, kFewCalls);
+}
+
 TEST_F(PipelineTest, RecordSaysWhatIsWrong) {
     const auto record = [&](std::vector<std::string> arguments) {
         arguments.insert(arguments.begin(), {program_path("perfleet"), "record", "--data", store()});

@@ -19,7 +19,6 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kDefaultFrequencyHz = 999;  // a short program gives enough samples, and costs 1 to 2 %
 constexpr const char* kTopRowCount = "20";
 
 void say(std::string_view text) {
@@ -67,9 +66,6 @@ int record_command(int argument_count, char** arguments) {
     }
     CollectorOptions options = std::move((*line)->options);
     const bool has_command = !options.command.empty();
-    if (!options.frequency_hz && !options.period) {
-        options.frequency_hz = kDefaultFrequencyHz;
-    }
     const bool is_default_folder = (*line)->data_folder.empty();
     const std::string data_folder = is_default_folder ? default_data_folder() : (*line)->data_folder;
     if (const Result<Done> made = make_folder(data_folder); !made.ok()) {

@@ -168,6 +168,8 @@ TEST(SamplingAttr, DefaultsToNinetyNineHertzAndToEveryTracepoint) {
     EXPECT_EQ(sampling_rate_of(tracepoint, {}).value, 1U);
     EXPECT_TRUE(sampling_rate_of(tracepoint, {500, {}}).is_frequency);
     EXPECT_EQ(sampling_rate_of(clock, {{}, 7}).value, 7U);
+    EXPECT_EQ(sampling_rate_of(clock, {{}, {}, 999}).value, 999U);
+    EXPECT_FALSE(sampling_rate_of(tracepoint, {{}, {}, 999}).is_frequency);
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ SamplingRate sampling_rate_of(const EventSpec& event, const SamplingChoice& choi
     if (event.is_tracepoint()) {
         return {false, 1};
     }
-    return {true, kDefaultFrequencyHz};
+    return {true, choice.default_frequency_hz};
 }
 
 perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, const AttrOptions& options,

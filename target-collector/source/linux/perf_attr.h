@@ -18,9 +18,12 @@ struct PerfFeatures {
 };
 [[nodiscard]] PerfFeatures probe_perf_features();
 
+inline constexpr std::uint64_t kDefaultFrequencyHz = 99;
+
 struct SamplingChoice {
     std::optional<std::uint64_t> frequency_hz;
     std::optional<std::uint64_t> period;
+    std::uint64_t default_frequency_hz = kDefaultFrequencyHz;  // where neither is given; of tracepoints each is taken
 };
 
 // How one event is sampled: a frequency or a period.
@@ -28,7 +31,6 @@ struct SamplingRate {
     bool is_frequency = false;
     std::uint64_t value = 0;
 };
-inline constexpr std::uint64_t kDefaultFrequencyHz = 99;
 [[nodiscard]] SamplingRate sampling_rate_of(const EventSpec& event, const SamplingChoice& choice);
 
 struct AttrOptions {
