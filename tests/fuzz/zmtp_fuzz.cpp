@@ -1,11 +1,15 @@
 // What a ZMTP peer sends to the collector's own driver. First bytes: into what pieces it falls, and what is sent
 // meanwhile. Whole or in pieces it says the same; what the driver sends is ZMTP; it never keeps more than it says.
+// The same bytes on a line that knows no connections: what is heard of each begins with a greeting.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
 #include "schemas/vocabulary/assert.h"
+#include "target-collector/wire/line_stream.h"
 #include "target-collector/wire/zmtp_driver.h"
+#include "target-collector/wire/zmtp_layout.h"
 #include "target-collector/wire/zmtp_reader.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -95,6 +99,54 @@ Heard converse(std::span<const std::byte> input, std::size_t piece_bytes, std::s
     return heard;
 }
 
+class Line final : public LinePort {
+public:
+    Line(std::span<const std::byte> says, std::size_t piece_bytes) : says_{says}, piece_bytes_{piece_bytes} {}
+
+    std::size_t write(std::span<const std::byte> bytes) override { return bytes.size(); }
+    std::size_t read(std::span<std::byte> into) override {
+        const std::size_t size = std::min({into.size(), piece_bytes_, says_.size()});
+        std::copy_n(says_.begin(), size, into.begin());
+        says_ = says_.subspan(size);
+        return size;
+    }
+
+private:
+    std::span<const std::byte> says_;
+    std::size_t piece_bytes_;
+};
+
+// What was heard of each connection.
+std::vector<std::string> listen(std::span<const std::byte> input, LineStream::End end, std::size_t piece_bytes) {
+    constexpr std::size_t kSignatureSizeBytes = 10;
+    Line line{input, piece_bytes};
+    LineStream stream{line, end};
+    std::vector<std::string> connections;
+    std::array<char, 64> buffer{};
+    std::uint64_t number = 0;
+    // Where a connection ends a read brings nothing, and the next one is told of a turn later.
+    constexpr int kIdleTurns = 2;
+    for (int idle = 0; idle < kIdleTurns;) {
+        ++idle;
+        if (const std::uint64_t now = stream.connection(); now != number) {
+            number = now;
+            connections.emplace_back();
+            idle = 0;
+        }
+        if (const std::size_t size = stream.read(std::as_writable_bytes(std::span{buffer})); size > 0) {
+            PERFLEET_ASSERT(!connections.empty());
+            connections.back().append(buffer.data(), size);
+            idle = 0;
+        }
+    }
+    for (const std::string& heard : connections) {
+        PERFLEET_ASSERT(heard.empty() || static_cast<std::uint8_t>(heard[0]) == zmtp::kSignatureFirst);
+        PERFLEET_ASSERT(heard.size() < kSignatureSizeBytes ||
+                        static_cast<std::uint8_t>(heard[kSignatureSizeBytes - 1]) == zmtp::kSignatureLast);
+    }
+    return connections;
+}
+
 }  // namespace
 }  // namespace perfleet
 
@@ -105,5 +157,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t frame_size_bytes = static_cast<std::size_t>(input.byte()) * 4;
     const Heard in_pieces = converse(input.rest(), piece_bytes, frame_size_bytes);
     PERFLEET_ASSERT(in_pieces == converse(input.rest(), ~std::size_t{0}, 0));
+    for (const auto end : {LineStream::End::kHost, LineStream::End::kTarget}) {
+        PERFLEET_ASSERT(listen(input.rest(), end, piece_bytes) == listen(input.rest(), end, ~std::size_t{0}));
+    }
     return 0;
 }
