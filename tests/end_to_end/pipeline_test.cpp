@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kCalls = 1'000'000;
+constexpr std::uint64_t kRingCalls = 10'000;  // a ring of the kernel's holds some more of them
 
 class PipelineTest : public testing::Test {
 protected:
@@ -95,19 +97,25 @@ TEST_F(PipelineTest, KnownSharesOfThreeFunctionsAppearInTopAndInPerfReport) {
     const json top = perfleet_json({"top", "--gateway", gateway.query()});
     EXPECT_EQ(top, perfleet_json({"top", "--data", store()}));
     expect_ledger_adds_up(top);
-    std::map<std::string, double> share;
+    std::map<std::string, double> samples;
     double loop = 0;
+    double loop_percent = 0;
     for (const json& row : rows_of(top)) {
         const std::string symbol = row.at("symbol").get<std::string>();
         if (symbol.rfind("work_", 0) == 0) {
-            share[symbol] = row.at("self_percent").get<double>();
-            loop += share[symbol];
+            samples[symbol] = row.at("self").get<double>();
+            loop += samples[symbol];
+            loop_percent += row.at("self_percent").get<double>();
         }
     }
-    EXPECT_GT(loop, 90.0) << top.dump();
-    EXPECT_NEAR(share["work_a"], 70, 3);
-    EXPECT_NEAR(share["work_b"], 20, 3);
-    EXPECT_NEAR(share["work_c"], 10, 3);
+    EXPECT_GT(loop_percent, 90.0) << top.dump();
+    // More than 5.5 standard deviations off by chance, in one of the three: once in ten million runs.
+    const auto expect_share = [&](const std::string& symbol, double share) {
+        EXPECT_NEAR(samples[symbol] / loop, share, 5.5 * std::sqrt(share * (1 - share) / loop)) << top.dump();
+    };
+    expect_share("work_a", 0.7);
+    expect_share("work_b", 0.2);
+    expect_share("work_c", 0.1);
     expect_perf_report_agrees(top);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
 }
@@ -148,7 +156,8 @@ TEST_F(PipelineTest, EveryOneOfAMillionCallsIsStoredOrLostWithAReason) {
                                          workload_path("getppid_workload"), std::to_string(kCalls)}));
     ASSERT_EQ(collected.ending.status, 0) << collected.error_output;
     expect_every_call_accounted_for();
-    EXPECT_GT(stored_calls(), kCalls / 2);
+    // However late the collector comes to read them, the first ones are in the ring.
+    EXPECT_GE(stored_calls(), kRingCalls);
 }
 
 TEST_F(PipelineTest, ATinyKernelRingLosesButCountsEveryCall) {

@@ -1,12 +1,12 @@
 // shares_workload SECONDS [A B]: spends 70, 20 and 10 % of its time (or A, B and the rest) in work_a, work_b and
-// work_c. The shares are counts of iterations of one kernel, a chain of multiplications that takes the same time
-// wherever it stands. Rounds are of random length: rounds as long as a sampling period would be met at the same place
-// each time.
-#include <chrono>
+// work_c, until it has used so many seconds of CPU: the samples of it are as many on a busy machine. The shares are
+// counts of iterations of one kernel, a chain of multiplications that takes the same time wherever it stands. Rounds
+// are of random length: rounds as long as a sampling period would be met at the same place each time.
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #if defined(__has_attribute)
 #if __has_attribute(noipa)
@@ -30,6 +30,12 @@ inline __attribute__((always_inline)) std::uint64_t chain(std::uint64_t value, s
         asm volatile("" : "+r"(value));
     }
     return value;
+}
+
+double cpu_seconds() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 }  // namespace
@@ -56,7 +62,6 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: shares_workload SECONDS [A B]\n");
         return 2;
     }
-    const auto stop = std::chrono::steady_clock::now() + std::chrono::duration<double>{seconds};
     std::uint64_t value = 1;
     std::uint64_t rounds = 0;
     do {
@@ -65,7 +70,7 @@ int main(int argc, char** argv) {
         value = work_b(value, percent_b * iterations);
         value = work_c(value, (100 - percent_a - percent_b) * iterations);
         ++rounds;
-    } while (std::chrono::steady_clock::now() < stop);
+    } while (cpu_seconds() < seconds);
     std::printf("shares rounds=%" PRIu64 " value=%" PRIx64 "\n", rounds, value);
     return 0;
 }
