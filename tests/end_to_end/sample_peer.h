@@ -50,30 +50,19 @@ public:
     sample::Reply wait_for(sample::ReplySort sort) { return wait_for_any({sort}); }
 
     sample::Reply wait_for_any(const std::vector<sample::ReplySort>& sorts) {
-        std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
-        while (std::chrono::steady_clock::now() < end) {
-            const auto size = driver_->receive(buffer);
-            if (!size.ok() || *size == 0) {
-                driver_->wait(-1, 100'000'000);
-                continue;
-            }
-            sample::Reply reply = sample::read_reply(std::span{buffer}.first(*size));
-            if (reply.sort == sample::ReplySort::kAck) {
-                acknowledged_ = std::max<std::uint64_t>(acknowledged_, reply.prefix);
-            }
-            if (std::find(sorts.begin(), sorts.end(), reply.sort) != sorts.end()) {
-                return reply;
-            }
-        }
-        ADD_FAILURE() << "no reply of sort " << static_cast<int>(sorts.front());
-        return {};
+        return wait_for_any(sorts, [] {});
     }
 
-    // Says Hello and waits for its Welcome.
+    // Says Hello and waits for its Welcome. Says it again over a new connection: what went over one whose end nobody
+    // had heard of yet is lost.
     sample::Reply greet(const SessionRecord& record) {
-        send(sample::hello(record));
-        return wait_for(sample::ReplySort::kWelcome);
+        const sample::Frame hello = sample::hello(record);
+        send(hello);
+        return wait_for_any({sample::ReplySort::kWelcome}, [&] {
+            if (driver_->reconnected()) {
+                send(hello);
+            }
+        });
     }
 
     // Until the gateway has acknowledged so much; it may have done so while something else was waited for.
@@ -108,6 +97,30 @@ public:
     }
 
 private:
+    // Does `meanwhile` between its looks.
+    template <class Work>
+    sample::Reply wait_for_any(const std::vector<sample::ReplySort>& sorts, const Work& meanwhile) {
+        std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        while (std::chrono::steady_clock::now() < end) {
+            const auto size = driver_->receive(buffer);
+            if (!size.ok() || *size == 0) {
+                meanwhile();
+                driver_->wait(-1, 100'000'000);
+                continue;
+            }
+            sample::Reply reply = sample::read_reply(std::span{buffer}.first(*size));
+            if (reply.sort == sample::ReplySort::kAck) {
+                acknowledged_ = std::max<std::uint64_t>(acknowledged_, reply.prefix);
+            }
+            if (std::find(sorts.begin(), sorts.end(), reply.sort) != sorts.end()) {
+                return reply;
+            }
+        }
+        ADD_FAILURE() << "no reply of sort " << static_cast<int>(sorts.front());
+        return {};
+    }
+
     bool is_sent(const sample::Frame& frame) {
         // A new connection takes frames once it was asked for; here it is as good as the last.
         (void)driver_->reconnected();
