@@ -43,12 +43,11 @@ def stop_load(load):
         process.wait()
 
 
-def run_for(arguments, seconds, **options):
-    """Runs, interrupts after `seconds`, returns (own CPU seconds, peak KiB, stderr)."""
+def run(arguments, end=lambda process: None, **options):
+    """Runs until it ends, or `end` has ended it; returns (own CPU seconds, peak KiB, stderr)."""
     with tempfile.TemporaryFile(mode="w+") as errors:
         process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=errors, **options)
-        time.sleep(seconds)
-        process.send_signal(signal.SIGINT)
+        end(process)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
@@ -57,7 +56,25 @@ def run_for(arguments, seconds, **options):
 
 def measure_perf(folder, frequency, seconds):
     data = os.path.join(folder, "perf.data")
-    cpu_s, peak_kib, errors = run_for(["perf", "record", "-z", "-a", "-g", "-e", "cpu-clock", "-F", str(frequency), "-o", data], seconds)
+    commands, to_perf = os.pipe()
+    from_perf, answers = os.pipe()
+
+    def record(process):
+        """The seconds count from when it records: it answers then."""
+        os.close(commands)
+        os.close(answers)
+        os.write(to_perf, b"enable\n")
+        if not os.read(from_perf, 64):
+            return  # it has ended
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+
+    try:
+        cpu_s, peak_kib, errors = run(["perf", "record", "-z", "-a", "-g", "-e", "cpu-clock", "-F", str(frequency), "-o", data, "-D", "-1",
+                                       "--control", f"fd:{commands},{answers}"], record, pass_fds=(commands, answers))
+    finally:
+        os.close(to_perf)
+        os.close(from_perf)
     match = re.search(r"\((\d+) samples\)", errors)
     # With -z perf prints no count: ask the file.
     if match:
@@ -79,8 +96,8 @@ def measure_perfleet(options, folder, frequency, seconds):
                                 "--query", "none"], stdout=subprocess.PIPE, text=True)
     try:
         endpoint = re.search(r"listen=(\S+)", gateway.stdout.readline()).group(1)
-        cpu_s, peak_kib, errors = run_for([os.path.join(options.bin, "perfleet-collector"), "--gateway", endpoint, "-a", "-g",
-                                           "-e", "cpu-clock", "-F", str(frequency)], seconds)
+        cpu_s, peak_kib, errors = run([os.path.join(options.bin, "perfleet-collector"), "--gateway", endpoint, "-a", "-g",
+                                       "-e", "cpu-clock", "-F", str(frequency), "--duration", str(seconds)])
     finally:
         gateway.send_signal(signal.SIGTERM)
         _, _, usage = os.wait4(gateway.pid, 0)

@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 AWK = r"""/^[^ \t#]/ {comm=$1; next} /^[ \t]+[0-9a-f]+ / {sub(/^[ \t]+[0-9a-f]+ /, ""); stack = $1 (stack == "" ? "" : ";" stack); next}
 /^$/ {if (stack != "") count[comm ";" stack]++; stack = ""} END {for (s in count) print s, count[s]}"""
@@ -54,12 +53,8 @@ def main():
         load = subprocess.Popen(["sh", "-c", f"while :; do {options.command}; done"], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL, start_new_session=True)
         try:
-            record = subprocess.Popen([perfleet, "record", "-a", "-g", "-e", "cpu-clock", "-F", str(options.frequency), "--data", store],
-                                      stdout=subprocess.DEVNULL)
-            time.sleep(options.seconds)
-            record.send_signal(signal.SIGINT)
-            if record.wait() != 0:
-                sys.exit("recording failed")
+            subprocess.run([perfleet, "record", "-a", "-g", "-e", "cpu-clock", "-F", str(options.frequency), "--duration",
+                            str(options.seconds), "--data", store], stdout=subprocess.DEVNULL, check=True)
         finally:
             os.killpg(load.pid, signal.SIGKILL)
             load.wait()
