@@ -23,7 +23,6 @@ constexpr SessionId kNewSession{1, 3};
 constexpr BucketNumber kBucket{400'000};  // long over
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 constexpr std::uint64_t kBatches = 60;
-constexpr int kPatienceS = 60;
 
 void make_store(const std::string& data) {
     auto store = open_rocksdb_store(data);

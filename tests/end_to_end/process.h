@@ -14,7 +14,7 @@
 
 namespace perfleet::end_to_end {
 
-inline constexpr int kPatienceS = 60;
+inline constexpr int kPatienceS = 120;
 
 // build/<preset>/bin/NAME, and helper programs of the tests.
 [[nodiscard]] std::string program_path(std::string_view name);

@@ -29,7 +29,6 @@ constexpr std::uint64_t kOldBatches = 60;
 constexpr std::uint64_t kRowsPerBatch = 1'000;
 constexpr std::uint64_t kOldRows = kOldBatches * kRowsPerBatch;
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
-constexpr int kPatienceS = 60;
 
 BucketNumber bucket_now() {
     return bucket_of(
