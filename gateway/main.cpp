@@ -195,7 +195,8 @@ int run(const Arguments& arguments) {
         return fail(*log, rules.error());
     }
     const MemoryPlan memory{arguments.memory_bytes};
-    auto store = open_gateway_store(arguments.data, {memory.store_bytes(), arguments.join_batches});
+    const std::uint64_t reserve_bytes = rules->keeps_everything() ? 0 : disk_reserve_size_bytes(memory.store_bytes());
+    auto store = open_gateway_store(arguments.data, {memory.store_bytes(), arguments.join_batches, reserve_bytes});
     if (!store) {
         return fail(*log, store.error());
     }

@@ -19,7 +19,8 @@ public:
         return engine_->visit(range, visitor);
     }
     Result<Done> refresh() override { return engine_->refresh(); }
-    Result<bool> recover() override { return engine_->recover(); }
+    Result<bool> recover(GoOn purpose) override { return engine_->recover(purpose); }
+    bool is_for_drops_only() const override { return engine_->is_for_drops_only(); }
     Result<Done> write(const Changes& changes) override { return engine_->write(changes); }
     Result<Done> sync() override { return engine_->sync(); }
     Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return engine_->size_bytes(range); }

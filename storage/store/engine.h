@@ -30,6 +30,12 @@ struct Changes {
     [[nodiscard]] bool empty() const { return puts.empty() && deletes.empty(); }
 };
 
+// What an engine is to go on for, on a disk that may be full.
+enum class GoOn : std::uint8_t {
+    kToStore,  // with the room that is kept for drops still, or again, there
+    kToDrop,   // and that room may be used up
+};
+
 class Engine {
 public:
     Engine() = default;
@@ -54,7 +60,10 @@ public:
     // After a write, sync or erase has failed nothing more is written or synced until this has succeeded; reads may
     // fail, too. It goes on from what is on disk: of what was written since the last sync that may be all, some or
     // nothing. False when there was nothing to do. Errors: what still hinders it; it can be tried again.
-    [[nodiscard]] virtual Result<bool> recover() { return false; }
+    [[nodiscard]] virtual Result<bool> recover(GoOn) { return false; }
+
+    // The room that is kept for drops was given up for one, and isn't there again: nothing else may be written.
+    [[nodiscard]] virtual bool is_for_drops_only() const { return false; }
 
     // All or nothing. Durable with the next sync().
     [[nodiscard]] virtual Result<Done> write(const Changes& changes) = 0;
@@ -66,8 +75,9 @@ public:
     [[nodiscard]] virtual Result<std::uint64_t> size_bytes(const KeyRange& range) const = 0;
 
     // Deletes every key of the range, which nobody writes any more, and gives back its space; on disk when this returns
-    // Done. When it fails or is interrupted, any of the keys may still be there. `is_stopping` (or null), once another
-    // thread has set it, ends it early: then the keys are gone, and some of their space isn't given back yet.
+    // Done. Where there is too little room on the disk for giving it back, that comes later. When it fails or is
+    // interrupted, any of the keys may still be there. `is_stopping` (or null), once another thread has set it, ends it
+    // early: then the keys are gone, and some of their space isn't given back yet.
     [[nodiscard]] virtual Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) = 0;
 };
 

@@ -159,6 +159,23 @@ public:
         size_bytes_ = size_bytes;
         return FSWritableFileOwnerWrapper::Truncate(size_bytes, options, context);
     }
+    // Room without content: no byte of it is there before Truncate() has made the file so large.
+    IOStatus Allocate(std::uint64_t offset, std::uint64_t size_bytes, const IOOptions& options,
+                      IODebugContext* context) override {
+        {
+            const std::lock_guard lock{state_->mutex};
+            if (IOStatus status = state_->begin_change(); !status.ok()) {
+                return status;
+            }
+            if (size_bytes > state_->plan.room_size_bytes) {
+                return IOStatus::NoSpace(name_ + ": No space left on device (fault plan)");
+            }
+            if (state_->plan.room_size_bytes != FaultPlan::kAnyRoom) {
+                state_->plan.room_size_bytes -= size_bytes;
+            }
+        }
+        return FSWritableFileOwnerWrapper::Allocate(offset, size_bytes, options, context);
+    }
     IOStatus Sync(const IOOptions&, IODebugContext*) override { return sync(); }
     IOStatus Fsync(const IOOptions&, IODebugContext*) override { return sync(); }
     IOStatus RangeSync(std::uint64_t, std::uint64_t, const IOOptions&, IODebugContext*) override {
@@ -329,8 +346,8 @@ Result<std::unique_ptr<Store>> FaultyDisk::open_store(const std::string& directo
         state_->journal = std::move(*journal);
         state_->is_off = false;
     }
-    std::shared_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(std::make_shared<FaultyFileSystem>(state_));
-    auto engine = open_rocksdb_writer_engine(directory, std::move(env));
+    const std::shared_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(std::make_shared<FaultyFileSystem>(state_));
+    auto engine = open_rocksdb_writer_engine(directory, env, options.memory_size_bytes, options.reserve_size_bytes);
     if (!engine.ok()) {
         return engine.error();
     }

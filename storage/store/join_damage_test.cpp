@@ -35,7 +35,7 @@ public:
         return memory_.visit(range, visitor);
     }
     Result<Done> refresh() override { return Done{}; }
-    Result<bool> recover() override { return std::exchange(recovers, false); }
+    Result<bool> recover(GoOn) override { return std::exchange(recovers, false); }
     Result<Done> write(const Changes& changes) override {
         if (before_write) {
             if (auto done = before_write(changes); !done.ok()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -195,23 +196,15 @@ public:
 
     [[nodiscard]] Result<std::uint64_t> drop(std::span<const Partition> partitions,
                                              std::atomic<bool>* is_stopping) override {
-        std::uint64_t row_count = 0;
-        for (const Partition& partition : partitions) {
-            auto hidden = hide(partition);
-            if (!hidden.ok()) {
-                return hidden;
-            }
-            row_count += *hidden;
+        std::vector<std::uint64_t> row_counts(partitions.size());
+        auto dropped = try_drop(partitions, is_stopping, row_counts);
+        if (!dropped.ok() && dropped.error().code == ErrorCode::kFull) {
+            dropped = try_drop(partitions, is_stopping, row_counts);  // it goes on with what is kept for that
         }
-        if (auto synced = sync_drop(partitions); !synced.ok()) {
-            return synced.error();
+        if (!dropped.ok()) {
+            return dropped.error();
         }
-        for (const KeyRange& range : ranges_of(partitions)) {
-            if (auto erased = engine().erase(range, is_stopping); !erased.ok()) {
-                return erased.error();
-            }
-        }
-        return row_count;
+        return std::accumulate(row_counts.begin(), row_counts.end(), std::uint64_t{0});
     }
 
     [[nodiscard]] Result<std::uint64_t> size_bytes(std::span<const Partition> partitions) const override {
@@ -272,8 +265,8 @@ private:
 
     // Before every change. What this remembers of changes that weren't synced is worth nothing once the engine had to
     // go on from what is on disk, and a writer who doesn't know that yet must not go on to a sync.
-    [[nodiscard]] Result<Done> recover() {
-        auto recovered = engine().recover();
+    [[nodiscard]] Result<Done> recover(GoOn purpose) {
+        auto recovered = engine().recover(purpose);
         if (!recovered.ok()) {
             return recovered.error();
         }
@@ -296,7 +289,7 @@ private:
 
     // For a change by the writer.
     [[nodiscard]] Result<Done> be_ready() {
-        if (auto recovered = recover(); !recovered.ok()) {
+        if (auto recovered = recover(GoOn::kToStore); !recovered.ok()) {
             return recovered;
         }
         if (auto told = tell_loss(); !told.ok()) {
@@ -315,11 +308,32 @@ private:
     // -- dropping: on any thread --------------------------------------------------------------------------------------
     // What the writer owes its caller stays as it is: a failure here is met again with the writer's next change.
 
+    // Row counts are set where a partition is hidden now.
+    [[nodiscard]] Result<Done> try_drop(std::span<const Partition> partitions, std::atomic<bool>* is_stopping,
+                                        std::span<std::uint64_t> row_counts) {
+        for (std::size_t i = 0; i < partitions.size(); ++i) {
+            auto hidden = hide(partitions[i]);
+            if (!hidden.ok()) {
+                return hidden.error();
+            }
+            row_counts[i] = std::max(row_counts[i], *hidden);
+        }
+        if (auto synced = sync_drop(partitions); !synced.ok()) {
+            return synced;
+        }
+        for (const KeyRange& range : ranges_of(partitions)) {
+            if (auto erased = engine().erase(range, is_stopping); !erased.ok()) {
+                return erased;
+            }
+        }
+        return Done{};
+    }
+
     // The mark and the counts: from then on the partition is hidden, and its rows count as expired, once. They are
     // counted beside the writer, and again when it has put a batch there meanwhile.
     [[nodiscard]] Result<std::uint64_t> hide(const Partition& partition) {
         std::unique_lock lock{writing_};
-        if (auto recovered = recover(); !recovered.ok()) {
+        if (auto recovered = recover(GoOn::kToDrop); !recovered.ok()) {
             return recovered.error();
         }
         auto dropped = reads().is_dropped(partition);
@@ -356,7 +370,7 @@ private:
     // Nothing may be erased whose mark a failure has taken meanwhile.
     [[nodiscard]] Result<Done> sync_drop(std::span<const Partition> partitions) {
         const std::lock_guard lock{writing_};
-        if (auto recovered = recover(); !recovered.ok()) {
+        if (auto recovered = recover(GoOn::kToDrop); !recovered.ok()) {
             return recovered;
         }
         for (const Partition& partition : partitions) {
@@ -406,6 +420,9 @@ private:
 
     // Whether nothing has happened since that makes what was read there worthless. The writer is held up.
     [[nodiscard]] Result<bool> is_as_it_was(std::uint64_t generation, const Partition& partition) const {
+        if (engine().is_for_drops_only()) {
+            return Error{ErrorCode::kFull, "the disk is full, and what is kept for dropping isn't free again"};
+        }
         if (generation != generation_) {
             return false;
         }

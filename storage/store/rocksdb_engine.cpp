@@ -1,13 +1,9 @@
 #include "storage/store/rocksdb_engine.h"
 
-#include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
-#include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
-#include <rocksdb/sst_partitioner.h>
-#include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 #include <sys/resource.h>
 
@@ -21,26 +17,15 @@
 #include <string>
 
 #include "schemas/vocabulary/limits.h"
+#include "storage/store/disk_reserve.h"
 #include "storage/store/folder.h"
 #include "storage/store/log_tail.h"
+#include "storage/store/rocksdb_options.h"
 #include "storage/store/silent_log.h"
 #include "storage/store/table_files.h"
 
 namespace perfleet {
 namespace {
-
-// -- memory and files -------------------------------------------------------------------------------------------------
-// Each a part of the memory: the memtable being filled and two being flushed, then puts wait; and the block cache.
-constexpr int kMemtablesMax = 3;
-constexpr std::size_t kMemoryParts = kMemtablesMax + 1;
-constexpr std::uint64_t kTableFileSizeBytes = 128U << 20;
-constexpr std::uint64_t kFirstLevelSizeBytes = 512U << 20;
-constexpr int kWriterFilesMax = 1'024;  // open at once
-constexpr std::size_t kInfoLogSizeBytes = 1U << 20;
-constexpr std::size_t kInfoLogFiles = 4;
-
-// What has to fit on the disk, beside the logs once more, before a store whose disk was full goes on.
-constexpr std::uint64_t kRecoverRoomSizeBytes = 16U << 20;
 
 // Behind every table: a change of it overlaps nothing.
 constexpr const char* kNobodysKey = "\xff";
@@ -75,86 +60,6 @@ Error error_from(const rocksdb::Status& status, const std::string& what) {
         return {ErrorCode::kIo, message + "; raise the limit of open files (ulimit -n)"};
     }
     return {ErrorCode::kIo, message};
-}
-
-// Compaction writes no table file with keys of two days or two tables, so that an old day's files are moved rather than
-// rewritten while newer ones come in, and that a drop rewrites little. Days, because a reader keeps every file open.
-class DayPartitioner final : public rocksdb::SstPartitioner {
-public:
-    const char* Name() const override { return "perfleet.DayPartitioner"; }
-    rocksdb::PartitionerResult ShouldPartition(const rocksdb::PartitionerRequest& request) override {
-        return is_same_group(*request.prev_user_key, *request.current_user_key) ? rocksdb::kNotRequired
-                                                                                : rocksdb::kRequired;
-    }
-    bool CanDoTrivialMove(const rocksdb::Slice& smallest, const rocksdb::Slice& largest) override {
-        return is_same_group(smallest, largest);
-    }
-
-private:
-    static constexpr std::uint32_t kDayBuckets = 24 * 3600 / kBucketDurationS;
-
-    static bool is_same_group(const rocksdb::Slice& a, const rocksdb::Slice& b) {
-        if (!a.starts_with(rocksdb::Slice{b.data(), std::min<std::size_t>(b.size(), 1)})) {
-            return false;
-        }
-        const auto partition_a = decode_partition(view(a));
-        const auto partition_b = decode_partition(view(b));
-        return !partition_a.ok() || !partition_b.ok() ||
-               partition_a->bucket.value / kDayBuckets == partition_b->bucket.value / kDayBuckets;
-    }
-};
-
-class DayPartitionerFactory final : public rocksdb::SstPartitionerFactory {
-public:
-    const char* Name() const override { return "perfleet.DayPartitionerFactory"; }
-    std::unique_ptr<rocksdb::SstPartitioner> CreatePartitioner(const rocksdb::SstPartitioner::Context&) const override {
-        return std::make_unique<DayPartitioner>();
-    }
-};
-
-rocksdb::Options common_options(std::size_t memory_size_bytes) {
-    rocksdb::Options options;
-    options.compression = rocksdb::kNoCompression;  // columns are packed by the collector
-    options.paranoid_checks = true;
-    // Only an unfinished last record, which nobody was promised, is dropped; damage before that is an error, not a
-    // silent loss of what was acknowledged.
-    options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
-    options.write_buffer_size = memory_size_bytes / kMemoryParts;
-    options.max_write_buffer_number = kMemtablesMax;
-    options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-    options.max_log_file_size = kInfoLogSizeBytes;
-    options.keep_log_file_num = kInfoLogFiles;
-    options.stats_dump_period_sec = 0;
-
-    rocksdb::BlockBasedTableOptions table;
-    table.checksum = rocksdb::kXXH3;
-    table.block_size = 16U << 10;
-    table.block_cache = rocksdb::NewLRUCache(memory_size_bytes / kMemoryParts);
-    table.cache_index_and_filter_blocks = true;  // so that they count towards the cache's bound
-    table.pin_l0_filter_and_index_blocks_in_cache = true;
-    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    return options;
-}
-
-rocksdb::Options writer_options(std::size_t memory_size_bytes) {
-    rocksdb::Options options = common_options(memory_size_bytes);
-    options.create_if_missing = true;
-    options.max_open_files = kWriterFilesMax;
-    options.compaction_style = rocksdb::kCompactionStyleLevel;
-    options.sst_partitioner_factory = std::make_shared<DayPartitionerFactory>();
-    options.max_bgerror_resume_count = 0;  // recover() does it, and knows what may be lost
-    options.level_compaction_dynamic_level_bytes = true;
-    options.target_file_size_base = kTableFileSizeBytes;
-    options.max_bytes_for_level_base = kFirstLevelSizeBytes;
-    options.bytes_per_sync = 1U << 20;
-    return options;
-}
-
-rocksdb::Options reader_options() {
-    rocksdb::Options options = common_options(limits::kStoreMemorySizeBytes);
-    options.max_open_files = -1;  // keeps files readable that the writer has deleted
-    return options;
 }
 
 // A database for reading, with what must outlive it.
@@ -331,22 +236,26 @@ Result<std::shared_ptr<Opened>> open_writer(const std::string& directory, std::s
 
 class RocksdbWriter final : public RocksdbEngine {
 public:
-    RocksdbWriter(std::string directory, std::shared_ptr<Opened> opened)
-        : RocksdbEngine{std::move(directory), std::move(opened)}, synced_sequence_{db().GetLatestSequenceNumber()} {}
+    RocksdbWriter(std::string directory, std::shared_ptr<Opened> opened, DiskReserve reserve)
+        : RocksdbEngine{std::move(directory), std::move(opened)},
+          synced_sequence_{db().GetLatestSequenceNumber()},
+          reserve_{std::move(reserve)} {}
 
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
 
     // RocksDB can go on by itself after some failures, but not after all, and a log of which a sync has failed may
     // never get to the disk, whatever later syncs say. Opened anew, everything that can still be read of it goes into a
     // table file, durably.
-    [[nodiscard]] Result<bool> recover() override {
+    [[nodiscard]] Result<bool> recover(GoOn purpose) override {
         const std::optional<Error> before = failure();
         if (!before) {
-            return false;
+            const bool needs_reserve = purpose == GoOn::kToStore && reserve_.is_missing();
+            auto made = needs_reserve ? reserve_.make(kRecoverRoomSizeBytes) : Done{};
+            return made.ok() ? Result<bool>{false} : made.error();
         }
         const std::shared_ptr<rocksdb::Env> env = opened()->env;
         const std::size_t memory_size_bytes = opened()->memory_size_bytes;
-        if (before->code == ErrorCode::kFull && !has_room(env_of(env))) {
+        if (before->code == ErrorCode::kFull && !has_room_for(purpose, env_of(env))) {
             return Error{*before};
         }
         auto closed_one = std::make_shared<Opened>();
@@ -363,8 +272,13 @@ public:
         replace(std::move(*anew));
         synced_sequence_ = db().GetLatestSequenceNumber();
         set_failure(std::nullopt);
+        if (purpose == GoOn::kToStore && reserve_.is_missing()) {
+            (void)reserve_.make(0);  // room was there for it; if it is gone again, the next call says so
+        }
         return true;
     }
+
+    [[nodiscard]] bool is_for_drops_only() const override { return reserve_.is_missing(); }
 
     [[nodiscard]] Result<Done> write(const Changes& changes) override {
         if (auto before = failure()) {
@@ -428,12 +342,12 @@ public:
         if (status.ok()) {
             status = db.Flush(rocksdb::FlushOptions{});
         }
-        if (status.ok()) {
+        if (status.ok() && has_room_to_compact(*held, range)) {
             rocksdb::CompactRangeOptions options;
             options.exclusive_manual_compaction = false;
             options.canceled = is_stopping;
             status = db.CompactRange(options, &begin, &end);
-            if (status.IsIncomplete()) {
+            if (status.IsIncomplete() || status.IsCompactionTooLarge()) {
                 return Done{};
             }
             if (status.IsCorruption()) {  // it is gone all the same; only its space isn't given back
@@ -474,10 +388,34 @@ private:
         failure_ = std::move(failure);
     }
 
+    // A compaction writes what it keeps of these files before it deletes them. On a disk that is too full for that it
+    // would take what else can be dropped with; later ones give the space back.
+    [[nodiscard]] bool has_room_to_compact(const Opened& held, const KeyRange& range) const {
+        std::vector<rocksdb::LiveFileMetaData> files;
+        held.db->GetLiveFilesMetaData(&files);
+        std::uint64_t needed_size_bytes = kRecoverRoomSizeBytes;
+        for (const rocksdb::LiveFileMetaData& file : files) {
+            needed_size_bytes += file.largestkey >= range.begin && file.smallestkey < range.end ? file.size : 0;
+        }
+        return has_free(env_of(held.env), needed_size_bytes);
+    }
+
+    [[nodiscard]] bool has_free(rocksdb::Env& env, std::uint64_t needed_size_bytes) const {
+        std::uint64_t free_size_bytes = 0;
+        return !env.GetFreeSpace(directory(), &free_size_bytes).ok() || free_size_bytes >= needed_size_bytes;
+    }
+
+    [[nodiscard]] bool has_room_for(GoOn purpose, rocksdb::Env& env) {
+        if (purpose == GoOn::kToStore) {
+            return has_room(env, reserve_.missing_size_bytes());
+        }
+        return has_room(env, 0) || (reserve_.give_up() && has_room(env, 0));
+    }
+
     // Opening writes what the logs hold into a table file. A store that can't be opened answers nobody, so it stays as
     // it is until it can.
-    [[nodiscard]] bool has_room(rocksdb::Env& env) const {
-        std::uint64_t needed_size_bytes = kRecoverRoomSizeBytes;
+    [[nodiscard]] bool has_room(rocksdb::Env& env, std::uint64_t more_size_bytes) const {
+        std::uint64_t needed_size_bytes = kRecoverRoomSizeBytes + more_size_bytes;
         std::error_code error;
         for (std::filesystem::directory_iterator at{directory(), error}, end; !error && at != end;
              at.increment(error)) {
@@ -487,14 +425,14 @@ private:
                 needed_size_bytes += gone ? 0 : size_bytes;
             }
         }
-        std::uint64_t free_size_bytes = 0;
-        return !env.GetFreeSpace(directory(), &free_size_bytes).ok() || free_size_bytes >= needed_size_bytes;
+        return has_free(env, needed_size_bytes);
     }
 
     std::uint64_t synced_sequence_;  // opening makes durable what it finds
     mutable std::mutex failing_;     // between erase() and the others
     std::optional<Error> failure_;   // since which nothing is written
     std::atomic<bool> compacts_ = true;
+    DiskReserve reserve_;
 };
 
 // The name of the current manifest: each writer begins a new one.
@@ -547,7 +485,7 @@ bool includes_all(const std::set<std::string>& names, const std::set<std::string
 rocksdb::Status catch_up(const std::string& directory, rocksdb::DB& db) {
     for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
         const std::set<std::string> before = log_files(directory);
-        const rocksdb::Status status = db.TryCatchUpWithPrimary();
+        rocksdb::Status status = db.TryCatchUpWithPrimary();
         if (!status.ok() || includes_all(log_files(directory), before)) {
             return status;
         }
@@ -625,16 +563,23 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& directory,
-                                                           std::shared_ptr<rocksdb::Env> env,
-                                                           std::size_t memory_size_bytes) {
+                                                           const std::shared_ptr<rocksdb::Env>& env,
+                                                           std::size_t memory_size_bytes,
+                                                           std::uint64_t reserve_size_bytes) {
     if (auto prepared = prepare_writer_folder(directory); !prepared.ok()) {
         return prepared.error();
     }
-    auto opened = open_writer(directory, std::move(env), memory_size_bytes);
+    DiskReserve reserve{env_of(env), directory, reserve_size_bytes};
+    auto opened = open_writer(directory, env, memory_size_bytes);
+    if (opened.ok()) {
+        (void)reserve.make(kRecoverRoomSizeBytes);  // without it nothing is stored, and that says why
+    } else if (opened.error().code == ErrorCode::kFull && reserve.give_up()) {
+        opened = open_writer(directory, env, memory_size_bytes);
+    }
     if (!opened.ok()) {
         return opened.error();
     }
-    return std::unique_ptr<Engine>{std::make_unique<RocksdbWriter>(directory, std::move(*opened))};
+    return std::unique_ptr<Engine>{std::make_unique<RocksdbWriter>(directory, std::move(*opened), std::move(reserve))};
 }
 
 Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& directory) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,10 +19,11 @@ class Env;
 namespace perfleet {
 
 // Creates the folder when it is missing. Errors: kBusy, kPermission, kInvalid (not a folder, or a folder of other
-// things), kCorrupt, kIo. `env`: the system's when null; tests bring one that fails.
+// things), kCorrupt, kIo. `env`: the system's when null; tests bring one that fails. `reserve_size_bytes` as in
+// StoreOptions: on a full disk it is given up for opening.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(
-    const std::string& directory, std::shared_ptr<rocksdb::Env> env = nullptr,
-    std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes);
+    const std::string& directory, const std::shared_ptr<rocksdb::Env>& env = nullptr,
+    std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes, std::uint64_t reserve_size_bytes = 0);
 
 // Errors: kNotFound (nothing there), kPermission, kCorrupt, kIo. Its write, sync and erase are errors.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& directory);

@@ -151,6 +151,9 @@ public:
     // durably, then erased; the writer is held up for one write each and a sync, but not while rows are counted and
     // erased. Neighbours (shards of one bucket) are erased together, faster than one by one.
     //
+    // On a full disk it goes on with StoreOptions::reserve_size_bytes; then nothing is stored, and nothing joined,
+    // until that room is there again.
+    //
     // `is_stopping` (or null), once another thread has set it, ends the erasing early. What that or an error leaves is
     // erased by the next drop of the same partitions, or when the store is opened again. Gives the rows that expired
     // now, definitions left out.
@@ -185,7 +188,13 @@ public:
 struct StoreOptions {
     std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes;  // of what was put lately and of what was read
     std::uint32_t join_batches = limits::kJoinedBatchesMax;  // of a session, until they are joined in an open bucket
+    // Of the disk, kept free so that drop() can write its marks when the disk is full; 0: none. While the disk doesn't
+    // have that nothing is stored: kFull.
+    std::uint64_t reserve_size_bytes = 0;
 };
+
+// Enough for drop() whatever the write-ahead logs of a store with so much memory hold.
+[[nodiscard]] std::uint64_t disk_reserve_size_bytes(std::size_t memory_size_bytes);
 
 // Errors: kBusy (another gateway writes there), kUnsupported (a newer format, named), kPermission, kIo.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_rocksdb_store(const std::string& directory,

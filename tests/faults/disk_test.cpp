@@ -7,8 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "storage/store/store.h"
 #include "target-collector/wire/held_address_test.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
@@ -37,10 +40,10 @@ protected:
     }
 
     // At the same address every time.
-    void start(const std::string& query = "none") {
+    void start(const std::string& query = "none", const std::vector<std::string>& more = {}) {
         gateway_ = std::make_unique<GatewayProgram>(
             data_, address_.endpoint(), query, workload_path("perfleet-gateway-faulty"),
-            Process::Options{{"PERFLEET_FAULTS_FILE=" + plan_}, "", std::nullopt});
+            Process::Options{{"PERFLEET_FAULTS_FILE=" + plan_}, "", std::nullopt}, more);
     }
 
     // The power goes.
@@ -139,6 +142,33 @@ TEST_F(FaultyDiskUnder, AnswersQueriesWhileItIsFull) {
     expect_said("storing again");
     peer.wait_for_prefix(2);
     EXPECT_EQ(gateway_->end(SIGTERM).status, 0) << gateway_->process().error_output();
+}
+
+// Started on a disk without any room, it drops what is too old; storing waits for the room that it took for that.
+TEST_F(FaultyDiskUnder, DropsWhatIsTooOldThoughItIsFull) {
+    start("none", {"--memory", "128m", "--retain-bytes", "1t"});
+    {
+        SamplePeer peer{gateway_->listen()};
+        peer.greet(sample_session(kTarget, kSession));
+        peer.send(batch_frame(1));  // of an hour in 2015
+        peer.wait_for_prefix(1);
+    }
+    EXPECT_EQ(gateway_->end(SIGTERM).status, 0);
+    set_plan("room=0");
+    start("none", {"--memory", "128m", "--retain", "2d"});
+    expect_said("dropped what was stored of the hour from 2015-08-19T16:00Z on");
+    SamplePeer peer{gateway_->listen()};
+    peer.greet(sample_session(kTarget, kSession));
+    peer.send(batch_frame(2));
+    expect_said("can't store");
+    EXPECT_EQ(times_said("are kept for dropping what is too old"), 1U) << gateway_->process().error_output();
+    set_plan("");
+    expect_said("storing again");
+    peer.wait_for_prefix(2);
+    EXPECT_EQ(gateway_->end(SIGTERM).status, 0);
+    const auto store = open_rocksdb_reader(data_);
+    ASSERT_TRUE(store.ok()) << store.error().message;
+    EXPECT_EQ((*store)->expired(kTarget, kSession)->at(0).second, 4U) << "the late batch, too";
 }
 
 // A collector of real events; the disk runs full, gets room, and loses its power on top.

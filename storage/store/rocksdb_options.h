@@ -1,0 +1,25 @@
+// How the store sets RocksDB up; why: storage/README.md.
+#pragma once
+
+#include <rocksdb/options.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace perfleet {
+
+// Open at once, by a writer.
+inline constexpr int kWriterFilesMax = 1'024;
+inline constexpr std::uint64_t kTableFileSizeBytes = 128U << 20;
+
+// What has to fit on the disk, beside the logs once more, before a store whose disk was full goes on.
+inline constexpr std::uint64_t kRecoverRoomSizeBytes = 16U << 20;
+
+// `memory_size_bytes` is for memtables and the block cache together.
+[[nodiscard]] rocksdb::Options writer_options(std::size_t memory_size_bytes);
+[[nodiscard]] rocksdb::Options reader_options();
+
+// What the write-ahead logs of a writer may hold, about: as much as its memtables.
+[[nodiscard]] std::uint64_t log_size_bytes_max(std::size_t memory_size_bytes);
+
+}  // namespace perfleet
