@@ -79,6 +79,6 @@ function(perfleet_test name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   target_compile_definitions(${name} PRIVATE PERFLEET_BIN_DIR="${CMAKE_BINARY_DIR}/bin"
                                              PERFLEET_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT ${TEST_TIMEOUT} RUN_SERIAL "$<BOOL:${TEST_RUN_SERIAL}>")
 endfunction()

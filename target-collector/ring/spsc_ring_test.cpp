@@ -183,7 +183,7 @@ TEST(SpscRing, BehavesAsAQueueOfBoundedSize) {
 // overwrites one that is being read, shows. Under the thread sanitizer a missing barrier is a race by itself.
 TEST(SpscRing, CarriesRecordsBetweenTwoThreads) {
     constexpr std::uint64_t kRecords = 50'000;
-    Memory memory(1024);
+    Memory memory(8'192);  // on a busy machine the one waits long for the other, each time that it is full or empty
     SpscRing ring(memory.bytes());
     const auto size_of = [](std::uint64_t number) { return 1 + number * 2'654'435'761 % 120; };
     const auto byte_of = [](std::uint64_t number, std::size_t i) { return static_cast<std::byte>(number * 31 + i); };

@@ -24,7 +24,8 @@ constexpr std::uint64_t kRingCalls = 10'000;  // a ring of the kernel's holds so
 class PipelineTest : public testing::Test {
 protected:
     std::vector<std::string> collector(const std::string& gateway, std::vector<std::string> options) {
-        options.insert(options.begin(), {program_path("perfleet-collector"), "--gateway", gateway});
+        options.insert(options.begin(),
+                       {program_path("perfleet-collector"), "--gateway", gateway, "--exit-wait", "60"});
         return options;
     }
 
