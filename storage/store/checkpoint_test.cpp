@@ -111,11 +111,16 @@ TEST_F(Backup, HoldsWhatWasSyncedAndSharesItsTableFiles) {
 
 TEST_F(Backup, IsWholeWhateverTheWriterDoesMeanwhile) {
     auto store = open(data_);
+    constexpr std::uint64_t kSeqsARound = 150;
     std::atomic<std::uint64_t> synced{0};
+    std::atomic<std::uint64_t> may_be_put{0};  // its logs turn over some times while a backup is made, not without end
     std::atomic<std::uint64_t> dropped{0};
     std::atomic<bool> is_done{false};
     std::thread writer{[&] {
         for (std::uint64_t seq = 1; !is_done; ++seq) {
+            while (!is_done && seq > may_be_put) {
+                std::this_thread::yield();
+            }
             put(*store, seq);
             synced = seq;
         }
@@ -131,7 +136,9 @@ TEST_F(Backup, IsWholeWhateverTheWriterDoesMeanwhile) {
     }};
     std::uint32_t attempt_count = 0;
     for (int round = 0; round < 15; ++round) {
-        while (synced < 150ULL * (static_cast<std::uint64_t>(round) + 1)) {
+        const std::uint64_t begins_at = kSeqsARound * (static_cast<std::uint64_t>(round) + 1);
+        may_be_put = begins_at + kSeqsARound;
+        while (synced < begins_at) {
             std::this_thread::yield();
         }
         const std::string to = backup_ + std::to_string(round);

@@ -277,14 +277,19 @@ TEST_F(RocksdbStore, ShowsItsLastWordToReadersAfterAReopen) {
 // Memtables so small that logs are deleted while readers look at them.
 TEST_F(RocksdbStore, ShowsReadersAllThatWasSyncedWhileLogsComeAndGo) {
     constexpr std::uint64_t kSeqs = 1'500;
+    constexpr std::uint64_t kSeqsAhead = 150;  // some logs, of which a reader may meet each once
     auto store = open_rocksdb_store(directory_, {1U << 20});
     ASSERT_TRUE(store.ok());
     ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
     ASSERT_TRUE((*store)->sync().ok());
     std::atomic<std::uint64_t> synced{0};
+    std::atomic<std::uint64_t> may_be_put{kSeqsAhead};
     std::atomic<bool> is_done{false};
     std::thread writer{[&] {
         for (std::uint64_t seq = 1; !is_done; ++seq) {
+            while (!is_done && seq > may_be_put) {
+                std::this_thread::yield();
+            }
             const std::vector batches{test_writer::batch(Seq{seq})};
             EXPECT_TRUE((*store)->put(test_writer::partition(), batches).ok());
             EXPECT_TRUE((*store)->sync().ok());
@@ -294,9 +299,11 @@ TEST_F(RocksdbStore, ShowsReadersAllThatWasSyncedWhileLogsComeAndGo) {
     auto following = open_reader();
     for (int round = 0; round < 40 && synced < kSeqs; ++round) {
         const std::uint64_t promised = synced;
+        may_be_put = promised + kSeqsAhead;
         EXPECT_TRUE(following->refresh().ok());
         EXPECT_GE(intact_seqs(*following).size(), promised);
         const std::uint64_t promised_now = synced;
+        may_be_put = promised_now + kSeqsAhead;
         EXPECT_GE(intact_seqs(*open_reader()).size(), promised_now);
     }
     is_done = true;
