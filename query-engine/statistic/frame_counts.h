@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "query-engine/statistic/flat_table.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_totals.h"
+#include "storage/rollup/flat_table.h"
 
 namespace perfleet {
 

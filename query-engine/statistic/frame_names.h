@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "query-engine/statistic/flat_table.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "storage/dictionary/epoch_dictionary.h"
+#include "storage/rollup/flat_table.h"
 
 namespace perfleet {
 

@@ -7,10 +7,10 @@
 #include <tuple>
 
 #include "query-engine/statistic/event_choice.h"
-#include "query-engine/statistic/flat_table.h"
 #include "query-engine/statistic/stack_totals.h"
 #include "query-engine/statistic/thread_names.h"
 #include "schemas/vocabulary/limits.h"
+#include "storage/rollup/flat_table.h"
 
 namespace perfleet {
 namespace {

@@ -182,6 +182,15 @@ std::string block_key(const BlockKey& key) {
         .take();
 }
 
+std::string rollup_key(const RollupKey& key) {
+    return inside(key.partition, PartitionTable::kRollup)
+        .session(key.target, key.session)
+        .series(key.series)
+        .integer(static_cast<std::uint8_t>(key.level))
+        .integer(key.first_seq.value)
+        .take();
+}
+
 KeyRange partition_range(const Partition& partition) {
     return KeyWriter{Table::kPartition}.partition(partition).range();
 }
@@ -206,6 +215,19 @@ KeyRange session_blocks_range(const Partition& partition, TargetId target, Sessi
 
 KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session, Series series, Seq first) {
     return inside(partition, PartitionTable::kBlock).session(target, session).series(series).range_from(first);
+}
+
+KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session, Series series) {
+    return inside(partition, PartitionTable::kRollup).session(target, session).series(series).range();
+}
+
+KeyRange level_rollups_range(const Partition& partition, TargetId target, SessionId session, Series series,
+                             RollupLevel level) {
+    return inside(partition, PartitionTable::kRollup)
+        .session(target, session)
+        .series(series)
+        .integer(static_cast<std::uint8_t>(level))
+        .range();
 }
 
 std::string joined_key(const Partition& partition) { return inside(partition, PartitionTable::kJoined).take(); }
@@ -313,6 +335,24 @@ Result<BlockKey> decode_block_key(std::string_view key) {
     return decoded;
 }
 
+Result<RollupKey> decode_rollup_key(std::string_view key) {
+    RollupKey decoded;
+    std::uint8_t level = 0;
+    KeyReader reader{key};
+    reader.expect(Table::kPartition);
+    reader.partition(decoded.partition);
+    reader.expect(PartitionTable::kRollup);
+    reader.session(decoded.target, decoded.session);
+    reader.series(decoded.series);
+    reader.integer(level);
+    reader.integer(decoded.first_seq.value);
+    decoded.level = static_cast<RollupLevel>(level);
+    if (!reader.ended()) {
+        return not_a("a rollup", key);
+    }
+    return decoded;
+}
+
 Result<SessionName> decode_session_key(std::string_view key) {
     SessionName decoded;
     KeyReader reader{key};
@@ -368,6 +408,11 @@ std::string describe_key(std::string_view key) {
     if (const auto block = decode_block_key(key); block.ok()) {
         return "block of " + words(SessionName{block->target, block->session}) + ", " + words(block->series) +
                ", first seq " + std::to_string(block->first_seq.value) + ", in " + words(block->partition);
+    }
+    if (const auto rollup = decode_rollup_key(key); rollup.ok()) {
+        return "rollup of level " + std::to_string(static_cast<unsigned>(rollup->level)) + " of " +
+               words(SessionName{rollup->target, rollup->session}) + ", " + words(rollup->series) + ", first seq " +
+               std::to_string(rollup->first_seq.value) + ", in " + words(rollup->partition);
     }
     if (const auto batch = decode_partition_batch_key(key); batch.ok()) {
         return "batch of " + words(SessionName{batch->key.target, batch->key.session}) + ", seq " +

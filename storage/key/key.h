@@ -34,6 +34,7 @@ enum class PartitionTable : std::uint8_t {
     kBatch = 2,
     kBlock = 3,
     kJoined = 4,  // nothing of the partition waits to be joined
+    kRollup = 5,
 };
 
 // Keys from `begin`, included, to `end`, excluded.
@@ -51,6 +52,7 @@ struct KeyRange {
 [[nodiscard]] std::string partition_batch_key(const Partition& partition, const BatchKey& key);
 [[nodiscard]] std::string joined_key(const Partition& partition);
 [[nodiscard]] std::string block_key(const BlockKey& key);
+[[nodiscard]] std::string rollup_key(const RollupKey& key);
 
 [[nodiscard]] KeyRange partition_range(const Partition& partition);
 [[nodiscard]] KeyRange all_partitions_range();
@@ -63,6 +65,11 @@ struct KeyRange {
 [[nodiscard]] KeyRange session_blocks_range(const Partition& partition, TargetId target, SessionId session);
 [[nodiscard]] KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session,
                                            Series series, Seq first = Seq{0});
+// Of all levels, or of one.
+[[nodiscard]] KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session,
+                                            Series series);
+[[nodiscard]] KeyRange level_rollups_range(const Partition& partition, TargetId target, SessionId session,
+                                           Series series, RollupLevel level);
 
 // -- outside ----------------------------------------------------------------------------------------------------------
 [[nodiscard]] std::string session_key(Table table, TargetId target,
@@ -107,6 +114,7 @@ struct PartitionSession {
 [[nodiscard]] Result<PartitionSession> decode_partition_session_key(std::string_view key);
 [[nodiscard]] Result<PartitionBatch> decode_partition_batch_key(std::string_view key);
 [[nodiscard]] Result<BlockKey> decode_block_key(std::string_view key);
+[[nodiscard]] Result<RollupKey> decode_rollup_key(std::string_view key);
 [[nodiscard]] Result<SessionName> decode_session_key(std::string_view key);
 [[nodiscard]] Result<PartitionSession> decode_session_partition_key(std::string_view key);
 struct ExpiredName {

@@ -246,6 +246,19 @@ Result<Done> KeyedReads::visit_blocks(
                            });
 }
 
+Result<Done> KeyedReads::visit_rollups(
+    const Partition& partition, TargetId target, SessionId session, Series series,
+    const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const {
+    return visit_decodable(series_rollups_range(partition, target, session, series),
+                           [&](std::string_view key, std::string_view value) -> Result<Visit> {
+                               auto name = decode_rollup_key(key);
+                               if (!name.ok()) {
+                                   return name.error();
+                               }
+                               return visitor(*name, value);
+                           });
+}
+
 // Everything that can be read; then the first of what can't be is the error.
 Result<Done> KeyedReads::visit_decodable(
     const KeyRange& range,
@@ -441,12 +454,8 @@ Result<std::optional<BatchRecord>> KeyedReads::batch(const Partition& partition,
     return found;
 }
 
-Result<bool> KeyedReads::is_joined(const Partition& partition) const {
-    auto found = engine_->get(joined_key(partition));
-    if (!found.ok()) {
-        return found.error();
-    }
-    return found->has_value();
+Result<std::optional<std::uint64_t>> KeyedReads::joined_mark(const Partition& partition) const {
+    return get_decoded<std::uint64_t>(*engine_, joined_key(partition), decode_number_untrusted);
 }
 
 Result<std::optional<std::uint32_t>> KeyedReads::expired_batch_seal(const BatchKey& key) const {

@@ -19,6 +19,10 @@ inline constexpr std::uint64_t kStoreFormatVersion = 2;
 // A store of version 1 is read and written as it is; it becomes one of version 2 before anything in it is joined.
 inline constexpr std::uint64_t kJoinedStoreFormatVersion = 2;
 
+// What the mark of a partition says of which nothing waits. Numbers are stored: they must never change.
+inline constexpr std::uint64_t kMarkJoined = 0;
+inline constexpr std::uint64_t kMarkRolledUp = 1;  // joined, too
+
 // `where` names the store in errors. kNotFound when the engine holds no store at all; kUnsupported.
 [[nodiscard]] Result<std::uint64_t> format_version(const Engine& engine, const std::string& where);
 [[nodiscard]] Result<Done> check_format(const Engine& engine, const std::string& where);
@@ -38,6 +42,9 @@ public:
     [[nodiscard]] Result<Done> visit_blocks(
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const;
+    [[nodiscard]] Result<Done> visit_rollups(
+        const Partition& partition, TargetId target, SessionId session, Series series,
+        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const;
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const;
     [[nodiscard]] Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target, SessionId session) const;
@@ -48,7 +55,9 @@ public:
     // Partitions that were dropped but still have keys.
     [[nodiscard]] Result<std::vector<Partition>> dropped_leftovers() const;
     [[nodiscard]] Result<bool> is_dropped(const Partition& partition) const;
-    [[nodiscard]] Result<bool> is_joined(const Partition& partition) const;
+    // What was done to the partition when nothing of it waited: kMarkJoined, kMarkRolledUp; nothing when something
+    // waits.
+    [[nodiscard]] Result<std::optional<std::uint64_t>> joined_mark(const Partition& partition) const;
     [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
@@ -113,6 +122,11 @@ public:
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override {
         return reads_.visit_blocks(partition, target, session, series, visitor);
+    }
+    [[nodiscard]] Result<Done> visit_rollups(
+        const Partition& partition, TargetId target, SessionId session, Series series,
+        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
+        return reads_.visit_rollups(partition, target, session, series, visitor);
     }
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const override {

@@ -17,6 +17,7 @@
 #include "storage/store/partition_drop.h"
 #include "storage/store/put_call.h"
 #include "storage/store/record.h"
+#include "storage/store/rollup_maker.h"
 
 namespace perfleet {
 namespace {
@@ -37,7 +38,10 @@ void check_caller(const Partition& partition, const AdmittedBatch& batch) {
 class KeyedStore final : public ReaderOver<Store> {
 public:
     KeyedStore(std::unique_ptr<Engine> engine, const StoreOptions& options)
-        : ReaderOver<Store>{std::move(engine)}, known_{reads()}, backlog_{options.join_batches} {}
+        : ReaderOver<Store>{std::move(engine)},
+          known_{reads()},
+          backlog_{options.join_batches},
+          rollups_{options.rollups} {}
 
     [[nodiscard]] Result<Done> define(const Partition& partition, const SessionRecord& session) override {
         const std::lock_guard lock{writing_};
@@ -104,11 +108,11 @@ public:
             outcomes.push_back(*outcome);
         }
         if (!call.stored().empty() && !backlog_.knows(partition)) {
-            auto joined = reads().is_joined(partition);
-            if (!joined.ok()) {
+            auto joined = reads().joined_mark(partition);
+            if (!joined.ok() && !is_damage(joined.error())) {
                 return joined.error();
             }
-            if (*joined) {
+            if (!joined.ok() || joined->has_value()) {
                 call.changes().deletes.push_back(joined_key(partition));
             }
         }
@@ -237,6 +241,16 @@ public:
             auto outcome = work->session ? joiner.join_session(*work->session) : joiner.join_partition();
             if (!outcome.ok()) {
                 return outcome.error();
+            }
+            const bool is_whole = *outcome == Joiner::Outcome::kDone || *outcome == Joiner::Outcome::kLeftover;
+            if (rollups_ && !work->session && is_whole) {
+                auto rolled_up = roll_up(generation, work->partition, on_step);
+                if (!rolled_up.ok()) {
+                    return rolled_up.error();
+                }
+                if (*rolled_up != Joiner::Outcome::kDone) {
+                    *outcome = *rolled_up;
+                }
             }
             if (*outcome == Joiner::Outcome::kStopped) {
                 backlog_.take_up(*work);
@@ -406,11 +420,11 @@ private:
         }
         std::vector<Partition> unmarked;
         for (const Partition& partition : *partitions) {
-            auto joined = reads().is_joined(partition);
-            if (!joined.ok() && !is_damage(joined.error())) {
-                return joined.error();
+            auto mark = reads().joined_mark(partition);
+            if (!mark.ok() && !is_damage(mark.error())) {
+                return mark.error();
             }
-            if (!joined.ok() || !*joined) {
+            if (!mark.ok() || !mark->has_value() || (rollups_ && **mark < kMarkRolledUp)) {
                 unmarked.push_back(partition);
             }
         }
@@ -447,6 +461,17 @@ private:
         return written.ok() ? Result<bool>{true} : written.error();
     }
 
+    [[nodiscard]] Result<Joiner::Outcome> roll_up(std::uint64_t generation, const Partition& partition,
+                                                  const std::function<Visit(const JoinStep&)>& on_step) {
+        RollupMaker maker{engine(),
+                          reads(),
+                          partition,
+                          *rollups_,
+                          [&](const Changes& changes) { return join_now(generation, partition, changes); },
+                          on_step};
+        return maker.roll_up_partition();
+    }
+
     [[nodiscard]] Result<Done> mark_joined(std::uint64_t generation, const JoinBacklog::Work& work) {
         const std::lock_guard lock{writing_};
         auto valid = is_as_it_was(generation, work.partition);
@@ -457,7 +482,7 @@ private:
             return Done{};
         }
         OwnedChanges changes;
-        changes.put(joined_key(work.partition), encode_record(0));
+        changes.put(joined_key(work.partition), encode_record(rollups_ ? kMarkRolledUp : kMarkJoined));
         auto written = engine().write(changes.changes);
         if (written.ok()) {
             backlog_.forget_partition(work.partition);
@@ -495,6 +520,7 @@ private:
     std::optional<Partition> counted_;  // whose rows are being counted, as long as no batch comes there
     bool is_format_raised_ = false;     // as far as is known
     JoinBacklog backlog_;
+    std::optional<RollupPolicy> rollups_;
     std::atomic<std::uint64_t> generation_{0};  // of what was written: begins anew after a failure
 };
 

@@ -42,19 +42,45 @@ struct BlockKey {
     friend constexpr auto operator<=>(const BlockKey&, const BlockKey&) = default;
 };
 
+// How long the cells of a rollup are. Numbers are stored: they must never change.
+enum class RollupLevel : std::uint8_t { kMinute = 1, kHour = 2, kDay = 3 };
+
+// Where a rollup stands. A session's rollups of one series and level come in the order of `first_seq`.
+struct RollupKey {
+    Partition partition;
+    TargetId target;
+    SessionId session;
+    Series series;
+    RollupLevel level{};
+    Seq first_seq;
+
+    friend constexpr auto operator<=>(const RollupKey&, const RollupKey&) = default;
+};
+
 // An image's content (kernel symbols, ELF), by build-id; shared by all sessions.
 struct ImageContent {
     std::uint16_t sort = 0;  // protocol::ImageSort
     std::string bytes;
 };
 
-// What one step of joining did, in one partition.
+// What one step of joining or rolling up did, in one partition; all zeros when it only read.
 struct JoinStep {
     Partition partition;
     std::uint64_t blocks_in = 0;       // that went into one joined block; 0 when batch records were joined
     std::uint64_t batches_in = 0;      // whose records went into one value; 0 when blocks were joined
     std::uint64_t size_bytes_in = 0;   // keys and values
     std::uint64_t size_bytes_out = 0;  // likewise
+    std::uint64_t rollups = 0;         // that were written
+    std::uint64_t rollup_rows = 0;     // that are in those of whole hours
+    std::uint64_t rollup_bytes = 0;    // keys and values
+    std::uint64_t rows_left = 0;       // of which no rollup was made, for it would have saved little
+};
+
+// When a rollup is worth its bytes.
+struct RollupPolicy {
+    std::uint32_t rows_min = limits::kRollupRowsMin;         // of a series in an epoch that no rollup covers yet
+    std::uint32_t rows_per_sum = limits::kRollupRowsPerSum;  // at least, on average
+    std::uint32_t sums_max = limits::kRollupSumsMax;         // of one
 };
 
 // Reading. Safe for concurrent use by several threads. What a visitor is given is borrowed until it returns.
@@ -95,6 +121,13 @@ public:
     [[nodiscard]] virtual Result<Done> visit_blocks(
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const = 0;
+
+    // The rollups of one series in this partition, by (level, first_seq); likewise.
+    [[nodiscard]] virtual Result<Done> visit_rollups(
+        const Partition&, TargetId, SessionId, Series,
+        const std::function<Visit(const RollupKey&, std::string_view rollup)>&) const {
+        return Done{};
+    }
 
     // Rows of dropped partitions, per series, of this session: (series, rows). Ascending by series.
     [[nodiscard]] virtual Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
@@ -173,6 +206,9 @@ public:
     // for limits::kJoinGraceS, or of which StoreOptions::join_batches have gathered since the store was opened. What is
     // damaged, or has columns or codecs that this build doesn't know, stays as it is.
     //
+    // With StoreOptions::rollups those of a bucket that is over are then rolled up (storage/rollup): what no rollup
+    // covers yet of samples and tracepoints.
+    //
     // Runs until nothing is left to do or `on_step`, which is told each change, stops it; the next call goes on.
     // A step reads, changes and holds the writer up for one block or one value of records. One thread, which may be
     // another than the writer's. What an interruption, a failure or power loss leaves is joined or isn't, never half.
@@ -191,6 +227,7 @@ struct StoreOptions {
     // Of the disk, kept free so that drop() can write its marks when the disk is full; 0: none. While the disk doesn't
     // have that nothing is stored: kFull.
     std::uint64_t reserve_size_bytes = 0;
+    std::optional<RollupPolicy> rollups = std::nullopt;      // none: join() makes none
 };
 
 // Enough for drop() whatever the write-ahead logs of a store with so much memory hold.

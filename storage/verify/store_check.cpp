@@ -11,6 +11,7 @@
 #include "storage/block/block.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/key/key.h"
+#include "storage/rollup/rollup.h"
 #include "storage/store/damaged_reads.h"
 #include "storage/store/folder.h"
 #include "storage/store/keyed_reads.h"
@@ -157,6 +158,10 @@ private:
             ++content.block_count;
             if (verify_) {
                 on_block(key, *block, value);
+            }
+        } else if (decode_rollup_key(key).ok()) {
+            if (verify_) {
+                check_record(key, decode_rollup_untrusted(value), "nothing: what it sums is read from its blocks");
             }
         } else if (key == joined_key(*partition)) {
             check_number(key, value, "nothing: its key says it all", nullptr);

@@ -41,6 +41,8 @@ struct StoreSizes {
     std::uint64_t batch_count = 0;
     std::uint64_t record_bytes = 0;   // of batches, with their keys
     std::uint64_t session_bytes = 0;  // of sessions, their ends, watermarks, and what expired
+    std::uint64_t rollup_count = 0;
+    std::uint64_t rollup_bytes = 0;  // with their keys
     std::uint64_t image_count = 0;
     std::uint64_t image_bytes = 0;
     std::uint64_t unreadable_count = 0;  // blocks that are left out

@@ -119,6 +119,7 @@ Answer answer_of(const StoreSizes& sizes) {
         answer.rows.push_back({std::string{what}, none, count, size_bytes, none});
     };
     add("(batch records)", sizes.batch_count, sizes.record_bytes);
+    add("(rollups)", sizes.rollup_count, sizes.rollup_bytes);
     add("(sessions, expired)", none, sizes.session_bytes);
     add("(images)", sizes.image_count, sizes.image_bytes);
     if (sizes.classes.size() > 1 || (sizes.classes.size() == 1 && sizes.classes.begin()->first != 0)) {

@@ -1,8 +1,8 @@
+#include "storage/clock/clock_map.h"
+
 #include <algorithm>
 #include <limits>
 #include <tuple>
-
-#include "query-engine/scan/scan.h"
 
 namespace perfleet {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "query-engine/scan/scan.h"
+#include "storage/clock/clock_map.h"
 
 namespace perfleet {
 namespace {

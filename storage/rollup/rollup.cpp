@@ -1,0 +1,214 @@
+#include "storage/rollup/rollup.h"
+
+#include <tuple>
+
+#include "schemas/vocabulary/limits.h"
+#include "storage/store/record_bytes.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kU32Max = 0xffff'ffff;
+
+// The weight that all rows have, if they do; 0 when they differ.
+std::uint64_t weight_of_each(const Rollup& rollup) {
+    std::uint64_t each = 0;
+    for (const Rollup::Sum& sum : rollup.sums) {
+        const std::uint64_t one = sum.weight / sum.row_count;
+        if (one == 0 || one * sum.row_count != sum.weight || (each != 0 && one != each)) {
+            return 0;
+        }
+        each = one;
+    }
+    return each;
+}
+
+void write_threads(RecordWriter& writer, const Rollup& rollup, std::uint32_t first, const Rollup::Cell& cell,
+                   std::uint64_t weight_each) {
+    for (std::uint32_t i = first; i < cell.threads_end; ++i) {
+        const Rollup::Thread& thread = rollup.threads[i];
+        const std::uint32_t sums_begin = i == 0 ? 0 : rollup.threads[i - 1].sums_end;
+        writer.varint(thread.pid);
+        writer.varint(thread.tid);
+        writer.varint(thread.first_ticks.value - cell.from.value);
+        writer.varint(thread.last_ticks.value - thread.first_ticks.value);
+        writer.varint(thread.sums_end - sums_begin);
+        std::uint64_t next = 0;
+        for (std::uint32_t at = sums_begin; at < thread.sums_end; ++at) {
+            const Rollup::Sum& sum = rollup.sums[at];
+            writer.varint(sum.stack.value - next);
+            next = std::uint64_t{sum.stack.value} + 1;
+            writer.varint(sum.row_count);
+            if (weight_each == 0) {
+                writer.varint(sum.weight);
+            }
+        }
+    }
+}
+
+RollupCover read_cover(RecordReader& reader) {
+    RollupCover cover;
+    cover.epoch = EpochNumber{static_cast<std::uint32_t>(reader.varint(kU32Max))};
+    cover.row_count = reader.varint();
+    std::uint64_t next = 0;
+    reader.list(cover.seqs, [&] {
+        SeqRange range;
+        const std::uint64_t gap = reader.varint();
+        const std::uint64_t span = reader.varint();
+        if (gap > ~0ULL - next || span >= ~0ULL - (next + gap)) {
+            reader.fail(ErrorCode::kInvalid, "seqs beyond the last");
+            return range;
+        }
+        range.first = Seq{next + gap};
+        range.last = Seq{next + gap + span};
+        next = range.last.value + 1;
+        return range;
+    });
+    if (cover.seqs.size() > limits::kRollupSeqRangesMax) {
+        reader.fail(ErrorCode::kTooLarge, "more than " + std::to_string(limits::kRollupSeqRangesMax) + " seq ranges");
+    }
+    return cover;
+}
+
+class Body {
+public:
+    Body(RecordReader& reader, Rollup& rollup) : reader_{reader}, rollup_{rollup} {}
+
+    void read() {
+        weight_each_ = reader_.varint();
+        const std::uint64_t cell_count = reader_.varint(limits::kRollupCellsMax);
+        for (std::uint64_t i = 0; i < cell_count && !reader_.has_failed(); ++i) {
+            read_cell();
+        }
+        if (row_count_ != rollup_.row_count) {
+            reader_.fail(ErrorCode::kInvalid, "its sums aren't those of its rows");
+        }
+    }
+
+private:
+    void read_cell() {
+        Rollup::Cell cell;
+        cell.number = reader_.signed_varint();
+        const std::uint64_t before = rollup_.cells.empty() ? 0 : rollup_.cells.back().until.value;
+        cell.from = Ticks{sum_of(before, reader_.varint())};
+        cell.until = Ticks{sum_of(cell.from.value, reader_.varint())};
+        const std::uint64_t thread_count = reader_.varint(limits::kRollupSizeBytesMax);
+        if (thread_count == 0 || (!rollup_.cells.empty() && cell.number <= rollup_.cells.back().number)) {
+            reader_.fail(ErrorCode::kInvalid, "a cell without rows, or out of order");
+        }
+        const std::size_t threads_begin = rollup_.threads.size();
+        for (std::uint64_t i = 0; i < thread_count && !reader_.has_failed(); ++i) {
+            read_thread(cell, threads_begin);
+        }
+        cell.threads_end = static_cast<std::uint32_t>(rollup_.threads.size());
+        rollup_.cells.push_back(cell);
+    }
+
+    void read_thread(const Rollup::Cell& cell, std::size_t threads_begin) {
+        Rollup::Thread thread;
+        thread.pid = static_cast<std::uint32_t>(reader_.varint(kU32Max));
+        thread.tid = static_cast<std::uint32_t>(reader_.varint(kU32Max));
+        thread.first_ticks = Ticks{sum_of(cell.from.value, reader_.varint())};
+        thread.last_ticks = Ticks{sum_of(thread.first_ticks.value, reader_.varint())};
+        const std::uint64_t sum_count = reader_.varint(limits::kRollupSizeBytesMax);
+        const auto place = [](const Rollup::Thread& one) { return std::tuple{one.pid, one.tid, one.first_ticks}; };
+        if (sum_count == 0 || thread.last_ticks >= cell.until ||
+            (rollup_.threads.size() > threads_begin && place(thread) <= place(rollup_.threads.back()))) {
+            reader_.fail(ErrorCode::kInvalid, "a thread without rows, outside its cell, or out of order");
+        }
+        std::uint64_t next = 0;
+        for (std::uint64_t i = 0; i < sum_count && !reader_.has_failed(); ++i) {
+            Rollup::Sum sum;
+            const std::uint64_t stack = next + reader_.varint(kU32Max);
+            sum.stack = StackNumber{static_cast<std::uint32_t>(stack)};
+            next = stack + 1;
+            sum.row_count = reader_.varint();
+            sum.weight = weight_each_ == 0 ? reader_.varint() : weight_each_ * sum.row_count;
+            row_count_ = sum_of(row_count_, sum.row_count);
+            if (stack > kU32Max || sum.row_count == 0) {
+                reader_.fail(ErrorCode::kInvalid, "a sum of no rows, or of no stack");
+            }
+            rollup_.sums.push_back(sum);
+        }
+        thread.sums_end = static_cast<std::uint32_t>(rollup_.sums.size());
+        rollup_.threads.push_back(thread);
+    }
+
+    [[nodiscard]] std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
+        if (b > ~0ULL - a) {
+            reader_.fail(ErrorCode::kInvalid, "a sum beyond 64 bits");
+        }
+        return a + b;
+    }
+
+    RecordReader& reader_;
+    Rollup& rollup_;
+    std::uint64_t weight_each_ = 0;
+    std::uint64_t row_count_ = 0;
+};
+
+}  // namespace
+
+std::int64_t duration_s(RollupLevel level) {
+    switch (level) {
+        case RollupLevel::kMinute: return 60;
+        case RollupLevel::kHour: return 3'600;
+        case RollupLevel::kDay: return 86'400;
+    }
+    return 0;
+}
+
+std::string encode_rollup(const Rollup& rollup) {
+    RecordWriter writer{kRollupVersion};
+    writer.varint(rollup.epoch.value);
+    writer.varint(rollup.row_count);
+    std::uint64_t next = 0;
+    writer.list(rollup.seqs, [&](const SeqRange& range) {
+        writer.varint(range.first.value - next);
+        writer.varint(range.last.value - range.first.value);
+        next = range.last.value + 1;
+    });
+    const std::uint64_t weight_each = weight_of_each(rollup);
+    writer.varint(weight_each);
+    writer.varint(rollup.cells.size());
+    std::uint32_t threads_begin = 0;
+    Ticks before{0};
+    for (const Rollup::Cell& cell : rollup.cells) {
+        writer.signed_varint(cell.number);
+        writer.varint(cell.from.value - before.value);
+        writer.varint(cell.until.value - cell.from.value);
+        writer.varint(cell.threads_end - threads_begin);
+        write_threads(writer, rollup, threads_begin, cell, weight_each);
+        threads_begin = cell.threads_end;
+        before = cell.until;
+    }
+    return writer.finish();
+}
+
+Result<RollupCover> decode_rollup_cover_untrusted(std::string_view bytes_untrusted) {
+    RecordReader reader{bytes_untrusted, "rollup", kRollupVersion};
+    RollupCover cover = read_cover(reader);
+    if (reader.has_failed()) {
+        return reader.end().error();
+    }
+    return cover;
+}
+
+Result<Rollup> decode_rollup_untrusted(std::string_view bytes_untrusted) {
+    if (bytes_untrusted.size() > 2 * limits::kRollupSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, "rollup: " + std::to_string(bytes_untrusted.size()) + " bytes"};
+    }
+    RecordReader reader{bytes_untrusted, "rollup", kRollupVersion};
+    RollupCover cover = read_cover(reader);
+    Rollup rollup;
+    rollup.epoch = cover.epoch;
+    rollup.row_count = cover.row_count;
+    rollup.seqs = std::move(cover.seqs);
+    Body{reader, rollup}.read();
+    if (auto ended = reader.end(); !ended.ok()) {
+        return ended.error();
+    }
+    return rollup;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,87 @@
+// Reads what no rollup covers yet in one partition and makes the changes that add rollups of it. What they mean:
+// storage/FORMAT.md.
+//
+// Only batches at or below their session's watermark are rolled up: what is read of them stays as it is until the
+// partition is dropped, and `commit` knows whether it was. Memory is bounded by RollupPolicy::sums_max and the limits
+// of rollups; what passes them is left to the blocks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/clock/clock_map.h"
+#include "storage/key/key.h"
+#include "storage/rollup/renames.h"
+#include "storage/rollup/rollup_sums.h"
+#include "storage/store/engine.h"
+#include "storage/store/joiner.h"
+#include "storage/store/keyed_reads.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+class RollupMaker {
+public:
+    // As those of Joiner.
+    RollupMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition, const RollupPolicy& policy,
+                Joiner::Commit commit, Joiner::OnStep on_step)
+        : engine_{&engine},
+          reads_{&reads},
+          partition_{partition},
+          policy_{policy},
+          commit_{std::move(commit)},
+          on_step_{std::move(on_step)} {}
+
+    // kDone also where batches wait above their watermark.
+    [[nodiscard]] Result<Joiner::Outcome> roll_up_partition();
+
+private:
+    // A batch's rows of one series.
+    struct Named {
+        Seq seq;
+        std::uint32_t row_count = 0;
+        bool is_covered = false;
+        bool is_left = false;  // has a row at the greatest tick, which no cell holds
+    };
+    using NamedSeries = std::map<Series, std::vector<Named>>;
+    struct Batches {
+        std::map<EpochNumber, NamedSeries> epochs;
+        std::vector<ClockPoint> points;
+    };
+    struct Source {
+        SessionName session;
+        EpochNumber epoch;
+        Series series;
+    };
+
+    class SeriesSums;
+
+    [[nodiscard]] Result<bool> roll_up_session(const SessionName& session);
+    [[nodiscard]] Result<Batches> read_batches(const SessionName& session, Seq watermark) const;
+    [[nodiscard]] Result<ClockMap> read_clock(const SessionName& session, std::vector<ClockPoint> points) const;
+    [[nodiscard]] Result<Done> mark_covered(const Source& source, std::vector<Named>& named) const;
+    // False when there are too many.
+    [[nodiscard]] Result<bool> read_renames(const SessionName& session, EpochNumber epoch, Renames& renames) const;
+    [[nodiscard]] Result<bool> roll_up_series(const Source& source, const std::vector<Named>& named,
+                                              const ClockMap& clock, const Renames& renames);
+    [[nodiscard]] static bool add_block(const BlockView& block, const std::vector<Named>& named,
+                                        std::size_t& next_named, DecodedRows& rows, SeriesSums& sums);
+    [[nodiscard]] Result<bool> write(const Source& source, const RollupSums& hours, const std::vector<Rollup>& minutes);
+    [[nodiscard]] bool is_worth_it(const RollupSums& sums) const;
+    // False when the work ends.
+    [[nodiscard]] bool tell(const JoinStep& step);
+
+    const Engine* engine_;
+    const KeyedReads* reads_;
+    Partition partition_;
+    RollupPolicy policy_;
+    Joiner::Commit commit_;
+    Joiner::OnStep on_step_;
+    Joiner::Outcome ended_ = Joiner::Outcome::kDone;  // why the work ends
+};
+
+}  // namespace perfleet

@@ -1,0 +1,235 @@
+// Conformance of engines: rollups that join() makes.
+#include <algorithm>
+#include <map>
+#include <random>
+#include <tuple>
+
+#include "storage/rollup/rollup.h"
+#include "storage/store/conformance.h"
+
+namespace perfleet::conformance {
+namespace {
+
+constexpr std::int64_t kHourNs = kBucketDurationS * kNsPerSecond;
+constexpr UtcNs kLater{(std::int64_t{kBucket.value} + 100) * kHourNs};
+constexpr std::uint64_t kRowsABatch = 40;
+// Of sample_session's clock: where the bucket's hour begins.
+constexpr std::uint64_t kHourTicks = std::uint64_t{kBucket.value} * kHourNs - 1'700'000'000'000'000'000ULL;
+
+// (pid, tid, stack) → rows.
+using Counts = std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t>;
+
+class StoreRollups : public testing::TestWithParam<TestEngine> {
+protected:
+    void SetUp() override {
+        store_ = stores_.open();
+        ASSERT_NE(store_, nullptr);
+        ASSERT_TRUE(store_->define(partition_in(kBucket), sample_session(kTarget, kSession)).ok());
+    }
+
+    void put(std::uint64_t seq, std::uint32_t epoch = 0) {
+        SampleIntegers rows;
+        std::mt19937_64 random{seq};
+        for (std::uint64_t i = 0; i < kRowsABatch; ++i) {
+            rows[ColumnId::kTime].push_back(kHourTicks + seq * 2'000'000'000 + i);
+            rows[ColumnId::kPid].push_back(5);
+            rows[ColumnId::kTid].push_back(5 + random() % 2);
+            rows[ColumnId::kStack].push_back(random() % 3);
+            rows[ColumnId::kWeight].push_back(7);
+        }
+        SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{epoch}, kBucket};
+        batch.add(kSamples, rows);
+        batch.tally(kSamples, TallyName::kProduced, kRowsABatch * seq);
+        const auto built = batch.build();
+        const auto outcomes = store_->put(partition_in(kBucket), std::span{&built, 1});
+        ASSERT_TRUE(outcomes.ok());
+        if (outcomes->front() == PutOutcome::kStored) {
+            for (std::uint64_t i = 0; i < kRowsABatch; ++i) {
+                ++stored_[{5, static_cast<std::uint32_t>(rows[ColumnId::kTid][i]),
+                           static_cast<std::uint32_t>(rows[ColumnId::kStack][i])}];
+            }
+        }
+    }
+
+    void put_all(std::uint64_t first, std::uint64_t last) {
+        for (std::uint64_t seq = first; seq <= last; ++seq) {
+            put(seq);
+        }
+    }
+
+    void join(std::uint64_t watermark, UtcNs now = kLater) {
+        ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{watermark}).ok());
+        const auto joined = store_->join(now, [&](const JoinStep& step) {
+            written_ += step.rollups;
+            left_ += step.rows_left;
+            return Visit::kContinue;
+        });
+        ASSERT_TRUE(joined.ok()) << joined.error().message;
+    }
+
+    [[nodiscard]] std::vector<Rollup> rollups(RollupLevel level) const {
+        std::vector<Rollup> found;
+        EXPECT_TRUE(store_
+                        ->visit_rollups(partition_in(kBucket), kTarget, kSession, kSamples,
+                                        [&](const RollupKey& key, std::string_view bytes) {
+                                            auto rollup = decode_rollup_untrusted(bytes);
+                                            EXPECT_TRUE(rollup.ok()) << rollup.error().message;
+                                            EXPECT_EQ(key.first_seq, rollup->seqs.front().first);
+                                            if (key.level == level) {
+                                                found.push_back(*rollup);
+                                            }
+                                            return Visit::kContinue;
+                                        })
+                        .ok());
+        return found;
+    }
+
+    [[nodiscard]] Counts counts(RollupLevel level) const {
+        Counts counts;
+        for (const Rollup& rollup : rollups(level)) {
+            std::uint32_t sum = 0;
+            for (const Rollup::Thread& thread : rollup.threads) {
+                for (; sum < thread.sums_end; ++sum) {
+                    counts[{thread.pid, thread.tid, rollup.sums[sum].stack.value}] += rollup.sums[sum].row_count;
+                }
+            }
+        }
+        return counts;
+    }
+
+    static StoreOptions options() {
+        StoreOptions options;
+        options.rollups = RollupPolicy{.rows_min = 2 * kRowsABatch, .rows_per_sum = 2};
+        return options;
+    }
+
+    TestStores stores_{GetParam(), options()};
+    std::unique_ptr<Store> store_;
+    Counts stored_;
+    std::uint64_t written_ = 0;
+    std::uint64_t left_ = 0;
+};
+
+TEST_P(StoreRollups, CountWhatIsStoredByHourAndMinute) {
+    put_all(1, 100);
+    join(100);
+    ASSERT_EQ(rollups(RollupLevel::kHour).size(), 1U);
+    const Rollup hour = rollups(RollupLevel::kHour)[0];
+    EXPECT_EQ(hour.seqs, (std::vector<SeqRange>{{Seq{1}, Seq{100}}}));
+    EXPECT_EQ(hour.cells.size(), 1U);
+    EXPECT_EQ(hour.cells[0].number, std::int64_t{kBucket.value});
+    EXPECT_EQ(rollups(RollupLevel::kMinute)[0].cells.size(), 4U);
+    EXPECT_EQ(counts(RollupLevel::kHour), stored_);
+    EXPECT_EQ(counts(RollupLevel::kMinute), stored_);
+    join(100);
+    EXPECT_EQ(written_, 2U);
+}
+
+TEST_P(StoreRollups, CoverEachBatchOnceWhenSomeComeLateOrAgain) {
+    put_all(1, 50);
+    put_all(54, 60);
+    join(50);
+    put_all(51, 53);
+    put_all(10, 20);
+    join(60, UtcNs{kLater.value + 10 * kHourNs});
+    put_all(61, 61);
+    join(61, UtcNs{kLater.value + 20 * kHourNs});
+    const auto hours = rollups(RollupLevel::kHour);
+    ASSERT_EQ(hours.size(), 2U);
+    EXPECT_EQ(hours[0].seqs, (std::vector<SeqRange>{{Seq{1}, Seq{50}}}));
+    EXPECT_EQ(hours[1].seqs, (std::vector<SeqRange>{{Seq{51}, Seq{60}}}));
+    EXPECT_EQ(hours[0].row_count + hours[1].row_count, 60 * kRowsABatch);
+    put_all(62, 63);
+    join(63, UtcNs{kLater.value + 30 * kHourNs});
+    EXPECT_EQ(counts(RollupLevel::kHour), stored_);
+    EXPECT_EQ(counts(RollupLevel::kMinute), stored_);
+}
+
+TEST_P(StoreRollups, AreSplitWhereOneWouldHaveTooManySums) {
+    StoreOptions small = options();
+    small.rollups->sums_max = 2;
+    TestStores stores{GetParam(), small};
+    store_ = stores.open();
+    ASSERT_TRUE(store_->define(partition_in(kBucket), sample_session(kTarget, kSession)).ok());
+    put_all(1, 20);
+    put(21, 1);
+    put(22, 1);
+    join(22);
+    EXPECT_GT(rollups(RollupLevel::kHour).size(), 5U);
+    EXPECT_EQ(counts(RollupLevel::kHour), stored_);
+    EXPECT_EQ(counts(RollupLevel::kMinute), stored_);
+    std::uint64_t last = 0;
+    for (const Rollup& rollup : rollups(RollupLevel::kHour)) {
+        EXPECT_GT(rollup.seqs.front().first.value, last);
+        last = rollup.seqs.back().last.value;
+    }
+    store_.reset();
+}
+
+TEST_P(StoreRollups, AreMadeWhenTheHourIsOver) {
+    put_all(1, 20);
+    join(20, UtcNs{std::int64_t{kBucket.value} * kHourNs});
+    EXPECT_TRUE(rollups(RollupLevel::kHour).empty());
+    store_ = stores_.reopen(std::move(store_));
+    join(20);
+    EXPECT_EQ(rollups(RollupLevel::kHour).size(), 1U);
+}
+
+TEST_P(StoreRollups, OfTooFewOrTooVariedRowsAreLeftOut) {
+    put(1);
+    join(1);
+    EXPECT_EQ(written_, 0U);
+    StoreOptions strict = options();
+    strict.rollups->rows_per_sum = 1'000;
+    TestStores stores{GetParam(), strict};
+    store_ = stores.open();
+    ASSERT_TRUE(store_->define(partition_in(kBucket), sample_session(kTarget, kSession)).ok());
+    put_all(1, 10);
+    join(10);
+    EXPECT_EQ(written_, 0U);
+    EXPECT_EQ(left_, 10 * kRowsABatch);
+    store_.reset();
+}
+
+TEST_P(StoreRollups, GoWithTheirPartition) {
+    put_all(1, 20);
+    join(20);
+    EXPECT_EQ(written_, 2U);
+    ASSERT_TRUE(store_->drop(partition_in(kBucket)).ok());
+    EXPECT_TRUE(rollups(RollupLevel::kHour).empty());
+    EXPECT_TRUE(rollups(RollupLevel::kMinute).empty());
+    join(20);
+    EXPECT_EQ(written_, 2U);
+}
+
+TEST_P(StoreRollups, AreMadeLaterOfAStoreThatWasJoinedWithoutThem) {
+    if (GetParam() == TestEngine::kMemory) {
+        GTEST_SKIP() << "forgets everything when it is closed";
+    }
+    auto folder = TemporaryFolder::make("perfleet-test-");
+    ASSERT_TRUE(folder.ok());
+    const auto open = [&](const StoreOptions& with) {
+        store_.reset();
+        auto opened = open_rocksdb_store((*folder)->path(), with);
+        ASSERT_TRUE(opened.ok());
+        store_ = std::move(*opened);
+    };
+    open({});
+    ASSERT_TRUE(store_->define(partition_in(kBucket), sample_session(kTarget, kSession)).ok());
+    put_all(1, 20);
+    join(20);
+    EXPECT_EQ(written_, 0U);
+    open(options());
+    join(20);
+    EXPECT_EQ(counts(RollupLevel::kHour), stored_);
+    open(options());
+    join(20);
+    EXPECT_EQ(written_, 2U);
+    store_.reset();
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, StoreRollups, testing::ValuesIn(kTestEngines),
+                         [](const auto& parameter) { return std::string{engine_name(parameter.param)}; });
+
+}  // namespace
+}  // namespace perfleet::conformance
