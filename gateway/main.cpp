@@ -59,6 +59,7 @@ struct Arguments {
     std::string askers;
     std::size_t connections_max = 0;
     bool is_without_joining = false;
+    bool is_without_rollups = false;
     std::uint32_t join_batches = limits::kJoinedBatchesMax;
     std::string retention;     // file of rules; empty: none
     RetentionPolicy retained;  // of everything, where there is none
@@ -195,8 +196,12 @@ int run(const Arguments& arguments) {
         return fail(*log, rules.error());
     }
     const MemoryPlan memory{arguments.memory_bytes};
-    const std::uint64_t reserve_bytes = rules->keeps_everything() ? 0 : disk_reserve_size_bytes(memory.store_bytes());
-    auto store = open_gateway_store(arguments.data, {memory.store_bytes(), arguments.join_batches, reserve_bytes});
+    StoreOptions store_options{memory.store_bytes(), arguments.join_batches};
+    store_options.reserve_size_bytes = rules->keeps_everything() ? 0 : disk_reserve_size_bytes(memory.store_bytes());
+    if (!arguments.is_without_rollups) {
+        store_options.rollups.emplace();
+    }
+    auto store = open_gateway_store(arguments.data, store_options);
     if (!store) {
         return fail(*log, store.error());
     }
@@ -314,6 +319,8 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(2U, limits::kJoinedBatchesMax))
         ->capture_default_str()
         ->excludes(no_join);
+    app.add_flag("--no-rollups", arguments.is_without_rollups,
+                 "Don't sum what was joined by minute and hour: profiles of long times take longer");
     auto* const retain =
         app.add_option("--retain", arguments.retained.age_s,
                        "Drop what is older than this, whole hours at a time: 12h, 30d or 8w. Default: keep everything")

@@ -80,7 +80,12 @@ Result<QueryEnd> answer_table(Source& source, const std::string& command, Comman
     if (Result<Done> sent = reply.send_table(*answer); !sent.ok()) {
         return std::move(sent).error();
     }
-    return QueryEnd{std::move(answer->ledger), std::move(answer->warnings), std::nullopt, {}, std::move(answer->parts)};
+    return QueryEnd{std::move(answer->ledger),
+                    std::move(answer->warnings),
+                    std::nullopt,
+                    {},
+                    std::move(answer->parts),
+                    answer->sources};
 }
 
 Result<QueryEnd> write_perf_data(const Scan& scan, QueryReply& reply) {

@@ -61,7 +61,17 @@ std::string json_report(const Answer& answer) {
     report["rows"] = std::move(rows);
     report["ledger"] = std::move(ledger);
     report["warnings"] = std::move(warnings);
+    if (answer.sources) {
+        report["sources"] = Json{{"rollups", answer.sources->rollups},
+                                 {"rollup_rows", answer.sources->rollup_rows},
+                                 {"blocks", answer.sources->blocks}};
+    }
     return report.dump() + "\n";
+}
+
+// "1 row", "2 rows".
+std::string counted_noun(std::uint64_t count, const std::string& noun) {
+    return grouped_digits(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 std::string csv_field(const std::string& text) {
@@ -126,7 +136,15 @@ std::string ledger_text(const Answer& answer) {
     for (const auto& [name, part] : answer.parts) {
         text += "rows " + name + ": " + ledger_line(part) + "\n";
     }
-    return answer.parts.empty() ? "rows: " + ledger_line(answer.ledger) + "\n" : text;
+    if (answer.parts.empty()) {
+        text = "rows: " + ledger_line(answer.ledger) + "\n";
+    }
+    if (answer.sources) {
+        text += "counted from " + counted_noun(answer.sources->rollups, "rollup") + " of " +
+                counted_noun(answer.sources->rollup_rows, "row") + ", and from " +
+                counted_noun(answer.sources->blocks, "block") + " (--exact: from blocks alone)\n";
+    }
+    return text;
 }
 
 std::string format_report(const Answer& answer, ReportFormat format) {

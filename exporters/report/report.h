@@ -16,14 +16,15 @@ namespace perfleet {
 
 enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 
-// The table, and for text a last line with the ledger. The warnings are in the JSON object only: programs write them to
-// their standard error for the others.
+// The table, and for text last lines with the ledger and with the rollups that were used. The warnings are in the JSON
+// object only: programs write them to their standard error for the others.
 //
 //   text  aligned columns, units beside the names, percentages and reals with two digits, "-" for null; what is longer
 //         than 81 characters is cut in the middle
 //   json  {"columns":[{"name":…,"unit":…}],"rows":[[…]],"ledger":{"produced":n,"stored":n,"expired":n,
 //         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n in the ledger when it isn't 0, and
-//         "parts":{"before":{…},"after":{…}} where the answer has parts
+//         "parts":{"before":{…},"after":{…}} where the answer has parts; behind the warnings
+//         "sources":{"rollups":n,"rollup_rows":n,"blocks":n} where it was counted from rollups
 //   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field
 [[nodiscard]] std::string format_report(const Answer& answer, ReportFormat format);
 

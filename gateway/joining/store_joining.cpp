@@ -88,6 +88,10 @@ private:
         counts_.batches += step.batches_in;
         counts_.size_bytes_in += step.size_bytes_in;
         counts_.size_bytes_out += step.size_bytes_out;
+        counts_.rollups += step.rollups;
+        counts_.rollup_rows += step.rollup_rows;
+        counts_.rollup_bytes += step.rollup_bytes;
+        counts_.rollup_rows_left += step.rows_left;
     }
 
     Store& store_;

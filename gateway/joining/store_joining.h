@@ -1,5 +1,5 @@
-// Has the store join its small blocks while the gateway serves: a thread that the gateway's process owns, less urgent
-// than the others and idle for as long as it has worked.
+// Has the store join its small blocks, and roll up what is over if it makes rollups, while the gateway serves: a thread
+// that the gateway's process owns, less urgent than the others and idle for as long as it has worked.
 //
 // Threads: all methods by any. Borrows the store. Stops behind the step that it is at when it is destroyed.
 #pragma once
@@ -19,6 +19,10 @@ struct JoinCounts {
     std::uint64_t batches = 0;  // whose records were joined
     std::uint64_t size_bytes_in = 0;
     std::uint64_t size_bytes_out = 0;
+    std::uint64_t rollups = 0;
+    std::uint64_t rollup_rows = 0;
+    std::uint64_t rollup_bytes = 0;
+    std::uint64_t rollup_rows_left = 0;  // too varied for a rollup to be worth it
     std::uint64_t failures = 0;
     std::uint64_t partitions_waiting_now = 0;
 };

@@ -129,6 +129,11 @@ void add_joined(MetricPage& page, const JoinCounts& joined) {
     page.counter("perfleet_gateway_join_batches_total", "Batches whose records were joined.", joined.batches);
     page.counter("perfleet_gateway_join_bytes_in_total", "Bytes of what was joined.", joined.size_bytes_in);
     page.counter("perfleet_gateway_join_bytes_out_total", "Bytes that they were joined into.", joined.size_bytes_out);
+    page.counter("perfleet_gateway_rollups_total", "Rollups that were made of what was joined.", joined.rollups);
+    page.counter("perfleet_gateway_rollup_rows_total", "Rows that they stand for.", joined.rollup_rows);
+    page.counter("perfleet_gateway_rollup_bytes_total", "Bytes of them.", joined.rollup_bytes);
+    page.counter("perfleet_gateway_rollup_rows_left_total", "Rows too varied for a rollup to be worth its bytes.",
+                 joined.rollup_rows_left);
     page.counter("perfleet_gateway_join_failures_total", "Times that joining failed, to be tried again.",
                  joined.failures);
     page.gauge("perfleet_gateway_join_partitions_waiting",

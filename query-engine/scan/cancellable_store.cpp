@@ -55,6 +55,16 @@ Result<Done> CancellableStore::visit_blocks(
     return cancelled_ ? cancelled_error() : std::move(visited);
 }
 
+Result<Done> CancellableStore::visit_rollups(
+    const Partition& partition, TargetId target, SessionId session, Series series, RollupLevel level,
+    const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const {
+    Result<Done> visited = store_.visit_rollups(partition, target, session, series, level,
+                                                [&](const RollupKey& key, std::string_view rollup) {
+                                                    return cancelled_ ? Visit::kStop : visitor(key, rollup);
+                                                });
+    return cancelled_ ? cancelled_error() : std::move(visited);
+}
+
 Result<std::vector<std::pair<Series, std::uint64_t>>> CancellableStore::expired(TargetId target,
                                                                                 SessionId session) const {
     if (cancelled_) {

@@ -25,6 +25,9 @@ public:
     [[nodiscard]] Result<Done> visit_blocks(
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override;
+    [[nodiscard]] Result<Done> visit_rollups(
+        const Partition& partition, TargetId target, SessionId session, Series series, RollupLevel level,
+        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override;
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const override;
     [[nodiscard]] Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target,

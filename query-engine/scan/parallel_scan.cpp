@@ -71,14 +71,35 @@ constexpr std::size_t kQueuedBlocksPerWorker = 4;
 
 }  // namespace
 
+Result<Done> Scan::visit_rows_alone(std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft& left,
+                                    std::span<const ColumnId> wanted,
+                                    const std::function<void(unsigned worker, const RowBlock&)>& visitor) const {
+    DecodedRows rows;
+    std::uint64_t row_count = 0;
+    Result<Done> visited =
+        visit_blocks(session_index, epoch, series, &left,
+                     [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
+                         const Result<std::uint64_t> seen =
+                             visit_block({session_index, epoch, series, partition, first_seq}, bytes_untrusted, &left,
+                                         wanted, rows, [&](const RowBlock& block) { visitor(0, block); });
+                         sources_->add_block();
+                         if (!seen.ok()) {
+                             return Error{seen.error()};
+                         }
+                         row_count += *seen;
+                         return Visit::kContinue;
+                     });
+    if (visited.ok()) {
+        count_unseen(session_index, epoch, series, &left, row_count);
+    }
+    return visited;
+}
+
 Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber epoch, Series series,
-                                          std::span<const ColumnId> wanted,
+                                          const RowsLeft& left, std::span<const ColumnId> wanted,
                                           const std::function<void(unsigned worker, const RowBlock&)>& visitor) const {
     if (worker_count_ == 1) {
-        return visit_rows(session_index, epoch, series, wanted, [&](const RowBlock& block) {
-            visitor(0, block);
-            return Visit::kContinue;
-        });
+        return visit_rows_alone(session_index, epoch, series, left, wanted, visitor);
     }
     BlockQueue queue{kQueuedBlocksPerWorker * worker_count_};
     std::vector<std::uint64_t> row_counts(worker_count_, 0);
@@ -88,7 +109,8 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
         while (const std::optional<ReadBlock> read = queue.pop()) {
             const Result<std::uint64_t> seen =
                 visit_block({session_index, epoch, series, read->partition, read->first_seq}, read->bytes_untrusted,
-                            wanted, rows, [&](const RowBlock& block) { visitor(worker, block); });
+                            &left, wanted, rows, [&](const RowBlock& block) { visitor(worker, block); });
+            sources_->add_block();
             if (seen.ok()) {
                 row_counts[worker] += *seen;
             } else {
@@ -102,7 +124,7 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
         workers.emplace_back(work, worker);
     }
     const Result<Done> visited = visit_blocks(
-        session_index, epoch, series,
+        session_index, epoch, series, &left,
         [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
             return queue.push(ReadBlock{partition, first_seq, std::string{bytes_untrusted}}) ? Visit::kContinue
                                                                                              : Visit::kStop;
@@ -118,7 +140,7 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
     for (const std::uint64_t count : row_counts) {
         row_count += count;
     }
-    count_unseen(session_index, epoch, series, row_count);
+    count_unseen(session_index, epoch, series, &left, row_count);
     return Done{};
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "query-engine/scan/block_place.h"
 #include "query-engine/scan/session_ledger.h"
 
 namespace perfleet {
@@ -141,17 +142,6 @@ void summarise_batches(ScannedSession& session) {
     session.series.assign(series.begin(), series.end());
 }
 
-// Of the store's bytes; the rest can still be read.
-bool is_damage(const Error& error) {
-    return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kIo || error.code == ErrorCode::kTruncated ||
-           error.code == ErrorCode::kInvalid || error.code == ErrorCode::kTooLarge;
-}
-
-std::string block_place(const SessionRecord& record, Series series, Seq seq) {
-    return "store: session " + session_hex(record.session) + ", " + std::string{kind_name(series.kind)} + " event " +
-           std::to_string(series.event.value) + ", batch " + std::to_string(seq.value);
-}
-
 }  // namespace
 
 void ScanDamage::add_rows(std::size_t session_index, EpochNumber epoch, Series series, Why why,
@@ -218,7 +208,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection) {
             scan.damage_->add_note(scan.sessions_.size(), error.message);
         };
         Result<std::optional<SessionEnd>> end = store.session_end(key.first, key.second);
-        if (!end.ok() && !is_damage(end.error())) {
+        if (!end.ok() && !is_store_damage(end.error())) {
             return std::move(end).error();
         }
         if (end.ok()) {
@@ -227,7 +217,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection) {
             note(end.error());
         }
         auto expired = store.expired(key.first, key.second);
-        if (!expired.ok() && !is_damage(expired.error())) {
+        if (!expired.ok() && !is_store_damage(expired.error())) {
             return std::move(expired).error();
         }
         if (expired.ok()) {
@@ -236,7 +226,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection) {
             note(expired.error());
         }
         auto last_expired = store.last_expired_bucket(key.first, key.second);
-        if (!last_expired.ok() && !is_damage(last_expired.error())) {
+        if (!last_expired.ok() && !is_store_damage(last_expired.error())) {
             return std::move(last_expired).error();
         }
         session.last_expired_bucket = last_expired.ok() ? *last_expired : std::nullopt;
@@ -269,7 +259,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection) {
             }
             ScannedSession& session = scan.sessions_[index->second];
             Result<Done> read = read_batches(store, partition, session);
-            if (!read.ok() && !is_damage(read.error())) {
+            if (!read.ok() && !is_store_damage(read.error())) {
                 return std::move(read).error();
             }
             if (!read.ok()) {
@@ -306,8 +296,14 @@ bool Scan::is_pruned(std::size_t session_index, Series series, Ticks first, Tick
     return last < range_first || (first >= range_last && range_last != Ticks{~0ULL});
 }
 
-std::map<Partition, std::uint64_t> Scan::expected_rows(std::size_t session_index, EpochNumber epoch,
-                                                       Series series) const {
+bool Scan::is_left(std::size_t session_index, Seq seq, const BatchRecord::Rows& rows, const RowsLeft* left) const {
+    const std::size_t group = left == nullptr ? 0 : left->group_of(seq);
+    return group == 0 ? !is_pruned(session_index, rows.series, rows.first_ticks, rows.last_ticks)
+                      : left->may_have(group, rows.first_ticks, rows.last_ticks);
+}
+
+std::map<Partition, std::uint64_t> Scan::expected_rows(std::size_t session_index, EpochNumber epoch, Series series,
+                                                       const RowsLeft* left) const {
     const ScannedSession& session = sessions_[session_index];
     std::map<Partition, std::uint64_t> expected;
     for (std::size_t i = 0; i < session.batches.size(); ++i) {
@@ -316,7 +312,7 @@ std::map<Partition, std::uint64_t> Scan::expected_rows(std::size_t session_index
         }
         for (const BatchRecord::Rows& rows : session.batches[i].rows) {
             if (rows.series == series && rows.row_count != 0 &&
-                !is_pruned(session_index, series, rows.first_ticks, rows.last_ticks)) {
+                is_left(session_index, session.batches[i].seq, rows, left)) {
                 expected[session.batch_partitions[i]] += rows.row_count;
             }
         }
@@ -338,11 +334,11 @@ const BatchRecord* Scan::batch_from(std::size_t session_index, EpochNumber epoch
     return nullptr;
 }
 
-Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Series series,
+Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft* left,
                                 const BlockVisitor& visitor) const {
     const ScannedSession& session = sessions_[session_index];
     bool stopped = false;
-    for (const auto& [partition, row_count] : expected_rows(session_index, epoch, series)) {
+    for (const auto& [partition, row_count] : expected_rows(session_index, epoch, series, left)) {
         if (stopped) {
             break;
         }
@@ -353,7 +349,7 @@ Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Se
                 return Visit::kContinue;  // another epoch's, or put after this scan was opened
             }
             Result<Visit> visit = visitor(here, key.first_seq, bytes_untrusted);
-            if (!visit.ok() && is_damage(visit.error())) {
+            if (!visit.ok() && is_store_damage(visit.error())) {
                 damage_->add_note(session_index, visit.error().message);
                 return Visit::kContinue;
             }
@@ -367,7 +363,7 @@ Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Se
         if (Result<Done> visited =
                 store_->visit_blocks(partition, session.record.target, session.record.session, series, on_block);
             !visited.ok()) {
-            if (!is_damage(visited.error())) {
+            if (!is_store_damage(visited.error())) {
                 return visited;
             }
             damage_->add_note(session_index, visited.error().message);
@@ -377,131 +373,6 @@ Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Se
         }
     }
     return Done{};
-}
-
-Result<BlockView> Scan::parse_block(std::size_t session_index, EpochNumber epoch, Series series, Seq first_seq,
-                                    std::string_view bytes_untrusted) const {
-    const SessionRecord& record = sessions_[session_index].record;
-    Result<BlockView> block = parse_block_untrusted(bytes_untrusted);
-    if (!block.ok()) {
-        return Error{block.error().code, block_place(record, series, first_seq) + ": " + block.error().message};
-    }
-    const BlockHeader& header = block->header;
-    if (header.series != series || header.epoch != epoch || header.first_seq != first_seq) {
-        return Error{ErrorCode::kCorrupt, block_place(record, series, first_seq) + ": holds another block's rows"};
-    }
-    return block;
-}
-
-Result<Scan::Share> Scan::share_of(std::size_t session_index, const Partition& partition,
-                                   const BlockView& block) const {
-    const BlockHeader& header = block.header;
-    const BlockPart whole{header.first_seq, header.row_count};
-    const std::span<const BlockPart> parts = block.parts.empty() ? std::span{&whole, 1} : std::span{block.parts};
-    Share share;
-    std::size_t row = 0;
-    for (const BlockPart& part : parts) {
-        const std::size_t first = std::exchange(row, row + part.row_count);
-        const BatchRecord* batch = batch_from(session_index, header.epoch, partition, part.seq, part.seq);
-        const BatchRecord::Rows* rows = nullptr;
-        for (std::size_t i = 0; batch != nullptr && i < batch->rows.size(); ++i) {
-            rows = batch->rows[i].series == header.series ? &batch->rows[i] : rows;
-        }
-        if (batch == nullptr) {  // put after this scan was opened, and joined since
-            share.is_whole = false;
-            continue;
-        }
-        if (rows == nullptr || (!block.parts.empty() && rows->row_count != part.row_count)) {
-            return Error{ErrorCode::kCorrupt, block_place(sessions_[session_index].record, header.series, part.seq) +
-                                                  ": the block holds other rows than its batch names"};
-        }
-        if (!is_pruned(session_index, header.series, rows->first_ticks, rows->last_ticks)) {
-            share.expected_row_count += part.row_count;
-        }
-        share.first_seq = share.ranges.empty() ? part.seq : share.first_seq;
-        share.last_seq = part.seq;
-        if (!share.ranges.empty() && share.ranges.back().second == first) {
-            share.ranges.back().second = row;
-        } else {
-            share.ranges.emplace_back(first, row);
-        }
-    }
-    return share;
-}
-
-// A block that is being visited, and what is decoded of it.
-class BlockColumns {
-public:
-    // `ranges`: the rows that are left, if not all are. Borrows everything.
-    BlockColumns(const BlockView& block, std::span<const std::pair<std::size_t, std::size_t>> ranges, DecodedRows& rows)
-        : block_{&block}, ranges_{ranges}, rows_{&rows} {}
-
-    [[nodiscard]] Result<Done> decode(std::span<const ColumnId> wanted) {
-        wanted_.assign(wanted.begin(), wanted.end());
-        Result<Done> decoded = rows_->decode(*block_, wanted);
-        if (decoded.ok() && !ranges_.empty()) {
-            rows_->keep(ranges_);
-        }
-        return decoded;
-    }
-
-    [[nodiscard]] bool decode_more(std::span<const ColumnId> more) {
-        std::vector<ColumnId> all = wanted_;
-        all.insert(all.end(), more.begin(), more.end());
-        Result<Done> decoded = ranges_.empty() ? rows_->decode_more(*block_, more) : decode(all);
-        if (!decoded.ok()) {
-            damage_ = std::move(decoded).error();
-        }
-        return !damage_;
-    }
-
-    [[nodiscard]] const std::optional<Error>& damage() const { return damage_; }
-
-private:
-    const BlockView* block_;
-    std::span<const std::pair<std::size_t, std::size_t>> ranges_;
-    DecodedRows* rows_;
-    std::vector<ColumnId> wanted_;
-    std::optional<Error> damage_;  // met while it was visited
-};
-
-bool RowBlock::decode_more(std::span<const ColumnId> more) const { return columns.decode_more(more); }
-
-Result<std::uint64_t> Scan::visit_block(const BlockPlace& place, std::string_view bytes_untrusted,
-                                        std::span<const ColumnId> wanted, DecodedRows& rows,
-                                        const std::function<void(const RowBlock&)>& visitor) const {
-    const std::size_t session_index = place.session_index;
-    const Result<BlockView> block =
-        parse_block(session_index, place.epoch, place.series, place.first_seq, bytes_untrusted);
-    if (!block.ok()) {
-        return Error{block.error()};
-    }
-    const BlockHeader& header = block->header;
-    if (is_pruned(session_index, place.series, header.first_ticks, header.last_ticks)) {
-        return std::uint64_t{0};
-    }
-    const Result<Share> share = share_of(session_index, place.partition, *block);
-    if (!share.ok()) {
-        return Error{share.error()};
-    }
-    if (share->ranges.empty()) {
-        return std::uint64_t{0};
-    }
-    const std::span ranges{share->ranges};
-    BlockColumns columns{*block, share->is_whole ? ranges.first(0) : ranges, rows};
-    const auto damaged = [&](const Error& error) {
-        return Error{error.code, block_place(sessions_[session_index].record, place.series, place.first_seq) + ": " +
-                                     error.message};
-    };
-    if (const Result<Done> decoded = columns.decode(wanted); !decoded.ok()) {
-        return damaged(decoded.error());
-    }
-    visitor(RowBlock{session_index, place.series, place.epoch, share->first_seq, share->last_seq, header.first_ticks,
-                     header.last_ticks, rows, columns});
-    if (columns.damage()) {
-        return damaged(*columns.damage());
-    }
-    return share->expected_row_count;
 }
 
 bool Scan::was_dropped(std::size_t session_index, EpochNumber epoch) const {
@@ -516,9 +387,10 @@ bool Scan::was_dropped(std::size_t session_index, EpochNumber epoch) const {
     return false;
 }
 
-void Scan::count_unseen(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) const {
+void Scan::count_unseen(std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft* left,
+                        std::uint64_t row_count) const {
     std::uint64_t expected = 0;
-    for (const auto& [partition, rows] : expected_rows(session_index, epoch, series)) {
+    for (const auto& [partition, rows] : expected_rows(session_index, epoch, series, left)) {
         expected += rows;
     }
     if (row_count >= expected) {
@@ -544,12 +416,12 @@ Result<Done> Scan::visit_rows(std::size_t session_index, EpochNumber epoch, Seri
     std::uint64_t row_count = 0;
     bool stopped = false;
     Result<Done> visited =
-        visit_blocks(session_index, epoch, series,
+        visit_blocks(session_index, epoch, series, nullptr,
                      [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
                          Visit visit = Visit::kContinue;
                          const Result<std::uint64_t> seen =
-                             visit_block({session_index, epoch, series, partition, first_seq}, bytes_untrusted, wanted,
-                                         rows, [&](const RowBlock& block) { visit = visitor(block); });
+                             visit_block({session_index, epoch, series, partition, first_seq}, bytes_untrusted, nullptr,
+                                         wanted, rows, [&](const RowBlock& block) { visit = visitor(block); });
                          if (!seen.ok()) {
                              return Error{seen.error()};
                          }
@@ -560,7 +432,7 @@ Result<Done> Scan::visit_rows(std::size_t session_index, EpochNumber epoch, Seri
     if (!visited.ok() || stopped) {
         return visited;
     }
-    count_unseen(session_index, epoch, series, row_count);
+    count_unseen(session_index, epoch, series, nullptr, row_count);
     return Done{};
 }
 
@@ -571,15 +443,15 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
         std::uint64_t row_count = 0;
         std::optional<Error> contradiction;
         Result<Done> visited = visit_blocks(
-            session_index, epoch, series,
+            session_index, epoch, series, nullptr,
             [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
                 const Result<BlockView> block = parse_block(session_index, epoch, series, first_seq, bytes_untrusted);
                 if (!block.ok()) {
                     return Error{block.error()};
                 }
-                const Result<Share> share = share_of(session_index, partition, *block);
-                if (!share.ok()) {
-                    return Error{share.error()};
+                const Result<Shares> shares = shares_of(session_index, partition, *block, nullptr);
+                if (!shares.ok()) {
+                    return Error{shares.error()};
                 }
                 if (const Result<Done> added = dictionary->add(*block); !added.ok()) {
                     Error error{added.error().code, block_place(sessions_[session_index].record, series, first_seq) +
@@ -590,7 +462,7 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
                     contradiction = std::move(error);
                     return Visit::kStop;
                 }
-                row_count += share->expected_row_count;
+                row_count += shares->expected_row_count();
                 return Visit::kContinue;
             });
         if (contradiction) {
@@ -599,7 +471,7 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
         if (!visited.ok()) {
             return std::move(visited).error();
         }
-        count_unseen(session_index, epoch, series, row_count);
+        count_unseen(session_index, epoch, series, nullptr, row_count);
     }
     if (const Result<Done> finished = dictionary->finish(); !finished.ok()) {
         return Error{finished.error().code, "store: session " + session_hex(sessions_[session_index].record.session) +

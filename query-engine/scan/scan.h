@@ -7,6 +7,7 @@
 // the order of delivery, the batching in the store, or the engine.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,12 +22,14 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/scan/rows_left.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/statistic/answer.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/block/block.h"
 #include "storage/clock/clock_map.h"
 #include "storage/dictionary/epoch_dictionary.h"
+#include "storage/rollup/rollup.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
@@ -58,6 +61,7 @@ struct RowBlock {
     Seq last_seq;
     Ticks first_ticks;  // all times lie between these two, both included
     Ticks last_ticks;
+    std::span<const TickRange> wanted_ticks;  // those of the time range that no rollup stands for
     const DecodedRows& rows;
     BlockColumns& columns;
 
@@ -82,6 +86,22 @@ private:
     mutable std::mutex mutex_;
     std::map<std::tuple<std::size_t, Series, EpochNumber>, std::pair<Why, std::uint64_t>> rows_;
     std::map<std::size_t, std::set<std::string>> notes_;
+};
+
+// What profiles were counted from. Threads: any.
+class ScanSources {
+public:
+    void add_rollup(std::uint64_t row_count) {
+        ++rollup_count_;
+        rollup_row_count_ += row_count;
+    }
+    void add_block() { ++block_count_; }
+    [[nodiscard]] AnswerSources read() const { return {rollup_count_, rollup_row_count_, block_count_}; }
+
+private:
+    std::atomic<std::uint64_t> rollup_count_{0};
+    std::atomic<std::uint64_t> rollup_row_count_{0};
+    std::atomic<std::uint64_t> block_count_{0};
 };
 
 class Scan {
@@ -112,11 +132,21 @@ public:
                                           const std::function<Visit(const RowBlock&)>& visitor) const;
 
     // As visit_rows, decoded on several threads (Selection::thread_count): the visitor is called by `worker` 0 to
-    // worker_count() - 1, by each for one block at a time, in no particular order.
+    // worker_count() - 1, by each for one block at a time, in no particular order; for a block several times where its
+    // batches have different `wanted_ticks`. What isn't among `left` is passed over.
     [[nodiscard]] Result<Done> visit_rows_in_parallel(
-        std::size_t session_index, EpochNumber epoch, Series series, std::span<const ColumnId> wanted,
-        const std::function<void(unsigned worker, const RowBlock&)>& visitor) const;
+        std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft& left,
+        std::span<const ColumnId> wanted, const std::function<void(unsigned worker, const RowBlock&)>& visitor) const;
     [[nodiscard]] unsigned worker_count() const { return worker_count_; }
+
+    // The rollups of this level that stand for rows of batches that this scan knows, all of them, ascending by their
+    // first seq; none when the selection is exact. `is_wanted` sees first what one covers. One that is damaged or
+    // doesn't add up is left out and told in the warnings: its rows are in their blocks. Errors: those of the store.
+    [[nodiscard]] Result<Done> visit_rollups(std::size_t session_index, EpochNumber epoch, Series series,
+                                             RollupLevel level,
+                                             const std::function<bool(const RollupCover&)>& is_wanted,
+                                             const std::function<void(const Rollup&)>& visitor) const;
+    [[nodiscard]] ScanSources& sources() const { return *sources_; }
 
     // Read and checked anew at each call; callers keep it while they work on the epoch.
     [[nodiscard]] Result<std::shared_ptr<const EpochDictionary>> dictionary(std::size_t session_index,
@@ -152,44 +182,63 @@ private:
         Seq first_seq;
     };
 
-    // What of a block belongs to this scan: the rows of the batches that it took up when it was opened.
+    // What of a block belongs to this scan: the rows of the batches that it took up when it was opened, and of those
+    // what is left of one group.
     struct Share {
-        bool is_whole = true;
+        std::size_t group = 0;
         std::vector<std::pair<std::size_t, std::size_t>> ranges;  // rows [first, last)
         Seq first_seq;
         Seq last_seq;
         std::uint64_t expected_row_count = 0;  // as expected_rows() counts them
     };
+    struct Shares {
+        bool is_whole = true;       // the first is all of the block
+        std::vector<Share> shares;  // none is empty
+        [[nodiscard]] std::uint64_t expected_row_count() const;
+    };
 
     Scan(const StoreReader& store, Selection selection);
     // Whether a block with these bounds lies outside the time range.
     [[nodiscard]] bool is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const;
-    // What the batch records say is in each partition, without what lies outside the time range.
+    // As visit_rows_in_parallel, on the caller's thread.
+    [[nodiscard]] Result<Done> visit_rows_alone(
+        std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft& left,
+        std::span<const ColumnId> wanted, const std::function<void(unsigned worker, const RowBlock&)>& visitor) const;
+    // Whether rows of the batch are to be read.
+    [[nodiscard]] bool is_left(std::size_t session_index, Seq seq, const BatchRecord::Rows& rows,
+                               const RowsLeft* left) const;
+    // What the batch records say is in each partition, without what lies outside the time range. `left` is null, here
+    // and below, where no rollup stands for anything.
     [[nodiscard]] std::map<Partition, std::uint64_t> expected_rows(std::size_t session_index, EpochNumber epoch,
-                                                                   Series series) const;
+                                                                   Series series, const RowsLeft* left = nullptr) const;
+    [[nodiscard]] bool adds_up(std::size_t session_index, Series series, const Partition& partition,
+                               const RollupCover& cover) const;
     // The first batch of these seqs that the scan knows in this partition and epoch; null when there is none.
     [[nodiscard]] const BatchRecord* batch_from(std::size_t session_index, EpochNumber epoch,
                                                 const Partition& partition, Seq first, Seq last) const;
     [[nodiscard]] Result<Done> visit_blocks(std::size_t session_index, EpochNumber epoch, Series series,
-                                            const BlockVisitor& visitor) const;
+                                            const RowsLeft* left, const BlockVisitor& visitor) const;
     [[nodiscard]] Result<BlockView> parse_block(std::size_t session_index, EpochNumber epoch, Series series,
                                                 Seq first_seq, std::string_view bytes_untrusted) const;
-    [[nodiscard]] Result<Share> share_of(std::size_t session_index, const Partition& partition,
-                                         const BlockView& block) const;
+    [[nodiscard]] Result<Shares> shares_of(std::size_t session_index, const Partition& partition,
+                                           const BlockView& block, const RowsLeft* left) const;
     // Checks a block, decodes what is wanted of it and has it visited, unless none of its rows are in the selection.
     // Returns how many rows it had, of those that expected_rows() counts.
     [[nodiscard]] Result<std::uint64_t> visit_block(const BlockPlace& place, std::string_view bytes_untrusted,
-                                                    std::span<const ColumnId> wanted, DecodedRows& rows,
+                                                    const RowsLeft* left, std::span<const ColumnId> wanted,
+                                                    DecodedRows& rows,
                                                     const std::function<void(const RowBlock&)>& visitor) const;
-    // Tells the damage when fewer rows were seen than the batch records name.
     // The epoch's hour, since the scan was opened.
     [[nodiscard]] bool was_dropped(std::size_t session_index, EpochNumber epoch) const;
-    void count_unseen(std::size_t session_index, EpochNumber epoch, Series series, std::uint64_t row_count) const;
+    // Tells the damage when fewer rows were seen than the batch records name.
+    void count_unseen(std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft* left,
+                      std::uint64_t row_count) const;
 
     const StoreReader* store_;
     Selection selection_;
     unsigned worker_count_ = 1;
     std::shared_ptr<ScanDamage> damage_ = std::make_shared<ScanDamage>();
+    std::shared_ptr<ScanSources> sources_ = std::make_shared<ScanSources>();
     std::vector<ScannedSession> sessions_;
     std::vector<std::pair<Ticks, Ticks>> tick_ranges_;  // as sessions_
 };

@@ -21,6 +21,7 @@ struct Selection {
     std::optional<UtcNs> to;           // excluded
     std::string session;               // prefix of the session's 32 hex digits, "last" (by start), "last~1"; empty: all
     std::optional<std::string> event;  // only this event, by name
+    bool is_exact = false;             // rows are read from blocks, never from rollups
     unsigned thread_count = 0;         // of the scan; 0: one a core. Answers don't depend on it.
 };
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -36,6 +37,15 @@ struct Ledger {
     friend bool operator==(const Ledger&, const Ledger&) = default;
 };
 
+// What an answer was counted from. Only where a rollup was used: then it doesn't depend on the stored rows alone.
+struct AnswerSources {
+    std::uint64_t rollups = 0;
+    std::uint64_t rollup_rows = 0;  // that they stand for
+    std::uint64_t blocks = 0;       // that were read beside them
+
+    friend bool operator==(const AnswerSources&, const AnswerSources&) = default;
+};
+
 struct AnswerColumn {
     std::string name;
     std::string unit;          // "", "ns", "percent", "samples", …
@@ -51,6 +61,7 @@ struct Answer {
     Ledger ledger;
     std::vector<std::pair<std::string, Ledger>> parts;  // by name, that add up to `ledger`: the sides of a comparison
     std::vector<std::string> warnings;
+    std::optional<AnswerSources> sources = std::nullopt;
 };
 
 }  // namespace perfleet

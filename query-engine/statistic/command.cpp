@@ -19,7 +19,8 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kThreadsMax = 64;
-constexpr std::array<std::string_view, 6> kSelectionOptions{"select", "session", "event", "from", "to", "threads"};
+constexpr std::array<std::string_view, 7> kSelectionOptions{"select", "session", "event",  "from",
+                                                            "to",     "exact",   "threads"};
 constexpr std::array<std::string_view, 11> kCommands{"targets",        "sessions",    "losses",      "top",
                                                      "tree",           "counters",    "tracepoints", "latency",
                                                      "kernel-entries", "utilisation", "diff"};
@@ -141,6 +142,7 @@ Result<Selection> parse_selection(const CommandOptions& options, UtcNs now) {
     if (const std::string* event = find(options, "event")) {
         selection.event = *event;
     }
+    selection.is_exact = find(options, "exact") != nullptr;
     const auto parse_bound = [&](const char* name, std::optional<UtcNs>& bound) -> Result<Done> {
         if (const std::string* text = find(options, name)) {
             const Result<UtcNs> time = parse_time(*text, now);

@@ -1,8 +1,8 @@
 // The table commands by name, with their options as text: what `perfleet COMMAND` asks, of a data folder or over the
 // wire, and gets the same bytes from both.
 //
-// Option names are those of the command line without dashes: select, session, event, from, to, threads; of top also by,
-// weight, limit; of tree min-percent, weight; those of latency, diff, kernel-entries and tracepoints stand in
+// Option names are those of the command line without dashes: select, session, event, from, to, exact, threads; of top
+// also by, weight, limit; of tree min-percent, weight; those of latency, diff, kernel-entries and tracepoints stand in
 // latency_command.h, diff_command.h, kernel_entries.h, tracepoints.h. Errors: kUsage names the option.
 #pragma once
 

@@ -39,6 +39,9 @@ void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings)
 void finish_profile(const Scan& scan, const EventChoice& choice, const Symbolizer& symbolizer, Ledger& ledger,
                     std::vector<std::string>& warnings);
 
+// What the scan's visits counted from, if rollups were among it.
+[[nodiscard]] std::optional<AnswerSources> sources_of(const Scan& scan);
+
 // Each line once, in the order of first mention.
 void drop_repeated(std::vector<std::string>& warnings);
 

@@ -113,8 +113,38 @@ public:
     // Borrows the cuts.
     Worker(std::size_t size_bytes_max, std::span<const Ticks> cuts) : sums_{size_bytes_max}, cuts_{cuts} {}
 
-    void count(const RowBlock& block, const ThreadNames& names, std::pair<Ticks, Ticks> range,
+    void count(const RowBlock& block, const ThreadNames& names, const StackCountOptions& options) {
+        for (const TickRange& range : block.wanted_ticks) {
+            count(block, names, range, options);
+        }
+    }
+
+    // Whether each of these threads has one runner only.
+    [[nodiscard]] bool can_count(std::span<const Rollup::Thread> threads, const ThreadNames& names,
+                                 const StackCountOptions& options) {
+        return std::all_of(threads.begin(), threads.end(), [&](const Rollup::Thread& thread) {
+            const std::uint32_t pid = options.per_thread ? thread.pid : 0;
+            return thread.last_ticks < runner_of(pid, thread.tid, thread.first_ticks, names, options).until;
+        });
+    }
+
+    // Sums of a thread that has one runner only.
+    void count(const Rollup::Thread& thread, std::span<const Rollup::Sum> sums, const ThreadNames& names,
                const StackCountOptions& options) {
+        const std::uint32_t pid = options.per_thread ? thread.pid : 0;
+        const std::uint32_t runner = runner_of(pid, thread.tid, thread.first_ticks, names, options).runner;
+        for (const Rollup::Sum& sum : sums) {
+            if (const std::uint64_t value = options.sum_weights ? sum.weight : sum.row_count; value != 0) {
+                sums_.add(runner, sum.stack.value, value);
+            }
+        }
+    }
+
+    [[nodiscard]] const RunnerSums& sums() const { return sums_; }
+    [[nodiscard]] const std::vector<RunnerKey>& runners() const { return runners_; }
+
+private:
+    void count(const RowBlock& block, const ThreadNames& names, TickRange range, const StackCountOptions& options) {
         const bool all_in_range = block.first_ticks >= range.first && block.last_ticks < range.second;
         if (all_in_range && find_runs(block, names, options)) {
             count_runs(block, options);
@@ -123,10 +153,6 @@ public:
         }
     }
 
-    [[nodiscard]] const RunnerSums& sums() const { return sums_; }
-    [[nodiscard]] const std::vector<RunnerKey>& runners() const { return runners_; }
-
-private:
     struct Remembered {
         std::uint32_t pid = 0;
         std::uint32_t tid = 0;
@@ -178,7 +204,7 @@ private:
     }
 
     // Row by row.
-    void count_rows(const RowBlock& block, const ThreadNames& names, std::pair<Ticks, Ticks> range,
+    void count_rows(const RowBlock& block, const ThreadNames& names, TickRange range,
                     const StackCountOptions& options) {
         const auto times = block.rows.integers(ColumnId::kTime);
         const auto tids = block.rows.integers(ColumnId::kTid);
@@ -289,6 +315,91 @@ EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& n
     return result;
 }
 
+// Where a cell of a rollup lies.
+struct CellPlace {
+    enum class Side : std::uint8_t { kOutside, kInside, kAcross } side{};
+    std::span<const Rollup::Thread> threads;
+};
+
+CellPlace place_of(const Rollup& rollup, std::size_t cell, TickRange range) {
+    const std::size_t begin = cell == 0 ? 0 : rollup.cells[cell - 1].threads_end;
+    CellPlace place;
+    place.threads = std::span{rollup.threads}.subspan(begin, rollup.cells[cell].threads_end - begin);
+    Ticks first = place.threads.front().first_ticks;
+    Ticks last = place.threads.front().last_ticks;
+    for (const Rollup::Thread& thread : place.threads) {
+        first = std::min(first, thread.first_ticks);
+        last = std::max(last, thread.last_ticks);
+    }
+    if (first >= range.first && last < range.second) {
+        place.side = CellPlace::Side::kInside;
+    } else if (last >= range.first && first < range.second) {
+        place.side = CellPlace::Side::kAcross;
+    }
+    return place;
+}
+
+// Counts the rollup's cells in the range; rows of cells across its ends are left to the blocks. Does nothing where the
+// rollup can't stand for its rows: a cell is across that `may_cut` says none may be, or a thread has got another name
+// in the middle.
+void count_rollup(const Rollup& rollup, bool may_cut, TickRange range, const ThreadNames& names,
+                  const StackCountOptions& options, Worker& worker, RowsLeft& left, ScanSources& sources) {
+    std::vector<TickRange> edges;
+    std::vector<std::span<const Rollup::Thread>> inside;
+    for (std::size_t i = 0; i < rollup.cells.size(); ++i) {
+        const CellPlace place = place_of(rollup, i, range);
+        if (place.side == CellPlace::Side::kAcross) {
+            edges.emplace_back(std::max(range.first, rollup.cells[i].from),
+                               std::min(range.second, rollup.cells[i].until));
+        } else if (place.side == CellPlace::Side::kInside) {
+            inside.push_back(place.threads);
+        }
+    }
+    if ((!edges.empty() && !may_cut) || !std::all_of(inside.begin(), inside.end(), [&](const auto& threads) {
+            return worker.can_count(threads, names, options);
+        })) {
+        return;
+    }
+    std::uint64_t row_count = 0;
+    for (const std::span<const Rollup::Thread> threads : inside) {
+        for (const Rollup::Thread& thread : threads) {
+            const auto index = static_cast<std::size_t>(&thread - rollup.threads.data());
+            const std::size_t begin = index == 0 ? 0 : rollup.threads[index - 1].sums_end;
+            const auto sums = std::span{rollup.sums}.subspan(begin, thread.sums_end - begin);
+            worker.count(thread, sums, names, options);
+            for (const Rollup::Sum& sum : sums) {
+                row_count += sum.row_count;
+            }
+        }
+    }
+    left.cover(rollup.seqs, std::move(edges));
+    if (row_count != 0) {
+        sources.add_rollup(row_count);
+    }
+}
+
+// Counts what rollups stand for: whole hours first, then minutes. Gives what is left to the blocks.
+Result<RowsLeft> count_rollups(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series,
+                               const ThreadNames& names, const StackCountOptions& options, Worker& worker) {
+    const TickRange range = scan.tick_range(session_index);
+    RowsLeft left{range};
+    if (options.cuts) {
+        return left;  // slices of time are finer than cells
+    }
+    for (const RollupLevel level : {RollupLevel::kHour, RollupLevel::kMinute}) {
+        Result<Done> visited = scan.visit_rollups(
+            session_index, epoch, series, level, [&](const RollupCover& cover) { return !left.is_covered(cover.seqs); },
+            [&](const Rollup& rollup) {
+                count_rollup(rollup, level == RollupLevel::kMinute, range, names, options, worker, left,
+                             scan.sources());
+            });
+        if (!visited.ok()) {
+            return std::move(visited).error();
+        }
+    }
+    return left;
+}
+
 Result<Done> visit_epoch(const Scan& scan, std::size_t session_index, EpochNumber epoch,
                          const std::vector<Series>& series, const StackCountOptions& options,
                          const std::function<void(const EpochStackCounts&)>& visitor) {
@@ -316,11 +427,14 @@ Result<Done> visit_epoch(const Scan& scan, std::size_t session_index, EpochNumbe
     for (unsigned i = 0; i < scan.worker_count(); ++i) {
         workers.emplace_back(options.array_size_bytes_max / scan.worker_count(), cuts);
     }
-    const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
     for (const Series& one : series) {
+        const Result<RowsLeft> left = count_rollups(scan, session_index, epoch, one, *names, options, workers.front());
+        if (!left.ok()) {
+            return Error{left.error()};
+        }
         Result<Done> visited = scan.visit_rows_in_parallel(
-            session_index, epoch, one, wanted,
-            [&](unsigned worker, const RowBlock& block) { workers[worker].count(block, *names, range, options); });
+            session_index, epoch, one, *left, wanted,
+            [&](unsigned worker, const RowBlock& block) { workers[worker].count(block, *names, options); });
         if (!visited.ok()) {
             return visited;
         }

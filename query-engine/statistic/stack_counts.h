@@ -1,7 +1,8 @@
 // How often each call chain was seen, by thread name (and slice of time, when asked): what profiles (top, tree, folded
 // stacks) are made from.
 //
-// Counts are sums, so they don't depend on the number of threads, the batching or the order of delivery.
+// Counts are sums, so they don't depend on the number of threads, the batching or the order of delivery, nor on whether
+// they come from rollups: those stand for exactly the rows that aren't read then. Scan::sources() tells what was used.
 #pragma once
 
 #include <cstddef>

@@ -109,6 +109,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
         return std::move(visited).error();
     }
     answer = answer_of(counts, options, choice);
+    answer.sources = sources_of(scan);
     finish_profile(scan, choice, symbolizer, answer.ledger, answer.warnings);
     return answer;
 }

@@ -160,6 +160,7 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
         return Error{visited.error()};
     }
     tree.write(answer);
+    answer.sources = sources_of(scan);
     finish_profile(scan, **event, symbolizer, answer.ledger, answer.warnings);
     return answer;
 }

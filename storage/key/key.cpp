@@ -217,11 +217,7 @@ KeyRange series_blocks_range(const Partition& partition, TargetId target, Sessio
     return inside(partition, PartitionTable::kBlock).session(target, session).series(series).range_from(first);
 }
 
-KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session, Series series) {
-    return inside(partition, PartitionTable::kRollup).session(target, session).series(series).range();
-}
-
-KeyRange level_rollups_range(const Partition& partition, TargetId target, SessionId session, Series series,
+KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session, Series series,
                              RollupLevel level) {
     return inside(partition, PartitionTable::kRollup)
         .session(target, session)

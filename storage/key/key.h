@@ -65,11 +65,8 @@ struct KeyRange {
 [[nodiscard]] KeyRange session_blocks_range(const Partition& partition, TargetId target, SessionId session);
 [[nodiscard]] KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session,
                                            Series series, Seq first = Seq{0});
-// Of all levels, or of one.
 [[nodiscard]] KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session,
-                                            Series series);
-[[nodiscard]] KeyRange level_rollups_range(const Partition& partition, TargetId target, SessionId session,
-                                           Series series, RollupLevel level);
+                                            Series series, RollupLevel level);
 
 // -- outside ----------------------------------------------------------------------------------------------------------
 [[nodiscard]] std::string session_key(Table table, TargetId target,

@@ -247,9 +247,9 @@ Result<Done> KeyedReads::visit_blocks(
 }
 
 Result<Done> KeyedReads::visit_rollups(
-    const Partition& partition, TargetId target, SessionId session, Series series,
+    const Partition& partition, TargetId target, SessionId session, Series series, RollupLevel level,
     const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const {
-    return visit_decodable(series_rollups_range(partition, target, session, series),
+    return visit_decodable(series_rollups_range(partition, target, session, series, level),
                            [&](std::string_view key, std::string_view value) -> Result<Visit> {
                                auto name = decode_rollup_key(key);
                                if (!name.ok()) {

@@ -43,7 +43,7 @@ public:
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const;
     [[nodiscard]] Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series,
+        const Partition& partition, TargetId target, SessionId session, Series series, RollupLevel level,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const;
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const;
@@ -124,9 +124,9 @@ public:
         return reads_.visit_blocks(partition, target, session, series, visitor);
     }
     [[nodiscard]] Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series,
+        const Partition& partition, TargetId target, SessionId session, Series series, RollupLevel level,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
-        return reads_.visit_rollups(partition, target, session, series, visitor);
+        return reads_.visit_rollups(partition, target, session, series, level, visitor);
     }
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const override {

@@ -172,7 +172,7 @@ Result<ClockMap> RollupMaker::read_clock(const SessionName& session, std::vector
 Result<Done> RollupMaker::mark_covered(const Source& source, std::vector<Named>& named) const {
     return visit_readable(
         *engine_,
-        level_rollups_range(partition_, source.session.target, source.session.session, source.series,
+        series_rollups_range(partition_, source.session.target, source.session.session, source.series,
                             RollupLevel::kHour),
         [&](std::string_view, std::string_view value) {
             const auto cover = decode_rollup_cover_untrusted(value);

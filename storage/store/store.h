@@ -122,9 +122,9 @@ public:
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const = 0;
 
-    // The rollups of one series in this partition, by (level, first_seq); likewise.
+    // The rollups of one series and level in this partition, ascending by first_seq; likewise.
     [[nodiscard]] virtual Result<Done> visit_rollups(
-        const Partition&, TargetId, SessionId, Series,
+        const Partition&, TargetId, SessionId, Series, RollupLevel,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>&) const {
         return Done{};
     }

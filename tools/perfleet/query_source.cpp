@@ -34,6 +34,7 @@ void QueryOptions::add_to(CLI::App& command, bool has_own_to) {
     command.add_option("--from", from, "from this time on: RFC 3339, now, -15m, -2h")->type_name("TIME");
     command.add_option(has_own_to ? "--until" : "--to,--until", to, "up to this time, itself left out")
         ->type_name("TIME");
+    command.add_flag("--exact", is_exact, "count from every row, never from rollups (sums by minute and hour)");
     command.add_option("--symfs", symfs, "look for images below this folder (with --data)")->type_name("DIR");
     command.add_option("--threads", thread_count, "threads of the scan (default: one a core)")
         ->type_name("N")
@@ -52,6 +53,9 @@ CommandOptions QueryOptions::as_text() const {
     add("event", event);
     add("from", from);
     add("to", to);
+    if (is_exact) {
+        options["exact"] = "yes";
+    }
     if (thread_count != 0) {
         options["threads"] = std::to_string(thread_count);
     }

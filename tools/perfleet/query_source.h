@@ -24,6 +24,7 @@ struct QueryOptions {
     std::string from;
     std::string to;
     std::string symfs;
+    bool is_exact = false;
     unsigned thread_count = 0;
 
     // Adds them to the subcommand; the object must outlive the parsing. The end of the time range is --to, and --until
