@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "storage/block/block.h"
+#include "storage/rollup/rollup.h"
 #include "storage/store/faulty_disk.h"
 #include "storage/store/folder.h"
 #include "storage/store/sample_batches.h"
@@ -21,6 +22,7 @@ using Breakage = FaultPlan::Breakage;
 
 constexpr BucketNumber kBucket{480'000};
 constexpr Series kSeries{Kind::kCounter, EventNumber{0}};
+constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 constexpr std::uint64_t kSeqsPerBucket = 20;
 
 // A session as its collector sees it.
@@ -29,6 +31,7 @@ struct Sender {
     SessionId session;
     Seq sent;
     Seq promised;  // acknowledged, or said by a watermark: never sent again
+    bool has_samples = false;
 
     [[nodiscard]] Partition partition(Seq seq) const {
         return partition_of(target,
@@ -42,8 +45,16 @@ struct Sender {
             values.push_back((seq.value * 1'000'003 + i * i * 7'919) % 1'000'000);
         }
         const std::vector<std::uint64_t> times(values.size(), seq.value);
-        return batch.add(kSeries, {{ColumnId::kTime, times}, {ColumnId::kValue, values}}).build();
+        batch.add(kSeries, {{ColumnId::kTime, times}, {ColumnId::kValue, values}});
+        if (has_samples) {
+            batch.add(kSamples, {{ColumnId::kTime, std::vector<std::uint64_t>(sample_count(seq), seq.value)},
+                                 {ColumnId::kStack, std::vector<std::uint64_t>(sample_count(seq), stack(seq))}});
+        }
+        return batch.build();
     }
+
+    [[nodiscard]] static std::uint64_t sample_count(Seq seq) { return 1 + seq.value * 13 % 20; }
+    [[nodiscard]] static std::uint64_t stack(Seq seq) { return seq.value % 4; }
 };
 
 // Senders, a gateway that commits their batches in groups, and its disk. What a gateway must do after errors is what
@@ -56,7 +67,7 @@ public:
         EXPECT_TRUE(folder.ok());
         folder_ = std::move(*folder);
         for (std::uint64_t i = 1; i <= 3; ++i) {
-            senders_.push_back({TargetId{i}, SessionId{i, 7}, Seq{0}, Seq{0}});
+            senders_.push_back({TargetId{i}, SessionId{i, 7}, Seq{0}, Seq{0}, is_joining});
         }
     }
 
@@ -82,6 +93,7 @@ public:
 
     [[nodiscard]] std::uint64_t joined_batch_count() const { return joined_batch_count_; }
     [[nodiscard]] std::uint64_t dropped_row_count() const { return dropped_row_count_; }
+    [[nodiscard]] std::uint64_t rollup_count() const { return rollup_count_; }
 
 private:
     FaultPlan healthy() {
@@ -109,7 +121,11 @@ private:
     void open() {
         std::string said;
         for (int attempt = 0; attempt < 5; ++attempt) {
-            auto store = disk_->open_store(folder_->path() + "/data");
+            StoreOptions options;
+            if (is_joining_) {
+                options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .sums_max = 3};
+            }
+            auto store = disk_->open_store(folder_->path() + "/data", options);
             if (store.ok()) {
                 store_ = std::move(*store);
                 welcome_all();
@@ -168,6 +184,7 @@ private:
         now_s_ += 2 * kBucketDurationS;
         const auto joined = store_->join(UtcNs{now_s_ * kNsPerSecond}, [&](const JoinStep& step) {
             joined_batch_count_ += step.batches_in;
+            rollup_count_ += step.rollups;
             return random_() % 8 == 0 ? Visit::kStop : Visit::kContinue;
         });
         said_ = joined.ok() ? said_ : joined.error().message;
@@ -328,8 +345,47 @@ private:
             if (wrong_.empty()) {
                 check_records(**reader, sender, found);
                 check_expired(**reader, sender, found);
+                check_rollups(**reader, sender, found);
             }
         }
+    }
+
+    // Each covers batches that are there, no two of a level the same, and sums their rows.
+    void check_rollups(const StoreReader& reader, const Sender& sender, const std::map<std::uint64_t, int>& found) {
+        const auto partitions = reader.partitions();
+        for (const RollupLevel level : {RollupLevel::kMinute, RollupLevel::kHour}) {
+            std::map<std::uint64_t, int> covered;
+            for (const Partition& partition : *partitions) {
+                const auto visited = reader.visit_rollups(
+                    partition, sender.target, sender.session, kSamples, level,
+                    [&](const RollupKey&, std::string_view bytes) {
+                        const auto rollup = decode_rollup_untrusted(bytes);
+                        if (!rollup.ok() || !sums_what_it_covers(sender, partition, *rollup, found, covered)) {
+                            wrong_ = "a rollup of other rows than were put";
+                        }
+                        return Visit::kContinue;
+                    });
+                wrong_ = visited.ok() ? wrong_ : visited.error().message;
+            }
+        }
+    }
+
+    static bool sums_what_it_covers(const Sender& sender, const Partition& partition, const Rollup& rollup,
+                                    const std::map<std::uint64_t, int>& found, std::map<std::uint64_t, int>& covered) {
+        std::map<std::uint64_t, std::uint64_t> expected;  // by stack
+        for (const SeqRange& range : rollup.seqs) {
+            for (Seq seq = range.first; seq <= range.last; seq = Seq{seq.value + 1}) {
+                if (!found.contains(seq.value) || sender.partition(seq) != partition || ++covered[seq.value] != 1) {
+                    return false;
+                }
+                expected[Sender::stack(seq)] += Sender::sample_count(seq);
+            }
+        }
+        std::map<std::uint64_t, std::uint64_t> sums;
+        for (const Rollup::Sum& sum : rollup.sums) {
+            sums[sum.stack.value] += sum.row_count;
+        }
+        return sums == expected;
     }
 
     [[nodiscard]] bool may_be_dropped(const Sender& sender, Seq seq) const {
@@ -341,7 +397,7 @@ private:
         std::uint64_t expired = 0;
         const auto counts = reader.expired(sender.target, sender.session);
         for (const auto& [series, row_count] : *counts) {
-            expired += row_count;
+            expired += series == kSeries ? row_count : 0;
         }
         std::uint64_t least = 0;
         std::uint64_t most = 0;
@@ -382,6 +438,7 @@ private:
     std::unique_ptr<Store> store_;        // closed before its disk goes
     std::int64_t now_s_ = 4'000'000'000;  // every bucket is over
     std::uint64_t joined_batch_count_ = 0;
+    std::uint64_t rollup_count_ = 0;
     BucketNumber dropped_until_ = kBucket;  // every bucket before it is dropped
     BucketNumber begun_until_ = kBucket;    // every one before it may be
     std::uint64_t dropped_row_count_ = 0;
@@ -407,14 +464,17 @@ TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
     const auto [first, last] = seeds();
     std::uint64_t joined_batch_count = 0;
     std::uint64_t dropped_row_count = 0;
+    std::uint64_t rollup_count = 0;
     for (std::uint64_t seed = first; seed <= last; ++seed) {
         CrashRun run{seed, Breakage::kNone};
         EXPECT_EQ(run.run(kCrashesPerRun), "") << "seed " << seed;
         joined_batch_count += run.joined_batch_count();
         dropped_row_count += run.dropped_row_count();
+        rollup_count += run.rollup_count();
     }
     EXPECT_GT(joined_batch_count, 0U);
     EXPECT_GT(dropped_row_count, 0U);
+    EXPECT_GT(rollup_count, 0U);
 }
 
 // Of its logs only the last was left, and that began with a torn record.

@@ -186,6 +186,29 @@ TEST_F(CheckedStore, FindsJoinedOnesIntactAndNamesADamagedOne) {
     EXPECT_EQ(found.damage[0].lost_row_count, first_count * 1'000);
 }
 
+// Nothing is lost with one: what it sums is in blocks.
+TEST_F(CheckedStore, FindsRollupsIntactAndNamesADamagedOne) {
+    {
+        StoreOptions options;
+        options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
+        auto store = open_rocksdb_store(intact_, options);
+        ASSERT_TRUE(store.ok());
+        constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
+        ASSERT_TRUE((*store)->join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+        ASSERT_TRUE((*store)->sync().ok());
+    }
+    EXPECT_TRUE(check(intact_).damage.empty());
+    copy();
+    const std::string key =
+        rollup_key({test_writer::partition(), kTarget, kSession, test_writer::kSeries, RollupLevel::kHour, Seq{1}});
+    replace(key, flip);
+    const StoreCheck found = check(damaged_);
+    ASSERT_EQ(found.damage.size(), 1U);
+    EXPECT_EQ(found.damage[0].place, describe_key(key));
+    EXPECT_EQ(found.damage[0].lost_row_count, 0U);
+    EXPECT_NE(found.damage[0].lost.find("read from its blocks"), std::string::npos);
+}
+
 TEST_F(CheckedStore, NamesAMissingBlockAndABrokenSeal) {
     copy();
     const BlockKey seventh{test_writer::partition(), kTarget, kSession, test_writer::kSeries, Seq{7}};

@@ -66,6 +66,39 @@ TEST(StoreSizes, AddUpToWhatWasPut) {
     EXPECT_FALSE(measure_store((*folder)->path() + "/nothing").ok());
 }
 
+TEST(StoreSizes, TellThoseOfRollups) {
+    auto folder = TemporaryFolder::make("perfleet-test-");
+    ASSERT_TRUE(folder.ok());
+    std::uint64_t count = 0;
+    std::uint64_t size_bytes = 0;
+    {
+        StoreOptions options;
+        options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
+        auto store = open_rocksdb_store((*folder)->path(), options);
+        ASSERT_TRUE(store.ok());
+        const Partition partition = partition_of(kTarget, kBucket);
+        ASSERT_TRUE((*store)->define(partition, sample_session(kTarget, {1, 1})).ok());
+        SampleBatch sample{kTarget, {1, 1}, Seq{1}, EpochNumber{0}, kBucket};
+        sample.add(kSamples, {{ColumnId::kTime, {1, 2, 3}}});
+        ASSERT_TRUE((*store)->put(partition, std::vector{sample.build()}).ok());
+        ASSERT_TRUE((*store)->advance_watermark(kTarget, {1, 1}, Seq{1}).ok());
+        const UtcNs later{(std::int64_t{kBucket.value} + 9) * kBucketDurationS * kNsPerSecond};
+        ASSERT_TRUE((*store)
+                        ->join(later,
+                               [&](const JoinStep& step) {
+                                   count += step.rollups;
+                                   size_bytes += step.rollup_bytes;
+                                   return Visit::kContinue;
+                               })
+                        .ok());
+    }
+    const auto sizes = measure_store((*folder)->path());
+    ASSERT_TRUE(sizes.ok()) << sizes.error().message;
+    EXPECT_EQ(count, 2U);
+    EXPECT_EQ(sizes->rollup_count, count);
+    EXPECT_EQ(sizes->rollup_bytes, size_bytes);
+}
+
 TEST(StoreSizes, AreToldByRetentionClassWithWhatExpired) {
     auto folder = TemporaryFolder::make("perfleet-test-");
     ASSERT_TRUE(folder.ok());
