@@ -227,7 +227,7 @@ struct StoreOptions {
     // Of the disk, kept free so that drop() can write its marks when the disk is full; 0: none. While the disk doesn't
     // have that nothing is stored: kFull.
     std::uint64_t reserve_size_bytes = 0;
-    std::optional<RollupPolicy> rollups = std::nullopt;      // none: join() makes none
+    std::optional<RollupPolicy> rollups = std::nullopt;  // none: join() makes none
 };
 
 // Enough for drop() whatever the write-ahead logs of a store with so much memory hold.
