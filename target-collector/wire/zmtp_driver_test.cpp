@@ -123,7 +123,7 @@ protected:
         const auto deadline = std::chrono::steady_clock::now() + kPatience;
         while (!is_done()) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing happened for long";
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::microseconds{20});
         }
     }
     // A message each way, of either sort of size, after a handshake.
