@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "storage/store/sample_batches.h"
@@ -37,7 +38,7 @@ TEST(StoreJoining, JoinsWhatIsThereAndCountsIt) {
     const auto joining = StoreJoining::start(*store, {}, 1'000'000);
     JoinCounts counts = joining->counts();
     while (counts.batches == 0 || counts.partitions_waiting_now != 0) {
-        std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds{50});
         counts = joining->counts();
     }
     EXPECT_EQ(counts.blocks_in, 20U);
@@ -132,7 +133,7 @@ TEST(StoreJoining, TellsFailuresOnceTriesAgainAndStopsBetweenSteps) {
     auto joining = StoreJoining::start(
         store, [&](const LogEvent&) { ++told; }, 1'000);
     while (!store.is_at_work()) {
-        std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds{50});
     }
     EXPECT_EQ(joining->counts().failures, 3U);
     joining.reset();  // it would never end by itself

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 
@@ -72,7 +73,7 @@ protected:
     void wait_for_looks(int count) {
         const int until = look_count_ + count;
         while (look_count_ < until) {
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::microseconds{50});
         }
     }
 

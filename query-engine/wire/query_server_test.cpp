@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 
@@ -59,7 +60,7 @@ protected:
         handlers["hang"] = [this](const CommandOptions&, QueryReply& reply) -> Result<QueryEnd> {
             ++hanging_;
             while (!reply.cancelled()) {
-                std::this_thread::yield();
+                std::this_thread::sleep_for(std::chrono::microseconds{50});
             }
             --hanging_;
             return Error{ErrorCode::kCancelled, "cancelled"};
@@ -165,7 +166,7 @@ TEST_F(QueryServerTest, SlowAskerHoldsTheHandlerAtItsCredit) {
     ASSERT_TRUE(working.ok());
     EXPECT_TRUE(std::holds_alternative<Working>(working->body));
     while (file_parts_sent_ < 3) {
-        std::this_thread::yield();  // the handler is a moment behind what it has sent
+        std::this_thread::sleep_for(std::chrono::microseconds{50});  // the handler is a moment behind what it has sent
     }
     EXPECT_EQ(file_parts_sent_, 3U);
     // However much credit is asked for, the server looks ahead no further than its limit.
@@ -195,7 +196,7 @@ TEST_F(QueryServerTest, AskerThatIsGoneIsCancelled) {
         const auto asker = socket();
         ASSERT_TRUE(asker->send({}, encode_query_message({1, Ask{"hang", {}, 3}})));
         while (hanging_ == 0) {
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::microseconds{50});
         }
     }
     const auto other = client();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -119,7 +120,7 @@ TEST_F(Backup, IsWholeWhateverTheWriterDoesMeanwhile) {
     std::thread writer{[&] {
         for (std::uint64_t seq = 1; !is_done; ++seq) {
             while (!is_done && seq > may_be_put) {
-                std::this_thread::yield();
+                std::this_thread::sleep_for(std::chrono::microseconds{50});
             }
             put(*store, seq);
             synced = seq;
@@ -128,7 +129,7 @@ TEST_F(Backup, IsWholeWhateverTheWriterDoesMeanwhile) {
     std::thread dropper{[&] {
         for (std::uint32_t hour = 0; !is_done; ++hour) {
             while (!is_done && synced < 100 * (hour + 3ULL)) {
-                std::this_thread::yield();
+                std::this_thread::sleep_for(std::chrono::microseconds{50});
             }
             dropped = 100 * (hour + 1ULL);
             EXPECT_TRUE(store->drop(partition_of(kTarget, BucketNumber{kBucket.value + hour})).ok());
@@ -139,7 +140,7 @@ TEST_F(Backup, IsWholeWhateverTheWriterDoesMeanwhile) {
         const std::uint64_t begins_at = kSeqsARound * (static_cast<std::uint64_t>(round) + 1);
         may_be_put = begins_at + kSeqsARound;
         while (synced < begins_at) {
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::microseconds{50});
         }
         const std::string to = backup_ + std::to_string(round);
         const std::uint64_t promised = synced;

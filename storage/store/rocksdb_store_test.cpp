@@ -288,7 +288,7 @@ TEST_F(RocksdbStore, ShowsReadersAllThatWasSyncedWhileLogsComeAndGo) {
     std::thread writer{[&] {
         for (std::uint64_t seq = 1; !is_done; ++seq) {
             while (!is_done && seq > may_be_put) {
-                std::this_thread::yield();
+                std::this_thread::sleep_for(std::chrono::microseconds{50});
             }
             const std::vector batches{test_writer::batch(Seq{seq})};
             EXPECT_TRUE((*store)->put(test_writer::partition(), batches).ok());

@@ -48,7 +48,7 @@ public:
         while (zmq_bind(socket_, at.c_str()) != 0) {
             ASSERT_EQ(zmq_errno(), EADDRINUSE) << zmq_strerror(zmq_errno());
             ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::microseconds{50});
         }
     }
     void unbind() {

@@ -50,7 +50,7 @@ public:
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{end_to_end::kPatienceS};
         while (page_->hanging_count == 0) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing is synced";
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::microseconds{50});
         }
     }
 

@@ -54,7 +54,7 @@ protected:
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
         while (!HasFailure() && rows_stored() < row_count) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing is stored";
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds{5});
         }
     }
 

@@ -75,7 +75,7 @@ protected:
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
         while (!are_there(gateway_->transport_counts())) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "not counted";
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::microseconds{50});
         }
     }
 
@@ -190,7 +190,7 @@ TEST_F(HostileTransport, WhoHasSentTooMuchNonsenseIsCutOffThoughNothingMoreComes
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
         while (gateway_->counts().messages < with_these && gateway_->counts().peers_cut.total() == 0) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "not taken";
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::microseconds{50});
         }
     };
     // All that is borne, then the one that is too much and the last of it; once more where some was forgiven meanwhile.

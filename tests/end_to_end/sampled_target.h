@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <thread>
 
 #include "target-collector/small/small_collector.h"
 #include "tests/end_to_end/process.h"
@@ -49,9 +50,13 @@ public:
     }
     void run_until(const std::function<bool()>& is_done) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
-        while (!is_done()) {
+        constexpr int kTurnsAtOnce = 64;
+        for (int turn = 1; !is_done(); ++turn) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing happened for long";
             collector->step(clock_now());
+            if (turn % kTurnsAtOnce == 0) {
+                std::this_thread::sleep_for(std::chrono::microseconds{50});  // those who answer need the processor, too
+            }
         }
     }
     // Until so many more batches are acknowledged, over the connection of this number or a later one. Not faster than

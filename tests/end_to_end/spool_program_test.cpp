@@ -99,7 +99,7 @@ protected:
                 return;
             }
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing comes into the spool";
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds{5});
         }
     }
 
@@ -114,7 +114,7 @@ protected:
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
         while (!HasFailure() && batches_stored() < batch_count) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing is stored";
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds{5});
         }
     }
 
