@@ -135,7 +135,10 @@ TEST(RetentionProgram, KeepsSessionsByTheClassThatTheirLabelsPutThemIn) {
     const TemporaryFolder folder;
     const std::string data = folder / "data";
     const std::string rules = folder / "classes";
-    std::ofstream{rules} << "class dev 1 {env=\"dev\"} keep 2d   # soon gone\ndefault keep forever\n";
+    const auto write_rules = [&](const std::string& age) {
+        std::ofstream{rules} << "class dev 1 {env=\"dev\"} keep " << age << "   # a comment\ndefault keep forever\n";
+    };
+    write_rules("forever");
     const auto start = [&] {
         return std::make_unique<GatewayProgram>(
             data, "tcp://127.0.0.1:*", "none", program_path("perfleet-gateway"), Process::Options{},
@@ -162,6 +165,7 @@ TEST(RetentionProgram, KeepsSessionsByTheClassThatTheirLabelsPutThemIn) {
     };
     EXPECT_NE(content({}).find("\"400000/0/3\""), std::string::npos) << content({});
     EXPECT_NE(content({}).find("\"400000/1/3\""), std::string::npos) << content({});
+    write_rules("2d");
     auto gateway = start();
     EXPECT_EQ(wait_for(*gateway, "perfleet_gateway_retention_partitions_dropped_total{class=\"dev\"}", 1), 1);
     const ScrapedPage page = scrape(gateway->metrics());
