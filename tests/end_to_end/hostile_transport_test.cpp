@@ -182,12 +182,12 @@ TEST_F(HostileTransport, WhoHasSentTooMuchNonsenseIsCutOffThoughNothingMoreComes
     open(Keys::kNone);
     const std::uint64_t ended = gateway_->transport_counts().connections_ended;
     SamplePeer vandal{endpoint()};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
     const auto send_and_wait = [&](std::uint64_t count) {
         const std::uint64_t with_these = gateway_->counts().messages + count;
         for (std::uint64_t i = 0; i < count; ++i) {
             vandal.send(sample::Frame(24, std::byte{0xff}));
         }
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
         while (gateway_->counts().messages < with_these && gateway_->counts().peers_cut.total() == 0) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "not taken";
             std::this_thread::sleep_for(std::chrono::microseconds{50});
@@ -195,6 +195,7 @@ TEST_F(HostileTransport, WhoHasSentTooMuchNonsenseIsCutOffThoughNothingMoreComes
     };
     // All that is borne, then the one that is too much and the last of it; once more where some was forgiven meanwhile.
     while (gateway_->counts().peers_cut.total() == 0 && !HasFatalFailure()) {
+        ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing is too much";
         send_and_wait(intake_limits::kMisdeedsMax);
         send_and_wait(1);
         expect_good_peer_is_served();  // so whatever the last one led to is done
