@@ -22,6 +22,7 @@ public:
     Result<bool> recover(GoOn purpose) override { return engine_->recover(purpose); }
     bool is_for_drops_only() const override { return engine_->is_for_drops_only(); }
     Result<Done> write(const Changes& changes) override { return engine_->write(changes); }
+    Result<Done> settle() override { return engine_->settle(); }
     Result<Done> sync() override { return engine_->sync(); }
     Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return engine_->size_bytes(range); }
     Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {

@@ -68,6 +68,13 @@ public:
     // All or nothing. Durable with the next sync().
     [[nodiscard]] virtual Result<Done> write(const Changes& changes) = 0;
 
+    // The same for what can be made again, of what it deletes, too: cheaper, but durable, and seen by readers beside,
+    // only with the next settle(), or sooner. After a crash or recover() it may be undone, then with every rewrite()
+    // since; what was written between them is not.
+    [[nodiscard]] virtual Result<Done> rewrite(const Changes& changes) { return write(changes); }
+    // By one thread at a time, beside all others.
+    [[nodiscard]] virtual Result<Done> settle() { return Done{}; }
+
     // Every write before is on disk when this returns Done.
     [[nodiscard]] virtual Result<Done> sync() = 0;
 

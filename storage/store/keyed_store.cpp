@@ -254,15 +254,18 @@ public:
             }
             if (*outcome == Joiner::Outcome::kStopped) {
                 backlog_.take_up(*work);
-                return Done{};
+                return settle_joined();
             }
+            has_joined_partition_ = has_joined_partition_ || !work->session;
             if (*outcome == Joiner::Outcome::kDone && !work->session) {
                 if (auto marked = mark_joined(generation, *work); !marked.ok()) {
                     return marked;
                 }
             }
         }
-        return Done{};
+        // Once for all partitions of an hour, which are due together: so that readers beside have no small blocks left.
+        // What is joined in open buckets waits.
+        return has_joined_partition_ ? settle_joined() : Done{};
     }
 
     [[nodiscard]] std::size_t partitions_to_join() const override { return backlog_.partition_count(); }
@@ -457,7 +460,8 @@ private:
         if (auto raised = raise_format(); !raised.ok()) {
             return raised.error();
         }
-        auto written = engine().write(changes);
+        auto written = engine().rewrite(changes);
+        has_joined_ = true;
         return written.ok() ? Result<bool>{true} : written.error();
     }
 
@@ -472,6 +476,11 @@ private:
         return maker.roll_up_partition();
     }
 
+    [[nodiscard]] Result<Done> settle_joined() {
+        has_joined_partition_ = false;
+        return std::exchange(has_joined_, false) ? engine().settle() : Done{};
+    }
+
     [[nodiscard]] Result<Done> mark_joined(std::uint64_t generation, const JoinBacklog::Work& work) {
         const std::lock_guard lock{writing_};
         auto valid = is_as_it_was(generation, work.partition);
@@ -483,7 +492,7 @@ private:
         }
         OwnedChanges changes;
         changes.put(joined_key(work.partition), encode_record(rollups_ ? kMarkRolledUp : kMarkJoined));
-        auto written = engine().write(changes.changes);
+        auto written = engine().rewrite(changes.changes);
         if (written.ok()) {
             backlog_.forget_partition(work.partition);
         }
@@ -521,31 +530,10 @@ private:
     bool is_format_raised_ = false;     // as far as is known
     JoinBacklog backlog_;
     std::optional<RollupPolicy> rollups_;
+    bool has_joined_ = false;                   // since it was settled; of the thread that joins
+    bool has_joined_partition_ = false;         // a whole one
     std::atomic<std::uint64_t> generation_{0};  // of what was written: begins anew after a failure
 };
-
-// The format's version is the first thing that is written, so a database with other content but without it is foreign.
-Result<Done> start_store(Engine& engine, const std::string& where) {
-    bool is_empty = true;
-    auto visited = engine.visit(everything(), [&](std::string_view, std::string_view) {
-        is_empty = false;
-        return Visit::kStop;
-    });
-    if (!visited.ok()) {
-        return visited;
-    }
-    if (!is_empty) {
-        return Error{ErrorCode::kInvalid,
-                     where + ": holds a database that is not a perfleet store; give another folder (--data)"};
-    }
-    const std::string version = encode_record(kStoreFormatVersion);
-    Changes changes;
-    changes.puts.push_back({format_key(), version});
-    if (auto written = engine.write(changes); !written.ok()) {
-        return written;
-    }
-    return engine.sync();
-}
 
 class KeyedReader final : public ReaderOver<StoreReader> {
 public:
@@ -566,29 +554,6 @@ Result<Done> Store::drop(const Partition& partition) {
 
 Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retention_class) {
     return {bucket, retention_class, static_cast<std::uint16_t>(target.value % limits::kPartitionShards)};
-}
-
-Result<Done> finish_drops(Engine& engine) {
-    DamageNotes notes;
-    const KeyedReads reads{engine, notes};
-    auto leftovers = reads.dropped_leftovers();
-    if (!leftovers.ok()) {
-        return leftovers.error();
-    }
-    for (const KeyRange& range : ranges_of(*leftovers)) {
-        if (auto erased = engine.erase(range, nullptr); !erased.ok()) {
-            return erased;
-        }
-    }
-    return Done{};
-}
-
-Result<Done> prepare_keyed_store(Engine& engine, const std::string& where) {
-    auto checked = check_format(engine, where);
-    if (!checked.ok() && checked.error().code == ErrorCode::kNotFound) {
-        checked = start_store(engine, where);
-    }
-    return checked.ok() ? finish_drops(engine) : std::move(checked);
 }
 
 Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where,

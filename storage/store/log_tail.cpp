@@ -22,7 +22,8 @@ constexpr std::size_t kLogHeaderSizeBytes = 7;
 constexpr std::size_t kBatchHeaderSizeBytes = 12;
 constexpr char kLogDataTag = 3;  // of a write batch: bytes that are no key's
 constexpr std::string_view kMarkName = "synced ";
-constexpr std::size_t kMarkSizeBytes = kMarkName.size() + sizeof(std::uint64_t);
+constexpr std::size_t kOldMarkSizeBytes = kMarkName.size() + sizeof(std::uint64_t);  // from when all was logged
+constexpr std::size_t kMarkSizeBytes = kOldMarkSizeBytes + sizeof(std::uint64_t);
 constexpr std::size_t kMarkRecordSizeBytes = kLogHeaderSizeBytes + kBatchHeaderSizeBytes + 2 + kMarkSizeBytes;
 
 enum class Fragment : std::uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
@@ -40,6 +41,11 @@ std::uint32_t masked_crc(std::string_view bytes) {
     const std::uint32_t crc = crc32c(0, std::as_bytes(std::span{bytes.data(), bytes.size()}));
     return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }
+
+struct SyncMark {
+    std::uint64_t synced = 0;             // up to here, both included
+    std::optional<std::uint64_t> logged;  // the last number in a log before this one; in old marks: the one before
+};
 
 // Reads what is readable, in order, and says what it met.
 class LogScan {
@@ -110,12 +116,21 @@ private:
         }
     }
 
-    static std::optional<std::uint64_t> mark_in(std::string_view content) {
-        if (content.size() >= 2 + kMarkSizeBytes && content[0] == kLogDataTag &&
-            static_cast<std::size_t>(content[1]) == kMarkSizeBytes && content.substr(2).starts_with(kMarkName)) {
-            return read_little_endian<std::uint64_t>(content.substr(2 + kMarkName.size()));
+    static std::optional<SyncMark> mark_in(std::string_view content) {
+        if (content.size() < 2 || content[0] != kLogDataTag) {
+            return std::nullopt;
         }
-        return std::nullopt;
+        const auto size_bytes = std::size_t{static_cast<unsigned char>(content[1])};
+        content.remove_prefix(2);
+        if ((size_bytes != kOldMarkSizeBytes && size_bytes != kMarkSizeBytes) || content.size() < size_bytes ||
+            !content.starts_with(kMarkName)) {
+            return std::nullopt;
+        }
+        SyncMark mark{read_little_endian<std::uint64_t>(content.substr(kMarkName.size())), std::nullopt};
+        if (size_bytes == kMarkSizeBytes) {
+            mark.logged = read_little_endian<std::uint64_t>(content.substr(kOldMarkSizeBytes));
+        }
+        return mark;
     }
 
     void on_batch(std::string_view batch) {
@@ -124,21 +139,22 @@ private:
         }
         const auto sequence = read_little_endian<std::uint64_t>(batch);
         const auto count = read_little_endian<std::uint32_t>(batch.substr(8));
-        const std::optional<std::uint64_t> mark = mark_in(batch.substr(kBatchHeaderSizeBytes));
+        const std::optional<SyncMark> mark = mark_in(batch.substr(kBatchHeaderSizeBytes));
+        const std::uint64_t logged_before = mark && mark->logged ? *mark->logged : sequence - 1;
         has_marks_ = has_marks_ || mark;
         if (is_first_of_log_ && !previous_name_.empty()) {
-            begin_log(sequence, mark);
+            begin_log(logged_before, mark);
         }
         is_first_of_log_ = false;
         if (damage_) {
             if (!has_records_after_) {
-                resume_sequence_ = sequence;
+                logged_before_resume_ = logged_before;
                 // Where a mark alone is lost nothing is.
                 is_more_than_a_mark_ =
                     damage_->file != name_ || record_offset_ - damage_->offset_bytes > kMarkRecordSizeBytes;
             }
             has_records_after_ = true;
-            if (mark && *mark >= first_sequence_of_damage()) {
+            if (mark && mark->synced >= first_sequence_of_damage()) {
                 damage_->was_synced = true;
             }
         } else {
@@ -149,19 +165,20 @@ private:
     // As far as it is known: of a log that begins with the damage and whose predecessors are gone only the end of it
     // is.
     [[nodiscard]] std::uint64_t first_sequence_of_damage() const {
-        return next_sequence_ != 0 ? next_sequence_ : resume_sequence_ - (is_more_than_a_mark_ ? 1 : 0);
+        return next_sequence_ != 0 ? next_sequence_ : logged_before_resume_ + (is_more_than_a_mark_ ? 0 : 1);
     }
 
-    // A writer that opened the store after a damage went on with the number that the damage took; its first log was
-    // obsolete from then on. A number that was left out instead is an end of the log before that got lost, all of a
+    // A writer that opened the store after a damage went on with what was logged before it; its first log was obsolete
+    // from then on. Something that was logged and isn't there is an end of the log before that got lost, all of a
     // record or more.
-    void begin_log(std::uint64_t sequence, std::optional<std::uint64_t> mark) {
+    void begin_log(std::uint64_t logged_before, const std::optional<SyncMark>& mark) {
         if (damage_ && damage_->file != name_ && !damage_->was_synced &&
-            (next_sequence_ == 0 || sequence == next_sequence_)) {
+            (next_sequence_ == 0 || logged_before < next_sequence_)) {
             damage_.reset();
             has_records_after_ = false;
             next_sequence_ = 0;
-        } else if (!damage_ && next_sequence_ != 0 && sequence > next_sequence_ && mark && *mark < next_sequence_) {
+        } else if (!damage_ && next_sequence_ != 0 && logged_before >= next_sequence_ && mark &&
+                   mark->synced < next_sequence_) {
             damage_ = LogDamage{previous_name_, previous_size_bytes_, false};
         }
     }
@@ -179,8 +196,8 @@ private:
     std::string joined_;
     bool is_joining_ = false;
     std::uint64_t record_offset_ = 0;
-    std::uint64_t next_sequence_ = 0;    // after the last change before the damage; 0: none was read
-    std::uint64_t resume_sequence_ = 0;  // of the first record after the damage
+    std::uint64_t next_sequence_ = 0;         // after the last change before the damage; 0: none was read
+    std::uint64_t logged_before_resume_ = 0;  // the last number in a log before the first record after the damage
     bool is_more_than_a_mark_ = false;
     std::optional<LogDamage> damage_;
     bool has_marks_ = false;
@@ -209,10 +226,12 @@ Result<std::vector<fs::path>> logs_of(const std::string& directory) {
 
 }  // namespace
 
-std::string sync_mark(std::uint64_t synced_sequence) {
+std::string sync_mark(std::uint64_t synced_sequence, std::uint64_t logged_sequence) {
     std::string mark{kMarkName};
-    for (unsigned i = 0; i < sizeof synced_sequence; ++i) {
-        mark.push_back(static_cast<char>(synced_sequence >> (8 * i) & 0xff));
+    for (const std::uint64_t sequence : {synced_sequence, logged_sequence}) {
+        for (unsigned i = 0; i < sizeof sequence; ++i) {
+            mark.push_back(static_cast<char>(sequence >> (8 * i) & 0xff));
+        }
     }
     return mark;
 }

@@ -1,8 +1,10 @@
 // Tells two damages of a write-ahead log apart: an end that was being written when the power went, which nobody was
 // promised, and bytes that had been synced. RocksDB can't: both are a record whose checksum doesn't match.
 //
-// Every group of changes carries the sequence number up to which the log was known to be synced (a sync mark), and one
-// of its own follows each sync. So what stands behind the damage tells how far the disk had promised.
+// Every group of changes carries a sync mark: the sequence number up to which the log was known to be synced, and the
+// last one that went to the log before it, for some changes go to none. A mark of its own follows each sync. So what
+// stands behind the damage tells how far the disk had promised, and a log's beginning whether the end of the one before
+// is lost.
 //
 // The log's layout is RocksDB's: blocks of 32 KiB; a record is CRC-32C (masked) u32, size u16, type u8, payload; types
 // 1 full, 2 first, 3 middle, 4 last. A joined payload begins with sequence u64, count u32.
@@ -18,7 +20,7 @@
 namespace perfleet {
 
 // What stands first in every group of changes, beside them: not a key.
-[[nodiscard]] std::string sync_mark(std::uint64_t synced_sequence);
+[[nodiscard]] std::string sync_mark(std::uint64_t synced_sequence, std::uint64_t logged_sequence);
 
 struct LogDamage {
     std::string file;                // its name in the folder

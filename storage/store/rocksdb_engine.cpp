@@ -239,6 +239,7 @@ public:
     RocksdbWriter(std::string directory, std::shared_ptr<Opened> opened, DiskReserve reserve)
         : RocksdbEngine{std::move(directory), std::move(opened)},
           synced_sequence_{db().GetLatestSequenceNumber()},
+          logged_sequence_{synced_sequence_},
           reserve_{std::move(reserve)} {}
 
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
@@ -271,6 +272,7 @@ public:
         }
         replace(std::move(*anew));
         synced_sequence_ = db().GetLatestSequenceNumber();
+        logged_sequence_ = synced_sequence_;
         set_failure(std::nullopt);
         if (purpose == GoOn::kToStore && reserve_.is_missing()) {
             (void)reserve_.make(0);  // room was there for it; if it is gone again, the next call says so
@@ -280,36 +282,32 @@ public:
 
     [[nodiscard]] bool is_for_drops_only() const override { return reserve_.is_missing(); }
 
-    [[nodiscard]] Result<Done> write(const Changes& changes) override {
+    [[nodiscard]] Result<Done> write(const Changes& changes) override { return write_changes(changes, true); }
+
+    // Not to the log: it is in a table file sooner or later, behind everything before.
+    [[nodiscard]] Result<Done> rewrite(const Changes& changes) override { return write_changes(changes, false); }
+
+    [[nodiscard]] Result<Done> settle() override {
         if (auto before = failure()) {
             return Error{*std::move(before)};
         }
-        rocksdb::WriteBatch batch;
-        rocksdb::Status status = batch.PutLogData(sync_mark(synced_sequence_));
-        for (std::size_t i = 0; i < changes.deletes.size() && status.ok(); ++i) {
-            status = batch.Delete(slice(changes.deletes[i]));
-        }
-        for (std::size_t i = 0; i < changes.puts.size() && status.ok(); ++i) {
-            status = batch.Put(slice(changes.puts[i].key), slice(changes.puts[i].value));
-        }
-        if (status.ok()) {
-            status = db().Write(rocksdb::WriteOptions{}, &batch);
-        }
-        return changed(status, "writing");
+        const std::shared_ptr<Opened> held = opened();  // recover() waits for it
+        return held->db == nullptr ? closed() : changed(held->db->Flush(rocksdb::FlushOptions{}), "writing");
     }
 
     [[nodiscard]] Result<Done> sync() override {
         if (auto before = failure()) {
             return Error{*std::move(before)};
         }
-        const std::uint64_t sequence = db().GetLatestSequenceNumber();
+        const std::uint64_t sequence = logged_sequence();
         if (const rocksdb::Status status = db().SyncWAL(); !status.ok()) {
             return changed(status, "syncing the write-ahead log");
         }
         if (sequence != synced_sequence_) {
             synced_sequence_ = sequence;
+            const std::lock_guard lock{logging_};
             rocksdb::WriteBatch batch;
-            rocksdb::Status status = batch.PutLogData(sync_mark(sequence));
+            rocksdb::Status status = batch.PutLogData(sync_mark(sequence, logged_sequence_));
             if (status.ok()) {
                 status = db().Write(rocksdb::WriteOptions{}, &batch);
             }
@@ -337,7 +335,9 @@ public:
             status = db.Flush(rocksdb::FlushOptions{});
         }
         if (status.ok()) {
+            const std::lock_guard lock{logging_};
             status = db.DeleteRange(rocksdb::WriteOptions{}, db.DefaultColumnFamily(), begin, end);
+            logged_sequence_ = db.GetLatestSequenceNumber();
         }
         if (status.ok()) {
             status = db.Flush(rocksdb::FlushOptions{});
@@ -357,13 +357,42 @@ public:
         }
         // Readers forget what they had from the old log only when there is something in the new one.
         if (status.ok()) {
+            const std::lock_guard lock{logging_};
             status = db.Delete(rocksdb::WriteOptions{}, kNobodysKey);
+            logged_sequence_ = db.GetLatestSequenceNumber();
         }
         return changed(status, "deleting " + describe_key(range.begin));
     }
 
 private:
     [[nodiscard]] rocksdb::DB& db() { return *opened()->db; }
+
+    [[nodiscard]] Result<Done> write_changes(const Changes& changes, bool is_logged) {
+        if (auto before = failure()) {
+            return Error{*std::move(before)};
+        }
+        const std::lock_guard lock{logging_};
+        rocksdb::WriteBatch batch;
+        rocksdb::Status status;
+        if (is_logged) {
+            status = batch.PutLogData(sync_mark(synced_sequence_, logged_sequence_));
+        }
+        for (std::size_t i = 0; i < changes.deletes.size() && status.ok(); ++i) {
+            status = batch.Delete(slice(changes.deletes[i]));
+        }
+        for (std::size_t i = 0; i < changes.puts.size() && status.ok(); ++i) {
+            status = batch.Put(slice(changes.puts[i].key), slice(changes.puts[i].value));
+        }
+        if (status.ok()) {
+            rocksdb::WriteOptions options;
+            options.disableWAL = !is_logged;
+            status = db().Write(options, &batch);
+        }
+        if (status.ok() && is_logged) {
+            logged_sequence_ = db().GetLatestSequenceNumber();
+        }
+        return changed(status, "writing");
+    }
 
     [[nodiscard]] Result<Done> changed(const rocksdb::Status& status, const std::string& what) {
         if (status.ok()) {
@@ -428,7 +457,14 @@ private:
         return has_free(env, needed_size_bytes);
     }
 
+    [[nodiscard]] std::uint64_t logged_sequence() const {
+        const std::lock_guard lock{logging_};
+        return logged_sequence_;
+    }
+
     std::uint64_t synced_sequence_;  // opening makes durable what it finds
+    mutable std::mutex logging_;     // of all that is written, by erase() too
+    std::uint64_t logged_sequence_;  // of the last change that went to the log
     mutable std::mutex failing_;     // between erase() and the others
     std::optional<Error> failure_;   // since which nothing is written
     std::atomic<bool> compacts_ = true;

@@ -93,6 +93,8 @@ rocksdb::Options writer_options(std::size_t memory_size_bytes) {
     options.max_open_files = kWriterFilesMax;
     options.compaction_style = rocksdb::kCompactionStyleLevel;
     options.sst_partitioner_factory = std::make_shared<DayPartitionerFactory>();
+    // What is in no log can be made again, and a disk that has failed isn't tried once more on the way out.
+    options.avoid_flush_during_shutdown = true;
     options.max_bgerror_resume_count = 0;  // recover() does it, and knows what may be lost
     options.level_compaction_dynamic_level_bytes = true;
     options.target_file_size_base = kTableFileSizeBytes;

@@ -381,6 +381,54 @@ TEST_F(RocksdbStore, ShowsItsReadersTheSameRowsWhileTheyAreJoined) {
     EXPECT_EQ(block_count, 3);
 }
 
+// It is in no log: a kill before it is in a table file undoes it, and nothing else.
+TEST_F(RocksdbStore, JoinsAgainWhatAKillHasUndone) {
+    constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
+    const auto block_count = [&](const StoreReader& reader) {
+        int count = 0;
+        EXPECT_TRUE(reader
+                        .visit_blocks(test_writer::partition(), kTarget, kSession, kSeries,
+                                      [&](const BlockKey&, std::string_view) {
+                                          ++count;
+                                          return Visit::kContinue;
+                                      })
+                        .ok());
+        return count;
+    };
+    auto store = open();
+    put(*store, 1, 40);
+    ASSERT_TRUE(store->advance_watermark(kTarget, kSession, Seq{40}).ok());
+    ASSERT_TRUE(store->sync().ok());
+    const std::string killed = directory_ + "-killed";
+    std::vector<std::uint64_t> times;
+    int step_count = 0;
+    const auto joined = store->join(kLater, [&](const JoinStep&) {
+        if (++step_count == 2) {
+            put(*store, 41, 42);  // goes to the log behind what doesn't
+            EXPECT_TRUE(store->sync().ok());
+            EXPECT_LT(block_count(*store), 42);
+            times = times_in(*store);
+            fs::copy(directory_, killed);
+        }
+        return Visit::kContinue;
+    });
+    ASSERT_TRUE(joined.ok());
+    EXPECT_EQ(times.size(), 42'000U);
+    directory_ = killed;
+    const auto opened = open();
+    EXPECT_EQ(block_count(*opened), 42);
+    EXPECT_EQ(times_in(*opened), times);
+    ASSERT_TRUE(opened->advance_watermark(kTarget, kSession, Seq{42}).ok());
+    ASSERT_TRUE(opened->sync().ok());
+    const auto reader = open_reader();
+    ASSERT_TRUE(opened->join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+    EXPECT_EQ(times_in(*opened), times);
+    ASSERT_TRUE(reader->refresh().ok());
+    EXPECT_EQ(times_in(*reader), times);
+    EXPECT_EQ(block_count(*reader), block_count(*opened)) << "what is done is shown to readers";
+    EXPECT_LT(block_count(*reader), 10);
+}
+
 TEST_F(RocksdbStore, IsReadWithoutAWriterAndLeavesNothingBehind) {
     auto store = open();
     put(*store, 1, 5);

@@ -173,7 +173,7 @@ Result<Done> RollupMaker::mark_covered(const Source& source, std::vector<Named>&
     return visit_readable(
         *engine_,
         series_rollups_range(partition_, source.session.target, source.session.session, source.series,
-                            RollupLevel::kHour),
+                             RollupLevel::kHour),
         [&](std::string_view, std::string_view value) {
             const auto cover = decode_rollup_cover_untrusted(value);
             if (!cover.ok() || cover->epoch != source.epoch) {

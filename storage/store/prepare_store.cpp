@@ -1,0 +1,59 @@
+// What is done to an engine before it is a store: begun when it is empty, and rid of what interrupted drops left.
+#include "storage/key/key.h"
+#include "storage/store/keyed_reads.h"
+#include "storage/store/keyed_store.h"
+#include "storage/store/partition_drop.h"
+#include "storage/store/record.h"
+
+namespace perfleet {
+namespace {
+
+// The format's version is the first thing that is written, so a database with other content but without it is foreign.
+Result<Done> start_store(Engine& engine, const std::string& where) {
+    bool is_empty = true;
+    auto visited = engine.visit(everything(), [&](std::string_view, std::string_view) {
+        is_empty = false;
+        return Visit::kStop;
+    });
+    if (!visited.ok()) {
+        return visited;
+    }
+    if (!is_empty) {
+        return Error{ErrorCode::kInvalid,
+                     where + ": holds a database that is not a perfleet store; give another folder (--data)"};
+    }
+    const std::string version = encode_record(kStoreFormatVersion);
+    Changes changes;
+    changes.puts.push_back({format_key(), version});
+    if (auto written = engine.write(changes); !written.ok()) {
+        return written;
+    }
+    return engine.sync();
+}
+
+}  // namespace
+
+Result<Done> finish_drops(Engine& engine) {
+    DamageNotes notes;
+    const KeyedReads reads{engine, notes};
+    auto leftovers = reads.dropped_leftovers();
+    if (!leftovers.ok()) {
+        return leftovers.error();
+    }
+    for (const KeyRange& range : ranges_of(*leftovers)) {
+        if (auto erased = engine.erase(range, nullptr); !erased.ok()) {
+            return erased;
+        }
+    }
+    return Done{};
+}
+
+Result<Done> prepare_keyed_store(Engine& engine, const std::string& where) {
+    auto checked = check_format(engine, where);
+    if (!checked.ok() && checked.error().code == ErrorCode::kNotFound) {
+        checked = start_store(engine, where);
+    }
+    return checked.ok() ? finish_drops(engine) : std::move(checked);
+}
+
+}  // namespace perfleet
