@@ -218,7 +218,7 @@ KeyRange series_blocks_range(const Partition& partition, TargetId target, Sessio
 }
 
 KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session, Series series,
-                             RollupLevel level) {
+                              RollupLevel level) {
     return inside(partition, PartitionTable::kRollup)
         .session(target, session)
         .series(series)
