@@ -79,10 +79,14 @@ Result<Done> Scan::visit_rows_alone(std::size_t session_index, EpochNumber epoch
     Result<Done> visited =
         visit_blocks(session_index, epoch, series, &left,
                      [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
+                         bool is_read = false;
                          const Result<std::uint64_t> seen =
                              visit_block({session_index, epoch, series, partition, first_seq}, bytes_untrusted, &left,
-                                         wanted, rows, [&](const RowBlock& block) { visitor(0, block); });
-                         sources_->add_block();
+                                         wanted, rows, [&](const RowBlock& block) {
+                                             visitor(0, block);
+                                             is_read = true;
+                                         });
+                         sources_->add_block_if(is_read);
                          if (!seen.ok()) {
                              return Error{seen.error()};
                          }
@@ -107,10 +111,14 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
     const auto work = [&](unsigned worker) {
         DecodedRows rows;
         while (const std::optional<ReadBlock> read = queue.pop()) {
+            bool is_read = false;
             const Result<std::uint64_t> seen =
                 visit_block({session_index, epoch, series, read->partition, read->first_seq}, read->bytes_untrusted,
-                            &left, wanted, rows, [&](const RowBlock& block) { visitor(worker, block); });
-            sources_->add_block();
+                            &left, wanted, rows, [&](const RowBlock& block) {
+                                visitor(worker, block);
+                                is_read = true;
+                            });
+            sources_->add_block_if(is_read);
             if (seen.ok()) {
                 row_counts[worker] += *seen;
             } else {

@@ -95,7 +95,7 @@ public:
         ++rollup_count_;
         rollup_row_count_ += row_count;
     }
-    void add_block() { ++block_count_; }
+    void add_block_if(bool is_read) { block_count_ += is_read ? 1 : 0; }
     [[nodiscard]] AnswerSources read() const { return {rollup_count_, rollup_row_count_, block_count_}; }
 
 private:

@@ -1,6 +1,7 @@
-// Records and keys as read from the store. First byte: which; odd: the record's checksum is put right first. What
+// Records and keys as read from the store. First byte: which, from 0xf0 on a rollup; odd: the record's checksum is put right first. What
 // decodes must say the same after being encoded and decoded again.
 #include "storage/key/key.h"
+#include "storage/rollup/rollup.h"
 #include "storage/store/record.h"
 #include "tests/fuzz/checksums.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -47,12 +48,25 @@ void check_records(std::uint8_t which, const std::string& bytes) {
     }
 }
 
+void check_rollup(const std::string& bytes) {
+    const auto rollup = decode_rollup_untrusted(bytes);
+    if (!rollup.ok()) {
+        PERFLEET_ASSERT(!rollup.error().message.empty());
+        return;
+    }
+    const auto again = decode_rollup_untrusted(encode_rollup(*rollup));
+    PERFLEET_ASSERT(again.ok() && *again == *rollup);
+}
+
 void check_keys(std::string_view key) {
     for (const char letter : describe_key(key)) {
         PERFLEET_ASSERT(static_cast<unsigned char>(letter) >= ' ');
     }
     if (const auto block = decode_block_key(key); block.ok()) {
         PERFLEET_ASSERT(block_key(*block) == key);
+    }
+    if (const auto rollup = decode_rollup_key(key); rollup.ok()) {
+        PERFLEET_ASSERT(rollup_key(*rollup) == key);
     }
     if (const auto batch = decode_partition_batch_key(key); batch.ok()) {
         PERFLEET_ASSERT(partition_batch_key(batch->partition, batch->key) == key);
@@ -86,6 +100,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if ((which & 1) != 0) {
         put_record_checksum_right(bytes);
+    }
+    if (which >= 0xf0) {
+        check_rollup(bytes);
+        return 0;
     }
     check_records(which >> 1, bytes);
     return 0;
