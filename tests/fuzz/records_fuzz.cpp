@@ -1,5 +1,5 @@
-// Records and keys as read from the store. First byte: which, from 0xf0 on a rollup; odd: the record's checksum is put right first. What
-// decodes must say the same after being encoded and decoded again.
+// Records and keys as read from the store. First byte: which, from 0xf0 on a rollup; odd: the record's checksum is put
+// right first. What decodes must say the same after being encoded and decoded again.
 #include "storage/key/key.h"
 #include "storage/rollup/rollup.h"
 #include "storage/store/record.h"
