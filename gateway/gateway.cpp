@@ -1,10 +1,16 @@
 #include "gateway/gateway.h"
 
+#include <sys/epoll.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <ctime>
+#include <initializer_list>
+#include <optional>
+#include <utility>
 
+#include "gateway/control/operator_door.h"
 #include "gateway/ingest/ingest.h"
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/wire/reception.h"
@@ -64,6 +70,25 @@ private:
     const InboxMessage* taken_ = nullptr;
 };
 
+// Several descriptors as one that is readable when any of them is.
+class AnyOf {
+public:
+    explicit AnyOf(std::initializer_list<int> fds) : fd_{epoll_create1(EPOLL_CLOEXEC)} {
+        for (const int fd : fds) {
+            epoll_event event{};
+            event.events = EPOLLIN;
+            PERFLEET_ASSERT(epoll_ctl(fd_, EPOLL_CTL_ADD, fd, &event) == 0);
+        }
+    }
+    ~AnyOf() { close(fd_); }
+    AnyOf(const AnyOf&) = delete;
+    AnyOf& operator=(const AnyOf&) = delete;
+    [[nodiscard]] int fd() const { return fd_; }
+
+private:
+    int fd_;
+};
+
 class ZmqGateway final : public Gateway {
 public:
     explicit ZmqGateway(std::unique_ptr<Reception> reception) : reception_{std::move(reception)}, link_{*reception_} {}
@@ -85,24 +110,38 @@ public:
             return std::move(ingest).error();
         }
         ingest_ = std::move(*ingest);
+        if (!options.control_folder.empty()) {
+            auto door = OperatorDoor::open(options.control_folder);
+            if (door) {
+                door_ = std::move(*door);
+            } else if (options.notice) {
+                options.notice({LogLevel::kWarning, "control", "no orders can be given: " + door.error().message});
+            }
+        }
         return Done{};
     }
 
     const std::vector<std::string>& endpoints() const override { return reception_->endpoints(); }
 
     Result<Done> serve(const std::atomic<bool>& stop, int stop_fd) override {
+        std::optional<AnyOf> wake;
+        if (door_ != nullptr) {
+            wake.emplace(std::initializer_list<int>{stop_fd, door_->fd()});
+        }
         while (!stop.load(std::memory_order_acquire)) {
             const bool more = take_messages();
             for (const std::string& routing_id : reception_->take_gone()) {
                 ingest_->forget_peer(routing_id);
             }
             const Ingest::Now now = read_now();
+            take_orders(now);
             if (auto done = ingest_->tick(now); !done) {
                 return done;
             }
+            pass_on_answers();
             reception_->flush();
             if (!more) {
-                reception_->wait(stop_fd, ingest_->next_due_ns(now));
+                reception_->wait(wake ? wake->fd() : stop_fd, ingest_->next_due_ns(now));
             }
         }
         auto finished = ingest_->finish(read_now());
@@ -143,6 +182,26 @@ private:
         return true;
     }
 
+    void take_orders(const Ingest::Now& now) {
+        if (door_ == nullptr) {
+            return;
+        }
+        const OperatorDoor::Incoming incoming = door_->take();
+        for (const auto& [ticket, order] : incoming.orders) {
+            ingest_->place_order(ticket, order, now);
+        }
+        for (const std::uint64_t ticket : incoming.withdrawn) {
+            ingest_->withdraw_order(ticket);
+        }
+    }
+
+    void pass_on_answers() {
+        for (OrderAnswer& answer : ingest_->take_order_answers()) {
+            door_->answer(answer.ticket, answer.outcome, std::move(answer.reason));
+        }
+    }
+
+    std::unique_ptr<OperatorDoor> door_;  // null: nobody gives orders here
     std::unique_ptr<Reception> reception_;
     ReceptionLink link_;
     std::unique_ptr<Ingest> ingest_;

@@ -37,6 +37,7 @@ struct GatewayOptions {
     std::optional<Keys> keys{};
     // In which retention class a session's rows are stored; empty: all in 0. On the thread that serves.
     std::function<std::uint8_t(const SessionRecord&)> retention_class_of{};
+    std::string control_folder{};   // where operators find the socket for their orders; empty: nowhere
     std::size_t connections_max{};  // 0: what the process's limit of descriptors allows
 };
 

@@ -70,12 +70,22 @@ enum class PeerCut : std::uint8_t {
     kCount,
 };
 
+// What became of an operator's order to one session.
+enum class OrderOutcome : std::uint8_t {
+    kApplied,
+    kRefused,       // by the target, or because it can't be its
+    kNotConnected,  // nobody speaks for the session now
+    kNoAnswer,      // within the operator's patience
+    kCount,
+};
+
 // Lower-case words with underscores: "too_large".
 [[nodiscard]] std::string_view reason_name(SessionRefusal reason);
 [[nodiscard]] std::string_view reason_name(BatchRefusal reason);
 [[nodiscard]] std::string_view reason_name(BatchIgnored reason);
 [[nodiscard]] std::string_view reason_name(MessageMalformed reason);
 [[nodiscard]] std::string_view reason_name(PeerCut reason);
+[[nodiscard]] std::string_view reason_name(OrderOutcome outcome);
 
 template <class Reason>
 inline constexpr std::size_t kReasonCount = static_cast<std::size_t>(Reason::kCount);
@@ -119,6 +129,7 @@ struct GatewayCounts {
     CountsByReason<BatchIgnored> batches_ignored;
     CountsByReason<MessageMalformed> messages_malformed;
     CountsByReason<PeerCut> peers_cut;
+    CountsByReason<OrderOutcome> orders;
 
     // From a batch's arrival to its first acknowledgement, of the oldest in each acknowledgement.
     DurationHistogram::Counts acknowledged_after;

@@ -212,6 +212,7 @@ int run(const Arguments& arguments) {
     }
     options.connections_max = arguments.connections_max;
     options.retention_class_of = [&rules](const SessionRecord& session) { return rules->class_of(session); };
+    options.control_folder = arguments.data;
     auto gateway = Gateway::open(options, context, **store);
     if (!gateway) {
         return fail(*log, gateway.error());

@@ -158,7 +158,7 @@ std::vector<Refusal> refusals() {
         {"OtherSession", [](Batch batch) { batch.getSession().setLow(13); }, "another session"},
         {"OldestAfterItself", [](Batch batch) { batch.setOldestRetainedSeq(10); }, "oldest retained"},
         {"BucketInTheFuture", [](Batch batch) { batch.setBucket(batch.getBucket() + 3); }, "future"},
-        {"UnknownKind", [](Batch batch) { batch.getSeries()[0].setKind(11); }, "unknown kind 11",
+        {"UnknownKind", [](Batch batch) { batch.getSeries()[0].setKind(kKindLast + 1); }, "unknown kind 12",
          ErrorCode::kUnsupported},
         {"KindZero", [](Batch batch) { batch.getSeries()[0].setKind(0); }, "unknown kind 0", ErrorCode::kUnsupported},
         {"UnknownEvent", [](Batch batch) { batch.getSeries()[0].setEvent(2); }, "event 2"},

@@ -239,6 +239,11 @@ struct Decoder::State {
                                       image.getOffset(),
                                       chars_of(image.getBytes())};
             }
+            case wire::Envelope::CONTROLLED: {
+                const auto controlled = envelope.getControlled();
+                return ControlledUntrusted{session_of(controlled.getSession()), controlled.getNumber(),
+                                           controlled.getOutcome(), text_of(controlled.getReason())};
+            }
             case wire::Envelope::CLOCK_PROBE: {
                 const auto probe = envelope.getClockProbe();
                 return ClockProbeUntrusted{probe.getId(), probe.getSenderNs()};

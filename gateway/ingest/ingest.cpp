@@ -73,6 +73,7 @@ struct Ingest::State {
     Cardinality cardinality;
     CommitGroup group;
     ImageIntake images;
+    OrderBook orders;
     std::uint64_t gathering_since_ns = 0;
     std::uint64_t last_round_ns = 0;
     std::uint64_t retry_at_ns = 0;
@@ -88,7 +89,8 @@ struct Ingest::State {
           table{{options.sessions_max, options.memory.sessions_bytes()}, credit},
           acknowledger{options.incarnation, table, credit, link},
           cardinality{options.cardinality},
-          images{options.memory.images_bytes()} {
+          images{options.memory.images_bytes()},
+          orders{options.incarnation, link} {
         counts.memory_bytes_max = options.memory.size_bytes;
         counts.credit_bytes_max = credit.budget_bytes();
     }
@@ -277,9 +279,10 @@ struct Ingest::State {
             }
         }
         acknowledger.raise_send_limit(session, now.monotonic_ns);
-        const std::uint16_t version = std::min(hello_untrusted.version_max, protocol::kVersion);
-        send(routing_id, encode_welcome({version, session->record.session, now.utc, options.incarnation,
+        session->version = std::min(hello_untrusted.version_max, protocol::kVersion);
+        send(routing_id, encode_welcome({session->version, session->record.session, now.utc, options.incarnation,
                                          session->progress.prefix(), session->send_limit}));
+        orders.attach(*session, now.monotonic_ns);
         images.offer(routing_id, hello_untrusted.image_offers);
         ask_for_image(routing_id, now);
     }
@@ -429,6 +432,12 @@ struct Ingest::State {
         ask_for_image(routing_id, now);
     }
 
+    void on_controlled(const std::string& routing_id, const ControlledUntrusted& controlled, const Now& now) {
+        if (const SessionPtr session = session_of(routing_id, controlled.session); session != nullptr) {
+            orders.take(*session, controlled, now.monotonic_ns);
+        }
+    }
+
     void ask_for_image(const std::string& routing_id, const Now& now) {
         auto question = images.next(routing_id, store, now.monotonic_ns);
         if (!question) {
@@ -566,6 +575,7 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
                    [&](const BatchUntrusted& batch) { state.on_batch(id, batch, now); },
                    [&](const ByeUntrusted& bye) { state.on_bye(id, bye, now); },
                    [&](const ImageUntrusted& image) { state.on_image(id, image, now); },
+                   [&](const ControlledUntrusted& controlled) { state.on_controlled(id, controlled, now); },
                    [&](const ClockProbeUntrusted& probe) {
                        state.send(id, encode_clock_reply(probe.id, probe.sender_ns, now.utc));
                    },
@@ -589,6 +599,20 @@ void Ingest::count_malformed(std::string_view routing_id) {
     state_->misbehaved(std::string{routing_id}, PeerCut::kMalformed, 0);
 }
 
+void Ingest::place_order(OrderTicket ticket, const OperatorOrder& order, const Now& now) {
+    state_->orders.place(ticket, order, state_->table.find(order.session), now.monotonic_ns);
+}
+
+void Ingest::withdraw_order(OrderTicket ticket) { state_->orders.withdraw(ticket); }
+
+std::vector<OrderAnswer> Ingest::take_order_answers() {
+    std::vector<OrderAnswer> answers = state_->orders.take_answers();
+    for (const OrderAnswer& answer : answers) {
+        state_->counts.orders.add(answer.outcome);
+    }
+    return answers;
+}
+
 Result<Done> Ingest::tick(const Now& now) {
     State& state = *state_;
     if (state.is_commit_due(now)) {
@@ -597,6 +621,7 @@ Result<Done> Ingest::tick(const Now& now) {
         }
     }
     state.acknowledger.send_due(now.monotonic_ns);
+    state.orders.tick(state.table, now.monotonic_ns);
     state.counts.peers_now = state.table.peer_count();
     state.counts.sessions_now = state.table.session_count();
     state.counts.credit_bytes_now = state.credit.promised_bytes();
@@ -614,6 +639,9 @@ std::uint64_t Ingest::next_due_ns(const Now& now) const {
     if (!state.group.is_empty()) {
         due_ns = std::min(
             due_ns, until(state.is_stuck() ? state.retry_at_ns : state.gathering_since_ns + limits::kGroupCommitNs));
+    }
+    if (!state.orders.is_empty()) {
+        due_ns = std::min(due_ns, until(state.orders.due_ns()));
     }
     return due_ns;
 }

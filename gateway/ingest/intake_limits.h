@@ -38,6 +38,11 @@ inline constexpr std::size_t kReplyTextSizeBytesMax = 1'024;
 inline constexpr std::uint64_t kComplaintsMax =
     8;  // lines about collectors for the operator, an acknowledgement interval
 
+// -- orders -----------------------------------------------------------------------------------------------------------
+inline constexpr std::size_t kOrdersMax = 4'096;       // that wait for their answers, of all sessions
+inline constexpr std::size_t kOrdersOfSessionMax = 4;  // of one of them
+inline constexpr std::uint64_t kOrderPatienceNsMax = 3'600'000'000'000;
+
 // -- conduct ----------------------------------------------------------------------------------------------------------
 // What a peer may do wrong of one sort before it is cut off; half is forgiven each acknowledgement interval. A
 // collector that was promised more by a gateway that has forgotten it sends a window of batches at once, and again

@@ -79,6 +79,18 @@ Frame encode_refused(const RefusedReply& reply) {
     });
 }
 
+Frame encode_control(const ControlReply& reply) {
+    return encode([&](wire::Envelope::Builder envelope) {
+        auto control = envelope.initControl();
+        set_session(control.initSession(), reply.session);
+        control.setCommand(static_cast<std::uint16_t>(reply.command));
+        control.setEvent(reply.event.value);
+        control.setValue(reply.value);
+        control.setNumber(reply.number);
+        control.setIncarnation(reply.incarnation);
+    });
+}
+
 Frame encode_need_image(std::string_view build_id, std::uint64_t offset) {
     return encode([&](wire::Envelope::Builder envelope) {
         auto need = envelope.initNeedImage();

@@ -37,12 +37,22 @@ struct RefusedReply {
     std::string_view message;  // cut at intake_limits::kReplyTextSizeBytesMax
 };
 
+struct ControlReply {
+    SessionId session;
+    protocol::ControlCommand command{};
+    EventNumber event;
+    std::uint64_t value = 0;
+    std::uint64_t number = 0;
+    std::uint64_t incarnation = 0;
+};
+
 using Frame = std::vector<std::byte>;
 
 [[nodiscard]] Frame encode_welcome(const WelcomeReply& reply);
 [[nodiscard]] Frame encode_hello_again(std::uint64_t incarnation);
 [[nodiscard]] Frame encode_ack(const AckReply& reply);
 [[nodiscard]] Frame encode_refused(const RefusedReply& reply);
+[[nodiscard]] Frame encode_control(const ControlReply& reply);
 [[nodiscard]] Frame encode_need_image(std::string_view build_id, std::uint64_t offset);
 [[nodiscard]] Frame encode_clock_reply(std::uint64_t id, std::uint64_t sender_ns, UtcNs utc);
 

@@ -250,6 +250,16 @@ Frame clock_probe(std::uint64_t id) {
     });
 }
 
+Frame controlled(SessionId session, std::uint64_t number, std::uint16_t outcome, std::string_view reason) {
+    return envelope_with([&](wire::Envelope::Builder root) {
+        auto message = root.initControlled();
+        set_session(message.initSession(), session);
+        message.setNumber(number);
+        message.setOutcome(outcome);
+        message.setReason(std::string{reason}.c_str());
+    });
+}
+
 Reply read_reply(std::span<const std::byte> frame) {
     std::vector<std::uint64_t> words(frame.size() / sizeof(capnp::word));
     std::memcpy(words.data(), frame.data(), words.size() * sizeof(capnp::word));
@@ -297,6 +307,17 @@ Reply read_reply(std::span<const std::byte> frame) {
             const auto build_id = from.getBuildId();
             reply.build_id.assign(reinterpret_cast<const char*>(build_id.begin()), build_id.size());
             reply.offset = from.getOffset();
+            break;
+        }
+        case wire::Envelope::CONTROL: {
+            reply.sort = ReplySort::kControl;
+            const auto from = root.getControl();
+            reply.session = session_of(from.getSession());
+            reply.command = from.getCommand();
+            reply.event = from.getEvent();
+            reply.value = from.getValue();
+            reply.number = from.getNumber();
+            reply.incarnation = from.getIncarnation();
             break;
         }
         case wire::Envelope::CLOCK_REPLY: {

@@ -34,8 +34,18 @@ struct ImageOffer {
 [[nodiscard]] Frame bye(SessionId session, const SessionEnd& end);
 [[nodiscard]] Frame image(SessionId session, const ImageOffer& offer, std::uint64_t offset, std::string_view bytes);
 [[nodiscard]] Frame clock_probe(std::uint64_t id);
+[[nodiscard]] Frame controlled(SessionId session, std::uint64_t number, std::uint16_t outcome, std::string_view reason);
 
-enum class ReplySort : std::uint8_t { kOther, kWelcome, kHelloAgain, kAck, kRefused, kNeedImage, kClockReply };
+enum class ReplySort : std::uint8_t {
+    kOther,
+    kWelcome,
+    kHelloAgain,
+    kAck,
+    kRefused,
+    kNeedImage,
+    kClockReply,
+    kControl
+};
 
 // What came from the gateway, flat.
 struct Reply {
@@ -45,13 +55,17 @@ struct Reply {
     std::uint64_t prefix = 0;      // Welcome, Ack
     std::uint64_t send_limit = 0;  // Welcome, Ack
     std::uint64_t incarnation = 0;
-    std::uint16_t reason = 0;  // Refused
-    std::string text;          // Refused
-    bool finished = false;     // Ack
-    std::string build_id;      // NeedImage
-    std::uint64_t offset = 0;  // NeedImage
-    std::uint64_t id = 0;      // ClockReply
-    std::int64_t utc_ns = 0;   // Welcome, ClockReply
+    std::uint16_t reason = 0;   // Refused
+    std::string text;           // Refused
+    bool finished = false;      // Ack
+    std::string build_id;       // NeedImage
+    std::uint64_t offset = 0;   // NeedImage
+    std::uint64_t id = 0;       // ClockReply
+    std::int64_t utc_ns = 0;    // Welcome, ClockReply
+    std::uint16_t command = 0;  // Control
+    std::uint16_t event = 0;    // Control
+    std::uint64_t value = 0;    // Control
+    std::uint64_t number = 0;   // Control
 };
 [[nodiscard]] Reply read_reply(std::span<const std::byte> frame);
 

@@ -107,6 +107,14 @@ struct ImageUntrusted {
     std::string_view bytes;
 };
 
+// What became of an order.
+struct ControlledUntrusted {
+    SessionId session;
+    std::uint64_t number = 0;
+    std::uint16_t outcome = 0;
+    std::string_view reason;
+};
+
 struct ClockProbeUntrusted {
     std::uint64_t id = 0;
     std::uint64_t sender_ns = 0;
@@ -115,7 +123,7 @@ struct ClockProbeUntrusted {
 // A message of a newer protocol, or one that only a gateway says.
 struct OtherUntrusted {};
 
-using MessageUntrusted =
-    std::variant<OtherUntrusted, HelloUntrusted, BatchUntrusted, ByeUntrusted, ImageUntrusted, ClockProbeUntrusted>;
+using MessageUntrusted = std::variant<OtherUntrusted, HelloUntrusted, BatchUntrusted, ByeUntrusted, ImageUntrusted,
+                                      ControlledUntrusted, ClockProbeUntrusted>;
 
 }  // namespace perfleet

@@ -50,6 +50,7 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     readings.counts.batches_refused.counts[static_cast<std::size_t>(BatchRefusal::kConflict)] = 4;
     readings.counts.rows_lost[static_cast<std::size_t>(TallyName::kLostQuota)] = 5;
     readings.counts.rows_lost.back() = 6;
+    readings.counts.orders.counts[static_cast<std::size_t>(OrderOutcome::kNoAnswer)] = 14;
     readings.counts.is_store_stuck = true;
     readings.store = FolderSize{7, 8};
     readings.store_damage_count = 13;
@@ -63,6 +64,8 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     EXPECT_EQ(value(page, "perfleet_gateway_batches_total", "refused"), 7);
     EXPECT_EQ(value(page, "perfleet_gateway_rows_lost_total", "quota"), 5);
     EXPECT_EQ(value(page, "perfleet_gateway_rows_lost_total", "other"), 6);
+    EXPECT_EQ(value(page, "perfleet_gateway_orders_total", "no_answer"), 14);
+    EXPECT_EQ(value(page, "perfleet_gateway_orders_total", "applied"), 0);
     EXPECT_EQ(value(page, "perfleet_gateway_store_stuck"), 1);
     EXPECT_EQ(value(page, "perfleet_gateway_store_size_bytes"), 7);
     EXPECT_EQ(value(page, "perfleet_gateway_store_free_bytes"), 8);

@@ -59,6 +59,8 @@ constexpr std::array kTaskColumns{kTime,
                                   integer(ColumnId::kFileOffset),
                                   integer(ColumnId::kProtection),
                                   kValue};
+constexpr std::array kControlColumns{kTime, integer(ColumnId::kCommand, 0xffff), integer(ColumnId::kEvent, 0xffff),
+                                     kValue};
 constexpr std::array kStackColumns{integer(ColumnId::kNumber, limits::kStackNodesMax),
                                    integer(ColumnId::kParent, limits::kStackNodesMax), kImage,
                                    integer(ColumnId::kFrameOffset)};
@@ -90,6 +92,7 @@ std::span<const ColumnRule> columns_of(Kind kind) {
         case Kind::kStack: return kStackColumns;
         case Kind::kImage: return kImageColumns;
         case Kind::kString: return kStringColumns;
+        case Kind::kControl: return kControlColumns;
     }
     return {};
 }
@@ -136,6 +139,8 @@ std::string_view column_name(ColumnId id) {
         case ColumnId::kTestSize: return "test_size";
         case ColumnId::kGroup: return "group";
         case ColumnId::kTest: return "test";
+        case ColumnId::kCommand: return "command";
+        case ColumnId::kEvent: return "event";
     }
     return "unknown";
 }

@@ -21,7 +21,7 @@ enum class ColumnId : std::uint16_t {
     kTid = 4,       // thread id
     kStack = 5,     // StackNumber of the call chain's leaf node; 0 when there is none
     kWeight = 6,    // events that this row stands for (the sampling period; ns for clock events)
-    kValue = 7,     // duration in ticks, counter value, accumulated latency
+    kValue = 7,     // duration in ticks, counter value, accumulated latency; control: new frequency or period
     kRawSize = 8,   // length of this row's part of kRawBytes
     kRawBytes = 9,  // byte column: raw tracepoint data
 
@@ -59,6 +59,8 @@ enum class ColumnId : std::uint16_t {
     kTestSize = 38,       // latency: N, primary latencies in one accumulated latency
     kGroup = 39,          // latency: group number, from 1
     kTest = 40,           // latency: test number within the group, from 1
+    kCommand = 41,        // control: protocol::ControlCommand
+    kEvent = 42,          // control: EventNumber; kNoEvent: all of the session's
 };
 
 enum class TaskOp : std::uint8_t {

@@ -14,6 +14,7 @@ std::string_view kind_name(Kind kind) {
         case Kind::kStack: return "stack";
         case Kind::kImage: return "image";
         case Kind::kString: return "string";
+        case Kind::kControl: return "control";
     }
     return "unknown";
 }

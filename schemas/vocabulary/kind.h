@@ -23,9 +23,10 @@ enum class Kind : std::uint8_t {
     kStack = 8,
     kImage = 9,
     kString = 10,
+    kControl = 11,  // what an operator changed of the session while it ran
 };
 inline constexpr std::uint8_t kKindFirst = 1;
-inline constexpr std::uint8_t kKindLast = 10;
+inline constexpr std::uint8_t kKindLast = 11;
 
 [[nodiscard]] constexpr bool is_known_kind(std::uint8_t raw) { return raw >= kKindFirst && raw <= kKindLast; }
 

@@ -22,6 +22,7 @@ struct Envelope {
     image @10 :Image;
     clockProbe @11 :ClockProbe;
     clockReply @12 :ClockReply;
+    controlled @13 :Controlled;
   }
 }
 
@@ -178,11 +179,20 @@ struct Bye {
   endPoint @4 :ClockPoint;
 }
 
-struct Control {
+struct Control {               # an operator's order
   session @0 :SessionId;
   command @1 :UInt16;          # ControlCommand in protocol.h
-  event @2 :UInt16;
+  event @2 :UInt16;            # 65535: all of the session's
   value @3 :UInt64;            # frequency or period
+  number @4 :UInt64;           # from 1, growing within an incarnation; repeated with the same number until it is answered
+  incarnation @5 :UInt64;
+}
+
+struct Controlled {            # what became of the order
+  session @0 :SessionId;
+  number @1 :UInt64;
+  outcome @2 :UInt16;          # ControlOutcome in protocol.h
+  reason @3 :Text;             # for the operator, where it wasn't applied
 }
 
 struct NeedImage {

@@ -11,7 +11,8 @@ namespace perfleet::protocol {
 
 //   1  codecs up to kBytes; rows of kind sample in the order in which they came
 //   2  codecs up to kDictionary; rows of kind sample by cpu
-inline constexpr std::uint16_t kVersion = 2;
+//   3  Control is answered by Controlled; rows of kind control
+inline constexpr std::uint16_t kVersion = 3;
 inline constexpr std::uint16_t kVersionMin = 1;
 
 // The greatest codec that a peer which speaks this version reads; 0, no version known yet: what all of them read.
@@ -37,11 +38,24 @@ enum class ImageSort : std::uint16_t {
     kElf = 2,
 };
 
+// The first version in which an order is answered.
+inline constexpr std::uint16_t kVersionControlled = 3;
+
 enum class ControlCommand : std::uint16_t {
     kStart = 1,
     kStop = 2,
-    kSetFrequency = 3,
-    kSetPeriod = 4,
+    kSetFrequency = 3,  // in Hz
+    kSetPeriod = 4,     // in the event's unit
+};
+
+// What became of an order on its target.
+enum class ControlOutcome : std::uint16_t {
+    kApplied = 1,
+    kUnsupported = 2,   // this target can't do it, whatever the value
+    kUnknownEvent = 3,  // the session has no such event
+    kOutOfRange = 4,    // it can, but not with this value
+    kFailed = 5,        // it tried, and all is as it was
+    kEnded = 6,         // nothing is measured any more: what is left of the session is being delivered
 };
 
 }  // namespace perfleet::protocol

@@ -14,6 +14,7 @@
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/bye.h"
 #include "target-collector/message/clock_probe.h"
+#include "target-collector/message/control.h"
 #include "target-collector/message/hello.h"
 #include "target-collector/message/image_chunk.h"
 #include "target-collector/message/patch.h"
@@ -297,7 +298,7 @@ std::string hex_of(std::span<const std::byte> bytes) {
     return text;
 }
 
-void expect_golden(std::span<const std::byte> message, const std::string& name, std::uint16_t version = 2) {
+void expect_golden(std::span<const std::byte> message, const std::string& name, std::uint16_t version = 3) {
     const std::string path =
         std::string(PERFLEET_SOURCE_DIR) + "/tests/golden/wire-" + std::to_string(version) + "/" + name + ".hex";
     std::ifstream file(path);
@@ -349,7 +350,11 @@ TEST(GoldenBytes, OfBatch) {
         const std::uint64_t pid = 4'000'000'000 - 77'777 * (i / 6 % 3);
         samples.push_back({1'000'000 + 1'000 * i + i % 5 + (i % 8 == 7 ? 500'000 : 0), i % 2, pid, pid + 1, 1, 1'000});
     }
-    expect_golden(sealed_batch(samples, kNewestCodec), "batch");
+    auto message = sealed_batch(samples, kNewestCodec);
+    expect_golden(message, "batch");
+    // But for the writer's version it is as it was in the version before.
+    message[16] = std::byte{2};
+    expect_golden(message, "batch", 2);
 }
 
 TEST(GoldenBytes, OfABatchForAGatewayOfVersion1) {
@@ -357,7 +362,7 @@ TEST(GoldenBytes, OfABatchForAGatewayOfVersion1) {
         {1'000, 0, 7, 8, 1, 1'000}, {1'250, 1, 7, 9, 0, 1'000}, {900, 0, 7, 8, 1, 1'000}};
     auto message = sealed_batch(kSamples, protocol::newest_codec_of(1));
     // The writer's own version stands in each message: behind the segment table and the root pointer.
-    EXPECT_EQ(message[16], std::byte{2});
+    EXPECT_EQ(message[16], std::byte{protocol::kVersion});
     message[16] = std::byte{1};
     expect_golden(message, "batch", 1);
 }
@@ -367,6 +372,28 @@ TEST(GoldenBytes, OfBye) {
     const auto size = write_bye(kBye, out);
     ASSERT_TRUE(size.ok());
     expect_golden(std::span{out}.first(*size), "bye");
+}
+
+TEST(GoldenBytes, OfControlled) {
+    std::vector<std::byte> out(kControlledSizeBytesMax);
+    const auto size = write_controlled({1, 2}, 7, {protocol::ControlOutcome::kOutOfRange, "100 to 1000 us"}, out);
+    ASSERT_TRUE(size.ok());
+    expect_golden(std::span{out}.first(*size), "controlled");
+}
+
+TEST(Controlled, HasRoomForItsLongestReasonAndCutsALongerOne) {
+    const std::string reason(2 * kControlReasonSizeBytesMax, 'x');
+    std::vector<std::byte> out(kControlledSizeBytesMax);
+    const auto size = write_controlled({1, 2}, 7, {protocol::ControlOutcome::kFailed, reason}, out);
+    ASSERT_TRUE(size.ok());
+    out.resize(*size);
+    Read read(out);
+    ASSERT_EQ(read.envelope().which(), wire::Envelope::CONTROLLED);
+    const auto controlled = read.envelope().getControlled();
+    EXPECT_EQ(controlled.getSession().getLow(), 2U);
+    EXPECT_EQ(controlled.getNumber(), 7U);
+    EXPECT_EQ(controlled.getOutcome(), static_cast<std::uint16_t>(protocol::ControlOutcome::kFailed));
+    EXPECT_EQ(controlled.getReason().size(), kControlReasonSizeBytesMax);
 }
 
 TEST(GoldenBytes, OfImage) {

@@ -59,6 +59,8 @@ Checked<Done> read_control(const CapnpReader& reader, const StructView& body, Re
     reply.command = body.get(layout::kCommand);
     reply.event = EventNumber{body.get(layout::kEvent)};
     reply.value = body.get(layout::kValue);
+    reply.number = body.get(layout::kNumber);
+    reply.incarnation = body.get(layout::kIncarnation);
     return read_session(reader, body, layout::kSession, reply);
 }
 

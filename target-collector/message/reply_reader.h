@@ -30,7 +30,7 @@ struct Reply {
     Sort sort = Sort::kUnknown;
     std::uint16_t protocol_version = 0;
     SessionId session;                       // welcome, ack, refused, control
-    std::uint64_t incarnation = 0;           // welcome, hello again, ack
+    std::uint64_t incarnation = 0;           // welcome, hello again, ack, control
     Seq prefix;                              // welcome, ack
     Seq send_limit;                          // welcome, ack
     UtcNs utc_ns;                            // welcome, clock reply
@@ -44,6 +44,7 @@ struct Reply {
     std::uint16_t command = 0;               // control: protocol::ControlCommand
     EventNumber event;                       // control
     std::uint64_t value = 0;                 // control
+    std::uint64_t number = 0;                // control
     std::span<const std::byte> build_id;     // need image. Borrowed
     std::uint64_t offset_bytes = 0;          // need image
     std::uint64_t probe_id = 0;              // clock reply

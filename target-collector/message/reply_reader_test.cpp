@@ -89,6 +89,8 @@ Bytes control() {
         message.setCommand(3);
         message.setEvent(4);
         message.setValue(99);
+        message.setNumber(7);
+        message.setIncarnation(18);
     });
 }
 Bytes hello_again() {
@@ -158,6 +160,8 @@ TEST(ReplyReader, ReadsWhatTheLibraryWrote) {
         EXPECT_EQ(reply->command, 3);
         EXPECT_EQ(reply->event, EventNumber{4});
         EXPECT_EQ(reply->value, 99U);
+        EXPECT_EQ(reply->number, 7U);
+        EXPECT_EQ(reply->incarnation, 18U);
     }
     {
         const auto bytes = hello_again();

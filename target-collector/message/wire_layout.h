@@ -43,6 +43,7 @@ enum class MessageTag : std::uint16_t {
     kImage = 9,
     kClockProbe = 10,
     kClockReply = 11,
+    kControlled = 12,
 };
 
 namespace envelope {
@@ -225,12 +226,22 @@ inline constexpr PointerField kEndPoint{3};
 }  // namespace bye
 
 namespace control {
-inline constexpr Shape kShape{2, 1};
+inline constexpr Shape kShape{4, 1};
 inline constexpr Field<std::uint16_t> kCommand{0};
 inline constexpr Field<std::uint16_t> kEvent{2};
 inline constexpr Field<std::uint64_t> kValue{8};
+inline constexpr Field<std::uint64_t> kNumber{16};
+inline constexpr Field<std::uint64_t> kIncarnation{24};
 inline constexpr PointerField kSession{0};
 }  // namespace control
+
+namespace controlled {
+inline constexpr Shape kShape{2, 2};
+inline constexpr Field<std::uint64_t> kNumber{0};
+inline constexpr Field<std::uint16_t> kOutcome{8};
+inline constexpr PointerField kSession{0};
+inline constexpr PointerField kReason{1};
+}  // namespace controlled
 
 namespace need_image {
 inline constexpr Shape kShape{1, 1};

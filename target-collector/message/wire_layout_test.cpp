@@ -224,6 +224,14 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("command", layout::control::kCommand)
         .has("event", layout::control::kEvent)
         .has("value", layout::control::kValue)
+        .has("number", layout::control::kNumber)
+        .has("incarnation", layout::control::kIncarnation)
+        .done();
+    Struct::of<wire::Controlled>(layout::controlled::kShape)
+        .has("session", layout::controlled::kSession)
+        .has("number", layout::controlled::kNumber)
+        .has("outcome", layout::controlled::kOutcome)
+        .has("reason", layout::controlled::kReason)
         .done();
     Struct::of<wire::NeedImage>(layout::need_image::kShape)
         .has("buildId", layout::need_image::kBuildId)
@@ -267,7 +275,8 @@ TEST(WireLayout, TheEnvelopeIsThatOfTheSchema) {
                                                                {"needImage", layout::MessageTag::kNeedImage},
                                                                {"image", layout::MessageTag::kImage},
                                                                {"clockProbe", layout::MessageTag::kClockProbe},
-                                                               {"clockReply", layout::MessageTag::kClockReply}};
+                                                               {"clockReply", layout::MessageTag::kClockReply},
+                                                               {"controlled", layout::MessageTag::kControlled}};
     EXPECT_EQ(schema.getUnionFields().size(), std::size(tags));
     for (const auto& [name, tag] : tags) {
         const auto field = schema.getFieldByName(name).getProto();

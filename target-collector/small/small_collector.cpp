@@ -11,6 +11,7 @@ constexpr Series kStrings{Kind::kString, kNoEvent};
 constexpr Series kImages{Kind::kImage, kNoEvent};
 constexpr Series kStacks{Kind::kStack, kNoEvent};
 constexpr Series kTasks{Kind::kTask, kNoEvent};
+constexpr Series kControls{Kind::kControl, kNoEvent};
 constexpr std::uint64_t kReadAndExecute = 5;  // PROT_READ | PROT_EXEC, as Linux has them
 constexpr std::uint64_t kNsPerSecondUnsigned = 1'000'000'000;
 
@@ -32,7 +33,11 @@ SmallCollector::SmallCollector(const SmallTarget& target, ByteStream& stream)
               batches_,
               losses_},
       driver_{stream},
-      delivery_{{.session = target.session, .hello = write_hello_message(), .spool = spool_.bytes, .images = {}},
+      delivery_{{.session = target.session,
+                 .hello = write_hello_message(),
+                 .spool = spool_.bytes,
+                 .images = {},
+                 .takes_orders = target.taker != nullptr},
                 books_.all(),
                 driver_,
                 batches_,
@@ -87,6 +92,24 @@ void SmallCollector::take_up_session(Ticks now) {
     }
 }
 
+void SmallCollector::take_order(Ticks now) {
+    const ControlOrder* const order = delivery_.order();
+    if (order == nullptr) {
+        return;
+    }
+    if (is_finishing_) {
+        delivery_.answer_order({protocol::ControlOutcome::kEnded, "the run is over"});
+        return;
+    }
+    const ControlAnswer answer = target_.taker->take_order(*order);
+    if (answer.outcome == protocol::ControlOutcome::kApplied) {
+        const std::uint64_t row[] = {now.value, static_cast<std::uint64_t>(order->command), order->event.value,
+                                     order->value};
+        sealer_.append(kControls, now, row);
+    }
+    delivery_.answer_order(answer);
+}
+
 void SmallCollector::step(Ticks now) {
     const std::uint64_t now_ns = ns_of(now);
     driver_.tick(now_ns);
@@ -94,6 +117,7 @@ void SmallCollector::step(Ticks now) {
     (void)delivery_.step(now_ns);
     learn_utc(now);
     take_up_session(now);
+    take_order(now);
     if (is_finishing_) {
         (void)sealer_.finish({now, utc_of(now), target_.start_point.uncertainty_ns});
         return;

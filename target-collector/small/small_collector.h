@@ -78,6 +78,7 @@ private:
     [[nodiscard]] UtcNs utc_of(Ticks ticks) const;
     void learn_utc(Ticks now);
     void take_up_session(Ticks now);
+    void take_order(Ticks now);
     void begin_epoch(Ticks now);
     void define_string(StringNumber number, std::string_view text, Ticks now);
     void define_images(Ticks now);

@@ -10,6 +10,7 @@
 
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/time.h"
+#include "target-collector/message/control.h"
 #include "target-collector/message/hello.h"
 
 namespace perfleet {
@@ -46,6 +47,8 @@ struct SmallTarget {
     std::span<const EventDescription> events{};
     std::span<const SmallImage> images{};
     std::span<const SmallThread> threads{};
+    // Starts, stops and changes what is measured when an operator orders it; null: nobody does, and he is told so.
+    ControlTaker* taker = nullptr;
 };
 
 struct SmallSample {

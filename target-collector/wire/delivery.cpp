@@ -21,6 +21,12 @@ std::span<std::byte> image_part_of(const DeliveryCore::Options& options) {
     return options.spool.first(part < kWhole ? part : kWhole);
 }
 
+DeliveryOrders::Taken taken_by(const DeliveryCore::Options& options) {
+    return options.left != nullptr ? DeliveryOrders::Taken::kEnded
+           : options.takes_orders  ? DeliveryOrders::Taken::kByUser
+                                   : DeliveryOrders::Taken::kNotAtAll;
+}
+
 bool are_equal(std::span<const std::byte> left, std::span<const std::byte> right) {
     return left.size() == right.size() && (left.empty() || std::memcmp(left.data(), right.data(), left.size()) == 0);
 }
@@ -39,6 +45,7 @@ DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, Network
       journal_{options.journal},
       spool_{options.spool.subspan(image_part_of(options).size()), options.journal != nullptr},
       losses_{memory.tallies.first(memory.tallies.size() / kBooks * DeliveryLosses::kBooks)},
+      orders_{taken_by(options)},
       final_tallies_{memory.tallies.last(memory.tallies.size() / kBooks)},
       bye_tallies_{memory.tallies.last(memory.tallies.size() / kBooks * 2).first(memory.tallies.size() / kBooks)},
       bye_buffer_{memory.bye} {
@@ -109,6 +116,7 @@ bool DeliveryCore::step(std::uint64_t now_ns) {
     }
     if (!status_.session_refused) {
         has_done = say_hello(now_ns) || has_done;
+        has_done = say_controlled() || has_done;
         has_done = send_batches(now_ns) || has_done;
         has_done = send_image_chunk(now_ns) || has_done;
         has_done = say_bye(now_ns) || has_done;
@@ -164,7 +172,7 @@ void DeliveryCore::handle(const Reply& reply, std::uint64_t now_ns) {
         case Reply::Sort::kAck: handle_ack(reply); break;
         case Reply::Sort::kRefused: handle_refused(reply); break;
         case Reply::Sort::kNeedImage: handle_need_image(reply, now_ns); break;
-        case Reply::Sort::kControl:
+        case Reply::Sort::kControl: handle_control(reply); break;
         case Reply::Sort::kClockReply:
         case Reply::Sort::kUnknown: break;
     }
@@ -257,6 +265,12 @@ void DeliveryCore::handle_need_image(const Reply& reply, std::uint64_t now_ns) {
         transfer_count_ = index == transfer_count_ ? transfer_count_ + 1 : transfer_count_;
         image_asked_ns_ = now_ns;
         return;
+    }
+}
+
+void DeliveryCore::handle_control(const Reply& reply) {
+    if (!is_ours(reply.session) || !status_.welcomed || reply.incarnation != incarnation_ || !orders_.take(reply)) {
+        ++status_.replies_ignored;
     }
 }
 
@@ -403,6 +417,18 @@ bool DeliveryCore::say_hello(std::uint64_t now_ns) {
     told_oldest_ = oldest;
     is_hello_due_ = false;
     hello_sent_ns_ = now_ns;
+    return true;
+}
+
+bool DeliveryCore::say_controlled() {
+    if (!status_.welcomed || !driver_.borrowed().empty()) {
+        return false;
+    }
+    const auto answer = orders_.due(status_.session, incarnation_);
+    if (answer.empty() || !driver_.send(answer)) {
+        return false;
+    }
+    orders_.said();
     return true;
 }
 

@@ -19,6 +19,7 @@
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/wire/delivery_journal.h"
 #include "target-collector/wire/delivery_losses.h"
+#include "target-collector/wire/delivery_orders.h"
 #include "target-collector/wire/delivery_spool.h"
 #include "target-collector/wire/driver.h"
 #include "target-collector/wire/resend_patience.h"
@@ -60,6 +61,8 @@ public:
         const JournalEntry* left = nullptr;
         std::span<const Tally> final_tallies{};
         ClockPoint end_point{};
+        // Whether the user asks for orders and answers them; else the gateway's operator is told that nobody does.
+        bool takes_orders = false;
     };
 
     // What the delivery can be asked at any time; for messages to the user and for tests.
@@ -104,6 +107,10 @@ public:
 
     [[nodiscard]] const Status& status() const;
 
+    // An operator's order that waits to be answered; null: none does. With Options::takes_orders.
+    [[nodiscard]] const ControlOrder* order() const { return orders_.waiting(); }
+    void answer_order(const ControlAnswer& answer) { orders_.answer(answer); }
+
     // From a batch's last sending to its acknowledgement. From any thread.
     [[nodiscard]] DurationHistogram::Counts acknowledged_after() const { return acknowledged_after_.read(); }
 
@@ -129,6 +136,7 @@ private:
     void handle_ack(const Reply& reply);
     void handle_refused(const Reply& reply);
     void handle_need_image(const Reply& reply, std::uint64_t now_ns);
+    void handle_control(const Reply& reply);
     [[nodiscard]] bool is_ours(SessionId session) const { return session == status_.session; }
 
     void restore(const Options& options);
@@ -145,6 +153,7 @@ private:
 
     void expect_welcome();
     [[nodiscard]] bool say_hello(std::uint64_t now_ns);
+    [[nodiscard]] bool say_controlled();
     [[nodiscard]] bool send_batches(std::uint64_t now_ns);
     [[nodiscard]] bool send_batch(SpooledBatch& batch, std::uint64_t now_ns);
     [[nodiscard]] bool send_image_chunk(std::uint64_t now_ns);
@@ -162,6 +171,7 @@ private:
     bool is_journal_due_ = false;
     DeliverySpool spool_;
     DeliveryLosses losses_;
+    DeliveryOrders orders_;
     Status status_;
     DurationHistogram acknowledged_after_;
     std::uint64_t now_ns_ = 0;  // of the step

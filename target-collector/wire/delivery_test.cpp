@@ -240,7 +240,7 @@ TEST_F(DeliveryTest, IgnoresPromisesThatCannotBeTrue) {
     ack({{}, 1, Seq{0}, Seq{1}, true});  // finished before the Bye
     gateway_.say(make_refused(kOtherSession, Seq{1}, 1, ""));
     gateway_.say(make_refused(kSession, Seq{2}, 1, ""));
-    gateway_.say(make_control(kSession, 2, EventNumber{0}, 0));
+    gateway_.say(make_control({kSession, 2, EventNumber{0}}));
     gateway_.say(make_clock_reply(1, 2, kUtc));
     gateway_.say(Frame(16, std::byte{0xff}));
     gateway_.say(Frame(limits::kReplySizeBytesMax + 8));
@@ -250,6 +250,29 @@ TEST_F(DeliveryTest, IgnoresPromisesThatCannotBeTrue) {
     EXPECT_FALSE(delivery_->status().finished);
     ack({{}, 1, Seq{1}, Seq{2}});
     expect_batch(2);
+}
+
+// Nobody asks this delivery for orders: the gateway learns it at once, and again as often as it asks.
+TEST_F(DeliveryTest, AnswersAnOrderOverTheConnectionAndAgainAfterANewOne) {
+    start();
+    welcome({kSession, 4});
+    gateway_.say(make_control({kOtherSession, 2, kNoEvent, 0, 9, 4}));  // not ours
+    gateway_.say(make_control({kSession, 2, kNoEvent, 0, 9, 3}));       // another gateway's
+    gateway_.say(make_control({kSession, 2, kNoEvent, 0, 9, 4}));
+    for (int i = 0; i < 2; ++i) {
+        const SeenFrame answer = expect(MessageTag::kControlled);
+        EXPECT_EQ(answer.session, kSession);
+        EXPECT_EQ(answer.number, 9U);
+        EXPECT_EQ(answer.outcome, static_cast<std::uint16_t>(protocol::ControlOutcome::kUnsupported));
+        expect_silence();
+        if (i == 0) {
+            gateway_.say(make_hello_again(4));
+            welcome({kSession, 4});
+            expect_silence();
+            gateway_.say(make_control({kSession, 2, kNoEvent, 0, 9, 4}));
+        }
+    }
+    EXPECT_EQ(delivery_->status().replies_ignored, 2U);
 }
 
 TEST_F(DeliveryTest, AFullSpoolDropsTheOldestAndSaysSo) {

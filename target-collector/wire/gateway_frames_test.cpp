@@ -120,6 +120,14 @@ SeenFrame see_frame(std::span<const std::byte> frame) {
             seen.content = string_of(image.getBytes());
             break;
         }
+        case wire::Envelope::CONTROLLED: {
+            const auto controlled = envelope.getControlled();
+            seen.session = session_of(controlled.getSession());
+            seen.number = controlled.getNumber();
+            seen.outcome = controlled.getOutcome();
+            seen.reason = string_of(controlled.getReason());
+            break;
+        }
         default: break;
     }
     return seen;
@@ -164,13 +172,15 @@ Frame make_refused(SessionId session, Seq seq, std::uint16_t reason, std::string
     });
 }
 
-Frame make_control(SessionId session, std::uint16_t command, EventNumber event, std::uint64_t value) {
+Frame make_control(const ControlFields& fields) {
     return make_frame([&](wire::Envelope::Builder envelope) {
         auto control = envelope.initControl();
-        set_session(control.initSession(), session);
-        control.setCommand(command);
-        control.setEvent(event.value);
-        control.setValue(value);
+        set_session(control.initSession(), fields.session);
+        control.setCommand(fields.command);
+        control.setEvent(fields.event.value);
+        control.setValue(fields.value);
+        control.setNumber(fields.number);
+        control.setIncarnation(fields.incarnation);
     });
 }
 

@@ -36,6 +36,9 @@ struct SeenFrame {
     std::uint64_t size_bytes = 0;
     std::uint64_t offset_bytes = 0;
     std::string content;
+    std::uint64_t number = 0;   // controlled
+    std::uint16_t outcome = 0;  // controlled
+    std::string reason;         // controlled
 
     [[nodiscard]] std::uint64_t tally(Series series, TallyName name) const;
 };
@@ -61,7 +64,15 @@ using Frame = std::vector<std::byte>;
 [[nodiscard]] Frame make_hello_again(std::uint64_t incarnation);
 [[nodiscard]] Frame make_ack(const AckFields& fields);
 [[nodiscard]] Frame make_refused(SessionId session, Seq seq, std::uint16_t reason, std::string_view message);
-[[nodiscard]] Frame make_control(SessionId session, std::uint16_t command, EventNumber event, std::uint64_t value);
+struct ControlFields {
+    SessionId session;
+    std::uint16_t command = 0;
+    EventNumber event;
+    std::uint64_t value = 0;
+    std::uint64_t number = 0;
+    std::uint64_t incarnation = 1;
+};
+[[nodiscard]] Frame make_control(const ControlFields& fields);
 [[nodiscard]] Frame make_need_image(std::string_view build_id, std::uint64_t offset);
 [[nodiscard]] Frame make_clock_reply(std::uint64_t id, std::uint64_t sender_ns, UtcNs utc_ns);
 

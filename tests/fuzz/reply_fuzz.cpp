@@ -48,7 +48,8 @@ bool is_same(const Reply& reply, wire::Envelope::Reader envelope) {
         case Reply::Sort::kControl: {
             const auto body = envelope.getControl();
             return is_session(body.getSession()) && reply.command == body.getCommand() &&
-                   reply.event == EventNumber{body.getEvent()} && reply.value == body.getValue();
+                   reply.event == EventNumber{body.getEvent()} && reply.value == body.getValue() &&
+                   reply.number == body.getNumber() && reply.incarnation == body.getIncarnation();
         }
         case Reply::Sort::kNeedImage: {
             const auto id = envelope.getNeedImage().getBuildId();

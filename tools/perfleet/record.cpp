@@ -93,6 +93,7 @@ Result<CollectorSummary> record(CollectorOptions options, const std::string& dat
     GatewayOptions gateway_options;
     gateway_options.listen = {kEndpoint};
     gateway_options.notice = notice;
+    gateway_options.control_folder = data_folder;
     auto gateway = Gateway::open(gateway_options, context, **store);
     if (!gateway.ok()) {
         return std::move(gateway).error();

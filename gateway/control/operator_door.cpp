@@ -1,0 +1,163 @@
+#include "gateway/control/operator_door.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "gateway/control/control_socket.h"
+
+namespace perfleet {
+
+Result<std::unique_ptr<OperatorDoor>> OperatorDoor::open(const std::string& folder) {
+    const auto listen_fd = listen_control_socket(folder);
+    if (!listen_fd.ok()) {
+        return Error{listen_fd.error()};
+    }
+    const int epoll_fd = ::epoll_create1(EPOLL_CLOEXEC);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = *listen_fd;
+    if (epoll_fd < 0 || ::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, *listen_fd, &event) != 0) {
+        const int error = errno;
+        ::close(*listen_fd);
+        if (epoll_fd >= 0) {
+            ::close(epoll_fd);
+        }
+        return error_from_errno(error, "can't wait for operators");
+    }
+    return std::unique_ptr<OperatorDoor>{new OperatorDoor{folder, *listen_fd, epoll_fd}};
+}
+
+OperatorDoor::OperatorDoor(std::string folder, int listen_fd, int epoll_fd)
+    : folder_{std::move(folder)}, listen_fd_{listen_fd}, epoll_fd_{epoll_fd} {}
+
+OperatorDoor::~OperatorDoor() {
+    remove_control_socket(folder_);
+    for (const auto& [fd, one] : operators_) {
+        ::close(fd);
+    }
+    ::close(listen_fd_);
+    ::close(epoll_fd_);
+}
+
+OperatorDoor::Incoming OperatorDoor::take() {
+    Incoming incoming;
+    std::array<epoll_event, kOperatorsMax + 1> events{};
+    const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), 0);
+    for (int i = 0; i < count; ++i) {
+        const int fd = events[static_cast<std::size_t>(i)].data.fd;
+        if (fd == listen_fd_) {
+            let_in();
+            continue;
+        }
+        const auto one = operators_.find(fd);
+        if (one == operators_.end()) {
+            continue;
+        }
+        // Who has hung up waits for no answer, whatever else it has said.
+        const bool is_there = (events[static_cast<std::size_t>(i)].events & (EPOLLHUP | EPOLLERR)) == 0;
+        if (is_there && write_to(one->second) && read_from(one->second, incoming)) {
+            watch(one->second);
+        } else {
+            show_out(one, incoming);
+        }
+    }
+    return incoming;
+}
+
+void OperatorDoor::let_in() {
+    for (;;) {
+        const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+            return;
+        }
+        if (operators_.size() >= kOperatorsMax || !is_own_peer(fd)) {
+            ::close(fd);
+            continue;
+        }
+        Operator& one = operators_[fd];
+        one.fd = fd;
+        epoll_event event{};
+        event.events = one.watched_for = EPOLLIN;
+        event.data.fd = fd;
+        if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) != 0) {
+            operators_.erase(fd);
+            ::close(fd);
+        }
+    }
+}
+
+bool OperatorDoor::read_from(Operator& from, Incoming& into) {
+    std::array<char, kOperatorMessageSizeBytesMax + 1> line{};
+    while (from.unanswered.size() + from.replies.size() < kUnansweredMax) {
+        const ssize_t size = ::recv(from.fd, line.data(), line.size(), 0);
+        if (size < 0 && errno == EAGAIN) {
+            return true;
+        }
+        if (size <= 0) {
+            return false;
+        }
+        auto request = decode_operator_request({line.data(), static_cast<std::size_t>(size)});
+        if (!request.ok()) {
+            return false;
+        }
+        from.unanswered.emplace(++last_ticket_, request->id);
+        owners_.emplace(last_ticket_, from.fd);
+        into.orders.emplace_back(last_ticket_, std::move(request->order));
+    }
+    return true;
+}
+
+void OperatorDoor::answer(std::uint64_t ticket, OrderOutcome outcome, std::string reason) {
+    const auto owner = owners_.find(ticket);
+    if (owner == owners_.end()) {
+        return;
+    }
+    Operator& to = operators_.at(owner->second);
+    owners_.erase(owner);
+    const auto unanswered = to.unanswered.find(ticket);
+    to.replies.push_back(encode_operator_reply({unanswered->second, outcome, std::move(reason)}));
+    to.unanswered.erase(unanswered);
+    if (write_to(to)) {
+        watch(to);
+    }  // else the next take() notices that it is gone
+}
+
+bool OperatorDoor::write_to(Operator& to) {
+    while (!to.replies.empty()) {
+        const std::string& reply = to.replies.front();
+        if (::send(to.fd, reply.data(), reply.size(), MSG_NOSIGNAL) < 0) {
+            return errno == EAGAIN;
+        }
+        to.replies.pop_front();
+    }
+    return true;
+}
+
+// Who has as many orders under way, or as many answers to read, as one may have is not listened to until then.
+void OperatorDoor::watch(Operator& one) const {
+    const bool has_room = one.unanswered.size() + one.replies.size() < kUnansweredMax;
+    const std::uint32_t wanted = (has_room ? EPOLLIN : 0U) | (one.replies.empty() ? 0U : EPOLLOUT);
+    if (wanted == one.watched_for) {
+        return;
+    }
+    epoll_event event{};
+    event.events = one.watched_for = wanted;
+    event.data.fd = one.fd;
+    ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, one.fd, &event);
+}
+
+void OperatorDoor::show_out(Operators::iterator one, Incoming& into) {
+    for (const auto& [ticket, id] : one->second.unanswered) {
+        into.withdrawn.push_back(ticket);
+        owners_.erase(ticket);
+    }
+    ::close(one->second.fd);
+    operators_.erase(one);
+}
+
+}  // namespace perfleet

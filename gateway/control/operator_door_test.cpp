@@ -1,0 +1,193 @@
+#include "gateway/control/operator_door.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/control/control_socket.h"
+
+namespace perfleet {
+namespace {
+
+constexpr int kPatienceMs = 60'000;
+
+class DoorTest : public testing::Test {
+protected:
+    DoorTest() {
+        std::string path = (std::filesystem::temp_directory_path() / "perfleet-door-XXXXXX").string();
+        // Deeper than a socket's address is long.
+        folder_ = std::filesystem::path{mkdtemp(path.data())};
+        below_ = folder_ / std::string(100, 'a') / std::string(100, 'b');
+        std::filesystem::create_directories(below_);
+        open();
+    }
+    ~DoorTest() override {
+        for (const int fd : operators_) {
+            close(fd);
+        }
+        std::filesystem::remove_all(folder_);
+    }
+
+    void open() {
+        auto door = OperatorDoor::open(below_.string());
+        ASSERT_TRUE(door.ok()) << door.error().message;
+        door_ = std::move(*door);
+    }
+
+    int connect() {
+        const auto fd = connect_control_socket(below_.string());
+        EXPECT_TRUE(fd.ok());
+        operators_.push_back(fd.ok() ? *fd : -1);
+        return operators_.back();
+    }
+
+    static void say(int fd, const std::string& line) {
+        EXPECT_EQ(send(fd, line.data(), line.size(), MSG_NOSIGNAL), static_cast<ssize_t>(line.size()));
+    }
+    static void order(int fd, std::uint32_t id) {
+        say(fd, encode_operator_request({id, {{1, 2}, protocol::ControlCommand::kStop, "", 0, 1}}));
+    }
+
+    // What comes in until there are so many orders and withdrawals.
+    OperatorDoor::Incoming take(std::size_t orders, std::size_t withdrawn = 0) {
+        OperatorDoor::Incoming all;
+        while (all.orders.size() < orders || all.withdrawn.size() < withdrawn) {
+            pollfd waiting{door_->fd(), POLLIN, 0};
+            if (poll(&waiting, 1, kPatienceMs) != 1) {
+                ADD_FAILURE() << "nothing came";
+                break;
+            }
+            OperatorDoor::Incoming some = door_->take();
+            all.orders.insert(all.orders.end(), some.orders.begin(), some.orders.end());
+            all.withdrawn.insert(all.withdrawn.end(), some.withdrawn.begin(), some.withdrawn.end());
+        }
+        return all;
+    }
+
+    // The next packet; nothing: the other end has hung up.
+    static std::optional<OperatorReply> reply(int fd) {
+        std::array<char, kOperatorMessageSizeBytesMax> line{};
+        const ssize_t size = recv(fd, line.data(), line.size(), 0);
+        if (size <= 0) {
+            return std::nullopt;
+        }
+        const auto read = decode_operator_reply({line.data(), static_cast<std::size_t>(size)});
+        EXPECT_TRUE(read.ok());
+        return read.ok() ? std::optional{*read} : std::nullopt;
+    }
+
+    std::filesystem::path folder_;
+    std::filesystem::path below_;
+    std::unique_ptr<OperatorDoor> door_;
+    std::vector<int> operators_;
+};
+
+TEST_F(DoorTest, PassesOrdersInAndEachAnswerToItsOperator) {
+    const int one = connect();
+    const int other = connect();
+    order(one, 5);
+    order(other, 5);
+    const auto incoming = take(2);
+    ASSERT_EQ(incoming.orders.size(), 2U);
+    EXPECT_NE(incoming.orders[0].first, incoming.orders[1].first);
+    EXPECT_EQ(incoming.orders[0].second.session, (SessionId{1, 2}));
+    door_->answer(incoming.orders[1].first, OrderOutcome::kRefused, "why");
+    door_->answer(incoming.orders[0].first, OrderOutcome::kApplied, "");
+    door_->answer(999, OrderOutcome::kApplied, "");
+    const auto first = reply(one);
+    const auto second = reply(other);
+    ASSERT_TRUE(first.has_value() && second.has_value());
+    EXPECT_EQ(first->id, 5U);
+    EXPECT_NE(first->outcome, second->outcome);
+}
+
+TEST_F(DoorTest, IsForItsOwnUserAlone) {
+    struct stat status {};
+    ASSERT_EQ(stat((below_ / kControlSocketName).c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0600U);
+    EXPECT_TRUE(S_ISSOCK(status.st_mode));
+    door_.reset();
+    EXPECT_FALSE(std::filesystem::exists(below_ / kControlSocketName));
+    const auto gone = connect_control_socket(below_.string());
+    ASSERT_FALSE(gone.ok());
+    EXPECT_EQ(gone.error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(DoorTest, TakesThePlaceOfOneThatWasKilled) {
+    // As a kill leaves it: a file, and nobody who listens.
+    door_.reset();
+    const auto left = listen_control_socket(below_.string());
+    ASSERT_TRUE(left.ok());
+    close(*left);
+    EXPECT_EQ(connect_control_socket(below_.string()).error().code, ErrorCode::kNotFound);
+    open();
+    const int fd = connect();
+    order(fd, 1);
+    EXPECT_EQ(take(1).orders.size(), 1U);
+}
+
+TEST_F(DoorTest, WithdrawsWhatAnOperatorLeavesBehind) {
+    const int fd = connect();
+    order(fd, 1);
+    order(fd, 2);
+    const auto incoming = take(2);
+    close(operators_.back());
+    operators_.pop_back();
+    const auto gone = take(0, 2);
+    EXPECT_EQ(gone.withdrawn.size(), 2U);
+    door_->answer(incoming.orders[0].first, OrderOutcome::kApplied, "");  // too late, and no harm
+}
+
+TEST_F(DoorTest, ShowsOutWhoSaysWhatIsNotUnderstood) {
+    const int fd = connect();
+    order(fd, 1);
+    say(fd, "delete everything");
+    const auto incoming = take(1, 1);
+    EXPECT_EQ(incoming.withdrawn.size(), 1U);
+    EXPECT_FALSE(reply(fd).has_value());
+    const int next = connect();
+    order(next, 1);
+    EXPECT_EQ(take(1).orders.size(), 1U) << "others are served";
+}
+
+TEST_F(DoorTest, LeavesInTheSocketWhatIsMoreThanOneMayHaveUnderWay) {
+    const int fd = connect();
+    for (std::uint32_t id = 0; id < OperatorDoor::kUnansweredMax + 10; ++id) {
+        order(fd, id);
+    }
+    auto incoming = take(OperatorDoor::kUnansweredMax);
+    EXPECT_EQ(incoming.orders.size(), OperatorDoor::kUnansweredMax);
+    EXPECT_TRUE(door_->take().orders.empty());
+    pollfd waiting{door_->fd(), POLLIN, 0};
+    EXPECT_EQ(poll(&waiting, 1, 0), 0) << "it would be looked at again and again";
+    for (const auto& [ticket, order] : incoming.orders) {
+        door_->answer(ticket, OrderOutcome::kApplied, "");
+    }
+    EXPECT_EQ(take(10).orders.size(), 10U);
+    for (std::uint32_t id = 0; id < OperatorDoor::kUnansweredMax; ++id) {
+        EXPECT_EQ(reply(fd)->id, id);
+    }
+}
+
+TEST_F(DoorTest, LetsInNoMoreThanItSays) {
+    for (std::size_t i = 0; i < OperatorDoor::kOperatorsMax; ++i) {
+        order(connect(), 1);
+        EXPECT_EQ(take(1).orders.size(), 1U);
+    }
+    const int more = connect();
+    (void)door_->take();
+    EXPECT_FALSE(reply(more).has_value());
+}
+
+}  // namespace
+}  // namespace perfleet

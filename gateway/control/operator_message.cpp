@@ -1,0 +1,139 @@
+#include "gateway/control/operator_message.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+namespace perfleet {
+namespace {
+
+using protocol::ControlCommand;
+
+constexpr std::string_view kVersion = "1";
+constexpr std::array kCommands{ControlCommand::kStart, ControlCommand::kStop, ControlCommand::kSetFrequency,
+                               ControlCommand::kSetPeriod};
+
+// Up to the next blank, which is taken, too.
+std::string_view take_word(std::string_view& line) {
+    const std::size_t end = std::min(line.find(' '), line.size());
+    const std::string_view word = line.substr(0, end);
+    line.remove_prefix(std::min(end + 1, line.size()));
+    return word;
+}
+
+// As it is written here: without signs, and without a zero in front.
+template <class Integer>
+std::optional<Integer> number_in(std::string_view word, int base = 10) {
+    Integer value = 0;
+    const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), value, base);
+    const bool is_plain = base != 10 || word.size() == 1 || !word.starts_with('0');
+    return status == std::errc{} && end == word.data() + word.size() && is_plain ? std::optional{value} : std::nullopt;
+}
+
+std::optional<SessionId> session_in(std::string_view word) {
+    constexpr std::size_t kDigits = 16;
+    if (word.size() != 2 * kDigits || word.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+        return std::nullopt;
+    }
+    return SessionId{*number_in<std::uint64_t>(word.substr(0, kDigits), 16),
+                     *number_in<std::uint64_t>(word.substr(kDigits), 16)};
+}
+
+std::optional<ControlCommand> command_in(std::string_view word) {
+    for (const ControlCommand command : kCommands) {
+        if (command_word(command) == word) {
+            return command;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<OrderOutcome> outcome_in(std::string_view word) {
+    for (std::size_t i = 0; i < kReasonCount<OrderOutcome>; ++i) {
+        if (reason_name(static_cast<OrderOutcome>(i)) == word) {
+            return static_cast<OrderOutcome>(i);
+        }
+    }
+    return std::nullopt;
+}
+
+Error invalid(const char* what) {
+    return Error{ErrorCode::kInvalid, std::string{"no message of an operator: "} + what};
+}
+
+// The line behind its version and its first word.
+Result<std::string_view> body_of(std::string_view line, std::string_view sort) {
+    if (line.size() > kOperatorMessageSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, "a message of an operator of " + std::to_string(line.size()) + " bytes"};
+    }
+    if (const std::string_view version = take_word(line); version != kVersion) {
+        return number_in<std::uint16_t>(version).has_value()
+                   ? Error{ErrorCode::kUnsupported, "control socket: the other end speaks version " +
+                                                        std::string{version} + ", this program " +
+                                                        std::string{kVersion} + "; use programs of one release"}
+                   : invalid("no version");
+    }
+    if (take_word(line) != sort) {
+        return invalid("of another sort");
+    }
+    return line;
+}
+
+}  // namespace
+
+std::string_view command_word(ControlCommand command) {
+    switch (command) {
+        case ControlCommand::kStart: return "start";
+        case ControlCommand::kStop: return "stop";
+        case ControlCommand::kSetFrequency: return "frequency";
+        case ControlCommand::kSetPeriod: return "period";
+    }
+    return "unknown";
+}
+
+std::string encode_operator_request(const OperatorRequest& request) {
+    const OperatorOrder& order = request.order;
+    return fmt::format("{} order {} {:016x}{:016x} {} {} {}{}{}", kVersion, request.id, order.session.high,
+                       order.session.low, command_word(order.command), order.value, order.patience_ns,
+                       order.event.empty() ? "" : " ", order.event);
+}
+
+std::string encode_operator_reply(const OperatorReply& reply) {
+    return fmt::format("{} answer {} {}{}{}", kVersion, reply.id, reason_name(reply.outcome),
+                       reply.reason.empty() ? "" : " ", reply.reason);
+}
+
+Result<OperatorRequest> decode_operator_request(std::string_view line_untrusted) {
+    auto body = body_of(line_untrusted, "order");
+    if (!body.ok()) {
+        return std::move(body).error();
+    }
+    std::string_view rest = *body;
+    const auto id = number_in<std::uint32_t>(take_word(rest));
+    const auto session = session_in(take_word(rest));
+    const auto command = command_in(take_word(rest));
+    const auto value = number_in<std::uint64_t>(take_word(rest));
+    const auto patience_ns = number_in<std::uint64_t>(take_word(rest));
+    if (!id || !session || !command || !value || !patience_ns) {
+        return invalid("an order that can't be read");
+    }
+    return OperatorRequest{*id, {*session, *command, std::string{rest}, *value, *patience_ns}};
+}
+
+Result<OperatorReply> decode_operator_reply(std::string_view line_untrusted) {
+    auto body = body_of(line_untrusted, "answer");
+    if (!body.ok()) {
+        return std::move(body).error();
+    }
+    std::string_view rest = *body;
+    const auto id = number_in<std::uint32_t>(take_word(rest));
+    const auto outcome = outcome_in(take_word(rest));
+    if (!id || !outcome) {
+        return invalid("an answer that can't be read");
+    }
+    return OperatorReply{*id, *outcome, std::string{rest}};
+}
+
+}  // namespace perfleet

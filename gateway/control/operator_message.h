@@ -1,0 +1,61 @@
+// What an operator and the gateway say to each other over the control socket: one message is one line, without its end,
+// in one packet.
+//
+//   1 order ID SESSION COMMAND VALUE PATIENCE_NS [EVENT]     operator: COMMAND is start, stop, frequency or period
+//   1 answer ID OUTCOME [REASON]                             gateway: OUTCOME is applied, refused, not_connected,
+//   no_answer
+//
+// Numbers are decimal, SESSION is 32 hexadecimal digits; EVENT and REASON take the rest of the line. The first word is
+// the version: another one is refused. Each order is answered once, in any order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "gateway/gateway_counts.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/ids.h"
+#include "schemas/wire/protocol.h"
+
+namespace perfleet {
+
+inline constexpr std::size_t kOperatorMessageSizeBytesMax = 8U << 10;
+
+struct OperatorOrder {
+    SessionId session;
+    protocol::ControlCommand command{};
+    std::string event;  // of the session, by name; empty: all
+    std::uint64_t value = 0;
+    std::uint64_t patience_ns = 0;
+
+    friend bool operator==(const OperatorOrder&, const OperatorOrder&) = default;
+};
+
+struct OperatorRequest {
+    std::uint32_t id = 0;  // the operator's own
+    OperatorOrder order;
+
+    friend bool operator==(const OperatorRequest&, const OperatorRequest&) = default;
+};
+
+struct OperatorReply {
+    std::uint32_t id = 0;
+    OrderOutcome outcome{};
+    std::string reason;  // where it wasn't applied; what a target says in it may hold anything
+
+    friend bool operator==(const OperatorReply&, const OperatorReply&) = default;
+};
+
+// "start", "stop", "frequency", "period".
+[[nodiscard]] std::string_view command_word(protocol::ControlCommand command);
+
+[[nodiscard]] std::string encode_operator_request(const OperatorRequest& request);
+[[nodiscard]] std::string encode_operator_reply(const OperatorReply& reply);
+
+// Errors: kInvalid, kUnsupported (another version), kTooLarge.
+[[nodiscard]] Result<OperatorRequest> decode_operator_request(std::string_view line_untrusted);
+[[nodiscard]] Result<OperatorReply> decode_operator_reply(std::string_view line_untrusted);
+
+}  // namespace perfleet

@@ -1,0 +1,208 @@
+#include "gateway/ingest/order_book.h"
+
+#include <gtest/gtest.h>
+
+#include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/intake_limits.h"
+#include "gateway/ingest/sample_changes.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+using protocol::ControlCommand;
+using protocol::ControlOutcome;
+using sample::Reply;
+using sample::ReplySort;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kPatience = 10 * kSecond;
+
+class Orders : public testing::Test, protected IngestRig {
+protected:
+    void place(OrderTicket ticket, ControlCommand command = ControlCommand::kStop, const std::string& event = "",
+               std::uint64_t value = 0, SessionId session = kSession) {
+        ingest_->place_order(ticket, {session, command, event, value, kPatience}, now_);
+    }
+    void answer(std::uint64_t number, ControlOutcome outcome, std::string_view reason = "",
+                std::string_view peer = "peer", SessionId session = kSession) {
+        take(peer, sample::controlled(session, number, static_cast<std::uint16_t>(outcome), reason));
+    }
+    // What came of the one order that was answered.
+    OrderAnswer outcome() {
+        const auto answers = ingest_->take_order_answers();
+        EXPECT_EQ(answers.size(), 1U);
+        return answers.empty() ? OrderAnswer{} : answers.front();
+    }
+    void expect_none() { EXPECT_TRUE(ingest_->take_order_answers().empty()); }
+    // The orders that were sent since the last call.
+    std::vector<Reply> sent(std::string_view peer = "peer") {
+        std::vector<Reply> orders;
+        for (const Reply& reply : replies(peer)) {
+            if (reply.sort == ReplySort::kControl) {
+                orders.push_back(reply);
+            }
+        }
+        return orders;
+    }
+};
+
+TEST_F(Orders, GoOutNumberedAndTheirAnswersComeBack) {
+    say_hello();
+    place(71, ControlCommand::kSetPeriod, "sched:sched_switch", 100);
+    const auto first = sent();
+    ASSERT_EQ(first.size(), 1U);
+    EXPECT_EQ(first[0].session, kSession);
+    EXPECT_EQ(first[0].command, static_cast<std::uint16_t>(ControlCommand::kSetPeriod));
+    EXPECT_EQ(first[0].event, 1);
+    EXPECT_EQ(first[0].value, 100U);
+    EXPECT_EQ(first[0].number, 1U);
+    EXPECT_EQ(first[0].incarnation, incarnation_);
+    expect_none();
+    answer(1, ControlOutcome::kApplied);
+    const OrderAnswer applied = outcome();
+    EXPECT_EQ(applied.ticket, 71U);
+    EXPECT_EQ(applied.outcome, OrderOutcome::kApplied);
+    place(72);
+    EXPECT_EQ(sent().at(0).event, kNoEvent.value);
+    answer(2, ControlOutcome::kOutOfRange, "100 to 1000 us");
+    const OrderAnswer refused = outcome();
+    EXPECT_EQ(refused.ticket, 72U);
+    EXPECT_EQ(refused.outcome, OrderOutcome::kRefused);
+    EXPECT_EQ(refused.reason, "100 to 1000 us");
+    EXPECT_EQ(ingest_->counts().orders.of(OrderOutcome::kApplied), 1U);
+    EXPECT_EQ(ingest_->counts().orders.of(OrderOutcome::kRefused), 1U);
+}
+
+TEST_F(Orders, AreRepeatedWithTheSameNumberEachSecondAndAtOnceAfterAReconnect) {
+    say_hello();
+    place(1);
+    EXPECT_EQ(sent().size(), 1U);
+    pass(kSecond / 2);
+    EXPECT_EQ(sent().size(), 0U);
+    pass(kSecond / 2);
+    ASSERT_EQ(sent().size(), 1U);
+    ingest_->forget_peer("peer");
+    pass(3 * kSecond);
+    EXPECT_EQ(sent().size(), 0U);
+    say_hello("again");
+    const auto all = replies("again");
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0].sort, ReplySort::kWelcome) << "an order before it would be out of turn";
+    EXPECT_EQ(all[1].sort, ReplySort::kControl);
+    EXPECT_EQ(all[1].number, 1U);
+    answer(1, ControlOutcome::kApplied, "", "again");
+    answer(1, ControlOutcome::kApplied, "", "again");  // repeated, for it was asked twice
+    EXPECT_EQ(outcome().outcome, OrderOutcome::kApplied);
+    pass(2 * kSecond);
+    EXPECT_EQ(sent("again").size(), 0U);
+}
+
+TEST_F(Orders, OfOneSessionGoOneAfterTheOther) {
+    say_hello();
+    place(1, ControlCommand::kStop);
+    place(2, ControlCommand::kStart);
+    EXPECT_EQ(sent().size(), 1U);
+    answer(2, ControlOutcome::kApplied);  // of one that wasn't given yet
+    expect_none();
+    answer(1, ControlOutcome::kApplied);
+    EXPECT_EQ(outcome().ticket, 1U);
+    const auto second = sent();
+    ASSERT_EQ(second.size(), 1U);
+    EXPECT_EQ(second[0].number, 2U);
+    answer(2, ControlOutcome::kFailed);
+    const OrderAnswer failed = outcome();
+    EXPECT_EQ(failed.ticket, 2U);
+    EXPECT_FALSE(failed.reason.empty()) << "though the target gave none";
+}
+
+TEST_F(Orders, ThatCantBeTheSessionsAreRefusedHere) {
+    place(1);
+    EXPECT_EQ(outcome().outcome, OrderOutcome::kNotConnected);
+    say_hello();
+    place(2, ControlCommand::kStop, "cycles");
+    const OrderAnswer unknown = outcome();
+    EXPECT_EQ(unknown.outcome, OrderOutcome::kRefused);
+    EXPECT_EQ(unknown.reason, "its events are cpu-clock, sched:sched_switch");
+    ingest_->forget_peer("peer");
+    place(3);
+    EXPECT_EQ(outcome().outcome, OrderOutcome::kNotConnected);
+    take("old", sample::hello_with(sample_session(kTarget, kSession),
+                                   [](wire::Hello::Builder hello) { hello.setVersionMax(2); }));
+    place(4);
+    const OrderAnswer old = outcome();
+    EXPECT_EQ(old.outcome, OrderOutcome::kRefused);
+    EXPECT_NE(old.reason.find("older"), std::string::npos);
+    EXPECT_TRUE(sent("old").empty());
+}
+
+TEST_F(Orders, EndWithTheOperatorsPatienceAndSaySo) {
+    say_hello();
+    place(1);
+    place(2);
+    pass(kPatience - 1);
+    expect_none();
+    pass(1);
+    auto answers = ingest_->take_order_answers();
+    ASSERT_EQ(answers.size(), 2U);
+    EXPECT_EQ(answers[0].outcome, OrderOutcome::kNoAnswer);
+    EXPECT_EQ(answers[0].reason, "none within 10 s; it may have been applied");
+    EXPECT_EQ(answers[1].outcome, OrderOutcome::kNoAnswer);
+    EXPECT_NE(answers[1].reason.find("was not given"), std::string::npos);
+    // One that comes late is of no order any more, and the next one has another number.
+    answer(1, ControlOutcome::kApplied);
+    expect_none();
+    replies();
+    place(3);
+    EXPECT_EQ(sent().at(0).number, 2U);
+    ingest_->forget_peer("peer");
+    pass(kPatience);
+    answers = ingest_->take_order_answers();
+    ASSERT_EQ(answers.size(), 1U);
+    EXPECT_NE(answers[0].reason.find("connection was lost"), std::string::npos);
+}
+
+TEST_F(Orders, AreForgottenWhenTheirOperatorIsGone) {
+    say_hello();
+    place(1);
+    place(2);
+    sent();
+    ingest_->withdraw_order(1);
+    pass(kSecond);
+    EXPECT_EQ(sent().at(0).number, 2U) << "the next one's turn";
+    answer(1, ControlOutcome::kApplied);
+    expect_none();
+    answer(2, ControlOutcome::kApplied);
+    EXPECT_EQ(outcome().ticket, 2U);
+}
+
+TEST_F(Orders, AreNotAnsweredByOthers) {
+    say_hello();
+    take("other", sample::hello(sample_session(TargetId{6}, SessionId{6, 6})));
+    place(1);
+    answer(1, ControlOutcome::kApplied, "", "other");                   // in the name of another's session
+    answer(1, ControlOutcome::kApplied, "", "other", SessionId{6, 6});  // its own, which has none
+    answer(1, ControlOutcome::kApplied, "", "a stranger");
+    answer(0, ControlOutcome::kApplied);
+    expect_none();
+}
+
+TEST_F(Orders, TooManyAreRefusedAndNothingATargetSaysIsKept) {
+    say_hello();
+    for (OrderTicket ticket = 0; ticket < intake_limits::kOrdersOfSessionMax; ++ticket) {
+        place(ticket);
+    }
+    expect_none();
+    place(99);
+    EXPECT_EQ(outcome().outcome, OrderOutcome::kRefused);
+    // Of orders that nobody gave, as many as it likes, and with as long a reason as it likes.
+    for (std::uint64_t number = 2; number < 10'000; ++number) {
+        answer(number, ControlOutcome::kFailed, "why not");
+    }
+    expect_none();
+    answer(1, static_cast<ControlOutcome>(999), std::string(100'000, 'x'));
+    EXPECT_EQ(outcome().reason.size(), intake_limits::kReplyTextSizeBytesMax);
+}
+
+}  // namespace
+}  // namespace perfleet
