@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -121,6 +122,45 @@ TEST_F(DoorTest, IsForItsOwnUserAlone) {
     const auto gone = connect_control_socket(below_.string());
     ASSERT_FALSE(gone.ok());
     EXPECT_EQ(gone.error().code, ErrorCode::kNotFound);
+}
+
+// As another user of this machine: kept out by the file's mode, and by the kernel's word when that was opened wide.
+TEST_F(DoorTest, ListensToNobodyElseWhateverTheFilesMode) {
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "becomes another user, which root alone can";
+    }
+    constexpr uid_t kNobody = 65'534;
+    for (std::filesystem::path part = below_; part != folder_.parent_path(); part = part.parent_path()) {
+        std::filesystem::permissions(part, std::filesystem::perms{0755});
+    }
+    const std::string folder = below_.string();
+    const auto try_as_nobody = [&] {
+        const pid_t child = fork();
+        if (child == 0) {
+            if (setresuid(kNobody, kNobody, kNobody) != 0) {
+                _exit(9);
+            }
+            const auto fd = connect_control_socket(folder);
+            if (!fd.ok()) {
+                _exit(fd.error().code == ErrorCode::kPermission ? 1 : 8);
+            }
+            char byte = 0;
+            _exit(recv(*fd, &byte, 1, 0) == 0 ? 2 : 3);
+        }
+        return child;
+    };
+    const auto status_of = [](pid_t child) {
+        int status = 0;
+        waitpid(child, &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    };
+    EXPECT_EQ(status_of(try_as_nobody()), 1) << "refused";
+    std::filesystem::permissions(below_ / kControlSocketName, std::filesystem::perms{0666});
+    const pid_t child = try_as_nobody();
+    pollfd waiting{door_->fd(), POLLIN, 0};
+    ASSERT_EQ(poll(&waiting, 1, kPatienceMs), 1);
+    EXPECT_TRUE(door_->take().orders.empty());
+    EXPECT_EQ(status_of(child), 2) << "let in by the file, shown out by the door";
 }
 
 TEST_F(DoorTest, TakesThePlaceOfOneThatWasKilled) {

@@ -289,8 +289,8 @@ bool Scan::is_selected(std::size_t session_index, Series series) const {
 }
 
 bool Scan::is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const {
-    if (series.kind == Kind::kTask || is_definition(series.kind)) {
-        return false;
+    if (series.kind == Kind::kTask || series.kind == Kind::kControl || is_definition(series.kind)) {
+        return false;  // what follows from them holds on
     }
     const auto& [range_first, range_last] = tick_ranges_[session_index];
     return last < range_first || (first >= range_last && range_last != Ticks{~0ULL});

@@ -10,6 +10,7 @@
 #include "query-engine/statistic/inventory.h"
 #include "query-engine/statistic/kernel_entries.h"
 #include "query-engine/statistic/latency_command.h"
+#include "query-engine/statistic/session_changes.h"
 #include "query-engine/statistic/top.h"
 #include "query-engine/statistic/tracepoints.h"
 #include "query-engine/statistic/tree.h"
@@ -21,9 +22,9 @@ namespace {
 constexpr std::uint64_t kThreadsMax = 64;
 constexpr std::array<std::string_view, 7> kSelectionOptions{"select", "session", "event",  "from",
                                                             "to",     "exact",   "threads"};
-constexpr std::array<std::string_view, 11> kCommands{"targets",        "sessions",    "losses",      "top",
+constexpr std::array<std::string_view, 12> kCommands{"targets",        "sessions",    "losses",      "top",
                                                      "tree",           "counters",    "tracepoints", "latency",
-                                                     "kernel-entries", "utilisation", "diff"};
+                                                     "kernel-entries", "utilisation", "diff",        "controls"};
 
 Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
 
@@ -246,6 +247,9 @@ Result<Answer> answer_table_command(std::string_view command, const CommandOptio
     }
     if (command == "sessions") {
         return make_sessions(*scan);
+    }
+    if (command == "controls") {
+        return make_controls(*scan);
     }
     if (command == "losses") {
         return make_losses(*scan);

@@ -8,6 +8,7 @@
 
 #include "query-engine/scan/session_ledger.h"
 #include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/session_changes.h"
 
 namespace perfleet {
 namespace {
@@ -147,7 +148,7 @@ Answer make_targets(const Scan& scan) {
     return answer;
 }
 
-Answer make_sessions(const Scan& scan) {
+Result<Answer> make_sessions(const Scan& scan) {
     const std::vector<std::size_t> indices = sessions_by_start(scan);
     Answer answer;
     answer.columns = {{"session", ""}, {"target", ""}, {"arch", ""},    {"start", ""},   {"end", ""},   {"state", ""},
@@ -158,10 +159,15 @@ Answer make_sessions(const Scan& scan) {
         for (const EventRecord& event : session.record.events) {
             events.push_back(event.name);
         }
+        const auto changes = read_changes(scan, i);
+        if (!changes.ok()) {
+            return Error{changes.error()};
+        }
+        const char* const state = session.end ? "ended" : are_all_stopped(*changes, events.size()) ? "stopped" : "open";
         answer.rows.push_back({session_hex(session.record.session), session.record.target_name,
                                session.record.architecture, format_time(session.record.start_point.utc_ns),
                                session.end ? format_time(session.end->end_point.utc_ns) : std::string{},
-                               std::string{session.end ? "ended" : "open"}, joined(events, ","), stored_rows(session),
+                               std::string{state}, joined(events, ","), stored_rows(session),
                                std::uint64_t{session.batches.size()}, session.record.collector_version,
                                labels_text(session.record)});
     }

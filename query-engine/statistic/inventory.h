@@ -11,8 +11,9 @@ namespace perfleet {
 // A row a target, ascending by (name, id).
 [[nodiscard]] Answer make_targets(const Scan& scan);
 
-// A row a session, ascending by (start, session).
-[[nodiscard]] Answer make_sessions(const Scan& scan);
+// A row a session, ascending by (start, session). Its state: `ended`; `stopped`, when an operator has stopped all of
+// its events; `open` otherwise. Errors: those of the store.
+[[nodiscard]] Result<Answer> make_sessions(const Scan& scan);
 
 // A row a session and series, in the order of the sessions: the ledger by reason, and what was counted beside it.
 [[nodiscard]] Answer make_losses(const Scan& scan);

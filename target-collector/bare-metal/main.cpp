@@ -12,6 +12,7 @@
 #include "target-collector/bare-metal/registers.h"
 #include "target-collector/bare-metal/run_options.h"
 #include "target-collector/bare-metal/sampler.h"
+#include "target-collector/bare-metal/sampling_orders.h"
 #include "target-collector/bare-metal/uart_port.h"
 #include "target-collector/bare-metal/virtio_serial.h"
 #include "target-collector/small/frame_chain.h"
@@ -33,8 +34,6 @@ constexpr std::size_t kStackSizeBytes = 16U << 10;
 constexpr std::size_t kFramesMax = 32;
 constexpr std::uint32_t kPid = 1;
 
-constexpr EventNumber kTimerEvent{0};
-constexpr EventNumber kCyclesEvent{1};
 constexpr std::uint16_t kFirstTraceEvent = 2;  // of run_options.h's trace=on: functions by their numbers in load.h
 constexpr EventDescription kEvents[] = {
     {.name = "timer", .period = kNsPerSample, .exclude_kernel = true, .callchain = true, .unit = "ns"},
@@ -96,6 +95,7 @@ Place<Gate> gate;
 Place<SmallTarget> target;
 Place<SmallImage> image;
 Place<Sampler> sampler;
+Place<SamplingOrders> orders;
 Place<SmallCollector> collector;
 std::uint64_t ticks_per_second = 0;
 std::uint64_t begun_ticks = 0;
@@ -223,7 +223,8 @@ void describe_target(const Seed& seed) {
                       ? std::span<const EventDescription>{kCircleEvents}
                       : std::span{kEvents}.first(options.is_traced ? std::size(kEvents) : kFirstTraceEvent),
         .images = {&*image, 1},
-        .threads = kThreads});
+        .threads = kThreads,
+        .taker = options.is_circle ? nullptr : &*orders});
 }
 
 void start_thread(std::size_t number, void (*entry)()) {
@@ -240,7 +241,9 @@ void take_sample(EventNumber event) {
                        .time = Ticks{counter()},
                        .cpu = 0,
                        .tid = kThreads[running].tid,
-                       .weight = event == kCyclesEvent && options.is_in_step ? sampler->fixed_cycles() : kNsPerSample,
+                       .weight = event == kTimerEvent ? orders->timer_period_ns()
+                                 : options.is_in_step ? sampler->fixed_cycles()
+                                                      : sampler->period(Sampler::Cause::kCycles),
                        .addresses = std::span{addresses}.first(count)});
     ++sample_counts[event.value];
 }
@@ -392,11 +395,13 @@ extern "C" [[noreturn]] void kernel_main() {
     trace.is_on = options.is_traced ? 1 : 0;
     ByteStream& port = open_port();
     const Seed seed = take_seed();
+    sampler.make(ticks_per_second / kSamplesPerSecond, kNsPerSample, seed.jitter);
+    orders.make(*sampler,
+                SamplingOrders::Setting{ticks_per_second, kNsPerSample, options.is_in_step, options.is_traced});
     describe_target(seed);
     gate.make(port);
     gate->is_open = !options.streams_after;
     collector.make(*target, *gate);
-    sampler.make(ticks_per_second / kSamplesPerSecond, kNsPerSample, seed.jitter);
     start_thread(0, options.is_circle ? circle_thread : shares_thread);
     start_thread(1, options.is_circle ? echo_thread : nested_thread);
     print("running\n");

@@ -96,6 +96,33 @@ void Sampler::take_turn() {
     turn_began_cycles_ = cycles;
 }
 
+void Sampler::set_period(Cause cause, std::uint64_t period) {
+    if (cause == Cause::kTimer) {
+        timer_period_.set_mean(period);
+        timer_at_ticks_ = counter();
+        arm_timer();
+    } else {
+        cycles_period_.set_mean(period);
+        PERFLEET_WRITE_REGISTER(pmovsclr_el0, kCycleCounter);
+        PERFLEET_WRITE_REGISTER(pmccntr_el0, 0);
+        arm_cycles(cycles_period_.next());
+    }
+}
+
+void Sampler::set_running(Cause cause, bool is_running) {
+    if (cause == Cause::kTimer) {
+        is_timer_sampling_ = is_running;
+        return;
+    }
+    if (is_running) {
+        set_period(Cause::kCycles, cycles_period_.mean());
+        PERFLEET_WRITE_REGISTER(pmintenset_el1, kCycleCounter);
+    } else {
+        PERFLEET_WRITE_REGISTER(pmintenclr_el1, kCycleCounter);
+    }
+    synchronise();
+}
+
 Sampler::Cause Sampler::take_interrupt() {
     const std::uint32_t acknowledged = read_device(kAcknowledged);
     const std::uint32_t number = acknowledged & kInterruptMask;
@@ -105,7 +132,7 @@ Sampler::Cause Sampler::take_interrupt() {
     Cause cause = Cause::kNone;
     if (number == kTimerInterrupt) {
         arm_timer();
-        cause = Cause::kTimer;
+        cause = is_timer_sampling_ ? Cause::kTimer : Cause::kNone;
     } else if (number == kCyclesInterrupt) {
         // In this order: cleared after it was loaded, an overflow in between would be lost, and sampling end for good.
         PERFLEET_WRITE_REGISTER(pmovsclr_el0, kCycleCounter);

@@ -30,6 +30,14 @@ public:
     void take_turn();
     [[nodiscard]] std::uint64_t fixed_cycles() const { return fixed_cycles_; }
 
+    // From then on periods of this mean pass between samples of this cause: ticks of the generic counter, or cycles.
+    void set_period(Cause cause, std::uint64_t period);
+    [[nodiscard]] std::uint64_t period(Cause cause) const {
+        return cause == Cause::kTimer ? timer_period_.mean() : cycles_period_.mean();
+    }
+    // A stopped timer still interrupts, for the loop has to go round; that is no cause then.
+    void set_running(Cause cause, bool is_running);
+
     // The interrupt that is there, taken and armed anew; kNone: none, or none of ours.
     [[nodiscard]] Cause take_interrupt();
 
@@ -40,6 +48,7 @@ private:
     JitteredPeriod timer_period_;
     JitteredPeriod cycles_period_;
     std::uint64_t timer_at_ticks_ = 0;
+    bool is_timer_sampling_ = true;
     bool is_in_step_ = false;
     std::uint64_t turns_ = 0;
     std::uint64_t turn_began_cycles_ = 0;

@@ -26,6 +26,7 @@
 #include "target-collector/linux/disk_spool.h"
 #include "target-collector/linux/file_link.h"
 #include "target-collector/linux/gateway_link.h"
+#include "target-collector/linux/order_desk.h"
 #include "target-collector/linux/sealer_sink.h"
 #include "target-collector/linux/session_description.h"
 #include "target-collector/linux/target_identity.h"
@@ -217,6 +218,7 @@ private:
     std::vector<std::byte> hello_;
     std::vector<ImageSupply> images_;
     std::unique_ptr<DiskSpool> disk_spool_;  // null: batches wait in memory
+    OrderDesk orders_;
     std::unique_ptr<WireThread> wire_;
     std::atomic<int> stop_count_{0};
     int stop_fd_;
@@ -356,6 +358,8 @@ Result<Done> LinuxCollector::open_wire() {
         options.keeps_rest = true;
     }
     options.exit_wait_ns = nanoseconds(options_.exit_wait_s);
+    options.orders = &orders_;
+    options.delivery.takes_orders = true;
     wire_ = std::make_unique<WireThread>(options, std::move(driver_), batches_, losses_, bucket_clock_, counters_,
                                          [this](const LogEvent& event) { notice(event); });
     return Done{};
@@ -374,7 +378,8 @@ Result<CollectorSummary> LinuxCollector::run() {
             return error_from_errno(errno, "can't wait for the kernel's rings");
         }
     }
-    if (!watch(stop_fd_) || (command_ != nullptr && command_->end_fd() >= 0 && !watch(command_->end_fd()))) {
+    if (!watch(stop_fd_) || !watch(orders_.fd()) ||
+        (command_ != nullptr && command_->end_fd() >= 0 && !watch(command_->end_fd()))) {
         return error_from_errno(errno, "can't wait for the end of the collection");
     }
     wire_->start();
@@ -394,6 +399,7 @@ Result<CollectorSummary> LinuxCollector::run() {
     if (ran.ok()) {
         collect(end);
     }
+    orders_.close();
     source_->finish();
     end_command();
     const ClockPoint end_point = observe_clocks();
@@ -442,6 +448,10 @@ void LinuxCollector::collect(Ticks end) {
         }
         if (const auto point = clock_watch_.observe()) {
             sealer_.add_clock_point(*point);
+        }
+        if (const auto order = orders_.take()) {
+            orders_.answer(source_->take_order(*order));
+            wire_->wake();
         }
         const PerfSource::Pressure pressure = source_->drain();
         if (now.value - counters_read_ns_ >= kCountersEveryNs) {

@@ -93,7 +93,8 @@ void WireThread::run() {
         if (is_finishing && deadline_ns_ == 0) {
             deadline_ns_ = now_ns + options_.exit_wait_ns;
         }
-        const bool is_busy = delivery_.step(now_ns);
+        const bool is_answered = pass_on_order();
+        const bool is_busy = delivery_.step(now_ns) || is_answered;
         const Delivery::Status& status = delivery_.status();
         if (status.gateway_utc != gateway_utc_) {
             gateway_utc_ = status.gateway_utc;
@@ -122,6 +123,19 @@ void WireThread::run() {
                 status.batches_kept,
                 status.batches_refused,
                 (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec)};
+}
+
+bool WireThread::pass_on_order() {
+    const ControlOrder* const order = delivery_.order();
+    if (order == nullptr || options_.orders == nullptr) {
+        return false;
+    }
+    if (const auto answer = options_.orders->take_answer()) {
+        delivery_.answer_order({answer->outcome, answer->reason});
+        return true;
+    }
+    options_.orders->place(*order);
+    return false;
 }
 
 bool WireThread::is_over(std::uint64_t now_ns) {

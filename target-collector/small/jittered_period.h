@@ -13,6 +13,9 @@ public:
     // The mean at most 2^32.
     JitteredPeriod(std::uint64_t mean, std::uint64_t seed) : mean_{mean}, state_{seed | 1} {}
 
+    [[nodiscard]] std::uint64_t mean() const { return mean_; }
+    void set_mean(std::uint64_t mean) { mean_ = mean; }
+
     [[nodiscard]] std::uint64_t next() {
         state_ ^= state_ >> 12;
         state_ ^= state_ << 25;

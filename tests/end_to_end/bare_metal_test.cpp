@@ -332,6 +332,73 @@ TEST_F(BareMetal, StartAndStopOfEachFunctionAddUpToWhatItTook) {
     EXPECT_GT(stored, 0U);
 }
 
+// While it is stopped its loop goes round: it answers, and tells that it was stopped. What an image can't do it
+// refuses.
+TEST_F(BareMetal, AnOperatorStopsItGivesItAnotherPeriodAndStartsItAgain) {
+    constexpr std::uint64_t kPeriodNs = 200'000;
+    GatewayProgram gateway{data(), address_.endpoint()};
+    // It can't be over before it is stopped, and soon is when it samples five times as often.
+    Machine machine{address_.endpoint(), {"-append", "seconds=1 samples=12000"}};
+    machine.wait_for("acknowledged 1");
+    const auto control = [&](std::vector<std::string> words) {
+        std::vector<std::string> command{program_path("perfleet"),
+                                         "control",
+                                         "--data",
+                                         data(),
+                                         "--target",
+                                         "qemu-virt",
+                                         "--format",
+                                         "json",
+                                         "--wait",
+                                         "30"};
+        command.insert(command.end(), words.begin(), words.end());
+        const Finished finished = run(command);
+        EXPECT_FALSE(finished.output.empty()) << finished.error_output;
+        return finished.output.empty() ? nlohmann::json{} : rows_of(nlohmann::json::parse(finished.output)).at(0);
+    };
+    EXPECT_EQ(control({"stop"}).at("outcome"), "applied");
+    const auto state = [&] {
+        return rows_of(perfleet_json({"sessions", "--data", data()})).at(0).at("state").get<std::string>();
+    };
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    while (state() != "stopped") {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << machine.output();
+        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    }
+    const auto too_long = control({"--period", "99000000"});
+    EXPECT_EQ(too_long.at("outcome"), "refused");
+    EXPECT_EQ(too_long.at("reason"), "periods of 100000 to 10000000 ns, or cycles");
+    EXPECT_EQ(control({"--frequency", "99"}).at("reason"), "it samples by periods: --period");
+    EXPECT_EQ(control({"--period", std::to_string(kPeriodNs)}).at("outcome"), "applied");
+    EXPECT_EQ(control({"start"}).at("outcome"), "applied");
+    machine.wait();
+    ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    const auto ledgers = ledgers_of(data());
+    ASSERT_EQ(ledgers.size(), 1U);
+    ledgers.front().expect_exact();
+    const auto timer = ledgers.front().series.at({Kind::kSample, EventNumber{0}});
+    EXPECT_EQ(timer.stored, machine.number("sampled", "timer"));
+
+    // Each sample stands for the period that it was taken with: first the one, then the other.
+    const std::string file = folder_ / "perf.data";
+    (void)perfleet({"export", "--to", "perf.data", "-o", file, "--data", data(), "--event", "timer"});
+    Process::Options at_home;
+    at_home.environment = {"HOME=" + folder_.path().string()};
+    const Finished script = run({"perf", "script", "-i", file, "-F", "period", "-G"}, at_home);
+    std::istringstream lines{script.output};
+    std::vector<std::uint64_t> periods{std::istream_iterator<std::uint64_t>{lines}, {}};
+    EXPECT_EQ(periods.size(), timer.stored) << script.error_output;
+    const auto changed = std::find(periods.begin(), periods.end(), kPeriodNs);
+    EXPECT_GT(changed - periods.begin(), 0);
+    EXPECT_GT(periods.end() - changed, 0);
+    EXPECT_TRUE(std::all_of(periods.begin(), changed, [](std::uint64_t one) { return one == 1'000'000; }));
+    EXPECT_TRUE(std::all_of(changed, periods.end(), [](std::uint64_t one) { return one == kPeriodNs; }));
+    const auto changes = rows_of(perfleet_json({"controls", "--data", data()}));
+    ASSERT_EQ(changes.size(), 3U);
+    EXPECT_EQ(changes[2].at("command"), "start");
+}
+
 TEST_F(BareMetal, AnOptionThatIsNoneIsNamed) {
     Machine machine{address_.endpoint(), {"-append", "seconds=1 period=loops"}};
     machine.wait();

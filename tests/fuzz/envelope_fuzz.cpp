@@ -62,6 +62,11 @@ void take(const ImageUntrusted& image) {
     sink = image.build_id.empty() ? '\0' : image.build_id.back();
 }
 
+void take(const ControlledUntrusted& controlled) {
+    [[maybe_unused]] static volatile char sink;
+    sink = controlled.reason.empty() ? '\0' : controlled.reason.back();
+}
+
 void take(const ClockProbeUntrusted&) {}
 void take(const OtherUntrusted&) {}
 

@@ -190,7 +190,15 @@ void write_replies(SeedFolder& seeds) {
         refused.setReason(2);
         refused.setMessage("stored with other content");
     });
-    write([](wire::Envelope::Builder envelope) { envelope.initControl().initSession().setLow(2); });
+    write([](wire::Envelope::Builder envelope) {
+        auto control = envelope.initControl();
+        control.initSession().setLow(2);
+        control.setCommand(4);
+        control.setEvent(0xffff);
+        control.setValue(1'000'000);
+        control.setNumber(7);
+        control.setIncarnation(5);
+    });
     write([](wire::Envelope::Builder envelope) {
         auto need = envelope.initNeedImage();
         need.initBuildId(20);
@@ -262,6 +270,11 @@ void write_lines(SeedFolder& seeds) {
     for (const char* text : {"_ZN8perfleet6crc32cEjSt4spanIKSt4byteLm18446744073709551615EE", "_RNvC7mycrate3foo",
                              "_GLOBAL__sub_I_main", "_ZNSt6vectorIiSaIiEE9push_backERKi", "main"}) {
         seeds.write("demangle", text);
+    }
+    for (const char* text : {"1 order 7 00000000000000010000000000000002 period 1000000 10000000000 cpu-clock",
+                             "1 order 8 00000000000000010000000000000002 stop 0 5", "1 answer 7 applied",
+                             "1 answer 8 refused at most 100000 Hz"}) {
+        seeds.write("operator_message", text);
     }
     for (const char* text : {"tcp://127.0.0.1:7411", "tcp://[::1]:*", "ipc:///run/perfleet/socket", "inproc://gateway",
                              "1.0\n7\nperfleet\n127.0.0.1\n\nCURVE\n01234567890123456789012345678901\n"}) {

@@ -32,6 +32,7 @@ void add_keygen_command(CLI::App& app, Invocation& invocation);
 void add_import_command(CLI::App& app, Invocation& invocation);
 void add_inspect_command(CLI::App& app, Invocation& invocation);
 void add_relay_command(CLI::App& app, Invocation& invocation);
+void add_control_command(CLI::App& app, Invocation& invocation);
 void add_copy_command(CLI::App& app, Invocation& invocation);
 void add_backup_commands(CLI::App& app, Invocation& invocation);
 

@@ -47,6 +47,7 @@ int main(int argument_count, char** arguments) {
     perfleet::add_keygen_command(app, invocation);
     perfleet::add_inspect_command(app, invocation);
     perfleet::add_relay_command(app, invocation);
+    perfleet::add_control_command(app, invocation);
     perfleet::add_copy_command(app, invocation);
     perfleet::add_backup_commands(app, invocation);
     app.add_subcommand(kRecord, "Profile a program here and now; no gateway needed");  // for --help

@@ -297,6 +297,7 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
     const std::map<std::string, std::string> summaries{
         {"targets", "Hosts and boards that have sent data"},
         {"sessions", "Runs of collectors: when, of which events, how much"},
+        {"controls", "What operators have changed of sessions while they ran"},
         {"losses", "What was produced, stored, expired and lost, and why"},
         {"top", "Where the time went: symbols, images, commands or threads by samples"},
         {"tree", "Who called whom: the call chains of the samples from the outermost function in"},

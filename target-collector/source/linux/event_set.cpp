@@ -203,12 +203,16 @@ Result<Done> EventSet::probe_events(const Notice& notice) {
         }
     }
     for (OpenEvent& event : events_) {
-        const perf_event_attr attr = attr_of(event);
-        event.fields = {(attr.sample_type & PERF_SAMPLE_PERIOD) != 0, (attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0,
-                        (attr.sample_type & PERF_SAMPLE_RAW) != 0};
-        event.weight = event.rate.is_frequency ? 1 : event.rate.value;
+        settle_fields(event);
     }
     return Done{};
+}
+
+void EventSet::settle_fields(OpenEvent& event) const {
+    const perf_event_attr attr = attr_of(event);
+    event.fields = {(attr.sample_type & PERF_SAMPLE_PERIOD) != 0, (attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0,
+                    (attr.sample_type & PERF_SAMPLE_RAW) != 0};
+    event.weight = event.rate.is_frequency ? 1 : event.rate.value;
 }
 
 bool EventSet::settle_for_less(OpenEvent& event, int error, const Notice& notice) {
@@ -349,13 +353,12 @@ Result<Done> EventSet::open_one(const perf_event_attr& attr, const Target& targe
         return is_side_band ? (is_permission(error) ? permission_error(what) : error_from_errno(error, what))
                             : open_error(events_[event_index].spec, error);
     }
-    fds_.push_back({fd, event_index, cpu_index});
+    fds_.push_back({fd, event_index, cpu_index, 0});
     const KernelRing& ring = *rings_[cpu_index + (is_side_band ? cpus_.size() : 0)];
-    std::uint64_t id = 0;
-    if (::ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring.fd()) != 0 || ::ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0) {
+    if (::ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring.fd()) != 0 ||
+        ::ioctl(fd, PERF_EVENT_IOC_ID, &fds_.back().id) != 0) {
         return error_from_errno(errno, what + ": can't direct the event to its ring");
     }
-    ids_.push_back(id);
     return Done{};
 }
 
@@ -386,24 +389,41 @@ Result<Done> EventSet::open_events() {
 }
 
 void EventSet::index_ids() {
-    id_slots_.assign(std::bit_ceil(fds_.size() * 2), IdSlot{});
-    for (std::size_t i = 0; i < fds_.size(); ++i) {
-        std::size_t slot = static_cast<std::size_t>(hash_words(ids_[i], 0)) & (id_slots_.size() - 1);
+    id_slots_.assign(std::bit_ceil((fds_.size() + closed_.size()) * 2), IdSlot{});
+    const auto add = [this](std::uint64_t id, const RecordOrigin& origin) {
+        std::size_t slot = static_cast<std::size_t>(hash_words(id, 0)) & (id_slots_.size() - 1);
         while (id_slots_[slot].id != 0) {
             slot = (slot + 1) & (id_slots_.size() - 1);
         }
-        id_slots_[slot] = {ids_[i], fds_[i].event_index};
+        id_slots_[slot] = {id, origin};
+    };
+    for (const OpenFd& open : fds_) {
+        add(open.id, origin_of_event(open.event_index));
+    }
+    for (const ClosedFd& closed : closed_) {
+        add(closed.id, closed.origin);
     }
 }
 
-std::optional<std::uint32_t> EventSet::event_of(std::uint64_t id) const {
+RecordOrigin EventSet::origin_of_event(std::uint32_t event_index) const {
+    return event_index == kSideBand
+               ? RecordOrigin{kSideBand, {}, 0}
+               : RecordOrigin{event_index, events_[event_index].fields, events_[event_index].weight};
+}
+
+const RecordOrigin* EventSet::origin_of(std::uint64_t id) const {
     std::size_t slot = static_cast<std::size_t>(hash_words(id, 0)) & (id_slots_.size() - 1);
     for (; id_slots_[slot].id != 0; slot = (slot + 1) & (id_slots_.size() - 1)) {
         if (id_slots_[slot].id == id) {
-            return id_slots_[slot].event_index == kSideBand ? std::nullopt : std::optional(id_slots_[slot].event_index);
+            return id_slots_[slot].origin.event_index == kSideBand ? nullptr : &id_slots_[slot].origin;
         }
     }
-    return std::nullopt;
+    return nullptr;
+}
+
+std::optional<std::uint32_t> EventSet::event_of(std::uint64_t id) const {
+    const RecordOrigin* const origin = origin_of(id);
+    return origin == nullptr ? std::nullopt : std::optional{origin->event_index};
 }
 
 void EventSet::enable_side_band() {
@@ -431,19 +451,108 @@ void EventSet::disable() {
     }
 }
 
-std::vector<EventSet::Reading> EventSet::read_all() const {
-    std::vector<Reading> sums((events_.size() + 1) * cpus_.size());
+void EventSet::stop(std::optional<std::uint32_t> event_index) {
     for (const OpenFd& open : fds_) {
-        const std::size_t event_index = open.event_index == kSideBand ? events_.size() : open.event_index;
-        Reading& sum = sums[(event_index * cpus_.size()) + open.cpu_index];
-        // value, time enabled, time running, id, lost
-        std::array<std::uint64_t, 5> values{};
-        if (::read(open.fd, values.data(), sizeof(values)) >= static_cast<ssize_t>(4 * sizeof(std::uint64_t))) {
-            sum.value += values[0];
-            sum.enabled_ns += values[1];
-            sum.running_ns += values[2];
-            sum.lost_count += features_.lost_counts ? values[4] : 0;
+        if (is_meant(open, event_index)) {
+            ::ioctl(open.fd, PERF_EVENT_IOC_DISABLE, 0);
+            events_[open.event_index].is_stopped = true;
         }
+    }
+}
+
+void EventSet::start(std::optional<std::uint32_t> event_index) {
+    for (const OpenFd& open : fds_) {
+        if (is_meant(open, event_index)) {
+            ::ioctl(open.fd, PERF_EVENT_IOC_ENABLE, 0);
+            events_[open.event_index].is_stopped = false;
+        }
+    }
+}
+
+Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, const SamplingRate& rate,
+                                   std::uint64_t now_ns) {
+    if (!options_.all_cpus) {
+        return Error{ErrorCode::kUnsupported,
+                     "it measures processes, and what they have forked would keep the old rate; stop and start work"};
+    }
+    if (rate.value == 0 || rate.value > INT64_MAX) {
+        return Error{ErrorCode::kUsage, rate.is_frequency ? "a frequency is at least 1 Hz" : "a period is at least 1"};
+    }
+    const auto rate_max = read_integer_file(kMaxRatePath);
+    if (rate.is_frequency && rate_max && rate.value > static_cast<std::uint64_t>(*rate_max)) {
+        return Error{ErrorCode::kUsage, "at most " + std::to_string(*rate_max) + " Hz, as " + kMaxRatePath + " says"};
+    }
+    std::vector<std::pair<OpenFd*, OpenFd>> replaced;
+    std::optional<Error> refused;
+    for (OpenFd& open : fds_) {
+        if (!is_meant(open, event_index) || refused) {
+            continue;
+        }
+        OpenEvent changed = events_[open.event_index];
+        changed.rate = rate;
+        OpenFd anew = open;
+        anew.fd = open_perf_event(attr_of(changed), -1, static_cast<std::int32_t>(cpus_[open.cpu_index]));
+        if (anew.fd < 0) {
+            refused = open_error(changed.spec, errno);
+            continue;
+        }
+        replaced.emplace_back(&open, anew);
+        if (::ioctl(anew.fd, PERF_EVENT_IOC_SET_OUTPUT, rings_[open.cpu_index]->fd()) != 0 ||
+            ::ioctl(anew.fd, PERF_EVENT_IOC_ID, &replaced.back().second.id) != 0) {
+            refused = error_from_errno(errno, "-e " + changed.spec.name + ": can't direct the event to its ring");
+        }
+    }
+    if (refused) {
+        for (const auto& [open, anew] : replaced) {
+            ::close(anew.fd);
+        }
+        return std::move(*refused);
+    }
+    closed_readings_.resize((events_.size() + 1) * cpus_.size());
+    for (const auto& [open, anew] : replaced) {
+        ::ioctl(open->fd, PERF_EVENT_IOC_DISABLE, 0);
+        add_reading(*open, closed_readings_);
+        ::close(open->fd);
+        closed_.push_back({open->id, origin_of_event(open->event_index), now_ns});
+        *open = anew;
+        if (!events_[open->event_index].is_stopped) {
+            ::ioctl(open->fd, PERF_EVENT_IOC_ENABLE, 0);
+        }
+    }
+    for (std::uint32_t i = 0; i < events_.size(); ++i) {
+        if (!event_index || i == *event_index) {
+            events_[i].rate = rate;
+            settle_fields(events_[i]);
+        }
+    }
+    index_ids();
+    return Done{};
+}
+
+void EventSet::forget_closed(std::uint64_t taken_until_ns) {
+    if (std::erase_if(closed_, [&](const ClosedFd& closed) { return closed.closed_ns < taken_until_ns; }) > 0) {
+        index_ids();
+    }
+}
+
+void EventSet::add_reading(const OpenFd& open, std::vector<Reading>& sums) const {
+    const std::size_t event_index = open.event_index == kSideBand ? events_.size() : open.event_index;
+    Reading& sum = sums[(event_index * cpus_.size()) + open.cpu_index];
+    // value, time enabled, time running, id, lost
+    std::array<std::uint64_t, 5> values{};
+    if (::read(open.fd, values.data(), sizeof(values)) >= static_cast<ssize_t>(4 * sizeof(std::uint64_t))) {
+        sum.value += values[0];
+        sum.enabled_ns += values[1];
+        sum.running_ns += values[2];
+        sum.lost_count += features_.lost_counts ? values[4] : 0;
+    }
+}
+
+std::vector<EventSet::Reading> EventSet::read_all() const {
+    std::vector<Reading> sums = closed_readings_;
+    sums.resize((events_.size() + 1) * cpus_.size());
+    for (const OpenFd& open : fds_) {
+        add_reading(open, sums);
     }
     return sums;
 }

@@ -44,6 +44,14 @@ struct OpenEvent {
     SamplingRate rate;
     SampleFields fields;
     std::uint64_t weight = 0;  // of a sample that doesn't carry its period
+    bool is_stopped = false;
+};
+
+// What the records of one descriptor are: those of an event, as it was opened when they were written.
+struct RecordOrigin {
+    std::uint32_t event_index = 0;
+    SampleFields fields;
+    std::uint64_t weight = 0;
 };
 
 class EventSet {
@@ -74,6 +82,19 @@ public:
     void enable_sampling();  // but for those that wait for an exec
     void disable();
 
+    // Of one event, or of all when there is none. A stopped one keeps its mappings, names and counter readings coming.
+    void stop(std::optional<std::uint32_t> event_index);
+    void start(std::optional<std::uint32_t> event_index);
+    // Opens them anew, for the kernel tells the weights of samples wrongly where it changes a rate itself: records that
+    // were written before keep theirs. Errors: kUsage (value), kUnsupported, kFull and the like; nothing is changed
+    // then.
+    [[nodiscard]] Result<Done> change_rate(std::optional<std::uint32_t> event_index, const SamplingRate& rate,
+                                           std::uint64_t now_ns);
+    // All records up to this time have been taken.
+    void forget_closed(std::uint64_t taken_until_ns);
+
+    // Where a record of the sample rings comes from; null: from none of ours, or the side-band.
+    [[nodiscard]] const RecordOrigin* origin_of(std::uint64_t id) const;
     // Which event a record of the sample rings is of; empty: none of ours, or the side-band.
     [[nodiscard]] std::optional<std::uint32_t> event_of(std::uint64_t id) const;
 
@@ -96,10 +117,17 @@ private:
         int fd = -1;
         std::uint32_t event_index = 0;  // kSideBand: the side-band
         std::uint32_t cpu_index = 0;
+        std::uint64_t id = 0;
     };
     struct IdSlot {
         std::uint64_t id = 0;  // 0: free; the kernel's start at 1
-        std::uint32_t event_index = 0;
+        RecordOrigin origin;
+    };
+    // A descriptor that is closed, of which records may still be in the rings.
+    struct ClosedFd {
+        std::uint64_t id = 0;
+        RecordOrigin origin;
+        std::uint64_t closed_ns = 0;
     };
     static constexpr std::uint32_t kSideBand = 0xffff'ffff;
 
@@ -108,6 +136,8 @@ private:
     Result<Done> plan(const Notice& notice);
     void choose_events(const Notice& notice);
     Result<Done> probe_events(const Notice& notice);
+    // What its samples carry, and weigh when they don't, at its rate.
+    void settle_fields(OpenEvent& event) const;
     // What can be had instead of an event that the kernel refused; false: nothing.
     bool settle_for_less(OpenEvent& event, int error, const Notice& notice);
     [[nodiscard]] bool can_have_user_space_only(const OpenEvent& event) const;
@@ -117,6 +147,11 @@ private:
     Result<Done> make_room_for_descriptors() const;
     Result<Done> map_rings(const Notice& notice);
     Result<Done> open_events();
+    [[nodiscard]] RecordOrigin origin_of_event(std::uint32_t event_index) const;
+    [[nodiscard]] static bool is_meant(const OpenFd& open, std::optional<std::uint32_t> event_index) {
+        return open.event_index != kSideBand && (!event_index || open.event_index == *event_index);
+    }
+    void add_reading(const OpenFd& open, std::vector<Reading>& sums) const;
     Result<Done> open_one(const perf_event_attr& attr, const Target& target, std::uint32_t event_index,
                           std::uint32_t cpu_index);
     void index_ids();
@@ -132,7 +167,8 @@ private:
     std::vector<std::uint32_t> pids_;
     std::vector<std::unique_ptr<KernelRing>> rings_;
     std::vector<OpenFd> fds_;
-    std::vector<std::uint64_t> ids_;
+    std::vector<ClosedFd> closed_;
+    std::vector<Reading> closed_readings_;  // of all that were ever closed, as read_all() gives them; empty: none
     std::vector<IdSlot> id_slots_;
 };
 

@@ -112,6 +112,7 @@ PerfSource::Pressure PerfSource::drain() {
         pressure = Pressure::kHigh;
     }
     time_ = std::max(time_, limit);
+    events_->forget_closed(limit);
     (void)can_go_on();
     if (losses_.lost_side_band() && time_ - epoch_began_ > kResyncPauseNs) {
         restart_epoch();
@@ -173,19 +174,18 @@ void PerfSource::take(std::size_t ring_index, std::span<const std::byte> record)
 
 void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cpu) {
     const auto id = sample_id(record);
-    const auto event_index = id ? events_->event_of(*id) : std::nullopt;
-    if (!event_index) {
+    const RecordOrigin* const origin = id ? events_->origin_of(*id) : nullptr;
+    if (origin == nullptr) {
         sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
         return;
     }
-    const OpenEvent& event = events_->events()[*event_index];
-    const Series series = events_->series_of(*event_index);
-    const auto sample = read_sample(record, event.fields);
+    const Series series = events_->series_of(origin->event_index);
+    const auto sample = read_sample(record, origin->fields);
     if (!sample || sample->raw.size() > limits::kRawBytesMax) {
         sink_->count_lost(series, TallyName::kLostMalformed, 1);
         return;
     }
-    EventCounts& counts = counts_[*event_index];
+    EventCounts& counts = counts_[origin->event_index];
     if (is_own(sample->pid)) {
         ++counts.own_skipped;
         return;
@@ -203,7 +203,7 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         }
         stack = stack_of(*sample, counts);
     }
-    const std::uint64_t weight = event.fields.period ? sample->period : event.weight;
+    const std::uint64_t weight = origin->fields.period ? sample->period : origin->weight;
     if (series.kind == Kind::kTracepoint) {
         const std::array<std::uint64_t, 8> integers{sample->time, cpu,    sample->pid, sample->tid,
                                                     stack.value,  weight, 0,           sample->raw.size()};
@@ -472,6 +472,43 @@ bool PerfSource::all_processes_ended() const {
         any_runs = any_runs || (process.thread_count > 0 && ::kill(static_cast<pid_t>(process.pid), 0) == 0);
     });
     return !any_runs;
+}
+
+ControlAnswer PerfSource::take_order(const ControlOrder& order) {
+    using protocol::ControlCommand;
+    using protocol::ControlOutcome;
+    std::optional<std::uint32_t> event_index;
+    if (order.event != kNoEvent) {
+        if (order.event.value >= events_->events().size()) {
+            return {ControlOutcome::kUnknownEvent, {}};
+        }
+        event_index = order.event.value;
+    }
+    std::uint64_t time = now().value;
+    switch (order.command) {
+        case ControlCommand::kStart: events_->start(event_index); break;
+        case ControlCommand::kStop:
+            events_->stop(event_index);
+            time = now().value;  // no sample comes after it
+            break;
+        case ControlCommand::kSetFrequency:
+        case ControlCommand::kSetPeriod: {
+            const SamplingRate rate{order.command == ControlCommand::kSetFrequency, order.value};
+            if (auto done = events_->change_rate(event_index, rate, time); !done.ok()) {
+                refusal_ = done.error().message;
+                return {done.error().code == ErrorCode::kUsage         ? ControlOutcome::kOutOfRange
+                        : done.error().code == ErrorCode::kUnsupported ? ControlOutcome::kUnsupported
+                                                                       : ControlOutcome::kFailed,
+                        refusal_};
+            }
+            break;
+        }
+        default: return {ControlOutcome::kUnsupported, "an order that this collector is too old for"};
+    }
+    const std::array<std::uint64_t, 4> integers{time, static_cast<std::uint64_t>(order.command), order.event.value,
+                                                order.value};
+    sink_->append({Kind::kControl, kNoEvent}, Ticks{time}, integers, {});
+    return {ControlOutcome::kApplied, {}};
 }
 
 void PerfSource::finish() {

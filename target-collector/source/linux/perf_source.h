@@ -14,6 +14,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
+#include "target-collector/message/control.h"
 #include "target-collector/source/linux/chain_cache.h"
 #include "target-collector/source/linux/epoch_definitions.h"
 #include "target-collector/source/linux/event_set.h"
@@ -34,7 +35,7 @@ struct PerfSourceOptions {
     std::uint32_t stack_node_count_max = 1U << 19;
 };
 
-class PerfSource {
+class PerfSource final : public ControlTaker {
 public:
     // Opens the events; nothing is recorded yet. Errors: EventSet::open().
     [[nodiscard]] static Result<std::unique_ptr<PerfSource>> open(PerfSourceOptions options, const Notice& notice);
@@ -59,6 +60,9 @@ public:
 
     // True when none of the processes that were asked for is left, nor any that they forked. Never system-wide.
     [[nodiscard]] bool all_processes_ended() const;
+
+    // Between begin() and finish(), on the same thread as drain(). What is done stands as a row in the sink.
+    [[nodiscard]] ControlAnswer take_order(const ControlOrder& order) override;
 
     // Stops recording, and takes the rest.
     void finish();
@@ -118,6 +122,8 @@ private:
     KernelLosses losses_;
     RowSink* sink_ = nullptr;
     std::optional<EpochDefinitions> definitions_;
+
+    std::string refusal_;  // why the last order wasn't done
 
     std::uint32_t own_pid_ = 0;
     bool skips_own_ = false;

@@ -1,0 +1,52 @@
+#include "target-collector/bare-metal/sampling_orders.h"
+
+#include "target-collector/bare-metal/load.h"
+
+namespace perfleet::bare_metal {
+
+ControlAnswer SamplingOrders::take_order(const ControlOrder& order) {
+    using protocol::ControlCommand;
+    using protocol::ControlOutcome;
+    constexpr std::uint64_t kNsPerSecondUnsigned = 1'000'000'000;
+    const bool is_for_timer = order.event == kNoEvent || order.event == kTimerEvent;
+    const bool is_for_cycles = order.event == kNoEvent || order.event == kCyclesEvent;
+    if (!is_for_timer && !is_for_cycles) {
+        return {ControlOutcome::kUnsupported, "only timer and cycles are sampled"};
+    }
+    if (is_for_cycles && setting_.is_in_step) {
+        return {ControlOutcome::kUnsupported, "this run's cycles follow the load's loop"};
+    }
+    switch (order.command) {
+        case ControlCommand::kStart:
+        case ControlCommand::kStop: {
+            const bool is_running = order.command == ControlCommand::kStart;
+            if (is_for_timer) {
+                sampler_.set_running(Sampler::Cause::kTimer, is_running);
+            }
+            if (is_for_cycles) {
+                sampler_.set_running(Sampler::Cause::kCycles, is_running);
+            }
+            if (order.event == kNoEvent && setting_.is_traced) {
+                trace.is_on = is_running ? 1 : 0;
+            }
+            return {ControlOutcome::kApplied, {}};
+        }
+        case ControlCommand::kSetPeriod:
+            if (order.value < kPeriodMin || order.value > kPeriodMax) {
+                return {ControlOutcome::kOutOfRange, "periods of 100000 to 10000000 ns, or cycles"};
+            }
+            if (is_for_timer) {
+                setting_.timer_period_ns = order.value;
+                sampler_.set_period(Sampler::Cause::kTimer,
+                                    order.value * setting_.ticks_per_second / kNsPerSecondUnsigned);
+            }
+            if (is_for_cycles) {
+                sampler_.set_period(Sampler::Cause::kCycles, order.value);
+            }
+            return {ControlOutcome::kApplied, {}};
+        case ControlCommand::kSetFrequency: return {ControlOutcome::kUnsupported, "it samples by periods: --period"};
+        default: return {ControlOutcome::kUnsupported, "an order that this image is too old for"};
+    }
+}
+
+}  // namespace perfleet::bare_metal

@@ -1,0 +1,295 @@
+// control: orders to collectors that run, through the gateway that writes to the store.
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "exporters/report/report.h"
+#include "gateway/control/control_socket.h"
+#include "gateway/control/operator_door.h"
+#include "gateway/control/operator_message.h"
+#include "query-engine/select/selection.h"
+#include "schemas/vocabulary/time.h"
+#include "storage/store/store.h"
+#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/print_answer.h"
+
+namespace perfleet {
+namespace {
+
+using protocol::ControlCommand;
+
+constexpr double kPatienceSMax = 3'600;
+// The gateway answers within the operator's patience; longer than this beyond it, it is stuck or stopped.
+constexpr int kGatewayPatienceMs = 10'000;
+
+struct ControlOptions {
+    std::string data = default_data_folder();
+    std::vector<std::string> targets;
+    std::string select;
+    std::string session;
+    std::string what;
+    std::uint64_t frequency_hz = 0;
+    std::uint64_t period = 0;
+    std::string event;
+    double patience_s = 10;
+    std::string format = "text";
+};
+
+struct Answered {
+    SessionRecord session;
+    OperatorReply reply;
+};
+
+Result<OperatorOrder> order_of(const ControlOptions& options) {
+    OperatorOrder order;
+    order.event = options.event;
+    order.patience_ns = static_cast<std::uint64_t>(options.patience_s * static_cast<double>(kNsPerSecond));
+    if ((options.what.empty() ? 0 : 1) + (options.frequency_hz == 0 ? 0 : 1) + (options.period == 0 ? 0 : 1) != 1) {
+        return Error{ErrorCode::kUsage, "control: say one of start, stop, --frequency HZ, --period N"};
+    }
+    if (options.frequency_hz != 0) {
+        order.command = ControlCommand::kSetFrequency;
+        order.value = options.frequency_hz;
+    } else if (options.period != 0) {
+        order.command = ControlCommand::kSetPeriod;
+        order.value = options.period;
+    } else {
+        order.command = options.what == "start" ? ControlCommand::kStart : ControlCommand::kStop;
+    }
+    return order;
+}
+
+// Those that may run: the ones without an end.
+Result<std::vector<SessionRecord>> open_sessions(const ControlOptions& options) {
+    const auto matchers = parse_matchers(options.select);
+    if (!matchers.ok()) {
+        return Error{matchers.error()};
+    }
+    const auto store = open_rocksdb_reader(options.data);
+    if (!store.ok()) {
+        return Error{store.error()};
+    }
+    const auto records = (*store)->all_sessions();
+    if (!records.ok()) {
+        return Error{records.error()};
+    }
+    std::vector<SessionRecord> open;
+    for (const SessionRecord& record : *records) {
+        const bool is_named = options.targets.empty() || std::find(options.targets.begin(), options.targets.end(),
+                                                                   record.target_name) != options.targets.end();
+        if (!is_named || !session_hex(record.session).starts_with(options.session)) {
+            continue;
+        }
+        const auto is_selected = matches(*matchers, record);
+        if (!is_selected.ok()) {
+            return Error{is_selected.error()};
+        }
+        if (!*is_selected) {
+            continue;
+        }
+        const auto end = (*store)->session_end(record.target, record.session);
+        if (!end.ok()) {
+            return Error{end.error()};
+        }
+        if (!end->has_value()) {
+            open.push_back(record);
+        }
+    }
+    return open;
+}
+
+class ControlLine {
+public:
+    explicit ControlLine(int fd) : fd_{fd} {}
+    ~ControlLine() { ::close(fd_); }
+    ControlLine(const ControlLine&) = delete;
+    ControlLine& operator=(const ControlLine&) = delete;
+
+    // The same order to all; answers in the order in which they come.
+    Result<std::vector<Answered>> ask(const std::vector<SessionRecord>& sessions, OperatorOrder order) {
+        std::vector<Answered> answers;
+        std::size_t sent = 0;
+        const int patience_ms = static_cast<int>(order.patience_ns / 1'000'000) + kGatewayPatienceMs;
+        while (answers.size() < sessions.size()) {
+            if (sent < sessions.size() && sent - answers.size() < OperatorDoor::kUnansweredMax) {
+                order.session = sessions[sent].session;
+                const std::string line = encode_operator_request({static_cast<std::uint32_t>(sent), order});
+                if (::send(fd_, line.data(), line.size(), MSG_NOSIGNAL) < 0) {
+                    return hung_up(answers.size(), sessions.size());
+                }
+                ++sent;
+                continue;
+            }
+            pollfd waiting{fd_, POLLIN, 0};
+            if (::poll(&waiting, 1, patience_ms) <= 0) {
+                return Error{ErrorCode::kUnavailable, "the gateway doesn't answer"};
+            }
+            std::array<char, kOperatorMessageSizeBytesMax> line{};
+            const ssize_t size = ::recv(fd_, line.data(), line.size(), 0);
+            if (size <= 0) {
+                return hung_up(answers.size(), sessions.size());
+            }
+            auto reply = decode_operator_reply({line.data(), static_cast<std::size_t>(size)});
+            if (!reply.ok()) {
+                return std::move(reply).error();
+            }
+            if (reply->id >= sent) {
+                return Error{ErrorCode::kInvalid, "the gateway answers what it wasn't asked"};
+            }
+            answers.push_back({sessions[reply->id], std::move(*reply)});
+        }
+        return answers;
+    }
+
+private:
+    static Error hung_up(std::size_t answered, std::size_t asked) {
+        return {ErrorCode::kUnavailable, "the gateway has ended, or has too many operators; " +
+                                             std::to_string(answered) + " of " + std::to_string(asked) +
+                                             " sessions have answered, the others may have done it: perfleet "
+                                             "sessions shows their state"};
+    }
+
+    int fd_;
+};
+
+// Of a target only those that are there, or, when none is, that it isn't.
+std::vector<Answered> worth_telling(std::vector<Answered> answers) {
+    std::map<TargetId, const Answered*> absent;
+    std::vector<Answered> told;
+    for (const Answered& answer : answers) {
+        if (answer.reply.outcome != OrderOutcome::kNotConnected) {
+            told.push_back(answer);
+        }
+    }
+    for (const Answered& answer : answers) {
+        const bool is_there = std::any_of(told.begin(), told.end(), [&](const Answered& other) {
+            return other.session.target == answer.session.target;
+        });
+        const Answered*& last = absent[answer.session.target];
+        if (!is_there && (last == nullptr || last->session.start_point.utc_ns < answer.session.start_point.utc_ns)) {
+            last = &answer;
+        }
+    }
+    for (const auto& [target, answer] : absent) {
+        if (answer != nullptr) {
+            told.push_back(*answer);
+        }
+    }
+    std::sort(told.begin(), told.end(), [](const Answered& a, const Answered& b) {
+        return std::tie(a.session.target_name, a.session.session) < std::tie(b.session.target_name, b.session.session);
+    });
+    return told;
+}
+
+std::string outcome_text(const Answered& answer) {
+    std::string outcome{reason_name(answer.reply.outcome)};
+    std::replace(outcome.begin(), outcome.end(), '_', ' ');
+    return outcome;
+}
+
+Answer table_of(const std::vector<Answered>& answers) {
+    Answer table;
+    table.columns = {{"target", ""}, {"session", ""}, {"outcome", ""}, {"reason", ""}};
+    for (const Answered& answer : answers) {
+        table.rows.push_back({answer.session.target_name, session_hex(answer.session.session), outcome_text(answer),
+                              printable(answer.reply.reason)});
+    }
+    return table;
+}
+
+// For people: a line a session.
+void print_lines(const std::vector<Answered>& answers) {
+    constexpr std::size_t kDigits = 8;
+    for (const Answered& answer : answers) {
+        std::printf("%s (session %s): %s%s%s\n", printable(answer.session.target_name).c_str(),
+                    session_hex(answer.session.session).substr(0, kDigits).c_str(), outcome_text(answer).c_str(),
+                    answer.reply.reason.empty() ? "" : ": ", printable(answer.reply.reason).c_str());
+    }
+}
+
+int run(const ControlOptions& options) {
+    const auto order = order_of(options);
+    if (!order.ok()) {
+        return report_error(order.error());
+    }
+    if (options.targets.empty() && options.select.empty() && options.session.empty()) {
+        return report_error({ErrorCode::kUsage,
+                             "control: name whom it is for: --target NAME, --session ID or --select '{…}'; '{}' is "
+                             "for all"});
+    }
+    const auto sessions = open_sessions(options);
+    if (!sessions.ok()) {
+        return report_error(sessions.error());
+    }
+    const auto fd = connect_control_socket(options.data);
+    if (!fd.ok()) {
+        return report_error(fd.error());
+    }
+    ControlLine line{*fd};
+    if (sessions->empty()) {
+        return report_error({ErrorCode::kNotFound, "no session that may run is selected"});
+    }
+    auto answers = line.ask(*sessions, *order);
+    if (!answers.ok()) {
+        return report_error(answers.error());
+    }
+    const std::vector<Answered> told = worth_telling(std::move(*answers));
+    if (options.format == "text") {
+        print_lines(told);
+    } else if (auto printed = print_answer(table_of(told), options.format); !printed.ok()) {
+        return report_error(printed.error());
+    }
+    const bool are_all = std::all_of(told.begin(), told.end(), [](const Answered& answer) {
+        return answer.reply.outcome == OrderOutcome::kApplied;
+    });
+    return are_all ? 0 : kExitFailure;
+}
+
+}  // namespace
+
+void add_control_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("control", "Start, stop or change what running collectors measure");
+    command->footer(
+        "Run it where the gateway runs, as its user or as root: orders go through a socket in\n"
+        "its data folder. An order is for sessions that run now; a collector that is started\n"
+        "again measures what its own command line says. What was done stands in the store:\n"
+        "perfleet sessions tells a stopped session from a silent one. Exit status 1: some\n"
+        "session didn't do it.");
+    const auto options = std::make_shared<ControlOptions>();
+    command->add_option("what", options->what, "start or stop sampling")
+        ->check(CLI::IsMember({"start", "stop"}))
+        ->type_name("start|stop");
+    command->add_option("--frequency", options->frequency_hz, "sample so many times a second from now on")
+        ->type_name("HZ")
+        ->check(CLI::PositiveNumber);
+    command->add_option("--period", options->period, "sample once in so many events, or ns, from now on")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    command->add_option("--event", options->event, "only this event; default: all of a session")->type_name("NAME");
+    command->add_option("--data", options->data, "Data folder of the gateway")->type_name("DIR")->capture_default_str();
+    command->add_option("--target", options->targets, "for the target of this name; several times for several")
+        ->type_name("NAME")
+        ->allow_extra_args(false);
+    command->add_option("--select", options->select, "for targets with these labels: '{rack=\"r12\"}', '{}' for all")
+        ->type_name("MATCHERS");
+    command->add_option("--session", options->session, "for the session whose id begins so")->type_name("ID");
+    command
+        ->add_option("--wait", options->patience_s, "seconds that a collector may take to answer, reconnects included")
+        ->type_name("S")
+        ->check(CLI::Range(0.1, kPatienceSMax))
+        ->capture_default_str();
+    add_format_option(*command, options->format);
+    command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
+}
+
+}  // namespace perfleet
