@@ -13,6 +13,7 @@
 #include "target-collector/bare-metal/run_options.h"
 #include "target-collector/bare-metal/sampler.h"
 #include "target-collector/bare-metal/sampling_orders.h"
+#include "target-collector/bare-metal/thread_times.h"
 #include "target-collector/bare-metal/uart_port.h"
 #include "target-collector/bare-metal/virtio_serial.h"
 #include "target-collector/small/frame_chain.h"
@@ -34,10 +35,11 @@ constexpr std::size_t kStackSizeBytes = 16U << 10;
 constexpr std::size_t kFramesMax = 32;
 constexpr std::uint32_t kPid = 1;
 
-constexpr std::uint16_t kFirstTraceEvent = 2;  // of run_options.h's trace=on: functions by their numbers in load.h
+constexpr std::uint16_t kFirstTraceEvent = 3;  // of run_options.h's trace=on: functions by their numbers in load.h
 constexpr EventDescription kEvents[] = {
     {.name = "timer", .period = kNsPerSample, .exclude_kernel = true, .callchain = true, .unit = "ns"},
     {.name = "cycles", .period = kNsPerSample, .exclude_kernel = true, .callchain = true, .unit = "cycles"},
+    {.name = "utilisation", .kind = Kind::kUtilisation, .unit = "cycles"},
     {.name = "heavy", .kind = Kind::kTracepoint, .unit = "ticks"},
     {.name = "medium", .kind = Kind::kTracepoint, .unit = "ticks"},
     {.name = "light", .kind = Kind::kTracepoint, .unit = "ticks"},
@@ -96,6 +98,8 @@ Place<SmallTarget> target;
 Place<SmallImage> image;
 Place<Sampler> sampler;
 Place<SamplingOrders> orders;
+ThreadTimes thread_times;
+std::uint64_t window_began_ticks = 0;
 Place<SmallCollector> collector;
 std::uint64_t ticks_per_second = 0;
 std::uint64_t begun_ticks = 0;
@@ -260,6 +264,37 @@ void pass_on_trace() {
     }
 }
 
+// A window's rows: the whole system first, then its threads.
+void tell_utilisation() {
+    const Ticks now{counter()};
+    const auto append = [&](std::uint64_t thread, const ThreadCycles& of) {
+        const std::uint64_t row[] = {
+            now.value, 0, window_began_ticks, thread, of.cycles, of.schedules, of.kernel_cycles, of.kernel_entries};
+        collector->append({Kind::kUtilisation, kUtilisationEvent}, now, row);
+    };
+    ThreadCycles all{.cycles = thread_times.window_cycles()};
+    for (const ThreadCycles& one : thread_times.figures()) {
+        all.schedules += one.schedules;
+        all.kernel_cycles += one.kernel_cycles;
+        all.kernel_entries += one.kernel_entries;
+    }
+    append(~0ULL, all);
+    for (std::size_t i = 0; i < ThreadTimes::kThreads; ++i) {
+        append(kThreads[i].tid, thread_times.figures()[i]);
+    }
+}
+
+void pass_on_utilisation() {
+    if (options.is_circle || counter() - window_began_ticks < ticks_per_second) {
+        return;
+    }
+    if (orders->tells_utilisation()) {
+        tell_utilisation();
+    }
+    thread_times.begin_window();
+    window_began_ticks = counter();
+}
+
 void pass_on_circle() {
     const Ticks now{counter()};
     const std::uint64_t row[] = {now.value, circle_test.size, circle_test.group, circle_test.test,
@@ -338,12 +373,14 @@ using namespace perfleet::bare_metal;
 // What was interrupted at EL0 stands in `context`; returns what goes on there. start.S
 extern "C" Context* handle_exception(Context* context, std::uint64_t is_interrupt) {
     constexpr std::uint64_t kSupervisorCall = 0x15;
+    thread_times.enter_kernel(running);
     if (is_interrupt != 0) {
         const Sampler::Cause cause = sampler->take_interrupt();
         if (cause != Sampler::Cause::kNone) {
             take_sample(cause == Sampler::Cause::kTimer ? kTimerEvent : kCyclesEvent);
         }
         pass_on_trace();
+        pass_on_utilisation();
         collector->step(Ticks{counter()});
         if (is_over()) {
             end_run();
@@ -365,6 +402,7 @@ extern "C" Context* handle_exception(Context* context, std::uint64_t is_interrup
         }
     }
     (void)context;
+    thread_times.leave_kernel(running);
     return &contexts[running];
 }
 
@@ -411,6 +449,8 @@ extern "C" [[noreturn]] void kernel_main() {
         Sampler::count_all_cycles();
     } else {
         sampler->start(begun_ticks, options.is_in_step);
+        thread_times.start(0);
+        window_began_ticks = begun_ticks;
     }
     enter_user(&contexts[0]);
 }

@@ -10,7 +10,9 @@ ControlAnswer SamplingOrders::take_order(const ControlOrder& order) {
     constexpr std::uint64_t kNsPerSecondUnsigned = 1'000'000'000;
     const bool is_for_timer = order.event == kNoEvent || order.event == kTimerEvent;
     const bool is_for_cycles = order.event == kNoEvent || order.event == kCyclesEvent;
-    if (!is_for_timer && !is_for_cycles) {
+    const bool is_for_utilisation = order.event == kNoEvent || order.event == kUtilisationEvent;
+    const bool is_rate = order.command != ControlCommand::kStart && order.command != ControlCommand::kStop;
+    if (!is_for_timer && !is_for_cycles && (is_rate || !is_for_utilisation)) {
         return {ControlOutcome::kUnsupported, "only timer and cycles are sampled"};
     }
     if (is_for_cycles && setting_.is_in_step) {
@@ -26,6 +28,7 @@ ControlAnswer SamplingOrders::take_order(const ControlOrder& order) {
             if (is_for_cycles) {
                 sampler_.set_running(Sampler::Cause::kCycles, is_running);
             }
+            tells_utilisation_ = is_for_utilisation ? is_running : tells_utilisation_;
             if (order.event == kNoEvent && setting_.is_traced) {
                 trace.is_on = is_running ? 1 : 0;
             }

@@ -1,5 +1,5 @@
-// What an operator may order this image to do: start and stop its sampling by timer and by cycles, and give them other
-// periods.
+// What an operator may order this image to do: start and stop its sampling by timer and by cycles, give them other
+// periods, and start and stop what it tells of its threads.
 //
 // One thread (EL1, interrupts masked).
 #pragma once
@@ -13,6 +13,7 @@ namespace perfleet::bare_metal {
 
 inline constexpr EventNumber kTimerEvent{0};
 inline constexpr EventNumber kCyclesEvent{1};
+inline constexpr EventNumber kUtilisationEvent{2};
 
 class SamplingOrders final : public ControlTaker {
 public:
@@ -32,12 +33,15 @@ public:
 
     [[nodiscard]] ControlAnswer take_order(const ControlOrder& order) override;
 
+    // Whether windows of utilisation are told.
+    [[nodiscard]] bool tells_utilisation() const { return tells_utilisation_; }
     // What a sample of the timer stands for.
     [[nodiscard]] std::uint64_t timer_period_ns() const { return setting_.timer_period_ns; }
 
 private:
     Sampler& sampler_;
     Setting setting_;
+    bool tells_utilisation_ = true;
 };
 
 }  // namespace perfleet::bare_metal

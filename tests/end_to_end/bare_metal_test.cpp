@@ -399,6 +399,48 @@ TEST_F(BareMetal, AnOperatorStopsItGivesItAnotherPeriodAndStartsItAgain) {
     EXPECT_EQ(changes[2].at("command"), "start");
 }
 
+// Windows of a second in which two threads have the core in turn, and the kernel some of it.
+TEST_F(BareMetal, EachThreadsTimeIsToldAndAddsUpToAllOfIt) {
+    GatewayProgram gateway{data(), address_.endpoint()};
+    Machine machine{address_.endpoint(), {"-icount", "shift=3", "-append", "seconds=3 samples=1000"}};
+    machine.wait();
+    ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    struct Window {
+        double total = 0;
+        double shares = 0;
+        double nested = 0;
+        std::uint64_t switches = 0;
+    };
+    std::map<std::uint64_t, Window> windows;
+    for (const auto& row : rows_of(perfleet_json({"utilisation", "--data", data()}))) {
+        EXPECT_TRUE(row.at("fault").is_null()) << row;
+        Window& window = windows[row.at("window")];
+        const std::string thread = row.at("thread");
+        if (thread == "others") {
+            EXPECT_EQ(row.at("cycles"), 0U) << "the threads' add up to the whole, exactly";
+            continue;
+        }
+        EXPECT_GT(row.at("entries"), 100U) << row;
+        EXPECT_GT(row.at("kernel_cycles"), 0U) << row;
+        EXPECT_LT(row.at("kernel_cycles").get<double>(), row.at("cycles").get<double>() / 2) << row;
+        (thread == "total"      ? window.total
+         : thread == "thread 1" ? window.shares
+                                : window.nested) = row.at("cycles").get<double>();
+        window.switches += thread == "total" ? row.at("schedules").get<std::uint64_t>() : 0;
+    }
+    ASSERT_GE(windows.size(), 2U);
+    const double took_shares = static_cast<double>(machine.number("took", "heavy") + machine.number("took", "medium") +
+                                                   machine.number("took", "light"));
+    const double took_nested = static_cast<double>(machine.number("took", "outer"));
+    for (const auto& [number, window] : windows) {
+        EXPECT_GT(window.switches, 2U);
+        EXPECT_EQ(window.shares + window.nested, window.total) << number;
+        EXPECT_NEAR(100 * window.shares / window.total, 100 * took_shares / (took_shares + took_nested),
+                    kSharePointsMax);
+    }
+}
+
 TEST_F(BareMetal, AnOptionThatIsNoneIsNamed) {
     Machine machine{address_.endpoint(), {"-append", "seconds=1 period=loops"}};
     machine.wait();
