@@ -11,12 +11,12 @@
 
 namespace perfleet {
 
-template <class kValue>
+template <class Value>
 class FlatTable {
 public:
     // The key's value, 0 when it is new. The reference holds until the next call; whoever leaves it 0 may not look for
     // it again.
-    kValue& operator[](std::uint64_t key) {
+    Value& operator[](std::uint64_t key) {
         if (used_ * 2 >= slots_.size()) {
             grow();
         }
@@ -26,8 +26,8 @@ public:
         return slot.value;
     }
 
-    template <class kFunction>
-    void for_each(kFunction function) const {
+    template <class Function>
+    void for_each(Function function) const {
         for (const Slot& slot : slots_) {
             if (slot.value != 0) {
                 function(slot.key, slot.value);
@@ -38,7 +38,7 @@ public:
 private:
     struct Slot {
         std::uint64_t key = 0;
-        kValue value = 0;  // 0: the slot is free
+        Value value = 0;  // 0: the slot is free
     };
 
     static Slot& find(std::vector<Slot>& slots, std::uint64_t key) {
