@@ -19,10 +19,14 @@ bool JoinBacklog::is_loaded() const {
     return is_loaded_;
 }
 
-void JoinBacklog::load(const std::vector<Partition>& unmarked) {
+void JoinBacklog::load(const std::vector<Partition>& unmarked, const std::vector<Partition>& joined) {
     const std::lock_guard lock{mutex_};
     for (const Partition& partition : unmarked) {
         partitions_.try_emplace(partition);
+    }
+    for (const Partition& partition : joined) {
+        const auto [entry, is_new] = partitions_.try_emplace(partition);
+        entry->second.is_joined = is_new;  // else batches have come there meanwhile
     }
     is_loaded_ = true;
 }
@@ -43,7 +47,9 @@ bool JoinBacklog::knows(const Partition& partition) const {
 // A session that isn't counted any more, for there are too many, is joined when its bucket is over.
 void JoinBacklog::add_stored(const Partition& partition, const SessionName& session) {
     const std::lock_guard lock{mutex_};
-    ++partitions_[partition].stored_count;
+    Waiting& waiting = partitions_[partition];
+    ++waiting.stored_count;
+    waiting.is_joined = false;
     const std::pair key{partition, session};
     if (gathered_.size() >= limits::kGatewaySessionsMax && !gathered_.contains(key)) {
         return;
@@ -80,9 +86,11 @@ std::optional<JoinBacklog::Work> JoinBacklog::take(UtcNs now) {
         ready_.pop_front();
         return Work{partition, session, 0};
     }
-    for (const auto& [partition, waiting] : partitions_) {
-        if (is_due(partition, waiting, now)) {
-            return Work{partition, std::nullopt, waiting.stored_count};
+    for (const bool is_joined : {false, true}) {
+        for (const auto& [partition, waiting] : partitions_) {
+            if (waiting.is_joined == is_joined && is_due(partition, waiting, now)) {
+                return Work{partition, std::nullopt, waiting.stored_count};
+            }
         }
     }
     return std::nullopt;

@@ -33,7 +33,8 @@ public:
 
     // False until the partitions of the store have been told, and again after forget_everything().
     [[nodiscard]] bool is_loaded() const;
-    void load(const std::vector<Partition>& unmarked);
+    // `joined`: those of which nothing but rollups is left to do; they come after all others.
+    void load(const std::vector<Partition>& unmarked, const std::vector<Partition>& joined);
     void forget_everything();
 
     // Whether the partition is known to have no mark.
@@ -58,6 +59,7 @@ private:
         std::uint64_t stored_count = 0;
         std::uint64_t examined_count = 0;  // the stored_count of the last examination
         std::optional<UtcNs> examined;
+        bool is_joined = false;
     };
     [[nodiscard]] static bool is_due(const Partition& partition, const Waiting& waiting, UtcNs now);
 

@@ -422,16 +422,19 @@ private:
             return partitions.error();
         }
         std::vector<Partition> unmarked;
+        std::vector<Partition> joined;  // but not rolled up
         for (const Partition& partition : *partitions) {
             auto mark = reads().joined_mark(partition);
             if (!mark.ok() && !is_damage(mark.error())) {
                 return mark.error();
             }
-            if (!mark.ok() || !mark->has_value() || (rollups_ && **mark < kMarkRolledUp)) {
+            if (!mark.ok() || !mark->has_value()) {
                 unmarked.push_back(partition);
+            } else if (rollups_ && **mark < kMarkRolledUp) {
+                joined.push_back(partition);
             }
         }
-        backlog_.load(unmarked);
+        backlog_.load(unmarked, joined);
         return Done{};
     }
 

@@ -227,6 +227,47 @@ TEST_P(StoreRollups, AreMadeLaterOfAStoreThatWasJoinedWithoutThem) {
     store_.reset();
 }
 
+// A large store of before takes days to roll up; what comes meanwhile is joined as ever.
+TEST(StoreRollupsOfBefore, AreMadeWhenNothingIsLeftToJoin) {
+    auto folder = TemporaryFolder::make("perfleet-test-");
+    ASSERT_TRUE(folder.ok());
+    auto opened = open_rocksdb_store((*folder)->path());
+    ASSERT_TRUE(opened.ok());
+    std::unique_ptr<Store> store = std::move(*opened);
+    const auto fill = [&](BucketNumber bucket, std::uint64_t first) {
+        ASSERT_TRUE(store->define(partition_in(bucket), sample_session(kTarget, kSession)).ok());
+        for (std::uint64_t seq = first; seq < first + 3; ++seq) {
+            const std::vector batches{sample_batch(Seq{seq}, std::vector<std::uint64_t>(9, 10 * seq), bucket)};
+            ASSERT_TRUE(store->put(partition_in(bucket), batches).ok());
+        }
+        ASSERT_TRUE(store->advance_watermark(kTarget, kSession, Seq{first + 2}).ok());
+    };
+    const auto join = [&] {
+        std::vector<std::pair<BucketNumber, bool>> done;  // and whether it was rolled up
+        EXPECT_TRUE(store
+                        ->join(kLater,
+                               [&](const JoinStep& step) {
+                                   if (step.batches_in + step.rollups != 0) {
+                                       done.emplace_back(step.partition.bucket, step.rollups != 0);
+                                   }
+                                   return Visit::kContinue;
+                               })
+                        .ok());
+        return done;
+    };
+    const BucketNumber next{kBucket.value + 1};
+    fill(kBucket, 1);
+    EXPECT_EQ(join(), (std::vector<std::pair<BucketNumber, bool>>{{kBucket, false}}));
+    fill(next, 4);
+    store.reset();
+    StoreOptions with_rollups;
+    with_rollups.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
+    opened = open_rocksdb_store((*folder)->path(), with_rollups);
+    ASSERT_TRUE(opened.ok());
+    store = std::move(*opened);
+    EXPECT_EQ(join(), (std::vector<std::pair<BucketNumber, bool>>{{next, false}, {next, true}, {kBucket, true}}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, StoreRollups, testing::ValuesIn(kTestEngines),
                          [](const auto& parameter) { return std::string{engine_name(parameter.param)}; });
 
