@@ -237,7 +237,7 @@ int run(const ControlOptions& options) {
     }
     ControlLine line{*fd};
     if (sessions->empty()) {
-        return report_error({ErrorCode::kNotFound, "no session that may run is selected"});
+        return report_error({ErrorCode::kNotFound, "no running session is selected (perfleet sessions lists them)"});
     }
     auto answers = line.ask(*sessions, *order);
     if (!answers.ok()) {
