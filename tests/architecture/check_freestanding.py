@@ -59,6 +59,14 @@ class Toolchain:
         return {line.split()[0] for line in lines if line}
 
 
+def first_include(source):
+    with open(os.path.join(ROOT, source), encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("#include"):
+                return line.split()[1].strip('"') if '"' in line else None
+    return None
+
+
 def check(architecture, extra_sources, sources_only, extra_only):
     toolchain = Toolchain(architecture)
     core = [path for path in cpp_files(ROOT) if is_freestanding(path)]
@@ -70,8 +78,9 @@ def check(architecture, extra_sources, sources_only, extra_only):
         print("no freestanding sources found: nothing was checked")
         return False
     with tempfile.TemporaryDirectory(prefix="perfleet-freestanding-") as folder:
-        # A header alone, so that it can't lean on what another brings along.
-        for index, header in enumerate([] if sources_only else headers):
+        # A header alone, so that it can't lean on what another brings along; its own source begins with it as a rule.
+        led = {path for path in map(first_include, sources) if path}
+        for index, header in enumerate([] if sources_only else sorted(set(headers) - led)):
             alone = os.path.join(folder, f"header{index}.cpp")
             with open(alone, "w", encoding="utf-8") as file:
                 file.write(f'#include "{header}"\n')
