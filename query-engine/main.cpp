@@ -20,6 +20,7 @@
 #include "query-engine/statistic/command.h"
 #include "query-engine/wire/query_server.h"
 #include "schemas/peers/transport_counts.h"
+#include "schemas/vocabulary/limits.h"
 #include "storage/store/store.h"
 
 namespace {
@@ -65,6 +66,7 @@ void bound_threads(CommandOptions& options) {
 struct Source {
     std::unique_ptr<StoreReader> store;
     SymbolPaths paths;
+    MemoryPool memory{limits::kQueriesMemorySizeBytes};
 };
 
 Result<QueryEnd> answer_table(Source& source, const std::string& command, CommandOptions options, QueryReply& reply) {
@@ -73,7 +75,7 @@ Result<QueryEnd> answer_table(Source& source, const std::string& command, Comman
         return std::move(refreshed).error();
     }
     const CancellableStore store{*source.store, reply.cancelled()};
-    Result<Answer> answer = run_table_command(command, options, store, source.paths, utc_now());
+    Result<Answer> answer = run_table_command(command, options, store, source.paths, utc_now(), &source.memory);
     if (!answer.ok()) {
         return std::move(answer).error();
     }
@@ -125,7 +127,7 @@ Result<QueryEnd> answer_export(Source& source, CommandOptions options, QueryRepl
         return Error{selection.error()};
     }
     const CancellableStore store{*source.store, reply.cancelled()};
-    const Result<Scan> scan = Scan::open(store, *selection);
+    const Result<Scan> scan = Scan::open(store, *selection, &source.memory);
     if (!scan.ok()) {
         return Error{scan.error()};
     }
@@ -159,7 +161,7 @@ void print_counts(const TransportCounts& counts) {
 }
 
 int serve(const std::string& data, const std::string& listen, const QueryServerKeys* keys, const SymbolPaths& paths,
-          const QueryServer::CountsTelling& tell_counts, int stop_fd) {
+          std::size_t memory_size_bytes, const QueryServer::CountsTelling& tell_counts, int stop_fd) {
     Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(data);
     if (!store.ok()) {
         return fail(store.error().code == ErrorCode::kNotFound
@@ -167,7 +169,7 @@ int serve(const std::string& data, const std::string& listen, const QueryServerK
                                                           ": --data takes the folder that perfleet-gateway writes to"}
                         : store.error());
     }
-    Source source{std::move(store).value(), paths};
+    Source source{std::move(store).value(), paths, MemoryPool{memory_size_bytes}};
     const Result<std::unique_ptr<QueryServer>> server = QueryServer::open(listen, make_handlers(source), keys);
     if (!server.ok()) {
         return fail(server.error());
@@ -202,6 +204,7 @@ int main(int argc, char** argv) {
     SymbolPaths paths;
     QueryServerKeys keys;
     bool tells_counts = false;
+    std::size_t memory_size_bytes = limits::kQueriesMemorySizeBytes;
     CLI::App app{
         "Answers queries about a data folder, beside the gateway that writes it or without one. Prints one line `ready "
         "query=...` when it serves; stops on SIGTERM or Ctrl-C.",
@@ -220,6 +223,12 @@ int main(int argc, char** argv) {
                    ->type_name("DIR")
                    ->needs(key));
     app.add_option("--symfs", paths.symfs, "look for images below this folder")->type_name("DIR");
+    app.add_option("--memory", memory_size_bytes,
+                   "what all queries together may take for what they read and count: bytes, or with k, m, g (the "
+                   "store's cache comes on top)")
+        ->option_text("BYTES=1g")
+        ->default_str("1g")
+        ->transform(CLI::AsSizeValue{false});
     app.add_flag("--tell-counts", tells_counts,
                  "after the ready line, print a line `counts ...` whenever what became of askers' connections has "
                  "changed, for the gateway that started it");
@@ -240,6 +249,6 @@ int main(int argc, char** argv) {
     keys.notice = [](std::string_view text) {
         std::fprintf(stderr, "perfleet-query: %.*s\n", static_cast<int>(text.size()), text.data());
     };
-    return serve(data, listen, keys.key_file.empty() ? nullptr : &keys, paths,
+    return serve(data, listen, keys.key_file.empty() ? nullptr : &keys, paths, memory_size_bytes,
                  tells_counts ? print_counts : QueryServer::CountsTelling{}, *stop_fd);
 }

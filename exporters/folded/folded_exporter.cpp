@@ -22,9 +22,11 @@ std::string field(std::string text) {
     return text;
 }
 
+constexpr std::size_t kLineSizeBytes = 96;  // about, beside its text
+
 class Folding {
 public:
-    explicit Folding(Symbolizer& symbolizer) : names_{symbolizer} {}
+    Folding(Symbolizer& symbolizer, QueryMemory& memory) : names_{symbolizer}, share_{memory} {}
 
     void add(const EpochStackCounts& epoch) {
         names_.begin_epoch(*epoch.dictionary);
@@ -36,8 +38,12 @@ public:
                 line += ';';
                 line += field(names_.symbols().text(names_.name_of(*frame).symbol));
             }
-            lines_[std::move(line)] += count.value;
+            const auto [entry, is_new] = lines_.try_emplace(std::move(line), 0);
+            entry->second += count.value;
+            // Once here, once in the text.
+            size_bytes_ += is_new ? kLineSizeBytes + 2 * entry->first.size() : 0;
         }
+        share_.set(names_.size_bytes() + size_bytes_);
     }
 
     [[nodiscard]] std::string text() const {
@@ -51,6 +57,8 @@ public:
 private:
     FrameNames names_;
     std::map<std::string, std::uint64_t> lines_;
+    std::size_t size_bytes_ = 0;  // of the lines
+    MemoryShare share_;
 };
 
 }  // namespace
@@ -63,7 +71,7 @@ Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer) {
     if (!event->has_value()) {
         return Error{ErrorCode::kNotFound, "no samples are in the selection: nothing to export"};
     }
-    Folding folding{symbolizer};
+    Folding folding{symbolizer, scan.memory()};
     const Result<Done> visited = visit_stack_counts(scan, StackCountOptions{.event = (*event)->name},
                                                     [&](const EpochStackCounts& epoch) { folding.add(epoch); });
     if (!visited.ok()) {

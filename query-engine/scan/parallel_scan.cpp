@@ -16,28 +16,23 @@ struct ReadBlock {
     std::string bytes_untrusted;
 };
 
-// Between the reader and the workers. Holds at most `capacity` blocks; empties at once when it is stopped.
+// Between the reader and the workers. Holds at most `capacity` blocks.
 class BlockQueue {
 public:
     explicit BlockQueue(std::size_t capacity) : capacity_{capacity} {}
 
-    // False when it was stopped.
-    bool push(ReadBlock block) {
+    void push(ReadBlock block) {
         std::unique_lock lock{mutex_};
-        changed_.wait(lock, [this] { return stopped_ || blocks_.size() < capacity_; });
-        if (stopped_) {
-            return false;
-        }
+        changed_.wait(lock, [this] { return blocks_.size() < capacity_; });
         blocks_.push_back(std::move(block));
         changed_.notify_all();
-        return true;
     }
 
-    // Nothing when the queue is closed and empty, or stopped.
+    // Nothing when the queue is closed and empty.
     std::optional<ReadBlock> pop() {
         std::unique_lock lock{mutex_};
-        changed_.wait(lock, [this] { return stopped_ || closed_ || !blocks_.empty(); });
-        if (stopped_ || blocks_.empty()) {
+        changed_.wait(lock, [this] { return closed_ || !blocks_.empty(); });
+        if (blocks_.empty()) {
             return std::nullopt;
         }
         ReadBlock block = std::move(blocks_.front());
@@ -52,19 +47,12 @@ public:
         changed_.notify_all();
     }
 
-    void stop() {
-        const std::lock_guard lock{mutex_};
-        stopped_ = true;
-        changed_.notify_all();
-    }
-
 private:
     std::size_t capacity_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<ReadBlock> blocks_;
     bool closed_ = false;
-    bool stopped_ = false;
 };
 
 constexpr std::size_t kQueuedBlocksPerWorker = 4;
@@ -91,8 +79,11 @@ Result<Done> Scan::visit_rows_alone(std::size_t session_index, EpochNumber epoch
                              return Error{seen.error()};
                          }
                          row_count += *seen;
-                         return Visit::kContinue;
+                         return memory_->is_exceeded() ? Visit::kStop : Visit::kContinue;
                      });
+    if (visited.ok() && memory_->is_exceeded()) {
+        return memory_->exceeded();
+    }
     if (visited.ok()) {
         count_unseen(session_index, epoch, series, &left, row_count);
     }
@@ -100,13 +91,13 @@ Result<Done> Scan::visit_rows_alone(std::size_t session_index, EpochNumber epoch
 }
 
 Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber epoch, Series series,
-                                          const RowsLeft& left, std::span<const ColumnId> wanted,
+                                          const RowsLeft& left, std::span<const ColumnId> wanted, unsigned worker_count,
                                           const std::function<void(unsigned worker, const RowBlock&)>& visitor) const {
-    if (worker_count_ == 1) {
+    if (worker_count == 1) {
         return visit_rows_alone(session_index, epoch, series, left, wanted, visitor);
     }
-    BlockQueue queue{kQueuedBlocksPerWorker * worker_count_};
-    std::vector<std::uint64_t> row_counts(worker_count_, 0);
+    BlockQueue queue{kQueuedBlocksPerWorker * worker_count};
+    std::vector<std::uint64_t> row_counts(worker_count, 0);
 
     const auto work = [&](unsigned worker) {
         DecodedRows rows;
@@ -127,22 +118,25 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
         }
     };
     std::vector<std::thread> workers;
-    workers.reserve(worker_count_);
-    for (unsigned worker = 0; worker < worker_count_; ++worker) {
+    workers.reserve(worker_count);
+    for (unsigned worker = 0; worker < worker_count; ++worker) {
         workers.emplace_back(work, worker);
     }
-    const Result<Done> visited = visit_blocks(
-        session_index, epoch, series, &left,
-        [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
-            return queue.push(ReadBlock{partition, first_seq, std::string{bytes_untrusted}}) ? Visit::kContinue
-                                                                                             : Visit::kStop;
-        });
+    const Result<Done> visited =
+        visit_blocks(session_index, epoch, series, &left,
+                     [&](const Partition& partition, Seq first_seq, std::string_view bytes_untrusted) -> Result<Visit> {
+                         queue.push(ReadBlock{partition, first_seq, std::string{bytes_untrusted}});
+                         return memory_->is_exceeded() ? Visit::kStop : Visit::kContinue;
+                     });
     queue.close();
     for (std::thread& worker : workers) {
         worker.join();
     }
     if (!visited.ok()) {
         return Error{visited.error()};
+    }
+    if (memory_->is_exceeded()) {
+        return memory_->exceeded();
     }
     std::uint64_t row_count = 0;
     for (const std::uint64_t count : row_counts) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <set>
 #include <thread>
@@ -85,12 +86,21 @@ Result<Done> choose_session(const std::string& wanted, std::map<SessionKey, Sess
     return Done{};
 }
 
-// The batch records of one session in one partition, and the session's clock points among them.
-Result<Done> read_batches(const StoreReader& store, const Partition& partition, ScannedSession& session) {
+std::size_t size_bytes_of(const BatchRecord& batch) {
+    return sizeof(batch) + sizeof(Partition) + batch.tallies.capacity() * sizeof(Tally) +
+           batch.dropped.capacity() * sizeof(SeqRange) + batch.clock_points.capacity() * sizeof(ClockPoint) +
+           batch.rows.capacity() * sizeof(BatchRecord::Rows);
+}
+
+// The batch records of one session in one partition, and the session's clock points among them. Stops where memory is
+// exceeded.
+Result<Done> read_batches(const StoreReader& store, const Partition& partition, const QueryMemory& memory,
+                          MemoryShare& share, ScannedSession& session) {
     return store.visit_batches(partition, session.record.target, session.record.session, [&](const BatchRecord& batch) {
         session.batches.push_back(batch);
         session.batch_partitions.push_back(partition);
-        return Visit::kContinue;
+        share.add(size_bytes_of(session.batches.back()));
+        return memory.is_exceeded() ? Visit::kStop : Visit::kContinue;
     });
 }
 
@@ -125,6 +135,12 @@ void summarise_batches(ScannedSession& session) {
     for (std::size_t i = 0; i < session.batches.size(); ++i) {
         const BatchRecord& batch = session.batches[i];
         epochs.insert(batch.epoch);
+        auto& ranges = session.epoch_batches[batch.epoch];
+        if (!ranges.empty() && ranges.back().second == i) {
+            ++ranges.back().second;
+        } else {
+            ranges.emplace_back(i, i + 1);
+        }
         points.insert(points.end(), batch.clock_points.begin(), batch.clock_points.end());
         for (const BatchRecord::Rows& rows : batch.rows) {
             if (rows.row_count != 0) {
@@ -152,8 +168,10 @@ void ScanDamage::add_rows(std::size_t session_index, EpochNumber epoch, Series s
 
 void ScanDamage::add_note(std::size_t session_index, const std::string& text) {
     const std::lock_guard lock{mutex_};
-    if (std::set<std::string>& notes = notes_[session_index]; notes.size() < kNotesMax) {
-        notes.insert(text);
+    std::set<std::string>& notes = notes_[session_index];
+    notes.insert(text);
+    if (notes.size() > kNotesMax) {  // which are kept doesn't depend on the order
+        notes.erase(std::prev(notes.end()));
     }
 }
 
@@ -174,12 +192,16 @@ std::vector<std::string> ScanDamage::notes(std::size_t session_index) const {
                                  : std::vector<std::string>{found->second.begin(), found->second.end()};
 }
 
-Scan::Scan(const StoreReader& store, Selection selection) : store_{&store}, selection_{std::move(selection)} {
+Scan::Scan(const StoreReader& store, Selection selection, MemoryPool* pool)
+    : store_{&store},
+      selection_{std::move(selection)},
+      memory_{std::make_shared<QueryMemory>(selection_.memory_size_bytes_max, pool)},
+      batches_share_{*memory_} {
     worker_count_ = selection_.thread_count != 0 ? selection_.thread_count : std::thread::hardware_concurrency();
     worker_count_ = std::clamp(worker_count_, 1U, kWorkersMax);
 }
 
-Result<Scan> Scan::open(const StoreReader& store, const Selection& selection) {
+Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, MemoryPool* pool) {
     Result<std::vector<SessionRecord>> all = store.all_sessions();
     if (!all.ok()) {
         return std::move(all).error();
@@ -198,11 +220,11 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection) {
         return std::move(chosen).error();
     }
 
-    Scan scan{store, selection};
+    Scan scan{store, selection, pool};
     std::map<SessionKey, std::size_t> indices;
     for (auto& [key, record] : records) {
         indices.emplace(key, scan.sessions_.size());
-        ScannedSession session{std::move(record), ClockMap{0, {}}, {}, {}, {}, {}, std::nullopt, {}, {}, false};
+        ScannedSession session{std::move(record), ClockMap{0, {}}, {}, {}, {}, {}, {}, std::nullopt, {}, {}, false};
         const auto note = [&](const Error& error) {
             session.is_damaged = true;
             scan.damage_->add_note(scan.sessions_.size(), error.message);
@@ -258,7 +280,10 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection) {
                 continue;
             }
             ScannedSession& session = scan.sessions_[index->second];
-            Result<Done> read = read_batches(store, partition, session);
+            Result<Done> read = read_batches(store, partition, *scan.memory_, scan.batches_share_, session);
+            if (scan.memory_->is_exceeded()) {
+                return scan.memory_->exceeded();
+            }
             if (!read.ok() && !is_store_damage(read.error())) {
                 return std::move(read).error();
             }
@@ -306,14 +331,17 @@ std::map<Partition, std::uint64_t> Scan::expected_rows(std::size_t session_index
                                                        const RowsLeft* left) const {
     const ScannedSession& session = sessions_[session_index];
     std::map<Partition, std::uint64_t> expected;
-    for (std::size_t i = 0; i < session.batches.size(); ++i) {
-        if (session.batches[i].epoch != epoch) {
-            continue;
-        }
-        for (const BatchRecord::Rows& rows : session.batches[i].rows) {
-            if (rows.series == series && rows.row_count != 0 &&
-                is_left(session_index, session.batches[i].seq, rows, left)) {
-                expected[session.batch_partitions[i]] += rows.row_count;
+    const auto ranges = session.epoch_batches.find(epoch);
+    if (ranges == session.epoch_batches.end()) {
+        return expected;
+    }
+    for (const auto& [first, last] : ranges->second) {
+        for (std::size_t i = first; i < last; ++i) {
+            for (const BatchRecord::Rows& rows : session.batches[i].rows) {
+                if (rows.series == series && rows.row_count != 0 &&
+                    is_left(session_index, session.batches[i].seq, rows, left)) {
+                    expected[session.batch_partitions[i]] += rows.row_count;
+                }
             }
         }
     }

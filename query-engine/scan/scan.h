@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/scan/query_memory.h"
 #include "query-engine/scan/rows_left.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/statistic/answer.h"
@@ -42,7 +43,9 @@ struct ScannedSession {
     std::vector<EpochNumber> epochs;          // ascending; each lies in one partition
     std::vector<BatchRecord> batches;         // ascending by seq, over all partitions
     std::vector<Partition> batch_partitions;  // where batches[i] stands
-    std::optional<SessionEnd> end;            // none: still running, or unclean
+    // By epoch, indices [first, last) of its batches: one range, unless a collector breaks its contract.
+    std::map<EpochNumber, std::vector<std::pair<std::size_t, std::size_t>>> epoch_batches;
+    std::optional<SessionEnd> end;  // none: still running, or unclean
     std::vector<std::pair<Series, std::uint64_t>> expired;
     std::vector<Series> series;  // with at least one row, ascending
     bool is_damaged = false;     // batch records of it can't be read
@@ -107,9 +110,10 @@ private:
 class Scan {
 public:
     // Takes up the sessions and their batch records as they are now; rows that are put later are not seen. Borrows
-    // `store`. Errors: kNotFound when a `--session` prefix matches none; kUsage when it matches several or is no hex
-    // number; those of the store.
-    [[nodiscard]] static Result<Scan> open(const StoreReader& store, const Selection& selection);
+    // `store` and the pool, if its memory is to be one of it. Errors: kTooLarge when memory is exceeded; kNotFound when
+    // a `--session` prefix matches none; kUsage when it matches several or is no hex number; those of the store.
+    [[nodiscard]] static Result<Scan> open(const StoreReader& store, const Selection& selection,
+                                           MemoryPool* pool = nullptr);
 
     [[nodiscard]] std::span<const ScannedSession> sessions() const { return sessions_; }
     [[nodiscard]] const Selection& selection() const { return selection_; }
@@ -131,13 +135,17 @@ public:
                                           std::span<const ColumnId> wanted,
                                           const std::function<Visit(const RowBlock&)>& visitor) const;
 
-    // As visit_rows, decoded on several threads (Selection::thread_count): the visitor is called by `worker` 0 to
-    // worker_count() - 1, by each for one block at a time, in no particular order; for a block several times where its
-    // batches have different `wanted_ticks`. What isn't among `left` is passed over.
+    // As visit_rows, decoded on several threads: the visitor is called by `worker` 0 to `worker_count` - 1, by each for
+    // one block at a time, in no particular order; for a block several times where its batches have different
+    // `wanted_ticks`. What isn't among `left` is passed over. Errors: also kTooLarge, when memory() is exceeded.
     [[nodiscard]] Result<Done> visit_rows_in_parallel(
         std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft& left,
-        std::span<const ColumnId> wanted, const std::function<void(unsigned worker, const RowBlock&)>& visitor) const;
+        std::span<const ColumnId> wanted, unsigned worker_count,
+        const std::function<void(unsigned worker, const RowBlock&)>& visitor) const;
+    // How many threads a query about this scan may use.
     [[nodiscard]] unsigned worker_count() const { return worker_count_; }
+    // What it may take; batch records are in it.
+    [[nodiscard]] QueryMemory& memory() const { return *memory_; }
 
     // The rollups of this level that stand for rows of batches that this scan knows, all of them, ascending by their
     // first seq; none when the selection is exact. `is_wanted` sees first what one covers. One that is damaged or
@@ -197,7 +205,7 @@ private:
         [[nodiscard]] std::uint64_t expected_row_count() const;
     };
 
-    Scan(const StoreReader& store, Selection selection);
+    Scan(const StoreReader& store, Selection selection, MemoryPool* pool);
     // Whether a block with these bounds lies outside the time range.
     [[nodiscard]] bool is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const;
     // As visit_rows_in_parallel, on the caller's thread.
@@ -239,6 +247,8 @@ private:
     unsigned worker_count_ = 1;
     std::shared_ptr<ScanDamage> damage_ = std::make_shared<ScanDamage>();
     std::shared_ptr<ScanSources> sources_ = std::make_shared<ScanSources>();
+    std::shared_ptr<QueryMemory> memory_;
+    MemoryShare batches_share_;
     std::vector<ScannedSession> sessions_;
     std::vector<std::pair<Ticks, Ticks>> tick_ranges_;  // as sessions_
 };

@@ -40,7 +40,7 @@ public:
         return ledger;
     }
 
-    ScannedSession session{SessionRecord{}, ClockMap{0, {}}, {}, {}, {}, {}, std::nullopt, {}, {}};
+    ScannedSession session{SessionRecord{}, ClockMap{0, {}}, {}, {}, {}, {}, {}, std::nullopt, {}, {}};
     std::vector<std::string> warnings;
 
 private:

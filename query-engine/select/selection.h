@@ -4,12 +4,14 @@
 // Plain values; parsing takes untrusted text and answers with errors that name the position.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/select/matcher.h"
 
@@ -23,6 +25,7 @@ struct Selection {
     std::optional<std::string> event;  // only this event, by name
     bool is_exact = false;             // rows are read from blocks, never from rollups
     unsigned thread_count = 0;         // of the scan; 0: one a core. Answers don't depend on it.
+    std::size_t memory_size_bytes_max = limits::kQueryMemorySizeBytes;  // for what is read and counted
 };
 
 // RFC 3339, `now`, or an offset from now: `-15m`, `-2h`, `-30s`, `-7d`.

@@ -3,6 +3,8 @@
 
 #include "query-engine/statistic/command.h"
 #include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/top.h"
+#include "schemas/vocabulary/limits.h"
 #include "storage/store/test_stores.h"
 
 namespace perfleet {
@@ -132,6 +134,40 @@ TEST(Answers, DoNotDependOnTheBatching) {
     }
 }
 
+// The same bytes, or none and why: from the first batch record to the last row of the answer.
+TEST(Answers, NeedNoMoreThanTheirMemoryOrAreRefused) {
+    const std::unique_ptr<Store> store = make_memory_store();
+    deliver(make_story(2), DeliveryOrder{}, *store);
+    const auto ask = [&](std::size_t size_bytes_max, unsigned thread_count) -> Result<Answer> {
+        Selection selection;
+        selection.memory_size_bytes_max = size_bytes_max;
+        selection.thread_count = thread_count;
+        const Result<Scan> scan = Scan::open(*store, selection);
+        if (!scan.ok()) {
+            return Error{scan.error()};
+        }
+        Symbolizer symbolizer{store.get(), {}};
+        return make_top(*scan, symbolizer, {});
+    };
+    for (const unsigned threads : {1U, 2U, 7U}) {
+        const Result<Answer> whole = ask(limits::kQueryMemorySizeBytes, threads);
+        ASSERT_TRUE(whole.ok());
+        std::size_t refused_count = 0;
+        for (std::size_t size_bytes = 1'000; size_bytes <= 64'000'000; size_bytes += size_bytes / 2) {
+            const Result<Answer> answer = ask(size_bytes, threads);
+            if (answer.ok()) {
+                EXPECT_EQ(dump(*answer), dump(*whole));
+            } else {
+                EXPECT_EQ(answer.error().code, ErrorCode::kTooLarge);
+                EXPECT_NE(answer.error().message.find("--memory"), std::string::npos);
+                ++refused_count;
+            }
+        }
+        EXPECT_GT(refused_count, 5U);
+        EXPECT_TRUE(ask(64'000'000, threads).ok());
+    }
+}
+
 TEST(Answers, OfAnEmptyStoreAreEmptyTables) {
     const std::unique_ptr<Store> store = make_memory_store();
     for (const std::string_view command : table_commands()) {
@@ -152,6 +188,7 @@ TEST(Answers, BadOptionsAreNamed) {
         {"top", "limit", "-1"},         {"top", "limit", "1x"},
         {"top", "from", "noon"},        {"top", "to", ""},
         {"top", "select", "{x}"},       {"top", "threads", "65"},
+        {"top", "memory", "1m"},        {"top", "memory", "1000"},
         {"targets", "by", "symbol"},    {"targets", "nosuch", ""},
         {"sessions", "limit", "3"},     {"tree", "limit", "3"},
         {"tree", "min-percent", "x"},   {"tree", "min-percent", "nan"},

@@ -20,8 +20,10 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kThreadsMax = 64;
-constexpr std::array<std::string_view, 7> kSelectionOptions{"select", "session", "event",  "from",
-                                                            "to",     "exact",   "threads"};
+constexpr std::array<std::string_view, 8> kSelectionOptions{"select", "session", "event",   "from",
+                                                            "to",     "exact",   "threads", "memory"};
+constexpr std::uint64_t kMemorySizeBytesMax = std::uint64_t{1} << 44U;
+constexpr std::size_t kSymbolsShare = 4;  // symbol tables that are kept take a quarter of a query's memory at most
 constexpr std::array<std::string_view, 12> kCommands{"targets",        "sessions",    "losses",      "top",
                                                      "tree",           "counters",    "tracepoints", "latency",
                                                      "kernel-entries", "utilisation", "diff",        "controls"};
@@ -170,6 +172,16 @@ Result<Selection> parse_selection(const CommandOptions& options, UtcNs now) {
         }
         selection.thread_count = static_cast<unsigned>(*number);
     }
+    if (const std::string* memory = find(options, "memory")) {
+        const Result<std::uint64_t> number = parse_number("memory", *memory, kMemorySizeBytesMax);
+        if (!number.ok()) {
+            return Error{number.error()};
+        }
+        if (*number < limits::kQueryMemorySizeBytesMin) {
+            return usage("--memory: at least " + std::to_string(limits::kQueryMemorySizeBytesMin) + " bytes");
+        }
+        selection.memory_size_bytes_max = static_cast<std::size_t>(*number);
+    }
     return selection;
 }
 
@@ -206,14 +218,20 @@ Result<Done> check_table_command(std::string_view command, const CommandOptions&
 
 namespace {
 
-Result<Answer> answer_diff(const CommandOptions& options, const Selection& common, const StoreReader& store,
-                           const SymbolPaths& paths, UtcNs now) {
+Symbolizer make_symbolizer(const Selection& selection, const StoreReader& store, const SymbolPaths& paths) {
+    return Symbolizer{&store, paths, selection.memory_size_bytes_max / kSymbolsShare};
+}
+
+// Each side has half of the memory.
+Result<Answer> answer_diff(const CommandOptions& options, Selection common, const StoreReader& store,
+                           const SymbolPaths& paths, UtcNs now, MemoryPool* pool) {
+    common.memory_size_bytes_max /= 2;
     const Result<DiffQuestion> question = parse_diff(options, common, now);
     if (!question.ok()) {
         return Error{question.error()};
     }
     const auto open = [&](const char* name, const Selection& selection) -> Result<Scan> {
-        Result<Scan> scan = Scan::open(store, selection);
+        Result<Scan> scan = Scan::open(store, selection, pool);
         return scan.ok() ? std::move(scan)
                          : Error{scan.error().code, std::string{"--"} + name + ": " + scan.error().message};
     };
@@ -225,20 +243,20 @@ Result<Answer> answer_diff(const CommandOptions& options, const Selection& commo
     if (!after.ok()) {
         return Error{after.error()};
     }
-    Symbolizer symbolizer{&store, paths};
+    Symbolizer symbolizer = make_symbolizer(common, store, paths);
     return make_diff(*before, *after, symbolizer, question->options);
 }
 
 Result<Answer> answer_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
-                                    const SymbolPaths& paths, UtcNs now) {
+                                    const SymbolPaths& paths, UtcNs now, MemoryPool* pool) {
     if (Result<Done> checked = check_table_command(command, options, now); !checked.ok()) {
         return std::move(checked).error();
     }
     const Result<Selection> selection = parse_selection(options, now);
     if (command == "diff") {
-        return answer_diff(options, *selection, store, paths, now);
+        return answer_diff(options, *selection, store, paths, now, pool);
     }
-    const Result<Scan> scan = Scan::open(store, *selection);
+    const Result<Scan> scan = Scan::open(store, *selection, pool);
     if (!scan.ok()) {
         return Error{scan.error()};
     }
@@ -269,7 +287,7 @@ Result<Answer> answer_table_command(std::string_view command, const CommandOptio
     if (command == "latency") {
         return make_latency(*scan, *parse_latency(options));
     }
-    Symbolizer symbolizer{&store, paths};
+    Symbolizer symbolizer = make_symbolizer(*selection, store, paths);
     return command == "tree" ? make_tree(*scan, symbolizer, *parse_tree(options))
                              : make_top(*scan, symbolizer, *parse_top(options));
 }
@@ -277,8 +295,8 @@ Result<Answer> answer_table_command(std::string_view command, const CommandOptio
 }  // namespace
 
 Result<Answer> run_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
-                                 const SymbolPaths& paths, UtcNs now) {
-    auto answer = answer_table_command(command, options, store, paths, now);
+                                 const SymbolPaths& paths, UtcNs now, MemoryPool* pool) {
+    auto answer = answer_table_command(command, options, store, paths, now, pool);
     if (answer.ok()) {
         for (const std::string& note : store.damage()) {
             answer->warnings.push_back("not readable: " + note);

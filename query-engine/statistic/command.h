@@ -1,9 +1,9 @@
 // The table commands by name, with their options as text: what `perfleet COMMAND` asks, of a data folder or over the
 // wire, and gets the same bytes from both.
 //
-// Option names are those of the command line without dashes: select, session, event, from, to, exact, threads; of top
-// also by, weight, limit; of tree min-percent, weight; those of latency, diff, kernel-entries and tracepoints stand in
-// latency_command.h, diff_command.h, kernel_entries.h, tracepoints.h. Errors: kUsage names the option.
+// Option names are those of the command line without dashes: select, session, event, from, to, exact, threads, memory;
+// of top also by, weight, limit; of tree min-percent, weight; those of latency, diff, kernel-entries and tracepoints
+// stand in latency_command.h, diff_command.h, kernel_entries.h, tracepoints.h. Errors: kUsage names the option.
 #pragma once
 
 #include <map>
@@ -28,7 +28,9 @@ using CommandOptions = std::map<std::string, std::string>;
 // Whether the command and its options are understood; run_table_command checks the same.
 [[nodiscard]] Result<Done> check_table_command(std::string_view command, const CommandOptions& options, UtcNs now);
 
+// The pool bounds what several queries take together.
 [[nodiscard]] Result<Answer> run_table_command(std::string_view command, const CommandOptions& options,
-                                               const StoreReader& store, const SymbolPaths& paths, UtcNs now);
+                                               const StoreReader& store, const SymbolPaths& paths, UtcNs now,
+                                               MemoryPool* pool = nullptr);
 
 }  // namespace perfleet

@@ -67,7 +67,7 @@ public:
           symbolizer_{symbolizer},
           before_{&before, {}},
           after_{&after, {}},
-          counts_{symbolizer, true, true},
+          counts_{symbolizer, before.memory(), true, true},
           lines_{{{"symbol", ""}, {"image", ""}},
                  {{"before_count", ""},
                   {"after_count", ""},

@@ -2,16 +2,18 @@
 // profiles stand on.
 //
 // Self counts the samples whose innermost frame is in the row, children those with a frame of it anywhere in their call
-// chain, each sample once. One thread. Borrows the symbolizer.
+// chain, each sample once. One thread. Borrows the symbolizer and the query's memory.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "query-engine/scan/query_memory.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_totals.h"
 #include "storage/rollup/flat_table.h"
@@ -35,8 +37,8 @@ class FrameCounts {
 public:
     using Tallies = std::unordered_map<std::uint32_t, FrameTally>;  // by number of the row
 
-    FrameCounts(Symbolizer& symbolizer, bool by_symbol, bool by_image)
-        : names_{symbolizer}, by_symbol_{by_symbol}, by_image_{by_image} {}
+    FrameCounts(Symbolizer& symbolizer, QueryMemory& memory, bool by_symbol, bool by_image)
+        : names_{symbolizer}, by_symbol_{by_symbol}, by_image_{by_image}, share_{memory} {}
 
     // group_of(runner) says where a runner's samples count.
     template <class kGroupOf>
@@ -53,6 +55,7 @@ public:
             }
             flush(groups_[group_of(epoch.runners[first->runner_index])]);
         }
+        share_.set(size_bytes());
     }
 
     [[nodiscard]] const std::vector<FrameRow>& rows() const { return rows_; }
@@ -61,6 +64,17 @@ public:
     [[nodiscard]] std::uint64_t total() const { return total_; }
 
 private:
+    [[nodiscard]] std::size_t size_bytes() const {
+        constexpr std::size_t kTallySizeBytes = sizeof(typename Tallies::value_type) + 3 * sizeof(void*);
+        std::size_t size_bytes = names_.size_bytes() + node_rows_.capacity() * sizeof(NodeRow) +
+                                 row_numbers_.size_bytes() + rows_.capacity() * sizeof(FrameRow) +
+                                 sums_.capacity() * sizeof(FrameTally);
+        for (const auto& [group, tallies] : groups_) {
+            size_bytes += sizeof(group) + tallies.size() * kTallySizeBytes;
+        }
+        return size_bytes;
+    }
+
     static constexpr std::uint32_t kUnknownRow = ~0U;
 
     // What is known of a node: its row, and whether none of its callers has the same, for then a sample of the node is
@@ -143,6 +157,7 @@ private:
     std::vector<std::uint32_t> touched_;  // rows with a sum
     std::uint64_t total_ = 0;
     std::map<kGroup, Tallies> groups_;
+    MemoryShare share_;
 };
 
 }  // namespace perfleet

@@ -1,11 +1,18 @@
 #include "query-engine/statistic/frame_names.h"
 
 namespace perfleet {
+namespace {
+
+constexpr std::size_t kShortTextSizeBytes = 15;  // stand in a std::string itself
+
+}  // namespace
 
 std::uint32_t TextNumbers::number_of(const std::string& text) {
     const auto [entry, is_new] = numbers_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
     if (is_new) {
         texts_.push_back(&entry->first);
+        constexpr std::size_t kEntrySizeBytes = sizeof(*entry) + 4 * sizeof(void*);
+        size_bytes_ += kEntrySizeBytes + (text.capacity() > kShortTextSizeBytes ? text.size() : 0);
     }
     return entry->second;
 }
@@ -60,6 +67,15 @@ std::uint32_t FrameNames::symbol_of(StackNumber node) {
 
 std::uint32_t FrameNames::image_of(StackNumber node) {
     return node == kEmptyStack ? images_.number_of("[unknown]") : known(dictionary_->stack(node).frame.image).name;
+}
+
+std::size_t FrameNames::size_bytes() const {
+    std::size_t size_bytes = symbols_.size_bytes() + images_.size_bytes();
+    for (const auto& [key, image] : known_images_) {
+        constexpr std::size_t kRangeSizeBytes = sizeof(*image.ranges.begin()) + 4 * sizeof(void*);
+        size_bytes += sizeof(image) + image.ranges.size() * kRangeSizeBytes + image.numbers.size_bytes();
+    }
+    return size_bytes;
 }
 
 }  // namespace perfleet

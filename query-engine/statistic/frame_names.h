@@ -3,6 +3,7 @@
 // One thread. Borrows the symbolizer.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -26,10 +27,12 @@ public:
     std::uint32_t number_of(const std::string& text);
     // Stays where it is.
     [[nodiscard]] const std::string& text(std::uint32_t number) const { return *texts_[number]; }
+    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
 
 private:
     std::unordered_map<std::string, std::uint32_t> numbers_;
     std::vector<const std::string*> texts_;  // keys of numbers_
+    std::size_t size_bytes_ = 0;             // of memory, about
 };
 
 struct FrameName {
@@ -49,6 +52,7 @@ public:
 
     [[nodiscard]] const TextNumbers& symbols() const { return symbols_; }
     [[nodiscard]] const TextNumbers& images() const { return images_; }
+    [[nodiscard]] std::size_t size_bytes() const;  // of memory, about
 
 private:
     // Offsets of one name, up to the key in KnownImage::ranges.

@@ -2,101 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
-#include <memory>
 #include <tuple>
 
+#include "query-engine/scan/ordered_work.h"
 #include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/runner_sums.h"
 #include "query-engine/statistic/stack_totals.h"
 #include "query-engine/statistic/thread_names.h"
 #include "schemas/vocabulary/limits.h"
-#include "storage/rollup/flat_table.h"
 
 namespace perfleet {
 namespace {
 
-// Sums by (runner, stack): arrays where they fit, for neighbouring stacks are seen together, else a hash table.
-class RunnerSums {
-public:
-    explicit RunnerSums(std::size_t size_bytes_max) : page_count_max_{size_bytes_max / sizeof(PageArray)} {}
-
-    void add(std::uint32_t runner, std::uint32_t stack, std::uint64_t value) {
-        if (runner >= pages_.size()) {
-            pages_.resize(runner + 1);
-        }
-        std::vector<Page>& pages = pages_[runner];
-        const std::size_t page_index = stack / kPageStacks;
-        if (page_index >= pages.size() || pages[page_index] == nullptr) {
-            if (page_count_ == page_count_max_) {
-                others_[std::uint64_t{runner} << 32U | stack] += value;
-                return;
-            }
-            pages.resize(std::max(pages.size(), page_index + 1));
-            pages[page_index] = std::make_unique<PageArray>();
-            ++page_count_;
-        }
-        (*pages[page_index])[stack % kPageStacks] += value;
-    }
-
-    // As add() for each of the stacks, with its weight, or 1 where `weights` is empty.
-    void add_all(std::uint32_t runner, std::span<const std::uint64_t> stacks, std::span<const std::uint64_t> weights) {
-        if (weights.empty()) {
-            add_each(runner, stacks, [](std::size_t) { return std::uint64_t{1}; });
-        } else {
-            add_each(runner, stacks, [weights](std::size_t i) { return weights[i]; });
-        }
-    }
-
-    // Ascending by stack; then, in any order, those that had no array: a stack may come twice.
-    template <class Function>
-    void for_each(std::uint32_t runner, Function function) const {
-        if (runner >= pages_.size()) {
-            return;
-        }
-        const std::vector<Page>& pages = pages_[runner];
-        for (std::size_t page_index = 0; page_index < pages.size(); ++page_index) {
-            if (pages[page_index] == nullptr) {
-                continue;
-            }
-            for (std::size_t i = 0; i < kPageStacks; ++i) {
-                if (const std::uint64_t value = (*pages[page_index])[i]; value != 0) {
-                    function(static_cast<std::uint32_t>(page_index * kPageStacks + i), value);
-                }
-            }
-        }
-    }
-    [[nodiscard]] const FlatTable<std::uint64_t>& others() const { return others_; }
-
-private:
-    static constexpr std::size_t kPageStacks = 512;  // 4 KiB
-    using PageArray = std::array<std::uint64_t, kPageStacks>;
-    using Page = std::unique_ptr<PageArray>;
-
-    template <class kValueOf>
-    void add_each(std::uint32_t runner, std::span<const std::uint64_t> stacks, kValueOf value_of) {
-        for (std::size_t i = 0; i < stacks.size(); ++i) {
-            if (runner < pages_.size()) {
-                // As long as there is a page for each.
-                const std::span<Page> pages{pages_[runner]};
-                for (; i < stacks.size(); ++i) {
-                    const std::size_t page_index = stacks[i] / kPageStacks;
-                    if (page_index >= pages.size() || pages[page_index] == nullptr) {
-                        break;
-                    }
-                    (*pages[page_index])[stacks[i] % kPageStacks] += value_of(i);
-                }
-            }
-            if (i < stacks.size() && value_of(i) != 0) {
-                add(runner, static_cast<std::uint32_t>(stacks[i]), value_of(i));
-            }
-        }
-    }
-
-    std::size_t page_count_max_;
-    std::vector<std::vector<Page>> pages_;
-    std::size_t page_count_ = 0;
-    FlatTable<std::uint64_t> others_;
-};
+constexpr std::size_t kArraysShare = 8;  // arrays to count in take an eighth of a query's memory at most
 
 struct RunnerKey {
     std::uint32_t name = ThreadNames::kNoName;
@@ -110,13 +30,15 @@ struct RunnerKey {
 // Counts on one thread. Runners are numbered in the order in which this worker meets them.
 class Worker {
 public:
-    // Borrows the cuts.
-    Worker(std::size_t size_bytes_max, std::span<const Ticks> cuts) : sums_{size_bytes_max}, cuts_{cuts} {}
+    // Borrows the cuts and the memory.
+    Worker(std::size_t size_bytes_max, std::span<const Ticks> cuts, QueryMemory& memory)
+        : sums_{size_bytes_max}, cuts_{cuts}, share_{memory} {}
 
     void count(const RowBlock& block, const ThreadNames& names, const StackCountOptions& options) {
         for (const TickRange& range : block.wanted_ticks) {
             count(block, names, range, options);
         }
+        share_.set(sums_.size_bytes());
     }
 
     // Whether each of these threads has one runner only.
@@ -138,6 +60,7 @@ public:
                 sums_.add(runner, sum.stack.value, value);
             }
         }
+        share_.set(sums_.size_bytes());
     }
 
     [[nodiscard]] const RunnerSums& sums() const { return sums_; }
@@ -260,6 +183,7 @@ private:
     std::vector<RunnerKey> runners_;
     std::map<RunnerKey, std::uint32_t> numbers_;
     std::array<Remembered, 256> remembered_{};
+    MemoryShare share_;
 };
 
 // Sorts by (runner, stack) and makes one of those that are equal.
@@ -400,21 +324,36 @@ Result<RowsLeft> count_rollups(const Scan& scan, std::size_t session_index, Epoc
     return left;
 }
 
-Result<Done> visit_epoch(const Scan& scan, std::size_t session_index, EpochNumber epoch,
-                         const std::vector<Series>& series, const StackCountOptions& options,
-                         const std::function<void(const EpochStackCounts&)>& visitor) {
-    if (std::none_of(series.begin(), series.end(),
-                     [&](Series one) { return scan.has_rows(session_index, epoch, one); })) {
-        return Done{};
+// What is to be counted at a time.
+struct EpochTask {
+    std::size_t session_index = 0;
+    EpochNumber epoch;
+    std::vector<Series> series;  // with rows in it
+};
+
+// Counts, and what of the query's memory they take.
+struct CountedEpoch {
+    EpochStackCounts counts;
+    MemoryShare share;
+};
+
+std::vector<EpochTask> tasks_of(const Scan& scan, const std::string& event) {
+    std::vector<EpochTask> tasks;
+    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
+        const std::vector<Series> all = event_series(scan.sessions()[i], event);
+        for (const EpochNumber epoch : scan.sessions()[i].epochs) {
+            EpochTask task{i, epoch, {}};
+            std::copy_if(all.begin(), all.end(), std::back_inserter(task.series),
+                         [&](Series one) { return scan.has_rows(i, epoch, one); });
+            if (!task.series.empty()) {
+                tasks.push_back(std::move(task));
+            }
+        }
     }
-    Result<std::shared_ptr<const EpochDictionary>> dictionary = scan.dictionary(session_index, epoch);
-    if (!dictionary.ok()) {
-        return std::move(dictionary).error();
-    }
-    const Result<ThreadNames> names = ThreadNames::read(scan, session_index, epoch, **dictionary);
-    if (!names.ok()) {
-        return Error{names.error()};
-    }
+    return tasks;
+}
+
+std::vector<ColumnId> wanted_columns(const StackCountOptions& options) {
     std::vector<ColumnId> wanted{ColumnId::kTid, ColumnId::kStack};
     if (options.per_thread) {
         wanted.push_back(ColumnId::kPid);
@@ -422,32 +361,46 @@ Result<Done> visit_epoch(const Scan& scan, std::size_t session_index, EpochNumbe
     if (options.sum_weights) {
         wanted.push_back(ColumnId::kWeight);
     }
-    const std::vector<Ticks> cuts = options.cuts ? options.cuts(session_index) : std::vector<Ticks>{};
-    std::vector<Worker> workers;
-    for (unsigned i = 0; i < scan.worker_count(); ++i) {
-        workers.emplace_back(options.array_size_bytes_max / scan.worker_count(), cuts);
+    return wanted;
+}
+
+Result<CountedEpoch> count_epoch(const Scan& scan, const EpochTask& task, const StackCountOptions& options,
+                                 unsigned worker_count, std::size_t array_size_bytes) {
+    QueryMemory& memory = scan.memory();
+    Result<std::shared_ptr<const EpochDictionary>> dictionary = scan.dictionary(task.session_index, task.epoch);
+    if (!dictionary.ok()) {
+        return std::move(dictionary).error();
     }
-    for (const Series& one : series) {
-        const Result<RowsLeft> left = count_rollups(scan, session_index, epoch, one, *names, options, workers.front());
+    MemoryShare dictionary_share{memory};
+    dictionary_share.set((*dictionary)->size_bytes());
+    const Result<ThreadNames> names = ThreadNames::read(scan, task.session_index, task.epoch, **dictionary);
+    if (!names.ok()) {
+        return Error{names.error()};
+    }
+    const std::vector<Ticks> cuts = options.cuts ? options.cuts(task.session_index) : std::vector<Ticks>{};
+    std::vector<Worker> workers;
+    for (unsigned i = 0; i < worker_count; ++i) {
+        workers.emplace_back(array_size_bytes / worker_count, cuts, memory);
+    }
+    for (const Series& one : task.series) {
+        const Result<RowsLeft> left =
+            count_rollups(scan, task.session_index, task.epoch, one, *names, options, workers.front());
         if (!left.ok()) {
             return Error{left.error()};
         }
         Result<Done> visited = scan.visit_rows_in_parallel(
-            session_index, epoch, one, *left, wanted,
+            task.session_index, task.epoch, one, *left, wanted_columns(options), worker_count,
             [&](unsigned worker, const RowBlock& block) { workers[worker].count(block, *names, options); });
         if (!visited.ok()) {
-            return visited;
+            return std::move(visited).error();
         }
     }
-    EpochStackCounts counts = merged(workers, *names, options);
-    workers.clear();  // for the visitor needs memory, too
-    if (!counts.counts.empty()) {
-        counts.session_index = session_index;
-        counts.epoch = epoch;
-        counts.dictionary = std::move(dictionary).value();
-        visitor(counts);
-    }
-    return Done{};
+    CountedEpoch counted{merged(workers, *names, options), std::move(dictionary_share)};
+    counted.share.add(counted.counts.counts.capacity() * sizeof(StackCount));
+    counted.counts.session_index = task.session_index;
+    counted.counts.epoch = task.epoch;
+    counted.counts.dictionary = std::move(dictionary).value();
+    return counted;
 }
 
 }  // namespace
@@ -462,20 +415,33 @@ void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<
     }
 }
 
+// Many epochs are counted side by side, each on one thread; few one after the other, each on all threads.
 Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
                                 const std::function<void(const EpochStackCounts&)>& visitor) {
-    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
-        const std::vector<Series> series = event_series(scan.sessions()[i], options.event);
-        if (series.empty()) {
-            continue;
-        }
-        for (const EpochNumber epoch : scan.sessions()[i].epochs) {
-            if (Result<Done> visited = visit_epoch(scan, i, epoch, series, options, visitor); !visited.ok()) {
-                return visited;
+    const std::vector<EpochTask> tasks = tasks_of(scan, options.event);
+    const unsigned all = scan.worker_count();
+    const bool are_many = tasks.size() >= std::size_t{2} * all;
+    const std::size_t array_size_bytes =
+        std::min(options.array_size_bytes_max, scan.memory().size_bytes_max() / kArraysShare) / (are_many ? all : 1);
+    Result<Done> done = Done{};
+    do_in_order(
+        tasks.size(), are_many ? all : 1,
+        [&](std::size_t i) { return count_epoch(scan, tasks[i], options, are_many ? 1 : all, array_size_bytes); },
+        [&](Result<CountedEpoch> counted) {
+            if (!counted.ok()) {
+                done = std::move(counted).error();
+                return false;
             }
-        }
-    }
-    return Done{};
+            if (!counted->counts.counts.empty()) {
+                visitor(counted->counts);
+            }
+            if (scan.memory().is_exceeded()) {
+                done = scan.memory().exceeded();
+            }
+            return done.ok();
+        },
+        [&] { return scan.memory().is_half_full(); });
+    return done;
 }
 
 }  // namespace perfleet

@@ -90,7 +90,8 @@ TEST(FrameCounts, CountAChainOnceForEachOfItsFunctionsHoweverOftenTheyRecur) {
             }
         }
         Symbolizer symbolizer{nullptr, {}};
-        FrameCounts<std::string> counts{symbolizer, true, true};
+        QueryMemory memory;
+        FrameCounts<std::string> counts{symbolizer, memory, true, true};
         counts.add(epoch, [](const Runner& runner) { return runner.command; });
 
         std::map<std::tuple<std::string, std::string>, FrameTally> expected;

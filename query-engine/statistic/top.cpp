@@ -12,6 +12,8 @@
 namespace perfleet {
 namespace {
 
+constexpr std::size_t kAnswerRowSizeBytes = 9 * sizeof(AnswerValue) + 64;  // about: texts of usual length
+
 double percent_of(std::uint64_t part, std::uint64_t total) {
     return total == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(total);
 }
@@ -29,7 +31,8 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const std::s
     return columns;
 }
 
-Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, const EventChoice& event) {
+Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, const EventChoice& event,
+                 MemoryShare& share) {
     struct Row {
         const FrameRow* frame;
         const Runner* runner;
@@ -57,6 +60,7 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
         static_cast<std::size_t>(std::min<std::uint64_t>(options.row_count_max.value_or(rows.size()), rows.size()));
     std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(row_count), rows.end(), before);
     rows.resize(row_count);
+    share.set(rows.capacity() * sizeof(Row) + row_count * kAnswerRowSizeBytes);
 
     Answer answer;
     answer.columns = columns_of_top(options, options.sum_weights ? event.unit : "samples");
@@ -94,7 +98,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
         return answer;
     }
     const EventChoice& choice = **event;
-    FrameCounts<Runner> counts{symbolizer, options.by_symbol, options.by_image};
+    FrameCounts<Runner> counts{symbolizer, scan.memory(), options.by_symbol, options.by_image};
     const auto group_of = [&](const Runner& runner) {
         if (options.by_thread) {
             return runner;
@@ -108,7 +112,11 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     if (!visited.ok()) {
         return std::move(visited).error();
     }
-    answer = answer_of(counts, options, choice);
+    MemoryShare share{scan.memory()};
+    answer = answer_of(counts, options, choice, share);
+    if (scan.memory().is_exceeded()) {
+        return scan.memory().exceeded();
+    }
     answer.sources = sources_of(scan);
     finish_profile(scan, choice, symbolizer, answer.ledger, answer.warnings);
     return answer;

@@ -24,9 +24,13 @@ struct Branch {
     std::vector<std::uint32_t> callees;
 };
 
+// About: a branch with its number, its place among the callees and its row of the answer.
+constexpr std::size_t kBranchSizeBytes = sizeof(Branch) + 64 + 8 + 7 * sizeof(AnswerValue) + 64;
+
 class CallTree {
 public:
-    CallTree(Symbolizer& symbolizer, const TreeOptions& options) : names_{symbolizer}, options_{options} {
+    CallTree(Symbolizer& symbolizer, QueryMemory& memory, const TreeOptions& options)
+        : names_{symbolizer}, options_{options}, share_{memory} {
         branches_.emplace_back();
     }
 
@@ -46,6 +50,7 @@ public:
                 add_node(node, command);
             }
         }
+        share_.set(names_.size_bytes() + branches_.size() * kBranchSizeBytes);
     }
 
     void write(Answer& answer) {
@@ -130,6 +135,7 @@ private:
     std::vector<std::uint32_t> node_branches_;  // of the nodes of the runner at hand
     std::vector<Branch> branches_;              // the first stands for everything
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
+    MemoryShare share_;
 };
 
 }  // namespace
@@ -152,7 +158,7 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
         answer.warnings.emplace_back("no samples are in the selection");
         return answer;
     }
-    CallTree tree{symbolizer, options};
+    CallTree tree{symbolizer, scan.memory(), options};
     const Result<Done> visited =
         visit_stack_counts(scan, StackCountOptions{.event = (*event)->name, .sum_weights = options.sum_weights},
                            [&](const EpochStackCounts& epoch) { tree.add(epoch); });

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +30,6 @@ namespace {
 
 // Tables kept at once; the least recently used one goes first.
 constexpr std::size_t kTablesMax = 4'096;
-constexpr std::size_t kTablesSizeBytesMax = 128U << 20;
 constexpr std::size_t kWarningsMax = 256;
 constexpr std::ptrdiff_t kReplacedToldMax = 3;     // files with another build-id, each in a warning of its own
 constexpr std::size_t kModulesMax = 16'384;        // kernel modules whose kernel is remembered
@@ -84,7 +84,8 @@ std::string SymbolPaths::default_build_id_cache() {
 
 class Symbolizer::Tables {
 public:
-    Tables(const StoreReader* store, SymbolPaths paths) : store_{store}, paths_{std::move(paths)} {}
+    Tables(const StoreReader* store, SymbolPaths paths, std::size_t size_bytes_max)
+        : store_{store}, paths_{std::move(paths)}, size_bytes_max_{std::min(size_bytes_max, kTablesSizeBytesMax)} {}
 
     // Symbols of one image; made once, by the first thread that asks.
     struct Entry {
@@ -183,7 +184,7 @@ private:
 
     // With mutex_ held. Whoever still uses an entry keeps it alive.
     void drop_oldest() {
-        while ((size_bytes_ > kTablesSizeBytesMax || entries_.size() > kTablesMax) && used_.size() > 1) {
+        while ((size_bytes_ > size_bytes_max_ || entries_.size() > kTablesMax) && used_.size() > 1) {
             const auto oldest = entries_.find(used_.back());
             size_bytes_ -= oldest->second->accounted_size_bytes;
             oldest->second->accounted_size_bytes = 0;
@@ -318,6 +319,7 @@ private:
 
     const StoreReader* store_;
     const SymbolPaths paths_;
+    const std::size_t size_bytes_max_;
     mutable std::mutex mutex_;
     std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
     std::list<std::string> used_;  // keys, the most recently used first
@@ -327,8 +329,8 @@ private:
     std::unordered_map<std::string, ImageDefinition> kernels_;  // by module
 };
 
-Symbolizer::Symbolizer(const StoreReader* store, SymbolPaths paths)
-    : tables_{std::make_unique<Tables>(store, std::move(paths))} {}
+Symbolizer::Symbolizer(const StoreReader* store, SymbolPaths paths, std::size_t tables_size_bytes_max)
+    : tables_{std::make_unique<Tables>(store, std::move(paths), tables_size_bytes_max)} {}
 
 Symbolizer::~Symbolizer() = default;
 

@@ -6,6 +6,7 @@
 // dropped. ELF files are untrusted: a broken one gives no symbols and one warning, never a crash. Thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,8 +36,11 @@ struct SymbolPaths {
 
 class Symbolizer {
 public:
-    // `store` is borrowed; may be null (no kernel symbols then).
-    Symbolizer(const StoreReader* store, SymbolPaths paths);
+    static constexpr std::size_t kTablesSizeBytesMax = 128U << 20;
+
+    // `store` is borrowed; may be null (no kernel symbols then). Of symbol tables it keeps no more than
+    // `tables_size_bytes_max`, and never more than kTablesSizeBytesMax, beside those in use.
+    Symbolizer(const StoreReader* store, SymbolPaths paths, std::size_t tables_size_bytes_max = kTablesSizeBytesMax);
     ~Symbolizer();
     Symbolizer(const Symbolizer&) = delete;
     Symbolizer& operator=(const Symbolizer&) = delete;

@@ -84,5 +84,8 @@ inline constexpr std::uint64_t kQueryWorkingIntervalNs = 1'000'000'000;  // a ru
 inline constexpr std::uint64_t kQueryPatienceNs = 10'000'000'000;        // an asker waits so long for any word
 inline constexpr std::uint64_t kQueryIdleNs = 60'000'000'000;            // a server for an asker to take chunks
 inline constexpr std::size_t kSelectSizeBytesMax = 4'096;
+inline constexpr std::size_t kQueryMemorySizeBytes = 1U << 30;  // for what a query reads and counts
+inline constexpr std::size_t kQueryMemorySizeBytesMin = 1U << 20;
+inline constexpr std::size_t kQueriesMemorySizeBytes = 1U << 30;  // for all queries of a process together
 
 }  // namespace perfleet::limits

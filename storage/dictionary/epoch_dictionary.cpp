@@ -131,6 +131,18 @@ Result<Done> EpochDictionary::finish() {
     return Done{};
 }
 
+std::size_t EpochDictionary::size_bytes() const {
+    std::size_t size_bytes = sizeof(*this) + stacks_.capacity() * sizeof(StackNode) +
+                             images_.capacity() * sizeof(ImageDefinition) + strings_.capacity() * sizeof(std::string);
+    for (const ImageDefinition& image : images_) {
+        size_bytes += image.name.size() + image.build_id.size();
+    }
+    for (const std::string& string : strings_) {
+        size_bytes += string.size();
+    }
+    return size_bytes;
+}
+
 const StackNode& EpochDictionary::stack(StackNumber number) const {
     return number.value < stacks_.size() && stack_defined_[number.value] ? stacks_[number.value] : kUndefinedNode;
 }

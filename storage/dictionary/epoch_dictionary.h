@@ -63,6 +63,7 @@ public:
     [[nodiscard]] std::size_t stack_count() const { return stacks_.size(); }  // one past the greatest number
     [[nodiscard]] std::size_t image_count() const { return images_.size(); }
     [[nodiscard]] std::size_t string_count() const { return strings_.size(); }
+    [[nodiscard]] std::size_t size_bytes() const;  // of its memory, about
 
 private:
     [[nodiscard]] Result<Done> add_stacks();

@@ -35,6 +35,8 @@ public:
         }
     }
 
+    [[nodiscard]] std::size_t size_bytes() const { return slots_.capacity() * sizeof(Slot); }
+
 private:
     struct Slot {
         std::uint64_t key = 0;

@@ -39,6 +39,12 @@ void QueryOptions::add_to(CLI::App& command, bool has_own_to) {
     command.add_option("--threads", thread_count, "threads of the scan (default: one a core)")
         ->type_name("N")
         ->check(CLI::Range(0, 64));
+    command
+        .add_option("--memory", memory_size_bytes,
+                    "what it may take for what it reads and counts: bytes, or with k, m, g (default: 1g)")
+        ->type_name("SIZE")
+        ->transform(CLI::AsSizeValue{false})
+        ->check(CLI::Range(limits::kQueryMemorySizeBytesMin, std::size_t{1} << 44U, "at least 1m"));
 }
 
 CommandOptions QueryOptions::as_text() const {
@@ -55,6 +61,9 @@ CommandOptions QueryOptions::as_text() const {
     add("to", to);
     if (is_exact) {
         options["exact"] = "yes";
+    }
+    if (memory_size_bytes != limits::kQueryMemorySizeBytes) {
+        options["memory"] = std::to_string(memory_size_bytes);
     }
     if (thread_count != 0) {
         options["threads"] = std::to_string(thread_count);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <memory>
 #include <string>
 
 #include "query-engine/statistic/command.h"
 #include "query-engine/wire/query_client.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/limits.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
@@ -26,6 +28,7 @@ struct QueryOptions {
     std::string symfs;
     bool is_exact = false;
     unsigned thread_count = 0;
+    std::size_t memory_size_bytes = limits::kQueryMemorySizeBytes;
 
     // Adds them to the subcommand; the object must outlive the parsing. The end of the time range is --to, and --until
     // everywhere: `export` has a --to of its own.

@@ -1,0 +1,77 @@
+// Tasks done on several threads, what they give taken by the caller's in the order of the tasks: so that nobody can see
+// how many threads there were.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace perfleet {
+
+// make(i) gives the product of task i, on any thread; take(product) is called for task 0, 1, … and says whether to go
+// on. At most `worker_count` products are made ahead of the one that is to be taken, and none where is_tight() says so.
+// On one thread everything happens on the caller's.
+template <class Make, class Take, class IsTight>
+void do_in_order(std::size_t task_count, unsigned worker_count, const Make& make, const Take& take,
+                 const IsTight& is_tight) {
+    using Product = decltype(make(std::size_t{0}));
+    if (worker_count <= 1 || task_count <= 1) {
+        for (std::size_t i = 0; i < task_count && take(make(i)); ++i) {
+        }
+        return;
+    }
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::map<std::size_t, Product> made;
+    std::size_t next = 0;   // to be made
+    std::size_t taken = 0;  // to be taken
+    bool is_stopped = false;
+
+    const auto work = [&] {
+        std::unique_lock lock{mutex};
+        while (true) {
+            changed.wait(lock, [&] {
+                return is_stopped || next == task_count || next == taken ||
+                       (next <= taken + worker_count && !is_tight());
+            });
+            if (is_stopped || next == task_count) {
+                return;
+            }
+            const std::size_t task = next++;
+            lock.unlock();
+            Product product = make(task);
+            lock.lock();
+            made.emplace(task, std::move(product));
+            changed.notify_all();
+        }
+    };
+    std::vector<std::thread> workers;
+    workers.reserve(worker_count);
+    for (std::size_t i = 0; i < std::min<std::size_t>(worker_count, task_count); ++i) {
+        workers.emplace_back(work);
+    }
+    std::unique_lock lock{mutex};
+    while (taken < task_count && !is_stopped) {
+        changed.wait(lock, [&] { return made.contains(taken); });
+        auto product = made.extract(taken);
+        lock.unlock();
+        const bool goes_on = take(std::move(product.mapped()));
+        product = {};  // what it held is free before another is begun
+        lock.lock();
+        ++taken;
+        is_stopped = !goes_on;
+        changed.notify_all();
+    }
+    lock.unlock();
+    for (std::thread& worker : workers) {
+        worker.join();
+    }
+}
+
+}  // namespace perfleet

@@ -1,0 +1,115 @@
+// How much memory a query may take for what it reads and counts: batch records, dictionaries, sums, names, rows of the
+// answer. Whoever holds something that grows says so by a MemoryShare; between blocks, epochs and rows the query asks
+// is_exceeded() and ends with exceeded(). Sizes in bytes, and about: what a single block or epoch needs at once is
+// bounded by its own limits.
+//
+// Threads: any. A MemoryPool bounds all queries of one process together; where they pass it, those end that hold more
+// than an equal part.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+
+class MemoryPool {
+public:
+    explicit MemoryPool(std::size_t size_bytes_max) : size_bytes_max_{size_bytes_max} {}
+    [[nodiscard]] std::size_t size_bytes_max() const { return size_bytes_max_; }
+
+private:
+    friend class QueryMemory;
+    [[nodiscard]] bool has_too_large(std::size_t size_bytes) const {
+        return size_bytes_ > size_bytes_max_ && size_bytes > size_bytes_max_ / query_count_;
+    }
+
+    std::size_t size_bytes_max_;
+    std::atomic<std::size_t> size_bytes_{0};
+    std::atomic<std::size_t> query_count_{0};
+};
+
+class QueryMemory {
+public:
+    // Borrows the pool, if there is one; all shares end before it does.
+    explicit QueryMemory(std::size_t size_bytes_max = limits::kQueryMemorySizeBytes, MemoryPool* pool = nullptr)
+        : size_bytes_max_{size_bytes_max}, pool_{pool} {
+        if (pool_ != nullptr) {
+            ++pool_->query_count_;
+        }
+    }
+    ~QueryMemory() {
+        if (pool_ != nullptr) {
+            --pool_->query_count_;
+        }
+    }
+    QueryMemory(const QueryMemory&) = delete;
+    QueryMemory& operator=(const QueryMemory&) = delete;
+
+    [[nodiscard]] std::size_t size_bytes_max() const { return size_bytes_max_; }
+    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
+    [[nodiscard]] bool is_exceeded() const {
+        return size_bytes_ > size_bytes_max_ || (pool_ != nullptr && pool_->has_too_large(size_bytes_));
+    }
+    // Time to hold back with what can wait.
+    [[nodiscard]] bool is_half_full() const { return size_bytes_ > size_bytes_max_ / 2; }
+
+    // kTooLarge, and the way out.
+    [[nodiscard]] Error exceeded() const {
+        if (size_bytes_ <= size_bytes_max_) {
+            return Error{ErrorCode::kTooLarge,
+                         "all queries together need more memory than this query process may "
+                         "take: ask again later, or about less (--select, --from, --to)"};
+        }
+        return Error{ErrorCode::kTooLarge, "the query needs more memory than --memory " +
+                                               std::to_string(size_bytes_max_ >> 20U) +
+                                               "m: raise that, or ask about less (--select, --session, --from, --to)"};
+    }
+
+private:
+    friend class MemoryShare;
+    void change(std::size_t before, std::size_t after) {
+        size_bytes_ += after - before;
+        if (pool_ != nullptr) {
+            pool_->size_bytes_ += after - before;
+        }
+    }
+
+    std::size_t size_bytes_max_;
+    MemoryPool* pool_;
+    std::atomic<std::size_t> size_bytes_{0};
+};
+
+// What one holder takes of a query's memory. One thread at a time. Borrows the memory.
+class MemoryShare {
+public:
+    explicit MemoryShare(QueryMemory& memory) : memory_{&memory} {}
+    MemoryShare(MemoryShare&& other) noexcept
+        : memory_{other.memory_}, size_bytes_{std::exchange(other.size_bytes_, 0)} {}
+    MemoryShare& operator=(MemoryShare&& other) noexcept {
+        set(0);
+        memory_ = other.memory_;
+        size_bytes_ = std::exchange(other.size_bytes_, 0);
+        return *this;
+    }
+    MemoryShare(const MemoryShare&) = delete;
+    MemoryShare& operator=(const MemoryShare&) = delete;
+    ~MemoryShare() { set(0); }
+
+    void set(std::size_t size_bytes) {
+        if (size_bytes != size_bytes_) {
+            memory_->change(std::exchange(size_bytes_, size_bytes), size_bytes);
+        }
+    }
+    void add(std::size_t size_bytes) { set(size_bytes_ + size_bytes); }
+
+private:
+    QueryMemory* memory_;
+    std::size_t size_bytes_ = 0;
+};
+
+}  // namespace perfleet
