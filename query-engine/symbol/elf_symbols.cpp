@@ -4,49 +4,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "query-engine/symbol/demangle.h"
+#include "query-engine/symbol/symbol_places.h"
 #include "query-engine/symbol/symbol_rank.h"
 
 namespace perfleet {
 namespace {
-
-// A symbol in the tree. `end` changes when sizes are mended, which doesn't change the order.
-struct Node {
-    std::uint64_t start = 0;
-    mutable std::uint64_t end = 0;
-    std::uint8_t binding = 0;
-    std::uint32_t name_number = 0;
-};
-
-// A question to the tree: the first node on the way down that covers `address`.
-struct Probe {
-    std::uint64_t address = 0;
-    mutable const Node* hit = nullptr;
-};
-
-struct ByStart {
-    using is_transparent = void;  // NOLINT(readability-identifier-naming): the library asks for this name
-    bool operator()(const Node& a, const Node& b) const { return a.start < b.start; }
-    // Whether the way goes to the right of `node`.
-    bool operator()(const Node& node, const Probe& probe) const {
-        if (probe.hit != nullptr || probe.address < node.start) {
-            return false;
-        }
-        if (probe.address > node.end || (probe.address == node.end && probe.address != node.start)) {
-            return true;
-        }
-        probe.hit = &node;
-        return false;
-    }
-};
-
-using Tree = std::multiset<Node, ByStart>;
 
 bool is_function(const ElfSymbol& symbol) {
     return (symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) && symbol.named && symbol.section != SHN_UNDEF;
@@ -135,52 +104,23 @@ private:
             added = true;
         }
         if (added) {
-            mend_ends();
-            drop_duplicates();
+            places_.settle([this](const SymbolPlace& first, const SymbolPlace& second) {
+                return first_is_better(ranked(first), ranked(second));
+            });
         }
     }
 
     bool insert(std::uint64_t start, std::uint64_t end, std::uint8_t binding, std::string_view name) {
-        if (tree_.size() >= kImageSymbolsMax || name.size() > kImageNamesSizeBytesMax - names_size_bytes_) {
+        if (places_.size() >= kImageSymbolsMax || name.size() > kImageNamesSizeBytesMax - names_size_bytes_) {
             return false;
         }
         names_size_bytes_ += name.size();
-        tree_.insert({start, end, binding, table_.add_name(name)});
+        places_.add({start, end, binding, table_.add_name(name)});
         return true;
     }
 
-    // A symbol without a size reaches up to the next one; the last to the end of the page behind its own.
-    void mend_ends() {
-        for (auto node = tree_.begin(); node != tree_.end(); ++node) {
-            if (node->end != node->start) {
-                continue;
-            }
-            const auto next = std::next(node);
-            node->end = next != tree_.end() ? next->start : (node->start + 4095) / 4096 * 4096 + 4096;
-        }
-    }
-
-    // Of symbols with one start, one stays.
-    void drop_duplicates() {
-        auto node = tree_.begin();
-        while (node != tree_.end()) {
-            const auto next = std::next(node);
-            if (next == tree_.end()) {
-                break;
-            }
-            if (node->start != next->start) {
-                node = next;
-            } else if (first_is_better(ranked(*node), ranked(*next))) {
-                tree_.erase(next);
-            } else {
-                tree_.erase(node);
-                node = next;
-            }
-        }
-    }
-
-    [[nodiscard]] RankedSymbol ranked(const Node& node) const {
-        return {node.end - node.start, node.binding, table_.name(node.name_number), true};
+    [[nodiscard]] RankedSymbol ranked(const SymbolPlace& place) const {
+        return {place.end - place.start, place.binding, table_.name(place.name_number), true};
     }
 
     // Entries of .plt in the order of its relocations.
@@ -230,18 +170,14 @@ private:
         if (running_file_.machine() != EM_X86_64 || !dynsym) {
             return;
         }
-        std::vector<ElfFile::Relocation> slots;
-        for (const char* name : {".rela.dyn", ".rela.plt"}) {
-            if (const auto index = running_file_.find_section(name)) {
-                const auto some = running_file_.relocations(*index);
-                slots.insert(slots.end(), some.begin(), some.end());
-            }
-        }
-        std::sort(slots.begin(), slots.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
+        std::optional<std::vector<ElfFile::Relocation>> slots;
         for (const char* section_name : {".plt.sec", ".plt.got"}) {
             const auto index = running_file_.find_section(section_name);
             if (!index) {
                 continue;
+            }
+            if (!slots) {
+                slots = jump_slots();
             }
             const ElfSection& section = running_file_.sections()[*index];
             const std::string_view code = running_file_.section_bytes(*index);
@@ -252,9 +188,9 @@ private:
                     continue;
                 }
                 const auto slot =
-                    std::lower_bound(slots.begin(), slots.end(), *slot_address,
+                    std::lower_bound(slots->begin(), slots->end(), *slot_address,
                                      [](const auto& some, std::uint64_t address) { return some.address < address; });
-                if (slot == slots.end() || slot->address != *slot_address || slot->symbol_index == 0) {
+                if (slot == slots->end() || slot->address != *slot_address) {
                     continue;
                 }
                 const std::uint64_t start = section.file_offset + at;
@@ -263,9 +199,23 @@ private:
                     return;
                 }
                 names_size_bytes_ += name.size();
-                extra_.insert({start, start + step, STB_GLOBAL, table_.add_name(name)});
+                extra_.add({start, start + step, STB_GLOBAL, table_.add_name(name)});
             }
         }
+    }
+
+    // All that a relocation with a symbol fills in, by address.
+    [[nodiscard]] std::vector<ElfFile::Relocation> jump_slots() const {
+        std::vector<ElfFile::Relocation> slots;
+        for (const char* name : {".rela.dyn", ".rela.plt"}) {
+            if (const auto index = running_file_.find_section(name)) {
+                const auto some = running_file_.relocations(*index);
+                std::copy_if(some.begin(), some.end(), std::back_inserter(slots),
+                             [](const ElfFile::Relocation& one) { return one.symbol_index != 0; });
+            }
+        }
+        std::sort(slots.begin(), slots.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
+        return slots;
     }
 
     // `jmp *slot(%rip)`, possibly behind endbr64 and a bnd prefix.
@@ -289,23 +239,18 @@ private:
     // Between two borders every address has the same answer.
     void flatten() {
         std::vector<std::uint64_t> borders;
-        borders.reserve((tree_.size() + extra_.size()) * 2);
-        for (const Tree* tree : {&tree_, &extra_}) {
-            for (const Node& node : *tree) {
-                borders.push_back(node.start);
-                borders.push_back(node.end > node.start ? node.end : node.start + 1);
-            }
-        }
+        borders.reserve((places_.size() + extra_.size()) * 2);
+        places_.add_borders(borders);
+        extra_.add_borders(borders);
         std::sort(borders.begin(), borders.end());
         borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+        SymbolPlaces::Finder first{places_};
+        SymbolPlaces::Finder second{extra_};
         for (const std::uint64_t border : borders) {
-            Probe probe{border};
-            static_cast<void>(tree_.lower_bound(probe));
-            if (probe.hit == nullptr) {
-                static_cast<void>(extra_.lower_bound(probe));
-            }
-            if (probe.hit != nullptr) {
-                table_.add_range(border, probe.hit->start, probe.hit->name_number);
+            const SymbolPlace* place = first.find(border);
+            place = place != nullptr ? place : second.find(border);
+            if (place != nullptr) {
+                table_.add_range(border, place->start, place->name_number);
             } else {
                 table_.add_gap(border);
             }
@@ -314,8 +259,8 @@ private:
 
     const ElfFile& names_file_;
     const ElfFile& running_file_;
-    Tree tree_;
-    Tree extra_;
+    SymbolPlaces places_;
+    SymbolPlaces extra_;
     SymbolTable table_;
     std::size_t names_size_bytes_ = 0;
 };
