@@ -75,6 +75,7 @@ target_compile_definitions(perfleet_test_flags INTERFACE PERFLEET_BIN_DIR="${CMA
 function(perfleet_test_headers source)
   add_executable(perfleet_test_headers EXCLUDE_FROM_ALL ${source})
   target_link_libraries(perfleet_test_headers PRIVATE perfleet_flags perfleet_test_flags GTest::gtest)
+  set_target_properties(perfleet_test_headers PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test-bin")
   target_precompile_headers(perfleet_test_headers PRIVATE
     <algorithm> <array> <atomic> <chrono> <csignal> <cstdlib> <cstring> <filesystem> <fstream> <functional>
     <gtest/gtest.h> <map> <memory> <optional> <random> <set> <sstream> <string> <string_view> <thread> <vector>)

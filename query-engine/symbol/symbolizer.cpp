@@ -70,6 +70,11 @@ std::string own_vdso() {
 
 bool has(const ImageDefinition& image, std::uint64_t flag) { return (image.flags & flag) != 0; }
 
+// A function that a process made at run time is an image of its own, with a size.
+bool is_run_time_function(const ImageDefinition& image) {
+    return has(image, image_flags::kAnonymous) && image.size_bytes > 0;
+}
+
 // The build-id that a file must have; a hash of the content is none.
 std::string_view build_id_of(const ImageDefinition& image) {
     return has(image, image_flags::kContentHash) ? std::string_view{} : std::string_view{image.build_id};
@@ -351,6 +356,9 @@ void Symbolizer::learn_kernel(const EpochDictionary& dictionary) {
 }
 
 Symbol Symbolizer::resolve(const ImageDefinition& image, std::uint64_t offset) {
+    if (is_run_time_function(image)) {
+        return {image.name, true, 0, 0, image.size_bytes - 1};
+    }
     const auto entry = tables_->entry_of(image);
     SymbolTable::Hit hit;
     if (entry->table.find(offset, hit)) {
@@ -377,6 +385,9 @@ std::string Symbolizer::image_display_name(const ImageDefinition& image) {
     const std::string& name = image.name;
     if (name.empty()) {
         return "[unknown]";
+    }
+    if (is_run_time_function(image)) {
+        return "[JIT]";
     }
     if (name.front() != '/' || name.starts_with("//")) {
         return name;

@@ -12,12 +12,12 @@ ChainCache::ChainCache(std::uint32_t entry_count_max, std::uint32_t word_count_m
       words_(word_count_max),
       entry_count_max_{entry_count_max} {}
 
-ChainCache::Key ChainCache::key_of(std::uint64_t generation, std::span<const std::uint64_t> words) {
-    return {generation, words, hash_words(words, generation)};
+ChainCache::Key ChainCache::key_of(Meaning meaning, std::span<const std::uint64_t> words) {
+    return {meaning, words, hash_words(words, hash_words(meaning.mappings, meaning.code))};
 }
 
 bool ChainCache::holds(const Entry& entry, const Key& key) const {
-    return entry.hash == key.hash && entry.generation == key.generation && entry.word_count == key.words.size() &&
+    return entry.hash == key.hash && entry.meaning == key.meaning && entry.word_count == key.words.size() &&
            std::memcmp(words_.data() + entry.words_at, key.words.data(), key.words.size_bytes()) == 0;
 }
 
@@ -45,7 +45,7 @@ void ChainCache::insert(const Key& key, const CachedStack& stack) {
         slot = (slot + 1) & mask;
     }
     std::memcpy(words_.data() + words_used_, key.words.data(), key.words.size_bytes());
-    entries_[slot] = {key.hash, key.generation, words_used_, static_cast<std::uint32_t>(key.words.size()), stack};
+    entries_[slot] = {key.hash, key.meaning, words_used_, static_cast<std::uint32_t>(key.words.size()), stack};
     words_used_ += static_cast<std::uint32_t>(key.words.size());
     ++entry_count_;
 }

@@ -25,13 +25,19 @@ public:
     // `entry_count_max` chains with `word_count_max` words in all.
     ChainCache(std::uint32_t entry_count_max, std::uint32_t word_count_max);
 
-    // A chain's words mean something only in its process's mappings, named by `generation`.
+    // A chain's words mean something only in its process's mappings, and with the names of the code that it made at run
+    // time (0: none).
+    struct Meaning {
+        std::uint64_t mappings = 0;  // generations
+        std::uint64_t code = 0;
+        bool operator==(const Meaning&) const = default;
+    };
     struct Key {
-        std::uint64_t generation = 0;
+        Meaning meaning;
         std::span<const std::uint64_t> words;
         std::uint64_t hash = 0;
     };
-    [[nodiscard]] static Key key_of(std::uint64_t generation, std::span<const std::uint64_t> words);
+    [[nodiscard]] static Key key_of(Meaning meaning, std::span<const std::uint64_t> words);
 
     // Null when it isn't there. Valid until the next insert().
     [[nodiscard]] const CachedStack* find(const Key& key) const;
@@ -41,7 +47,7 @@ public:
 private:
     struct Entry {
         std::uint64_t hash = 0;
-        std::uint64_t generation = 0;
+        Meaning meaning;
         std::uint32_t words_at = 0;
         std::uint32_t word_count = 0;
         CachedStack stack;

@@ -1,18 +1,10 @@
 #include "target-collector/source/linux/mapping_list.h"
 
 #include <algorithm>
-#include <atomic>
+
+#include "target-collector/source/linux/generation.h"
 
 namespace perfleet {
-namespace {
-
-// Generations are compared for equality only, between all lists of the program.
-std::uint64_t next_generation() {
-    static std::atomic<std::uint64_t> last{0};
-    return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-}  // namespace
 
 bool MappingList::add(const Mapping& mapping) {
     if (mapping.start >= mapping.end) {

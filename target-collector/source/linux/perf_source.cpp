@@ -55,6 +55,7 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> even
       events_{std::move(events)},
       kernel_{sees_kernel() ? KernelImages::read() : KernelImages{}},
       finder_{images_},
+      code_{images_},
       merge_{events_->rings()},
       chains_{kCachedChainsMax, kCachedWordsMax},
       resolved_{std::make_unique<ResolvedStack>()},
@@ -102,6 +103,7 @@ PerfSource::Pressure PerfSource::drain() {
     for (const auto& ring : events_->rings()) {
         ring->read_head();
     }
+    code_.refresh(before);
     std::uint64_t limit = before - kSettleNs;
     pass_until(limit);
     Pressure pressure = any_ring_holds(4) ? Pressure::kSome : Pressure::kNone;
@@ -216,23 +218,29 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
 }
 
 StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts) {
-    const Process* const process = processes_.find(sample.pid);
+    Process* const process = processes_.find(sample.pid);
     static const MappingList kNoMappings;
     const MappingList& mappings = process != nullptr ? *process->mappings : kNoMappings;
     const std::array leaf{sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
     const std::span<const std::uint64_t> words = sample.callchain.size() >= leaf.size() ? sample.callchain : leaf;
-    const ChainCache::Key key = ChainCache::key_of(mappings.generation(), words);
-    const CachedStack* found = chains_.find(key);
+    const auto key = [&] {
+        const bool has_code = process != nullptr && process->code != nullptr;
+        return ChainCache::key_of({mappings.generation(), has_code ? process->code->generation() : 0}, words);
+    };
+    const CachedStack* found = chains_.find(key());
     CachedStack made;
     if (found == nullptr) {
         resolve_stack(words, mappings, kernel_, unknown_image_, *resolved_);
+        if (process != nullptr) {
+            code_.name_frames(*process, *resolved_, now().value);
+        }
         auto stack = intern_stack(*resolved_);
         if (!stack) {
             restart_epoch();
             stack = intern_stack(*resolved_);
         }
         made = {stack.value_or(kEmptyStack), resolved_->unmapped_count, resolved_->truncated_count};
-        chains_.insert(key, made);
+        chains_.insert(key(), made);
         found = &made;
     }
     counts.frames_unmapped += found->unmapped_count;
@@ -526,7 +534,7 @@ void PerfSource::restart_epoch() {
     epoch_began_ = time_;
     definitions_->clear();
     chains_.clear();
-    if (images_.image_count() > limits::kImagesMax / 2) {
+    if (images_.image_count() > limits::kImagesMax / 2 || code_.is_full()) {
         sweep_images();
     }
     if (losses_.lost_side_band()) {
@@ -545,6 +553,7 @@ void PerfSource::sweep_images() {
         }
     });
     images_.sweep(is_used);
+    code_.forget_images();
 }
 
 void PerfSource::read_processes() {

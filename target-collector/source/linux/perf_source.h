@@ -23,6 +23,7 @@
 #include "target-collector/source/linux/kernel_images.h"
 #include "target-collector/source/linux/kernel_losses.h"
 #include "target-collector/source/linux/process_table.h"
+#include "target-collector/source/linux/run_time_code.h"
 #include "target-collector/source/linux/stack_resolver.h"
 #include "target-collector/source/linux/time_merge.h"
 #include "target-collector/source/row_sink.h"
@@ -112,6 +113,7 @@ private:
     KernelImages kernel_;
     ImageTable images_;
     ImageFinder finder_;
+    RunTimeCode code_;
     ImageIndex unknown_image_ = 0;
     ProcessTable processes_;
     TimeMerge<KernelRing> merge_;

@@ -71,6 +71,26 @@ std::optional<std::uint32_t> parent_in_stat(std::string_view text) {
     return parent;
 }
 
+std::optional<std::uint64_t> start_in_stat(std::string_view text) {
+    // Field 22 of proc(5); the name, field 2, may hold anything.
+    constexpr int kFieldsBetween = 19;
+    std::size_t at = text.rfind(')');
+    for (int field = 0; field <= kFieldsBetween && at != std::string_view::npos; ++field) {
+        at = text.find(' ', at + 1);
+    }
+    std::uint64_t ticks = 0;
+    if (at == std::string_view::npos ||
+        std::from_chars(text.data() + at + 1, text.data() + text.size(), ticks).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    return ticks;
+}
+
+std::optional<std::uint64_t> proc_start_ticks(std::uint32_t pid) {
+    const auto status = read_small_file("/proc/" + std::to_string(pid) + "/stat", kStatSizeBytesMax);
+    return status.ok() ? start_in_stat(*status) : std::nullopt;
+}
+
 std::vector<std::uint32_t> proc_with_descendants(const std::vector<std::uint32_t>& pids) {
     std::multimap<std::uint32_t, std::uint32_t> children;  // by parent
     for (const std::uint32_t pid : proc_pids()) {

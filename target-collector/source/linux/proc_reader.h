@@ -34,6 +34,9 @@ struct ProcMapping {
 // The user that a process belongs to.
 [[nodiscard]] std::optional<std::uint32_t> proc_uid(std::uint32_t pid);
 
+// When the process began, in ticks (_SC_CLK_TCK) since the machine did.
+[[nodiscard]] std::optional<std::uint64_t> proc_start_ticks(std::uint32_t pid);
+
 // `pids` and all processes that descend from them now, each once.
 [[nodiscard]] std::vector<std::uint32_t> proc_with_descendants(const std::vector<std::uint32_t>& pids);
 
@@ -45,6 +48,9 @@ struct ProcMapping {
 
 // The parent's process id in the text of /proc/PID/stat; empty when there is none.
 [[nodiscard]] std::optional<std::uint32_t> parent_in_stat(std::string_view text);
+
+// The start, in ticks, in the same text.
+[[nodiscard]] std::optional<std::uint64_t> start_in_stat(std::string_view text);
 
 // One line of /proc/PID/maps; empty when it isn't one.
 [[nodiscard]] std::optional<ProcMapping> parse_maps_line(std::string_view line);

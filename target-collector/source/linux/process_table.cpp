@@ -6,7 +6,7 @@ namespace perfleet {
 
 ProcessTable::ProcessTable() : no_mappings_{std::make_shared<const MappingList>()} {}
 
-const Process* ProcessTable::find(std::uint32_t pid) {
+Process* ProcessTable::find(std::uint32_t pid) {
     Process*& recent = recent_[pid % kRecentCount];
     if (recent == nullptr || recent->pid != pid) {
         const auto found = processes_.find(pid);
@@ -81,7 +81,9 @@ void ProcessTable::fork(std::uint32_t pid, std::uint32_t tid, std::uint32_t pare
     thread->name = std::move(name);
     if (pid != parent_pid) {
         if (const auto parent = processes_.find(parent_pid); parent != processes_.end()) {
-            find_or_add(pid)->mappings = parent->second->mappings;
+            Process* const child = find_or_add(pid);
+            child->mappings = parent->second->mappings;
+            child->parent_code = parent->second->code != nullptr ? parent->second->code : parent->second->parent_code;
         }
     }
 }
@@ -90,6 +92,8 @@ void ProcessTable::exec(std::uint32_t pid, std::uint32_t tid, std::string_view n
     name_thread(pid, tid, name);
     if (Process* const process = find_or_add(pid)) {
         process->mappings = no_mappings_;
+        process->code = nullptr;
+        process->parent_code = nullptr;
     }
 }
 

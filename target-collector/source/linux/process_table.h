@@ -17,11 +17,15 @@
 
 namespace perfleet {
 
+class CodeNames;
+
 struct Process {
     std::uint32_t pid = 0;
     std::uint32_t thread_count = 0;
     std::uint64_t exited_at = 0;                  // 0: it runs
     std::shared_ptr<const MappingList> mappings;  // shared with those that it forked; never null
+    std::shared_ptr<CodeNames> code;              // null until code was met that it made at run time (run_time_code.h)
+    std::shared_ptr<CodeNames> parent_code;       // the same of whom forked it
 };
 
 struct Thread {
@@ -37,7 +41,7 @@ public:
     ProcessTable();
 
     // Null when it isn't known. Valid until the table changes.
-    [[nodiscard]] const Process* find(std::uint32_t pid);
+    [[nodiscard]] Process* find(std::uint32_t pid);
 
     // A thread exists and has this name.
     void name_thread(std::uint32_t pid, std::uint32_t tid, std::string_view name);

@@ -1,0 +1,120 @@
+#include "target-collector/source/linux/perf_map_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "target-collector/source/linux/proc_reader.h"
+#include "target-collector/source/linux/small_file.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kStatusSizeBytesMax = 65'536;
+constexpr std::size_t kLineSizeBytesMax = 65'536;
+constexpr std::int64_t kClockSlackS = 1;  // the kernel stamps files by a clock of its ticks
+
+std::int64_t seconds_of(clockid_t clock) {
+    timespec time{};
+    ::clock_gettime(clock, &time);
+    return time.tv_sec;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> innermost_pid_in_status(std::string_view text) {
+    constexpr std::string_view kField = "\nNSpid:";
+    const std::size_t at = text.find(kField);
+    if (at == std::string_view::npos) {
+        return std::nullopt;
+    }
+    text.remove_prefix(at + kField.size());
+    text = text.substr(0, text.find('\n'));
+    const std::size_t last = text.find_last_of("\t ");
+    text.remove_prefix(last == std::string_view::npos ? 0 : last + 1);
+    std::uint32_t pid = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+    return error == std::errc{} && end == text.data() + text.size() ? std::optional{pid} : std::nullopt;
+}
+
+PerfMapFile::PerfMapFile(std::uint32_t pid) {
+    const std::string process = "/proc/" + std::to_string(pid);
+    const auto status = read_small_file(process + "/status", kStatusSizeBytesMax);
+    const auto uid = proc_uid(pid);
+    const auto ticks = proc_start_ticks(pid);
+    if (!status.ok() || !uid || !ticks) {
+        return;
+    }
+    uid_ = *uid;
+    process_began_s_ = seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_BOOTTIME) +
+                       static_cast<std::int64_t>(*ticks / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+    path_ = process + "/root/tmp/perf-" + std::to_string(innermost_pid_in_status(*status).value_or(pid)) + ".map";
+}
+
+PerfMapFile::~PerfMapFile() { close(); }
+
+void PerfMapFile::close() {
+    if (fd_ >= 0) {
+        ::close(fd_);
+        fd_ = -1;
+    }
+}
+
+bool PerfMapFile::open_what_is_there() {
+    struct stat status {};
+    if (path_.empty() || ::lstat(path_.c_str(), &status) != 0) {
+        return false;  // there is none, or the process is gone: what was opened is read on
+    }
+    if (fd_ >= 0 && status.st_dev == device_ && status.st_ino == inode_) {
+        if (static_cast<std::uint64_t>(status.st_size) >= offset_) {
+            return false;
+        }
+    } else {
+        const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+        if (fd < 0) {
+            return false;
+        }
+        const bool is_good = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                             (status.st_uid == uid_ || status.st_uid == 0) &&
+                             status.st_mtim.tv_sec + kClockSlackS >= process_began_s_;
+        if (!is_good) {
+            ::close(fd);
+            return false;
+        }
+        close();
+        fd_ = fd;
+        device_ = status.st_dev;
+        inode_ = status.st_ino;
+    }
+    offset_ = 0;
+    buffer_.clear();
+    given_size_bytes_ = 0;
+    return true;
+}
+
+std::optional<PerfMapFile::News> PerfMapFile::read() {
+    News news;
+    news.is_anew = open_what_is_there();
+    if (fd_ < 0) {
+        return std::nullopt;
+    }
+    buffer_.erase(0, given_size_bytes_);
+    given_size_bytes_ = 0;
+    if (buffer_.size() > kLineSizeBytesMax) {
+        buffer_.clear();  // nobody writes such a line: what is left of it won't be one
+    }
+    const std::size_t kept = buffer_.size();
+    buffer_.resize(kReadSizeBytesMax + kept);
+    const ssize_t count = ::pread(fd_, buffer_.data() + kept, kReadSizeBytesMax, static_cast<off_t>(offset_));
+    buffer_.resize(kept + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    offset_ += static_cast<std::uint64_t>(std::max<ssize_t>(count, 0));
+    const std::size_t last_end = buffer_.rfind('\n');
+    given_size_bytes_ = last_end == std::string::npos ? 0 : last_end + 1;
+    news.text = std::string_view{buffer_}.substr(0, given_size_bytes_);
+    return news.is_anew || !news.text.empty() ? std::optional{news} : std::nullopt;
+}
+
+}  // namespace perfleet
