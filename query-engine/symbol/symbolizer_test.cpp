@@ -220,6 +220,15 @@ TEST(Symbolizer, ShowsUnresolvedAsImageAndOffset) {
     EXPECT_EQ(symbolizer.resolve(image, 0x1a2b).name, "libgone.so+0x1a2b");
     image = {.flags = image_flags::kAnonymous, .address = 0, .size_bytes = 0, .build_id = {}, .name = "//anon"};
     EXPECT_EQ(symbolizer.resolve(image, 16).name, "//anon+0x10");
+    // One function that was made there.
+    image = {
+        .flags = image_flags::kAnonymous, .address = 0x7000, .size_bytes = 64, .build_id = {}, .name = "JS:*f a.js"};
+    const Symbol made = symbolizer.resolve(image, 16);
+    EXPECT_EQ(made.name, "JS:*f a.js");
+    EXPECT_TRUE(made.resolved);
+    EXPECT_EQ(made.first, 0U);
+    EXPECT_EQ(made.last, 63U);
+    EXPECT_EQ(Symbolizer::image_display_name(image), "[JIT]");
     image = {.flags = image_flags::kUnknown, .address = 0, .size_bytes = 0, .build_id = {}, .name = "[unknown]"};
     EXPECT_EQ(symbolizer.resolve(image, 0).name, "[unknown]");
     EXPECT_TRUE(symbolizer.warnings().empty());

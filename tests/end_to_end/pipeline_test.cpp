@@ -121,6 +121,38 @@ TEST_F(PipelineTest, KnownSharesOfThreeFunctionsAppearInTopAndInPerfReport) {
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
 }
 
+// Functions that a program makes in memory while it is watched, and memory that is used again for another.
+TEST_F(PipelineTest, CodeMadeAtRunTimeHasItsNames) {
+    GatewayProgram gateway{store()};
+    const Finished collected =
+        run(collector(gateway.listen(), {"-g", "-F", "999", "--", workload_path("code_maker_workload"), "6"}));
+    ASSERT_EQ(collected.ending.status, 0) << collected.error_output;
+    const json top = perfleet_json({"top", "--data", store()});
+    expect_ledger_adds_up(top);
+    std::map<std::string, double> samples;
+    double made = 0;
+    double made_percent = 0;
+    for (const json& row : rows_of(top)) {
+        if (row.at("image") == "[JIT]") {
+            samples[row.at("symbol").get<std::string>()] = row.at("self").get<double>();
+            made += row.at("self").get<double>();
+            made_percent += row.at("self_percent").get<double>();
+        }
+    }
+    EXPECT_GT(made_percent, 80.0) << top.dump();
+    EXPECT_NEAR(samples["made_a"] / made, 0.7, 5.5 * std::sqrt(0.7 * 0.3 / made)) << top.dump();
+    // 15 % each; but where the second half begins is known to the collector only when it looks.
+    EXPECT_GT(samples["made b (early.js:1)"] / made, 0.05) << top.dump();
+    EXPECT_GT(samples["made c"] / made, 0.05) << top.dump();
+    EXPECT_EQ(samples.size(), 3U) << top.dump();
+
+    const std::string file = folder_ / "folded";
+    (void)perfleet({"export", "--to", "folded", "-o", file, "--data", store()});
+    std::ifstream folded{file};
+    const std::string text{std::istreambuf_iterator<char>{folded}, {}};
+    EXPECT_NE(text.find(";made b (early.js:1) "), std::string::npos) << text;
+}
+
 TEST_F(PipelineTest, LibrarySymbolsOfDebiansXzAppear) {
     const std::string file = folder_ / "text";
     {

@@ -1,5 +1,6 @@
-// What /proc and /sys say as text: lines of maps, a process's stat, lists of CPUs. What is taken from a line of maps
-// must be the same when it is written as the kernel writes it and read again.
+// What /proc and /sys say as text: lines of maps, a process's stat and status, lists of CPUs; and what a process tells
+// of the code that it makes. A line of maps is the same when it is written as the kernel does and read again; a
+// function that is told is found where it stands, whatever was told before.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/source/linux/cpu_list.h"
+#include "target-collector/source/linux/perf_map.h"
+#include "target-collector/source/linux/perf_map_file.h"
 #include "target-collector/source/linux/proc_reader.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -55,6 +58,19 @@ void check_stat(std::string_view text) {
     }
 }
 
+void check_told_code(std::string_view text) {
+    PerfMap map;
+    map.add(text);
+    for (std::uint64_t address = 0; address < 16; ++address) {
+        const auto function = map.find(address);
+        PERFLEET_ASSERT(!function || (function->start <= address && address - function->start < function->size_bytes));
+        PERFLEET_ASSERT(!function || function->name.size() <= PerfMap::kNameSizeBytesMax);
+    }
+    map.add("\n5 3 made\n");
+    PERFLEET_ASSERT(map.find(5)->name == "made" && map.find(7)->start == 5);
+    PERFLEET_ASSERT(!map.find(8) || map.find(8)->start == 8);
+}
+
 }  // namespace
 }  // namespace perfleet
 
@@ -63,6 +79,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     FuzzInput input{data, size_bytes};
     std::string_view rest = input.rest_text();
     check_stat(rest);
+    (void)start_in_stat(rest);
+    (void)innermost_pid_in_status(rest);
+    check_told_code(rest);
     while (!rest.empty()) {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
         check_maps_line(rest.substr(0, end));

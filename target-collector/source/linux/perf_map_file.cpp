@@ -51,7 +51,7 @@ PerfMapFile::PerfMapFile(std::uint32_t pid) {
     uid_ = *uid;
     process_began_s_ = seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_BOOTTIME) +
                        static_cast<std::int64_t>(*ticks / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
-    path_ = process + "/root/tmp/perf-" + std::to_string(innermost_pid_in_status(*status).value_or(pid)) + ".map";
+    path_ = process + "/root" + "/tmp/perf-" + std::to_string(innermost_pid_in_status(*status).value_or(pid)) + ".map";
 }
 
 PerfMapFile::~PerfMapFile() { close(); }
