@@ -133,6 +133,9 @@ Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted) {
     if (hello.fault.has_value()) {
         return Error{*hello.fault};
     }
+    if (hello.session == protocol::kSessionGivenAtImport) {
+        return invalid("a session that only an import gives an id; a collector that has none leaves it empty");
+    }
     Texts texts;
     SessionRecord record;
     record.target = hello.target;

@@ -93,6 +93,12 @@ std::vector<Refusal> refusals() {
          kTooLarge},
         {"LabelWithoutKey", [](Hello hello) { hello.getLabels()[0].setKey(""); }, "without a key", kInvalid},
         {"LabelTwice", [](Hello hello) { hello.getLabels()[0].setKey("role"); }, "'role'", kInvalid},
+        {"SessionOfAFile",
+         [](Hello hello) {
+             hello.initSession().setHigh(protocol::kSessionGivenAtImport.high);
+             hello.getSession().setLow(protocol::kSessionGivenAtImport.low);
+         },
+         "only an import", kInvalid},
         {"TooManyLabels", [](Hello hello) { hello.initLabels(limits::kLabelsMax + 1); }, "labels", kTooLarge},
         {"TooManyEvents", [](Hello hello) { hello.initEvents(limits::kEventsMax + 1); }, "events", kTooLarge},
         {"TooManyOffers", [](Hello hello) { hello.initImageOffers(intake_limits::kImageOffersMax + 1); },

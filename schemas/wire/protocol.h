@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "schemas/columns/codec.h"
+#include "schemas/vocabulary/ids.h"
 
 namespace perfleet::protocol {
 
@@ -19,6 +20,10 @@ inline constexpr std::uint16_t kVersionMin = 1;
 [[nodiscard]] constexpr Codec newest_codec_of(std::uint16_t version) {
     return version >= 2 ? Codec::kDictionary : Codec::kBytes;
 }
+
+// In a file of frames: of a target without entropy, which nobody could grant a session. Whoever imports the file gives
+// it one; a gateway never sees it.
+inline constexpr SessionId kSessionGivenAtImport{0x7065'7266'6c65'6574, 0};
 
 enum class RefusedReason : std::uint16_t {
     kMalformed = 1,  // columns, counts or seal are wrong

@@ -1,6 +1,6 @@
 // The image: a small kernel at EL1 that switches between two threads at EL0, samples them and streams what it finds to
-// a gateway over a virtio serial port. It runs for some seconds, says Bye, prints what the functions really took, and
-// switches the machine off.
+// a gateway over a virtio serial port, or to a file. It runs for some seconds, says Bye, prints what the functions
+// really took, and switches the machine off.
 #include <new>
 
 #include "schemas/vocabulary/assert.h"
@@ -18,6 +18,9 @@
 #include "target-collector/bare-metal/virtio_serial.h"
 #include "target-collector/small/frame_chain.h"
 #include "target-collector/small/small_collector.h"
+#include "target-collector/wire/frame_stream_driver.h"
+#include "target-collector/wire/one_way_line.h"
+#include "target-collector/wire/zmtp_driver.h"
 
 // From virt.ld.
 extern "C" const std::byte image_begin[];
@@ -69,22 +72,29 @@ struct Place {
     T* operator->() { return &**this; }
 };
 
-// Stays shut while nothing may go out or come in.
-class Gate final : public ByteStream {
+// Stays shut while nothing may go out or come in: then a run takes the same instructions whatever is behind it.
+class Gate final : public NetworkDriver {
 public:
-    explicit Gate(ByteStream& stream) : stream_{stream} {}
+    explicit Gate(NetworkDriver& driver) : driver_{driver} {}
 
-    [[nodiscard]] std::uint64_t connection() override { return is_open ? stream_.connection() : 0; }
-    [[nodiscard]] std::size_t write(std::span<const std::byte> head, std::span<const std::byte> body) override {
-        return stream_.write(head, body);
+    void tick(std::uint64_t now_ns) override {
+        if (is_open) {
+            driver_.tick(now_ns);
+        }
     }
-    [[nodiscard]] std::size_t read(std::span<std::byte> into) override { return stream_.read(into); }
-    [[nodiscard]] bool end_connection() override { return stream_.end_connection(); }
+    [[nodiscard]] bool send(std::span<const std::byte> frame) override { return is_open && driver_.send(frame); }
+    [[nodiscard]] std::span<const std::byte> borrowed() const override {
+        return is_open ? driver_.borrowed() : std::span<const std::byte>{};
+    }
+    [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override {
+        return is_open ? driver_.receive(into) : Checked<std::size_t>{std::size_t{0}};
+    }
+    [[nodiscard]] bool reconnected() override { return is_open && driver_.reconnected(); }
 
     bool is_open = true;
 
 private:
-    ByteStream& stream_;
+    NetworkDriver& driver_;
 };
 
 RunOptions options;
@@ -93,7 +103,10 @@ std::size_t running = 0;
 Place<VirtioSerial> serial;
 Place<UartPort> uart;
 Place<LineStream> line;
+Place<OneWayLine> one_way_line;
 Place<Gate> gate;
+Place<ZmtpDriver> gateway_driver;
+Place<FrameStreamDriver> file_driver;
 Place<SmallTarget> target;
 Place<SmallImage> image;
 Place<Sampler> sampler;
@@ -149,6 +162,10 @@ ByteStream& open_port() {
     if (options.has_uart) {
         uart.make();
         uart->start();
+        if (options.is_for_file) {
+            one_way_line.make(*uart);
+            return *one_way_line;
+        }
         line.make(*uart, LineStream::End::kTarget);
         return *line;
     }
@@ -158,6 +175,16 @@ ByteStream& open_port() {
         PERFLEET_ASSERT(false);
     }
     return *serial;
+}
+
+// To whom it goes.
+NetworkDriver& open_driver(ByteStream& port) {
+    if (options.is_for_file) {
+        file_driver.make(port);
+        return *file_driver;
+    }
+    gateway_driver.make(port);
+    return *gateway_driver;
 }
 
 // Random bytes that QEMU gives each run; with `-M virt,dtb-randomness=off` it gives none, and all runs are the same.
@@ -356,7 +383,7 @@ void print_value(std::string_view name, std::uint64_t value) {
     print_value("circles", circles_measured);
     print_value("traced", trace.taken);
     print_value("untraced", trace.lost);
-    print_value("handshakes", collector->connection_counts().handshakes);
+    print_value("handshakes", options.is_for_file ? 0 : gateway_driver->counts().handshakes);
     print_value("gateways", 1 + collector->status().gateway_changes);
     print_value("dropped", collector->status().batches_dropped);
     print_value("finished", collector->status().finished ? 1 : 0);
@@ -437,7 +464,7 @@ extern "C" [[noreturn]] void kernel_main() {
     orders.make(*sampler,
                 SamplingOrders::Setting{ticks_per_second, kNsPerSample, options.is_in_step, options.is_traced});
     describe_target(seed);
-    gate.make(port);
+    gate.make(open_driver(port));
     gate->is_open = !options.streams_after;
     collector.make(*target, *gate);
     start_thread(0, options.is_circle ? circle_thread : shares_thread);

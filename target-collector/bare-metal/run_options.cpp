@@ -84,6 +84,10 @@ bool take_word(std::string_view word, RunOptions& into) {
         into.has_uart = true;
         return value == "uart";
     }
+    if (name == "sink") {
+        into.is_for_file = true;
+        return value == "file";
+    }
     if (name == "console") {
         into.prints_to_host = true;
         return value == "host";

@@ -10,6 +10,7 @@
 //   loop
 //                  takes: in step with it, to show what jitter is for
 //   port=uart      telemetry goes over the PL011 instead of the virtio port
+//   sink=file      nobody answers at the port's other end: what goes out is a file of frames, for `perfleet import`
 //   console=host   what is printed goes to the host by semihosting; with port=uart nothing is printed otherwise
 //   stream=after   nothing goes out or comes in before the run is over: with `-icount` all of it is the same each time
 //   session=HEX    32 digits: the session, instead of one that is made from random bytes or granted
@@ -31,6 +32,7 @@ struct RunOptions {
     bool is_traced = false;
     bool is_in_step = false;
     bool has_uart = false;
+    bool is_for_file = false;
     bool prints_to_host = false;
     bool streams_after = false;
     SessionId session;

@@ -8,7 +8,7 @@ namespace {
 TEST(RunOptions, AreTakenInAnyOrder) {
     const auto options = parse_run_options(
         "  stream=after turns=800 session=00000000000000010123456789abcdef samples=3000  period=loop seconds=3 "
-        "port=uart console=host load=circle trace=on");
+        "port=uart sink=file console=host load=circle trace=on");
     ASSERT_TRUE(options.ok());
     EXPECT_EQ(options->seconds, 3U);
     EXPECT_EQ(options->samples_min, 3'000U);
@@ -18,6 +18,7 @@ TEST(RunOptions, AreTakenInAnyOrder) {
     EXPECT_TRUE(options->has_uart);
     EXPECT_TRUE(options->is_traced);
     EXPECT_TRUE(options->is_circle);
+    EXPECT_TRUE(options->is_for_file);
     EXPECT_TRUE(options->prints_to_host);
     EXPECT_EQ(options->session, (SessionId{1, 0x0123456789abcdef}));
     const auto defaults = parse_run_options("");
@@ -30,7 +31,7 @@ TEST(RunOptions, AreTakenInAnyOrder) {
 TEST(RunOptions, ThatAreNoneAreNamedByTheirPlace) {
     for (const char* wrong : {"x", "seconds", "seconds=", "seconds=0", "seconds=-1", "seconds=1x",
                               "seconds=99999999999999999999", "turns=", "period=fixed", "stream=before", "port=virtio",
-                              "console=", "load=shares", "trace=off", "session=", "session=0123",
+                              "sink=gateway", "console=", "load=shares", "trace=off", "session=", "session=0123",
                               "session=0123456789abcdef0123456789abcdeg", "session=00000000000000000000000000000000"}) {
         const auto options = parse_run_options(std::string{"turns=1 "} + wrong + " samples=1");
         ASSERT_FALSE(options.ok()) << wrong;

@@ -19,7 +19,7 @@ std::span<const std::byte> bytes_of(std::string_view text) { return std::as_byte
 
 }  // namespace
 
-SmallCollector::SmallCollector(const SmallTarget& target, ByteStream& stream)
+SmallCollector::SmallCollector(const SmallTarget& target, NetworkDriver& driver)
     : target_{target},
       batches_{ring_memory_.bytes},
       losses_{loss_memory_.bytes},
@@ -32,7 +32,7 @@ SmallCollector::SmallCollector(const SmallTarget& target, ByteStream& stream)
               wire_losses_,
               batches_,
               losses_},
-      driver_{stream},
+      driver_{driver},
       delivery_{{.session = target.session,
                  .hello = write_hello_message(),
                  .spool = spool_.bytes,
@@ -77,12 +77,14 @@ UtcNs SmallCollector::utc_of(Ticks ticks) const {
     return UtcNs{static_cast<std::int64_t>(ns_of(ticks)) + utc_offset_ns_};
 }
 
-void SmallCollector::learn_utc(Ticks now) {
-    const auto utc_ns = static_cast<std::uint64_t>(status().gateway_utc.value);
-    if (utc_ns != gateway_utc_ns_) {
-        gateway_utc_ns_ = utc_ns;
-        utc_offset_ns_ = static_cast<std::int64_t>(utc_ns) - static_cast<std::int64_t>(ns_of(now));
-        sealer_.allow_codecs(protocol::newest_codec_of(status().version));
+void SmallCollector::take_up_welcome(Ticks now) {
+    if (status().version != version_) {
+        version_ = status().version;
+        sealer_.allow_codecs(protocol::newest_codec_of(version_));
+    }
+    if (status().gateway_utc != gateway_utc_) {
+        gateway_utc_ = status().gateway_utc;
+        utc_offset_ns_ = gateway_utc_.value - static_cast<std::int64_t>(ns_of(now));
     }
 }
 
@@ -115,7 +117,7 @@ void SmallCollector::step(Ticks now) {
     driver_.tick(now_ns);
     delivery_.tell_clock(latest_sample_ > now ? latest_sample_ : now);
     (void)delivery_.step(now_ns);
-    learn_utc(now);
+    take_up_welcome(now);
     take_up_session(now);
     take_order(now);
     if (is_finishing_) {

@@ -1,5 +1,6 @@
-// The whole collector of a target without an operating system: samples in, ZMTP out over a byte stream, in memory that
-// it holds itself. What a platform supplies stands in ../PORTING.md.
+// The whole collector of a target without an operating system: samples in, messages out through a network driver (ZMTP
+// over a byte stream, or a file of frames), in memory that it holds itself. What a platform supplies stands in
+// ../PORTING.md.
 //
 // Freestanding; one thread, nothing waits: sample() and step() are called from the same loop, which is to go round at
 // least every few milliseconds. Interrupt handlers hand their samples to that loop through a ring (ring/spsc_ring.h).
@@ -16,9 +17,8 @@
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/small/small_target.h"
 #include "target-collector/small/stack_table.h"
-#include "target-collector/wire/byte_stream.h"
 #include "target-collector/wire/delivery.h"
-#include "target-collector/wire/zmtp_driver.h"
+#include "target-collector/wire/driver.h"
 
 namespace perfleet {
 
@@ -35,8 +35,8 @@ public:
     static constexpr std::size_t kFramesMax = 64;  // of one call chain; deeper ones lose their outermost frames
     static constexpr std::size_t kImagesMax = 16;
 
-    // `target` and `stream` are borrowed.
-    SmallCollector(const SmallTarget& target, ByteStream& stream);
+    // `target` and `driver` are borrowed.
+    SmallCollector(const SmallTarget& target, NetworkDriver& driver);
 
     // Counts it as produced.
     void sample(const SmallSample& sample);
@@ -58,7 +58,6 @@ public:
     [[nodiscard]] bool is_finished() const { return status().finished || status().session_refused; }
 
     [[nodiscard]] const Delivery::Status& status() const { return delivery_.status(); }
-    [[nodiscard]] const ZmtpDriver::Counts& connection_counts() const { return driver_.counts(); }
 
 private:
     template <std::size_t kSizeBytes>
@@ -76,7 +75,7 @@ private:
     [[nodiscard]] std::span<std::byte> write_hello_message();
     [[nodiscard]] std::uint64_t ns_of(Ticks ticks) const;
     [[nodiscard]] UtcNs utc_of(Ticks ticks) const;
-    void learn_utc(Ticks now);
+    void take_up_welcome(Ticks now);
     void take_up_session(Ticks now);
     void take_order(Ticks now);
     void begin_epoch(Ticks now);
@@ -90,8 +89,9 @@ private:
     const SmallTarget& target_;
     bool is_finishing_ = false;
     Ticks latest_sample_;
-    std::uint64_t gateway_utc_ns_ = 0;  // as the delivery told it last
-    std::int64_t utc_offset_ns_ = 0;    // UTC less the session's clock in ns
+    UtcNs gateway_utc_;               // as the delivery told it last
+    std::uint16_t version_ = 0;       // likewise
+    std::int64_t utc_offset_ns_ = 0;  // UTC less the session's clock in ns
     StackTable stacks_;
     SizedTallyBook<kTalliesMax> tallies_;
     SizedTallyBook<kTalliesMax> wire_losses_;
@@ -107,7 +107,7 @@ private:
     SpscRing losses_;
     BatchBuilderCore builder_;
     SealerCore sealer_;
-    ZmtpDriver driver_;
+    NetworkDriver& driver_;
     DeliveryCore delivery_;
 };
 static_assert(sizeof(SmallCollector) <= 256U << 10, "what ../PORTING.md says");

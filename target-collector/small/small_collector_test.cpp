@@ -9,12 +9,11 @@
 namespace perfleet {
 namespace {
 
-class NoStream final : public ByteStream {
+class NoGateway final : public NetworkDriver {
 public:
-    std::uint64_t connection() override { return 0; }
-    std::size_t write(std::span<const std::byte> /*head*/, std::span<const std::byte> /*body*/) override { return 0; }
-    std::size_t read(std::span<std::byte> /*into*/) override { return 0; }
-    bool end_connection() override { return false; }
+    bool send(std::span<const std::byte> /*frame*/) override { return false; }
+    Checked<std::size_t> receive(std::span<std::byte> /*into*/) override { return std::size_t{0}; }
+    bool reconnected() override { return false; }
 };
 
 constexpr std::uint64_t kTicksPerSecond = 62'500'000;
@@ -33,8 +32,8 @@ std::uint64_t seconds_covered(std::uint64_t chain_count) {
     target.events = {&kTimer, 1};
     target.images = {&kImage, 1};
     target.threads = kThreads;
-    NoStream stream;
-    const auto collector = std::make_unique<SmallCollector>(target, stream);
+    NoGateway driver;
+    const auto collector = std::make_unique<SmallCollector>(target, driver);
     std::mt19937_64 random{5};
     std::uint64_t samples = 0;
     Ticks now{1'000};
@@ -73,8 +72,8 @@ TEST(SmallCollector, MoreSeriesThanABatchHoldsCloseItEarlier) {
     target.events = events;
     target.images = {&kImage, 1};
     target.threads = kThreads;
-    NoStream stream;
-    const auto collector = std::make_unique<SmallCollector>(target, stream);
+    NoGateway driver;
+    const auto collector = std::make_unique<SmallCollector>(target, driver);
     const std::uint64_t address = kImage.address;
     for (std::uint64_t i = 0; i < 10 * events.size(); ++i) {
         const auto event = static_cast<std::uint16_t>(i % events.size());

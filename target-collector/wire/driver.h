@@ -1,7 +1,7 @@
 // A network driver carries frames between a collector and its gateway, and knows nothing of their meaning.
 //
 // Freestanding interface; one thread. Implementations: zmq_driver (libzmq on Linux), zmtp_driver (ZMTP of our own over
-// any byte stream).
+// any byte stream), file_driver and frame_stream_driver (a file instead of a gateway).
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,9 @@ public:
     NetworkDriver() = default;
     NetworkDriver(const NetworkDriver&) = delete;
     NetworkDriver& operator=(const NetworkDriver&) = delete;
+
+    // To be called at every turn of a loop that nothing else drives, with a clock that only grows: what waited goes on.
+    virtual void tick(std::uint64_t /*now_ns*/) {}
 
     // Hands over one frame; its bytes must stay as they are while borrowed() names them. False: can't take it now, or
     // the connection is one that reconnected() has yet to tell of; try later.

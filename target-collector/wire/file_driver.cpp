@@ -22,31 +22,21 @@ namespace {
 using StructView = CapnpReader::StructView;
 using wire_layout::MessageTag;
 
-constexpr std::uint64_t kIncarnation = 1;
-
-// An answer: an Envelope with the struct that `fill` sets.
-template <class Fill>
-std::vector<std::byte> make_answer(MessageTag tag, wire_layout::Shape shape, Fill fill) {
-    std::vector<std::byte> answer(limits::kReplySizeBytesMax);
-    CapnpWriter writer{answer};
-    const auto envelope = writer.make_root(wire_layout::envelope::kShape);
-    fill(writer, begin_message(writer, envelope, tag, shape));
-    answer.resize(writer.finish().value());
-    return answer;
-}
-
 std::vector<std::byte> ask_for(std::span<const std::byte> build_id, std::uint64_t offset) {
     namespace layout = wire_layout::need_image;
-    return make_answer(MessageTag::kNeedImage, layout::kShape,
-                       [&](CapnpWriter& writer, CapnpWriter::StructPlace place) {
-                           writer.set_data(place, layout::kBuildId, build_id);
-                           writer.set(place, layout::kOffset, offset);
-                       });
+    std::vector<std::byte> question(limits::kReplySizeBytesMax);
+    CapnpWriter writer{question};
+    const auto envelope = writer.make_root(wire_layout::envelope::kShape);
+    const auto place = begin_message(writer, envelope, MessageTag::kNeedImage, layout::kShape);
+    writer.set_data(place, layout::kBuildId, build_id);
+    writer.set(place, layout::kOffset, offset);
+    question.resize(writer.finish().value());
+    return question;
 }
 
-std::int64_t utc_now_ns() {
+UtcNs utc_now() {
     const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
+    return UtcNs{std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count()};
 }
 
 }  // namespace
@@ -57,9 +47,7 @@ Result<std::unique_ptr<FileDriver>> FileDriver::create(const std::string& path) 
         return error_from_errno(errno, path);
     }
     std::unique_ptr<FileDriver> driver{new FileDriver{path, fd}};
-    std::array<std::byte, frame_file::kHeaderSizeBytes> header{};
-    std::memcpy(header.data(), frame_file::kMagic.data(), frame_file::kMagic.size());
-    store_little_endian(header.data() + frame_file::kMagic.size(), frame_file::kVersion);
+    const auto header = frame_file::header();
     if (!driver->append(header)) {
         return *driver->error_;
     }
@@ -118,52 +106,23 @@ bool FileDriver::send(std::span<const std::byte> frame) {
 }
 
 Checked<Done> FileDriver::answer(std::span<const std::byte> frame) {
+    const auto tag = answers_.take(frame);
+    if (!tag.ok()) {
+        return tag.error();
+    }
+    if (*tag == MessageTag::kBye && sync()) {
+        answers_.finish();  // unsynced it isn't finished: the Bye is repeated
+    }
+    if (*tag != MessageTag::kHello && *tag != MessageTag::kImage) {
+        return Done{};
+    }
     const auto reader = CapnpReader::open(frame);
-    if (!reader.ok()) {
-        return reader.error();
-    }
     const auto envelope = reader->root();
-    if (!envelope.ok()) {
-        return envelope.error();
-    }
     const auto body = reader->get_struct(*envelope, wire_layout::envelope::kBody);
-    if (!body.ok()) {
-        return body.error();
-    }
-    switch (static_cast<MessageTag>(envelope->get(wire_layout::envelope::kTag))) {
-        case MessageTag::kHello: return answer_hello(*reader, *body);
-        case MessageTag::kBatch:
-            prefix_ = Seq{body->get(wire_layout::batch::kSeq)};
-            acknowledge(false);
-            break;
-        case MessageTag::kImage: return answer_image(*reader, *body);
-        case MessageTag::kBye:
-            // Unsynced it isn't finished: the Bye is repeated.
-            acknowledge(sync());
-            break;
-        default: break;
-    }
-    return Done{};
+    return *tag == MessageTag::kHello ? ask_for_images(*reader, *body) : ask_for_rest(*reader, *body);
 }
 
-Checked<Done> FileDriver::answer_hello(const CapnpReader& reader, const StructView& hello) {
-    namespace layout = wire_layout::welcome;
-    const auto session = reader.get_struct(hello, wire_layout::hello::kSession);
-    if (!session.ok()) {
-        return session.error();
-    }
-    session_ = {session->get(wire_layout::session_id::kHigh), session->get(wire_layout::session_id::kLow)};
-    answers_.push_back(
-        make_answer(MessageTag::kWelcome, layout::kShape, [&](CapnpWriter& writer, CapnpWriter::StructPlace place) {
-            write_session(writer, place, layout::kSession, session_);
-            writer.set(place, layout::kVersion, protocol::kVersion);
-            writer.set(place, layout::kUtcNs, std::int64_t{utc_now_ns()});
-            writer.set(place, layout::kIncarnation, kIncarnation);
-            writer.set(place, layout::kPrefixSeq, prefix_.value);
-            writer.set(place, layout::kSendLimitSeq, prefix_.value + limits::kSendWindowBatches);
-            writer.set(place, layout::kBatchSizeBytesMax, static_cast<std::uint32_t>(limits::kBatchSizeBytesMax));
-            writer.set(place, layout::kBucketDurationS, static_cast<std::uint32_t>(kBucketDurationS));
-        }));
+Checked<Done> FileDriver::ask_for_images(const CapnpReader& reader, const StructView& hello) {
     const auto offers = reader.get_list(hello, wire_layout::hello::kImageOffers);
     if (!offers.ok()) {
         return offers.error();
@@ -173,12 +132,12 @@ Checked<Done> FileDriver::answer_hello(const CapnpReader& reader, const StructVi
         if (!build_id.ok()) {
             return build_id.error();
         }
-        answers_.push_back(ask_for(*build_id, 0));
+        questions_.push_back(ask_for(*build_id, 0));
     }
     return Done{};
 }
 
-Checked<Done> FileDriver::answer_image(const CapnpReader& reader, const StructView& image) {
+Checked<Done> FileDriver::ask_for_rest(const CapnpReader& reader, const StructView& image) {
     namespace layout = wire_layout::image;
     const auto build_id = reader.get_data(image, layout::kBuildId);
     const auto bytes = reader.get_data(image, layout::kBytes);
@@ -187,40 +146,28 @@ Checked<Done> FileDriver::answer_image(const CapnpReader& reader, const StructVi
     }
     const std::uint64_t next_offset = image.get(layout::kOffset) + bytes->size();
     if (next_offset < image.get(layout::kSizeBytes)) {
-        answers_.push_back(ask_for(*build_id, next_offset));
+        questions_.push_back(ask_for(*build_id, next_offset));
     }
     return Done{};
 }
 
-void FileDriver::acknowledge(bool is_finished) {
-    namespace layout = wire_layout::ack;
-    answers_.push_back(
-        make_answer(MessageTag::kAck, layout::kShape, [&](CapnpWriter& writer, CapnpWriter::StructPlace place) {
-            write_session(writer, place, layout::kSession, session_);
-            writer.set(place, layout::kPrefixSeq, prefix_.value);
-            writer.set(place, layout::kSendLimitSeq, prefix_.value + limits::kSendWindowBatches);
-            writer.set(place, layout::kIncarnation, kIncarnation);
-            writer.set(place, layout::kFinished, is_finished);
-        }));
-}
-
 Checked<std::size_t> FileDriver::receive(std::span<std::byte> into) {
-    if (answers_.empty()) {
-        return std::size_t{0};
+    if (answers_.is_due() || questions_.empty()) {
+        return answers_.write_next(into, utc_now());
     }
-    const std::vector<std::byte> answer = std::move(answers_.front());
-    answers_.pop_front();
-    if (answer.size() > into.size()) {
-        return Fault{ErrorCode::kTooLarge, 0, answer.size()};
+    const std::vector<std::byte> question = std::move(questions_.front());
+    questions_.pop_front();
+    if (question.size() > into.size()) {
+        return Fault{ErrorCode::kTooLarge, 0, question.size()};
     }
-    std::memcpy(into.data(), answer.data(), answer.size());
-    return answer.size();
+    std::memcpy(into.data(), question.data(), question.size());
+    return question.size();
 }
 
 bool FileDriver::reconnected() { return std::exchange(is_first_, false); }
 
 void FileDriver::wait(int wake_fd, std::uint64_t timeout_ns) {
-    if (!answers_.empty()) {
+    if (answers_.is_due() || !questions_.empty()) {
         return;
     }
     constexpr std::uint64_t kNsPerMs = 1'000'000;

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/ids.h"
 #include "target-collector/message/capnp_reader.h"
 #include "target-collector/wire/driver.h"
+#include "target-collector/wire/sink_answers.h"
 
 namespace perfleet {
 
@@ -52,17 +52,15 @@ private:
     [[nodiscard]] bool sync();
     void fail(int errno_value);
     [[nodiscard]] Checked<Done> answer(std::span<const std::byte> frame);
-    [[nodiscard]] Checked<Done> answer_hello(const CapnpReader& reader, const CapnpReader::StructView& hello);
-    [[nodiscard]] Checked<Done> answer_image(const CapnpReader& reader, const CapnpReader::StructView& image);
-    void acknowledge(bool is_finished);
+    [[nodiscard]] Checked<Done> ask_for_images(const CapnpReader& reader, const CapnpReader::StructView& hello);
+    [[nodiscard]] Checked<Done> ask_for_rest(const CapnpReader& reader, const CapnpReader::StructView& image);
 
     std::string path_;
     int fd_;
     std::uint64_t size_bytes_ = 0;  // of whole frames
     bool is_first_ = true;
-    SessionId session_;
-    Seq prefix_;
-    std::deque<std::vector<std::byte>> answers_;
+    SinkAnswers answers_;
+    std::deque<std::vector<std::byte>> questions_;  // for images, once what they answer is answered
     std::optional<Error> error_;
 };
 

@@ -26,7 +26,8 @@ Result<std::unique_ptr<FrameFile>> FrameFile::open(const std::string& path) {
     }
     if (*size != header.size() ||
         std::memcmp(header.data(), frame_file::kMagic.data(), frame_file::kMagic.size()) != 0) {
-        return Error{ErrorCode::kInvalid, path + ": not a file that perfleet-collector --output wrote"};
+        return Error{ErrorCode::kInvalid,
+                     path + ": not a file of frames, as perfleet-collector --output or a target's file sink writes it"};
     }
     const auto version = load_little_endian<std::uint32_t>(header.data() + frame_file::kMagic.size());
     if (version != frame_file::kVersion) {

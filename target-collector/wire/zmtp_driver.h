@@ -48,8 +48,8 @@ public:
     // limits::kReplySizeBytesMax bytes of its own. Borrowed.
     ZmtpDriver(ByteStream& stream, std::span<std::byte> memory, const Options& options);
 
-    // To be called at every turn of the loop, with a clock that only grows: tells the time, moves bytes.
-    void tick(std::uint64_t now_ns);
+    // Tells the time, moves bytes.
+    void tick(std::uint64_t now_ns) override;
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;
     [[nodiscard]] std::span<const std::byte> borrowed() const override { return frame_; }

@@ -35,7 +35,15 @@ public:
 
     explicit Machine(const std::string& gateway_endpoint, const std::vector<std::string>& more = {},
                      Port port = Port::kVirtio)
-        : process_{command(gateway_endpoint, port, more)} {}
+        : process_{command(
+              "socket,host=127.0.0.1,reconnect=1,port=" + gateway_endpoint.substr(gateway_endpoint.rfind(':') + 1),
+              port, more)} {}
+    // What goes out is kept in a file instead; `more` says sink=file.
+    struct ToFile {
+        std::string path;
+    };
+    Machine(const ToFile& file, const std::vector<std::string>& more, Port port)
+        : process_{command("file,path=" + file.path, port, more)} {}
 
     void wait_for(const std::string& line) {
         EXPECT_TRUE(process_.wait_for_output(line).has_value()) << process_.output() << process_.error_output();
@@ -55,19 +63,17 @@ public:
     }
 
 private:
-    static std::vector<std::string> command(const std::string& gateway_endpoint, Port port,
+    static std::vector<std::string> command(const std::string& other_end, Port port,
                                             const std::vector<std::string>& more) {
-        const std::string gateway = "-chardev socket,id=gateway,host=127.0.0.1,reconnect=1,port=" +
-                                    gateway_endpoint.substr(gateway_endpoint.rfind(':') + 1);
         const std::string virtio =
-            " -serial stdio -device virtio-serial-device -device virtserialport,chardev=gateway,nr=1,name=telemetry";
+            " -serial stdio -device virtio-serial-device -device virtserialport,chardev=telemetry,nr=1,name=telemetry";
         // What the image says to the host comes out as its console does, not among QEMU's own complaints.
         const std::string uart =
-            " -serial chardev:gateway -chardev stdio,id=host -semihosting-config "
+            " -serial chardev:telemetry -chardev stdio,id=host -semihosting-config "
             "enable=on,target=native,chardev=host";
         const std::string words =
-            "qemu-system-aarch64 -M virt -cpu cortex-a57 -m 64 -display none -nodefaults -no-reboot " + gateway +
-            (port == Port::kVirtio ? virtio : uart);
+            "qemu-system-aarch64 -M virt -cpu cortex-a57 -m 64 -display none -nodefaults -no-reboot -chardev " +
+            other_end + ",id=telemetry" + (port == Port::kVirtio ? virtio : uart);
         std::istringstream stream{words};
         std::vector<std::string> command{std::istream_iterator<std::string>{stream}, {}};
         command.insert(command.end(), {"-kernel", PERFLEET_BARE_METAL_IMAGE});
@@ -203,18 +209,40 @@ TEST_F(BareMetal, APeriodInStepWithTheLoadIsWrongAndJitterIsNot) {
 // Runs with nothing random in them, and nothing that comes in from outside.
 class BareMetalOverAgain : public BareMetal {
 protected:
+    enum class Sink : std::uint8_t { kGateway, kFile };
+
     // What is found of one that is sent through this port, in a store of its own.
-    std::vector<std::string> answers_of_run(const std::string& session, Machine::Port port) {
+    std::vector<std::string> answers_of_run(const std::string& session, Machine::Port port,
+                                            Sink sink = Sink::kGateway) {
         const std::string store = data() + session;
-        GatewayProgram gateway{store, address_.endpoint()};
-        const std::string over = port == Machine::Port::kUart ? " port=uart console=host" : "";
-        Machine machine{address_.endpoint(),
-                        {"-icount", "shift=3", "-M", "dtb-randomness=off", "-rtc", "base=2024-05-06T07:08:09,clock=vm",
-                         "-append", "stream=after seconds=3 samples=3000 session=" + session + over},
-                        port};
-        machine.wait();
-        EXPECT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
-        EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+        const std::vector<std::string> more = {"-icount",
+                                               "shift=3",
+                                               "-M",
+                                               "dtb-randomness=off",
+                                               "-rtc",
+                                               "base=2024-05-06T07:08:09,clock=vm",
+                                               "-append",
+                                               "stream=after seconds=3 samples=3000 session=" + session +
+                                                   (port == Machine::Port::kUart ? " port=uart console=host" : "") +
+                                                   (sink == Sink::kFile ? " sink=file" : "")};
+        if (sink == Sink::kFile) {
+            const std::string file = folder_ / (session + ".frames");
+            Machine machine{Machine::ToFile{file}, more, port};
+            machine.wait();
+            EXPECT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+            (void)perfleet({"import", "--format", "frames", "--data", store, file});
+        } else {
+            GatewayProgram gateway{store, address_.endpoint()};
+            Machine machine{address_.endpoint(), more, port};
+            machine.wait();
+            EXPECT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+            EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+        }
+        return answers_of(store, session);
+    }
+
+private:
+    std::vector<std::string> answers_of(const std::string& store, const std::string& session) {
         const auto ledgers = ledgers_of(store);
         EXPECT_EQ(ledgers.size(), 1U);
         EXPECT_EQ(ledgers.front().session.session.low, static_cast<std::uint64_t>(session.back() - '0'));
@@ -228,6 +256,14 @@ protected:
             std::ifstream folded{file};
             answers.emplace_back(std::istreambuf_iterator<char>{folded}, std::istreambuf_iterator<char>{});
         }
+        std::string utilisation = perfleet({"utilisation", "--data", store, "--format", "json"});
+        for (std::size_t at = utilisation.find(session); at != std::string::npos; at = utilisation.find(session)) {
+            utilisation.erase(at, session.size());
+        }
+        answers.push_back(utilisation);
+        for (const auto& [series, counts] : ledgers.front().series) {
+            answers.push_back(std::string{kind_name(series.kind)} + ' ' + std::to_string(counts.stored));
+        }
         EXPECT_GT(answers.front().size(), 500U);
         return answers;
     }
@@ -238,9 +274,35 @@ TEST_F(BareMetalOverAgain, TwoRunsWhereTimeCountsInstructionsGiveTheSameAnswers)
               answers_of_run("70000000000000000000000000000008", Machine::Port::kVirtio));
 }
 
-TEST_F(BareMetalOverAgain, TheUartBringsWhatTheVirtioPortBrings) {
-    EXPECT_EQ(answers_of_run("20000000000000000000000000000001", Machine::Port::kVirtio),
-              answers_of_run("20000000000000000000000000000002", Machine::Port::kUart));
+TEST_F(BareMetalOverAgain, TheUartAndFilesBringWhatTheVirtioPortBrings) {
+    const auto answers = answers_of_run("20000000000000000000000000000001", Machine::Port::kVirtio);
+    EXPECT_EQ(answers_of_run("20000000000000000000000000000002", Machine::Port::kUart), answers);
+    EXPECT_EQ(answers_of_run("20000000000000000000000000000003", Machine::Port::kVirtio, Sink::kFile), answers);
+    EXPECT_EQ(answers_of_run("20000000000000000000000000000004", Machine::Port::kUart, Sink::kFile), answers);
+}
+
+// Nobody could grant it one: no gateway is there, and nothing random.
+TEST_F(BareMetal, AFileIsGivenItsSessionAtImport) {
+    const std::string file = folder_ / "run.frames";
+    Machine machine{Machine::ToFile{file},
+                    {"-icount", "shift=3", "-M", "dtb-randomness=off", "-append", "sink=file seconds=1 samples=500"},
+                    Machine::Port::kVirtio};
+    machine.wait();
+    ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+    const std::vector<std::string> import{"import", "--format", "frames", "--data", data(), file};
+    EXPECT_NE(perfleet(import).find(" of qemu-virt: "), std::string::npos);
+    EXPECT_NE(perfleet(import).find("was there already; "), std::string::npos);
+    ASSERT_EQ(ledgers_of(data()).size(), 1U);
+    auto as_another = import;
+    as_another.emplace_back("--new-session");
+    (void)perfleet(as_another);
+    const auto ledgers = ledgers_of(data());
+    ASSERT_EQ(ledgers.size(), 2U);
+    for (const StoredLedger& ledger : ledgers) {
+        ledger.expect_exact();
+        const auto& counts = ledger.series.at({Kind::kSample, EventNumber{0}});
+        EXPECT_EQ(counts.stored, machine.number("sampled", "timer"));
+    }
 }
 
 TEST_F(BareMetal, OverTheUartNothingIsLostThoughTheGatewayIsKilledInTheMiddle) {

@@ -167,6 +167,38 @@ TEST(CollectorProgram, WhatIsntThereExitsWithOne) {
     EXPECT_NE(no_event.error_output.find("not supported by this machine"), std::string::npos);
 }
 
+TEST(CollectorProgram, AFileThatItWroteIsImportedAsTheSessionThatItIs) {
+    const TemporaryFolder folder;
+    const std::string file = folder / "out";
+    ASSERT_EQ(collect({"--output", file, "-e", "cpu-clock", "-F", "999", "-g", "--target", "the-target", "--", "sh",
+                       "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"})
+                  .ending.status,
+              0);
+    const Recorded recorded = read_recorded(file);
+    std::uint64_t rows = 0;
+    for (const auto& [series, count] : recorded.rows) {
+        rows += is_definition(static_cast<Kind>(series.first)) ? 0 : count;
+    }
+    const std::vector<std::string> import{program_path("perfleet"), "import", "--format", "frames", "--data",
+                                          folder / "store",         file};
+    const Finished first = run(import);
+    EXPECT_EQ(first.ending.status, 0) << first.error_output;
+    EXPECT_NE(first.output.find(" of the-target: " + std::to_string(rows) + " rows"), std::string::npos)
+        << first.output;
+    EXPECT_EQ(first.error_output, "");
+    const Finished second = run(import);
+    EXPECT_EQ(second.ending.status, 0) << second.error_output;
+    EXPECT_NE(second.output.find(" was there already\n"), std::string::npos) << second.output;
+    const Finished top = run({program_path("perfleet"), "top", "--data", folder / "store", "--session", "last"});
+    EXPECT_EQ(top.ending.status, 0) << top.error_output;
+    auto as_another = import;
+    as_another.emplace_back("--new-session");
+    EXPECT_EQ(run(as_another).ending.status, 2) << "its id is its own";
+    auto labelled = import;
+    labelled.insert(labelled.end(), {"--label", "a=b"});
+    EXPECT_EQ(run(labelled).ending.status, 2) << "labels are in the file";
+}
+
 TEST(CollectorProgram, RecordsACommandWithItsChildren) {
     const TemporaryFolder folder;
     const std::string file = folder / "out";

@@ -165,7 +165,7 @@ TEST_F(RelayTest, AKeyThatIsNotEnrolledIsToldAndNoTargetIsGreeted) {
     target.run_until([&] { return stream.connection() == 0; });  // the relay has ended
     reader.join();
     EXPECT_TRUE(is_told) << relay_->error_output();
-    EXPECT_EQ(target.collector->connection_counts().handshakes, 0U);
+    EXPECT_EQ(target.driver.counts().handshakes, 0U);
     EXPECT_TRUE(stream.read_bytes.empty());
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "target-collector/small/small_collector.h"
+#include "target-collector/wire/zmtp_driver.h"
 #include "tests/end_to_end/process.h"
 
 namespace perfleet::end_to_end {
@@ -40,7 +41,7 @@ inline SmallTarget small_target(SessionId session) {
 class SampledTarget {
 public:
     SampledTarget(ByteStream& stream, const SmallTarget& target)
-        : target_{target}, collector{std::make_unique<SmallCollector>(target_, stream)} {}
+        : target_{target}, driver{stream}, collector{std::make_unique<SmallCollector>(target_, driver)} {}
 
     void sample() {
         // One frame in nowhere, and more chains than one epoch has room for.
@@ -67,8 +68,7 @@ public:
             if (collector->status().batches_kept < kBatchesKeptMax) {
                 sample();
             }
-            return (collector->status().batches_acknowledged >= enough &&
-                    collector->connection_counts().handshakes >= connection) ||
+            return (collector->status().batches_acknowledged >= enough && driver.counts().handshakes >= connection) ||
                    collector->is_finished();
         });
     }
@@ -83,6 +83,7 @@ private:
     SmallTarget target_;
 
 public:
+    ZmtpDriver driver;
     std::unique_ptr<SmallCollector> collector;
     std::uint64_t rows = 0;
 };

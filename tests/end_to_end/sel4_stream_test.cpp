@@ -16,6 +16,7 @@
 #include "target-collector/source/sel4/simulated_kernel_test.h"
 #include "target-collector/source/sel4/utilisation_window.h"
 #include "target-collector/wire/socket_stream_test.h"
+#include "target-collector/wire/zmtp_driver.h"
 #include "tests/end_to_end/gateway_program.h"
 
 namespace perfleet::end_to_end {
@@ -55,7 +56,8 @@ protected:
         target.start_point = {Ticks{1'000}, UtcNs{1'700'000'000 * kNsPerSecond}, 0};
         target.events = events;
         SocketStream socket{gateway.listen()};
-        const auto collector = std::make_unique<SmallCollector>(target, socket);
+        ZmtpDriver driver{socket};
+        const auto collector = std::make_unique<SmallCollector>(target, driver);
         CollectorSink sink{*collector};
         while (take(sink)) {
             collector->step(kernel.now());

@@ -39,8 +39,8 @@ TEST(ZmtpDelivery, StoresEachRowOnceThoughTheGatewayIsKilledAgainAndAgain) {
     GatewayProgram gateway{folder / "data", address.endpoint()};
     sampled.finish();
     EXPECT_EQ(collector.status().gateway_changes, kGateways);
-    EXPECT_GE(collector.connection_counts().handshakes, kGateways + 1);
-    EXPECT_EQ(collector.connection_counts().connections_ended, 0U);
+    EXPECT_GE(sampled.driver.counts().handshakes, kGateways + 1);
+    EXPECT_EQ(sampled.driver.counts().connections_ended, 0U);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     const auto ledgers = ledgers_of(folder / "data");
     ASSERT_EQ(ledgers.size(), 1U);

@@ -16,6 +16,7 @@
 #include "storage/store/store.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/target_identity.h"
+#include "tools/perfleet/import/frame_import.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
 #include "tools/perfleet/invocation.h"
@@ -27,6 +28,7 @@ namespace {
 constexpr std::size_t kFileSizeBytesMax = 1ULL << 30;
 
 using Reader = Result<std::vector<ImportedRun>> (*)(std::string_view, const ImportHints&);
+constexpr const char* kFrames = "frames";
 const std::map<std::string, Reader>& readers() {
     static const std::map<std::string, Reader> kReaders{{"kbench", read_kbench},
                                                         {"columns", read_columns},
@@ -49,6 +51,7 @@ struct ImportOptions {
     std::string time;
     std::vector<std::string> labels;
     bool is_measured_here = false;
+    bool is_new_session = false;
     std::vector<std::string> point_files;  // EVENT=FILE
 };
 
@@ -124,6 +127,56 @@ Result<Done> read_points(const std::vector<std::string>& point_files, ImportHint
     return Done{};
 }
 
+Result<std::unique_ptr<Store>> open_store(const ImportOptions& options) {
+    const std::string folder = options.data.empty() ? default_data_folder() : options.data;
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) {
+        return error_from_errno(error.value(), "data folder " + folder + " (name another one with --data)");
+    }
+    return open_rocksdb_store(folder);
+}
+
+// A collector's own session, as it would have come over a wire.
+Result<Done> import_collected(const ImportOptions& options) {
+    if (options.file == "-") {
+        return Error{ErrorCode::kUsage, "--format frames: name the file, it is read twice"};
+    }
+    if (!options.target.empty() || !options.architecture.empty() || !options.time.empty() || !options.labels.empty() ||
+        options.is_measured_here) {
+        return Error{ErrorCode::kUsage, "--format frames: target, architecture, time and labels are in the file"};
+    }
+    const auto store = open_store(options);
+    if (!store.ok()) {
+        return Error{store.error()};
+    }
+    const auto fresh = options.is_new_session ? std::optional{new_session_id()} : std::nullopt;
+    const auto imported = import_frames(options.file, fresh, utc_now(), **store);
+    if (!imported.ok()) {
+        return Error{imported.error()};
+    }
+    const auto warn = [&](const std::string& text) { std::fprintf(stderr, "perfleet: warning: %s\n", text.c_str()); };
+    const std::string session = session_hex(imported->session);
+    if (imported->batches_stored == 0 && imported->batches_there > 0) {
+        std::printf("session %s was there already%s\n", session.c_str(),
+                    imported->is_given ? "; if this is another run that left the same bytes: --new-session" : "");
+    } else {
+        std::printf("session %s of %s: %llu rows in %llu batches\n", session.c_str(), imported->target_name.c_str(),
+                    static_cast<unsigned long long>(imported->row_count),
+                    static_cast<unsigned long long>(imported->batches_stored));
+    }
+    if (imported->batches_expired > 0) {
+        warn(options.file + ": " + std::to_string(imported->batches_expired) +
+             " batches are of hours that were dropped from this store");
+    }
+    if (imported->cut_short.has_value()) {
+        warn(*imported->cut_short + ": what stands before it is imported");
+    } else if (!imported->has_end) {
+        warn(options.file + ": its collector didn't come to an end: what it had not yet written is unknown");
+    }
+    return Done{};
+}
+
 Result<Done> import_file(const ImportOptions& options) {
     auto file = read_file(options.file);
     if (!file.ok()) {
@@ -152,13 +205,7 @@ Result<Done> import_file(const ImportOptions& options) {
             return added;
         }
     }
-    const std::string folder = options.data.empty() ? default_data_folder() : options.data;
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) {
-        return error_from_errno(error.value(), "data folder " + folder + " (name another one with --data)");
-    }
-    const auto store = open_rocksdb_store(folder);
+    const auto store = open_store(options);
     if (!store.ok()) {
         return Error{store.error()};
     }
@@ -217,6 +264,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     for (const auto& [name, reader] : readers()) {
         names.push_back(name);
     }
+    names.emplace_back(kFrames);
     command->add_option("FILE", options->file, "what to import; - for standard input")->required();
     command
         ->add_option(
@@ -224,7 +272,8 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
             "kbench (Kanata Bench's serial output), columns (numbers), bernat (his module's results), sel4bench "
             "(its JSON, or the console's output with it), utilisation (what "
             "seL4_BenchmarkDumpAllThreadsUtilisation prints); bytes of memory: sel4-entries, sel4-tracepoints (the "
-            "log buffer), sel4-utilisation (13 words a thread)")
+            "log buffer), sel4-utilisation (13 words a thread); frames (what perfleet-collector --output or a target's "
+            "file sink wrote)")
         ->required()
         ->check(CLI::IsMember(names).description(""))
         ->type_name("FORMAT");
@@ -250,10 +299,13 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
         ->type_name("N");
     command->add_option("--delta", options->hints.test_size_delta, "… and each next one is greater by this")
         ->type_name("N");
+    command->add_flag("--new-session", options->is_new_session,
+                      "frames: of a target without entropy, whose session is given here: another run, though it left "
+                      "the same bytes as one that is there");
     add_kernel_log_options(*command, *options);
     command->callback([&invocation, options] {
         invocation.run = [options] {
-            const auto imported = import_file(*options);
+            const auto imported = options->format == kFrames ? import_collected(*options) : import_file(*options);
             return imported.ok() ? 0 : report_error(imported.error());
         };
     });

@@ -19,6 +19,7 @@
 #include "target-collector/message/bye.h"
 #include "target-collector/message/hello.h"
 #include "target-collector/message/tally_book.h"
+#include "tools/perfleet/import/run_hash.h"
 
 namespace perfleet {
 namespace {
@@ -27,31 +28,8 @@ constexpr std::uint64_t kTicksPerSecond = 1'000'000'000;
 constexpr std::uint32_t kIntegerColumnsMax = 8;
 constexpr std::size_t kSyncBatches = 64;  // what may wait for the disk at once
 
-// FNV-1a over fields with their lengths, from a start of its own: two of them make 128 bits.
-class ContentHash {
-public:
-    explicit ContentHash(std::uint64_t start) : value_{0xcbf29ce484222325ULL ^ start} {}
-
-    void integer(std::uint64_t value) {
-        for (unsigned shift = 0; shift < 64; shift += 8) {
-            value_ = (value_ ^ ((value >> shift) & 0xffU)) * 0x100000001b3ULL;
-        }
-        value_ ^= value_ >> 29;
-    }
-    void text(std::string_view text) {
-        integer(text.size());
-        for (const char c : text) {
-            value_ = (value_ ^ static_cast<std::uint8_t>(c)) * 0x100000001b3ULL;
-        }
-    }
-    [[nodiscard]] std::uint64_t value() const { return value_; }
-
-private:
-    std::uint64_t value_;
-};
-
 std::uint64_t hash_of(const ImportedRun& run, const ImportPlace& place, std::uint64_t start) {
-    ContentHash hash{start};
+    RunHash hash{start};
     hash.text(place.target_name);
     hash.integer(static_cast<std::uint64_t>(place.time.value));
     for (const auto& [key, value] : run.labels) {

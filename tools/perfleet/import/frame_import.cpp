@@ -1,0 +1,279 @@
+#include "tools/perfleet/import/frame_import.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gateway/ingest/admit_batch.h"
+#include "gateway/ingest/admit_hello.h"
+#include "gateway/ingest/decode.h"
+#include "gateway/ingest/image_intake.h"
+#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/protocol.h"
+#include "target-collector/wire/frame_file.h"
+#include "tools/perfleet/import/run_hash.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kSyncBatches = 64;  // what may wait for the disk at once
+constexpr std::size_t kImagesSizeBytesMax =
+    4 * limits::kImageSizeBytesMax;  // of those whose chunks stand among each other
+
+// The file's frames, whole ones only.
+class Frames {
+public:
+    static Result<Frames> open(const std::string& path) {
+        auto file = FrameFile::open(path);
+        if (!file.ok()) {
+            return std::move(file).error();
+        }
+        return Frames{std::move(*file)};
+    }
+
+    // Empty at the end, which may be in the middle of a frame.
+    Result<std::vector<std::byte>> next() {
+        auto frame = file_->next();
+        if (!frame.ok() && frame.error().code == ErrorCode::kTruncated) {
+            cut_short_ = frame.error().message;
+            return std::vector<std::byte>{};
+        }
+        ++number_;
+        return frame;
+    }
+    [[nodiscard]] std::uint64_t number() const { return number_; }  // of the last one, from 1
+    [[nodiscard]] const std::optional<std::string>& cut_short() const { return cut_short_; }
+
+private:
+    explicit Frames(std::unique_ptr<FrameFile> file) : file_{std::move(file)} {}
+
+    std::unique_ptr<FrameFile> file_;
+    std::uint64_t number_ = 0;
+    std::optional<std::string> cut_short_;
+};
+
+bool has_id(SessionId session) { return !session.is_none() && session != protocol::kSessionGivenAtImport; }
+
+// By its first frames, up to the first batch.
+Result<SessionId> session_of_content(const std::string& path) {
+    auto frames = Frames::open(path);
+    if (!frames.ok()) {
+        return std::move(frames).error();
+    }
+    RunHash high{0x46696c656f664672};
+    RunHash low{0x476976656e496421};
+    Decoder decoder;
+    for (bool has_batch = false; !has_batch;) {
+        const auto frame = frames->next();
+        if (!frame.ok()) {
+            return Error{frame.error()};
+        }
+        if (frame->empty()) {
+            break;
+        }
+        const std::string_view bytes{reinterpret_cast<const char*>(frame->data()), frame->size()};
+        high.text(bytes);
+        low.text(bytes);
+        const auto message = decoder.decode(*frame);
+        has_batch = message.ok() && std::holds_alternative<BatchUntrusted>(*message);
+    }
+    return SessionId{high.value(), low.value()};
+}
+
+// The session of one file on its way into the store.
+class FramesWriter {
+public:
+    FramesWriter(std::string path, std::optional<SessionId> fresh_session, UtcNs now, Store& store)
+        : path_{std::move(path)}, fresh_session_{fresh_session}, now_{now}, store_{store} {}
+
+    Result<ImportedFrames> write() {
+        auto frames = Frames::open(path_);
+        if (!frames.ok()) {
+            return std::move(frames).error();
+        }
+        for (;;) {
+            const auto frame = frames->next();
+            if (!frame.ok()) {
+                return Error{frame.error()};
+            }
+            if (frame->empty()) {
+                break;
+            }
+            if (const auto taken = take(*frame); !taken.ok()) {
+                return Error{taken.error().code,
+                             path_ + ": frame " + std::to_string(frames->number()) + ": " + taken.error().message};
+            }
+        }
+        imported_.cut_short = frames->cut_short();
+        if (!session_.has_value()) {
+            return Error{ErrorCode::kInvalid, path_ + ": ends before its collector has said who it is"};
+        }
+        if (auto done = settle(); !done.ok()) {
+            return std::move(done).error();
+        }
+        return imported_;
+    }
+
+private:
+    [[nodiscard]] Result<Done> take(std::span<const std::byte> frame) {
+        auto message = decoder_.decode(frame);
+        if (!message.ok()) {
+            return std::move(message).error();
+        }
+        if (const auto* hello = std::get_if<HelloUntrusted>(&*message)) {
+            return session_.has_value() ? Done{} : take_hello(*hello);  // said again it says the same
+        }
+        if (!session_.has_value()) {
+            return Error{ErrorCode::kInvalid, "comes before its collector has said who it is"};
+        }
+        if (auto* batch = std::get_if<BatchUntrusted>(&*message)) {
+            return take_batch(*batch);
+        }
+        if (auto* bye = std::get_if<ByeUntrusted>(&*message)) {
+            return take_bye(*bye);
+        }
+        if (const auto* image = std::get_if<ImageUntrusted>(&*message)) {
+            return take_image(*image);
+        }
+        return Done{};  // of a newer protocol
+    }
+
+    [[nodiscard]] Result<Done> take_hello(const HelloUntrusted& hello) {
+        HelloUntrusted own = hello;
+        own.session = has_id(hello.session) ? hello.session : SessionId{};
+        auto record = admit_hello(own);
+        if (!record.ok()) {
+            return std::move(record).error();
+        }
+        imported_.is_given = record->session.is_none();
+        if (fresh_session_.has_value() && !imported_.is_given) {
+            return Error{ErrorCode::kUsage,
+                         "the session has an id of its own; --new-session is for files whose session hasn't"};
+        }
+        if (imported_.is_given) {
+            const auto session = fresh_session_ ? Result<SessionId>{*fresh_session_} : session_of_content(path_);
+            if (!session.ok()) {
+                return Error{session.error()};
+            }
+            record->session = *session;
+        }
+        for (const ImageOfferUntrusted& offer : hello.image_offers) {
+            images_.offer(offer.build_id, std::span{&offer, 1});
+        }
+        imported_.session = record->session;
+        imported_.target_name = record->target_name;
+        session_ = std::move(*record);
+        return Done{};
+    }
+
+    [[nodiscard]] Result<Done> take_batch(BatchUntrusted& batch) {
+        if (imported_.is_given && !has_id(batch.header.session) && !batch.fault.has_value()) {
+            const auto seal = [&] {
+                return seal_of(batch.header, batch.series, batch.tallies, batch.dropped, batch.clock_points);
+            };
+            // Sealed anew for its session, but only what is as it was sealed: the rest is refused below.
+            const bool is_whole = seal() == batch.seal;
+            batch.header.session = session_->session;
+            batch.seal = is_whole ? seal() : batch.seal;
+        }
+        auto admitted = admission_.admit(batch, *session_, now_);
+        if (!admitted.ok()) {
+            return std::move(admitted).error();
+        }
+        const Partition partition = partition_of(session_->target, batch.header.bucket);
+        if (defined_.insert(partition).second) {
+            if (auto done = store_.define(partition, *session_); !done.ok()) {
+                return done;
+            }
+        }
+        const auto outcomes = store_.put(partition, std::span{&*admitted, 1});
+        if (!outcomes.ok()) {
+            return Error{outcomes.error()};
+        }
+        if (auto done = count(outcomes->front(), batch); !done.ok()) {
+            return done;
+        }
+        last_seq_ = std::max(last_seq_, batch.header.seq);
+        return ++batches_ % kSyncBatches == 0 ? settle() : Done{};
+    }
+
+    [[nodiscard]] Result<Done> count(PutOutcome outcome, const BatchUntrusted& batch) {
+        switch (outcome) {
+            case PutOutcome::kStored:
+                ++imported_.batches_stored;
+                for (const SeriesView& rows : batch.series) {
+                    imported_.row_count += is_definition(rows.series.kind) ? 0 : rows.row_count;
+                }
+                break;
+            case PutOutcome::kDuplicate: ++imported_.batches_there; break;
+            case PutOutcome::kExpired: ++imported_.batches_expired; break;
+            case PutOutcome::kConflict:
+                return Error{ErrorCode::kConflict,
+                             "batch " + std::to_string(batch.header.seq.value) +
+                                 " of this session is in the store with other content" +
+                                 (imported_.is_given ? "; another run is imported with --new-session" : "")};
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] Result<Done> take_bye(ByeUntrusted& bye) {
+        if (imported_.is_given && !has_id(bye.session)) {
+            bye.session = session_->session;
+        }
+        const auto end = admit_bye(bye, *session_);
+        if (!end.ok()) {
+            return Error{end.error()};
+        }
+        if (defined_.empty()) {  // a session without a batch
+            if (auto done = store_.define(partition_of(session_->target, bucket_of(now_)), *session_); !done.ok()) {
+                return done;
+            }
+        }
+        last_seq_ = std::max(last_seq_, end->last_seq);
+        imported_.has_end = true;
+        return store_.end_session(session_->target, session_->session, *end);
+    }
+
+    // Chunks of several images stand among each other: each image is a peer's own.
+    [[nodiscard]] Result<Done> take_image(const ImageUntrusted& image) {
+        if (const auto asked = images_.next(image.build_id, store_, 0); !asked.ok()) {
+            return Error{asked.error()};
+        }
+        const auto whole = images_.take(image.build_id, image, 0);
+        return whole.has_value() ? store_.put_image(whole->build_id, whole->content) : Done{};
+    }
+
+    // Frames come in the order of seq: what is missing below the last was dropped by the collector.
+    [[nodiscard]] Result<Done> settle() {
+        if (auto done = store_.advance_watermark(session_->target, session_->session, last_seq_); !done.ok()) {
+            return done;
+        }
+        return store_.sync();
+    }
+
+    std::string path_;
+    std::optional<SessionId> fresh_session_;
+    UtcNs now_;
+    Store& store_;
+    Decoder decoder_;
+    BatchAdmission admission_;
+    ImageIntake images_{kImagesSizeBytesMax};
+    std::optional<SessionRecord> session_;
+    std::set<Partition> defined_;
+    Seq last_seq_;
+    std::uint64_t batches_ = 0;
+    ImportedFrames imported_;
+};
+
+}  // namespace
+
+Result<ImportedFrames> import_frames(const std::string& path, std::optional<SessionId> fresh_session, UtcNs now,
+                                     Store& store) {
+    return FramesWriter{path, fresh_session, now, store}.write();
+}
+
+}  // namespace perfleet
