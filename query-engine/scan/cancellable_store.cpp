@@ -56,9 +56,9 @@ Result<Done> CancellableStore::visit_blocks(
 }
 
 Result<Done> CancellableStore::visit_rollups(
-    const Partition& partition, TargetId target, SessionId session, Series series, RollupLevel level,
+    const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
     const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const {
-    Result<Done> visited = store_.visit_rollups(partition, target, session, series, level,
+    Result<Done> visited = store_.visit_rollups(partition, target, session, series, kind,
                                                 [&](const RollupKey& key, std::string_view rollup) {
                                                     return cancelled_ ? Visit::kStop : visitor(key, rollup);
                                                 });

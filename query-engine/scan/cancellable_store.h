@@ -26,7 +26,7 @@ public:
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override;
     [[nodiscard]] Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series, RollupLevel level,
+        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override;
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const override;

@@ -4,6 +4,13 @@
 
 namespace perfleet {
 
+Side side_of(Ticks first, Ticks last, TickRange range) {
+    if (first >= range.first && last < range.second) {
+        return Side::kInside;
+    }
+    return last >= range.first && first < range.second ? Side::kAcross : Side::kOutside;
+}
+
 void RowsLeft::cover(std::span<const SeqRange> seqs, std::vector<TickRange> ranges) {
     for (const SeqRange& range : seqs) {
         covers_[range.first] = {range.last, groups_.size()};

@@ -16,6 +16,10 @@ namespace perfleet {
 
 using TickRange = std::pair<Ticks, Ticks>;  // [first, second)
 
+// Where rows between these ticks, both included, lie.
+enum class Side : std::uint8_t { kOutside, kAcross, kInside };
+[[nodiscard]] Side side_of(Ticks first, Ticks last, TickRange range);
+
 class RowsLeft {
 public:
     // Group 0: all batches that no rollup covers. Of these rows in `all` are left.

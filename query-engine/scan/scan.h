@@ -31,6 +31,7 @@
 #include "storage/clock/clock_map.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/rollup/rollup.h"
+#include "storage/rollup/value_rollup.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
@@ -154,6 +155,11 @@ public:
                                              RollupLevel level,
                                              const std::function<bool(const RollupCover&)>& is_wanted,
                                              const std::function<void(const Rollup&)>& visitor) const;
+    // As visit_rollups, of those of values.
+    [[nodiscard]] Result<Done> visit_value_rollups(std::size_t session_index, EpochNumber epoch, Series series,
+                                                   RollupLevel level,
+                                                   const std::function<bool(const RollupCover&)>& is_wanted,
+                                                   const std::function<void(const ValueRollup&)>& visitor) const;
     [[nodiscard]] ScanSources& sources() const { return *sources_; }
 
     // Read and checked anew at each call; callers keep it while they work on the epoch.
@@ -219,6 +225,11 @@ private:
     // and below, where no rollup stands for anything.
     [[nodiscard]] std::map<Partition, std::uint64_t> expected_rows(std::size_t session_index, EpochNumber epoch,
                                                                    Series series, const RowsLeft* left = nullptr) const;
+    // The visitor's errors are notes.
+    [[nodiscard]] Result<Done> visit_covers(
+        std::size_t session_index, EpochNumber epoch, Series series, RollupKind kind,
+        Result<RollupCover> (*decode_cover)(std::string_view), const std::function<bool(const RollupCover&)>& is_wanted,
+        const std::function<Result<Done>(std::string_view bytes_untrusted)>& visitor) const;
     [[nodiscard]] bool adds_up(std::size_t session_index, Series series, const Partition& partition,
                                const RollupCover& cover) const;
     // The first batch of these seqs that the scan knows in this partition and epoch; null when there is none.

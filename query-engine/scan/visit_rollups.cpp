@@ -31,6 +31,36 @@ bool Scan::adds_up(std::size_t session_index, Series series, const Partition& pa
 Result<Done> Scan::visit_rollups(std::size_t session_index, EpochNumber epoch, Series series, RollupLevel level,
                                  const std::function<bool(const RollupCover&)>& is_wanted,
                                  const std::function<void(const Rollup&)>& visitor) const {
+    return visit_covers(session_index, epoch, series, {RollupContent::kStacks, level}, decode_rollup_cover_untrusted,
+                        is_wanted, [&](std::string_view bytes_untrusted) -> Result<Done> {
+                            const Result<Rollup> rollup = decode_rollup_untrusted(bytes_untrusted);
+                            if (!rollup.ok()) {
+                                return Error{rollup.error()};
+                            }
+                            visitor(*rollup);
+                            return Done{};
+                        });
+}
+
+Result<Done> Scan::visit_value_rollups(std::size_t session_index, EpochNumber epoch, Series series, RollupLevel level,
+                                       const std::function<bool(const RollupCover&)>& is_wanted,
+                                       const std::function<void(const ValueRollup&)>& visitor) const {
+    return visit_covers(session_index, epoch, series, {RollupContent::kValues, level},
+                        decode_value_rollup_cover_untrusted, is_wanted,
+                        [&](std::string_view bytes_untrusted) -> Result<Done> {
+                            const Result<ValueRollup> rollup = decode_value_rollup_untrusted(bytes_untrusted);
+                            if (!rollup.ok()) {
+                                return Error{rollup.error()};
+                            }
+                            visitor(*rollup);
+                            return Done{};
+                        });
+}
+
+Result<Done> Scan::visit_covers(std::size_t session_index, EpochNumber epoch, Series series, RollupKind kind,
+                                Result<RollupCover> (*decode_cover)(std::string_view),
+                                const std::function<bool(const RollupCover&)>& is_wanted,
+                                const std::function<Result<Done>(std::string_view bytes_untrusted)>& visitor) const {
     if (selection_.is_exact) {
         return Done{};
     }
@@ -41,24 +71,20 @@ Result<Done> Scan::visit_rollups(std::size_t session_index, EpochNumber epoch, S
     };
     for (const auto& [partition, row_count] : expected_rows(session_index, epoch, series)) {
         const auto on_rollup = [&, here = partition](const RollupKey& key, std::string_view bytes_untrusted) {
-            const Result<RollupCover> cover = decode_rollup_cover_untrusted(bytes_untrusted);
+            const Result<RollupCover> cover = decode_cover(bytes_untrusted);
             if (!cover.ok()) {
                 note(key.first_seq, cover.error().message);
                 return Visit::kContinue;
             }
-            if (cover->epoch != epoch || !is_wanted(*cover) || !adds_up(session_index, series, here, *cover)) {
-                return Visit::kContinue;
-            }
-            const Result<Rollup> rollup = decode_rollup_untrusted(bytes_untrusted);
-            if (rollup.ok()) {
-                visitor(*rollup);
-            } else {
-                note(key.first_seq, rollup.error().message);
+            if (cover->epoch == epoch && is_wanted(*cover) && adds_up(session_index, series, here, *cover)) {
+                if (const Result<Done> visited = visitor(bytes_untrusted); !visited.ok()) {
+                    note(key.first_seq, visited.error().message);
+                }
             }
             return Visit::kContinue;
         };
         Result<Done> visited =
-            store_->visit_rollups(partition, session.record.target, session.record.session, series, level, on_rollup);
+            store_->visit_rollups(partition, session.record.target, session.record.session, series, kind, on_rollup);
         if (!visited.ok()) {
             if (!is_store_damage(visited.error())) {
                 return visited;

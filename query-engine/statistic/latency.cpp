@@ -11,6 +11,7 @@
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/latency_runs.h"
+#include "query-engine/statistic/latency_sketch.h"
 #include "query-engine/statistic/latency_source.h"
 #include "query-engine/statistic/number/accumulated_latency.h"
 #include "query-engine/statistic/number/bernat.h"
@@ -29,15 +30,6 @@ std::string name_of(const ValueSource& source) {
     return source.group ? fmt::format("{} N={}", source.event, source.test_size) : source.event;
 }
 
-void add_identity(RowMaker& row, const ScannedSession& session, const ValueSource& source) {
-    row.add("session", "", session_hex(session.record.session));
-    row.add("target", "", session.record.target_name);
-    row.add("event", "", source.event);
-    row.add("unit", "", row.unit().name);
-    row.add("status", "", text_or_null(label_of(session.record, "status")));
-    row.add("test_size", "", whole_if(source.group.has_value(), source.test_size));
-}
-
 Result<Moments> moments_of(const Scan& scan, const ValueSource& source) {
     Moments moments;
     const auto read = source.pieces(scan)([&](std::span<const std::uint64_t> values) { moments.add(values); });
@@ -52,9 +44,15 @@ public:
     LatencyReport(const Scan& scan, const LatencyOptions& options) : scan_{scan}, options_{options} {}
 
     Result<Answer> make() {
-        auto sources = find_value_sources(scan_, options_.skipped_tests);
+        const bool is_sketched = options_.view == LatencyView::kSketch;
+        auto sources = find_value_sources(scan_, options_.skipped_tests, is_sketched);
         if (!sources.ok()) {
             return std::move(sources).error();
+        }
+        if (is_sketched) {
+            if (auto made = make_sketches(*sources); !made.ok()) {
+                return std::move(made).error();
+            }
         }
         std::set<std::pair<std::size_t, Series>> seen;
         for (const ValueSource& source : *sources) {
@@ -99,12 +97,38 @@ private:
         switch (options_.view) {
             case LatencyView::kTable: return make_table(sources);
             case LatencyView::kHistogram: return make_histogram(sources);
-            case LatencyView::kRuns: break;
+            case LatencyView::kRuns:
+            case LatencyView::kSketch: break;
             case LatencyView::kInference: return make_inference(sources);
             case LatencyView::kSummary: return each(sources, [&](const auto& source) { return add_summary(source); });
             case LatencyView::kBernat: return each(sources, [&](const auto& source) { return add_bernat(source); });
             case LatencyView::kLegacy: return each(sources, [&](const auto& source) { return add_legacy(source); });
         }
+        return Done{};
+    }
+
+    // Leaves out of `sources` what has no value but 0.
+    Result<Done> make_sketches(std::vector<ValueSource>& sources) {
+        std::vector<ValueSource> with_values;
+        for (const ValueSource& source : sources) {
+            const auto values = read_distribution(scan_, source);
+            if (!values.ok()) {
+                return Error{values.error()};
+            }
+            if (values->moments.max() != 0) {
+                add_sketch_row(scan_, source, *values, options_, answer_);
+                with_values.push_back(source);
+            }
+        }
+        sources = std::move(with_values);
+        if (!sources.empty()) {
+            answer_.warnings.push_back(
+                fmt::format("--sketch: median and percentiles are off by at most {:.2f} % of their value (below 256 by "
+                            "nothing), all else is exact; whether values depend on each other, drift or have several "
+                            "modes isn't looked at",
+                            static_cast<double>(RankSketch::kErrorMax * 100)));
+        }
+        answer_.sources = sources_of(scan_);
         return Done{};
     }
 

@@ -18,6 +18,7 @@ enum class LatencyView : std::uint8_t {
     kBernat,     // figures by the rules of Bernat's kernel module
     kLegacy,     // figures by the rules of sel4bench before 2026
     kHistogram,  // a row a bucket; of one series
+    kSketch,     // as kSummary, percentiles from sketches (latency_sketch.h)
     kRuns,       // a row an event: how figures vary from run to run (latency_runs.h)
 };
 

@@ -9,8 +9,9 @@
 namespace perfleet {
 namespace {
 
-constexpr std::array<std::string_view, 11> kOptions{"runs", "kbench",     "table", "histogram", "bucket",     "mode",
-                                                    "skip", "confidence", "error", "settled",   "percentiles"};
+constexpr std::array<std::string_view, 12> kOptions{"runs",       "sketch", "kbench",  "table",
+                                                    "histogram",  "bucket", "mode",    "skip",
+                                                    "confidence", "error",  "settled", "percentiles"};
 
 template <class Number>
 bool parse_whole(const std::string& text, Number& number) {
@@ -42,6 +43,8 @@ Result<LatencyOptions> parse_latency(const std::map<std::string, std::string>& o
             taken = choose(name, LatencyView::kInference);
         } else if (name == "runs") {
             taken = choose(name, LatencyView::kRuns);
+        } else if (name == "sketch") {
+            taken = choose(name, LatencyView::kSketch);
         } else if (name == "table") {
             taken = choose(name, LatencyView::kTable);
         } else if (name == "histogram") {

@@ -1,5 +1,5 @@
-// The options of `latency` as text: kbench, table, histogram (log2 or linear), bucket, mode (bernat, sel4bench-legacy),
-// skip, confidence (percent), error (percent), settled (percent), percentiles ("50,99.9").
+// The options of `latency` as text: kbench, sketch, table, histogram (log2 or linear), bucket, mode (bernat,
+// sel4bench-legacy), skip, confidence (percent), error (percent), settled (percent), percentiles ("50,99.9").
 #pragma once
 
 #include <map>

@@ -94,7 +94,7 @@ ValuePieces ValueSource::pieces(const Scan& scan) const {
     };
 }
 
-Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint64_t skipped_tests) {
+Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint64_t skipped_tests, bool with_zeros) {
     std::vector<ValueSource> sources;
     for (const std::size_t index : sessions_by_start(scan)) {
         const ScannedSession& session = scan.sessions()[index];
@@ -109,6 +109,10 @@ Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint6
             source.event = event_text(session, series, false);
             source.unit = event_text(session, series, true);
             source.skipped_tests = skipped_tests;
+            if (!is_accumulated && with_zeros) {
+                sources.push_back(source);
+                continue;
+            }
             std::map<std::pair<std::uint64_t, std::uint64_t>, bool> groups;
             bool has_value = false;
             const auto visited = visit_values(scan, index, series, [&](std::span<const ValueRow> rows) {
@@ -138,6 +142,15 @@ Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint6
         }
     }
     return sources;
+}
+
+void add_identity(RowMaker& row, const ScannedSession& session, const ValueSource& source) {
+    row.add("session", "", session_hex(session.record.session));
+    row.add("target", "", session.record.target_name);
+    row.add("event", "", source.event);
+    row.add("unit", "", row.unit().name);
+    row.add("status", "", text_or_null(label_of(session.record, "status")));
+    row.add("test_size", "", whole_if(source.group.has_value(), source.test_size));
 }
 
 Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source, std::size_t count_max) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/number/description.h"
 
 namespace perfleet {
@@ -30,9 +31,14 @@ struct ValueSource {
     [[nodiscard]] ValuePieces pieces(const Scan& scan) const;
 };
 
-// By start of their sessions, then series, then group. A tracepoint without any value but 0 has none.
+// By start of their sessions, then series, then group. A tracepoint without any value but 0 has none, unless
+// `with_zeros`: then its rows aren't looked at.
 // Errors: those of the store; kTooLarge (more than 4,096 groups in a series).
-[[nodiscard]] Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint64_t skipped_tests);
+[[nodiscard]] Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint64_t skipped_tests,
+                                                                  bool with_zeros = false);
+
+// The columns of an answer's row that say whose values it is about.
+void add_identity(RowMaker& row, const ScannedSession& session, const ValueSource& source);
 
 // The first values in the order in which they were measured, as many as doubts are looked for in.
 inline constexpr std::size_t kDoubtValuesMax = 1U << 20;

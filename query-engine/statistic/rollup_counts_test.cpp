@@ -214,9 +214,9 @@ public:
     DamagedRollups(const StoreReader& store, const std::atomic<bool>& cancelled) : CancellableStore{store, cancelled} {}
 
     Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series, RollupLevel level,
+        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
-        return CancellableStore::visit_rollups(partition, target, session, series, level,
+        return CancellableStore::visit_rollups(partition, target, session, series, kind,
                                                [&](const RollupKey& key, std::string_view rollup) {
                                                    std::string damaged{rollup};
                                                    damaged[damaged.size() / 2] ^= 1;

@@ -241,7 +241,7 @@ EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& n
 
 // Where a cell of a rollup lies.
 struct CellPlace {
-    enum class Side : std::uint8_t { kOutside, kInside, kAcross } side{};
+    Side side{};
     std::span<const Rollup::Thread> threads;
 };
 
@@ -255,11 +255,7 @@ CellPlace place_of(const Rollup& rollup, std::size_t cell, TickRange range) {
         first = std::min(first, thread.first_ticks);
         last = std::max(last, thread.last_ticks);
     }
-    if (first >= range.first && last < range.second) {
-        place.side = CellPlace::Side::kInside;
-    } else if (last >= range.first && first < range.second) {
-        place.side = CellPlace::Side::kAcross;
-    }
+    place.side = side_of(first, last, range);
     return place;
 }
 
@@ -272,10 +268,10 @@ void count_rollup(const Rollup& rollup, bool may_cut, TickRange range, const Thr
     std::vector<std::span<const Rollup::Thread>> inside;
     for (std::size_t i = 0; i < rollup.cells.size(); ++i) {
         const CellPlace place = place_of(rollup, i, range);
-        if (place.side == CellPlace::Side::kAcross) {
+        if (place.side == Side::kAcross) {
             edges.emplace_back(std::max(range.first, rollup.cells[i].from),
                                std::min(range.second, rollup.cells[i].until));
-        } else if (place.side == CellPlace::Side::kInside) {
+        } else if (place.side == Side::kInside) {
             inside.push_back(place.threads);
         }
     }

@@ -66,6 +66,10 @@ KeyWriter inside(const Partition& partition, PartitionTable table) {
     return key;
 }
 
+PartitionTable table_of(RollupContent content) {
+    return content == RollupContent::kValues ? PartitionTable::kValueRollup : PartitionTable::kStackRollup;
+}
+
 KeyWriter outside(Table table, TargetId target, SessionId session) {
     KeyWriter key{table};
     key.session(target, session);
@@ -183,10 +187,10 @@ std::string block_key(const BlockKey& key) {
 }
 
 std::string rollup_key(const RollupKey& key) {
-    return inside(key.partition, PartitionTable::kRollup)
+    return inside(key.partition, table_of(key.kind.content))
         .session(key.target, key.session)
         .series(key.series)
-        .integer(static_cast<std::uint8_t>(key.level))
+        .integer(static_cast<std::uint8_t>(key.kind.level))
         .integer(key.first_seq.value)
         .take();
 }
@@ -218,11 +222,11 @@ KeyRange series_blocks_range(const Partition& partition, TargetId target, Sessio
 }
 
 KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session, Series series,
-                              RollupLevel level) {
-    return inside(partition, PartitionTable::kRollup)
+                              RollupKind kind) {
+    return inside(partition, table_of(kind.content))
         .session(target, session)
         .series(series)
-        .integer(static_cast<std::uint8_t>(level))
+        .integer(static_cast<std::uint8_t>(kind.level))
         .range();
 }
 
@@ -334,16 +338,18 @@ Result<BlockKey> decode_block_key(std::string_view key) {
 Result<RollupKey> decode_rollup_key(std::string_view key) {
     RollupKey decoded;
     std::uint8_t level = 0;
+    std::uint8_t table = 0;
     KeyReader reader{key};
     reader.expect(Table::kPartition);
     reader.partition(decoded.partition);
-    reader.expect(PartitionTable::kRollup);
+    reader.integer(table);
     reader.session(decoded.target, decoded.session);
     reader.series(decoded.series);
     reader.integer(level);
     reader.integer(decoded.first_seq.value);
-    decoded.level = static_cast<RollupLevel>(level);
-    if (!reader.ended()) {
+    const bool is_of_values = table == static_cast<std::uint8_t>(PartitionTable::kValueRollup);
+    decoded.kind = {is_of_values ? RollupContent::kValues : RollupContent::kStacks, static_cast<RollupLevel>(level)};
+    if (!reader.ended() || (!is_of_values && table != static_cast<std::uint8_t>(PartitionTable::kStackRollup))) {
         return not_a("a rollup", key);
     }
     return decoded;
@@ -406,7 +412,8 @@ std::string describe_key(std::string_view key) {
                ", first seq " + std::to_string(block->first_seq.value) + ", in " + words(block->partition);
     }
     if (const auto rollup = decode_rollup_key(key); rollup.ok()) {
-        return "rollup of level " + std::to_string(static_cast<unsigned>(rollup->level)) + " of " +
+        return std::string{rollup->kind.content == RollupContent::kValues ? "rollup of values" : "rollup"} +
+               " of level " + std::to_string(static_cast<unsigned>(rollup->kind.level)) + " of " +
                words(SessionName{rollup->target, rollup->session}) + ", " + words(rollup->series) + ", first seq " +
                std::to_string(rollup->first_seq.value) + ", in " + words(rollup->partition);
     }

@@ -34,7 +34,8 @@ enum class PartitionTable : std::uint8_t {
     kBatch = 2,
     kBlock = 3,
     kJoined = 4,  // nothing of the partition waits to be joined
-    kRollup = 5,
+    kStackRollup = 5,
+    kValueRollup = 6,
 };
 
 // Keys from `begin`, included, to `end`, excluded.
@@ -66,7 +67,7 @@ struct KeyRange {
 [[nodiscard]] KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session,
                                            Series series, Seq first = Seq{0});
 [[nodiscard]] KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session,
-                                            Series series, RollupLevel level);
+                                            Series series, RollupKind kind);
 
 // -- outside ----------------------------------------------------------------------------------------------------------
 [[nodiscard]] std::string session_key(Table table, TargetId target,

@@ -46,14 +46,24 @@ TEST(Key, HasTheGoldenBytes) {
                   kSessionHex +
                   "064142"
                   "5152535455565758");
-    EXPECT_EQ(hex(rollup_key({kPartition, kTarget, kSession, kSeries, RollupLevel::kHour, kSeq})),
-              "01"
-              "01020304050607"
-              "05" +
-                  kSessionHex +
-                  "064142"
-                  "02"
-                  "5152535455565758");
+    EXPECT_EQ(
+        hex(rollup_key({kPartition, kTarget, kSession, kSeries, {RollupContent::kStacks, RollupLevel::kHour}, kSeq})),
+        "01"
+        "01020304050607"
+        "05" +
+            kSessionHex +
+            "064142"
+            "02"
+            "5152535455565758");
+    EXPECT_EQ(
+        hex(rollup_key({kPartition, kTarget, kSession, kSeries, {RollupContent::kValues, RollupLevel::kMinute}, kSeq})),
+        "01"
+        "01020304050607"
+        "06" +
+            kSessionHex +
+            "064142"
+            "01"
+            "5152535455565758");
     EXPECT_EQ(hex(session_key(Table::kSession, kTarget, kSession)), "02" + kSessionHex);
     EXPECT_EQ(hex(session_key(Table::kSessionEnd, kTarget, kSession)), "03" + kSessionHex);
     EXPECT_EQ(hex(session_key(Table::kWatermark, kTarget, kSession)), "04" + kSessionHex);

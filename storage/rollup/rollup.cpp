@@ -1,5 +1,6 @@
 #include "storage/rollup/rollup.h"
 
+#include <optional>
 #include <tuple>
 
 #include "schemas/vocabulary/limits.h"
@@ -46,30 +47,6 @@ void write_threads(RecordWriter& writer, const Rollup& rollup, std::uint32_t fir
     }
 }
 
-RollupCover read_cover(RecordReader& reader) {
-    RollupCover cover;
-    cover.epoch = EpochNumber{static_cast<std::uint32_t>(reader.varint(kU32Max))};
-    cover.row_count = reader.varint();
-    std::uint64_t next = 0;
-    reader.list(cover.seqs, [&] {
-        SeqRange range;
-        const std::uint64_t gap = reader.varint();
-        const std::uint64_t span = reader.varint();
-        if (gap > ~0ULL - next || span >= ~0ULL - (next + gap)) {
-            reader.fail(ErrorCode::kInvalid, "seqs beyond the last");
-            return range;
-        }
-        range.first = Seq{next + gap};
-        range.last = Seq{next + gap + span};
-        next = range.last.value + 1;
-        return range;
-    });
-    if (cover.seqs.size() > limits::kRollupSeqRangesMax) {
-        reader.fail(ErrorCode::kTooLarge, "more than " + std::to_string(limits::kRollupSeqRangesMax) + " seq ranges");
-    }
-    return cover;
-}
-
 class Body {
 public:
     Body(RecordReader& reader, Rollup& rollup) : reader_{reader}, rollup_{rollup} {}
@@ -87,14 +64,12 @@ public:
 
 private:
     void read_cell() {
-        Rollup::Cell cell;
-        cell.number = reader_.signed_varint();
-        const std::uint64_t before = rollup_.cells.empty() ? 0 : rollup_.cells.back().until.value;
-        cell.from = Ticks{sum_of(before, reader_.varint())};
-        cell.until = Ticks{sum_of(cell.from.value, reader_.varint())};
+        const auto before = rollup_.cells.empty() ? std::nullopt : std::optional{rollup_.cells.back().bounds()};
+        const CellBounds bounds = read_bounds(reader_, before ? &*before : nullptr);
+        Rollup::Cell cell{bounds.number, bounds.from, bounds.until, 0};
         const std::uint64_t thread_count = reader_.varint(limits::kRollupSizeBytesMax);
-        if (thread_count == 0 || (!rollup_.cells.empty() && cell.number <= rollup_.cells.back().number)) {
-            reader_.fail(ErrorCode::kInvalid, "a cell without rows, or out of order");
+        if (thread_count == 0) {
+            reader_.fail(ErrorCode::kInvalid, "a cell without rows");
         }
         const std::size_t threads_begin = rollup_.threads.size();
         for (std::uint64_t i = 0; i < thread_count && !reader_.has_failed(); ++i) {
@@ -108,8 +83,8 @@ private:
         Rollup::Thread thread;
         thread.pid = static_cast<std::uint32_t>(reader_.varint(kU32Max));
         thread.tid = static_cast<std::uint32_t>(reader_.varint(kU32Max));
-        thread.first_ticks = Ticks{sum_of(cell.from.value, reader_.varint())};
-        thread.last_ticks = Ticks{sum_of(thread.first_ticks.value, reader_.varint())};
+        thread.first_ticks = Ticks{sum_of(reader_, cell.from.value, reader_.varint())};
+        thread.last_ticks = Ticks{sum_of(reader_, thread.first_ticks.value, reader_.varint())};
         const std::uint64_t sum_count = reader_.varint(limits::kRollupSizeBytesMax);
         const auto place = [](const Rollup::Thread& one) { return std::tuple{one.pid, one.tid, one.first_ticks}; };
         if (sum_count == 0 || thread.last_ticks >= cell.until ||
@@ -124,7 +99,7 @@ private:
             next = stack + 1;
             sum.row_count = reader_.varint();
             sum.weight = weight_each_ == 0 ? reader_.varint() : weight_each_ * sum.row_count;
-            row_count_ = sum_of(row_count_, sum.row_count);
+            row_count_ = sum_of(reader_, row_count_, sum.row_count);
             if (stack > kU32Max || sum.row_count == 0) {
                 reader_.fail(ErrorCode::kInvalid, "a sum of no rows, or of no stack");
             }
@@ -132,13 +107,6 @@ private:
         }
         thread.sums_end = static_cast<std::uint32_t>(rollup_.sums.size());
         rollup_.threads.push_back(thread);
-    }
-
-    [[nodiscard]] std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
-        if (b > ~0ULL - a) {
-            reader_.fail(ErrorCode::kInvalid, "a sum beyond 64 bits");
-        }
-        return a + b;
     }
 
     RecordReader& reader_;
@@ -149,34 +117,16 @@ private:
 
 }  // namespace
 
-std::int64_t duration_s(RollupLevel level) {
-    switch (level) {
-        case RollupLevel::kMinute: return 60;
-        case RollupLevel::kHour: return 3'600;
-        case RollupLevel::kDay: return 86'400;
-    }
-    return 0;
-}
-
 std::string encode_rollup(const Rollup& rollup) {
     RecordWriter writer{kRollupVersion};
-    writer.varint(rollup.epoch.value);
-    writer.varint(rollup.row_count);
-    std::uint64_t next = 0;
-    writer.list(rollup.seqs, [&](const SeqRange& range) {
-        writer.varint(range.first.value - next);
-        writer.varint(range.last.value - range.first.value);
-        next = range.last.value + 1;
-    });
+    write_cover(writer, rollup.epoch, rollup.row_count, rollup.seqs);
     const std::uint64_t weight_each = weight_of_each(rollup);
     writer.varint(weight_each);
     writer.varint(rollup.cells.size());
     std::uint32_t threads_begin = 0;
     Ticks before{0};
     for (const Rollup::Cell& cell : rollup.cells) {
-        writer.signed_varint(cell.number);
-        writer.varint(cell.from.value - before.value);
-        writer.varint(cell.until.value - cell.from.value);
+        write_bounds(writer, cell.bounds(), before);
         writer.varint(cell.threads_end - threads_begin);
         write_threads(writer, rollup, threads_begin, cell, weight_each);
         threads_begin = cell.threads_end;

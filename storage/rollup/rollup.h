@@ -13,13 +13,11 @@
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
-#include "storage/store/store.h"
+#include "storage/rollup/rollup_record.h"
 
 namespace perfleet {
 
 inline constexpr std::uint8_t kRollupVersion = 1;
-
-[[nodiscard]] std::int64_t duration_s(RollupLevel level);
 
 // Threads of a cell and sums of a thread follow each other in `threads` and `sums`; each owner tells where its own end.
 struct Rollup {
@@ -31,6 +29,7 @@ struct Rollup {
         Ticks until;
         std::uint32_t threads_end = 0;
 
+        [[nodiscard]] CellBounds bounds() const { return {number, from, until}; }
         friend bool operator==(const Cell&, const Cell&) = default;
     };
     // A thread between two moments at which its name may have changed: it comes several times in a cell otherwise.
@@ -68,12 +67,7 @@ struct Rollup {
 // kTooLarge, kUnsupported (a newer version, named).
 [[nodiscard]] Result<Rollup> decode_rollup_untrusted(std::string_view bytes_untrusted);
 
-// Of a rollup, without checking more than the checksum: what it covers.
-struct RollupCover {
-    EpochNumber epoch;
-    std::uint64_t row_count = 0;
-    std::vector<SeqRange> seqs;
-};
+// Without checking more than the checksum.
 [[nodiscard]] Result<RollupCover> decode_rollup_cover_untrusted(std::string_view bytes_untrusted);
 
 }  // namespace perfleet

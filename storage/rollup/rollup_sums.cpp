@@ -1,45 +1,12 @@
 #include "storage/rollup/rollup_sums.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace perfleet {
-namespace {
-
-std::int64_t floor_division(std::int64_t value, std::int64_t by) {
-    const std::int64_t quotient = value / by;
-    return value % by < 0 ? quotient - 1 : quotient;
-}
-
-// The first tick of the cell; the greatest of all where it would begin behind the last moment there is.
-Ticks begin_of(const ClockMap& clock, std::int64_t number, std::int64_t duration_ns) {
-    if (number > std::numeric_limits<std::int64_t>::max() / duration_ns) {
-        return Ticks{~0ULL};
-    }
-    if (number < std::numeric_limits<std::int64_t>::min() / duration_ns) {
-        return Ticks{0};
-    }
-    return clock.ticks_of(UtcNs{number * duration_ns});
-}
-
-}  // namespace
 
 RollupSums::RollupSums(RollupLevel level, const ClockMap& clock, const Renames& renames)
-    : duration_ns_{duration_s(level) * kNsPerSecond}, clock_{&clock}, renames_{&renames} {}
-
-std::uint32_t RollupSums::cell_numbered(std::int64_t number) {
-    const auto [entry, is_new] = cell_numbers_.try_emplace(number, static_cast<std::uint32_t>(cells_.size()));
-    if (is_new) {
-        cells_.push_back(
-            {number, begin_of(*clock_, number, duration_ns_), begin_of(*clock_, number + 1, duration_ns_)});
-    }
-    return entry->second;
-}
-
-std::uint32_t RollupSums::cell_at(Ticks ticks) {
-    return cell_numbered(floor_division(clock_->utc_of(ticks).value, duration_ns_));
-}
+    : renames_{&renames}, cells_{level, clock} {}
 
 std::uint32_t RollupSums::thread_of(const Thread& wanted) {
     const auto [entry, is_new] = thread_numbers_.try_emplace(
@@ -56,7 +23,7 @@ const RollupSums::Remembered& RollupSums::thread_at(std::uint32_t pid, std::uint
         return last;
     }
     const Renames::Span span = renames_->at(tid, ticks);
-    const std::uint32_t cell = cell_at(ticks);
+    const std::uint32_t cell = cells_.at(ticks);
     const std::uint32_t thread = thread_of({cell, pid, tid, span.number, ticks, ticks});
     last = {pid, tid, std::max(span.from, cells_[cell].from), std::min(span.until, cells_[cell].until), thread};
     return last;
@@ -70,7 +37,7 @@ void RollupSums::add(std::uint32_t thread, std::uint32_t stack, std::uint64_t ro
     }
     sums_[number - 1].row_count += row_count;
     sums_[number - 1].weight += weight;
-    row_count_ += row_count;
+    cover_.row_count += row_count;
 }
 
 void RollupSums::add_rows(const DecodedRows& rows, std::size_t first, std::size_t last) {
@@ -92,8 +59,8 @@ void RollupSums::add_rows(const DecodedRows& rows, std::size_t first, std::size_
 
 void RollupSums::add_sums(const RollupSums& finer) {
     std::vector<std::uint32_t> cells;
-    for (const Cell& cell : finer.cells_) {
-        cells.push_back(cell_numbered(floor_division(cell.number, duration_ns_ / finer.duration_ns_)));
+    for (std::size_t i = 0; i < finer.cells_.size(); ++i) {
+        cells.push_back(cells_.holding(finer.cells_[i], finer.cells_));
     }
     std::vector<std::uint32_t> threads;
     for (const Thread& thread : finer.threads_) {
@@ -106,24 +73,14 @@ void RollupSums::add_sums(const RollupSums& finer) {
     for (const Sum& sum : finer.sums_) {
         add(threads[sum.thread], sum.stack, sum.row_count, sum.weight);
     }
-    for (const SeqRange& range : finer.seqs_) {
-        seqs_.push_back(range);
-    }
-}
-
-void RollupSums::add_seq(Seq seq, bool is_next) {
-    if (is_next && !seqs_.empty()) {
-        seqs_.back().last = seq;
-    } else {
-        seqs_.push_back({seq, seq});
-    }
+    cover_.seqs.insert(cover_.seqs.end(), finer.cover_.seqs.begin(), finer.cover_.seqs.end());
 }
 
 Rollup RollupSums::rollup(EpochNumber epoch) const {
     Rollup made;
     made.epoch = epoch;
-    made.row_count = row_count_;
-    made.seqs = seqs_;
+    made.row_count = cover_.row_count;
+    made.seqs = cover_.seqs;
     std::vector<std::uint32_t> order(threads_.size());
     std::iota(order.begin(), order.end(), 0U);
     const auto place = [this](std::uint32_t index) {
@@ -142,7 +99,7 @@ Rollup RollupSums::rollup(EpochNumber epoch) const {
     auto sum = sums.begin();
     for (const std::uint32_t index : order) {
         const Thread& thread = threads_[index];
-        const Cell& cell = cells_[thread.cell];
+        const CellBounds& cell = cells_[thread.cell];
         if (made.cells.empty() || made.cells.back().number != cell.number) {
             made.cells.push_back({cell.number, cell.from, cell.until, 0});
         }
@@ -158,14 +115,12 @@ Rollup RollupSums::rollup(EpochNumber epoch) const {
 
 void RollupSums::clear() {
     cells_.clear();
-    cell_numbers_.clear();
     threads_.clear();
     thread_numbers_.clear();
     remembered_ = {};
     sums_.clear();
     sum_numbers_ = {};
-    row_count_ = 0;
-    seqs_.clear();
+    cover_ = {};
 }
 
 }  // namespace perfleet

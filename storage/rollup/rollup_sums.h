@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "storage/clock/clock_map.h"
+#include "storage/rollup/cells.h"
 #include "storage/rollup/flat_table.h"
 #include "storage/rollup/renames.h"
 #include "storage/rollup/rollup.h"
@@ -20,32 +21,30 @@ namespace perfleet {
 
 class RollupSums {
 public:
+    static constexpr RollupContent kContent = RollupContent::kStacks;
+    static constexpr std::array kColumns{ColumnId::kTime, ColumnId::kPid, ColumnId::kTid, ColumnId::kStack,
+                                         ColumnId::kWeight};
+
     // Borrows both.
     RollupSums(RollupLevel level, const ClockMap& clock, const Renames& renames);
 
-    // Rows [first, last); columns kTime, kPid, kTid, kStack and kWeight have been decoded. No time is the greatest
+    // Rows [first, last); kColumns have been decoded. No time is the greatest
     // tick.
     void add_rows(const DecodedRows& rows, std::size_t first, std::size_t last);
     // All sums of a finer level, whose cells lie within this one's, with the same clock and renames.
     void add_sums(const RollupSums& finer);
-    // Covers the batch; ascending. `is_next`: no batch that isn't covered lies between this one and the last.
-    void add_seq(Seq seq, bool is_next);
+    // Covers the batch: RollupCover::add_seq.
+    void add_seq(Seq seq, bool is_next) { cover_.add_seq(seq, is_next); }
 
     [[nodiscard]] std::size_t sum_count() const { return sums_.size(); }
     [[nodiscard]] std::size_t cell_count() const { return cells_.size(); }
-    [[nodiscard]] std::uint64_t row_count() const { return row_count_; }
-    [[nodiscard]] const std::vector<SeqRange>& seqs() const { return seqs_; }
+    [[nodiscard]] const RollupCover& cover() const { return cover_; }
 
     // In the order of the format.
     [[nodiscard]] Rollup rollup(EpochNumber epoch) const;
     void clear();
 
 private:
-    struct Cell {
-        std::int64_t number = 0;
-        Ticks from;
-        Ticks until;
-    };
     struct Thread {
         std::uint32_t cell = 0;  // its index
         std::uint32_t pid = 0;
@@ -69,24 +68,18 @@ private:
         std::uint32_t thread = 0;
     };
 
-    [[nodiscard]] std::uint32_t cell_at(Ticks ticks);
-    [[nodiscard]] std::uint32_t cell_numbered(std::int64_t number);
     [[nodiscard]] std::uint32_t thread_of(const Thread& wanted);
     [[nodiscard]] const Remembered& thread_at(std::uint32_t pid, std::uint32_t tid, Ticks ticks);
     void add(std::uint32_t thread, std::uint32_t stack, std::uint64_t row_count, std::uint64_t weight);
 
-    std::int64_t duration_ns_;
-    const ClockMap* clock_;
     const Renames* renames_;
-    std::vector<Cell> cells_;
-    std::map<std::int64_t, std::uint32_t> cell_numbers_;
+    RollupCells cells_;
     std::vector<Thread> threads_;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> thread_numbers_;
     std::array<Remembered, 256> remembered_{};
     std::vector<Sum> sums_;
     FlatTable<std::uint32_t> sum_numbers_;  // by (thread, stack): 1 + the sum's index
-    std::uint64_t row_count_ = 0;
-    std::vector<SeqRange> seqs_;
+    RollupCover cover_;                     // its epoch is that of nothing
 };
 
 }  // namespace perfleet

@@ -357,7 +357,7 @@ private:
             std::map<std::uint64_t, int> covered;
             for (const Partition& partition : *partitions) {
                 const auto visited = reader.visit_rollups(
-                    partition, sender.target, sender.session, kSamples, level,
+                    partition, sender.target, sender.session, kSamples, {RollupContent::kStacks, level},
                     [&](const RollupKey&, std::string_view bytes) {
                         const auto rollup = decode_rollup_untrusted(bytes);
                         if (!rollup.ok() || !sums_what_it_covers(sender, partition, *rollup, found, covered)) {

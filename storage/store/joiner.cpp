@@ -24,21 +24,12 @@ std::uint64_t size_of(const Changes& changes) {
 }  // namespace
 
 Result<Joiner::Outcome> Joiner::join_partition() {
-    std::set<SessionName> sessions;
-    auto visited = visit_readable(
-        *engine_, partition_sessions_range(partition_),
-        [&](std::string_view key, std::string_view) {
-            if (const auto name = decode_partition_session_key(key); name.ok()) {
-                sessions.insert(name->name);
-            }
-            return Visit::kContinue;
-        },
-        [](const DamagedRange&) {});
-    if (!visited.ok()) {
-        return visited.error();
+    const auto sessions = reads_->session_names(partition_);
+    if (!sessions.ok()) {
+        return Error{sessions.error()};
     }
     Outcome outcome = Outcome::kDone;
-    for (const SessionName& session : sessions) {
+    for (const SessionName& session : *sessions) {
         auto joined = join_session(session);
         if (!joined.ok() || *joined == Outcome::kStopped || *joined == Outcome::kOvertaken) {
             return joined;

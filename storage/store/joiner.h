@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <vector>
 
 #include "storage/block/block_joiner.h"

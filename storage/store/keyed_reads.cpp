@@ -246,10 +246,27 @@ Result<Done> KeyedReads::visit_blocks(
                            });
 }
 
+Result<std::vector<SessionName>> KeyedReads::session_names(const Partition& partition) const {
+    std::vector<SessionName> names;
+    auto visited = visit_readable(
+        *engine_, partition_sessions_range(partition),
+        [&](std::string_view key, std::string_view) {
+            if (const auto name = decode_partition_session_key(key); name.ok()) {
+                names.push_back(name->name);
+            }
+            return Visit::kContinue;
+        },
+        [](const DamagedRange&) {});
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    return names;
+}
+
 Result<Done> KeyedReads::visit_rollups(
-    const Partition& partition, TargetId target, SessionId session, Series series, RollupLevel level,
+    const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
     const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const {
-    return visit_decodable(series_rollups_range(partition, target, session, series, level),
+    return visit_decodable(series_rollups_range(partition, target, session, series, kind),
                            [&](std::string_view key, std::string_view value) -> Result<Visit> {
                                auto name = decode_rollup_key(key);
                                if (!name.ok()) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/key/key.h"
 #include "storage/store/damaged_reads.h"
 #include "storage/store/engine.h"
 #include "storage/store/store.h"
@@ -21,7 +22,8 @@ inline constexpr std::uint64_t kJoinedStoreFormatVersion = 2;
 
 // What the mark of a partition says of which nothing waits. Numbers are stored: they must never change.
 inline constexpr std::uint64_t kMarkJoined = 0;
-inline constexpr std::uint64_t kMarkRolledUp = 1;  // joined, too
+inline constexpr std::uint64_t kMarkStacksRolledUp = 1;  // joined, too; values aren't rolled up
+inline constexpr std::uint64_t kMarkRolledUp = 2;
 
 // `where` names the store in errors. kNotFound when the engine holds no store at all; kUnsupported.
 [[nodiscard]] Result<std::uint64_t> format_version(const Engine& engine, const std::string& where);
@@ -43,7 +45,7 @@ public:
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const;
     [[nodiscard]] Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series, RollupLevel level,
+        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const;
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const;
@@ -55,9 +57,11 @@ public:
     // Partitions that were dropped but still have keys.
     [[nodiscard]] Result<std::vector<Partition>> dropped_leftovers() const;
     [[nodiscard]] Result<bool> is_dropped(const Partition& partition) const;
-    // What was done to the partition when nothing of it waited: kMarkJoined, kMarkRolledUp; nothing when something
-    // waits.
+    // What was done to the partition when nothing of it waited: the greatest of kMark… that holds; nothing when
+    // something waits.
     [[nodiscard]] Result<std::optional<std::uint64_t>> joined_mark(const Partition& partition) const;
+    // Of the sessions that the partition's keys name, as far as they can be read; ascending.
+    [[nodiscard]] Result<std::vector<SessionName>> session_names(const Partition& partition) const;
     [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session) const;
     [[nodiscard]] Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
@@ -124,9 +128,9 @@ public:
         return reads_.visit_blocks(partition, target, session, series, visitor);
     }
     [[nodiscard]] Result<Done> visit_rollups(
-        const Partition& partition, TargetId target, SessionId session, Series series, RollupLevel level,
+        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
-        return reads_.visit_rollups(partition, target, session, series, level, visitor);
+        return reads_.visit_rollups(partition, target, session, series, kind, visitor);
     }
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const override {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <set>
+#include <span>
 
 #include "schemas/vocabulary/limits.h"
+#include "storage/rollup/rollup_sums.h"
+#include "storage/rollup/value_sums.h"
 #include "storage/store/damaged_reads.h"
 #include "storage/store/record.h"
 
@@ -15,25 +16,22 @@ namespace {
 constexpr std::uint32_t kBlocksAStep = 16;  // until somebody else gets a turn
 constexpr Series kTasks{Kind::kTask, kNoEvent};
 
-bool is_profile(Kind kind) { return kind == Kind::kSample || kind == Kind::kTracepoint; }
+// Accumulated latencies are a table of tests, not many rows.
+std::span<const RollupContent> contents_of(Kind kind) {
+    static constexpr std::array kOfTracepoint{RollupContent::kStacks, RollupContent::kValues};
+    return kind == Kind::kTracepoint ? std::span<const RollupContent>{kOfTracepoint}
+           : kind == Kind::kSample   ? std::span{kOfTracepoint}.first(1)
+                                     : std::span<const RollupContent>{};
+}
 
 }  // namespace
 
 Result<Joiner::Outcome> RollupMaker::roll_up_partition() {
-    std::set<SessionName> sessions;
-    auto visited = visit_readable(
-        *engine_, partition_sessions_range(partition_),
-        [&](std::string_view key, std::string_view) {
-            if (const auto name = decode_partition_session_key(key); name.ok()) {
-                sessions.insert(name->name);
-            }
-            return Visit::kContinue;
-        },
-        [](const DamagedRange&) {});
-    if (!visited.ok()) {
-        return visited.error();
+    const auto sessions = reads_->session_names(partition_);
+    if (!sessions.ok()) {
+        return Error{sessions.error()};
     }
-    for (const SessionName& session : sessions) {
+    for (const SessionName& session : *sessions) {
         auto rolled_up = roll_up_session(session);
         if (!rolled_up.ok() && !is_damage(rolled_up.error())) {
             return rolled_up.error();
@@ -58,43 +56,28 @@ Result<bool> RollupMaker::roll_up_session(const SessionName& session) {
     for (auto& [epoch, all] : batches->epochs) {
         std::optional<Renames> renames;
         for (auto& [series, named] : all) {
-            if (!is_profile(series.kind)) {
-                continue;
-            }
-            const Source source{session, epoch, series};
-            if (auto marked = mark_covered(source, named); !marked.ok()) {
-                return marked.error();
-            }
-            std::uint64_t row_count = 0;
-            for (const Named& one : named) {
-                row_count += one.is_covered || one.is_left ? 0 : one.row_count;
-            }
-            if (row_count == 0 || row_count < policy_.rows_min) {
-                continue;
-            }
-            if (!clock) {
-                auto read = read_clock(session, batches->points);
-                if (!read.ok()) {
-                    return read.error();
+            for (const RollupContent content : contents_of(series.kind)) {
+                const Source source{session, epoch, series, content};
+                const auto row_count = mark_covered(source, named);
+                if (!row_count.ok()) {
+                    return Error{row_count.error()};
                 }
-                clock = std::move(*read);
-            }
-            if (!renames) {
-                renames.emplace();
-                auto read = read_renames(session, epoch, *renames);
-                if (!read.ok()) {
-                    return read.error();
+                if (*row_count == 0 || *row_count < policy_.rows_min) {
+                    continue;
                 }
-                if (!*read) {
-                    if (!tell({.partition = partition_, .rows_left = row_count})) {
-                        return false;
+                if (!clock) {
+                    auto read = read_clock(session, batches->points);
+                    if (!read.ok()) {
+                        return read.error();
                     }
-                    break;
+                    clock = std::move(*read);
                 }
-            }
-            auto rolled_up = roll_up_series(source, named, *clock, *renames);
-            if (!rolled_up.ok() || !*rolled_up) {
-                return rolled_up;
+                auto rolled_up = content == RollupContent::kValues
+                                     ? roll_up_values(source, named, *clock)
+                                     : roll_up_stacks(source, named, *row_count, *clock, renames);
+                if (!rolled_up.ok() || !*rolled_up) {
+                    return rolled_up;
+                }
             }
         }
     }
@@ -168,14 +151,18 @@ Result<ClockMap> RollupMaker::read_clock(const SessionName& session, std::vector
     return ClockMap{(*record)->ticks_per_second, std::move(points)};
 }
 
-// By hours: those of other levels are written with them.
-Result<Done> RollupMaker::mark_covered(const Source& source, std::vector<Named>& named) const {
-    return visit_readable(
+// By hours: those of other levels are written with them. Gives the rows that none covers.
+Result<std::uint64_t> RollupMaker::mark_covered(const Source& source, std::vector<Named>& named) const {
+    for (Named& one : named) {
+        one.is_covered = false;
+    }
+    auto visited = visit_readable(
         *engine_,
         series_rollups_range(partition_, source.session.target, source.session.session, source.series,
-                             RollupLevel::kHour),
+                             {source.content, RollupLevel::kHour}),
         [&](std::string_view, std::string_view value) {
-            const auto cover = decode_rollup_cover_untrusted(value);
+            const auto cover = source.content == RollupContent::kValues ? decode_value_rollup_cover_untrusted(value)
+                                                                        : decode_rollup_cover_untrusted(value);
             if (!cover.ok() || cover->epoch != source.epoch) {
                 return Visit::kContinue;
             }
@@ -189,6 +176,14 @@ Result<Done> RollupMaker::mark_covered(const Source& source, std::vector<Named>&
             return Visit::kContinue;
         },
         [](const DamagedRange&) {});
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    std::uint64_t row_count = 0;
+    for (const Named& one : named) {
+        row_count += one.is_covered || one.is_left ? 0 : one.row_count;
+    }
+    return row_count;
 }
 
 Result<bool> RollupMaker::read_renames(const SessionName& session, EpochNumber epoch, Renames& renames) const {
@@ -213,23 +208,17 @@ Result<bool> RollupMaker::read_renames(const SessionName& session, EpochNumber e
     return has_room;
 }
 
-bool RollupMaker::is_worth_it(const RollupSums& sums) const {
-    return sums.row_count() != 0 && sums.row_count() / policy_.rows_per_sum >= sums.sum_count() &&
-           sums.cell_count() <= limits::kRollupCellsMax && sums.seqs().size() <= limits::kRollupSeqRangesMax;
-}
-
 // Rows are summed by minutes, minutes by hours, when there are as many sums as one rollup may have; hours are written
 // with their minutes, so that both cover the same.
+template <class Sums>
 class RollupMaker::SeriesSums {
 public:
-    SeriesSums(RollupMaker& maker, const Source& source, const ClockMap& clock, const Renames& renames)
-        : maker_{maker},
-          source_{source},
-          minutes_{RollupLevel::kMinute, clock, renames},
-          hours_{RollupLevel::kHour, clock, renames} {}
+    // Empty sums of both levels.
+    SeriesSums(RollupMaker& maker, const Source& source, Sums minutes, Sums hours)
+        : maker_{maker}, source_{source}, minutes_{std::move(minutes)}, hours_{std::move(hours)} {}
 
     [[nodiscard]] bool has_room(std::uint32_t row_count) const {
-        return minutes_.row_count() == 0 || !is_full(minutes_, row_count);
+        return minutes_.cover().row_count == 0 || !is_full(minutes_, row_count);
     }
     void add(const DecodedRows& rows, std::size_t first, std::size_t last, Seq seq, bool is_next) {
         minutes_.add_rows(rows, first, last);
@@ -240,9 +229,9 @@ public:
     [[nodiscard]] Result<bool> take() {
         const bool is_hour_full = is_full(hours_, minutes_.sum_count()) || made_sums_ > maker_.policy_.sums_max;
         hours_.add_sums(minutes_);
-        if (maker_.is_worth_it(minutes_)) {
-            made_.push_back(minutes_.rollup(source_.epoch));
+        if (is_worth_it(minutes_)) {
             made_sums_ += minutes_.sum_count();
+            keep(RollupLevel::kMinute, minutes_);
         }
         minutes_.clear();
         return is_hour_full ? finish() : Result<bool>{true};
@@ -250,15 +239,21 @@ public:
 
     // Likewise, of all that was added.
     [[nodiscard]] Result<bool> finish() {
-        if (minutes_.row_count() != 0) {
+        if (minutes_.cover().row_count != 0) {
             if (auto taken = take(); !taken.ok() || !*taken) {
                 return taken;
             }
         }
-        if (hours_.row_count() == 0) {
+        const std::uint64_t row_count = hours_.cover().row_count;
+        if (row_count == 0) {
             return true;
         }
-        auto written = maker_.write(source_, hours_, made_);
+        const bool is_kept = is_worth_it(hours_);
+        if (is_kept) {
+            keep(RollupLevel::kHour, hours_);
+        }
+        auto written = is_kept ? maker_.write(made_, row_count)
+                               : maker_.tell({.partition = maker_.partition_, .rows_left = row_count});
         hours_.clear();
         made_.clear();
         made_sums_ = 0;
@@ -266,24 +261,61 @@ public:
     }
 
 private:
-    [[nodiscard]] bool is_full(const RollupSums& sums, std::size_t more_sums) const {
+    [[nodiscard]] bool is_full(const Sums& sums, std::size_t more_sums) const {
         return sums.sum_count() + more_sums > maker_.policy_.sums_max ||
                sums.cell_count() >= limits::kRollupCellsMax / 2 ||
-               sums.seqs().size() >= limits::kRollupSeqRangesMax / 2;
+               sums.cover().seqs.size() >= limits::kRollupSeqRangesMax / 2;
+    }
+    [[nodiscard]] bool is_worth_it(const Sums& sums) const {
+        const RollupCover& cover = sums.cover();
+        return cover.row_count != 0 && cover.row_count / maker_.policy_.rows_per_sum >= sums.sum_count() &&
+               sums.cell_count() <= limits::kRollupCellsMax && cover.seqs.size() <= limits::kRollupSeqRangesMax;
+    }
+    void keep(RollupLevel level, const Sums& sums) {
+        made_.emplace_back(rollup_key({maker_.partition_,
+                                       source_.session.target,
+                                       source_.session.session,
+                                       source_.series,
+                                       {Sums::kContent, level},
+                                       sums.cover().seqs.front().first}),
+                           encode_rollup(sums.rollup(source_.epoch)));
     }
 
     RollupMaker& maker_;
     const Source& source_;
-    RollupSums minutes_;
-    RollupSums hours_;
-    std::vector<Rollup> made_;  // of minutes that are in hours_
+    Sums minutes_;
+    Sums hours_;
+    std::vector<std::pair<std::string, std::string>> made_;  // keys and values of minutes that are in hours_
     std::size_t made_sums_ = 0;
 };
 
+Result<bool> RollupMaker::roll_up_stacks(const Source& source, const std::vector<Named>& named, std::uint64_t row_count,
+                                         const ClockMap& clock, std::optional<Renames>& renames) {
+    if (!renames) {
+        renames.emplace();
+        auto read = read_renames(source.session, source.epoch, *renames);
+        if (!read.ok()) {
+            return read.error();
+        }
+        if (!*read) {
+            renames.reset();
+            return tell({.partition = partition_, .rows_left = row_count});
+        }
+    }
+    return roll_up_series(source, named,
+                          SeriesSums<RollupSums>{*this, source, RollupSums{RollupLevel::kMinute, clock, *renames},
+                                                 RollupSums{RollupLevel::kHour, clock, *renames}});
+}
+
+Result<bool> RollupMaker::roll_up_values(const Source& source, const std::vector<Named>& named, const ClockMap& clock) {
+    return roll_up_series(source, named,
+                          SeriesSums<ValueSums>{*this, source, ValueSums{RollupLevel::kMinute, clock},
+                                                ValueSums{RollupLevel::kHour, clock}});
+}
+
 // Reads a few blocks at a time: nothing is written and nobody waits in the middle of a visit.
-Result<bool> RollupMaker::roll_up_series(const Source& source, const std::vector<Named>& named, const ClockMap& clock,
-                                         const Renames& renames) {
-    SeriesSums sums{*this, source, clock, renames};
+template <class Sums>
+Result<bool> RollupMaker::roll_up_series(const Source& source, const std::vector<Named>& named, SeriesSums<Sums> sums) {
     DecodedRows rows;
     Seq next_block;
     std::size_t next_named = 0;  // those before were added or can't be
@@ -328,9 +360,9 @@ Result<bool> RollupMaker::roll_up_series(const Source& source, const std::vector
 
 // Adds the rows of the block's batches from `next_named` on, which moves behind them. True when there was no room for
 // all.
+template <class Sums>
 bool RollupMaker::add_block(const BlockView& block, const std::vector<Named>& named, std::size_t& next_named,
-                            DecodedRows& rows, SeriesSums& sums) {
-    constexpr std::array kWanted{ColumnId::kTime, ColumnId::kPid, ColumnId::kTid, ColumnId::kStack, ColumnId::kWeight};
+                            DecodedRows& rows, SeriesSums<Sums>& sums) {
     const BlockPart whole{block.header.first_seq, block.header.row_count};
     const std::span<const BlockPart> parts = block.parts.empty() ? std::span{&whole, 1} : std::span{block.parts};
     bool is_decoded = false;
@@ -346,7 +378,7 @@ bool RollupMaker::add_block(const BlockView& block, const std::vector<Named>& na
         if (!sums.has_room(part.row_count)) {
             return true;
         }
-        if (!is_decoded && !rows.decode(block, kWanted).ok()) {
+        if (!is_decoded && !rows.decode(block, Sums::kColumns).ok()) {
             return false;
         }
         is_decoded = true;
@@ -357,23 +389,14 @@ bool RollupMaker::add_block(const BlockView& block, const std::vector<Named>& na
     return false;
 }
 
-Result<bool> RollupMaker::write(const Source& source, const RollupSums& hours, const std::vector<Rollup>& minutes) {
-    if (!is_worth_it(hours)) {
-        return tell({.partition = partition_, .rows_left = hours.row_count()});
-    }
+Result<bool> RollupMaker::write(const std::vector<std::pair<std::string, std::string>>& rollups,
+                                std::uint64_t row_count) {
     Changes changes;
-    std::vector<std::string> values;
-    values.reserve(minutes.size() + 1);
-    const auto add = [&](RollupLevel level, const Rollup& rollup) {
-        values.push_back(encode_rollup(rollup));
-        changes.puts.push_back({rollup_key({partition_, source.session.target, source.session.session, source.series,
-                                            level, rollup.seqs.front().first}),
-                                values.back()});
-    };
-    for (const Rollup& rollup : minutes) {
-        add(RollupLevel::kMinute, rollup);
+    JoinStep step{.partition = partition_, .rollups = rollups.size(), .rollup_rows = row_count};
+    for (const auto& [key, value] : rollups) {
+        changes.puts.push_back({key, value});
+        step.rollup_bytes += key.size() + value.size();
     }
-    add(RollupLevel::kHour, hours.rollup(source.epoch));
     auto written = commit_(changes);
     if (!written.ok()) {
         return written;
@@ -381,10 +404,6 @@ Result<bool> RollupMaker::write(const Source& source, const RollupSums& hours, c
     if (!*written) {
         ended_ = Joiner::Outcome::kOvertaken;
         return false;
-    }
-    JoinStep step{.partition = partition_, .rollups = changes.puts.size(), .rollup_rows = hours.row_count()};
-    for (const Changes::Put& put : changes.puts) {
-        step.rollup_bytes += put.key.size() + put.value.size();
     }
     return tell(step);
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,6 @@
 #include "storage/clock/clock_map.h"
 #include "storage/key/key.h"
 #include "storage/rollup/renames.h"
-#include "storage/rollup/rollup_sums.h"
 #include "storage/store/engine.h"
 #include "storage/store/joiner.h"
 #include "storage/store/keyed_reads.h"
@@ -56,22 +56,33 @@ private:
         SessionName session;
         EpochNumber epoch;
         Series series;
+        RollupContent content{};
     };
 
+    template <class Sums>
     class SeriesSums;
 
     [[nodiscard]] Result<bool> roll_up_session(const SessionName& session);
     [[nodiscard]] Result<Batches> read_batches(const SessionName& session, Seq watermark) const;
     [[nodiscard]] Result<ClockMap> read_clock(const SessionName& session, std::vector<ClockPoint> points) const;
-    [[nodiscard]] Result<Done> mark_covered(const Source& source, std::vector<Named>& named) const;
+    [[nodiscard]] Result<std::uint64_t> mark_covered(const Source& source, std::vector<Named>& named) const;
     // False when there are too many.
     [[nodiscard]] Result<bool> read_renames(const SessionName& session, EpochNumber epoch, Renames& renames) const;
+    // `renames`: the epoch's, read when they are wanted first.
+    [[nodiscard]] Result<bool> roll_up_stacks(const Source& source, const std::vector<Named>& named,
+                                              std::uint64_t row_count, const ClockMap& clock,
+                                              std::optional<Renames>& renames);
+    [[nodiscard]] Result<bool> roll_up_values(const Source& source, const std::vector<Named>& named,
+                                              const ClockMap& clock);
+    template <class Sums>
     [[nodiscard]] Result<bool> roll_up_series(const Source& source, const std::vector<Named>& named,
-                                              const ClockMap& clock, const Renames& renames);
+                                              SeriesSums<Sums> sums);
+    template <class Sums>
     [[nodiscard]] static bool add_block(const BlockView& block, const std::vector<Named>& named,
-                                        std::size_t& next_named, DecodedRows& rows, SeriesSums& sums);
-    [[nodiscard]] Result<bool> write(const Source& source, const RollupSums& hours, const std::vector<Rollup>& minutes);
-    [[nodiscard]] bool is_worth_it(const RollupSums& sums) const;
+                                        std::size_t& next_named, DecodedRows& rows, SeriesSums<Sums>& sums);
+    // Keys and values; `row_count`: rows that those of hours stand for.
+    [[nodiscard]] Result<bool> write(const std::vector<std::pair<std::string, std::string>>& rollups,
+                                     std::uint64_t row_count);
     // False when the work ends.
     [[nodiscard]] bool tell(const JoinStep& step);
 

@@ -70,12 +70,13 @@ protected:
     [[nodiscard]] std::vector<Rollup> rollups(RollupLevel level) const {
         std::vector<Rollup> found;
         EXPECT_TRUE(store_
-                        ->visit_rollups(partition_in(kBucket), kTarget, kSession, kSamples, level,
+                        ->visit_rollups(partition_in(kBucket), kTarget, kSession, kSamples,
+                                        {RollupContent::kStacks, level},
                                         [&](const RollupKey& key, std::string_view bytes) {
                                             auto rollup = decode_rollup_untrusted(bytes);
                                             EXPECT_TRUE(rollup.ok()) << rollup.error().message;
                                             EXPECT_EQ(key.first_seq, rollup->seqs.front().first);
-                                            EXPECT_EQ(key.level, level);
+                                            EXPECT_EQ(key.kind.level, level);
                                             found.push_back(*rollup);
                                             return Visit::kContinue;
                                         })

@@ -45,13 +45,23 @@ struct BlockKey {
 // How long the cells of a rollup are. Numbers are stored: they must never change.
 enum class RollupLevel : std::uint8_t { kMinute = 1, kHour = 2, kDay = 3 };
 
-// Where a rollup stands. A session's rollups of one series and level come in the order of `first_seq`.
+// What a rollup sums: rows by thread and call chain (storage/rollup/rollup.h), or their values (value_rollup.h).
+enum class RollupContent : std::uint8_t { kStacks, kValues };
+
+struct RollupKind {
+    RollupContent content{};
+    RollupLevel level{};
+
+    friend constexpr auto operator<=>(const RollupKind&, const RollupKind&) = default;
+};
+
+// Where a rollup stands. A session's rollups of one series and kind come in the order of `first_seq`.
 struct RollupKey {
     Partition partition;
     TargetId target;
     SessionId session;
     Series series;
-    RollupLevel level{};
+    RollupKind kind;
     Seq first_seq;
 
     friend constexpr auto operator<=>(const RollupKey&, const RollupKey&) = default;
@@ -122,9 +132,9 @@ public:
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const = 0;
 
-    // The rollups of one series and level in this partition, ascending by first_seq; likewise.
+    // The rollups of one series and kind in this partition, ascending by first_seq; likewise.
     [[nodiscard]] virtual Result<Done> visit_rollups(
-        const Partition&, TargetId, SessionId, Series, RollupLevel,
+        const Partition&, TargetId, SessionId, Series, RollupKind,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>&) const {
         return Done{};
     }

@@ -12,6 +12,7 @@
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/key/key.h"
 #include "storage/rollup/rollup.h"
+#include "storage/rollup/value_rollup.h"
 #include "storage/store/damaged_reads.h"
 #include "storage/store/folder.h"
 #include "storage/store/keyed_reads.h"
@@ -129,6 +130,15 @@ private:
         }
     }
 
+    void check_rollup(std::string_view key, RollupContent content, std::string_view value) {
+        constexpr std::string_view kLost = "nothing: what it sums is read from its blocks";
+        if (content == RollupContent::kValues) {
+            check_record(key, decode_value_rollup_untrusted(value), std::string{kLost});
+        } else {
+            check_record(key, decode_rollup_untrusted(value), std::string{kLost});
+        }
+    }
+
     void check_number(std::string_view key, std::string_view value, const std::string& lost, std::uint64_t* number) {
         const auto decoded = decode_number_untrusted(value);
         check_record(key, decoded, lost);
@@ -159,9 +169,9 @@ private:
             if (verify_) {
                 on_block(key, *block, value);
             }
-        } else if (decode_rollup_key(key).ok()) {
+        } else if (const auto rollup = decode_rollup_key(key); rollup.ok()) {
             if (verify_) {
-                check_record(key, decode_rollup_untrusted(value), "nothing: what it sums is read from its blocks");
+                check_rollup(key, rollup->kind.content, value);
             }
         } else if (key == joined_key(*partition)) {
             check_number(key, value, "nothing: its key says it all", nullptr);

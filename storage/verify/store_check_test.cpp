@@ -199,8 +199,12 @@ TEST_F(CheckedStore, FindsRollupsIntactAndNamesADamagedOne) {
     }
     EXPECT_TRUE(check(intact_).damage.empty());
     copy();
-    const std::string key =
-        rollup_key({test_writer::partition(), kTarget, kSession, test_writer::kSeries, RollupLevel::kHour, Seq{1}});
+    const std::string key = rollup_key({test_writer::partition(),
+                                        kTarget,
+                                        kSession,
+                                        test_writer::kSeries,
+                                        {RollupContent::kStacks, RollupLevel::kHour},
+                                        Seq{1}});
     replace(key, flip);
     const StoreCheck found = check(damaged_);
     ASSERT_EQ(found.damage.size(), 1U);

@@ -15,8 +15,8 @@
 
 #include "query-engine/statistic/number/description.h"
 #include "query-engine/statistic/number/random_stream.h"
-#include "query-engine/statistic/number/sketch.h"
 #include "schemas/vocabulary/assert.h"
+#include "storage/number/rank_sketch.h"
 
 namespace perfleet {
 namespace {

@@ -1,7 +1,8 @@
-// Records and keys as read from the store. First byte: which, from 0xf0 on a rollup; odd: the record's checksum is put
-// right first. What decodes must say the same after being encoded and decoded again.
+// Records and keys as read from the store. First byte: which, from 0xf0 on a rollup, from 0xf8 on one of values; odd:
+// the record's checksum is put right first. What decodes must say the same after being encoded and decoded again.
 #include "storage/key/key.h"
 #include "storage/rollup/rollup.h"
+#include "storage/rollup/value_rollup.h"
 #include "storage/store/record.h"
 #include "tests/fuzz/checksums.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -48,13 +49,14 @@ void check_records(std::uint8_t which, const std::string& bytes) {
     }
 }
 
-void check_rollup(const std::string& bytes) {
-    const auto rollup = decode_rollup_untrusted(bytes);
+template <class Decode>
+void check_rollup(const std::string& bytes, Decode decode) {
+    const auto rollup = decode(bytes);
     if (!rollup.ok()) {
         PERFLEET_ASSERT(!rollup.error().message.empty());
         return;
     }
-    const auto again = decode_rollup_untrusted(encode_rollup(*rollup));
+    const auto again = decode(encode_rollup(*rollup));
     PERFLEET_ASSERT(again.ok() && *again == *rollup);
 }
 
@@ -101,8 +103,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if ((which & 1) != 0) {
         put_record_checksum_right(bytes);
     }
+    if (which >= 0xf8) {
+        check_rollup(bytes, decode_value_rollup_untrusted);
+        return 0;
+    }
     if (which >= 0xf0) {
-        check_rollup(bytes);
+        check_rollup(bytes, decode_rollup_untrusted);
         return 0;
     }
     check_records(which >> 1, bytes);

@@ -37,6 +37,7 @@ struct TableOptions {
     bool is_kbench = false;
     bool is_table = false;
     bool is_runs = false;
+    bool is_sketch = false;
     std::string output;  // of a histogram: a figure beside the table
 };
 
@@ -79,6 +80,9 @@ Result<Answer> ask(const std::string& command, const TableOptions& options) {
     if (options.is_table) {
         text["table"] = "yes";
     }
+    if (options.is_sketch) {
+        text["sketch"] = "yes";
+    }
     if (options.is_runs) {
         text["runs"] = "yes";
     }
@@ -118,6 +122,8 @@ void add_latency_options(CLI::App& command, TableOptions& options) {
                      "what accumulated latencies say of the primary latency (Kanata Bench)");
     command.add_flag("--runs", options.is_runs,
                      "how least value, median and mean vary from run to run, over all runs that are selected");
+    command.add_flag("--sketch", options.is_sketch,
+                     "of many values, from sums by minute and hour: percentiles off by at most 0.4 %");
     command.add_flag("--table", options.is_table, "the tests themselves, a column a group");
     add("histogram", "how the values are spread: log2, linear, or cumulative; the latter two up to the 95th percentile",
         "KIND");

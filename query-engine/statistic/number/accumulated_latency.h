@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "query-engine/statistic/number/interval.h"
-#include "query-engine/statistic/number/moments.h"
+#include "storage/number/moments.h"
 
 namespace perfleet {
 

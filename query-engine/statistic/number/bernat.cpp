@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "query-engine/statistic/number/wide_integer.h"
 #include "schemas/vocabulary/assert.h"
+#include "storage/number/wide_integer.h"
 
 namespace perfleet {
 

@@ -11,8 +11,8 @@
 
 #include "query-engine/statistic/number/comparison.h"
 #include "query-engine/statistic/number/interval.h"
-#include "query-engine/statistic/number/moments.h"
 #include "query-engine/statistic/number/quantile.h"
+#include "storage/number/moments.h"
 
 namespace perfleet {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "query-engine/statistic/number/interval.h"
-#include "query-engine/statistic/number/moments.h"
 #include "query-engine/statistic/number/quantile.h"
 #include "schemas/vocabulary/error.h"
+#include "storage/number/moments.h"
 
 namespace perfleet {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "query-engine/statistic/number/moments.h"
+#include "storage/number/moments.h"
 
 namespace perfleet {
 

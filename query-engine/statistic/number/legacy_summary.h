@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "query-engine/statistic/number/moments.h"
+#include "storage/number/moments.h"
 
 namespace perfleet {
 

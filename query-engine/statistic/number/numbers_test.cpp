@@ -15,7 +15,7 @@
 #include "query-engine/statistic/number/legacy_summary.h"
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/rank_search.h"
-#include "query-engine/statistic/number/sketch.h"
+#include "storage/number/rank_sketch.h"
 
 namespace perfleet {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "query-engine/statistic/number/distribution.h"
-#include "query-engine/statistic/number/wide_integer.h"
 #include "schemas/vocabulary/assert.h"
+#include "storage/number/wide_integer.h"
 
 namespace perfleet {
 namespace {

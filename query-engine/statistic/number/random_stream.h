@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "query-engine/statistic/number/wide_integer.h"
+#include "storage/number/wide_integer.h"
 
 namespace perfleet {
 

@@ -6,8 +6,8 @@
 #include "query-engine/statistic/number/cluster.h"
 #include "query-engine/statistic/number/comparison.h"
 #include "query-engine/statistic/number/distribution.h"
-#include "query-engine/statistic/number/wide_integer.h"
 #include "schemas/vocabulary/assert.h"
+#include "storage/number/wide_integer.h"
 
 namespace perfleet {
 namespace {

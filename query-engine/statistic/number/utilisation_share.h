@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "query-engine/statistic/number/wide_integer.h"
+#include "storage/number/wide_integer.h"
 
 namespace perfleet {
 

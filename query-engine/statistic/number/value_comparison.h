@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "query-engine/statistic/number/comparison.h"
-#include "query-engine/statistic/number/moments.h"
 #include "query-engine/statistic/number/quantile.h"
 #include "query-engine/statistic/number/rank_shift.h"
+#include "storage/number/moments.h"
 
 namespace perfleet {
 

@@ -58,6 +58,15 @@ public:
         return *this;
     }
 
+    // Least first.
+    using Limbs = std::array<std::uint64_t, 4>;
+    [[nodiscard]] constexpr const Limbs& limbs() const { return limbs_; }
+    [[nodiscard]] static constexpr Uint256 of(const Limbs& limbs) {
+        Uint256 value;
+        value.limbs_ = limbs;
+        return value;
+    }
+
     // The nearest there is, to half a unit of a 64-bit mantissa for each limb.
     [[nodiscard]] constexpr long double real() const {
         long double value = 0;
@@ -68,9 +77,17 @@ public:
     }
 
     friend constexpr bool operator==(const Uint256&, const Uint256&) = default;
+    friend constexpr std::strong_ordering operator<=>(const Uint256& a, const Uint256& b) {
+        for (std::size_t i = a.limbs_.size(); i > 0; --i) {
+            if (a.limbs_[i - 1] != b.limbs_[i - 1]) {
+                return a.limbs_[i - 1] <=> b.limbs_[i - 1];
+            }
+        }
+        return std::strong_ordering::equal;
+    }
 
 private:
-    std::array<std::uint64_t, 4> limbs_{};  // least first
+    Limbs limbs_{};
 };
 
 }  // namespace perfleet

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-#include "query-engine/statistic/number/wide_integer.h"
+#include "storage/number/wide_integer.h"
 
 namespace perfleet {
 
@@ -20,6 +20,18 @@ public:
     void add(std::uint64_t value, std::uint64_t times);
     void add(std::span<const std::uint64_t> values);
     void merge(const Moments& other);
+
+    // What they are kept as, to be stored and read back.
+    struct Parts {
+        std::uint64_t count = 0;
+        std::uint64_t min = 0;  // 0 when there is no value
+        std::uint64_t max = 0;
+        Uint128 sum = 0;
+        Uint256 sum_of_squares;
+    };
+    [[nodiscard]] Parts parts() const { return {count_, min(), max_, sum_, sum_of_squares_}; }
+    // Nothing where no values have such moments, as far as can be seen.
+    [[nodiscard]] static std::optional<Moments> of(const Parts& parts);
 
     [[nodiscard]] std::uint64_t count() const { return count_; }
     // 0 when there is no value.

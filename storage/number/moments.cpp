@@ -1,4 +1,4 @@
-#include "query-engine/statistic/number/moments.h"
+#include "storage/number/moments.h"
 
 #include <cmath>
 
@@ -72,6 +72,22 @@ void Moments::merge(const Moments& other) {
     max_ = std::max(max_, other.max_);
     sum_ += other.sum_;
     sum_of_squares_ += other.sum_of_squares_;
+}
+
+std::optional<Moments> Moments::of(const Parts& parts) {
+    if (parts.count == 0 || parts.min > parts.max || parts.sum < Uint128{parts.min} * parts.count ||
+        parts.sum > Uint128{parts.max} * parts.count ||
+        parts.sum_of_squares > Uint256{Uint128{parts.max} * parts.max}.times(parts.count) ||
+        parts.sum_of_squares.times(parts.count) < Uint256::product(parts.sum, parts.sum)) {
+        return std::nullopt;
+    }
+    Moments moments;
+    moments.count_ = parts.count;
+    moments.min_ = parts.min;
+    moments.max_ = parts.max;
+    moments.sum_ = parts.sum;
+    moments.sum_of_squares_ = parts.sum_of_squares;
+    return moments;
 }
 
 std::optional<long double> Moments::mean() const {

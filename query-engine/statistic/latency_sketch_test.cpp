@@ -1,0 +1,166 @@
+// What sketches answer is the same from rollups and from blocks, and as near to the values as they promise.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "query-engine/statistic/latency.h"
+#include "query-engine/statistic/latency_sketch.h"
+#include "storage/store/sample_batches.h"
+
+namespace perfleet {
+namespace {
+
+constexpr TargetId kTarget{7};
+constexpr SessionId kSession{1, 2};
+constexpr BucketNumber kBucket{472'223};
+constexpr std::int64_t kMinuteNs = 60 * kNsPerSecond;
+constexpr std::int64_t kHourStartNs = std::int64_t{kBucket.value} * 60 * kMinuteNs;
+constexpr Series kPoints{Kind::kTracepoint, EventNumber{1}};
+constexpr Series kOthers{Kind::kTracepoint, EventNumber{2}};  // without values
+
+struct Row {
+    std::int64_t utc_ns = 0;
+    std::uint64_t value = 0;
+};
+
+// An hour of values, a batch a half minute; the last tenth comes after rollups were made, some of it again.
+class Sketches : public testing::Test {
+protected:
+    void SetUp() override {
+        StoreOptions options;
+        options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
+        store_ = make_memory_store(options);
+        const Partition partition = partition_of(kTarget, kBucket);
+        ASSERT_TRUE(store_->define(partition, sample_session(kTarget, kSession)).ok());
+        std::mt19937_64 random{11};
+        std::lognormal_distribution<double> spread{9, 1.5};
+        for (std::uint64_t seq = 1; seq <= 120; ++seq) {
+            SampleIntegers rows;
+            for (int i = 0; i < 400; ++i) {
+                const Row row{kHourStartNs + static_cast<std::int64_t>(seq - 1) * kMinuteNs / 2 +
+                                  static_cast<std::int64_t>(random() % (kMinuteNs / 2)),
+                              static_cast<std::uint64_t>(spread(random))};
+                rows_.push_back(row);
+                rows[ColumnId::kTime].push_back(static_cast<std::uint64_t>(row.utc_ns - 1'700'000'000'000'000'000));
+                rows[ColumnId::kValue].push_back(row.value);
+                for (const ColumnId column : {ColumnId::kPid, ColumnId::kTid, ColumnId::kStack, ColumnId::kWeight}) {
+                    rows[column].push_back(0);
+                }
+            }
+            SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{0}, kBucket};
+            batch.add(kPoints, rows);
+            rows[ColumnId::kValue].assign(400, 0);
+            batch.add(kOthers, rows);
+            batch.tally(kPoints, TallyName::kProduced, 400 * seq).tally(kOthers, TallyName::kProduced, 400 * seq);
+            const auto built = batch.build();
+            ASSERT_TRUE(store_->put(partition, std::span{&built, 1}).ok());
+            ASSERT_TRUE(store_->put(partition, std::span{&built, 1}).ok());
+            if (seq == 108) {
+                ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{seq}).ok());
+                ASSERT_TRUE(
+                    store_
+                        ->join(UtcNs{kHourStartNs + 600 * kMinuteNs}, [](const JoinStep&) { return Visit::kContinue; })
+                        .ok());
+            }
+        }
+    }
+
+    [[nodiscard]] Answer answer(std::optional<std::int64_t> from_ns, std::optional<std::int64_t> to_ns,
+                                LatencyView view, bool is_exact) const {
+        Selection selection;
+        selection.thread_count = 2;
+        selection.is_exact = is_exact;
+        selection.from = from_ns ? std::optional{UtcNs{*from_ns}} : std::nullopt;
+        selection.to = to_ns ? std::optional{UtcNs{*to_ns}} : std::nullopt;
+        const auto scan = Scan::open(*store_, selection);
+        EXPECT_TRUE(scan.ok());
+        LatencyOptions options;
+        options.view = view;
+        auto made = make_latency(*scan, options);
+        EXPECT_TRUE(made.ok()) << made.error().message;
+        return std::move(*made);
+    }
+
+    static AnswerValue figure(const Answer& answer, const std::string& name) {
+        for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+            if (answer.columns[i].name == name && answer.rows.size() == 1) {
+                return answer.rows[0][i];
+            }
+        }
+        ADD_FAILURE() << name;
+        return {};
+    }
+
+    std::unique_ptr<Store> store_;
+    std::vector<Row> rows_;
+};
+
+TEST_F(Sketches, AnswerTheSameFromRollupsAndFromBlocks) {
+    std::mt19937_64 random{5};
+    std::uint64_t rollup_rows = 0;
+    std::vector<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> ranges{
+        {{}, {}}, {kHourStartNs + kMinuteNs, {}}, {{}, kHourStartNs + 30 * kMinuteNs}};
+    for (const std::int64_t step : {kMinuteNs, std::int64_t{1}}) {
+        for (int i = 0; i < 10; ++i) {
+            const auto steps = static_cast<std::uint64_t>(60 * kMinuteNs / step);
+            const std::int64_t from = kHourStartNs + static_cast<std::int64_t>(random() % steps) * step;
+            ranges.emplace_back(from, from + (1 + static_cast<std::int64_t>(random() % steps)) * step);
+        }
+    }
+    for (const auto& [from, to] : ranges) {
+        const Answer quick = answer(from, to, LatencyView::kSketch, false);
+        const Answer exact = answer(from, to, LatencyView::kSketch, true);
+        EXPECT_EQ(quick.rows, exact.rows);
+        EXPECT_EQ(quick.ledger, exact.ledger);
+        EXPECT_EQ(quick.warnings, exact.warnings);
+        EXPECT_FALSE(exact.sources.has_value());
+        rollup_rows += quick.sources ? quick.sources->rollup_rows : 0;
+    }
+    EXPECT_GT(rollup_rows, 100'000U);
+}
+
+TEST_F(Sketches, NeedNoBlockForWholeMinutes) {
+    const Answer minutes =
+        answer(kHourStartNs + 3 * kMinuteNs, kHourStartNs + 50 * kMinuteNs, LatencyView::kSketch, false);
+    ASSERT_TRUE(minutes.sources.has_value());
+    EXPECT_EQ(minutes.sources->blocks, 0U);
+    EXPECT_EQ(minutes.sources->rollup_rows, 2U * 47 * 800);  // those without a value, too
+    EXPECT_EQ(figure(minutes, "count"), AnswerValue{std::uint64_t{47 * 800}});
+}
+
+TEST_F(Sketches, AreExactInMomentsAndNearInPercentiles) {
+    const std::int64_t from = kHourStartNs + kMinuteNs / 3;
+    const std::int64_t to = kHourStartNs + 55 * kMinuteNs;
+    const Answer quick = answer(from, to, LatencyView::kSketch, false);
+    const Answer exact = answer(from, to, LatencyView::kSummary, false);
+    for (const char* name : {"session", "event", "count", "min", "max", "mean", "mean_low", "mean_high", "sd", "cv"}) {
+        EXPECT_EQ(figure(quick, name), figure(exact, name)) << name;
+    }
+    EXPECT_EQ(quick.ledger, exact.ledger);
+    std::vector<std::uint64_t> values;
+    for (const Row& row : rows_) {
+        if (row.utc_ns >= from && row.utc_ns < to) {
+            values.push_back(row.value);
+        }
+    }
+    std::sort(values.begin(), values.end());
+    for (const auto& [name, percent] : {std::pair{"median", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}}) {
+        const auto truth = static_cast<double>(
+            values[nearest_rank(Quantile::of_percent(static_cast<unsigned>(percent)), values.size())]);
+        const auto given = static_cast<double>(std::get<std::uint64_t>(figure(quick, name)));
+        EXPECT_LE(std::abs(given - truth), truth * static_cast<double>(RankSketch::kErrorMax)) << name;
+    }
+    EXPECT_TRUE(std::any_of(quick.warnings.begin(), quick.warnings.end(), [](const std::string& warning) {
+        return warning.find("off by at most 0.39 %") != std::string::npos;
+    }));
+}
+
+TEST_F(Sketches, LeaveOutEventsWithoutValues) {
+    const Answer all = answer({}, {}, LatencyView::kSketch, false);
+    EXPECT_EQ(all.rows.size(), 1U);
+    EXPECT_EQ(all.ledger.stored, rows_.size());
+}
+
+}  // namespace
+}  // namespace perfleet
