@@ -3,26 +3,20 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
-#include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
-#include <sys/resource.h>
 
-#include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/disk_reserve.h"
 #include "storage/store/folder.h"
 #include "storage/store/log_tail.h"
+#include "storage/store/rocksdb_database.h"
 #include "storage/store/rocksdb_options.h"
-#include "storage/store/silent_log.h"
-#include "storage/store/table_files.h"
 
 namespace perfleet {
 namespace {
@@ -30,58 +24,19 @@ namespace {
 // Behind every table: a change of it overlaps nothing.
 constexpr const char* kNobodysKey = "\xff";
 
-constexpr const char* kReaderFolderPrefix = "perfleet-reader-";
-
-// A reader may look at the moment at which the writer replaces a file; then it looks again.
-constexpr int kReaderAttempts = 8;
-
 rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 std::string_view view(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
-
-bool says(const rocksdb::Status& status, std::string_view words) {
-    return status.ToString().find(words) != std::string::npos;
-}
-
-Error error_from(const rocksdb::Status& status, const std::string& what) {
-    const std::string message = what + ": " + status.ToString();
-    if (status.IsCorruption()) {
-        return {ErrorCode::kCorrupt, message};
-    }
-    if (status.IsNotSupported()) {
-        return {ErrorCode::kUnsupported, message};
-    }
-    if (status.IsNoSpace()) {
-        return {ErrorCode::kFull, message};
-    }
-    if (says(status, "Permission denied")) {
-        return {ErrorCode::kPermission, message};
-    }
-    if (says(status, "Too many open files")) {
-        return {ErrorCode::kIo, message + "; raise the limit of open files (ulimit -n)"};
-    }
-    return {ErrorCode::kIo, message};
-}
-
-// A database for reading, with what must outlive it.
-struct Opened {
-    std::shared_ptr<rocksdb::Env> env;        // null: the system's
-    std::size_t memory_size_bytes = 0;        // writers only
-    std::string damage;                       // writers only: what opening complained of
-    std::unique_ptr<TemporaryFolder> folder;  // readers only
-    std::string generation;                   // readers only: changes when a writer opens the database anew
-    std::unique_ptr<rocksdb::DB> db;          // closed first
-};
 
 // What writer and reader share. The database is held while it is read, so that a reader may take up another one.
 class RocksdbEngine : public Engine {
 public:
-    RocksdbEngine(std::string directory, std::shared_ptr<Opened> opened)
+    RocksdbEngine(std::string directory, std::shared_ptr<RocksdbDatabase> opened)
         : directory_{std::move(directory)}, opened_{std::move(opened)} {}
 
     [[nodiscard]] std::string damage_at_open() const override { return opened()->damage; }
 
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override {
-        const std::shared_ptr<Opened> held = opened();
+        const std::shared_ptr<RocksdbDatabase> held = opened();
         if (held->db == nullptr) {
             return closed();
         }
@@ -91,7 +46,7 @@ public:
             return std::optional<std::string>{};
         }
         if (!status.ok()) {
-            return error_from(status, directory_ + ": " + describe_key(key));
+            return rocksdb_error(status, directory_ + ": " + describe_key(key));
         }
         return std::optional{std::move(value)};
     }
@@ -99,7 +54,7 @@ public:
     [[nodiscard]] Result<Done> visit(
         const KeyRange& range,
         const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
-        const std::shared_ptr<Opened> held = opened();
+        const std::shared_ptr<RocksdbDatabase> held = opened();
         if (held->db == nullptr) {
             return closed();
         }
@@ -116,15 +71,15 @@ public:
             last.assign(at->key().data(), at->key().size());
         }
         if (const rocksdb::Status status = at->status(); !status.ok()) {
-            return error_from(status, directory_ + ": " +
-                                          (last.empty() ? "from " + describe_key(range.begin) + " on"
-                                                        : "after " + describe_key(last)));
+            return rocksdb_error(status, directory_ + ": " +
+                                             (last.empty() ? "from " + describe_key(range.begin) + " on"
+                                                           : "after " + describe_key(last)));
         }
         return Done{};
     }
 
     [[nodiscard]] Result<std::uint64_t> size_bytes(const KeyRange& range) const override {
-        const std::shared_ptr<Opened> held = opened();
+        const std::shared_ptr<RocksdbDatabase> held = opened();
         if (held->db == nullptr) {
             return closed();
         }
@@ -136,7 +91,7 @@ public:
         const rocksdb::Status status =
             held->db->GetApproximateSizes(options, held->db->DefaultColumnFamily(), &bytes, 1, &size_bytes);
         if (!status.ok()) {
-            return error_from(status, directory_ + ": size from " + describe_key(range.begin) + " on");
+            return rocksdb_error(status, directory_ + ": size from " + describe_key(range.begin) + " on");
         }
         return size_bytes;
     }
@@ -144,18 +99,18 @@ public:
 protected:
     [[nodiscard]] const std::string& directory() const { return directory_; }
 
-    [[nodiscard]] std::shared_ptr<Opened> opened() const {
+    [[nodiscard]] std::shared_ptr<RocksdbDatabase> opened() const {
         const std::lock_guard lock{mutex_};
         return opened_;
     }
 
-    void replace(std::shared_ptr<Opened> opened) {
+    void replace(std::shared_ptr<RocksdbDatabase> opened) {
         const std::lock_guard lock{mutex_};
         opened_.swap(opened);
     }
 
     [[nodiscard]] Result<Done> result(const rocksdb::Status& status, const std::string& what) const {
-        return status.ok() ? Result<Done>{Done{}} : error_from(status, directory_ + ": " + what);
+        return status.ok() ? Result<Done>{Done{}} : rocksdb_error(status, directory_ + ": " + what);
     }
 
     [[nodiscard]] Error closed() const {
@@ -165,78 +120,12 @@ protected:
 private:
     std::string directory_;
     mutable std::mutex mutex_;
-    std::shared_ptr<Opened> opened_;
+    std::shared_ptr<RocksdbDatabase> opened_;
 };
-
-rocksdb::Env& env_of(const std::shared_ptr<rocksdb::Env>& env) {
-    return env == nullptr ? *rocksdb::Env::Default() : *env;
-}
-
-Error busy(const std::string& directory) {
-    return {ErrorCode::kBusy, directory +
-                                  ": another gateway is writing to this folder; stop it, or give this one "
-                                  "another folder (--data)"};
-}
-
-bool says_locked(const rocksdb::Status& status) {
-    return says(status, "lock hold by current process") || says(status, "While lock file");
-}
-
-// The last writer's logs without what nobody was promised, so that RocksDB opens them as far as they count.
-Result<Done> cut_log_tail_locked(const std::string& directory, rocksdb::Env& env) {
-    if (!check_reader_folder(directory).ok()) {
-        return Done{};  // nothing there yet
-    }
-    rocksdb::FileLock* lock = nullptr;
-    if (const rocksdb::Status status = env.LockFile(directory + "/LOCK", &lock); !status.ok()) {
-        return says_locked(status) ? busy(directory) : error_from(status, directory + ": can't be opened");
-    }
-    auto cut = cut_log_tail(directory);
-    (void)env.UnlockFile(lock);
-    return cut;
-}
-
-Result<std::shared_ptr<Opened>> open_writer(const std::string& directory, std::shared_ptr<rocksdb::Env> env,
-                                            std::size_t memory_size_bytes, bool compacts = true) {
-    if (auto cut = cut_log_tail_locked(directory, env_of(env)); !cut.ok()) {
-        return cut.error();
-    }
-    rocksdb::Options options = writer_options(memory_size_bytes);
-    options.env = &env_of(env);
-    options.disable_auto_compactions = !compacts;
-    rocksdb::DB* db = nullptr;
-    rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
-    if (says_locked(status)) {
-        return busy(directory);
-    }
-    // A table file is damaged or missing. The others are there, and what comes can be stored; reads of that file fail
-    // and name it. (The logs have been checked above, for without these checks RocksDB would pass over damage in them.)
-    std::string damage;
-    if (status.IsCorruption()) {
-        damage = directory + ": a table file is damaged or missing: " + status.ToString();
-        options.paranoid_checks = false;
-        options.skip_checking_sst_file_sizes_on_db_open = true;
-        options.disable_auto_compactions = true;
-        db = nullptr;
-        status = rocksdb::DB::Open(options, directory, &db);
-    }
-    if (status.IsInvalidArgument()) {
-        return Error{ErrorCode::kInvalid, directory + ": not a perfleet store: " + status.ToString()};
-    }
-    if (!status.ok()) {
-        return error_from(status, directory + ": can't be opened");
-    }
-    auto opened = std::make_shared<Opened>();
-    opened->env = std::move(env);
-    opened->memory_size_bytes = memory_size_bytes;
-    opened->damage = std::move(damage);
-    opened->db.reset(db);
-    return opened;
-}
 
 class RocksdbWriter final : public RocksdbEngine {
 public:
-    RocksdbWriter(std::string directory, std::shared_ptr<Opened> opened, DiskReserve reserve)
+    RocksdbWriter(std::string directory, std::shared_ptr<RocksdbDatabase> opened, DiskReserve reserve)
         : RocksdbEngine{std::move(directory), std::move(opened)},
           synced_sequence_{db().GetLatestSequenceNumber()},
           logged_sequence_{synced_sequence_},
@@ -259,11 +148,11 @@ public:
         if (before->code == ErrorCode::kFull && !has_room_for(purpose, env_of(env))) {
             return Error{*before};
         }
-        auto closed_one = std::make_shared<Opened>();
+        auto closed_one = std::make_shared<RocksdbDatabase>();
         closed_one->env = env;
         closed_one->memory_size_bytes = memory_size_bytes;
         replace(std::move(closed_one));
-        auto anew = open_writer(directory(), env, memory_size_bytes, compacts_);
+        auto anew = open_to_write(directory(), env, memory_size_bytes, compacts_);
         if (!anew.ok()) {
             if (anew.error().code != ErrorCode::kBusy) {  // whoever reads or erases still holds the one before
                 set_failure(anew.error());
@@ -291,7 +180,7 @@ public:
         if (auto before = failure()) {
             return Error{*std::move(before)};
         }
-        const std::shared_ptr<Opened> held = opened();  // recover() waits for it
+        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits for it
         return held->db == nullptr ? closed() : changed(held->db->Flush(rocksdb::FlushOptions{}), "writing");
     }
 
@@ -323,7 +212,7 @@ public:
         if (auto before = failure()) {
             return Error{*std::move(before)};
         }
-        const std::shared_ptr<Opened> held = opened();  // recover() waits for it
+        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits for it
         if (held->db == nullptr) {
             return closed();
         }
@@ -398,7 +287,7 @@ private:
         if (status.ok()) {
             return Done{};
         }
-        Error error = error_from(status, directory() + ": " + what);
+        Error error = rocksdb_error(status, directory() + ": " + what);
         // A compaction has met a damaged table file, and would again. What is there stays readable without it.
         if (error.code == ErrorCode::kCorrupt) {
             compacts_ = false;
@@ -419,7 +308,7 @@ private:
 
     // A compaction writes what it keeps of these files before it deletes them. On a disk that is too full for that it
     // would take what else can be dropped with; later ones give the space back.
-    [[nodiscard]] bool has_room_to_compact(const Opened& held, const KeyRange& range) const {
+    [[nodiscard]] bool has_room_to_compact(const RocksdbDatabase& held, const KeyRange& range) const {
         std::vector<rocksdb::LiveFileMetaData> files;
         held.db->GetLiveFilesMetaData(&files);
         std::uint64_t needed_size_bytes = kRecoverRoomSizeBytes;
@@ -471,100 +360,6 @@ private:
     DiskReserve reserve_;
 };
 
-// The name of the current manifest: each writer begins a new one.
-std::string generation_of(const std::string& directory) {
-    std::ifstream file{directory + "/CURRENT"};
-    std::string text;
-    std::getline(file, text);
-    return text;
-}
-
-// A reader keeps every table file open, which the usual soft limit of 1,024 is soon too small for.
-void raise_open_files_limit() {
-    ::rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)::setrlimit(RLIMIT_NOFILE, &limit);  // opening says so if it isn't enough
-    }
-}
-
-// Not everything of the store because a table file is damaged or missing.
-bool shows_less(const std::string& directory, rocksdb::DB& db) {
-    std::vector<rocksdb::LiveFileMetaData> live;
-    db.GetLiveFilesMetaData(&live);
-    std::vector<std::string> known;
-    for (const rocksdb::LiveFileMetaData& file : live) {
-        known.push_back(std::filesystem::path{file.name}.filename().string());
-    }
-    return misses_table_files(directory, known);
-}
-
-// Of a store with a damaged or missing table file: what is there now, with an error where that file would be read.
-rocksdb::Status open_damaged(const std::string& directory, rocksdb::Options options, Opened& opened) {
-    options.paranoid_checks = false;
-    options.skip_checking_sst_file_sizes_on_db_open = true;
-    options.info_log = make_silent_log();
-    options.max_open_files =
-        kWriterFilesMax;  // with all of them open RocksDB has another way of reading, which stops here
-    rocksdb::DB* db = nullptr;
-    rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &db);
-    opened.db.reset(db);
-    return status;
-}
-
-bool includes_all(const std::set<std::string>& names, const std::set<std::string>& some) {
-    return std::includes(names.begin(), names.end(), some.begin(), some.end());
-}
-
-// A log that is deleted between the secondary's look at the manifest and its look at the logs was in a table file by
-// then, which it doesn't know: it would show neither, without a word. A second look shows it.
-rocksdb::Status catch_up(const std::string& directory, rocksdb::DB& db) {
-    for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
-        const std::set<std::string> before = log_files(directory);
-        rocksdb::Status status = db.TryCatchUpWithPrimary();
-        if (!status.ok() || includes_all(log_files(directory), before)) {
-            return status;
-        }
-    }
-    return rocksdb::Status::TryAgain("the writer deletes logs faster than they can be followed");
-}
-
-Result<std::shared_ptr<Opened>> open_secondary(const std::string& directory) {
-    auto folder = TemporaryFolder::make(kReaderFolderPrefix);
-    if (!folder.ok()) {
-        return folder.error();
-    }
-    auto opened = std::make_shared<Opened>();
-    opened->folder = std::move(*folder);
-    rocksdb::Status status;
-    rocksdb::Options options = reader_options();
-    for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
-        opened->generation = generation_of(directory);
-        const std::set<std::string> logs = log_files(directory);
-        rocksdb::DB* db = nullptr;
-        status = rocksdb::DB::OpenAsSecondary(options, directory, opened->folder->path(), &db);
-        if (status.ok()) {
-            opened->db.reset(db);
-            status = includes_all(log_files(directory), logs) ? status : catch_up(directory, *db);
-        }
-        if (status.ok()) {
-            if (shows_less(directory, *db)) {
-                opened->db.reset();
-                status = open_damaged(directory, options, *opened);
-            }
-        }
-        if (status.ok()) {
-            return opened;
-        }
-        // A torn end of the log is only cut off by the next writer; until then a reader stops there.
-        if (auto damage = find_log_damage(directory);
-            status.IsCorruption() && damage.ok() && damage->has_value() && !(*damage)->was_synced) {
-            options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-        }
-    }
-    return error_from(status, directory + ": can't be opened for reading");
-}
-
 class RocksdbReader final : public RocksdbEngine {
 public:
     using RocksdbEngine::RocksdbEngine;
@@ -573,12 +368,11 @@ public:
     // after a change of writers it is opened anew.
     [[nodiscard]] Result<Done> refresh() override {
         const std::lock_guard lock{refresh_mutex_};
-        const std::shared_ptr<Opened> held = opened();
-        if (generation_of(directory()) == held->generation && catch_up(directory(), *held->db).ok() &&
-            !shows_less(directory(), *held->db)) {
+        const std::shared_ptr<RocksdbDatabase> held = opened();
+        if (catch_up(directory(), *held)) {
             return Done{};
         }
-        auto anew = open_secondary(directory());
+        auto anew = open_to_read(directory());
         if (!anew.ok()) {
             return anew.error();
         }
@@ -606,11 +400,11 @@ Result<std::unique_ptr<Engine>> open_rocksdb_writer_engine(const std::string& di
         return prepared.error();
     }
     DiskReserve reserve{env_of(env), directory, reserve_size_bytes};
-    auto opened = open_writer(directory, env, memory_size_bytes);
+    auto opened = open_to_write(directory, env, memory_size_bytes);
     if (opened.ok()) {
         (void)reserve.make(kRecoverRoomSizeBytes);  // without it nothing is stored, and that says why
     } else if (opened.error().code == ErrorCode::kFull && reserve.give_up()) {
-        opened = open_writer(directory, env, memory_size_bytes);
+        opened = open_to_write(directory, env, memory_size_bytes);
     }
     if (!opened.ok()) {
         return opened.error();
@@ -622,9 +416,7 @@ Result<std::unique_ptr<Engine>> open_rocksdb_reader_engine(const std::string& di
     if (auto checked = check_reader_folder(directory); !checked.ok()) {
         return checked.error();
     }
-    raise_open_files_limit();
-    TemporaryFolder::remove_abandoned(kReaderFolderPrefix);
-    auto opened = open_secondary(directory);
+    auto opened = open_to_read(directory);
     if (!opened.ok()) {
         return opened.error();
     }

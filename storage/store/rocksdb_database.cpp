@@ -1,0 +1,220 @@
+#include "storage/store/rocksdb_database.h"
+
+#include <rocksdb/options.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/store/log_tail.h"
+#include "storage/store/rocksdb_options.h"
+#include "storage/store/silent_log.h"
+#include "storage/store/table_files.h"
+
+namespace perfleet {
+namespace {
+
+constexpr const char* kReaderFolderPrefix = "perfleet-reader-";
+
+// A reader may look at the moment at which the writer replaces a file; then it looks again.
+constexpr int kReaderAttempts = 8;
+
+bool says(const rocksdb::Status& status, std::string_view words) {
+    return status.ToString().find(words) != std::string::npos;
+}
+
+Error busy(const std::string& directory) {
+    return {ErrorCode::kBusy, directory +
+                                  ": another gateway is writing to this folder; stop it, or give this one "
+                                  "another folder (--data)"};
+}
+
+bool says_locked(const rocksdb::Status& status) {
+    return says(status, "lock hold by current process") || says(status, "While lock file");
+}
+
+// The last writer's logs without what nobody was promised, so that RocksDB opens them as far as they count.
+Result<Done> cut_log_tail_locked(const std::string& directory, rocksdb::Env& env) {
+    if (!check_reader_folder(directory).ok()) {
+        return Done{};  // nothing there yet
+    }
+    rocksdb::FileLock* lock = nullptr;
+    if (const rocksdb::Status status = env.LockFile(directory + "/LOCK", &lock); !status.ok()) {
+        return says_locked(status) ? busy(directory) : rocksdb_error(status, directory + ": can't be opened");
+    }
+    auto cut = cut_log_tail(directory);
+    (void)env.UnlockFile(lock);
+    return cut;
+}
+
+// The name of the current manifest: each writer begins a new one.
+std::string generation_of(const std::string& directory) {
+    std::ifstream file{directory + "/CURRENT"};
+    std::string text;
+    std::getline(file, text);
+    return text;
+}
+
+// A reader keeps every table file open, which the usual soft limit of 1,024 is soon too small for.
+void raise_open_files_limit() {
+    ::rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)::setrlimit(RLIMIT_NOFILE, &limit);  // opening says so if it isn't enough
+    }
+}
+
+// Not everything of the store because a table file is damaged or missing.
+bool shows_less(const std::string& directory, rocksdb::DB& db) {
+    std::vector<rocksdb::LiveFileMetaData> live;
+    db.GetLiveFilesMetaData(&live);
+    std::vector<std::string> known;
+    for (const rocksdb::LiveFileMetaData& file : live) {
+        known.push_back(std::filesystem::path{file.name}.filename().string());
+    }
+    return misses_table_files(directory, known);
+}
+
+// Of a store with a damaged or missing table file: what is there now, with an error where that file would be read.
+rocksdb::Status open_damaged(const std::string& directory, rocksdb::Options options, RocksdbDatabase& opened) {
+    options.paranoid_checks = false;
+    options.skip_checking_sst_file_sizes_on_db_open = true;
+    options.info_log = make_silent_log();
+    options.max_open_files =
+        kWriterFilesMax;  // with all of them open RocksDB has another way of reading, which stops here
+    rocksdb::DB* db = nullptr;
+    rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &db);
+    opened.db.reset(db);
+    return status;
+}
+
+bool includes_all(const std::set<std::string>& names, const std::set<std::string>& some) {
+    return std::includes(names.begin(), names.end(), some.begin(), some.end());
+}
+
+// A log that is deleted between the secondary's look at the manifest and its look at the logs was in a table file by
+// then, which it doesn't know: it would show neither, without a word. A second look shows it.
+rocksdb::Status catch_up_once(const std::string& directory, rocksdb::DB& db) {
+    for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
+        const std::set<std::string> before = log_files(directory);
+        rocksdb::Status status = db.TryCatchUpWithPrimary();
+        if (!status.ok() || includes_all(log_files(directory), before)) {
+            return status;
+        }
+    }
+    return rocksdb::Status::TryAgain("the writer deletes logs faster than they can be followed");
+}
+
+}  // namespace
+
+rocksdb::Env& env_of(const std::shared_ptr<rocksdb::Env>& env) {
+    return env == nullptr ? *rocksdb::Env::Default() : *env;
+}
+
+Error rocksdb_error(const rocksdb::Status& status, const std::string& what) {
+    const std::string message = what + ": " + status.ToString();
+    if (status.IsCorruption()) {
+        return {ErrorCode::kCorrupt, message};
+    }
+    if (status.IsNotSupported()) {
+        return {ErrorCode::kUnsupported, message};
+    }
+    if (status.IsNoSpace()) {
+        return {ErrorCode::kFull, message};
+    }
+    if (says(status, "Permission denied")) {
+        return {ErrorCode::kPermission, message};
+    }
+    if (says(status, "Too many open files")) {
+        return {ErrorCode::kIo, message + "; raise the limit of open files (ulimit -n)"};
+    }
+    return {ErrorCode::kIo, message};
+}
+
+Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& directory, std::shared_ptr<rocksdb::Env> env,
+                                                       std::size_t memory_size_bytes, bool compacts) {
+    if (auto cut = cut_log_tail_locked(directory, env_of(env)); !cut.ok()) {
+        return cut.error();
+    }
+    rocksdb::Options options = writer_options(memory_size_bytes);
+    options.env = &env_of(env);
+    options.disable_auto_compactions = !compacts;
+    rocksdb::DB* db = nullptr;
+    rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
+    if (says_locked(status)) {
+        return busy(directory);
+    }
+    // A table file is damaged or missing. The others are there, and what comes can be stored; reads of that file fail
+    // and name it. (The logs have been checked above, for without these checks RocksDB would pass over damage in them.)
+    std::string damage;
+    if (status.IsCorruption()) {
+        damage = directory + ": a table file is damaged or missing: " + status.ToString();
+        options.paranoid_checks = false;
+        options.skip_checking_sst_file_sizes_on_db_open = true;
+        options.disable_auto_compactions = true;
+        db = nullptr;
+        status = rocksdb::DB::Open(options, directory, &db);
+    }
+    if (status.IsInvalidArgument()) {
+        return Error{ErrorCode::kInvalid, directory + ": not a perfleet store: " + status.ToString()};
+    }
+    if (!status.ok()) {
+        return rocksdb_error(status, directory + ": can't be opened");
+    }
+    auto opened = std::make_shared<RocksdbDatabase>();
+    opened->env = std::move(env);
+    opened->memory_size_bytes = memory_size_bytes;
+    opened->damage = std::move(damage);
+    opened->db.reset(db);
+    return opened;
+}
+
+Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directory) {
+    raise_open_files_limit();
+    TemporaryFolder::remove_abandoned(kReaderFolderPrefix);
+    auto folder = TemporaryFolder::make(kReaderFolderPrefix);
+    if (!folder.ok()) {
+        return folder.error();
+    }
+    auto opened = std::make_shared<RocksdbDatabase>();
+    opened->folder = std::move(*folder);
+    rocksdb::Status status;
+    rocksdb::Options options = reader_options();
+    for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
+        opened->generation = generation_of(directory);
+        const std::set<std::string> logs = log_files(directory);
+        rocksdb::DB* db = nullptr;
+        status = rocksdb::DB::OpenAsSecondary(options, directory, opened->folder->path(), &db);
+        if (status.ok()) {
+            opened->db.reset(db);
+            status = includes_all(log_files(directory), logs) ? status : catch_up_once(directory, *db);
+        }
+        if (status.ok()) {
+            if (shows_less(directory, *db)) {
+                opened->db.reset();
+                status = open_damaged(directory, options, *opened);
+            }
+        }
+        if (status.ok()) {
+            return opened;
+        }
+        // A torn end of the log is only cut off by the next writer; until then a reader stops there.
+        if (auto damage = find_log_damage(directory);
+            status.IsCorruption() && damage.ok() && damage->has_value() && !(*damage)->was_synced) {
+            options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+        }
+    }
+    return rocksdb_error(status, directory + ": can't be opened for reading");
+}
+
+bool catch_up(const std::string& directory, RocksdbDatabase& reader) {
+    return generation_of(directory) == reader.generation && catch_up_once(directory, *reader.db).ok() &&
+           !shows_less(directory, *reader.db);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,45 @@
+// RocksDB's databases under a store, as a writer and as a reader open them: what is done about damaged and missing
+// files, torn logs, and a writer that goes on meanwhile.
+//
+// Of the RocksDB engine alone. Threads: as those of rocksdb::DB; a database is closed when nobody holds it.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/store/folder.h"
+
+namespace perfleet {
+
+// An open database, with what must outlive it.
+struct RocksdbDatabase {
+    std::shared_ptr<rocksdb::Env> env;        // null: the system's
+    std::size_t memory_size_bytes = 0;        // writers only
+    std::string damage;                       // writers only: what opening complained of
+    std::unique_ptr<TemporaryFolder> folder;  // readers only
+    std::string generation;                   // readers only: changes when a writer opens the database anew
+    std::unique_ptr<rocksdb::DB> db;          // closed first
+};
+
+[[nodiscard]] rocksdb::Env& env_of(const std::shared_ptr<rocksdb::Env>& env);
+
+// `what` was done; the status is not ok.
+[[nodiscard]] Error rocksdb_error(const rocksdb::Status& status, const std::string& what);
+
+// Creates it where there is none. Errors: kBusy (another writer), kInvalid (not a store), kFull, kIo, kPermission.
+[[nodiscard]] Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& directory,
+                                                                     std::shared_ptr<rocksdb::Env> env,
+                                                                     std::size_t memory_size_bytes,
+                                                                     bool compacts = true);
+
+// Beside a writer, or without one: with a folder of its own, and limits raised as far as it may.
+[[nodiscard]] Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directory);
+// Follows the writer. False when it must be opened anew to show what is there now.
+[[nodiscard]] bool catch_up(const std::string& directory, RocksdbDatabase& reader);
+
+}  // namespace perfleet
