@@ -53,6 +53,58 @@ inline bool fill(Store& store) {
            store.put_image("build-id", {1, "symbols"}).ok() && store.sync().ok();
 }
 
+// A session whose batches are rolled up: rows of two threads in two minutes, one of them renamed in between, and
+// values.
+inline constexpr SessionId kSummedSession{0xabd, 0xdef};
+inline constexpr Series kPoints{Kind::kTracepoint, EventNumber{1}};
+inline constexpr std::uint64_t kSummedSeqs = 4;
+inline constexpr std::uint64_t kHourTicks =
+    std::uint64_t{kBucket.value} * kBucketDurationS * kNsPerSecond - 1'700'000'000'000'000'000;
+
+inline SampleIntegers summed_rows(std::uint64_t seq) {
+    SampleIntegers rows;
+    for (std::uint64_t row = 0; row < 6; ++row) {
+        rows[ColumnId::kTime].push_back(kHourTicks + seq * 25'000'000'000 + row);
+        rows[ColumnId::kPid].push_back(40);
+        rows[ColumnId::kTid].push_back(40 + row % 2);
+        rows[ColumnId::kStack].push_back(row % 3);
+        rows[ColumnId::kWeight].push_back(seq);
+    }
+    return rows;
+}
+
+inline std::vector<std::uint64_t> summed_values(std::uint64_t seq) {
+    return {seq, 1'000 * seq, 1'001, 70'000, 7, ~0ULL};
+}
+
+inline StoreOptions with_rollups() {
+    StoreOptions options;
+    options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
+    return options;
+}
+
+inline bool fill_summed(Store& store) {
+    const Partition partition = partition_of(kTarget, kBucket);
+    bool is_done = store.define(partition, sample_session(kTarget, kSummedSession)).ok();
+    for (std::uint64_t seq = 1; seq <= kSummedSeqs; ++seq) {
+        SampleBatch batch{kTarget, kSummedSession, Seq{seq}, EpochNumber{0}, kBucket};
+        SampleIntegers rows = summed_rows(seq);
+        batch.add(kSamples, rows);
+        rows[ColumnId::kValue] = summed_values(seq);
+        batch.add(kPoints, rows);
+        if (seq == 2) {
+            batch.add_strings({{1, "renamed"}});
+            batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {kHourTicks + 60'000'000'000}},
+                                                {ColumnId::kTaskOp, {static_cast<std::uint64_t>(TaskOp::kComm)}},
+                                                {ColumnId::kPid, {40}},
+                                                {ColumnId::kTid, {41}},
+                                                {ColumnId::kString, {1}}});
+        }
+        is_done = is_done && store.put(partition, std::vector{batch.build()}).ok();
+    }
+    return is_done && store.advance_watermark(kTarget, kSummedSession, Seq{kSummedSeqs}).ok();
+}
+
 inline std::string hex(std::string_view bytes) {
     std::string text;
     for (const char byte : bytes) {

@@ -8,8 +8,12 @@
 
 #include "storage/block/block.h"
 #include "storage/key/key.h"
+#include "storage/number/rank_sketch.h"
+#include "storage/rollup/rollup.h"
+#include "storage/rollup/value_rollup.h"
 #include "storage/store/folder.h"
 #include "storage/store/keyed_reads.h"
+#include "storage/store/keyed_store.h"
 #include "storage/store/memory_engine.h"
 #include "storage/store/record.h"
 #include "storage/store/rocksdb_engine.h"
@@ -27,9 +31,8 @@ std::string bytes_of(std::string_view digits) {
     return bytes;
 }
 
-std::map<std::string, std::string> golden(int version) {
-    const std::string path =
-        std::string{PERFLEET_SOURCE_DIR} + "/tests/golden/store-" + std::to_string(version) + "/store.hex";
+std::map<std::string, std::string> golden(const std::string& version) {
+    const std::string path = std::string{PERFLEET_SOURCE_DIR} + "/tests/golden/store-" + version + "/store.hex";
     std::ifstream file{path};
     std::map<std::string, std::string> content;
     std::string line;
@@ -66,7 +69,7 @@ std::vector<std::uint64_t> times_in(const StoreReader& store) {
     return times;
 }
 
-class GoldenStore : public testing::TestWithParam<int> {
+class GoldenStore : public testing::TestWithParam<std::string> {
 protected:
     void SetUp() override {
         auto folder = TemporaryFolder::make("perfleet-test-");
@@ -134,18 +137,84 @@ TEST_P(GoldenStore, IsGoneOnWithAndJoined) {
     EXPECT_EQ(*format_version(**engine, data_), kStoreFormatVersion);
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, GoldenStore, testing::Values(1, 2));
+INSTANTIATE_TEST_SUITE_P(Versions, GoldenStore, testing::Values("1", "2", "2-rollups"));
+
+// Gives the rollups of the summed session.
+template <class Rollup>
+std::vector<Rollup> rollups_in(const StoreReader& store, Series series, RollupKind kind,
+                               Result<Rollup> (*decode)(std::string_view)) {
+    std::vector<Rollup> rollups;
+    const auto visited = store.visit_rollups(partition_of(kTarget, kBucket), kTarget, kSummedSession, series, kind,
+                                             [&](const RollupKey&, std::string_view bytes) {
+                                                 auto rollup = decode(bytes);
+                                                 EXPECT_TRUE(rollup.ok()) << rollup.error().message;
+                                                 rollups.push_back(std::move(*rollup));
+                                                 return Visit::kContinue;
+                                             });
+    EXPECT_TRUE(visited.ok());
+    return rollups;
+}
+
+TEST(GoldenRollups, AreReadAsTheyWereWritten) {
+    auto engine = std::make_unique<MemoryEngine>();
+    ASSERT_TRUE(write(*engine, golden("2-rollups")).ok());
+    const auto store = make_keyed_store(std::move(engine), {});
+    Moments moments;
+    RankSketch sketch;
+    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> stacks;  // rows and weight
+    for (std::uint64_t seq = 1; seq <= kSummedSeqs; ++seq) {
+        moments.add(summed_values(seq));
+        for (const std::uint64_t value : summed_values(seq)) {
+            sketch.add(value);
+        }
+        const SampleIntegers rows = summed_rows(seq);
+        for (std::size_t i = 0; i < rows.at(ColumnId::kStack).size(); ++i) {
+            auto& [row_count, weight] = stacks[static_cast<std::uint32_t>(rows.at(ColumnId::kStack)[i])];
+            ++row_count;
+            weight += rows.at(ColumnId::kWeight)[i];
+        }
+    }
+    for (const RollupLevel level : {RollupLevel::kMinute, RollupLevel::kHour}) {
+        for (const Series series : {kSamples, kPoints}) {
+            const auto of_stacks =
+                rollups_in<Rollup>(*store, series, {RollupContent::kStacks, level}, decode_rollup_untrusted);
+            ASSERT_EQ(of_stacks.size(), 1U);
+            EXPECT_EQ(of_stacks[0].seqs, (std::vector<SeqRange>{{Seq{1}, Seq{kSummedSeqs}}}));
+            std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> found;
+            for (const Rollup::Sum& sum : of_stacks[0].sums) {
+                found[sum.stack.value].first += sum.row_count;
+                found[sum.stack.value].second += sum.weight;
+            }
+            EXPECT_EQ(found, stacks);
+        }
+        const auto of_values =
+            rollups_in<ValueRollup>(*store, kPoints, {RollupContent::kValues, level}, decode_value_rollup_untrusted);
+        ASSERT_EQ(of_values.size(), 1U);
+        Moments found;
+        RankSketch found_sketch;
+        for (const ValueRollup::Cell& cell : of_values[0].cells) {
+            found.merge(cell.moments);
+        }
+        for (const ValueRollup::Bucket& bucket : of_values[0].buckets) {
+            found_sketch.add_bucket(bucket.number, bucket.row_count);
+        }
+        EXPECT_EQ(found, moments);
+        EXPECT_EQ(found_sketch, sketch);
+    }
+}
 
 // But for the version of the first: so every byte that is written today has been released.
 TEST(GoldenStoreOfToday, IsByteForByteThatOfTheReleases) {
-    for (const int version : {1, 2}) {
+    for (const std::string version : {"1", "2", "2-rollups"}) {
+        const bool is_summed = version == "2-rollups";
         auto folder = TemporaryFolder::make("perfleet-test-");
         ASSERT_TRUE(folder.ok());
         {
-            auto store = open_rocksdb_store((*folder)->path());
+            auto store = open_rocksdb_store((*folder)->path(), is_summed ? with_rollups() : StoreOptions{});
             ASSERT_TRUE(store.ok());
             ASSERT_TRUE(fill(**store));
-            if (version == 2) {
+            ASSERT_TRUE(!is_summed || fill_summed(**store));
+            if (version != "1") {
                 ASSERT_TRUE(
                     (*store)->join(UtcNs{INT64_MAX / 2}, [](const JoinStep&) { return Visit::kContinue; }).ok());
             }
@@ -163,7 +232,7 @@ TEST(GoldenStoreOfToday, IsByteForByteThatOfTheReleases) {
 
 TEST(GoldenStoreOfTomorrow, IsRefusedByName) {
     MemoryEngine engine;
-    std::map<std::string, std::string> content = golden(2);
+    std::map<std::string, std::string> content = golden("2");
     content[format_key()] = encode_record(kStoreFormatVersion + 1);
     ASSERT_TRUE(write(engine, content).ok());
     const auto checked = check_format(engine, "/data");

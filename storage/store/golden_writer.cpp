@@ -1,8 +1,10 @@
 // Prints the golden store of this build, as tests/golden/store-* keep those of releases.
 //   storage_golden_writer DIR         as it was put; DIR is a new folder
 //   storage_golden_writer DIR joined  with small batches joined
+//   storage_golden_writer DIR summed  with a session more, and all rolled up that is joined
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "storage/key/key.h"
 #include "storage/store/golden_store.h"
@@ -14,8 +16,9 @@ int main(int argument_count, char** arguments) {
         return 2;
     }
     {
-        auto store = open_rocksdb_store(arguments[1]);
-        if (!store.ok() || !golden_store::fill(**store)) {
+        const bool is_summed = argument_count > 2 && std::string_view{arguments[2]} == "summed";
+        auto store = open_rocksdb_store(arguments[1], is_summed ? golden_store::with_rollups() : StoreOptions{});
+        if (!store.ok() || !golden_store::fill(**store) || (is_summed && !golden_store::fill_summed(**store))) {
             return 1;
         }
         if (argument_count > 2 &&

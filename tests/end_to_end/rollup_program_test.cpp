@@ -1,0 +1,171 @@
+// Gateways that are killed while they make rollups: afterwards every row is counted once, from rollups as from blocks.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/metrics/test_scrape.h"
+#include "gateway/ingest/sample_messages.h"
+#include "storage/rollup/rollup.h"
+#include "storage/rollup/value_rollup.h"
+#include "storage/store/store.h"
+#include "tests/end_to_end/gateway_program.h"
+#include "tests/end_to_end/pipeline.h"
+#include "tests/end_to_end/process.h"
+#include "tests/end_to_end/sample_peer.h"
+
+namespace perfleet::end_to_end {
+namespace {
+
+constexpr TargetId kTarget{3};
+constexpr SessionId kSession{1, 2};
+constexpr std::uint32_t kFirstBucket = 472'223;  // long over
+constexpr std::uint32_t kHours = 48;
+constexpr std::uint64_t kBatchesAnHour = 2;
+constexpr std::uint64_t kBatches = kHours * kBatchesAnHour;
+constexpr std::uint64_t kRowsABatch = 9'000;  // two make enough for a rollup; none is joined
+constexpr Series kSamples{Kind::kSample, EventNumber{0}};
+constexpr Series kPoints{Kind::kTracepoint, EventNumber{1}};
+
+// Batches behind the first come late, each for some old hour.
+std::uint32_t hour_of(std::uint64_t seq) {
+    return static_cast<std::uint32_t>(seq <= kBatches ? (seq - 1) / kBatchesAnHour : (seq - kBatches) * 5 % kHours);
+}
+
+AdmittedBatch batch_of(std::uint64_t seq) {
+    const std::uint32_t hour = hour_of(seq);
+    const BucketNumber bucket{kFirstBucket + hour};
+    const std::uint64_t start =
+        std::uint64_t{bucket.value} * kBucketDurationS * kNsPerSecond - 1'700'000'000'000'000'000;
+    SampleIntegers rows;
+    for (std::uint64_t row = 0; row < kRowsABatch; ++row) {
+        rows[ColumnId::kTime].push_back(start + seq % kBatchesAnHour * 1'000'000'000'000 + row * 100'000'000);
+        rows[ColumnId::kPid].push_back(40);
+        rows[ColumnId::kTid].push_back(40 + row % 2);
+        rows[ColumnId::kStack].push_back((row + seq) % 5);
+        rows[ColumnId::kWeight].push_back(1);
+    }
+    SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{hour}, bucket};
+    batch.add(kSamples, rows).tally(kSamples, TallyName::kProduced, kRowsABatch * seq);
+    for (std::uint64_t row = 0; row < kRowsABatch; ++row) {
+        rows[ColumnId::kValue].push_back(1'000 + (row + seq) % 50);
+    }
+    batch.add(kPoints, rows).tally(kPoints, TallyName::kProduced, kRowsABatch * seq);
+    return batch.build();
+}
+
+void make_store(const std::string& data) {
+    auto store = open_rocksdb_store(data);
+    ASSERT_TRUE(store.ok()) << store.error().message;
+    for (std::uint64_t seq = 1; seq <= kBatches; ++seq) {
+        const Partition partition = partition_of(kTarget, BucketNumber{kFirstBucket + hour_of(seq)});
+        ASSERT_TRUE((*store)->define(partition, sample_session(kTarget, kSession)).ok());
+        ASSERT_TRUE((*store)->put(partition, std::vector{batch_of(seq)}).ok());
+    }
+    ASSERT_TRUE((*store)->advance_watermark(kTarget, kSession, Seq{kBatches}).ok());
+    ASSERT_TRUE((*store)->sync().ok());
+}
+
+// Rows that rollups of hours stand for; a failure where two cover one batch.
+std::uint64_t covered_rows(const StoreReader& reader, Series series, RollupContent content) {
+    std::uint64_t row_count = 0;
+    std::map<std::uint64_t, int> covered;
+    const auto partitions = reader.partitions();
+    EXPECT_TRUE(partitions.ok());
+    for (const Partition& partition : *partitions) {
+        const auto visited = reader.visit_rollups(
+            partition, kTarget, kSession, series, {content, RollupLevel::kHour},
+            [&](const RollupKey&, std::string_view bytes) {
+                const auto cover = content == RollupContent::kValues ? decode_value_rollup_cover_untrusted(bytes)
+                                                                     : decode_rollup_cover_untrusted(bytes);
+                EXPECT_TRUE(cover.ok());
+                row_count += cover->row_count;
+                for (const SeqRange& range : cover->seqs) {
+                    for (std::uint64_t seq = range.first.value; seq <= range.last.value; ++seq) {
+                        const bool is_meant = hour_of(seq) == cover->epoch.value;
+                        EXPECT_LE(covered[seq] += is_meant ? 1 : 0, 1) << seq;
+                    }
+                }
+                return Visit::kContinue;
+            });
+        EXPECT_TRUE(visited.ok());
+    }
+    return row_count;
+}
+
+class GatewayWithMetrics : public GatewayProgram {
+public:
+    explicit GatewayWithMetrics(const std::string& data)
+        : GatewayProgram{data, "tcp://127.0.0.1:*",         "none", program_path("perfleet-gateway"),
+                         {},   {"--metrics", "127.0.0.1:*"}} {}
+
+    // Until so many rollups were made, or nothing is left to make them of.
+    void wait_for_rollups(double count) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        while (std::chrono::steady_clock::now() < end) {
+            const ScrapedPage page = scrape(metrics());
+            const double made = page.value("perfleet_gateway_rollups_total").value_or(0);
+            if (made >= count || (made != 0 && page.value("perfleet_gateway_join_partitions_waiting") == 0)) {
+                return;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        }
+        ADD_FAILURE() << "no rollups";
+    }
+};
+
+TEST(RollupProgram, KilledWhileItMakesThemLeavesEachRowCountedOnce) {
+    const TemporaryFolder folder;
+    const std::string data = folder / "data";
+    make_store(data);
+    constexpr std::uint64_t kKills = 6;
+    for (std::uint64_t kill = 0; kill < kKills; ++kill) {
+        GatewayWithMetrics gateway{data};
+        SamplePeer peer{gateway.listen()};
+        peer.greet(sample_session(kTarget, kSession));
+        // One that comes late, and the one before again.
+        const std::uint64_t late = kBatches + 1 + kill;
+        if (kill != 0) {
+            peer.send(sample::batch(batch_of(late - 1)));
+        }
+        peer.send(sample::batch(batch_of(late)));
+        peer.wait_for_prefix(late);
+        gateway.wait_for_rollups(1 + static_cast<double>(kill * kill));
+        EXPECT_EQ(gateway.end(SIGKILL).signal, SIGKILL);
+    }
+    {
+        GatewayWithMetrics gateway{data};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        while (scrape(gateway.metrics()).value("perfleet_gateway_join_partitions_waiting").value_or(1) != 0 &&
+               std::chrono::steady_clock::now() < end) {
+            std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        }
+        EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    }
+    {
+        const auto reader = open_rocksdb_reader(data);
+        ASSERT_TRUE(reader.ok()) << reader.error().message;
+        EXPECT_GE(covered_rows(**reader, kSamples, RollupContent::kStacks), kBatches * kRowsABatch);
+        EXPECT_GE(covered_rows(**reader, kPoints, RollupContent::kStacks), kBatches * kRowsABatch);
+        EXPECT_GE(covered_rows(**reader, kPoints, RollupContent::kValues), kBatches * kRowsABatch);
+    }
+    const auto quick = perfleet_json({"top", "--event", "cpu-clock", "--data", data});
+    const auto exact = perfleet_json({"top", "--event", "cpu-clock", "--exact", "--data", data});
+    EXPECT_GE(quick["sources"]["rollup_rows"], kBatches * kRowsABatch);
+    EXPECT_EQ(quick["rows"], exact["rows"]);
+    EXPECT_EQ(quick["ledger"], exact["ledger"]);
+    EXPECT_EQ(exact["ledger"]["stored"], (kBatches + kKills) * kRowsABatch);
+    const auto sketched = rows_of(perfleet_json({"latency", "--sketch", "--data", data}));
+    ASSERT_EQ(sketched.size(), 1U);
+    EXPECT_EQ(sketched[0]["count"], (kBatches + kKills) * kRowsABatch);
+    EXPECT_EQ(sketched, rows_of(perfleet_json({"latency", "--sketch", "--exact", "--data", data})));
+    const Finished verified = run({program_path("perfleet"), "inspect", "--verify", "--data", data});
+    EXPECT_EQ(verified.ending.status, 0) << verified.output << verified.error_output;
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end
