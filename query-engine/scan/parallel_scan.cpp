@@ -60,7 +60,6 @@ constexpr std::size_t kQueuedBlocksPerWorker = 4;
 }  // namespace
 
 Result<Done> Scan::visit_rows_alone(std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft& left,
-                                    std::span<const ColumnId> wanted,
                                     const std::function<void(unsigned worker, const RowBlock&)>& visitor) const {
     DecodedRows rows;
     std::uint64_t row_count = 0;
@@ -70,7 +69,7 @@ Result<Done> Scan::visit_rows_alone(std::size_t session_index, EpochNumber epoch
                          bool is_read = false;
                          const Result<std::uint64_t> seen =
                              visit_block({session_index, epoch, series, partition, first_seq}, bytes_untrusted, &left,
-                                         wanted, rows, [&](const RowBlock& block) {
+                                         std::nullopt, rows, [&](const RowBlock& block) {
                                              visitor(0, block);
                                              is_read = true;
                                          });
@@ -91,10 +90,10 @@ Result<Done> Scan::visit_rows_alone(std::size_t session_index, EpochNumber epoch
 }
 
 Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber epoch, Series series,
-                                          const RowsLeft& left, std::span<const ColumnId> wanted, unsigned worker_count,
+                                          const RowsLeft& left, unsigned worker_count,
                                           const std::function<void(unsigned worker, const RowBlock&)>& visitor) const {
     if (worker_count == 1) {
-        return visit_rows_alone(session_index, epoch, series, left, wanted, visitor);
+        return visit_rows_alone(session_index, epoch, series, left, visitor);
     }
     BlockQueue queue{kQueuedBlocksPerWorker * worker_count};
     std::vector<std::uint64_t> row_counts(worker_count, 0);
@@ -105,7 +104,7 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
             bool is_read = false;
             const Result<std::uint64_t> seen =
                 visit_block({session_index, epoch, series, read->partition, read->first_seq}, read->bytes_untrusted,
-                            &left, wanted, rows, [&](const RowBlock& block) {
+                            &left, std::nullopt, rows, [&](const RowBlock& block) {
                                 visitor(worker, block);
                                 is_read = true;
                             });

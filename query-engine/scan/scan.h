@@ -28,6 +28,7 @@
 #include "query-engine/statistic/answer.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/block/block.h"
+#include "storage/block/narrow_columns.h"
 #include "storage/clock/clock_map.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/rollup/rollup.h"
@@ -65,13 +66,20 @@ struct RowBlock {
     Seq last_seq;
     Ticks first_ticks;  // all times lie between these two, both included
     Ticks last_ticks;
+    std::size_t row_count = 0;
     std::span<const TickRange> wanted_ticks;  // those of the time range that no rollup stands for
-    const DecodedRows& rows;
+    const DecodedRows& rows;                  // of the columns that were asked for so far
     BlockColumns& columns;
 
     // Decodes columns beside those that were wanted from the start. False when they are damaged: the visitor takes
     // nothing from this block then, and the scan counts its rows as lost.
     [[nodiscard]] bool decode_more(std::span<const ColumnId> more) const;
+
+    // Whether these rows are all of the block, as they stand there: only then the two below may be asked for. False as
+    // above.
+    [[nodiscard]] bool is_whole() const;
+    [[nodiscard]] bool decode_narrow(ColumnId id, NarrowColumn& column) const;
+    [[nodiscard]] bool decode_runs(ColumnId id, std::vector<ValueRun>& runs) const;
 };
 
 // What a scan could not read, told by the visits: for the ledgers and warnings that are made after them. Threads: any.
@@ -136,12 +144,12 @@ public:
                                           std::span<const ColumnId> wanted,
                                           const std::function<Visit(const RowBlock&)>& visitor) const;
 
-    // As visit_rows, decoded on several threads: the visitor is called by `worker` 0 to `worker_count` - 1, by each for
-    // one block at a time, in no particular order; for a block several times where its batches have different
-    // `wanted_ticks`. What isn't among `left` is passed over. Errors: also kTooLarge, when memory() is exceeded.
+    // As visit_rows, on several threads: the visitor is called by `worker` 0 to `worker_count` - 1, by each for one
+    // block at a time, in no particular order; for a block several times where its batches have different
+    // `wanted_ticks`. It decodes what it needs: nothing is yet. What isn't among `left` is passed over. Errors: also
+    // kTooLarge, when memory() is exceeded.
     [[nodiscard]] Result<Done> visit_rows_in_parallel(
-        std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft& left,
-        std::span<const ColumnId> wanted, unsigned worker_count,
+        std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft& left, unsigned worker_count,
         const std::function<void(unsigned worker, const RowBlock&)>& visitor) const;
     // How many threads a query about this scan may use.
     [[nodiscard]] unsigned worker_count() const { return worker_count_; }
@@ -217,7 +225,7 @@ private:
     // As visit_rows_in_parallel, on the caller's thread.
     [[nodiscard]] Result<Done> visit_rows_alone(
         std::size_t session_index, EpochNumber epoch, Series series, const RowsLeft& left,
-        std::span<const ColumnId> wanted, const std::function<void(unsigned worker, const RowBlock&)>& visitor) const;
+        const std::function<void(unsigned worker, const RowBlock&)>& visitor) const;
     // Whether rows of the batch are to be read.
     [[nodiscard]] bool is_left(std::size_t session_index, Seq seq, const BatchRecord::Rows& rows,
                                const RowsLeft* left) const;
@@ -241,11 +249,11 @@ private:
                                                 Seq first_seq, std::string_view bytes_untrusted) const;
     [[nodiscard]] Result<Shares> shares_of(std::size_t session_index, const Partition& partition,
                                            const BlockView& block, const RowsLeft* left) const;
-    // Checks a block, decodes what is wanted of it and has it visited, unless none of its rows are in the selection.
-    // Returns how many rows it had, of those that expected_rows() counts.
+    // Checks a block, decodes what is wanted of it, if anything, and has it visited, unless none of its rows are in the
+    // selection. Returns how many rows it had, of those that expected_rows() counts.
     [[nodiscard]] Result<std::uint64_t> visit_block(const BlockPlace& place, std::string_view bytes_untrusted,
-                                                    const RowsLeft* left, std::span<const ColumnId> wanted,
-                                                    DecodedRows& rows,
+                                                    const RowsLeft* left,
+                                                    std::optional<std::span<const ColumnId>> wanted, DecodedRows& rows,
                                                     const std::function<void(const RowBlock&)>& visitor) const;
     // The epoch's hour, since the scan was opened.
     [[nodiscard]] bool was_dropped(std::size_t session_index, EpochNumber epoch) const;

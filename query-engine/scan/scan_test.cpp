@@ -57,8 +57,10 @@ protected:
         for (std::size_t i = 0; i < scan->sessions().size(); ++i) {
             for (const EpochNumber epoch : scan->sessions()[i].epochs) {
                 const Result<Done> visited = scan->visit_rows_in_parallel(
-                    i, epoch, kSamples, RowsLeft{scan->tick_range(i)}, {}, scan->worker_count(),
-                    [&](unsigned, const RowBlock& block) { row_count += block.rows.row_count(); });
+                    i, epoch, kSamples, RowsLeft{scan->tick_range(i)}, scan->worker_count(),
+                    [&](unsigned, const RowBlock& block) {
+                        row_count += block.decode_more(std::array{ColumnId::kStack}) ? block.rows.row_count() : 0;
+                    });
                 if (!visited.ok()) {
                     return Error{visited.error()};
                 }
@@ -191,10 +193,13 @@ protected:
                                     })
                         .ok());
         std::atomic<std::size_t> row_count{0};
-        EXPECT_TRUE(
-            scan.visit_rows_in_parallel(0, EpochNumber{0}, kSamples, RowsLeft{scan.tick_range(0)}, wanted, 2,
-                                        [&](unsigned, const RowBlock& block) { row_count += block.rows.row_count(); })
-                .ok());
+        EXPECT_TRUE(scan.visit_rows_in_parallel(0, EpochNumber{0}, kSamples, RowsLeft{scan.tick_range(0)}, 2,
+                                                [&](unsigned, const RowBlock& block) {
+                                                    EXPECT_TRUE(block.decode_more(wanted));
+                                                    EXPECT_EQ(block.rows.row_count(), block.row_count);
+                                                    row_count += block.row_count;
+                                                })
+                        .ok());
         EXPECT_EQ(row_count, rows.size());
         return rows;
     }

@@ -20,7 +20,7 @@ std::string block_place(const SessionRecord& record, Series series, Seq seq) {
 Result<BlockView> Scan::parse_block(std::size_t session_index, EpochNumber epoch, Series series, Seq first_seq,
                                     std::string_view bytes_untrusted) const {
     const SessionRecord& record = sessions_[session_index].record;
-    Result<BlockView> block = parse_block_untrusted(bytes_untrusted);
+    Result<BlockView> block = parse_block_untrusted(bytes_untrusted, BlockCheck::kWhenDecoded);
     if (!block.ok()) {
         return Error{block.error().code, block_place(record, series, first_seq) + ": " + block.error().message};
     }
@@ -93,6 +93,7 @@ public:
 
     [[nodiscard]] Result<Done> decode(std::span<const ColumnId> wanted) {
         wanted_.assign(wanted.begin(), wanted.end());
+        is_begun_ = true;
         Result<Done> decoded = rows_->decode(*block_, wanted);
         if (decoded.ok() && !ranges_.empty()) {
             rows_->keep(ranges_);
@@ -103,27 +104,54 @@ public:
     [[nodiscard]] bool decode_more(std::span<const ColumnId> more) {
         std::vector<ColumnId> all = wanted_;
         all.insert(all.end(), more.begin(), more.end());
-        Result<Done> decoded = ranges_.empty() ? rows_->decode_more(*block_, more) : decode(all);
+        return took(is_begun_ && is_whole() ? rows_->decode_more(*block_, more) : decode(all));
+    }
+
+    [[nodiscard]] bool decode_narrow(ColumnId id, NarrowColumn& column) {
+        PERFLEET_ASSERT(is_whole());
+        return took(perfleet::decode_narrow(*block_, id, column));
+    }
+
+    [[nodiscard]] bool decode_runs(ColumnId id, std::vector<ValueRun>& runs) {
+        PERFLEET_ASSERT(is_whole());
+        return took(perfleet::decode_runs(*block_, id, runs));
+    }
+
+    [[nodiscard]] bool is_whole() const { return ranges_.empty(); }
+
+    [[nodiscard]] std::size_t row_count() const {
+        std::size_t row_count = is_whole() ? block_->header.row_count : 0;
+        for (const auto& [first, last] : ranges_) {
+            row_count += last - first;
+        }
+        return row_count;
+    }
+
+    [[nodiscard]] const std::optional<Error>& damage() const { return damage_; }
+
+private:
+    [[nodiscard]] bool took(Result<Done> decoded) {
         if (!decoded.ok()) {
             damage_ = std::move(decoded).error();
         }
         return !damage_;
     }
 
-    [[nodiscard]] const std::optional<Error>& damage() const { return damage_; }
-
-private:
     const BlockView* block_;
     std::span<const std::pair<std::size_t, std::size_t>> ranges_;
     DecodedRows* rows_;
     std::vector<ColumnId> wanted_;
+    bool is_begun_ = false;
     std::optional<Error> damage_;  // met while it was visited
 };
 
 bool RowBlock::decode_more(std::span<const ColumnId> more) const { return columns.decode_more(more); }
+bool RowBlock::is_whole() const { return columns.is_whole(); }
+bool RowBlock::decode_narrow(ColumnId id, NarrowColumn& column) const { return columns.decode_narrow(id, column); }
+bool RowBlock::decode_runs(ColumnId id, std::vector<ValueRun>& runs) const { return columns.decode_runs(id, runs); }
 
 Result<std::uint64_t> Scan::visit_block(const BlockPlace& place, std::string_view bytes_untrusted, const RowsLeft* left,
-                                        std::span<const ColumnId> wanted, DecodedRows& rows,
+                                        std::optional<std::span<const ColumnId>> wanted, DecodedRows& rows,
                                         const std::function<void(const RowBlock&)>& visitor) const {
     const std::size_t session_index = place.session_index;
     const Result<BlockView> block =
@@ -146,11 +174,13 @@ Result<std::uint64_t> Scan::visit_block(const BlockPlace& place, std::string_vie
     for (const Share& share : shares->shares) {
         const std::span ranges{share.ranges};
         BlockColumns columns{*block, shares->is_whole ? ranges.first(0) : ranges, rows};
-        if (const Result<Done> decoded = columns.decode(wanted); !decoded.ok()) {
-            return damaged(decoded.error());
+        if (wanted) {
+            if (const Result<Done> decoded = columns.decode(*wanted); !decoded.ok()) {
+                return damaged(decoded.error());
+            }
         }
         visitor(RowBlock{session_index, place.series, place.epoch, share.first_seq, share.last_seq, header.first_ticks,
-                         header.last_ticks,
+                         header.last_ticks, columns.row_count(),
                          left == nullptr ? std::span{&tick_ranges_[session_index], 1} : left->ranges(share.group), rows,
                          columns});
         if (columns.damage()) {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,35 +15,30 @@
 
 namespace perfleet {
 
-// Sums by (runner, stack): arrays where they fit, for neighbouring stacks are seen together, else a hash table.
+// Sums by (runner, stack): arrays of neighbouring stacks where they fit, for those are seen together, else a hash
+// table. Where an epoch has few stacks an array holds all of a runner's.
 class RunnerSums {
 public:
-    explicit RunnerSums(std::size_t size_bytes_max) : page_count_max_{size_bytes_max / sizeof(PageArray)} {}
+    RunnerSums(std::size_t size_bytes_max, std::size_t stack_count)
+        : page_shift_{page_shift_of(size_bytes_max, stack_count)},
+          page_count_max_{size_bytes_max / page_size_bytes()} {}
 
     void add(std::uint32_t runner, std::uint32_t stack, std::uint64_t value) {
-        if (runner >= pages_.size()) {
-            pages_.resize(runner + 1);
+        if (std::uint64_t* page = page_of(runner, stack >> page_shift_)) {
+            page[stack & page_mask()] += value;
+        } else if (value != 0) {
+            others_[std::uint64_t{runner} << 32U | stack] += value;
         }
-        std::vector<Page>& pages = pages_[runner];
-        const std::size_t page_index = stack / kPageStacks;
-        if (page_index >= pages.size() || pages[page_index] == nullptr) {
-            if (page_count_ == page_count_max_) {
-                others_[std::uint64_t{runner} << 32U | stack] += value;
-                return;
-            }
-            pages.resize(std::max(pages.size(), page_index + 1));
-            pages[page_index] = std::make_unique<PageArray>();
-            ++page_count_;
-        }
-        (*pages[page_index])[stack % kPageStacks] += value;
     }
 
-    // As add() for each of the stacks, with its weight, or 1 where `weights` is empty.
-    void add_all(std::uint32_t runner, std::span<const std::uint64_t> stacks, std::span<const std::uint64_t> weights) {
+    // As add() for each of the stacks, with its weight, or 1 where `weights` is empty. `bits`: no other bit is set in
+    // any of them.
+    void add_all(std::uint32_t runner, std::span<const std::uint32_t> stacks, std::uint32_t bits,
+                 std::span<const std::uint64_t> weights) {
         if (weights.empty()) {
-            add_each(runner, stacks, [](std::size_t) { return std::uint64_t{1}; });
+            add_each(runner, stacks, bits, [](std::size_t) { return std::uint64_t{1}; });
         } else {
-            add_each(runner, stacks, [weights](std::size_t i) { return weights[i]; });
+            add_each(runner, stacks, bits, [weights](std::size_t i) { return weights[i]; });
         }
     }
 
@@ -58,9 +53,9 @@ public:
             if (pages[page_index] == nullptr) {
                 continue;
             }
-            for (std::size_t i = 0; i < kPageStacks; ++i) {
-                if (const std::uint64_t value = (*pages[page_index])[i]; value != 0) {
-                    function(static_cast<std::uint32_t>(page_index * kPageStacks + i), value);
+            for (std::size_t i = 0; i <= page_mask(); ++i) {
+                if (const std::uint64_t value = pages[page_index][i]; value != 0) {
+                    function(static_cast<std::uint32_t>((page_index << page_shift_) + i), value);
                 }
             }
         }
@@ -68,34 +63,69 @@ public:
     [[nodiscard]] const FlatTable<std::uint64_t>& others() const { return others_; }
 
     [[nodiscard]] std::size_t size_bytes() const {
-        return page_count_ * sizeof(PageArray) + pages_.capacity() * sizeof(pages_.front()) + others_.size_bytes();
+        return page_count_ * page_size_bytes() + pages_.capacity() * sizeof(pages_.front()) + others_.size_bytes();
     }
 
 private:
-    static constexpr std::size_t kPageStacks = 512;  // 4 KiB
-    using PageArray = std::array<std::uint64_t, kPageStacks>;
-    using Page = std::unique_ptr<PageArray>;
+    using Page = std::unique_ptr<std::uint64_t[]>;
+    static constexpr unsigned kPageShiftMin = 9;  // 4 KiB
+    static constexpr unsigned kPageShiftMax = 13;
+    static constexpr std::size_t kWholeRunners = 256;  // whose arrays of all stacks must fit
 
-    template <class kValueOf>
-    void add_each(std::uint32_t runner, std::span<const std::uint64_t> stacks, kValueOf value_of) {
+    static unsigned page_shift_of(std::size_t size_bytes_max, std::size_t stack_count) {
+        const auto shift = static_cast<unsigned>(std::bit_width(std::max<std::size_t>(stack_count, 1) - 1));
+        const bool fits = shift <= kPageShiftMax && (sizeof(std::uint64_t) << shift) <= size_bytes_max / kWholeRunners;
+        return fits ? std::max(shift, kPageShiftMin) : kPageShiftMin;
+    }
+    [[nodiscard]] std::size_t page_size_bytes() const { return sizeof(std::uint64_t) << page_shift_; }
+    [[nodiscard]] std::size_t page_mask() const { return (std::size_t{1} << page_shift_) - 1; }
+
+    // Null where there is none and no room for one.
+    std::uint64_t* page_of(std::uint32_t runner, std::size_t page_index) {
+        if (runner >= pages_.size()) {
+            pages_.resize(runner + 1);
+        }
+        std::vector<Page>& pages = pages_[runner];
+        if (page_index >= pages.size() || pages[page_index] == nullptr) {
+            if (page_count_ == page_count_max_) {
+                return nullptr;
+            }
+            pages.resize(std::max(pages.size(), page_index + 1));
+            pages[page_index] = std::make_unique<std::uint64_t[]>(page_mask() + 1);
+            ++page_count_;
+        }
+        return pages[page_index].get();
+    }
+
+    template <class ValueOf>
+    void add_each(std::uint32_t runner, std::span<const std::uint32_t> stacks, std::uint32_t bits, ValueOf value_of) {
+        if (bits >> page_shift_ == 0) {
+            if (std::uint64_t* page = page_of(runner, 0)) {
+                for (std::size_t i = 0; i < stacks.size(); ++i) {
+                    page[stacks[i]] += value_of(i);
+                }
+                return;
+            }
+        }
         for (std::size_t i = 0; i < stacks.size(); ++i) {
             if (runner < pages_.size()) {
                 // As long as there is a page for each.
                 const std::span<Page> pages{pages_[runner]};
                 for (; i < stacks.size(); ++i) {
-                    const std::size_t page_index = stacks[i] / kPageStacks;
+                    const std::size_t page_index = stacks[i] >> page_shift_;
                     if (page_index >= pages.size() || pages[page_index] == nullptr) {
                         break;
                     }
-                    (*pages[page_index])[stacks[i] % kPageStacks] += value_of(i);
+                    pages[page_index][stacks[i] & page_mask()] += value_of(i);
                 }
             }
-            if (i < stacks.size() && value_of(i) != 0) {
-                add(runner, static_cast<std::uint32_t>(stacks[i]), value_of(i));
+            if (i < stacks.size()) {
+                add(runner, stacks[i], value_of(i));
             }
         }
     }
 
+    unsigned page_shift_;
     std::size_t page_count_max_;
     std::vector<std::vector<Page>> pages_;
     std::size_t page_count_ = 0;

@@ -31,8 +31,8 @@ struct RunnerKey {
 class Worker {
 public:
     // Borrows the cuts and the memory.
-    Worker(std::size_t size_bytes_max, std::span<const Ticks> cuts, QueryMemory& memory)
-        : sums_{size_bytes_max}, cuts_{cuts}, share_{memory} {}
+    Worker(std::size_t size_bytes_max, std::size_t stack_count, std::span<const Ticks> cuts, QueryMemory& memory)
+        : sums_{size_bytes_max, stack_count}, cuts_{cuts}, share_{memory} {}
 
     void count(const RowBlock& block, const ThreadNames& names, const StackCountOptions& options) {
         for (const TickRange& range : block.wanted_ticks) {
@@ -69,9 +69,10 @@ public:
 private:
     void count(const RowBlock& block, const ThreadNames& names, TickRange range, const StackCountOptions& options) {
         const bool all_in_range = block.first_ticks >= range.first && block.last_ticks < range.second;
-        if (all_in_range && find_runs(block, names, options)) {
+        const Found found = all_in_range && block.is_whole() ? find_runs(block, names, options) : Found::kNoRuns;
+        if (found == Found::kRuns) {
             count_runs(block, options);
-        } else if (block.decode_more(std::array{ColumnId::kTime})) {
+        } else if (found == Found::kNoRuns && block.decode_more(row_columns(options))) {
             count_rows(block, names, range, options);
         }
     }
@@ -90,40 +91,61 @@ private:
         std::uint32_t runner = 0;
     };
 
-    // Fills runs_. False where a thread has more than one runner in the block, so that each row's time matters.
-    [[nodiscard]] bool find_runs(const RowBlock& block, const ThreadNames& names, const StackCountOptions& options) {
+    enum class Found : std::uint8_t { kRuns, kNoRuns, kDamage };
+
+    // Fills runs_; not where a thread has more than one runner in the block, so that each row's time matters.
+    [[nodiscard]] Found find_runs(const RowBlock& block, const ThreadNames& names, const StackCountOptions& options) {
         runs_.clear();
-        const std::size_t row_count = block.rows.row_count();
-        const auto tids = block.rows.integers(ColumnId::kTid);
-        const auto pids = pids_of(block, options);
-        // Samples stand by cpu, so a thread has many rows in a run.
-        for (std::size_t begin = 0; begin < row_count;) {
-            std::size_t end = begin + 1;
-            while (end < row_count && tids[end] == tids[begin] && (pids.empty() || pids[end] == pids[begin])) {
-                ++end;
-            }
-            const std::uint32_t pid = pids.empty() ? 0 : static_cast<std::uint32_t>(pids[begin]);
-            const Remembered& runner =
-                runner_of(pid, static_cast<std::uint32_t>(tids[begin]), block.first_ticks, names, options);
-            if (block.last_ticks >= runner.until) {
-                return false;
-            }
-            runs_.push_back({end, runner.runner});
-            begin = end;
+        if (!block.decode_runs(ColumnId::kTid, tids_) ||
+            (options.per_thread && !block.decode_runs(ColumnId::kPid, pids_))) {
+            return Found::kDamage;
         }
-        return true;
+        // Samples stand by cpu, so a thread has many rows in a run.
+        auto pid = pids_.begin();
+        for (auto tid = tids_.begin(); tid != tids_.end();) {
+            const std::uint32_t end = options.per_thread ? std::min(tid->end, pid->end) : tid->end;
+            const Remembered& runner =
+                runner_of(options.per_thread ? pid->value : 0, tid->value, block.first_ticks, names, options);
+            if (block.last_ticks >= runner.until) {
+                return Found::kNoRuns;
+            }
+            if (!runs_.empty() && runs_.back().runner == runner.runner) {
+                runs_.back().end = end;
+            } else {
+                runs_.push_back({end, runner.runner});
+            }
+            tid += tid->end == end ? 1 : 0;
+            pid += options.per_thread && pid->end == end ? 1 : 0;
+        }
+        return Found::kRuns;
     }
 
+    // Takes nothing where one of the columns is damaged.
     void count_runs(const RowBlock& block, const StackCountOptions& options) {
-        const auto stacks = block.rows.integers(ColumnId::kStack);
+        if (!block.decode_narrow(ColumnId::kStack, stacks_) ||
+            (options.sum_weights && !block.decode_more(std::array{ColumnId::kWeight}))) {
+            return;
+        }
+        const std::span<const std::uint32_t> stacks{stacks_.values};
         const auto weights = weights_of(block, options);
         std::size_t begin = 0;
         for (const Run& run : runs_) {
             const std::size_t size = run.end - begin;
-            sums_.add_all(run.runner, stacks.subspan(begin, size),
+            sums_.add_all(run.runner, stacks.subspan(begin, size), stacks_.bits,
                           weights.empty() ? weights : weights.subspan(begin, size));
             begin = run.end;
         }
+    }
+
+    static std::vector<ColumnId> row_columns(const StackCountOptions& options) {
+        std::vector<ColumnId> columns{ColumnId::kTime, ColumnId::kTid, ColumnId::kStack};
+        if (options.per_thread) {
+            columns.push_back(ColumnId::kPid);
+        }
+        if (options.sum_weights) {
+            columns.push_back(ColumnId::kWeight);
+        }
+        return columns;
     }
 
     // Row by row.
@@ -180,6 +202,9 @@ private:
     RunnerSums sums_;
     std::span<const Ticks> cuts_;
     std::vector<Run> runs_;  // of the block that is being counted
+    std::vector<ValueRun> tids_;
+    std::vector<ValueRun> pids_;
+    NarrowColumn stacks_;
     std::vector<RunnerKey> runners_;
     std::map<RunnerKey, std::uint32_t> numbers_;
     std::array<Remembered, 256> remembered_{};
@@ -349,17 +374,6 @@ std::vector<EpochTask> tasks_of(const Scan& scan, const std::string& event) {
     return tasks;
 }
 
-std::vector<ColumnId> wanted_columns(const StackCountOptions& options) {
-    std::vector<ColumnId> wanted{ColumnId::kTid, ColumnId::kStack};
-    if (options.per_thread) {
-        wanted.push_back(ColumnId::kPid);
-    }
-    if (options.sum_weights) {
-        wanted.push_back(ColumnId::kWeight);
-    }
-    return wanted;
-}
-
 Result<CountedEpoch> count_epoch(const Scan& scan, const EpochTask& task, const StackCountOptions& options,
                                  unsigned worker_count, std::size_t array_size_bytes) {
     QueryMemory& memory = scan.memory();
@@ -376,7 +390,7 @@ Result<CountedEpoch> count_epoch(const Scan& scan, const EpochTask& task, const 
     const std::vector<Ticks> cuts = options.cuts ? options.cuts(task.session_index) : std::vector<Ticks>{};
     std::vector<Worker> workers;
     for (unsigned i = 0; i < worker_count; ++i) {
-        workers.emplace_back(array_size_bytes / worker_count, cuts, memory);
+        workers.emplace_back(array_size_bytes / worker_count, (*dictionary)->stack_count(), cuts, memory);
     }
     for (const Series& one : task.series) {
         const Result<RowsLeft> left =
@@ -385,7 +399,7 @@ Result<CountedEpoch> count_epoch(const Scan& scan, const EpochTask& task, const 
             return Error{left.error()};
         }
         Result<Done> visited = scan.visit_rows_in_parallel(
-            task.session_index, task.epoch, one, *left, wanted_columns(options), worker_count,
+            task.session_index, task.epoch, one, *left, worker_count,
             [&](unsigned worker, const RowBlock& block) { workers[worker].count(block, *names, options); });
         if (!visited.ok()) {
             return std::move(visited).error();

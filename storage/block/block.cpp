@@ -120,6 +120,10 @@ bool has_order(const BlockHeader& header, std::span<const BlockPart> parts) {
     return row_count == header.row_count;
 }
 
+bool is_part_column(ColumnId id) {
+    return id == static_cast<ColumnId>(layout::kPartSeqs) || id == static_cast<ColumnId>(layout::kPartRows);
+}
+
 // Takes the two columns of the parts out of the view.
 Result<Done> read_parts(BlockView& view, std::size_t part_count) {
     std::array<std::vector<std::uint64_t>, 2> values;
@@ -134,7 +138,10 @@ Result<Done> read_parts(BlockView& view, std::size_t part_count) {
         if (auto decoded = decode_integers(column->codec, column->bytes, values[i]); !decoded.ok()) {
             return error_from_fault(decoded.error(), "block: column " + std::to_string(kIds[i]));
         }
-        std::erase_if(view.columns, [&](const ColumnView& one) { return one.id == id; });
+        if (!view.crcs.empty()) {
+            view.crcs.erase(view.crcs.begin() + (column - view.columns.data()));
+        }
+        view.columns.erase(view.columns.begin() + (column - view.columns.data()));
     }
     view.parts.reserve(part_count);
     for (std::size_t i = 0; i < part_count; ++i) {
@@ -178,7 +185,7 @@ Seq peek_last_seq_untrusted(std::string_view bytes_untrusted, Seq first_seq) {
     return bytes_untrusted.size() < layout::kHeaderSizeBytes ? first_seq : Seq{load<layout::LastSeq>(bytes_untrusted)};
 }
 
-Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted) {
+Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted, BlockCheck check) {
     const std::string_view bytes = bytes_untrusted;
     if (bytes.size() < layout::kHeaderSizeBytes) {
         return refusal(ErrorCode::kTruncated, "header", bytes.size(), "ends before its 56 bytes");
@@ -246,23 +253,29 @@ Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted) {
         ColumnView column;
         column.id = static_cast<ColumnId>(load<layout::EntryId>(bytes, start));
         column.codec = static_cast<Codec>(load<layout::EntryCodec>(bytes, start));
-        const std::string name = "column " + std::to_string(static_cast<unsigned>(column.id));
+        const auto name = [&] { return "column " + std::to_string(static_cast<unsigned>(column.id)); };
         if (load<layout::EntryReserved>(bytes, start) != 0) {
-            return refusal(ErrorCode::kInvalid, name, start + layout::EntryReserved::kOffset, "reserved byte isn't 0");
+            return refusal(ErrorCode::kInvalid, name(), start + layout::EntryReserved::kOffset,
+                           "reserved byte isn't 0");
         }
         if (view.find(column.id) != nullptr) {
-            return refusal(ErrorCode::kInvalid, name, start, "is there twice");
+            return refusal(ErrorCode::kInvalid, name(), start, "is there twice");
         }
         const std::size_t size_bytes = load<layout::EntrySize>(bytes, start);
         if (size_bytes > bytes.size() - offset) {
-            return refusal(ErrorCode::kTruncated, name, offset,
+            return refusal(ErrorCode::kTruncated, name(), offset,
                            "ends before its " + std::to_string(size_bytes) + " bytes");
         }
         column.bytes = as_bytes(bytes.substr(offset, size_bytes));
-        if (load<layout::EntryCrc>(bytes, start) != crc32c(0, column.bytes)) {
-            return refusal(ErrorCode::kCorrupt, name, offset, "checksum doesn't match");
+        const auto crc = load<layout::EntryCrc>(bytes, start);
+        const bool is_left = check == BlockCheck::kWhenDecoded && !is_part_column(column.id);
+        if (!is_left && crc != crc32c(0, column.bytes)) {
+            return refusal(ErrorCode::kCorrupt, name(), offset, "checksum doesn't match");
         }
         view.columns.push_back(column);
+        if (check == BlockCheck::kWhenDecoded) {
+            view.crcs.push_back(crc);
+        }
         offset += size_bytes;
     }
     if (offset != bytes.size()) {

@@ -41,6 +41,7 @@ struct BlockView {
     BlockHeader header;
     std::vector<ColumnView> columns;  // borrow from the bytes that were parsed
     std::vector<BlockPart> parts;     // of a joined block, ascending by seq; none in one that is as it was sealed
+    std::vector<std::uint32_t> crcs;  // of `columns`, where they are left to be checked; else none
 
     [[nodiscard]] const ColumnView* find(ColumnId id) const;
 };
@@ -55,8 +56,11 @@ struct BlockView {
                                               std::span<const BlockPart> parts);
 
 // Errors: kTruncated, kCorrupt (checksum), kUnsupported (newer version or kind), kTooLarge, kInvalid. The view borrows
-// from the argument. Columns with unknown ids are in it, too.
-[[nodiscard]] Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted);
+// from the argument. Columns with unknown ids are in it, too. With kWhenDecoded the columns' checksums are left to who
+// decodes them (DecodedRows, narrow_columns.h): damage in a column that nobody wants is nobody's.
+enum class BlockCheck : std::uint8_t { kAllColumns, kWhenDecoded };
+[[nodiscard]] Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted,
+                                                      BlockCheck check = BlockCheck::kAllColumns);
 
 // The last seq that the header names, unchecked: to tell which blocks are worth parsing. `first_seq` where there is
 // none.

@@ -1,22 +1,15 @@
 #include <algorithm>
 
+#include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/limits.h"
 #include "storage/block/block.h"
+#include "storage/block/checked_column.h"
 
 namespace perfleet {
 namespace {
 
 Error refusal(ErrorCode code, ColumnId id, const std::string& what) {
     return Error{code, "block: column " + std::string{column_name(id)} + ": " + what};
-}
-
-const ColumnRule* rule_of(Kind kind, ColumnId id) {
-    for (const ColumnRule& rule : columns_of(kind)) {
-        if (rule.id == id) {
-            return &rule;
-        }
-    }
-    return nullptr;
 }
 
 template <class Columns>
@@ -38,6 +31,27 @@ auto& take_column(Columns& columns, std::size_t& used, ColumnId id) {
 }
 
 }  // namespace
+
+const ColumnRule* column_rule(Kind kind, ColumnId id) {
+    for (const ColumnRule& rule : columns_of(kind)) {
+        if (rule.id == id) {
+            return &rule;
+        }
+    }
+    return nullptr;
+}
+
+Result<const ColumnView*> checked_column(const BlockView& block, ColumnId id) {
+    const ColumnView* column = block.find(id);
+    if (column == nullptr) {
+        return refusal(ErrorCode::kInvalid, id, "is missing");
+    }
+    if (!block.crcs.empty() &&
+        crc32c(0, column->bytes) != block.crcs[static_cast<std::size_t>(column - block.columns.data())]) {
+        return refusal(ErrorCode::kCorrupt, id, "checksum doesn't match");
+    }
+    return column;
+}
 
 Result<Done> DecodedRows::decode(const BlockView& block, std::span<const ColumnId> wanted) {
     row_count_ = 0;
@@ -70,7 +84,7 @@ Result<Done> DecodedRows::decode_more(const BlockView& block, std::span<const Co
     PERFLEET_ASSERT(row_count_ == block.header.row_count);
     const Kind kind = block.header.series.kind;
     for (const ColumnId id : wanted) {
-        const ColumnRule* rule = rule_of(kind, id);
+        const ColumnRule* rule = column_rule(kind, id);
         if (rule == nullptr) {
             return refusal(ErrorCode::kInvalid, id, "rows of kind " + std::string{kind_name(kind)} + " don't have it");
         }
@@ -85,19 +99,19 @@ Result<Done> DecodedRows::decode_column(const BlockView& block, const ColumnRule
     if (find_column(integers_, rule.id) != nullptr || find_column(bytes_, rule.id) != nullptr) {
         return Done{};
     }
-    const ColumnView* column = block.find(rule.id);
-    if (column == nullptr) {
-        return refusal(ErrorCode::kInvalid, rule.id, "is missing");
+    const Result<const ColumnView*> column = checked_column(block, rule.id);
+    if (!column.ok()) {
+        return Error{column.error()};
     }
     if (rule.shape == ColumnShape::kInteger) {
-        return decode_integer_column(*column, rule);
+        return decode_integer_column(**column, rule);
     }
-    const ColumnRule* sizes_rule = rule_of(block.header.series.kind, rule.sizes);
+    const ColumnRule* sizes_rule = column_rule(block.header.series.kind, rule.sizes);
     PERFLEET_ASSERT(sizes_rule != nullptr && sizes_rule->shape == ColumnShape::kInteger);
     if (auto done = decode_column(block, *sizes_rule); !done.ok()) {
         return done;
     }
-    return decode_byte_column(*column, rule);
+    return decode_byte_column(**column, rule);
 }
 
 Result<Done> DecodedRows::decode_integer_column(const ColumnView& column, const ColumnRule& rule) {

@@ -1,0 +1,29 @@
+// Columns of a block whose values fit into 32 bits, decoded to less memory than DecodedRows takes: what counting rows
+// reads. Values are checked against their ColumnRule; errors as those of DecodedRows.
+//
+// Plain values, reusable: they keep their capacity.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/block/block.h"
+
+namespace perfleet {
+
+struct NarrowColumn {
+    std::vector<std::uint32_t> values;  // one a row
+    std::uint32_t bits = 0;             // of all values together, so none is greater
+};
+
+// Neighbouring rows with one value, as far as the codec has them together: the next run may have the same.
+struct ValueRun {
+    std::uint32_t end = 0;  // row behind the last
+    std::uint32_t value = 0;
+};
+
+[[nodiscard]] Result<Done> decode_narrow(const BlockView& block, ColumnId id, NarrowColumn& column);
+[[nodiscard]] Result<Done> decode_runs(const BlockView& block, ColumnId id, std::vector<ValueRun>& runs);
+
+}  // namespace perfleet
