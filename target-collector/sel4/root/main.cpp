@@ -16,6 +16,7 @@
 #include "target-collector/sel4/root/load.h"
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/sel4/root/pmu.h"
+#include "target-collector/sel4/root/root_orders.h"
 #include "target-collector/sel4/root/stock_kernel.h"
 #include "target-collector/sel4/root/threads.h"
 #include "target-collector/sel4/root/tick.h"
@@ -193,14 +194,27 @@ struct Wakers {
 constexpr seL4_Word kTickBadge = 1;
 constexpr seL4_Word kOverflowBadge = 2;
 
+// For what was gathered while nobody wanted it.
+class NoSink final : public RowSink {
+public:
+    void append(Series /*series*/, Ticks /*time*/, std::span<const std::uint64_t> /*integers*/,
+                std::span<const std::span<const std::byte>> /*bytes*/) override {}
+    void count_lost(Series /*series*/, TallyName /*reason*/, std::uint64_t /*row_count*/) override {}
+    void count(Series /*series*/, TallyName /*name*/, std::uint64_t /*value*/) override {}
+    [[nodiscard]] bool epoch_is_over() const override { return false; }
+    void begin_epoch(Ticks /*now*/) override {}
+};
+
 class Run {
 public:
     Run(StockKernel& kernel, SmallCollector& collector, const RootEvents& events, const Wakers& wakers,
-        EventCounters& counters, const Clock& clock, std::span<const SampledThread> sampled)
+        RootOrders& orders, EventCounters& counters, const Clock& clock, std::span<const SampledThread> sampled)
         : kernel_{kernel},
           collector_{collector},
           sink_{collector},
           wakers_{wakers},
+          orders_{orders},
+          event_of_mode_{events.first_of_mode()},
           timer_{wakers.timer},
           counters_{counters},
           clock_{clock} {
@@ -235,6 +249,7 @@ public:
             seL4_Word causes = 0;
             seL4_Wait(wakers_.notification, &causes);
             const Ticks woken = cycles();
+            forget_what_was_stopped();
             if ((causes & kOverflowBadge) != 0 && wakers_.overflow->go_on()) {
                 take_samples(*cycle_sampler_, RootEvents::kCycleSamples, woken);
             }
@@ -249,7 +264,8 @@ public:
                 second_begun_ = woken;
                 pass_second(woken);
             }
-            collector_.step(woken);
+            // Now: an order's time lies behind that of every row before it.
+            collector_.step(cycles());
             own_cycles_ += cycles().value - woken.value;
         }
         timer_.stop();
@@ -261,7 +277,7 @@ public:
     // The load stands still.
     void end() {
         follow_log();
-        while (log_ && log_->poll(kRecordsPerTick, sink_) > 8) {
+        while (log_ && log_->poll(kRecordsPerTick, sink_of_mode()) > 8) {
         }
         pass_latencies();
         pass_second(cycles());
@@ -311,7 +327,36 @@ public:
     }
 
 private:
+    // Of events that were started again.
+    void forget_what_was_stopped() {
+        const auto forget = [](ThreadSampler& sampler) {
+            for (std::size_t i = 0; i < sampler.thread_count(); ++i) {
+                (void)sampler.take(i);
+            }
+        };
+        if (orders_.take_start(RootEvents::kSamples)) {
+            forget(*sampler_);
+        }
+        if (orders_.take_start(RootEvents::kCycleSamples) && cycle_sampler_) {
+            forget(*cycle_sampler_);
+        }
+        if (orders_.take_start(event_of_mode_)) {
+            if (utilisation_) {
+                PERFLEET_ASSERT(utilisation_->turn(no_sink_).ok());
+            }
+            while (log_ && log_->poll(kRecordsPerTick, no_sink_) == kRecordsPerTick) {
+            }
+        }
+    }
+
+    [[nodiscard]] RowSink& sink_of_mode() {
+        return orders_.is_running(event_of_mode_) ? static_cast<RowSink&>(sink_) : no_sink_;
+    }
+
     void take_samples(ThreadSampler& sampler, EventNumber event, Ticks now) {
+        if (!orders_.is_running(event)) {
+            return;
+        }
         for (std::size_t i = 0; i < sampler.thread_count(); ++i) {
             if (const auto sample = sampler.take(i)) {
                 ++samples_;
@@ -327,7 +372,7 @@ private:
 
     void follow_log() {
         if (log_) {
-            (void)log_->poll(kRecordsPerTick, sink_);
+            (void)log_->poll(kRecordsPerTick, sink_of_mode());
         }
     }
 
@@ -337,7 +382,9 @@ private:
             const EventNumber event =
                 test.is_notification ? RootEvents::kNotificationLatency : RootEvents::kCallLatency;
             const std::uint64_t row[] = {test.begun_cycles, test.size, test.group, test.number, test.took_cycles};
-            sink_.append({Kind::kLatency, event}, Ticks{test.begun_cycles}, row, {});
+            if (orders_.is_running(event)) {
+                sink_.append({Kind::kLatency, event}, Ticks{test.begun_cycles}, row, {});
+            }
         }
     }
 
@@ -354,15 +401,19 @@ private:
     void pass_second(Ticks now) {
         const std::uint64_t ran_ns = (now.value - begun_.value) * 1'000 / (clock_.cycles_per_second / 1'000'000);
         const std::uint64_t row[] = {now.value, 0, kPid, kRoot + 1, own_cycles_, ran_ns, ran_ns};
-        sink_.append({Kind::kCounter, RootEvents::kCollectorTime}, now, row, {});
+        if (orders_.is_running(RootEvents::kCollectorTime)) {
+            sink_.append({Kind::kCounter, RootEvents::kCollectorTime}, now, row, {});
+        }
         for (std::size_t i = 0; i < counters_.count(); ++i) {
             constexpr std::uint64_t kWholeCpu = 0xffff'ffff;
             const std::uint64_t value[] = {now.value, 0, kWholeCpu, kWholeCpu, counters_.read(i), ran_ns, ran_ns};
             const EventNumber event{static_cast<std::uint16_t>(RootEvents::kFirstCounter.value + i)};
-            sink_.append({Kind::kCounter, event}, now, value, {});
+            if (orders_.is_running(event)) {
+                sink_.append({Kind::kCounter, event}, now, value, {});
+            }
         }
         if (utilisation_) {
-            PERFLEET_ASSERT(utilisation_->turn(sink_).ok());
+            PERFLEET_ASSERT(utilisation_->turn(sink_of_mode()).ok());
             ++windows_;
             windows_unaccounted_ += utilisation_->unaccounted_cycles() == 0 ? 0 : 1;
         }
@@ -371,7 +422,10 @@ private:
     StockKernel& kernel_;
     SmallCollector& collector_;
     CollectorSink sink_;
+    NoSink no_sink_;
     const Wakers& wakers_;
+    RootOrders& orders_;
+    EventNumber event_of_mode_;
     TickTimer& timer_;
     EventCounters& counters_;
     const Clock& clock_;
@@ -409,6 +463,18 @@ bool may_overflow(CycleOverflow& overflow, seL4_CPtr notification) {
     const Clock clock = find_clock();
     EventCounters counters;
     const RootEvents events{StockKernel::built_for(), kThreadNames, clock.cycles_per_second / 1'000, counters};
+    const seL4_CPtr woken = objects.make(seL4_NotificationObject);
+    TickTimer timer{objects, objects.with_badge(woken, kTickBadge), PERFLEET_READ_REGISTER(cntfrq_el0),
+                    session.high ^ session.low};
+    CycleOverflow overflow{objects, objects.with_badge(woken, kOverflowBadge), clock.cycles_per_second / 1'000,
+                           session.high + session.low};
+    const Wakers wakers{woken, timer, may_overflow(overflow, woken) ? &overflow : nullptr};
+    print(wakers.overflow == nullptr ? "overflows of the PMU don't interrupt\n" : "overflows of the PMU interrupt\n");
+    RootOrders orders{{.event_count = events.descriptions().size(),
+                       .cycles_per_second = clock.cycles_per_second,
+                       .ticks_per_second = PERFLEET_READ_REGISTER(cntfrq_el0)},
+                      timer,
+                      wakers.overflow};
     const SmallImage image{.path = PERFLEET_IMAGE_PATH,
                            .build_id = find_build_id(),
                            .address = reinterpret_cast<std::uint64_t>(image_begin),
@@ -431,7 +497,8 @@ bool may_overflow(CycleOverflow& overflow, seL4_CPtr notification) {
                  .page_size_bytes = 4'096},
         .events = events.descriptions(),
         .images = {&image, 1},
-        .threads = named};
+        .threads = named,
+        .taker = &orders};
     ZmtpDriver& driver = driver_place.make(open_serial(objects));
     SmallCollector& collector = collector_place.make(target, driver);
 
@@ -454,18 +521,11 @@ bool may_overflow(CycleOverflow& overflow, seL4_CPtr notification) {
         start_thread(objects, info, echo_thread, stacks[3], kTalkPriority, "echo"),
     };
     StockKernel kernel{log, caps, {image_begin, image_end}};
-    const seL4_CPtr woken = objects.make(seL4_NotificationObject);
-    TickTimer timer{objects, objects.with_badge(woken, kTickBadge), PERFLEET_READ_REGISTER(cntfrq_el0),
-                    session.high ^ session.low};
-    CycleOverflow overflow{objects, objects.with_badge(woken, kOverflowBadge), clock.cycles_per_second / 1'000,
-                           session.high + session.low};
-    const Wakers wakers{woken, timer, may_overflow(overflow, woken) ? &overflow : nullptr};
-    print(wakers.overflow == nullptr ? "overflows of the PMU don't interrupt\n" : "overflows of the PMU interrupt\n");
     SampledThread sampled[kThreads - 1];
     for (std::uint32_t i = 1; i < kThreads; ++i) {
         sampled[i - 1] = {ThreadNumber{i + 1}, stacks[i - 1].bytes};
     }
-    Run run{kernel, collector, events, wakers, counters, clock, sampled};
+    Run run{kernel, collector, events, wakers, orders, counters, clock, sampled};
     print("running\n");
     run.begin();
     run.go_on_for(options.seconds);

@@ -46,6 +46,7 @@ public:
     [[nodiscard]] bool works(seL4_CPtr notification);
     void start();
     void stop();
+    void set_period(std::uint64_t cycles) { period_.set_mean(cycles); }  // from the next one on
     // To be called when the PMU's interrupt came. True: its period is over, and the next one has begun.
     [[nodiscard]] bool go_on();
 

@@ -40,6 +40,12 @@ void TickTimer::stop() {
     bare_metal::synchronise();
 }
 
+void TickTimer::set_period(std::uint64_t ticks) {
+    period_ = ticks;
+    jittered_.set_mean(ticks);
+    last_ = 0;
+}
+
 void TickTimer::arm() {
     // Absolute, so that a late tick doesn't shift those after it; what is over already is left out.
     const std::uint64_t moment = now();

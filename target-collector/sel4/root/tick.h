@@ -20,6 +20,8 @@ public:
     // To be called when a tick came: the timer is armed again.
     void go_on();
     void stop();
+    // From the next tick on; what lies between the last one and the next counts as covered.
+    void set_period(std::uint64_t ticks);
 
     // Of the timer's counter.
     [[nodiscard]] static std::uint64_t now();

@@ -188,5 +188,24 @@ TEST_F(FrameImport, WhatIsDamagedIsRefusedByItsFrame) {
     EXPECT_EQ(import(file_of_run(kOwn).substr(0, 100)).error().code, ErrorCode::kInvalid) << "no Hello";
 }
 
+// What only a batch's seal tells: a session that is given an id is sealed anew, and nothing damaged with it.
+TEST_F(FrameImport, WhatIsGivenAnIdIsHeldAgainstTheSealThatItCameWith) {
+    const std::string own = file_of_run(kOwn);
+    const std::string given = file_of_run({});
+    ASSERT_EQ(own.size(), given.size());
+    int refused_count = 0;
+    for (std::size_t at = own.size() / 2; at < own.size() / 2 + 200; ++at) {
+        const auto is_taken = [&](std::string text) {
+            text[at] = static_cast<char>(text[at] ^ 1);
+            store_ = make_memory_store();
+            return import(text).ok();
+        };
+        const bool is_refused = !is_taken(own);
+        EXPECT_EQ(!is_taken(given), is_refused) << at;
+        refused_count += is_refused ? 1 : 0;
+    }
+    EXPECT_GT(refused_count, 150);
+}
+
 }  // namespace
 }  // namespace perfleet

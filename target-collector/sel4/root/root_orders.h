@@ -1,0 +1,44 @@
+// What an operator may order the root task to do: start and stop each of its events, and give its samples other
+// periods.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+
+#include "target-collector/message/control.h"
+#include "target-collector/sel4/root/pmu.h"
+#include "target-collector/sel4/root/tick.h"
+
+namespace perfleet::sel4 {
+
+class RootOrders final : public ControlTaker {
+public:
+    struct Setting {
+        std::size_t event_count = 0;  // RootEvents::descriptions()
+        std::uint64_t cycles_per_second = 0;
+        std::uint64_t ticks_per_second = 0;  // of the timer's counter
+    };
+
+    // Borrowed; `overflow`: null where the kernel lets none interrupt.
+    RootOrders(const Setting& setting, TickTimer& timer, CycleOverflow* overflow);
+
+    [[nodiscard]] ControlAnswer take_order(const ControlOrder& order) override;
+
+    // Whether rows of the event are told.
+    [[nodiscard]] bool is_running(EventNumber event) const { return (running_ >> event.value & 1) != 0; }
+    // Once after each start: what the event has gathered while it was stopped is to be thrown away.
+    [[nodiscard]] bool take_start(EventNumber event);
+
+private:
+    [[nodiscard]] ControlAnswer set_running(EventNumber event, bool is_running);
+    [[nodiscard]] ControlAnswer set_period(EventNumber event, std::uint64_t cycles);
+
+    Setting setting_;
+    TickTimer& timer_;
+    CycleOverflow* overflow_;
+    std::uint32_t running_;  // a bit for each event
+    std::uint32_t started_ = 0;
+};
+
+}  // namespace perfleet::sel4
