@@ -204,7 +204,7 @@ TEST_F(FrameImport, WhatIsGivenAnIdIsHeldAgainstTheSealThatItCameWith) {
         EXPECT_EQ(!is_taken(given), is_refused) << at;
         refused_count += is_refused ? 1 : 0;
     }
-    EXPECT_GT(refused_count, 150);
+    EXPECT_GT(refused_count, 100) << "the rest is in no row: pointers to nothing, words to fill";
 }
 
 }  // namespace
