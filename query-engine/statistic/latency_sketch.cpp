@@ -96,9 +96,13 @@ Result<ValueDistribution> read_distribution(const Scan& scan, const ValueSource&
             return Error{left.error()};
         }
         constexpr std::array kWanted{ColumnId::kTime, ColumnId::kValue};
-        const auto visited = scan.visit_rows_in_parallel(
-            source.session_index, epoch, source.series, *left, kWanted, scan.worker_count(),
-            [&](unsigned worker, const RowBlock& block) { add_rows(block, of_workers[worker]); });
+        const auto visited =
+            scan.visit_rows_in_parallel(source.session_index, epoch, source.series, *left, scan.worker_count(),
+                                        [&](unsigned worker, const RowBlock& block) {
+                                            if (block.decode_more(kWanted)) {
+                                                add_rows(block, of_workers[worker]);
+                                            }
+                                        });
         if (!visited.ok()) {
             return Error{visited.error()};
         }
