@@ -56,7 +56,10 @@ Result<std::optional<Value>> get_decoded(const Engine& engine, const std::string
 Result<std::uint64_t> format_version(const Engine& engine, const std::string& where) {
     auto version = get_decoded<std::uint64_t>(engine, format_key(), decode_number_untrusted);
     if (!version.ok()) {
-        return Error{version.error().code, where + ": " + version.error().message};
+        const std::string& said = version.error().message;
+        return Error{version.error().code, (said.starts_with(where) ? said : where + ": " + said) +
+                                               "; without it nothing of the store can be read: put the file back, or "
+                                               "restore the store from a backup (perfleet restore --help)"};
     }
     if (!version->has_value()) {
         return Error{ErrorCode::kNotFound, where + " holds no perfleet store"};

@@ -34,6 +34,16 @@ Error busy(const std::string& directory) {
                                   "another folder (--data)"};
 }
 
+// What RocksDB says; of a missing table file it tells the name that such files had long ago, which it tries last.
+std::string text_of(const rocksdb::Status& status) {
+    constexpr std::string_view kNameOfBefore = ".ldb";
+    std::string text = status.ToString();
+    for (std::size_t at = text.find(kNameOfBefore); at != std::string::npos; at = text.find(kNameOfBefore, at)) {
+        text.replace(at, kNameOfBefore.size(), ".sst");
+    }
+    return text;
+}
+
 bool says_locked(const rocksdb::Status& status) {
     return says(status, "lock hold by current process") || says(status, "While lock file");
 }
@@ -117,7 +127,7 @@ rocksdb::Env& env_of(const std::shared_ptr<rocksdb::Env>& env) {
 }
 
 Error rocksdb_error(const rocksdb::Status& status, const std::string& what) {
-    const std::string message = what + ": " + status.ToString();
+    const std::string message = what + ": " + text_of(status);
     if (status.IsCorruption()) {
         return {ErrorCode::kCorrupt, message};
     }
