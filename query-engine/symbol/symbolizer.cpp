@@ -376,6 +376,9 @@ Symbol Symbolizer::resolve(const ImageDefinition& image, std::uint64_t offset) {
     if (has(image, image_flags::kUnknown)) {
         return {image_display_name(image), false, offset, offset, offset};
     }
+    if (has(image, image_flags::kAnonymous)) {
+        return {image_display_name(image), false, 0, 0, ~0ULL};  // an address of one process's run: no name at all
+    }
     char text[24];
     std::snprintf(text, sizeof(text), "+0x%llx", static_cast<unsigned long long>(offset));
     return {image_display_name(image) + text, false, offset, offset, offset};

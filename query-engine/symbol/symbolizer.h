@@ -2,8 +2,9 @@
 // ELF file at the image's path, the build-id folders for debug files; a file whose build-id differs is never used.
 //
 // Names are what `perf report` shows: the best symbol at an address by perf's own rules (symbol-elf.c, symbol.c
-// choose_best_symbol), PLT entries as `name@plt`, C++ demangled. What isn't resolved is `image+0xoffset`, never
-// dropped. ELF files are untrusted: a broken one gives no symbols and one warning, never a crash. Thread-safe.
+// choose_best_symbol), PLT entries as `name@plt`, C++ demangled. What isn't resolved is `image+0xoffset`, and
+// memory without a file where nobody tells names is one place; nothing is dropped. ELF files are untrusted: a broken
+// one gives no symbols and one warning, never a crash. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@
 namespace perfleet {
 
 struct Symbol {
-    std::string name;  // demangled; "libfoo.so+0x123" when not resolved
+    std::string name;  // demangled; "libfoo.so+0x123" or "//anon" when not resolved
     bool resolved = false;
     std::uint64_t offset = 0;  // of the symbol's start within the image, same sort as Frame::offset
     std::uint64_t first = 0;   // offsets from first to last, this one among them, have the same name

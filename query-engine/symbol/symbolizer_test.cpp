@@ -219,7 +219,7 @@ TEST(Symbolizer, ShowsUnresolvedAsImageAndOffset) {
     image.name = "/usr/lib/libgone.so";
     EXPECT_EQ(symbolizer.resolve(image, 0x1a2b).name, "libgone.so+0x1a2b");
     image = {.flags = image_flags::kAnonymous, .address = 0, .size_bytes = 0, .build_id = {}, .name = "//anon"};
-    EXPECT_EQ(symbolizer.resolve(image, 16).name, "//anon+0x10");
+    EXPECT_EQ(symbolizer.resolve(image, 16).name, "//anon");
     // One function that was made there.
     image = {
         .flags = image_flags::kAnonymous, .address = 0x7000, .size_bytes = 64, .build_id = {}, .name = "JS:*f a.js"};
