@@ -20,17 +20,12 @@
 #include <vector>
 
 #include "query-engine/statistic/stack_counts.h"
-#include "schemas/vocabulary/limits.h"
-#include "storage/store/sample_batches.h"
 #include "storage/store/store.h"
-#include "tests/benchmark/sample_rows.h"
+#include "tests/benchmark/stored_hours.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kRowsPerHour = 2 * 999 * 3'600;
-constexpr std::uint32_t kFirstBucket = 472'223;
-constexpr std::uint64_t kFirstTicks = std::uint64_t{kFirstBucket} * 3'600'000'000'000 - 1'700'000'000'000'000'000;
 constexpr int kRounds = 5;
 
 struct Options {
@@ -46,14 +41,6 @@ struct Options {
     std::exit(1);
 }
 
-template <class Value>
-Value checked(Result<Value> result) {
-    if (!result.ok()) {
-        fail(result.error().message);
-    }
-    return std::move(*result);
-}
-
 double cpu_ms() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
@@ -65,61 +52,6 @@ double cpu_ms() {
 
 double wall_ms() {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// Hour after hour of one session.
-void store_session(Store& store, std::uint64_t number, std::uint64_t row_count, std::uint32_t stack_count) {
-    const TargetId target{number};
-    const SessionId session{number, 1};
-    SampleRows rows = make_sample_rows(limits::kBatchRowsMax, stack_count);
-    const std::uint64_t rows_per_hour = kRowsPerHour / rows.row_count() * rows.row_count();
-    std::uint64_t seq = 0;
-    for (std::uint64_t row = 0; row < row_count; row += rows.row_count()) {
-        const auto hour = static_cast<std::uint32_t>(row / rows_per_hour);
-        const std::uint64_t in_hour = row % rows_per_hour;
-        const BucketNumber bucket{kFirstBucket + hour};
-        SampleBatch batch{target, session, Seq{++seq}, EpochNumber{hour}, bucket};
-        if (in_hour == 0) {
-            std::vector<SampleBatch::Stack> stacks;
-            for (std::uint32_t stack = 1; stack <= stack_count; ++stack) {
-                stacks.push_back({stack, stack % 16 == 1 ? 0 : stack - 1, 0, 0x1000 + stack});
-            }
-            for (std::size_t at = 0; at < stacks.size(); at += limits::kBatchRowsMax) {  // a batch's worth at a time
-                SampleBatch part{target, session, Seq{seq++}, EpochNumber{hour}, bucket};
-                const auto end = std::min(stacks.size(), at + limits::kBatchRowsMax);
-                part.add_stacks({stacks.begin() + static_cast<std::ptrdiff_t>(at),
-                                 stacks.begin() + static_cast<std::ptrdiff_t>(end)});
-                if (at == 0) {
-                    part.add_images({{0, 0, std::string(20, 'b'), "/bin/true"}});
-                }
-                const Partition partition = partition_of(target, bucket);
-                checked(store.define(partition, sample_session(target, session)));
-                checked(store.put(partition, std::vector{part.build()}));
-            }
-            batch = SampleBatch{target, session, Seq{seq}, EpochNumber{hour}, bucket};
-        }
-        std::vector<std::uint64_t> times = rows.time;
-        for (std::uint64_t& time : times) {
-            time += kFirstTicks + hour * 3'600'000'000'000ULL + in_hour * 500'500 - rows.time.front();
-        }
-        std::vector<std::uint64_t> stacks = rows.stack;  // other ones in each batch
-        for (std::uint64_t& stack : stacks) {
-            stack = 1 + (stack + seq % 8) % stack_count;
-        }
-        batch.add(kSampleSeries, {{ColumnId::kTime, times},
-                                  {ColumnId::kCpu, rows.cpu},
-                                  {ColumnId::kPid, rows.pid},
-                                  {ColumnId::kTid, rows.tid},
-                                  {ColumnId::kStack, stacks},
-                                  {ColumnId::kWeight, rows.weight}});
-        batch.tally(kSampleSeries, TallyName::kProduced, row + rows.row_count());
-        checked(store.put(partition_of(target, bucket), std::vector{batch.build()}));
-        if (seq % 64 == 0) {
-            checked(store.advance_watermark(target, session, Seq{seq}));
-            checked(store.sync());
-        }
-    }
-    checked(store.advance_watermark(target, session, Seq{seq}));
 }
 
 struct Taken {
@@ -136,14 +68,15 @@ Taken take(const StoreReader& store, const Options& options, bool is_exact) {
     selection.is_exact = is_exact;
     const double wall = wall_ms();
     const double cpu = cpu_ms();
-    const Scan scan = checked(Scan::open(store, selection));
+    const Scan scan = checked_or_stop(Scan::open(store, selection));
     Taken taken;
-    checked(visit_stack_counts(scan, StackCountOptions{.event = "cpu-clock"}, [&](const EpochStackCounts& epoch) {
-        for (const StackCount& count : epoch.counts) {
-            taken.rows += count.value;
-            ++taken.sums;
-        }
-    }));
+    checked_or_stop(
+        visit_stack_counts(scan, StackCountOptions{.event = "cpu-clock"}, [&](const EpochStackCounts& epoch) {
+            for (const StackCount& count : epoch.counts) {
+                taken.rows += count.value;
+                ++taken.sums;
+            }
+        }));
     taken.wall_ms = wall_ms() - wall;
     taken.cpu_ms = cpu_ms() - cpu;
     taken.sources = scan.sources().read();
@@ -161,23 +94,23 @@ void measure(const Options& options) {
     StoreOptions with_rollups;
     with_rollups.rollups = RollupPolicy{.rows_min = 1};
     {
-        auto store = checked(open_rocksdb_store(folder));
+        auto store = checked_or_stop(open_rocksdb_store(folder));
         for (std::uint64_t number = 1; number <= options.session_count; ++number) {
             store_session(*store, number, options.row_count / options.session_count, options.stack_count);
         }
-        checked(store->sync());
+        checked_or_stop(store->sync());
     }
     const UtcNs later{2'000'000'000 * kNsPerSecond};
     {
-        auto store = checked(open_rocksdb_store(folder));
-        checked(store->join(later, [](const JoinStep&) { return Visit::kContinue; }));
+        auto store = checked_or_stop(open_rocksdb_store(folder));
+        checked_or_stop(store->join(later, [](const JoinStep&) { return Visit::kContinue; }));
     }
     JoinStep made;
     double cpu = 0;
     {
-        auto store = checked(open_rocksdb_store(folder, with_rollups));
+        auto store = checked_or_stop(open_rocksdb_store(folder, with_rollups));
         cpu = cpu_ms();
-        checked(store->join(later, [&](const JoinStep& step) {
+        checked_or_stop(store->join(later, [&](const JoinStep& step) {
             made.rollups += step.rollups;
             made.rollup_rows += step.rollup_rows;
             made.rollup_bytes += step.rollup_bytes;
@@ -185,9 +118,9 @@ void measure(const Options& options) {
             return Visit::kContinue;
         }));
         cpu = cpu_ms() - cpu;
-        checked(store->sync());
+        checked_or_stop(store->sync());
     }
-    const auto reader = checked(open_rocksdb_reader(folder));
+    const auto reader = checked_or_stop(open_rocksdb_reader(folder));
     std::vector<double> times[2];
     std::vector<double> cpus[2];
     Taken last[2];
