@@ -35,7 +35,10 @@ struct SliceKey {
 
 using Counts = FrameCounts<SliceKey>;
 
-// The ticks that cut what the session recorded of these series, within the selected time, into equal parts.
+// Slices at least this long begin with a minute, so that rollups can stand for them.
+constexpr std::int64_t kWholeMinutesFrom = 10;
+
+// The ticks that cut what the session recorded of these series, within the selected time, into equal parts, or nearly.
 std::vector<Ticks> cuts_of(const Scan& scan, std::size_t session_index, const std::vector<Series>& series,
                            std::size_t slice_count) {
     const auto range = scan.tick_range(session_index);
@@ -53,8 +56,13 @@ std::vector<Ticks> cuts_of(const Scan& scan, std::size_t session_index, const st
     std::vector<Ticks> cuts;
     if (first < last) {
         const std::uint64_t width = (last - first) / slice_count + 1;
+        const ClockMap& clock = scan.sessions()[session_index].clock;
+        const auto utc_ns = [&](std::uint64_t ticks) { return clock.utc_of(Ticks{ticks}).value; };
+        const bool is_long = utc_ns(first + width) - utc_ns(first) >= kWholeMinutesFrom * kNsPerMinute;
         for (std::size_t i = 1; i < slice_count; ++i) {
-            cuts.push_back(Ticks{first + i * width});
+            const Ticks cut{first + i * width};
+            const std::int64_t at_ns = utc_ns(cut.value);
+            cuts.push_back(is_long ? clock.ticks_of(UtcNs{at_ns - at_ns % kNsPerMinute}) : cut);
         }
     }
     return cuts;
@@ -290,6 +298,13 @@ private:
             Ledger ledger = event_ledger(*side->scan, event.name, answer_.warnings);
             answer_.ledger.add(ledger);
             answer_.parts.emplace_back(name, std::move(ledger));
+        }
+        answer_.sources = sources_of(*before_.scan);
+        if (const auto after = sources_of(*after_.scan)) {
+            AnswerSources& sum = answer_.sources ? *answer_.sources : answer_.sources.emplace();
+            sum.rollups += after->rollups;
+            sum.rollup_rows += after->rollup_rows;
+            sum.blocks += after->blocks;
         }
         warn_of_other_events(*before_.scan, event, answer_.warnings);
         warn_of_sampling(before_, after_, event.name, answer_.warnings);

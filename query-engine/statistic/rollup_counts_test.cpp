@@ -139,6 +139,43 @@ TEST(RollupCounts, AreThoseOfBlocksForAnyTimeAndAnyOrderOfDelivery) {
     EXPECT_GT(blocks, 20U);  // what came late, and edges
 }
 
+// As `diff` counts them: by slices of time.
+TEST(RollupCounts, OfSlicesAreThoseOfBlocksWhereverTheyAreCut) {
+    std::uint64_t minute_rollups = 0;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        const auto store = make_memory_store(rollup_options());
+        DeliveryOrder order;
+        order.rows_per_batch = 100;
+        order.join_every = 20;
+        deliver(long_story(seed), order, *store);
+        std::mt19937_64 random{seed};
+        for (const std::int64_t step_ns : {kMinuteNs, std::int64_t{1}}) {
+            StackCountOptions options{.event = "cpu-clock"};
+            std::vector<std::uint64_t> places(5);
+            std::generate(places.begin(), places.end(), random);
+            options.cuts = [&](std::size_t session_index) {
+                const Result<Scan> scan = Scan::open(*store, between({}, {}));
+                const ClockMap& clock = scan->sessions()[session_index].clock;
+                const std::int64_t start = 1'700'000'000 * kNsPerSecond / kHourNs * kHourNs;
+                std::vector<Ticks> cuts;
+                for (const std::uint64_t place : places) {
+                    const auto steps =
+                        static_cast<std::int64_t>(place % static_cast<std::uint64_t>(3 * kHourNs / step_ns));
+                    cuts.push_back(clock.ticks_of(UtcNs{start + steps * step_ns}));
+                }
+                std::sort(cuts.begin(), cuts.end());
+                return cuts;
+            };
+            const Answered exact = answered(*store, between({}, {}), options, true);
+            const Answered quick = answered(*store, between({}, {}), options, false);
+            EXPECT_EQ(quick.counts, exact.counts);
+            minute_rollups += step_ns == kMinuteNs ? quick.sources.rollups : 0;
+            EXPECT_TRUE(step_ns == kMinuteNs || quick.sources.rollups == 0);
+        }
+    }
+    EXPECT_GT(minute_rollups, 5U);
+}
+
 TEST(RollupCounts, NeedNoBlockForWholeHoursAndMinutes) {
     const auto store = make_memory_store(rollup_options());
     DeliveryOrder order;

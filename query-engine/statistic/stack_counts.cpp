@@ -323,13 +323,21 @@ void count_rollup(const Rollup& rollup, bool may_cut, TickRange range, const Thr
     }
 }
 
+// Whether each cut is where a cell may begin. Others would cut nearly every rollup in two.
+bool are_whole_minutes(const ClockMap& clock, const std::vector<Ticks>& cuts) {
+    return std::all_of(cuts.begin(), cuts.end(), [&](Ticks cut) {
+        const std::int64_t utc_ns = clock.utc_of(cut).value;
+        return clock.ticks_of(UtcNs{utc_ns - utc_ns % kNsPerMinute}) == cut;
+    });
+}
+
 // Counts what rollups stand for: whole hours first, then minutes. Gives what is left to the blocks.
 Result<RowsLeft> count_rollups(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series,
                                const ThreadNames& names, const StackCountOptions& options, Worker& worker) {
     const TickRange range = scan.tick_range(session_index);
     RowsLeft left{range};
-    if (options.cuts) {
-        return left;  // slices of time are finer than cells
+    if (options.cuts && !are_whole_minutes(scan.sessions()[session_index].clock, options.cuts(session_index))) {
+        return left;
     }
     for (const RollupLevel level : {RollupLevel::kHour, RollupLevel::kMinute}) {
         Result<Done> visited = scan.visit_rollups(

@@ -16,11 +16,14 @@
 
 namespace perfleet {
 
+inline constexpr std::int64_t kNsPerMinute = 60 * kNsPerSecond;
+
 struct StackCountOptions {
     std::string event;
     bool sum_weights = false;  // else rows
     bool per_thread = false;   // Runner::pid and tid are told
     // Ascending ticks of a session at which a new slice of time begins: Runner::slice is told. Empty: all is slice 0.
+    // Rollups are used where all cuts begin a minute of UTC.
     std::function<std::vector<Ticks>(std::size_t session_index)> cuts = nullptr;
     std::size_t array_size_bytes_max = 64U << 20;  // of arrays to count in; beyond, hash tables as great as needed
 };
