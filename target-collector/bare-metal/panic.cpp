@@ -19,3 +19,17 @@ extern "C" [[noreturn]] void perfleet_panic(const char* file, int line, const ch
         asm volatile("wfi");
     }
 }
+
+#ifdef PERFLEET_ASSERT_BY_LINE
+extern "C" [[noreturn]] void perfleet_panic_at(int line) {
+    using perfleet::bare_metal::print;
+    print("panic: line ");
+    perfleet::bare_metal::print_number(static_cast<std::uint64_t>(line));
+    print(" before ");
+    perfleet::bare_metal::print_hex(reinterpret_cast<std::uint64_t>(__builtin_return_address(0)));
+    print(": addr2line -e IMAGE -fi ADDRESS\n");
+    for (;;) {
+        asm volatile("wfi");
+    }
+}
+#endif
