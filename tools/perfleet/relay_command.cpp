@@ -39,10 +39,10 @@ int relay(RelayOptions options) {
     std::fflush(stdout);
     (*relay)->run((*signals)->fd());
     const RelayCounts& counts = (*relay)->counts();
-    say(std::to_string(counts.targets) + " targets relayed, " + std::to_string(counts.targets_refused) +
-        " turned away; " + std::to_string(counts.frames_to_gateway) + " messages to the gateway, " +
-        std::to_string(counts.frames_to_targets) + " to targets, " + std::to_string(counts.frames_dropped) +
-        " dropped");
+    say(std::to_string(counts.targets) + (counts.targets == 1 ? " target" : " targets") + " relayed, " +
+        std::to_string(counts.targets_refused) + " turned away; " + std::to_string(counts.frames_to_gateway) +
+        " messages to the gateway, " + std::to_string(counts.frames_to_targets) + " to targets, " +
+        std::to_string(counts.frames_dropped) + " dropped");
     return 0;
 }
 
