@@ -32,7 +32,7 @@ struct FrameRow {
 };
 
 // Counts by group: whatever tells apart whose samples they are.
-template <class kGroup>
+template <class Group>
 class FrameCounts {
 public:
     using Tallies = std::unordered_map<std::uint32_t, FrameTally>;  // by number of the row
@@ -41,8 +41,8 @@ public:
         : names_{symbolizer}, by_symbol_{by_symbol}, by_image_{by_image}, share_{memory} {}
 
     // group_of(runner) says where a runner's samples count.
-    template <class kGroupOf>
-    void add(const EpochStackCounts& epoch, const kGroupOf& group_of) {
+    template <class GroupOf>
+    void add(const EpochStackCounts& epoch, const GroupOf& group_of) {
         names_.begin_epoch(*epoch.dictionary);
         node_rows_.assign(std::max<std::size_t>(epoch.dictionary->stack_count(), 1), {});
         const auto end = epoch.counts.end();
@@ -59,7 +59,7 @@ public:
     }
 
     [[nodiscard]] const std::vector<FrameRow>& rows() const { return rows_; }
-    [[nodiscard]] const std::map<kGroup, Tallies>& groups() const { return groups_; }
+    [[nodiscard]] const std::map<Group, Tallies>& groups() const { return groups_; }
     // Of all groups, samples without a frame included.
     [[nodiscard]] std::uint64_t total() const { return total_; }
 
@@ -156,7 +156,7 @@ private:
     std::vector<FrameTally> sums_;        // of the runner at hand; as rows_
     std::vector<std::uint32_t> touched_;  // rows with a sum
     std::uint64_t total_ = 0;
-    std::map<kGroup, Tallies> groups_;
+    std::map<Group, Tallies> groups_;
     MemoryShare share_;
 };
 

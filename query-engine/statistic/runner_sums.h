@@ -63,7 +63,7 @@ public:
     [[nodiscard]] const FlatTable<std::uint64_t>& others() const { return others_; }
 
     [[nodiscard]] std::size_t size_bytes() const {
-        return page_count_ * page_size_bytes() + pages_.capacity() * sizeof(pages_.front()) + others_.size_bytes();
+        return page_count_ * page_size_bytes() + pages_.capacity() * sizeof(std::vector<Page>) + others_.size_bytes();
     }
 
 private:
