@@ -86,6 +86,7 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 FREESTANDING = re.compile(r"schemas/vocabulary/(assert|duration_histogram|ids|kind|limits|result|time)\.(h|cpp)$"
                           r"|schemas/(columns|perf)/|schemas/sel4/(kernel_log|names)\.(h|cpp)$|schemas/wire/\w+\.h$"
                           r"|target-collector/(ring|message|small|source/sel4)/|target-collector/source/row_sink\.h$"
+                          r"|target-collector/sel4/root/(events|machine|root_orders|root_run|run_seconds|tick)\.(h|cpp)$"
                           r"|target-collector/wire/(byte_stream|delivery\w*|driver|line_stream|resend_patience|zmtp_\w+)\.(h|cpp)$")
 NOT_FREESTANDING = re.compile(r".*_(test|host)\.(cpp|h)$|.*/test_\w+\.(cpp|h)$")
 FREESTANDING_HEADERS = set("""algorithm array atomic bit climits compare concepts cstddef cstdint cstring initializer_list

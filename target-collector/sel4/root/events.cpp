@@ -6,6 +6,9 @@ namespace perfleet::sel4 {
 namespace {
 
 constexpr std::string_view kCycles = "cycles";
+constexpr std::string_view kCyclesUnknown = "cycles (running unknown)";
+constexpr std::string_view kTimer = "timer";
+constexpr std::string_view kTimerUnknown = "timer (running unknown)";
 constexpr std::array<std::string_view, kTracepointIdsMax> kTracepointNames{
     "tracepoint-0", "tracepoint-1", "tracepoint-2", "tracepoint-3",
     "tracepoint-4", "tracepoint-5", "tracepoint-6", "tracepoint-7"};
@@ -19,11 +22,11 @@ bool knows_who_runs(const KernelFeatures& features) {
 RootEvents::RootEvents(const KernelFeatures& features, std::span<const std::string_view> thread_names,
                        std::uint64_t sample_period, const EventCounters& counters) {
     const bool is_known = knows_who_runs(features);
-    add_samples(is_known ? "timer" : "timer (running unknown)", features, sample_period);
+    add_samples(is_known ? kTimer : kTimerUnknown, features, sample_period);
     add("call round trip", Kind::kLatency, kCycles);
     add("notification round trip", Kind::kLatency, kCycles);
     add("collector time", Kind::kCounter, kCycles);
-    add_samples(is_known ? "cycles" : "cycles (running unknown)", features, sample_period);
+    add_samples(is_known ? kCycles : kCyclesUnknown, features, sample_period);
     for (std::size_t i = 0; i < counters.count(); ++i) {
         add(counters.name(i), Kind::kCounter, {});
     }

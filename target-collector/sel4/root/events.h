@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "target-collector/message/hello.h"
-#include "target-collector/sel4/root/pmu.h"
+#include "target-collector/sel4/root/machine.h"
 #include "target-collector/source/sel4/kernel_description.h"
 #include "target-collector/source/sel4/log_source.h"
 

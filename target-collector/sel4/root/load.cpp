@@ -1,6 +1,6 @@
 #include "target-collector/sel4/root/load.h"
 
-#include "target-collector/sel4/root/stock_kernel.h"
+#include "target-collector/sel4/root/cycles.h"
 
 namespace perfleet::sel4 {
 
@@ -73,6 +73,17 @@ void run_test(bool is_notification, std::uint32_t group, std::uint32_t number) {
 }
 
 }  // namespace
+
+void RootLoad::drive(std::uint64_t tick) {
+    constexpr std::uint64_t kTicksBetweenRests = 25;
+    constexpr std::uint64_t kTicksBetweenTests = 20;
+    if (tick % kTicksBetweenRests == 0) {
+        seL4_Signal(load_caps.rest);
+    }
+    if (tick % kTicksBetweenTests == 0) {
+        seL4_Signal(load_caps.begin);
+    }
+}
 
 extern "C" {
 

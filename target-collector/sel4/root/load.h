@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "target-collector/sel4/root/libsel4.h"
+#include "target-collector/sel4/root/machine.h"
 
 namespace perfleet::sel4 {
 
@@ -36,18 +37,19 @@ struct LatencyTests {
     static constexpr std::uint64_t kFirstSize = 30;
     static constexpr std::size_t kTests = std::size_t{2} * kGroups * kTestsOfGroup;
 
-    struct Test {
-        bool is_notification = false;
-        std::uint32_t group = 0;
-        std::uint32_t number = 0;  // in the group
-        std::uint64_t size = 0;
-        std::uint64_t begun_cycles = 0;
-        std::uint64_t took_cycles = 0;
-    };
-    Test tests[kTests];
+    RoundTrips tests[kTests];
     volatile std::size_t count = 0;  // set by the client, after the test
 };
 extern LatencyTests latency_tests;
+
+// Wakes the threads of the load, and says what their tests took.
+class RootLoad final : public WatchedLoad {
+public:
+    void drive(std::uint64_t tick) override;
+    [[nodiscard]] std::span<const RoundTrips> tests_over() const override {
+        return {latency_tests.tests, latency_tests.count};
+    }
+};
 
 // Entries of the threads.
 extern "C" {

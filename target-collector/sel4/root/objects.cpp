@@ -9,9 +9,31 @@ namespace {
 
 constexpr std::uint64_t kPageSizeBytes = std::uint64_t{1} << seL4_PageBits;
 
-seL4_Word bits_of(seL4_Word type, seL4_Word size_bits) {
-    return type == seL4_ARM_LargePageObject ? seL4_LargePageBits : size_bits;
+// What libsel4 calls pages, by architecture.
+#if defined(__aarch64__)
+constexpr seL4_Word kSmallPage = seL4_ARM_SmallPageObject;
+constexpr seL4_Word kLargePage = seL4_ARM_LargePageObject;
+constexpr unsigned kOfMemory =
+    static_cast<unsigned>(seL4_ARM_Default_VMAttributes) | static_cast<unsigned>(seL4_ARM_ExecuteNever);
+constexpr unsigned kOfDevice = seL4_ARM_ExecuteNever;
+
+seL4_Error map_page(seL4_CPtr frame, std::uint64_t address, seL4_CapRights_t rights, unsigned attributes) {
+    return static_cast<seL4_Error>(seL4_ARM_Page_Map(frame, seL4_CapInitThreadVSpace, address, rights,
+                                                     static_cast<seL4_ARM_VMAttributes>(attributes)));
 }
+#elif defined(__x86_64__)
+constexpr seL4_Word kSmallPage = seL4_X86_4K;
+constexpr seL4_Word kLargePage = seL4_X86_LargePageObject;
+constexpr unsigned kOfMemory = seL4_X86_Default_VMAttributes;
+constexpr unsigned kOfDevice = seL4_X86_CacheDisabled;
+
+seL4_Error map_page(seL4_CPtr frame, std::uint64_t address, seL4_CapRights_t rights, unsigned attributes) {
+    return static_cast<seL4_Error>(seL4_X86_Page_Map(frame, seL4_CapInitThreadVSpace, address, rights,
+                                                     static_cast<seL4_X86_VMAttributes>(attributes)));
+}
+#endif
+
+seL4_Word bits_of(seL4_Word type, seL4_Word size_bits) { return type == kLargePage ? seL4_LargePageBits : size_bits; }
 
 }  // namespace
 
@@ -72,7 +94,7 @@ seL4_CPtr Objects::make_device_page(std::uint64_t address) {
             at += std::uint64_t{1} << bits;
         }
         const seL4_CPtr slot = take_slot();
-        require(retype(info_.untyped.start + i, seL4_ARM_SmallPageObject, 0, slot), "a device's page");
+        require(retype(info_.untyped.start + i, kSmallPage, 0, slot), "a device's page");
         device_used_bytes_[i] = at + kPageSizeBytes - memory.paddr;
         return slot;
     }
@@ -82,27 +104,53 @@ seL4_CPtr Objects::make_device_page(std::uint64_t address) {
 // With the tables that are missing on the way.
 void Objects::map(seL4_CPtr frame, std::uint64_t address, seL4_CapRights_t rights, unsigned attributes) {
     for (;;) {
-        const seL4_Error error = seL4_ARM_Page_Map(frame, seL4_CapInitThreadVSpace, address, rights,
-                                                   static_cast<seL4_ARM_VMAttributes>(attributes));
+        const seL4_Error error = map_page(frame, address, rights, attributes);
         if (error != seL4_FailedLookup) {
             require(error, "mapping a frame");
             return;
         }
-        require(seL4_ARM_PageTable_Map(make(seL4_ARM_PageTableObject), seL4_CapInitThreadVSpace, address,
-                                       seL4_ARM_Default_VMAttributes),
-                "mapping a table");
+        map_table(address);
     }
 }
 
-void Objects::map_device(std::uint64_t address) {
-    map(make_device_page(address), address, seL4_ReadWrite, seL4_ARM_ExecuteNever);
+void Objects::map_table(std::uint64_t address) {
+    seL4_Word error = seL4_NoError;
+#if defined(__aarch64__)
+    error = static_cast<seL4_Word>(seL4_ARM_PageTable_Map(make(seL4_ARM_PageTableObject), seL4_CapInitThreadVSpace,
+                                                          address, seL4_ARM_Default_VMAttributes));
+#elif defined(__x86_64__)
+    // The kernel says which one: what the level below it would have covered.
+    const seL4_Word level = seL4_MappingFailedLookupLevel();
+    if (level == SEL4_MAPPING_LOOKUP_NO_PDPT) {
+        error = static_cast<seL4_Word>(seL4_X86_PDPT_Map(make(seL4_X86_PDPTObject), seL4_CapInitThreadVSpace, address,
+                                                         seL4_X86_Default_VMAttributes));
+    } else if (level == SEL4_MAPPING_LOOKUP_NO_PD) {
+        error = static_cast<seL4_Word>(seL4_X86_PageDirectory_Map(
+            make(seL4_X86_PageDirectoryObject), seL4_CapInitThreadVSpace, address, seL4_X86_Default_VMAttributes));
+    } else {
+        error = static_cast<seL4_Word>(seL4_X86_PageTable_Map(make(seL4_X86_PageTableObject), seL4_CapInitThreadVSpace,
+                                                              address, seL4_X86_Default_VMAttributes));
+    }
+#endif
+    require(error, "mapping a table");
 }
 
+void Objects::map_device(std::uint64_t address) { map(make_device_page(address), address, seL4_ReadWrite, kOfDevice); }
+
 seL4_CPtr Objects::map_large_page(std::uint64_t address, Access access) {
-    const seL4_CPtr frame = make(seL4_ARM_LargePageObject);
-    map(frame, address, access == Access::kRead ? seL4_CanRead : seL4_ReadWrite,
-        static_cast<unsigned>(seL4_ARM_Default_VMAttributes) | static_cast<unsigned>(seL4_ARM_ExecuteNever));
+    const seL4_CPtr frame = make(kLargePage);
+    map(frame, address, access == Access::kRead ? seL4_CanRead : seL4_ReadWrite, kOfMemory);
     return frame;
+}
+
+std::uint64_t Objects::physical_address_of(seL4_CPtr frame) {
+#if defined(__aarch64__)
+    const seL4_ARM_Page_GetAddress_t physical = seL4_ARM_Page_GetAddress(frame);
+#elif defined(__x86_64__)
+    const seL4_X86_Page_GetAddress_t physical = seL4_X86_Page_GetAddress(frame);
+#endif
+    require(static_cast<seL4_Word>(physical.error), "a frame's address");
+    return physical.paddr;
 }
 
 }  // namespace perfleet::sel4

@@ -27,6 +27,7 @@ public:
     void map_device(std::uint64_t address);
     // A new frame of 2 MiB at `address`, a multiple of that.
     seL4_CPtr map_large_page(std::uint64_t address, Access access);
+    [[nodiscard]] static std::uint64_t physical_address_of(seL4_CPtr frame);
 
 private:
     static constexpr std::size_t kUntypedMax = CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS;
@@ -34,6 +35,8 @@ private:
     [[nodiscard]] seL4_Error retype(seL4_CPtr untyped, seL4_Word type, seL4_Word size_bits, seL4_CPtr into);
     [[nodiscard]] seL4_CPtr make_device_page(std::uint64_t address);
     void map(seL4_CPtr frame, std::uint64_t address, seL4_CapRights_t rights, unsigned attributes);
+    // The table that is missing for that address.
+    void map_table(std::uint64_t address);
 
     const seL4_BootInfo& info_;
     seL4_CPtr next_slot_;

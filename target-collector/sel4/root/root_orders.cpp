@@ -17,8 +17,8 @@ constexpr ControlAnswer kApplied{ControlOutcome::kApplied, {}};
 
 }  // namespace
 
-RootOrders::RootOrders(const Setting& setting, TickTimer& timer, CycleOverflow* overflow)
-    : setting_{setting}, timer_{timer}, overflow_{overflow}, running_{(1U << setting.event_count) - 1} {
+RootOrders::RootOrders(const Setting& setting, TickTimer& timer, CycleInterrupts* cycles)
+    : setting_{setting}, timer_{timer}, cycles_{cycles}, running_{(1U << setting.event_count) - 1} {
     PERFLEET_ASSERT(setting.event_count < 32);
 }
 
@@ -48,11 +48,11 @@ ControlAnswer RootOrders::set_running(EventNumber event, bool is_running) {
     const std::uint32_t changed = meant & (is_running ? ~running_ : running_);
     running_ ^= changed;
     started_ = is_running ? started_ | changed : started_ & ~changed;
-    if (overflow_ != nullptr && (changed >> RootEvents::kCycleSamples.value & 1) != 0) {
+    if (cycles_ != nullptr && (changed >> RootEvents::kCycleSamples.value & 1) != 0) {
         if (is_running) {
-            overflow_->start();
+            cycles_->start();
         } else {
-            overflow_->stop();
+            cycles_->stop();
         }
     }
     return kApplied;
@@ -61,17 +61,17 @@ ControlAnswer RootOrders::set_running(EventNumber event, bool is_running) {
 ControlAnswer RootOrders::set_period(EventNumber event, std::uint64_t cycles) {
     const bool is_for_timer = event == kNoEvent || event == RootEvents::kSamples;
     const bool is_for_cycles = event == kNoEvent || event == RootEvents::kCycleSamples;
-    if (!is_for_timer && (!is_for_cycles || overflow_ == nullptr)) {
+    if (!is_for_timer && (!is_for_cycles || cycles_ == nullptr)) {
         return {ControlOutcome::kUnsupported, "only samples have a period"};
     }
     if (cycles < setting_.cycles_per_second / kFrequencyMax || cycles > setting_.cycles_per_second / kFrequencyMin) {
         return {ControlOutcome::kOutOfRange, "periods of 0.1 to 10 ms, in cycles"};
     }
     if (is_for_timer) {
-        timer_.set_period(cycles * setting_.ticks_per_second / setting_.cycles_per_second);
+        timer_.set_period(cycles * timer_.ticks_per_second() / setting_.cycles_per_second);
     }
-    if (is_for_cycles && overflow_ != nullptr) {
-        overflow_->set_period(cycles);
+    if (is_for_cycles && cycles_ != nullptr) {
+        cycles_->set_period(cycles);
     }
     return kApplied;
 }

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "target-collector/message/control.h"
-#include "target-collector/sel4/root/pmu.h"
+#include "target-collector/sel4/root/machine.h"
 #include "target-collector/sel4/root/tick.h"
 
 namespace perfleet::sel4 {
@@ -17,11 +17,10 @@ public:
     struct Setting {
         std::size_t event_count = 0;  // RootEvents::descriptions()
         std::uint64_t cycles_per_second = 0;
-        std::uint64_t ticks_per_second = 0;  // of the timer's counter
     };
 
-    // Borrowed; `overflow`: null where the kernel lets none interrupt.
-    RootOrders(const Setting& setting, TickTimer& timer, CycleOverflow* overflow);
+    // Borrowed; `cycles`: null where there are none.
+    RootOrders(const Setting& setting, TickTimer& timer, CycleInterrupts* cycles);
 
     [[nodiscard]] ControlAnswer take_order(const ControlOrder& order) override;
 
@@ -36,7 +35,7 @@ private:
 
     Setting setting_;
     TickTimer& timer_;
-    CycleOverflow* overflow_;
+    CycleInterrupts* cycles_;
     std::uint32_t running_;  // a bit for each event
     std::uint32_t started_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include "schemas/vocabulary/assert.h"
 
+#if defined(__aarch64__)
 #ifndef CONFIG_EXPORT_PTMR_USER
 #error "this kernel keeps the EL0 physical timer to itself: configure it with -DKernelArmExportPTMRUser=ON"
 #endif
@@ -12,6 +13,11 @@
 #endif
 #if !defined(CONFIG_EXPORT_PMU_USER) && !defined(CONFIG_ENABLE_BENCHMARKS)
 #error "this kernel keeps the cycle counter to itself: configure it with -DKernelArmExportPMUUser=ON"
+#endif
+#elif defined(__x86_64__)
+#ifndef CONFIG_IRQ_IOAPIC
+#error "this kernel has the interrupts of the PIC: configure it with -DKernelIRQController=IOAPIC"
+#endif
 #endif
 
 namespace perfleet::sel4 {
@@ -24,6 +30,22 @@ constexpr PathNumbering kNumbering = Entry_Interrupt == 0 ? PathNumbering::kBefo
 constexpr PathNumbering kNumbering = PathNumbering::kSince14;  // nothing in this kernel has such numbers
 #endif
 
+// The instruction of a system call.
+#if defined(__aarch64__)
+using SyscallCode = std::uint32_t;
+constexpr SyscallCode kSyscall = 0xd400'0001;  // svc #0
+#elif defined(__x86_64__)
+using SyscallCode = std::uint16_t;
+#ifdef CONFIG_SYSCALL
+constexpr SyscallCode kSyscall = 0x050f;  // syscall
+#else
+constexpr SyscallCode kSyscall = 0x340f;  // sysenter
+#endif
+#endif
+
+// What SchedContext_Consumed counts in, on QEMU's AArch64: its cycle counter has 1 GHz.
+[[maybe_unused]] constexpr std::uint64_t kCyclesPerMicrosecond = 1'000;
+
 constexpr KernelFeatures kBuiltFor {
 #if defined(CONFIG_BENCHMARK_TRACK_UTILISATION)
     .mode = BenchmarkMode::kUtilisation,
@@ -34,8 +56,12 @@ constexpr KernelFeatures kBuiltFor {
 #else
     .mode = BenchmarkMode::kNone,
 #endif
-    .architecture = Architecture::kAarch64, .architecture_name = "aarch64", .numbering = kNumbering,
-    .version = PERFLEET_SEL4_VERSION,
+#if defined(__aarch64__)
+    .architecture = Architecture::kAarch64, .architecture_name = "aarch64",
+#elif defined(__x86_64__)
+    .architecture = Architecture::kX86_64, .architecture_name = "x86_64",
+#endif
+    .numbering = kNumbering, .version = PERFLEET_SEL4_VERSION,
 #ifdef CONFIG_KERNEL_MCS
     .is_mcs = true,
 #endif
@@ -91,25 +117,31 @@ std::span<const std::byte> StockKernel::utilisation(ThreadNumber thread) {
 
 bool StockKernel::read_registers(ThreadNumber thread, ThreadRegisters& into) {
     seL4_UserContext context{};
-    constexpr seL4_Word kUpToX30 = offsetof(seL4_UserContext, x9) / sizeof(seL4_Word);
+#if defined(__aarch64__)
+    constexpr seL4_Word kCount = offsetof(seL4_UserContext, x9) / sizeof(seL4_Word);  // up to x30
+#elif defined(__x86_64__)
+    constexpr seL4_Word kCount = offsetof(seL4_UserContext, r8) / sizeof(seL4_Word);  // up to rbp
+#endif
     constexpr seL4_Bool kGoesOn = 0;
-    if (seL4_TCB_ReadRegisters(caps_of(thread).tcb, kGoesOn, 0, kUpToX30, &context) != seL4_NoError) {
+    if (seL4_TCB_ReadRegisters(caps_of(thread).tcb, kGoesOn, 0, kCount, &context) != seL4_NoError) {
         return false;
     }
-    constexpr std::uint64_t kInstructionSizeBytes = 4;
-    into = {context.pc, context.x29, is_syscall(context.pc) || is_syscall(context.pc - kInstructionSizeBytes)};
+#if defined(__aarch64__)
+    into = {context.pc, context.x29, is_syscall(context.pc) || is_syscall(context.pc - sizeof(SyscallCode))};
+#elif defined(__x86_64__)
+    into = {context.rip, context.rbp, is_syscall(context.rip) || is_syscall(context.rip - sizeof(SyscallCode))};
+#endif
     return true;
 }
 
 bool StockKernel::is_syscall(std::uint64_t address) const {
-    constexpr std::uint32_t kSupervisorCall = 0xd400'0001;  // svc #0
     const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(code_.data());
-    std::uint32_t instruction = 0;
+    SyscallCode instruction = 0;
     if (offset > code_.size() - sizeof instruction) {
         return false;
     }
     std::memcpy(&instruction, code_.data() + offset, sizeof instruction);
-    return instruction == kSupervisorCall;
+    return instruction == kSyscall;
 }
 
 std::optional<std::uint64_t> StockKernel::consumed_ticks(ThreadNumber thread) {

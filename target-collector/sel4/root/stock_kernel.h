@@ -7,29 +7,11 @@
 #include <cstdint>
 #include <span>
 
+#include "target-collector/sel4/root/cycles.h"
 #include "target-collector/sel4/root/libsel4.h"
 #include "target-collector/source/sel4/kernel_interface.h"
 
 namespace perfleet::sel4 {
-
-// The cycle counter: what the kernel's own timestamps are of.
-[[nodiscard]] inline Ticks cycles() {
-    std::uint64_t value = 0;
-    asm volatile("isb\n mrs %0, pmccntr_el0" : "=r"(value)::"memory");
-    return Ticks{value};
-}
-
-// Kernels with benchmarks have started it; nobody ever writes it.
-inline void start_cycles() {
-    constexpr std::uint64_t kCountersOn = 1U << 0 | 1U << 6;  // and the cycle counter has 64 bits
-    std::uint64_t control = 0;
-    asm volatile("mrs %0, pmcr_el0" : "=r"(control));
-    asm volatile("msr pmcr_el0, %0" ::"r"(control | kCountersOn));
-    asm volatile("msr pmcntenset_el0, %0\n isb" ::"r"(1ULL << 31));
-}
-
-// What SchedContext_Consumed counts in, on QEMU: its cycle counter has 1 GHz.
-[[maybe_unused]] inline constexpr std::uint64_t kCyclesPerMicrosecond = 1'000;
 
 class StockKernel final : public KernelInterface {
 public:

@@ -3,7 +3,7 @@
 namespace perfleet::sel4 {
 namespace {
 
-// Where the thread's own variables begin: libsel4 has some. The load uses none of its calls that need them.
+// For the thread's own variables: libsel4 has some. The load uses none of its calls that need them.
 constexpr std::size_t kLocalSizeBytes = 64;
 
 }  // namespace
@@ -39,9 +39,18 @@ StockKernel::ThreadCaps start_thread(Objects& objects, const seL4_BootInfo& info
 #endif
     seL4_UserContext context{};
     const auto stack_end = reinterpret_cast<seL4_Word>(stack.bytes.data() + stack.bytes.size());
+#if defined(__aarch64__)
     context.pc = reinterpret_cast<seL4_Word>(entry);
     context.tpidr_el0 = stack_end - kLocalSizeBytes;
     context.sp = stack_end - kLocalSizeBytes;
+#elif defined(__x86_64__)
+    context.rip = reinterpret_cast<seL4_Word>(entry);
+    // Here they end at the base, where its own address stands.
+    context.fs_base = stack_end - sizeof(seL4_Word);
+    *reinterpret_cast<seL4_Word*>(context.fs_base) = context.fs_base;
+    // As behind a call: a return address lies on the stack, none.
+    context.rsp = stack_end - 2 * kLocalSizeBytes - sizeof(seL4_Word);
+#endif
     constexpr seL4_Bool kRuns = 1;
     require(static_cast<seL4_Word>(
                 seL4_TCB_WriteRegisters(caps.tcb, kRuns, 0, sizeof context / sizeof(seL4_Word), &context)),

@@ -1,43 +1,42 @@
-// When the root task is woken: by the EL0 physical timer, whose interrupt comes as a notification, with jitter around
-// the period. It also keeps account of the time that no tick covered.
+// When the root task is woken: by an alarm at absolute moments, with jitter around the period. It also keeps account of
+// the time that no tick covered.
 //
-// One thread.
+// Freestanding; one thread.
 #pragma once
 
 #include <cstdint>
 
-#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/root/machine.h"
 #include "target-collector/small/jittered_period.h"
 
 namespace perfleet::sel4 {
 
 class TickTimer {
 public:
-    // Ticks signal `notification`.
-    TickTimer(Objects& objects, seL4_CPtr notification, std::uint64_t ticks_per_second, std::uint64_t seed);
+    // `alarm` is borrowed.
+    TickTimer(Alarm& alarm, std::uint64_t seed);
 
     void start();
     // To be called when a tick came: the timer is armed again.
     void go_on();
-    void stop();
+    void stop() { alarm_.clear(); }
     // From the next tick on; what lies between the last one and the next counts as covered.
     void set_period(std::uint64_t ticks);
 
-    // Of the timer's counter.
-    [[nodiscard]] static std::uint64_t now();
+    [[nodiscard]] std::uint64_t ticks_per_second() const { return alarm_.ticks_per_second(); }
 
     struct Coverage {
         std::uint64_t ticks = 0;
-        std::uint64_t uncovered = 0;  // Σ(gap − period) over gaps longer than two periods, in the counter's ticks
+        std::uint64_t uncovered = 0;  // Σ(gap − period) over gaps longer than two periods, in the alarm's ticks
         std::uint64_t gap_max = 0;    // the longest
         std::uint64_t measured = 0;   // from the first tick to the last
     };
     [[nodiscard]] const Coverage& coverage() const { return coverage_; }
 
 private:
-    void arm();
+    void arm(std::uint64_t moment);
 
-    seL4_CPtr interrupt_;
+    Alarm& alarm_;
     std::uint64_t period_;
     JitteredPeriod jittered_;
     std::uint64_t at_ = 0;

@@ -1,4 +1,4 @@
-#include "target-collector/sel4/root/pmu.h"
+#include "target-collector/sel4/root/aarch64/pmu.h"
 
 #include "target-collector/bare-metal/registers.h"
 
@@ -26,7 +26,7 @@ void select(std::uint64_t counter) {
 
 }  // namespace
 
-EventCounters::EventCounters() {
+PmuCounters::PmuCounters() {
     const std::uint64_t there = PERFLEET_READ_REGISTER(pmceid0_el0);
     // The last counter is CycleOverflow's.
     const std::size_t counters = counter_count() > kEventsMax ? kEventsMax : counter_count() - 1;
@@ -43,9 +43,9 @@ EventCounters::EventCounters() {
     bare_metal::synchronise();
 }
 
-std::string_view EventCounters::name(std::size_t index) const { return kEvents[events_[index]].name; }
+std::string_view PmuCounters::name(std::size_t index) const { return kEvents[events_[index]].name; }
 
-std::uint64_t EventCounters::read(std::size_t index) {
+std::uint64_t PmuCounters::read(std::size_t index) {
     select(index);
     const auto now = static_cast<std::uint32_t>(PERFLEET_READ_REGISTER(pmxevcntr_el0));
     totals_[index] += static_cast<std::uint32_t>(now - last_[index]);

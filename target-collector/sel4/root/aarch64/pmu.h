@@ -11,22 +11,20 @@
 #include <span>
 #include <string_view>
 
+#include "target-collector/sel4/root/machine.h"
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/small/jittered_period.h"
 
 namespace perfleet::sel4 {
 
-class EventCounters {
+class PmuCounters final : public EventCounters {
 public:
-    static constexpr std::size_t kEventsMax = 4;
-
     // Starts those that this processor has, of the table of events.
-    EventCounters();
+    PmuCounters();
 
-    [[nodiscard]] std::size_t count() const { return count_; }
-    [[nodiscard]] std::string_view name(std::size_t index) const;
-    // Since they were started; to be read more often than 32 bits wrap.
-    [[nodiscard]] std::uint64_t read(std::size_t index);
+    [[nodiscard]] std::size_t count() const override { return count_; }
+    [[nodiscard]] std::string_view name(std::size_t index) const override;
+    [[nodiscard]] std::uint64_t read(std::size_t index) override;
 
 private:
     std::size_t count_ = 0;
@@ -36,7 +34,7 @@ private:
 };
 
 // The processor's last event counter, counting cycles of EL0 down to an interrupt.
-class CycleOverflow {
+class CycleOverflow final : public CycleInterrupts {
 public:
     // Interrupts signal `notification`. Periods have jitter.
     CycleOverflow(Objects& objects, seL4_CPtr notification, std::uint64_t period_cycles, std::uint64_t seed);
@@ -44,11 +42,10 @@ public:
     // Whether overflows interrupt at all: lets one happen and looks whether it comes. `notification` as above, with
     // nothing pending.
     [[nodiscard]] bool works(seL4_CPtr notification);
-    void start();
-    void stop();
-    void set_period(std::uint64_t cycles) { period_.set_mean(cycles); }  // from the next one on
-    // To be called when the PMU's interrupt came. True: its period is over, and the next one has begun.
-    [[nodiscard]] bool go_on();
+    void start() override;
+    void stop() override;
+    void set_period(std::uint64_t cycles) override { period_.set_mean(cycles); }
+    [[nodiscard]] bool go_on() override;
 
 private:
     void load(std::uint64_t cycles) const;

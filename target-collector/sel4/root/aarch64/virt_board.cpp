@@ -1,0 +1,131 @@
+#include "target-collector/sel4/root/aarch64/virt_board.h"
+
+#include <cstring>
+#include <new>
+
+#include "schemas/vocabulary/assert.h"
+#include "target-collector/bare-metal/console.h"
+#include "target-collector/bare-metal/device_tree.h"
+#include "target-collector/bare-metal/registers.h"
+#include "target-collector/bare-metal/virtio_serial.h"
+#include "target-collector/sel4/root/cycles.h"
+#include "target-collector/sel4/root/run_seconds.h"
+
+namespace perfleet::sel4 {
+namespace {
+
+using bare_metal::print;
+
+// Devices are mapped at their own addresses, as their drivers know them.
+constexpr std::uint64_t kUartPage = 0x0900'0000;
+constexpr std::uint64_t kRealTimeClock = 0x0901'0000;
+constexpr std::uint64_t kVirtioPages = 0x0a00'0000;
+constexpr std::uint64_t kVirtioSizeBytes = 0x4000;
+constexpr std::uint64_t kSerialAddress = 0x1020'0000;
+
+// The device tree that the loader has passed on.
+std::span<const std::byte> find_device_tree(const seL4_BootInfo& info) {
+    const auto* at = reinterpret_cast<const std::byte*>(&info) + seL4_BootInfoFrameSize;
+    for (const std::byte* end = at + info.extraLen; at < end;) {
+        seL4_BootInfoHeader header{};
+        std::memcpy(&header, at, sizeof header);
+        PERFLEET_ASSERT(header.len >= sizeof header && header.len <= static_cast<std::size_t>(end - at));
+        if (header.id == SEL4_BOOTINFO_HEADER_FDT) {
+            return {at + sizeof header, header.len - sizeof header};
+        }
+        at += header.len;
+    }
+    perfleet_panic("seL4", 0, "the boot information has no device tree");
+}
+
+}  // namespace
+
+VirtBoard::VirtBoard(Objects& objects, const seL4_BootInfo& info) : objects_{objects} {
+    objects.map_device(kUartPage);
+    objects.map_device(kRealTimeClock);
+    for (std::uint64_t at = kVirtioPages; at < kVirtioPages + kVirtioSizeBytes; at += 1U << seL4_PageBits) {
+        objects.map_device(at);
+    }
+    tree_ = find_device_tree(info);
+}
+
+std::uint64_t VirtBoard::seconds() const {
+    const auto found = bare_metal::find_chosen(tree_, "bootargs", 1);
+    // It ends with a NUL.
+    const auto seconds = parse_run_seconds(
+        found.ok() ? std::string_view{reinterpret_cast<const char*>(found->data()), found->size() - 1} : "");
+    if (!seconds) {
+        perfleet_panic("-append", 0, "is not seconds=N");
+    }
+    return *seconds;
+}
+
+SessionId VirtBoard::session() const {
+    const auto random = bare_metal::find_seed(tree_);
+    PERFLEET_ASSERT(random.ok());
+    SessionId session;
+    std::memcpy(&session.high, random->data(), sizeof session.high);
+    std::memcpy(&session.low, random->data() + sizeof session.high, sizeof session.low);
+    return session;
+}
+
+// The board's clock (PL031) counts seconds: the moment at which it turns is known to a few microseconds. Between two
+// turns the cycle counter's rate is measured.
+BoardClock VirtBoard::find_clock() {
+    constexpr std::uint64_t kUncertaintyNs = 1'000'000;
+    start_cycles();
+    const auto next_turn = [] {
+        const std::uint32_t before = bare_metal::read_device(kRealTimeClock);
+        std::uint32_t now = before;
+        while (now == before) {
+            now = bare_metal::read_device(kRealTimeClock);
+        }
+        return now;
+    };
+    const auto timer_now = [] {
+        bare_metal::synchronise();
+        return PERFLEET_READ_REGISTER(cntpct_el0);
+    };
+    (void)next_turn();
+    const std::uint64_t begun_cycles = cycles().value;
+    const std::uint64_t begun = timer_now();
+    const std::uint32_t seconds = next_turn();
+    const Ticks now = cycles();
+    const std::uint64_t ticks = timer_now() - begun;
+    const std::uint64_t rate = PERFLEET_READ_REGISTER(cntfrq_el0);
+    return {(now.value - begun_cycles) * rate / ticks,
+            {now, UtcNs{std::int64_t{seconds} * kNsPerSecond}, kUncertaintyNs}};
+}
+
+// The port's memory has to lie in one piece for the device, too.
+ByteStream& VirtBoard::open_stream() {
+    const seL4_CPtr frame = objects_.map_large_page(kSerialAddress, Objects::Access::kReadAndWrite);
+    auto& serial = *new (reinterpret_cast<void*>(kSerialAddress)) bare_metal::VirtioSerial;
+    bare_metal::VirtioSerial::Place place;
+    place.bus_offset = Objects::physical_address_of(frame) - kSerialAddress;
+    if (!serial.start(place)) {
+        perfleet_panic("seL4", 0, "no virtio serial port: -device virtio-serial-device -device virtserialport,nr=1");
+    }
+    return serial;
+}
+
+void VirtBoard::start_machine(const BoardClock& clock, std::uint64_t seed) {
+    counters_.emplace();
+    const seL4_CPtr woken = objects_.make(seL4_NotificationObject);
+    alarm_.emplace(objects_, woken);
+    constexpr std::uint64_t kPerSecond = 1'000;
+    overflow_.emplace(objects_, objects_.with_badge(woken, El0Alarm::kCyclesBadge),
+                      clock.cycles_per_second / kPerSecond, seed);
+    // On MCS kernels a thread's consumed time can be asked once only, which the timer's samples do.
+#ifdef CONFIG_KERNEL_MCS
+    const bool works = false;
+#else
+    const bool works = overflow_->works(woken);
+#endif
+    if (!works) {
+        overflow_.reset();
+    }
+    print(works ? "overflows of the PMU interrupt\n" : "overflows of the PMU don't interrupt\n");
+}
+
+}  // namespace perfleet::sel4

@@ -1,0 +1,51 @@
+// QEMU's `virt` board (AArch64) under seL4: ../board.h says what a board is for.
+//
+// One thread. What isn't there is a machine that was started without it: it stops and says so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "schemas/vocabulary/ids.h"
+#include "target-collector/sel4/root/aarch64/el0_alarm.h"
+#include "target-collector/sel4/root/aarch64/pmu.h"
+#include "target-collector/sel4/root/board_clock.h"
+#include "target-collector/sel4/root/objects.h"
+#include "target-collector/wire/byte_stream.h"
+
+namespace perfleet::sel4 {
+
+class VirtBoard {
+public:
+    static constexpr TargetId kTarget{0x7065'7266'7365'4c34};
+    static constexpr std::string_view kName = "qemu-sel4";
+    static constexpr std::string_view kArchitecture = "aarch64";
+    static constexpr std::string_view kClockName = "pmccntr";
+
+    // Borrowed.
+    VirtBoard(Objects& objects, const seL4_BootInfo& info);
+
+    // As QEMU's -append says it.
+    [[nodiscard]] std::uint64_t seconds() const;
+    // Random bytes that QEMU gives each run.
+    [[nodiscard]] SessionId session() const;
+    [[nodiscard]] static BoardClock find_clock();
+    [[nodiscard]] ByteStream& open_stream();
+
+    void start_machine(const BoardClock& clock, std::uint64_t seed);
+    // From then on.
+    [[nodiscard]] Alarm& alarm() { return *alarm_; }
+    [[nodiscard]] CycleInterrupts* cycle_interrupts() { return overflow_ ? &*overflow_ : nullptr; }
+    [[nodiscard]] EventCounters& counters() { return *counters_; }
+
+private:
+    Objects& objects_;
+    std::span<const std::byte> tree_;  // the device tree
+    std::optional<El0Alarm> alarm_;
+    std::optional<CycleOverflow> overflow_;
+    std::optional<PmuCounters> counters_;
+};
+
+}  // namespace perfleet::sel4

@@ -1,0 +1,16 @@
+// The board that the root task runs on, by its architecture. All boards have the same members:
+//
+//   Board(objects, info)     its devices are mapped: from here on print() prints
+//   seconds(), session()     how long to run; 128 random bits, or none where there is no entropy
+//   find_clock()             the cycle counter's rate, and what UTC it is: takes up to two seconds
+//   open_stream()            what leads to the gateway
+//   start_machine(clock, …)  what wakes the root task, and the processor's counters
+//   kTarget, kName, kArchitecture, kClockName
+#pragma once
+
+#if defined(__aarch64__)
+#include "target-collector/sel4/root/aarch64/virt_board.h"
+namespace perfleet::sel4 {
+using Board = VirtBoard;
+}
+#endif

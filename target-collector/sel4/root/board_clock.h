@@ -1,0 +1,15 @@
+// What a board finds out about its clock at the start.
+#pragma once
+
+#include <cstdint>
+
+#include "target-collector/message/hello.h"
+
+namespace perfleet::sel4 {
+
+struct BoardClock {
+    std::uint64_t cycles_per_second = 0;
+    ClockPoint start;
+};
+
+}  // namespace perfleet::sel4

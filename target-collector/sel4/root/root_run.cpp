@@ -1,0 +1,181 @@
+#include "target-collector/sel4/root/root_run.h"
+
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet::sel4 {
+namespace {
+
+constexpr std::uint64_t kFarewellSeconds = 30;    // for what isn't acknowledged yet
+constexpr std::uint64_t kRecordsPerTick = 1'024;  // of the log
+// Records that looking for records makes: the kernel logs those calls, too.
+constexpr std::uint64_t kRecordsOfOwnCalls = 8;
+
+}  // namespace
+
+RootRun::RootRun(const Parts& parts)
+    : kernel_{parts.kernel},
+      collector_{parts.collector},
+      sink_{parts.collector},
+      machine_{parts.machine},
+      timer_{parts.timer},
+      orders_{parts.orders},
+      event_of_mode_{parts.events.first_of_mode()},
+      cycles_per_second_{parts.cycles_per_second} {
+    const BenchmarkMode mode = kernel_.features().mode;
+    if (mode == BenchmarkMode::kUtilisation) {
+        utilisation_.emplace(kernel_, event_of_mode_, parts.thread_count);
+    } else if (mode != BenchmarkMode::kNone) {
+        log_.emplace(kernel_, event_of_mode_);
+    }
+    UtilisationWindow* const utilisation = utilisation_ ? &*utilisation_ : nullptr;
+    sampler_.emplace(kernel_, utilisation, parts.sampled);
+    if (machine_.cycles != nullptr) {
+        cycle_sampler_.emplace(kernel_, utilisation, parts.sampled);
+    }
+}
+
+void RootRun::begin() {
+    if (log_) {
+        PERFLEET_ASSERT(log_->start().ok());
+    }
+    if (utilisation_) {
+        PERFLEET_ASSERT(utilisation_->begin().ok());
+    }
+    begun_ = second_begun_ = kernel_.now();
+    timer_.start();
+    if (machine_.cycles != nullptr) {
+        machine_.cycles->start();
+    }
+}
+
+void RootRun::turn() {
+    const WakeCauses causes = machine_.alarm.wait();
+    const Ticks woken = kernel_.now();
+    forget_what_was_stopped();
+    if (causes.is_cycles && machine_.cycles->go_on()) {
+        take_samples(*cycle_sampler_, RootEvents::kCycleSamples, woken);
+    }
+    if (causes.is_tick) {
+        timer_.go_on();
+        take_samples(*sampler_, RootEvents::kSamples, woken);
+        machine_.load.drive(timer_.coverage().ticks);
+    }
+    follow_log();
+    pass_round_trips();
+    if (woken.value - second_begun_.value >= cycles_per_second_) {
+        second_begun_ = woken;
+        pass_second(woken);
+    }
+    // Now: an order's time lies behind that of every row before it.
+    collector_.step(kernel_.now());
+    const Ticks done = kernel_.now();
+    counts_.own_cycles += done.value - woken.value;
+    counts_.cycles = done.value - begun_.value;
+}
+
+bool RootRun::is_over(std::uint64_t seconds) const { return counts_.cycles >= seconds * cycles_per_second_; }
+
+void RootRun::end_ticks() {
+    timer_.stop();
+    if (machine_.cycles != nullptr) {
+        machine_.cycles->stop();
+    }
+}
+
+void RootRun::finish() {
+    follow_log();
+    while (log_ && log_->poll(kRecordsPerTick, sink_of_mode()) > kRecordsOfOwnCalls) {
+    }
+    pass_round_trips();
+    pass_second(kernel_.now());
+    collector_.finish();
+    const Ticks stopped = kernel_.now();
+    while (!collector_.is_finished() && kernel_.now().value - stopped.value < kFarewellSeconds * cycles_per_second_) {
+        collector_.step(kernel_.now());
+    }
+}
+
+// Of events that were started again.
+void RootRun::forget_what_was_stopped() {
+    const auto forget = [](ThreadSampler& sampler) {
+        for (std::size_t i = 0; i < sampler.thread_count(); ++i) {
+            (void)sampler.take(i);
+        }
+    };
+    if (orders_.take_start(RootEvents::kSamples)) {
+        forget(*sampler_);
+    }
+    if (orders_.take_start(RootEvents::kCycleSamples) && cycle_sampler_) {
+        forget(*cycle_sampler_);
+    }
+    if (orders_.take_start(event_of_mode_)) {
+        if (utilisation_) {
+            PERFLEET_ASSERT(utilisation_->turn(no_sink_).ok());
+        }
+        while (log_ && log_->poll(kRecordsPerTick, no_sink_) == kRecordsPerTick) {
+        }
+    }
+}
+
+RowSink& RootRun::sink_of_mode() {
+    return orders_.is_running(event_of_mode_) ? static_cast<RowSink&>(sink_) : no_sink_;
+}
+
+void RootRun::take_samples(ThreadSampler& sampler, EventNumber event, Ticks now) {
+    if (!orders_.is_running(event)) {
+        return;
+    }
+    for (std::size_t i = 0; i < sampler.thread_count(); ++i) {
+        if (const auto sample = sampler.take(i)) {
+            ++counts_.samples;
+            collector_.sample({.event = event,
+                               .time = now,
+                               .cpu = 0,
+                               .tid = sample->thread.value,
+                               .weight = sample->ran_ticks.value_or(1),
+                               .addresses = sample->addresses});
+        }
+    }
+}
+
+void RootRun::follow_log() {
+    if (log_) {
+        (void)log_->poll(kRecordsPerTick, sink_of_mode());
+    }
+}
+
+void RootRun::pass_round_trips() {
+    const std::span<const RoundTrips> tests = machine_.load.tests_over();
+    for (; counts_.round_trips < tests.size(); ++counts_.round_trips) {
+        const RoundTrips& test = tests[counts_.round_trips];
+        const EventNumber event = test.is_notification ? RootEvents::kNotificationLatency : RootEvents::kCallLatency;
+        const std::uint64_t row[] = {test.begun_cycles, test.size, test.group, test.number, test.took_cycles};
+        if (orders_.is_running(event)) {
+            sink_.append({Kind::kLatency, event}, Ticks{test.begun_cycles}, row, {});
+        }
+    }
+}
+
+void RootRun::append_counter(EventNumber event, Ticks now, std::uint32_t pid, std::uint32_t tid, std::uint64_t value) {
+    const std::uint64_t ran_ns = (now.value - begun_.value) * 1'000 / (cycles_per_second_ / 1'000'000);
+    const std::uint64_t row[] = {now.value, 0, pid, tid, value, ran_ns, ran_ns};
+    if (orders_.is_running(event)) {
+        sink_.append({Kind::kCounter, event}, now, row, {});
+    }
+}
+
+void RootRun::pass_second(Ticks now) {
+    constexpr std::uint32_t kWholeCpu = 0xffff'ffff;
+    append_counter(RootEvents::kCollectorTime, now, kPid, kOwnThread, counts_.own_cycles);
+    for (std::size_t i = 0; i < machine_.counters.count(); ++i) {
+        append_counter(EventNumber{static_cast<std::uint16_t>(RootEvents::kFirstCounter.value + i)}, now, kWholeCpu,
+                       kWholeCpu, machine_.counters.read(i));
+    }
+    if (utilisation_) {
+        PERFLEET_ASSERT(utilisation_->turn(sink_of_mode()).ok());
+        ++counts_.windows;
+        counts_.windows_unaccounted += utilisation_->unaccounted_cycles() == 0 ? 0 : 1;
+    }
+}
+
+}  // namespace perfleet::sel4

@@ -1,0 +1,103 @@
+// The root task's run: woken by ticks, it samples the threads of its load, follows the kernel's log or utilisation,
+// passes on round trips and its own time, and streams all of it to a gateway, at the same time.
+//
+// Freestanding; one thread, and nothing waits but for the next interrupt.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "target-collector/sel4/root/events.h"
+#include "target-collector/sel4/root/machine.h"
+#include "target-collector/sel4/root/root_orders.h"
+#include "target-collector/sel4/root/tick.h"
+#include "target-collector/small/collector_sink.h"
+#include "target-collector/small/small_collector.h"
+#include "target-collector/source/sel4/log_source.h"
+#include "target-collector/source/sel4/thread_sampler.h"
+#include "target-collector/source/sel4/utilisation_window.h"
+
+namespace perfleet::sel4 {
+
+// For what was gathered while nobody wanted it.
+class NoSink final : public RowSink {
+public:
+    void append(Series /*series*/, Ticks /*time*/, std::span<const std::uint64_t> /*integers*/,
+                std::span<const std::span<const std::byte>> /*bytes*/) override {}
+    void count_lost(Series /*series*/, TallyName /*reason*/, std::uint64_t /*row_count*/) override {}
+    void count(Series /*series*/, TallyName /*name*/, std::uint64_t /*value*/) override {}
+    [[nodiscard]] bool epoch_is_over() const override { return false; }
+    void begin_epoch(Ticks /*now*/) override {}
+};
+
+class RootRun {
+public:
+    static constexpr std::uint32_t kPid = 1;
+    static constexpr std::uint32_t kOwnThread = 1;  // the root task's own number among its threads
+
+    // All borrowed, what `sampled` says too. `thread_count`: of the threads that the kernel tells the utilisation of.
+    struct Parts {
+        KernelInterface& kernel;
+        SmallCollector& collector;
+        const RootEvents& events;
+        const Machine& machine;
+        TickTimer& timer;
+        RootOrders& orders;
+        std::uint64_t cycles_per_second;
+        std::uint32_t thread_count;
+        std::span<const SampledThread> sampled;
+    };
+    explicit RootRun(const Parts& parts);
+
+    // Ticks, and whatever the kernel measures, begin. It refuses a kernel that doesn't do what its features say: a bug.
+    void begin();
+    // Waits for the next interrupt, and does all that is due.
+    void turn();
+    // So many seconds since begin().
+    [[nodiscard]] bool is_over(std::uint64_t seconds) const;
+    // No more ticks. Whoever has threads to stop does it then, before finish().
+    void end_ticks();
+    // What is left, and Bye: until all is acknowledged, or for some seconds.
+    void finish();
+
+    struct Counts {
+        std::uint64_t samples = 0;
+        std::uint64_t own_cycles = 0;  // of the collector itself
+        std::uint64_t cycles = 0;      // since begin()
+        std::uint64_t windows = 0;     // of utilisation
+        std::uint64_t windows_unaccounted = 0;
+        std::size_t round_trips = 0;
+    };
+    [[nodiscard]] const Counts& counts() const { return counts_; }
+    // Null: this kernel has no log.
+    [[nodiscard]] const LogFollower::Counts* log_counts() const { return log_ ? &log_->counts() : nullptr; }
+
+private:
+    void forget_what_was_stopped();
+    [[nodiscard]] RowSink& sink_of_mode();
+    void take_samples(ThreadSampler& sampler, EventNumber event, Ticks now);
+    void follow_log();
+    void pass_round_trips();
+    void pass_second(Ticks now);
+    void append_counter(EventNumber event, Ticks now, std::uint32_t pid, std::uint32_t tid, std::uint64_t value);
+
+    KernelInterface& kernel_;
+    SmallCollector& collector_;
+    CollectorSink sink_;
+    NoSink no_sink_;
+    const Machine& machine_;
+    TickTimer& timer_;
+    RootOrders& orders_;
+    EventNumber event_of_mode_;
+    std::uint64_t cycles_per_second_;
+    std::optional<UtilisationWindow> utilisation_;
+    std::optional<LogSource> log_;
+    std::optional<ThreadSampler> sampler_;
+    std::optional<ThreadSampler> cycle_sampler_;
+    Ticks begun_;
+    Ticks second_begun_;
+    Counts counts_;
+};
+
+}  // namespace perfleet::sel4

@@ -1,0 +1,415 @@
+// What an operator orders the root task to do, as he gives it: `perfleet control` through a real gateway to the root
+// task's own run, here on a simulated kernel and machine whose time is the host's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/session_changes.h"
+#include "target-collector/sel4/root/root_run.h"
+#include "target-collector/source/sel4/simulated_kernel_test.h"
+#include "target-collector/wire/socket_stream_test.h"
+#include "target-collector/wire/zmtp_driver.h"
+#include "tests/end_to_end/gateway_program.h"
+#include "tests/end_to_end/pipeline.h"
+#include "tests/end_to_end/stored_ledger.h"
+
+namespace perfleet::end_to_end {
+namespace {
+
+using namespace sel4;
+
+constexpr std::uint64_t kCyclesPerSecond = 1'000'000'000;
+constexpr std::uint64_t kCyclesPerTick = 16;  // of the alarm's counter
+constexpr std::uint32_t kThreads = 2;
+constexpr std::string_view kThreadNames[kThreads] = {"root", "busy"};
+constexpr std::uint32_t kBusy = 2;
+constexpr std::uint64_t kCode = 0x40'0000;
+constexpr std::uint64_t kCodeSizeBytes = 0x1000;
+
+// The machine below the root task. Its time is the host's, so that what it sends is no more than a board sends; between
+// two interrupts the busy thread runs, and entries are logged.
+class SimulatedMachine final : public Alarm, public CycleInterrupts, public EventCounters, public WatchedLoad {
+public:
+    explicit SimulatedMachine(SimulatedKernel& kernel) : kernel_{kernel} {}
+
+    // Waits a millisecond at most: whoever stops all ticks is listened to all the same.
+    WakeCauses wait() override {
+        const std::uint64_t before = kernel_.now().value;
+        const std::uint64_t due = std::min({alarm_at_, cycles_at_, before + kCyclesPerSecond / 1'000});
+        while (host_cycles() < due) {
+            std::this_thread::sleep_for(std::chrono::microseconds{100});
+        }
+        const std::uint64_t now = std::max({host_cycles(), due, before});
+        kernel_.pass(now - before);
+        // All of it, for threads are sampled by what they ran.
+        kernel_.words[kBusy][0] += now - before;
+        for (std::uint32_t thread = 1; thread <= kThreads; ++thread) {
+            kernel_.words[thread][9] += now - before;
+        }
+        if (kernel_.features().mode == BenchmarkMode::kKernelEntries) {
+            kernel_.log_entry(6, 0x5);
+        }
+        return {alarm_at_ <= now, cycles_at_ <= now};
+    }
+    std::uint64_t now() override { return kernel_.now().value / kCyclesPerTick; }
+    [[nodiscard]] std::uint64_t ticks_per_second() const override { return kCyclesPerSecond / kCyclesPerTick; }
+    void set(std::uint64_t moment) override { alarm_at_ = moment * kCyclesPerTick; }
+    void clear() override { alarm_at_ = kNever; }
+
+    void start() override { cycles_at_ = kernel_.now().value + cycles_period; }
+    void stop() override { cycles_at_ = kNever; }
+    void set_period(std::uint64_t cycles) override { cycles_period = cycles; }
+    bool go_on() override {
+        start();
+        return true;
+    }
+    [[nodiscard]] bool has_cycle_interrupts() const { return cycles_at_ != kNever; }
+    std::uint64_t cycles_period = kCyclesPerSecond / 500;
+
+    [[nodiscard]] std::size_t count() const override { return 0; }
+    [[nodiscard]] std::string_view name(std::size_t /*index*/) const override { return {}; }
+    std::uint64_t read(std::size_t /*index*/) override { return 0; }
+
+    void drive(std::uint64_t /*tick*/) override {
+        const auto number = static_cast<std::uint32_t>(tests_.size() + 1);
+        if (tests_.size() < tests_.capacity()) {
+            tests_.push_back({false, 1, number, 30, kernel_.now().value, 30 * 700});
+        }
+    }
+    [[nodiscard]] std::span<const RoundTrips> tests_over() const override { return tests_; }
+
+private:
+    static constexpr std::uint64_t kNever = ~0ULL;
+
+    std::uint64_t host_cycles() {
+        const auto host = std::chrono::steady_clock::now().time_since_epoch();
+        const auto ns = static_cast<std::uint64_t>(std::chrono::nanoseconds{host}.count());
+        if (offset_ns_ == 0) {
+            offset_ns_ = ns - kernel_.now().value;
+        }
+        return ns - offset_ns_;
+    }
+
+    SimulatedKernel& kernel_;
+    std::uint64_t offset_ns_ = 0;
+    std::uint64_t alarm_at_ = kNever;
+    std::uint64_t cycles_at_ = kNever;
+    std::vector<RoundTrips> tests_ = [] {
+        std::vector<RoundTrips> none;
+        none.reserve(100);
+        return none;
+    }();
+};
+
+struct Answer {
+    std::string outcome;
+    std::string reason;
+};
+
+class Sel4Orders : public testing::Test {
+protected:
+    // The root task's run on `kernel`, from its first row to its Bye; `orders` gives it orders meanwhile.
+    void run_root(SimulatedKernel& kernel, const std::function<void()>& orders) {
+        kernel.registers[kBusy] = {kCode + 0x100, 0, false};
+        GatewayProgram gateway{data_};
+        SimulatedMachine simulated{kernel};
+        machine_ = &simulated;
+        const Machine machine{simulated, &simulated, simulated, simulated};
+        const RootEvents events{kernel.features(), kThreadNames, kCyclesPerSecond / 1'000, simulated};
+        TickTimer timer{simulated, 1};
+        RootOrders taker{
+            {.event_count = events.descriptions().size(), .cycles_per_second = kCyclesPerSecond}, timer, &simulated};
+        const SmallImage image{.path = "/root.elf", .address = kCode, .size_bytes = kCodeSizeBytes};
+        const SmallThread named[] = {{1, kThreadNames[0]}, {2, kThreadNames[1]}};
+        const SmallTarget target{
+            .target = TargetId{0x5e14},
+            .name = "board",
+            .architecture = "aarch64",
+            .session = {7, 8},
+            .clock = {.name = "pmccntr", .ticks_per_second = kCyclesPerSecond, .linux_clockid = -1},
+            .start_point = {kernel.now(), UtcNs{1'700'000'000 * kNsPerSecond}, 0},
+            .events = events.descriptions(),
+            .images = {&image, 1},
+            .threads = named,
+            .taker = &taker};
+        SocketStream socket{gateway.listen()};
+        ZmtpDriver driver{socket};
+        const auto collector = std::make_unique<SmallCollector>(target, driver);
+        const SampledThread sampled[] = {{ThreadNumber{kBusy}}};
+        const auto run = std::make_unique<RootRun>(RootRun::Parts{.kernel = kernel,
+                                                                  .collector = *collector,
+                                                                  .events = events,
+                                                                  .machine = machine,
+                                                                  .timer = timer,
+                                                                  .orders = taker,
+                                                                  .cycles_per_second = kCyclesPerSecond,
+                                                                  .thread_count = kThreads,
+                                                                  .sampled = sampled});
+        run_ = run.get();
+        run->begin();
+        orders();
+        run->end_ticks();
+        run->finish();
+        counts_ = run->counts();
+        run_ = nullptr;
+        machine_ = nullptr;
+        EXPECT_TRUE(collector->status().finished);
+        EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    }
+
+    void turn_until(const std::function<bool()>& is_so) {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        while (!is_so()) {
+            ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+            run_->turn();
+        }
+    }
+    // While the run goes on.
+    Answer control(std::vector<std::string> words) {
+        words.insert(words.begin(), {program_path("perfleet"), "control", "--data", data_, "--target", "board",
+                                     "--format", "json", "--wait", "60"});
+        auto program = std::async(std::launch::async, [&] { return run(words); });
+        turn_until([&] { return program.wait_for(std::chrono::seconds{0}) == std::future_status::ready; });
+        const Finished finished = program.get();
+        const auto rows =
+            finished.output.empty() ? std::vector<nlohmann::json>{} : rows_of(nlohmann::json::parse(finished.output));
+        if (rows.size() != 1) {
+            return {"no answer", finished.error_output};
+        }
+        return {rows[0].at("outcome"), rows[0].at("reason")};
+    }
+    void expect_applied(const std::vector<std::string>& words) {
+        const Answer answer = control(words);
+        EXPECT_EQ(answer.outcome, "applied") << answer.reason;
+    }
+    // Until it has sent so many samples more, or ran so many cycles.
+    void sample_on(std::uint64_t count) {
+        const std::uint64_t before = run_->counts().samples;
+        turn_until([&] { return run_->counts().samples >= before + count; });
+    }
+    void go_on_for(std::uint64_t cycles) {
+        const std::uint64_t before = run_->counts().cycles;
+        turn_until([&] { return run_->counts().cycles >= before + cycles; });
+    }
+
+    // What is stored of the one session, whose ledger has to be exact without a loss.
+    void read_stored() {
+        const auto ledgers = ledgers_of(data_);
+        ASSERT_EQ(ledgers.size(), 1U);
+        ledgers.front().expect_exact();
+        EXPECT_TRUE(ledgers.front().lost.empty());
+        for (const auto& [series, counts] : ledgers.front().series) {
+            stored_[series] = counts.stored;
+        }
+    }
+    // Times of a series' rows.
+    [[nodiscard]] std::vector<std::uint64_t> times(Series series) const {
+        std::vector<std::uint64_t> found;
+        const auto store = open_rocksdb_reader(data_);
+        const auto scan = Scan::open(**store, {});
+        for (const EpochNumber epoch : scan->sessions()[0].epochs) {
+            EXPECT_TRUE(scan->visit_rows(0, epoch, series, {},
+                                         [&](const RowBlock& block) {
+                                             const auto column = block.rows.integers(ColumnId::kTime);
+                                             found.insert(found.end(), column.begin(), column.end());
+                                             return Visit::kContinue;
+                                         })
+                            .ok());
+        }
+        return found;
+    }
+    // When an order took effect, by its place among all.
+    [[nodiscard]] std::vector<std::uint64_t> order_times() const {
+        std::vector<std::uint64_t> found;
+        const auto store = open_rocksdb_reader(data_);
+        const auto scan = Scan::open(**store, {});
+        const auto changes = read_changes(*scan, 0);
+        EXPECT_TRUE(changes.ok());
+        for (const auto& change : *changes) {
+            found.push_back(change.time.value);
+        }
+        return found;
+    }
+    static std::ptrdiff_t count_between(const std::vector<std::uint64_t>& times, std::uint64_t from, std::uint64_t to) {
+        return std::count_if(times.begin(), times.end(), [&](std::uint64_t time) { return time > from && time < to; });
+    }
+
+    const TemporaryFolder folder_;
+    const std::string data_ = folder_ / "data";
+    RootRun* run_ = nullptr;
+    SimulatedMachine* machine_ = nullptr;
+    RootRun::Counts counts_;
+    std::map<Series, std::uint64_t> stored_;
+};
+
+constexpr Series kTimerSamples{Kind::kSample, RootEvents::kSamples};
+constexpr Series kCycleSamples{Kind::kSample, RootEvents::kCycleSamples};
+constexpr Series kUtilisationRows{Kind::kUtilisation, EventNumber{RootEvents::kFirstCounter}};
+constexpr Series kEntryRows{Kind::kKernelEntry, EventNumber{RootEvents::kFirstCounter}};
+
+TEST_F(Sel4Orders, StopsAndStartsAllOfItAndEachEvent) {
+    SimulatedKernel kernel{{.mode = BenchmarkMode::kUtilisation, .architecture_name = "aarch64"}};
+    std::uint64_t samples_while_stopped = 0;
+    run_root(kernel, [&] {
+        sample_on(100);
+        expect_applied({"stop"});
+        EXPECT_FALSE(machine_->has_cycle_interrupts());
+        samples_while_stopped = run_->counts().samples;
+        go_on_for(2 * kCyclesPerSecond);
+        EXPECT_EQ(run_->counts().samples, samples_while_stopped);
+        expect_applied({"start"});
+        EXPECT_TRUE(machine_->has_cycle_interrupts());
+        sample_on(100);
+        // One alone: the other goes on.
+        expect_applied({"stop", "--event", "timer"});
+        const std::uint64_t before = run_->counts().samples;
+        go_on_for(kCyclesPerSecond);
+        EXPECT_GT(run_->counts().samples, before) << "those by cycles";
+        expect_applied({"start", "--event", "timer"});
+        sample_on(100);
+        go_on_for(2 * kCyclesPerSecond);
+    });
+    read_stored();
+    EXPECT_EQ(stored_[kTimerSamples] + stored_[kCycleSamples], counts_.samples);
+    const auto orders = order_times();
+    ASSERT_EQ(orders.size(), 4U);
+    const auto timer = times(kTimerSamples);
+    const auto by_cycles = times(kCycleSamples);
+    EXPECT_EQ(count_between(timer, orders[0], orders[1]), 0);
+    EXPECT_EQ(count_between(by_cycles, orders[0], orders[1]), 0);
+    EXPECT_EQ(count_between(timer, orders[2], orders[3]), 0);
+    EXPECT_GT(count_between(by_cycles, orders[2], orders[3]), 0);
+    EXPECT_GT(count_between(timer, 0, orders[0]), 0);
+    EXPECT_GT(count_between(timer, orders[1], orders[2]), 0);
+    EXPECT_GT(count_between(timer, orders[3], ~0ULL), 0);
+    const auto windows = times(kUtilisationRows);
+    EXPECT_EQ(count_between(windows, orders[0], orders[1]), 0);
+    EXPECT_GT(count_between(windows, orders[1], ~0ULL), 0);
+}
+
+TEST_F(Sel4Orders, AStoppedThreadsTimeIsInNoSample) {
+    SimulatedKernel kernel{{.mode = BenchmarkMode::kUtilisation, .architecture_name = "aarch64"}};
+    run_root(kernel, [&] {
+        sample_on(50);
+        expect_applied({"stop"});
+        go_on_for(3 * kCyclesPerSecond);
+        expect_applied({"start", "--event", "timer"});
+        sample_on(50);
+    });
+    read_stored();
+    const auto orders = order_times();
+    ASSERT_EQ(orders.size(), 2U);
+    // What the busy thread ran before it was stopped and afterwards is all that its samples weigh.
+    const auto store = open_rocksdb_reader(data_);
+    const auto scan = Scan::open(**store, {});
+    std::uint64_t weight_after = 0;
+    std::uint64_t last = 0;
+    for (const EpochNumber epoch : scan->sessions()[0].epochs) {
+        EXPECT_TRUE(scan->visit_rows(0, epoch, kTimerSamples, {},
+                                     [&](const RowBlock& block) {
+                                         const auto row_times = block.rows.integers(ColumnId::kTime);
+                                         const auto weights = block.rows.integers(ColumnId::kWeight);
+                                         for (std::size_t i = 0; i < row_times.size(); ++i) {
+                                             last = std::max(last, row_times[i]);
+                                             weight_after += row_times[i] > orders[1] ? weights[i] : 0;
+                                         }
+                                         return Visit::kContinue;
+                                     })
+                        .ok());
+    }
+    EXPECT_GT(weight_after, 0U);
+    EXPECT_LE(weight_after, last - orders[1]);
+}
+
+TEST_F(Sel4Orders, KernelEntriesOfAStoppedLogAreReadAndThrownAway) {
+    SimulatedKernel kernel{{.mode = BenchmarkMode::kKernelEntries, .architecture_name = "aarch64"}};
+    run_root(kernel, [&] {
+        sample_on(100);
+        expect_applied({"stop", "--event", "kernel_entries"});
+        go_on_for(kCyclesPerSecond);
+        expect_applied({"start", "--event", "kernel_entries"});
+        sample_on(100);
+    });
+    read_stored();
+    EXPECT_EQ(kernel.swallowed, 0U);
+    const auto orders = order_times();
+    ASSERT_EQ(orders.size(), 2U);
+    auto entries = times(kEntryRows);
+    std::sort(entries.begin(), entries.end());
+    EXPECT_EQ(stored_[kEntryRows], entries.size());
+    // One run of what the kernel logged is missing, that of the stop: what lay in the log when the orders came is
+    // thrown away, too. So are its last records, of the calls that looked for more.
+    std::vector<std::uint64_t> logged;
+    for (const RecordBytes& record : kernel.logged) {
+        std::memcpy(&logged.emplace_back(), record.data(), sizeof logged.back());
+    }
+    std::vector<std::uint64_t> missing;
+    std::set_difference(logged.begin(), logged.end(), entries.begin(), entries.end(), std::back_inserter(missing));
+    constexpr std::size_t kOfCallsMax = 16;
+    const auto first_after =
+        std::find_if(entries.begin(), entries.end(), [&](auto start) { return start > orders[0]; });
+    ASSERT_NE(first_after, entries.end());
+    const auto stopped = static_cast<std::size_t>(count_between(missing, 0, *first_after));
+    const auto inside = static_cast<std::size_t>(count_between(logged, orders[0], orders[1]));
+    EXPECT_GT(inside, 100U);
+    EXPECT_EQ(count_between(entries, orders[0], orders[1]), 0);
+    EXPECT_LE(stopped, inside + kOfCallsMax);
+    EXPECT_LE(missing.size() - stopped, kOfCallsMax);
+    EXPECT_EQ(entries.size() + missing.size(), logged.size()) << "each once";
+    // The run has no holes.
+    const auto run_begin = std::find(logged.begin(), logged.end(), missing.front());
+    EXPECT_TRUE(std::equal(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(stopped), run_begin));
+}
+
+TEST_F(Sel4Orders, PeriodsAreTakenInBoundsAndWhatItCantDoIsRefusedWithTheReason) {
+    SimulatedKernel kernel{{.mode = BenchmarkMode::kUtilisation, .architecture_name = "aarch64"}};
+    run_root(kernel, [&] {
+        sample_on(20);
+        const Answer frequency = control({"--frequency", "99"});
+        EXPECT_EQ(frequency.outcome, "refused");
+        EXPECT_EQ(frequency.reason, "it samples by periods: --period");
+        const Answer too_short = control({"--period", "5", "--event", "timer"});
+        EXPECT_EQ(too_short.outcome, "refused");
+        EXPECT_EQ(too_short.reason, "periods of 0.1 to 10 ms, in cycles");
+        const Answer of_windows = control({"--period", "1000000", "--event", "utilisation"});
+        EXPECT_EQ(of_windows.outcome, "refused");
+        EXPECT_EQ(of_windows.reason, "only samples have a period");
+        expect_applied({"--period", "250000", "--event", "cycles"});
+        EXPECT_EQ(machine_->cycles_period, 250'000U);
+        expect_applied({"--period", "8000000", "--event", "timer"});
+        sample_on(400);
+    });
+    read_stored();
+    EXPECT_EQ(stored_[kTimerSamples] + stored_[kCycleSamples], counts_.samples);
+    const auto orders = order_times();
+    ASSERT_EQ(orders.size(), 2U) << "refused orders changed nothing";
+    auto timer = times(kTimerSamples);
+    std::sort(timer.begin(), timer.end());
+    std::vector<std::uint64_t> gaps;
+    for (std::size_t i = 1; i < timer.size(); ++i) {
+        // The one that was under way when the order came belongs to neither.
+        if (timer[i - 1] > orders[1]) {
+            gaps.push_back(timer[i] - timer[i - 1]);
+        }
+    }
+    ASSERT_GT(gaps.size(), 2U);
+    // Jitter goes down to half a period; a late host makes gaps longer, and the next one shorter by as much.
+    std::sort(gaps.begin(), gaps.end());
+    EXPECT_GT(gaps[gaps.size() / 2], 2'000'000U) << "of a millisecond it would be 0.5 to 1.5";
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end
