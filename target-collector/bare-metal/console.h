@@ -2,6 +2,7 @@
 // nowhere.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -15,6 +16,11 @@ enum class Console : std::uint8_t {
 void set_console(Console console);
 
 void print(std::string_view text);
+// A literal, whose length nobody has to count.
+template <std::size_t kSize>
+[[gnu::always_inline]] inline void print(const char (&text)[kSize]) {
+    print(std::string_view{text, kSize - 1});
+}
 void print_number(std::uint64_t number);  // decimal
 void print_hex(std::uint64_t number);
 

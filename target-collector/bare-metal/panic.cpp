@@ -2,6 +2,20 @@
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/bare-metal/console.h"
 
+namespace {
+
+[[noreturn]] void stand_still() {
+    for (;;) {
+#if defined(__aarch64__)
+        asm volatile("wfi");
+#else
+        asm volatile("");
+#endif
+    }
+}
+
+}  // namespace
+
 extern "C" [[noreturn]] void perfleet_panic(const char* file, int line, const char* condition) {
     const auto print_text = [](const char* text) {
         for (; *text != 0; ++text) {
@@ -15,9 +29,7 @@ extern "C" [[noreturn]] void perfleet_panic(const char* file, int line, const ch
     print_text(": ");
     print_text(condition);
     print_text("\n");
-    for (;;) {
-        asm volatile("wfi");
-    }
+    stand_still();
 }
 
 #ifdef PERFLEET_ASSERT_BY_LINE
@@ -28,8 +40,6 @@ extern "C" [[noreturn]] void perfleet_panic_at(int line) {
     print(" before ");
     perfleet::bare_metal::print_hex(reinterpret_cast<std::uint64_t>(__builtin_return_address(0)));
     print(": addr2line -e IMAGE -fi ADDRESS\n");
-    for (;;) {
-        asm volatile("wfi");
-    }
+    stand_still();
 }
 #endif

@@ -6,13 +6,14 @@
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/image_chunk.h"
 #include "target-collector/message/patch.h"
+#include "target-collector/wire/delivery_parts.h"
 
 namespace perfleet {
 namespace {
 
 // The front of the spool's memory: where image chunks are put together. Nothing when no image is offered.
 std::span<std::byte> image_part_of(const DeliveryCore::Options& options) {
-    if (options.images.empty() || !options.image_memory.empty()) {
+    if (!kSuppliesImages || options.images.empty() || !options.image_memory.empty()) {
         return {};
     }
     constexpr std::size_t kWhole = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
@@ -50,12 +51,14 @@ DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, Network
       bye_tallies_{memory.tallies.last(memory.tallies.size() / kBooks * 2).first(memory.tallies.size() / kBooks)},
       bye_buffer_{memory.bye} {
     const std::size_t entries = final_tallies_.entry_count_max();
+    PERFLEET_ASSERT(kHasJournal || (options.journal == nullptr && options.left == nullptr));
+    PERFLEET_ASSERT(kSuppliesImages || options.images.empty());
     PERFLEET_ASSERT(memory.bye.size() >= bye_size_bytes_max(entries));
     PERFLEET_ASSERT(options.journal == nullptr || image_part_of(options).empty());
     PERFLEET_ASSERT(losses.memory_size_bytes() >= loss_notice_ring_size_bytes(entries));
     PERFLEET_ASSERT(set_hello_state(hello_, options.session, Seq{1}).ok());
     status_.session = options.session;
-    if (options.left != nullptr) {
+    if (kHasJournal && options.left != nullptr) {
         restore(options);
     }
     is_journal_due_ = true;
@@ -88,7 +91,7 @@ void DeliveryCore::restore(const Options& options) {
 }
 
 void DeliveryCore::write_journal() {
-    if (journal_ == nullptr || !is_journal_due_) {
+    if (!kHasJournal || journal_ == nullptr || !is_journal_due_) {
         return;
     }
     const SpooledBatch* const front = spool_.front();
@@ -239,7 +242,7 @@ void DeliveryCore::handle_refused(const Reply& reply) {
     for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->seq <= reply.seq;
          batch = spool_.next(batch)) {
         if (batch->seq == reply.seq && batch->was_sent && !batch->is_resolved()) {
-            batch->resolved_by = journal_ == nullptr ? 1 : journal_->next_number();
+            batch->resolved_by = !kHasJournal || journal_ == nullptr ? 1 : journal_->next_number();
             is_journal_due_ = true;
             ++status_.batches_refused;
             losses_.count_refused(batch->epoch, DeliverySpool::rows_of(*batch));
@@ -250,7 +253,7 @@ void DeliveryCore::handle_refused(const Reply& reply) {
 }
 
 void DeliveryCore::handle_need_image(const Reply& reply, std::uint64_t now_ns) {
-    for (const ImageSupply& supply : images_) {
+    for (const ImageSupply& supply : kSuppliesImages ? images_ : std::span<const ImageSupply>{}) {
         if (!are_equal(supply.build_id, reply.build_id) || reply.offset_bytes >= supply.bytes.size()) {
             continue;
         }
@@ -490,7 +493,7 @@ bool DeliveryCore::send_batch(SpooledBatch& batch, std::uint64_t now_ns) {
 }
 
 bool DeliveryCore::send_image_chunk(std::uint64_t now_ns) {
-    if (!status_.welcomed || !driver_.borrowed().empty()) {
+    if (!kSuppliesImages || !status_.welcomed || !driver_.borrowed().empty()) {
         return false;
     }
     for (std::size_t i = 0; i < transfer_count_; ++i) {

@@ -71,11 +71,15 @@ StockKernel::Log make_log(Objects& objects) {
     return {frame, {reinterpret_cast<const std::byte*>(kLogAddress), kLogBufferSizeBytes}};
 }
 
-void print_value(std::string_view name, std::uint64_t value) {
+void print_named(std::string_view name, std::uint64_t value) {
     print(" ");
     print(name);
     print("=");
     print_number(value);
+}
+template <std::size_t kSize>
+[[gnu::always_inline]] inline void print_value(const char (&name)[kSize], std::uint64_t value) {
+    print_named({name, kSize - 1}, value);
 }
 
 void tell(const RootRun& run, const TickTimer& timer, const SmallCollector& collector, std::uint64_t handshakes,
