@@ -13,4 +13,9 @@
 namespace perfleet::sel4 {
 using Board = VirtBoard;
 }
+#elif defined(__x86_64__)
+#include "target-collector/sel4/root/x86_64/pc_board.h"
+namespace perfleet::sel4 {
+using Board = PcBoard;
+}
 #endif

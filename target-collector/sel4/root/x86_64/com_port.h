@@ -1,0 +1,45 @@
+// A 16550 UART (TL16C550D data sheet) behind I/O ports, polled: a line for telemetry, or a console.
+//
+// One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "target-collector/sel4/root/x86_64/io_ports.h"
+#include "target-collector/wire/line_stream.h"
+
+namespace perfleet::sel4 {
+
+class ComPort final : public LinePort {
+public:
+    static constexpr std::uint16_t kCom1 = 0x3f8;
+    static constexpr std::uint16_t kCom2 = 0x2f8;
+
+    // 115,200 bits a second, 8 bits, no parity, FIFOs on.
+    ComPort(Objects& objects, std::uint16_t base);
+
+    // Turning the FIFOs on has lost what came before: a ZMTP peer that has spoken already is made to begin anew.
+    void refuse_what_was_said();
+    // Telemetry takes no more than so many bytes at once, and then none for so many cycles: a byte is a system call,
+    // and whoever writes is to sample meanwhile.
+    void set_pace(std::size_t bytes, std::uint64_t cycles) {
+        pace_bytes_ = bytes;
+        pace_cycles_ = cycles;
+    }
+
+    [[nodiscard]] std::size_t write(std::span<const std::byte> bytes) override;
+    [[nodiscard]] std::size_t read(std::span<std::byte> into) override;
+
+private:
+    IoPorts ports_;
+    std::uint16_t base_;
+    bool has_heard_ = false;
+    std::size_t pace_bytes_ = ~std::size_t{0};
+    std::uint64_t pace_cycles_ = 0;
+    std::size_t left_bytes_ = 0;
+    std::uint64_t begun_ = 0;  // the time that left_bytes_ is of
+};
+
+}  // namespace perfleet::sel4

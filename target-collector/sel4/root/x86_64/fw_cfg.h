@@ -1,0 +1,15 @@
+// What QEMU tells the machine (QEMU, docs/specs/fw_cfg): named files, through two I/O ports.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "target-collector/sel4/root/objects.h"
+
+namespace perfleet::sel4 {
+
+// The beginning of that file; empty: there is none, or this is no QEMU.
+[[nodiscard]] std::string_view read_fw_cfg(Objects& objects, std::string_view name, std::span<char> into);
+
+}  // namespace perfleet::sel4

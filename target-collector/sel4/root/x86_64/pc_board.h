@@ -1,0 +1,61 @@
+// A PC (x86-64) under seL4, as QEMU's `pc` is one: ../board.h says what a board is for. COM1 is the console, COM2 leads
+// to the gateway.
+//
+// One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "schemas/vocabulary/ids.h"
+#include "target-collector/sel4/root/board_clock.h"
+#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/root/x86_64/com_port.h"
+#include "target-collector/sel4/root/x86_64/pit_alarm.h"
+#include "target-collector/wire/line_stream.h"
+
+namespace perfleet::sel4 {
+
+// The event counters' control registers are the kernel's.
+class NoCounters final : public EventCounters {
+public:
+    [[nodiscard]] std::size_t count() const override { return 0; }
+    [[nodiscard]] std::string_view name(std::size_t /*index*/) const override { return {}; }
+    [[nodiscard]] std::uint64_t read(std::size_t /*index*/) override { return 0; }
+};
+
+class PcBoard {
+public:
+    static constexpr TargetId kTarget{0x7065'7266'7365'5043};
+    static constexpr std::string_view kName = "qemu-sel4-pc";
+    static constexpr std::string_view kArchitecture = "x86_64";
+    static constexpr std::string_view kClockName = "tsc";
+
+    // Borrowed.
+    PcBoard(Objects& objects, const seL4_BootInfo& info);
+
+    // As QEMU's `-fw_cfg name=opt/perfleet/run,string=seconds=N` says it.
+    [[nodiscard]] std::uint64_t seconds() const;
+    // Of the processor, where it makes random numbers.
+    [[nodiscard]] static SessionId session();
+    [[nodiscard]] BoardClock find_clock() const;
+    [[nodiscard]] ByteStream& open_stream();
+
+    void start_machine(const BoardClock& clock, std::uint64_t seed);
+    // From then on.
+    [[nodiscard]] Alarm& alarm() { return *alarm_; }
+    [[nodiscard]] static CycleInterrupts* cycle_interrupts() { return nullptr; }
+    [[nodiscard]] EventCounters& counters() { return counters_; }
+
+private:
+    Objects& objects_;
+    ComPort console_;
+    ComPort line_;
+    LineStream stream_;
+    std::optional<PitAlarm> alarm_;
+    NoCounters counters_;
+};
+
+}  // namespace perfleet::sel4

@@ -1,0 +1,33 @@
+// The PC's interval timer (Intel 8254), channel 0, whose interrupt comes as a notification: the alarm of the root task
+// on x86-64. Its moments are of the TSC.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+
+#include "target-collector/sel4/root/machine.h"
+#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/root/x86_64/io_ports.h"
+
+namespace perfleet::sel4 {
+
+class PitAlarm final : public Alarm {
+public:
+    PitAlarm(Objects& objects, std::uint64_t cycles_per_second);
+
+    [[nodiscard]] std::uint64_t now() override;
+    [[nodiscard]] std::uint64_t ticks_per_second() const override { return cycles_per_second_; }
+    // It counts 55 ms at most: a moment that is further away interrupts then.
+    void set(std::uint64_t moment) override;
+    void clear() override;
+    [[nodiscard]] WakeCauses wait() override;
+
+private:
+    IoPorts ports_;
+    std::uint64_t cycles_per_second_;
+    seL4_CPtr notification_;
+    seL4_CPtr interrupt_;
+};
+
+}  // namespace perfleet::sel4
