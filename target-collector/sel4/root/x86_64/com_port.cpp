@@ -71,10 +71,15 @@ std::size_t ComPort::write(std::span<const std::byte> bytes) {
 }
 
 std::size_t ComPort::read(std::span<std::byte> into) {
+    const std::uint64_t now = cycles().value;
+    if (now - empty_ < pace_cycles_ / 2) {
+        return 0;
+    }
     std::size_t taken = 0;
     while (taken < into.size() && (ports_.in(static_cast<std::uint16_t>(base_ + kLineStatus)) & kHasData) != 0) {
         into[taken++] = static_cast<std::byte>(ports_.in(static_cast<std::uint16_t>(base_ + kData)));
     }
+    empty_ = taken < into.size() ? now : 0;
     return taken;
 }
 

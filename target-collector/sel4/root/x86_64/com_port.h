@@ -40,6 +40,7 @@ private:
     std::uint64_t pace_cycles_ = 0;
     std::size_t left_bytes_ = 0;
     std::uint64_t begun_ = 0;  // the time that left_bytes_ is of
+    std::uint64_t empty_ = 0;  // when nothing had come
 };
 
 }  // namespace perfleet::sel4
