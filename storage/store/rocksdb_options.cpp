@@ -77,6 +77,7 @@ rocksdb::Options common_options(std::size_t memory_size_bytes) {
     rocksdb::BlockBasedTableOptions table;
     table.checksum = rocksdb::kXXH3;
     table.block_size = 16U << 10;
+    table.block_size_deviation = 99;  // a value that doesn't fit begins a block, which damage in it then costs alone
     table.block_cache = rocksdb::NewLRUCache(memory_size_bytes / kMemoryParts);
     table.cache_index_and_filter_blocks = true;  // so that they count towards the cache's bound
     table.pin_l0_filter_and_index_blocks_in_cache = true;
