@@ -299,7 +299,10 @@ Result<Answer> run_table_command(std::string_view command, const CommandOptions&
     auto answer = answer_table_command(command, options, store, paths, now, pool);
     if (answer.ok()) {
         for (const std::string& note : store.damage()) {
-            answer->warnings.push_back("not readable: " + note);
+            const std::string warning = "not readable: " + note;
+            if (std::find(answer->warnings.begin(), answer->warnings.end(), warning) == answer->warnings.end()) {
+                answer->warnings.push_back(warning);
+            }
         }
     }
     return answer;

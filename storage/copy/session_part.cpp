@@ -11,6 +11,7 @@
 #include "storage/store/damaged_reads.h"
 #include "storage/store/owned_changes.h"
 #include "storage/store/record.h"
+#include "storage/store/repeated_rows.h"
 
 namespace perfleet {
 namespace {
@@ -68,6 +69,20 @@ Result<std::vector<std::string>> keys_in(const Engine& engine, const KeyRange& r
         return visited.error();
     }
     return keys;
+}
+
+// Single records of those that hold several: the latter count.
+void drop_repeated(const SessionPart& part, std::string_view key, std::string_view value, OwnedChanges& records) {
+    const auto name = decode_partition_batch_key(key);
+    if (!name.ok() || !is_batch_list_untrusted(value)) {
+        return;
+    }
+    const auto list = decode_batches_untrusted(value, name->key.seq, part.partition.bucket);
+    std::set<std::string, std::less<>> keys;
+    for (const BatchRecord& record : list.ok() ? *list : std::vector<BatchRecord>{}) {
+        keys.insert(partition_batch_key(part.partition, {part.session.target, part.session.session, record.seq}));
+    }
+    std::erase_if(records.changes.puts, [&](const Changes::Put& put) { return keys.contains(put.key); });
 }
 
 }  // namespace
@@ -155,8 +170,17 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
             });
         return failure ? Result<Done>{*failure} : std::move(visited);
     };
+    RepeatedBlocks repeated{from};
     if (auto copied = copy_range(blocks_of(part),
-                                 [&](std::string_view key, std::string_view value) { return pieces.put(key, value); });
+                                 [&](std::string_view key, std::string_view value) -> Result<Done> {
+                                     const auto name = decode_block_key(key);
+                                     const auto is_repeated =
+                                         name.ok() ? repeated.take(*name, value) : Result<bool>{false};
+                                     if (!is_repeated.ok()) {
+                                         return is_repeated.error();
+                                     }
+                                     return *is_repeated ? Result<Done>{Done{}} : pieces.put(key, value);
+                                 });
         !copied.ok()) {
         return copied.error();
     }
@@ -166,6 +190,7 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
     OwnedChanges records;
     if (auto copied = copy_range(records_of(part),
                                  [&](std::string_view key, std::string_view value) {
+                                     drop_repeated(part, key, value, records);
                                      records.put(std::string{key}, std::string{value});
                                      return Result<Done>{Done{}};
                                  });

@@ -23,7 +23,7 @@ namespace perfleet {
 namespace {
 
 void add_note(std::vector<std::string>& notes, std::string note) {
-    if (notes.size() < CopyReport::kNotesMax) {
+    if (notes.size() < CopyReport::kNotesMax && std::find(notes.begin(), notes.end(), note) == notes.end()) {
         notes.push_back(std::move(note));
     }
 }

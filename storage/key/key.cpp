@@ -164,6 +164,17 @@ std::string words(Series series) {
     return "series " + std::string{kind_name(series.kind)} + "/" + std::to_string(series.event.value);
 }
 
+// A table before its first key.
+std::string beginning_of(std::string_view key) {
+    constexpr std::array<std::string_view, 10> kTables{
+        "everything",         "the partitions",      "the sessions",
+        "the sessions' ends", "the watermarks",      "the sessions' partitions",
+        "the expired rows",   "the expired batches", "the dropped partitions",
+        "the images"};
+    const std::size_t table = key.empty() ? 0 : static_cast<unsigned char>(key[0]);
+    return table < kTables.size() ? "the beginning of " + std::string{kTables[table]} : "the end of everything";
+}
+
 }  // namespace
 
 std::string format_key() { return KeyWriter{Table::kFormat}.raw(kFormatName).take(); }
@@ -407,6 +418,9 @@ Result<BatchKey> decode_expired_batch_key(std::string_view key) {
 }
 
 std::string describe_key(std::string_view key) {
+    if (key.size() <= 1) {  // where a range begins or ends
+        return beginning_of(key);
+    }
     if (const auto block = decode_block_key(key); block.ok()) {
         return "block of " + words(SessionName{block->target, block->session}) + ", " + words(block->series) +
                ", first seq " + std::to_string(block->first_seq.value) + ", in " + words(block->partition);

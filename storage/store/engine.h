@@ -8,7 +8,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,17 @@ enum class GoOn : std::uint8_t {
     kToDrop,   // and that room may be used up
 };
 
+// Of an engine that keeps its keys in several files.
+using EngineFile = std::uint64_t;
+
+// Keys of which something can't be read, `begin` included, `end` excluded.
+struct DamagedRange {
+    KeyRange keys;
+    Error error;                // what the engine said of them: it names the file
+    std::string file;           // only what this one holds of them is missing; empty: everything
+    bool is_file_lost = false;  // it can't be opened at all
+};
+
 class Engine {
 public:
     Engine() = default;
@@ -51,11 +64,33 @@ public:
         const KeyRange& range,
         const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const = 0;
 
+    // As visit, as if these files weren't there: where one of them is damaged, what others hold can be read so. What
+    // they replace or delete may be among it.
+    [[nodiscard]] virtual Result<Done> visit_without(
+        const std::set<EngineFile>&, const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const {
+        return visit(range, visitor);
+    }
+
+    // The file that the error of a visit names; nothing where it names none that can be left out.
+    // The file that the error of a visit names; nothing where it names none that can be left out.
+    [[nodiscard]] virtual std::optional<EngineFile> file_of(const Error&) const { return std::nullopt; }
+    [[nodiscard]] virtual std::string name_of(EngineFile file) const { return std::to_string(file); }
+
+    // What it says of the file alone: the same for all reads that meet the same damage.
+    [[nodiscard]] virtual std::string damage_in(const Error& error) const { return error.message; }
+
+    // What stood in files that can't be opened at all. Visits and gets go on as if those weren't there, without an
+    // error; nothing is written over what they hold, so that they can be put back. Never null.
+    [[nodiscard]] virtual std::shared_ptr<const std::vector<DamagedRange>> lost() const {
+        return std::make_shared<const std::vector<DamagedRange>>();
+    }
+
     [[nodiscard]] virtual Result<Done> refresh() = 0;
 
-    // What was seen to be damaged when it was opened for writing, without reading it: a file that is missing, or has
-    // another size than it should. Empty: nothing.
-    [[nodiscard]] virtual std::string damage_at_open() const { return {}; }
+    // What was seen to be damaged when it was opened, without reading it, a sentence each: a file that is missing, or
+    // has another size than it should.
+    [[nodiscard]] virtual std::vector<std::string> damage_at_open() const { return {}; }
 
     // After a write, sync or erase has failed nothing more is written or synced until this has succeeded; reads may
     // fail, too. It goes on from what is on disk: of what was written since the last sync that may be all, some or

@@ -1,6 +1,7 @@
 // Joining in stores with damage, of older formats, and under engines that fail.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
@@ -191,6 +192,35 @@ TEST_F(JoiningUnderDamage, ADamagedJoinedBlockHidesNothingElse) {
     ASSERT_TRUE(join().ok());
     flip(block_of(6));
     EXPECT_EQ(rows(), (std::multiset<std::uint64_t>{1, 1, 2, 2, 3, 3, 4, 4}));
+    EXPECT_EQ(record_seqs().size(), 12U);
+}
+
+TEST_F(JoiningUnderDamage, WhatIsJoinedCountsWhereSmallOnesAreBackBesideIt) {
+    const std::string block = **memory_.get(block_of(5));
+    const std::string record = **memory_.get(record_of(5));
+    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(memory_.write({{{block_of(5), block}, {record_of(5), record}}, {}}).ok());
+    EXPECT_EQ(block_seqs(), (Seqs{1}));
+    EXPECT_EQ(rows().size(), 24U);
+    Seqs seqs = record_seqs();
+    std::sort(seqs.begin(), seqs.end());
+    EXPECT_EQ(seqs, (Seqs{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+    ASSERT_TRUE(join().ok());
+    EXPECT_EQ(rows().size(), 24U);
+    flip(block_of(1));
+    EXPECT_EQ(block_seqs(), (Seqs{1, 5})) << "where the joined one is damaged, the small one is all there is";
+}
+
+// Its seq lies between those of the joined one, but it was missing when that was made.
+TEST_F(JoiningUnderDamage, ABlockThatIsNoPartOfTheJoinedOneAroundItCounts) {
+    const std::string block = **memory_.get(block_of(5));
+    const std::string record = **memory_.get(record_of(5));
+    remove(block_of(5));
+    remove(record_of(5));
+    ASSERT_TRUE(join().ok());
+    EXPECT_EQ(rows().size(), 22U);
+    ASSERT_TRUE(memory_.write({{{block_of(5), block}, {record_of(5), record}}, {}}).ok());
+    EXPECT_EQ(rows().size(), 24U);
     EXPECT_EQ(record_seqs().size(), 12U);
 }
 

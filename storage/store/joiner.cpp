@@ -72,7 +72,7 @@ Result<Joiner::Segment> Joiner::read_segment(const SessionName& session, Seq wat
                                              bool& has_leftover) const {
     Segment segment;
     bool is_broken = false;  // something that stays as it is stands behind the segment
-    auto visited = visit_readable(
+    auto visited = visit_undamaged(
         *engine_, session_batches_range(partition_, session.target, session.session, next),
         [&](std::string_view key, std::string_view value) {
             if (segment.batches.size() == limits::kJoinedBatchesMax || (is_broken && !segment.batches.empty())) {
@@ -175,7 +175,7 @@ Result<Joiner::Run> Joiner::read_run(const SessionName& session, Series series, 
     auto expected =
         std::lower_bound(named.begin(), named.end(), next, [](const Named& one, Seq seq) { return one.seq < seq; });
     next = Seq{named.back().seq.value + 1};
-    auto visited = visit_readable(
+    auto visited = visit_undamaged(
         *engine_, range,
         [&](std::string_view key, std::string_view value) {
             const auto name = decode_block_key(key);

@@ -7,13 +7,10 @@
 
 #include "storage/key/key.h"
 #include "storage/store/record.h"
+#include "storage/store/repeated_rows.h"
 
 namespace perfleet {
 namespace {
-
-Error at_key(std::string_view key, const Error& error) {
-    return Error{error.code, describe_key(key) + ": " + error.message};
-}
 
 // A visitor that may fail: remembers the first error and stops.
 class Failure {
@@ -34,10 +31,10 @@ private:
     std::optional<Error> error_;
 };
 
-// The value of a key, decoded.
+// Bytes that were found under a key, decoded.
 template <class Value, class Decode>
-Result<std::optional<Value>> get_decoded(const Engine& engine, const std::string& key, Decode decode) {
-    auto bytes = engine.get(key);
+Result<std::optional<Value>> decoded(const std::string& key, const Result<std::optional<std::string>>& bytes,
+                                     Decode decode) {
     if (!bytes.ok()) {
         return bytes.error();
     }
@@ -51,10 +48,21 @@ Result<std::optional<Value>> get_decoded(const Engine& engine, const std::string
     return std::optional<Value>{std::move(*value)};
 }
 
+template <class Value, class Decode>
+Result<std::optional<Value>> get_decoded(const Engine& engine, const std::string& key, Decode decode) {
+    return decoded<Value>(key, engine.get(key), decode);
+}
+
 }  // namespace
 
 Result<std::uint64_t> format_version(const Engine& engine, const std::string& where) {
-    auto version = get_decoded<std::uint64_t>(engine, format_key(), decode_number_untrusted);
+    bool is_damaged = false;
+    const auto bytes = get_readable(engine, format_key(), [&](const DamagedRange&) { is_damaged = true; });
+    auto version = decoded<std::uint64_t>(format_key(), bytes, decode_number_untrusted);
+    // It is the first key of the file that it stands in. Records and blocks of a newer version say so themselves.
+    if (version.ok() && !version->has_value() && (is_damaged || begins_lost_file(engine, format_key()))) {
+        return kStoreFormatVersion;
+    }
     if (!version.ok()) {
         const std::string& said = version.error().message;
         return Error{version.error().code, (said.starts_with(where) ? said : where + ": " + said) +
@@ -113,15 +121,14 @@ Result<std::vector<Partition>> KeyedReads::dropped_leftovers() const {
 
 Result<std::vector<Partition>> KeyedReads::dropped_partitions() const {
     std::vector<Partition> dropped;
-    Failure failure;
-    auto visited = failure.after(engine_->visit(dropped_range(), [&](std::string_view key, std::string_view) {
+    auto visited = visit_noting(dropped_range(), [&](std::string_view key, std::string_view) -> Result<Visit> {
         auto partition = decode_partition(key);
         if (!partition.ok()) {
-            return failure.stop(key, partition.error());
+            return partition.error();
         }
         dropped.push_back(*partition);
         return Visit::kContinue;
-    }));
+    });
     if (!visited.ok()) {
         return visited.error();
     }
@@ -143,7 +150,7 @@ Result<std::vector<Partition>> KeyedReads::partitions_with_keys() const {
             },
             [&](const DamagedRange& damaged) {
                 is_damaged = true;
-                notes_->add(damaged.error.message);
+                notes_->add(engine_->damage_in(damaged.error));
             });
         if (!visited.ok()) {
             return visited.error();
@@ -168,7 +175,7 @@ Result<std::vector<Partition>> KeyedReads::partitions_with_keys() const {
                 }
                 return Visit::kContinue;
             },
-            [&](const DamagedRange& damaged) { notes_->add(damaged.error.message); });
+            [&](const DamagedRange& damaged) { notes_->add(engine_->damage_in(damaged.error)); });
         if (!visited.ok()) {
             return visited.error();
         }
@@ -176,40 +183,15 @@ Result<std::vector<Partition>> KeyedReads::partitions_with_keys() const {
     return std::vector<Partition>{found.begin(), found.end()};
 }
 
-// What is damaged of them is noted and left out.
-Result<std::vector<SessionRecord>> KeyedReads::session_records(const KeyRange& range) const {
-    std::vector<SessionRecord> records;
-    auto visited = visit_readable(
-        *engine_, range,
-        [&](std::string_view key, std::string_view value) {
-            auto record = decode_session_untrusted(value);
-            if (record.ok()) {
-                records.push_back(std::move(*record));
-            } else {
-                notes_->add(at_key(key, record.error()).message);
-            }
-            return Visit::kContinue;
-        },
-        [&](const DamagedRange& damaged) { notes_->add(damaged.error.message); });
-    if (!visited.ok()) {
-        return visited.error();
-    }
-    return records;
-}
-
-Result<std::vector<SessionRecord>> KeyedReads::sessions(const Partition& partition) const {
-    return session_records(partition_sessions_range(partition));
-}
-
-Result<std::vector<SessionRecord>> KeyedReads::all_sessions() const { return session_records(all_sessions_range()); }
-
 Result<std::optional<SessionEnd>> KeyedReads::session_end(TargetId target, SessionId session) const {
-    return get_decoded<SessionEnd>(*engine_, session_key(Table::kSessionEnd, target, session),
-                                   decode_session_end_untrusted);
+    const std::string key = session_key(Table::kSessionEnd, target, session);
+    return decoded<SessionEnd>(key, get_noting(key), decode_session_end_untrusted);
 }
 
+// One that comes twice, alone and in a value of several, is told once.
 Result<Done> KeyedReads::visit_records(const KeyRange& range, const Partition& partition,
                                        const std::function<Visit(const BatchKey&, const BatchRecord&)>& visitor) const {
+    RepeatedRecords repeated;
     return visit_decodable(range, [&](std::string_view key, std::string_view value) -> Result<Visit> {
         auto name = decode_partition_batch_key(key);
         if (!name.ok()) {
@@ -219,8 +201,10 @@ Result<Done> KeyedReads::visit_records(const KeyRange& range, const Partition& p
         if (!records.ok()) {
             return records.error();
         }
+        const bool is_list = is_batch_list_untrusted(value);
         for (const BatchRecord& record : *records) {
-            if (visitor({name->key.target, name->key.session, record.seq}, record) == Visit::kStop) {
+            const BatchKey batch{name->key.target, name->key.session, record.seq};
+            if (!repeated.take(partition, batch, is_list) && visitor(batch, record) == Visit::kStop) {
                 return Visit::kStop;
             }
         }
@@ -239,50 +223,41 @@ Result<Done> KeyedReads::visit_batches(const Partition& partition, TargetId targ
 Result<Done> KeyedReads::visit_blocks(
     const Partition& partition, TargetId target, SessionId session, Series series,
     const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const {
+    RepeatedBlocks repeated{*engine_};
     return visit_decodable(series_blocks_range(partition, target, session, series),
                            [&](std::string_view key, std::string_view value) -> Result<Visit> {
                                auto name = decode_block_key(key);
                                if (!name.ok()) {
                                    return name.error();
                                }
-                               return visitor(*name, value);
+                               auto is_repeated = repeated.take(*name, value);
+                               if (!is_repeated.ok()) {
+                                   return is_repeated.error();
+                               }
+                               return *is_repeated ? Visit::kContinue : visitor(*name, value);
                            });
 }
 
-Result<std::vector<SessionName>> KeyedReads::session_names(const Partition& partition) const {
-    std::vector<SessionName> names;
-    auto visited = visit_readable(
-        *engine_, partition_sessions_range(partition),
-        [&](std::string_view key, std::string_view) {
-            if (const auto name = decode_partition_session_key(key); name.ok()) {
-                names.push_back(name->name);
-            }
-            return Visit::kContinue;
-        },
-        [](const DamagedRange&) {});
-    if (!visited.ok()) {
-        return visited.error();
-    }
-    return names;
-}
-
+// What is lost of them is lost of what they sum, too, or read from there.
 Result<Done> KeyedReads::visit_rollups(
     const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
     const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const {
-    return visit_decodable(series_rollups_range(partition, target, session, series, kind),
-                           [&](std::string_view key, std::string_view value) -> Result<Visit> {
-                               auto name = decode_rollup_key(key);
-                               if (!name.ok()) {
-                                   return name.error();
-                               }
-                               return visitor(*name, value);
-                           });
+    return visit_decodable(
+        series_rollups_range(partition, target, session, series, kind),
+        [&](std::string_view key, std::string_view value) -> Result<Visit> {
+            auto name = decode_rollup_key(key);
+            if (!name.ok()) {
+                return name.error();
+            }
+            return visitor(*name, value);
+        },
+        Lost::kUntold);
 }
 
 // Everything that can be read; then the first of what can't be is the error.
 Result<Done> KeyedReads::visit_decodable(
-    const KeyRange& range,
-    const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const {
+    const KeyRange& range, const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor,
+    Lost lost) const {
     std::optional<Error> first_error;
     bool is_stopped = false;
     auto visited = visit_readable(
@@ -296,11 +271,36 @@ Result<Done> KeyedReads::visit_decodable(
             is_stopped = *visit == Visit::kStop;
             return *visit;
         },
-        [&](const DamagedRange& damaged) { first_error = first_error ? first_error : damaged.error; });
+        [&](const DamagedRange& damaged) {
+            if (!damaged.is_file_lost || lost == Lost::kTold) {
+                first_error = first_error ? first_error : damaged.error;
+            }
+        });
     if (visited.ok() && first_error && !is_stopped) {
         return *first_error;
     }
     return visited;
+}
+
+// What a writer does without: it is noted.
+Result<Done> KeyedReads::visit_noting(
+    const KeyRange& range,
+    const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const {
+    return visit_readable(
+        *engine_, range,
+        [&](std::string_view key, std::string_view value) {
+            auto visit = visitor(key, value);
+            if (!visit.ok()) {
+                notes_->add(at_key(key, visit.error()).message);
+            }
+            return visit.ok() ? *visit : Visit::kContinue;
+        },
+        [&](const DamagedRange& damaged) { notes_->add(engine_->damage_in(damaged.error)); });
+}
+
+Result<std::optional<std::string>> KeyedReads::get_noting(const std::string& key) const {
+    return get_readable(*engine_, key,
+                        [&](const DamagedRange& damaged) { notes_->add(engine_->damage_in(damaged.error)); });
 }
 
 Result<std::vector<std::pair<Series, std::uint64_t>>> KeyedReads::expired(TargetId target, SessionId session) const {
@@ -355,8 +355,8 @@ Result<std::optional<BucketNumber>> KeyedReads::last_expired_bucket(TargetId tar
 }
 
 Result<Seq> KeyedReads::watermark(TargetId target, SessionId session) const {
-    auto number =
-        get_decoded<std::uint64_t>(*engine_, session_key(Table::kWatermark, target, session), decode_number_untrusted);
+    const std::string key = session_key(Table::kWatermark, target, session);
+    auto number = decoded<std::uint64_t>(key, get_noting(key), decode_number_untrusted);
     if (!number.ok()) {
         return number.error();
     }
@@ -364,11 +364,12 @@ Result<Seq> KeyedReads::watermark(TargetId target, SessionId session) const {
 }
 
 Result<std::optional<ImageContent>> KeyedReads::image(std::string_view build_id) const {
-    return get_decoded<ImageContent>(*engine_, image_key(build_id), decode_image_untrusted);
+    const std::string key = image_key(build_id);
+    return decoded<ImageContent>(key, get_noting(key), decode_image_untrusted);
 }
 
 Result<bool> KeyedReads::is_dropped(const Partition& partition) const {
-    auto found = engine_->get(dropped_key(partition));
+    auto found = get_noting(dropped_key(partition));
     if (!found.ok()) {
         return found.error();
     }
@@ -376,22 +377,21 @@ Result<bool> KeyedReads::is_dropped(const Partition& partition) const {
 }
 
 Result<std::optional<SessionRecord>> KeyedReads::session(TargetId target, SessionId session) const {
-    return get_decoded<SessionRecord>(*engine_, session_key(Table::kSession, target, session),
-                                      decode_session_untrusted);
+    const std::string key = session_key(Table::kSession, target, session);
+    return decoded<SessionRecord>(key, get_noting(key), decode_session_untrusted);
 }
 
 Result<std::vector<Partition>> KeyedReads::session_partitions(TargetId target, SessionId session) const {
     std::vector<Partition> partitions;
-    Failure failure;
-    auto visited = failure.after(
-        engine_->visit(session_partitions_range(target, session), [&](std::string_view key, std::string_view) {
-            auto name = decode_session_partition_key(key);
-            if (!name.ok()) {
-                return failure.stop(key, name.error());
-            }
-            partitions.push_back(name->partition);
-            return Visit::kContinue;
-        }));
+    auto visited = visit_noting(session_partitions_range(target, session),
+                                [&](std::string_view key, std::string_view) -> Result<Visit> {
+                                    auto name = decode_session_partition_key(key);
+                                    if (!name.ok()) {
+                                        return name.error();
+                                    }
+                                    partitions.push_back(name->partition);
+                                    return Visit::kContinue;
+                                });
     if (!visited.ok()) {
         return visited.error();
     }
@@ -400,7 +400,7 @@ Result<std::vector<Partition>> KeyedReads::session_partitions(TargetId target, S
 
 Result<bool> KeyedReads::is_any_dropped(BucketNumber bucket) const {
     bool is_any = false;
-    auto visited = engine_->visit(dropped_bucket_range(bucket), [&](std::string_view, std::string_view) {
+    auto visited = visit_noting(dropped_bucket_range(bucket), [&](std::string_view, std::string_view) -> Result<Visit> {
         is_any = true;
         return Visit::kStop;
     });
@@ -412,16 +412,15 @@ Result<bool> KeyedReads::is_any_dropped(BucketNumber bucket) const {
 Result<std::optional<std::uint8_t>> KeyedReads::retention_class(TargetId target, SessionId session,
                                                                 BucketNumber bucket) const {
     std::optional<std::uint8_t> found;
-    Failure failure;
-    auto visited = failure.after(
-        engine_->visit(session_bucket_range(target, session, bucket), [&](std::string_view key, std::string_view) {
-            auto name = decode_session_partition_key(key);
-            if (!name.ok()) {
-                return failure.stop(key, name.error());
-            }
-            found = name->partition.retention_class;
-            return Visit::kStop;
-        }));
+    auto visited = visit_noting(session_bucket_range(target, session, bucket),
+                                [&](std::string_view key, std::string_view) -> Result<Visit> {
+                                    auto name = decode_session_partition_key(key);
+                                    if (!name.ok()) {
+                                        return name.error();
+                                    }
+                                    found = name->partition.retention_class;
+                                    return Visit::kStop;
+                                });
     if (!visited.ok() || found) {
         return visited.ok() ? Result<std::optional<std::uint8_t>>{found} : visited.error();
     }
@@ -429,18 +428,18 @@ Result<std::optional<std::uint8_t>> KeyedReads::retention_class(TargetId target,
     if (!dropped.ok() || !*dropped) {
         return dropped.ok() ? Result<std::optional<std::uint8_t>>{found} : dropped.error();
     }
-    visited = failure.after(
-        engine_->visit(session_expired_range(target, session), [&](std::string_view key, std::string_view) {
-            auto name = decode_expired_key(key);
-            if (!name.ok()) {
-                return failure.stop(key, name.error());
-            }
-            if (name->partition.bucket != bucket) {
-                return Visit::kContinue;
-            }
-            found = name->partition.retention_class;
-            return Visit::kStop;
-        }));
+    visited = visit_noting(session_expired_range(target, session),
+                           [&](std::string_view key, std::string_view) -> Result<Visit> {
+                               auto name = decode_expired_key(key);
+                               if (!name.ok()) {
+                                   return name.error();
+                               }
+                               if (name->partition.bucket != bucket) {
+                                   return Visit::kContinue;
+                               }
+                               found = name->partition.retention_class;
+                               return Visit::kStop;
+                           });
     return visited.ok() ? Result<std::optional<std::uint8_t>>{found} : visited.error();
 }
 
@@ -479,7 +478,8 @@ Result<std::optional<std::uint64_t>> KeyedReads::joined_mark(const Partition& pa
 }
 
 Result<std::optional<std::uint32_t>> KeyedReads::expired_batch_seal(const BatchKey& key) const {
-    auto batch = get_decoded<ExpiredBatch>(*engine_, expired_batch_key(key), decode_expired_batch_untrusted);
+    const std::string at = expired_batch_key(key);
+    auto batch = decoded<ExpiredBatch>(at, get_noting(at), decode_expired_batch_untrusted);
     if (!batch.ok()) {
         return batch.error();
     }
@@ -489,17 +489,16 @@ Result<std::optional<std::uint32_t>> KeyedReads::expired_batch_seal(const BatchK
 Result<std::vector<std::pair<Seq, std::uint32_t>>> KeyedReads::expired_batch_seals(TargetId target, SessionId session,
                                                                                    Seq first) const {
     std::vector<std::pair<Seq, std::uint32_t>> seals;
-    Failure failure;
-    auto visited = failure.after(engine_->visit(
-        session_expired_batches_range(target, session, first), [&](std::string_view key, std::string_view value) {
-            auto name = decode_expired_batch_key(key);
-            auto batch = decode_expired_batch_untrusted(value);
-            if (!name.ok() || !batch.ok()) {
-                return failure.stop(key, name.ok() ? batch.error() : name.error());
-            }
-            seals.emplace_back(name->seq, batch->seal);
-            return Visit::kContinue;
-        }));
+    auto visited = visit_noting(session_expired_batches_range(target, session, first),
+                                [&](std::string_view key, std::string_view value) -> Result<Visit> {
+                                    auto name = decode_expired_batch_key(key);
+                                    auto batch = decode_expired_batch_untrusted(value);
+                                    if (!name.ok() || !batch.ok()) {
+                                        return name.ok() ? batch.error() : name.error();
+                                    }
+                                    seals.emplace_back(name->seq, batch->seal);
+                                    return Visit::kContinue;
+                                });
     if (!visited.ok()) {
         return visited.error();
     }

@@ -3,6 +3,8 @@
 // Threads: as the engine's reads.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -80,10 +82,19 @@ private:
     [[nodiscard]] Result<std::vector<Partition>> partitions_with_keys() const;
     [[nodiscard]] Result<std::vector<Partition>> dropped_partitions() const;
     [[nodiscard]] Result<bool> is_any_dropped(BucketNumber bucket) const;
-    [[nodiscard]] Result<std::vector<SessionRecord>> session_records(const KeyRange& range) const;
-    [[nodiscard]] Result<Done> visit_decodable(
+    using SessionRecords = std::map<SessionName, SessionRecord>;
+    [[nodiscard]] Result<bool> add_session_records(const KeyRange& range, SessionRecords& records) const;
+    [[nodiscard]] Result<std::vector<SessionName>> sessions_with_batches(const Partition& partition) const;
+    [[nodiscard]] static std::vector<SessionRecord> values_of(SessionRecords&& records);
+    [[nodiscard]] Result<Done> visit_noting(
         const KeyRange& range,
         const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const;
+    [[nodiscard]] Result<std::optional<std::string>> get_noting(const std::string& key) const;
+    enum class Lost : std::uint8_t { kTold, kUntold };  // with files that can't be opened
+    [[nodiscard]] Result<Done> visit_decodable(
+        const KeyRange& range,
+        const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor,
+        Lost lost = Lost::kTold) const;
     // Those of joined records one by one; all of the partition.
     [[nodiscard]] Result<Done> visit_records(
         const KeyRange& range, const Partition& partition,
@@ -105,8 +116,10 @@ public:
     }
     [[nodiscard]] std::vector<std::string> damage() const override {
         std::vector<std::string> damage = notes_.read();
-        if (std::string at_open = engine_->damage_at_open(); !at_open.empty()) {
-            damage.push_back(std::move(at_open));
+        for (std::string& at_open : engine_->damage_at_open()) {
+            if (std::find(damage.begin(), damage.end(), at_open) == damage.end()) {
+                damage.push_back(std::move(at_open));
+            }
         }
         return damage;
     }

@@ -66,7 +66,8 @@ public:
             return dropped.error();
         }
         const bool is_changed = !before->has_value() || **before != session;
-        const bool is_new_here = !*dropped && !(*known)->partitions.contains(partition);
+        // Once more by each writer: table files that it fills can so be understood without those of before.
+        const bool is_new_here = !*dropped && !(*known)->defined.contains(partition);
         if (!is_changed && !is_new_here) {
             return Done{};
         }
@@ -82,6 +83,7 @@ public:
         auto written = write(changes);
         if (written.ok() && is_new_here) {
             (*known)->partitions.insert(partition);
+            (*known)->defined.insert(partition);
         }
         return written;
     }
@@ -229,6 +231,9 @@ public:
     }
 
     [[nodiscard]] Result<Done> join(UtcNs now, const std::function<Visit(const JoinStep&)>& on_step) override {
+        if (!engine().lost()->empty()) {
+            return Done{};  // what would be joined may be joined in a file that can be put back
+        }
         if (auto loaded = load_backlog(); !loaded.ok()) {
             return loaded;
         }

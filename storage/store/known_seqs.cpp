@@ -68,6 +68,7 @@ void KnownSeqs::make_room() {
 void KnownSeqs::forget_partition(const Partition& partition) {
     for (auto& [name, known] : sessions_) {
         known.partitions.erase(partition);
+        known.defined.erase(partition);
     }
 }
 

@@ -16,6 +16,7 @@ struct KnownSession {
     Seq watermark;
     std::unordered_map<std::uint64_t, std::uint32_t> seals;  // by seq, above the watermark
     std::set<Partition> partitions;                          // that it is defined in
+    std::set<Partition> defined;                             // of these, by this writer
 };
 
 class KnownSeqs {

@@ -1,5 +1,6 @@
 // What is done to an engine before it is a store: begun when it is empty, and rid of what interrupted drops left.
 #include "storage/key/key.h"
+#include "storage/store/damaged_reads.h"
 #include "storage/store/keyed_reads.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/partition_drop.h"
@@ -31,6 +32,24 @@ Result<Done> start_store(Engine& engine, const std::string& where) {
     return engine.sync();
 }
 
+// Where damage hides the version it is taken for the newest that is known, and so it is written.
+Result<Done> write_lost_version(Engine& engine) {
+    bool is_damaged = false;
+    const auto found = get_readable(engine, format_key(), [&](const DamagedRange&) { is_damaged = true; });
+    if (!found.ok() || (found->has_value() && !is_damaged)) {
+        return found.ok() ? Result<Done>{Done{}} : found.error();
+    }
+    const auto version = format_version(engine, "the store");
+    if (!version.ok()) {
+        return version.error();
+    }
+    const std::string bytes = encode_record(*version);
+    Changes changes;
+    changes.puts.push_back({format_key(), bytes});
+    auto written = engine.write(changes);
+    return written.ok() ? engine.sync() : std::move(written);
+}
+
 }  // namespace
 
 Result<Done> finish_drops(Engine& engine) {
@@ -52,6 +71,9 @@ Result<Done> prepare_keyed_store(Engine& engine, const std::string& where) {
     auto checked = check_format(engine, where);
     if (!checked.ok() && checked.error().code == ErrorCode::kNotFound) {
         checked = start_store(engine, where);
+    }
+    if (checked.ok()) {
+        checked = write_lost_version(engine);
     }
     return checked.ok() ? finish_drops(engine) : std::move(checked);
 }

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "storage/store/log_tail.h"
+#include "storage/store/lost_files.h"
 #include "storage/store/rocksdb_options.h"
 #include "storage/store/silent_log.h"
 #include "storage/store/table_files.h"
@@ -90,10 +92,38 @@ bool shows_less(const std::string& directory, rocksdb::DB& db) {
     return misses_table_files(directory, known);
 }
 
-// Of a store with a damaged or missing table file: what is there now, with an error where that file would be read.
-rocksdb::Status open_damaged(const std::string& directory, rocksdb::Options options, RocksdbDatabase& opened) {
+// So that a store opens that has a damaged or missing table file. What can't be opened is found, and left out.
+Result<Done> prepare_damaged(const std::string& directory, rocksdb::Options& options, RocksdbDatabase& opened) {
     options.paranoid_checks = false;
     options.skip_checking_sst_file_sizes_on_db_open = true;
+    options.disable_auto_compactions = true;
+    opened.damage.clear();
+    auto lost = lost_table_files(directory);
+    if (!lost.ok()) {
+        return lost.error();
+    }
+    if (lost->empty()) {
+        return Done{};
+    }
+    auto env = env_with_empty_tables(env_of(opened.env), *lost);
+    if (!env.ok()) {
+        return Error{env.error().code, directory + "/" + env.error().message};
+    }
+    opened.over_env = std::move(*env);
+    opened.lost = std::make_shared<const std::vector<DamagedRange>>(lost_ranges(directory, *lost));
+    for (const DamagedRange& range : *opened.lost) {
+        opened.damage.push_back(range.error.message);
+    }
+    options.env = opened.over_env.get();
+    options.verify_sst_unique_id_in_manifest = false;  // of tables that stand in for others
+    return Done{};
+}
+
+// Of a store with a damaged or missing table file: what is there now.
+Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Options options, RocksdbDatabase& opened) {
+    if (auto prepared = prepare_damaged(directory, options, opened); !prepared.ok()) {
+        return prepared.error();
+    }
     options.info_log = make_silent_log();
     options.max_open_files =
         kWriterFilesMax;  // with all of them open RocksDB has another way of reading, which stops here
@@ -146,6 +176,35 @@ Error rocksdb_error(const rocksdb::Status& status, const std::string& what) {
     return {ErrorCode::kIo, message};
 }
 
+std::optional<EngineFile> table_file_in(std::string_view message) {
+    const std::size_t end = message.rfind(".sst");
+    std::size_t begin = end == std::string_view::npos ? 0 : end;
+    while (end != std::string_view::npos && begin > 0 && message[begin - 1] >= '0' && message[begin - 1] <= '9') {
+        --begin;
+    }
+    EngineFile number = 0;
+    if (end == std::string_view::npos ||
+        std::from_chars(message.data() + begin, message.data() + end, number).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    return number;
+}
+
+std::string status_in(std::string_view message) {
+    for (const std::string_view begin : {": Corruption: ", ": IO error: "}) {
+        if (const std::size_t at = message.find(begin); at != std::string_view::npos) {
+            return std::string{message.substr(at + 2)};
+        }
+    }
+    return std::string{message};
+}
+
+std::string table_file_name(EngineFile file) {
+    constexpr std::size_t kDigits = 6;
+    const std::string digits = std::to_string(file);
+    return std::string(kDigits - std::min(kDigits, digits.size()), '0') + digits + ".sst";
+}
+
 Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& directory, std::shared_ptr<rocksdb::Env> env,
                                                        std::size_t memory_size_bytes, bool compacts) {
     if (auto cut = cut_log_tail_locked(directory, env_of(env)); !cut.ok()) {
@@ -159,16 +218,24 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
     if (says_locked(status)) {
         return busy(directory);
     }
+    auto opened = std::make_shared<RocksdbDatabase>();
+    opened->env = std::move(env);
+    opened->memory_size_bytes = memory_size_bytes;
     // A table file is damaged or missing. The others are there, and what comes can be stored; reads of that file fail
-    // and name it. (The logs have been checked above, for without these checks RocksDB would pass over damage in them.)
-    std::string damage;
-    if (status.IsCorruption()) {
-        damage = directory + ": a table file is damaged or missing: " + status.ToString();
-        options.paranoid_checks = false;
-        options.skip_checking_sst_file_sizes_on_db_open = true;
-        options.disable_auto_compactions = true;
-        db = nullptr;
-        status = rocksdb::DB::Open(options, directory, &db);
+    // and name it, or are told what it held. (The logs have been checked above, for without these checks RocksDB would
+    // pass over damage in them.)
+    if (status.IsCorruption() || (status.IsIOError() && table_file_in(text_of(status)))) {
+        const std::string said = text_of(status);
+        if (auto prepared = prepare_damaged(directory, options, *opened); !prepared.ok()) {
+            return prepared.error();
+        }
+        if (opened->damage.empty()) {
+            opened->damage.push_back(directory + ": a table file is damaged or missing: " + said);
+        }
+        if (status.IsCorruption() || !opened->lost->empty()) {
+            db = nullptr;
+            status = rocksdb::DB::Open(options, directory, &db);
+        }
     }
     if (status.IsInvalidArgument()) {
         return Error{ErrorCode::kInvalid, directory + ": not a perfleet store: " + status.ToString()};
@@ -176,10 +243,6 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
     if (!status.ok()) {
         return rocksdb_error(status, directory + ": can't be opened");
     }
-    auto opened = std::make_shared<RocksdbDatabase>();
-    opened->env = std::move(env);
-    opened->memory_size_bytes = memory_size_bytes;
-    opened->damage = std::move(damage);
     opened->db.reset(db);
     return opened;
 }
@@ -204,11 +267,14 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
             opened->db.reset(db);
             status = includes_all(log_files(directory), logs) ? status : catch_up_once(directory, *db);
         }
-        if (status.ok()) {
-            if (shows_less(directory, *db)) {
-                opened->db.reset();
-                status = open_damaged(directory, options, *opened);
+        const bool is_lacking = status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {});
+        if (is_lacking) {
+            opened->db.reset();
+            auto damaged = open_damaged(directory, options, *opened);
+            if (!damaged.ok()) {
+                return damaged.error();
             }
+            status = *damaged;
         }
         if (status.ok()) {
             return opened;

@@ -9,18 +9,25 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "storage/store/engine.h"
 #include "storage/store/folder.h"
 
 namespace perfleet {
 
 // An open database, with what must outlive it.
 struct RocksdbDatabase {
-    std::shared_ptr<rocksdb::Env> env;        // null: the system's
-    std::size_t memory_size_bytes = 0;        // writers only
-    std::string damage;                       // writers only: what opening complained of
+    std::shared_ptr<rocksdb::Env> env;       // null: the system's
+    std::shared_ptr<rocksdb::Env> over_env;  // what the database sees of it, where files are lost; else null
+    std::size_t memory_size_bytes = 0;       // writers only
+    std::vector<std::string> damage;         // what opening complained of, a sentence each
+    std::shared_ptr<const std::vector<DamagedRange>> lost =  // with files that can't be opened
+        std::make_shared<const std::vector<DamagedRange>>();
     std::unique_ptr<TemporaryFolder> folder;  // readers only
     std::string generation;                   // readers only: changes when a writer opens the database anew
     std::unique_ptr<rocksdb::DB> db;          // closed first
@@ -30,6 +37,12 @@ struct RocksdbDatabase {
 
 // `what` was done; the status is not ok.
 [[nodiscard]] Error rocksdb_error(const rocksdb::Status& status, const std::string& what);
+
+// The number of the table file that RocksDB names in an error, which it does in words only.
+[[nodiscard]] std::optional<EngineFile> table_file_in(std::string_view message);
+[[nodiscard]] std::string table_file_name(EngineFile file);
+// What RocksDB said, without what was done.
+[[nodiscard]] std::string status_in(std::string_view message);
 
 // Creates it where there is none. Errors: kBusy (another writer), kInvalid (not a store), kFull, kIo, kPermission.
 [[nodiscard]] Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& directory,

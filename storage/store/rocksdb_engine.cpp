@@ -3,12 +3,14 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
+#include <rocksdb/table_properties.h>
 #include <rocksdb/write_batch.h>
 
 #include <atomic>
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "schemas/vocabulary/limits.h"
@@ -33,7 +35,15 @@ public:
     RocksdbEngine(std::string directory, std::shared_ptr<RocksdbDatabase> opened)
         : directory_{std::move(directory)}, opened_{std::move(opened)} {}
 
-    [[nodiscard]] std::string damage_at_open() const override { return opened()->damage; }
+    [[nodiscard]] std::vector<std::string> damage_at_open() const override { return opened()->damage; }
+
+    [[nodiscard]] std::shared_ptr<const std::vector<DamagedRange>> lost() const override { return opened()->lost; }
+
+    [[nodiscard]] std::optional<EngineFile> file_of(const Error& error) const override {
+        return table_file_in(error.message);
+    }
+    [[nodiscard]] std::string name_of(EngineFile file) const override { return table_file_name(file); }
+    [[nodiscard]] std::string damage_in(const Error& error) const override { return status_in(error.message); }
 
     [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override {
         const std::shared_ptr<RocksdbDatabase> held = opened();
@@ -54,6 +64,12 @@ public:
     [[nodiscard]] Result<Done> visit(
         const KeyRange& range,
         const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
+        return visit_without({}, range, visitor);
+    }
+
+    [[nodiscard]] Result<Done> visit_without(
+        const std::set<EngineFile>& files, const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
         const std::shared_ptr<RocksdbDatabase> held = opened();
         if (held->db == nullptr) {
             return closed();
@@ -62,6 +78,11 @@ public:
         rocksdb::ReadOptions options;
         options.iterate_upper_bound = &end;
         options.fill_cache = false;  // a scan reads each block once
+        if (!files.empty()) {
+            options.table_filter = [&files](const rocksdb::TableProperties& table) {
+                return !files.contains(table.orig_file_number);
+            };
+        }
         const std::unique_ptr<rocksdb::Iterator> at{held->db->NewIterator(options)};
         std::string last;
         for (at->Seek(slice(range.begin)); at->Valid(); at->Next()) {
@@ -231,7 +252,8 @@ public:
         if (status.ok()) {
             status = db.Flush(rocksdb::FlushOptions{});
         }
-        if (status.ok() && has_room_to_compact(*held, range)) {
+        // What stands in for a lost file would be merged away, and with it what brings the file back.
+        if (status.ok() && held->lost->empty() && has_room_to_compact(*held, range)) {
             rocksdb::CompactRangeOptions options;
             options.exclusive_manual_compaction = false;
             options.canceled = is_stopping;

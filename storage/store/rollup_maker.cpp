@@ -156,7 +156,7 @@ Result<std::uint64_t> RollupMaker::mark_covered(const Source& source, std::vecto
     for (Named& one : named) {
         one.is_covered = false;
     }
-    auto visited = visit_readable(
+    auto visited = visit_undamaged(
         *engine_,
         series_rollups_range(partition_, source.session.target, source.session.session, source.series,
                              {source.content, RollupLevel::kHour}),
@@ -190,7 +190,7 @@ Result<bool> RollupMaker::read_renames(const SessionName& session, EpochNumber e
     constexpr std::array kWanted{ColumnId::kTime, ColumnId::kTaskOp, ColumnId::kTid};
     DecodedRows rows;
     bool has_room = true;
-    auto visited = visit_readable(
+    auto visited = visit_undamaged(
         *engine_, series_blocks_range(partition_, session.target, session.session, kTasks),
         [&](std::string_view, std::string_view value) {
             const auto block = parse_block_untrusted(value);
@@ -323,7 +323,7 @@ Result<bool> RollupMaker::roll_up_series(const Source& source, const std::vector
         has_more = false;
         bool is_full = false;
         std::uint32_t block_count = 0;
-        auto visited = visit_readable(
+        auto visited = visit_undamaged(
             *engine_,
             series_blocks_range(partition_, source.session.target, source.session.session, source.series, next_block),
             [&](std::string_view key, std::string_view value) {

@@ -2,6 +2,7 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_reader.h>
 
@@ -36,7 +37,7 @@ Result<std::vector<TableFileCheck>> listed_files(const std::string& directory) {
         if (at->path().extension() == ".sst") {
             std::error_code gone;
             const std::uint64_t size_bytes = at->file_size(gone);
-            files.push_back({at->path().filename().string(), gone ? 0 : size_bytes, ""});
+            files.push_back({at->path().filename().string(), gone ? 0 : size_bytes, "", "", ""});
         }
     }
     if (error) {
@@ -45,9 +46,48 @@ Result<std::vector<TableFileCheck>> listed_files(const std::string& directory) {
     return files;
 }
 
-bool can_be_opened(const fs::path& path) {
-    rocksdb::SstFileReader reader{reading_options()};
-    return reader.Open(path.string()).ok();
+std::string other_size(std::uint64_t found_size_bytes, std::uint64_t size_bytes) {
+    return "has " + std::to_string(found_size_bytes) + " bytes, not " + std::to_string(size_bytes);
+}
+
+std::string words_of(const rocksdb::Status& status) {
+    const std::string text = status.ToString();
+    return text.find("No such file") != std::string::npos ? "is missing" : "can't be opened (" + text + ")";
+}
+
+// A file of another size than it should have is opened all the same if its table can be found in it: RocksDB does, too.
+class SizeOfManifest final : public rocksdb::FileSystemWrapper {
+public:
+    explicit SizeOfManifest(std::uint64_t size_bytes)
+        : FileSystemWrapper{rocksdb::FileSystem::Default()}, size_bytes_{size_bytes} {}
+
+    const char* Name() const override { return "perfleet.SizeOfManifest"; }
+    rocksdb::IOStatus GetFileSize(const std::string&, const rocksdb::IOOptions&, std::uint64_t* size_bytes,
+                                  rocksdb::IODebugContext*) override {
+        *size_bytes = size_bytes_;
+        return rocksdb::IOStatus::OK();
+    }
+
+private:
+    std::uint64_t size_bytes_;
+};
+
+// Its index is read, too. A table without properties can't be told from others, so it can't be left out in reading.
+rocksdb::Status try_to_open(const fs::path& path, std::uint64_t size_bytes) {
+    const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(std::make_shared<SizeOfManifest>(size_bytes));
+    rocksdb::Options options = reading_options();
+    options.env = env.get();
+    rocksdb::SstFileReader reader{options};
+    const rocksdb::Status status = reader.Open(path.string());
+    return status.ok() && reader.GetTableProperties() == nullptr
+               ? rocksdb::Status::Corruption("its properties can't be read")
+               : status;
+}
+
+// And has its size: else a secondary instance would leave it out.
+bool can_be_opened(const fs::path& path, std::uint64_t size_bytes) {
+    std::error_code error;
+    return fs::file_size(path, error) == size_bytes && !error && try_to_open(path, size_bytes).ok();
 }
 
 bool holds(const std::vector<TableFileCheck>& files, const std::string& name) {
@@ -61,7 +101,7 @@ std::string damage_of(const fs::path& path, std::uint64_t size_bytes) {
         return error.message();
     }
     if (found_size_bytes != size_bytes) {
-        return "has " + std::to_string(found_size_bytes) + " bytes, not " + std::to_string(size_bytes);
+        return other_size(found_size_bytes, size_bytes);
     }
     rocksdb::SstFileReader reader{reading_options()};
     rocksdb::Status status = reader.Open(path.string());
@@ -99,7 +139,7 @@ std::optional<std::vector<TableFileCheck>> live_table_files(const std::string& d
     owned->GetLiveFilesMetaData(&live);
     std::vector<TableFileCheck> files;
     for (const rocksdb::LiveFileMetaData& file : live) {
-        files.push_back({fs::path{file.name}.filename().string(), file.size, ""});
+        files.push_back({fs::path{file.name}.filename().string(), file.size, file.smallestkey, file.largestkey, ""});
     }
     return files;
 }
@@ -111,12 +151,41 @@ bool misses_table_files(const std::string& directory, const std::vector<std::str
     }
     return std::any_of(live->begin(), live->end(), [&](const TableFileCheck& file) {
         if (std::find(known_files.begin(), known_files.end(), file.file) != known_files.end() ||
-            can_be_opened(fs::path{directory} / file.file)) {
+            can_be_opened(fs::path{directory} / file.file, file.size_bytes)) {
             return false;
         }
         const auto now = live_table_files(directory);  // a live writer may have replaced it
         return now && holds(*now, file.file);
     });
+}
+
+Result<std::vector<TableFileCheck>> lost_table_files(const std::string& directory) {
+    std::vector<TableFileCheck> lost;
+    const auto live = live_table_files(directory);
+    for (const TableFileCheck& file : live.value_or(std::vector<TableFileCheck>{})) {
+        const fs::path path = fs::path{directory} / file.file;
+        const rocksdb::Status status = try_to_open(path, file.size_bytes);
+        if (status.ok()) {
+            continue;
+        }
+        const std::string text = status.ToString();
+        if (text.find("Permission denied") != std::string::npos) {
+            return Error{ErrorCode::kPermission, path.string() + ": " + text};
+        }
+        if (text.find("Too many open files") != std::string::npos) {
+            return Error{ErrorCode::kIo, path.string() + ": " + text + "; raise the limit of open files (ulimit -n)"};
+        }
+        const auto now = live_table_files(directory);  // a live writer may have replaced it
+        if (now && holds(*now, file.file)) {
+            lost.push_back(file);
+            std::error_code error;
+            const std::uint64_t found_size_bytes = fs::file_size(path, error);
+            lost.back().damage = error || found_size_bytes == file.size_bytes
+                                     ? words_of(status)
+                                     : other_size(found_size_bytes, file.size_bytes);
+        }
+    }
+    return lost;
 }
 
 Result<std::vector<TableFileCheck>> check_table_files(const std::string& directory, bool verify) {

@@ -11,8 +11,10 @@
 namespace perfleet {
 
 struct TableFileCheck {
-    std::string file;  // its name in the folder
-    std::uint64_t size_bytes = 0;
+    std::string file;              // its name in the folder
+    std::uint64_t size_bytes = 0;  // that it should have
+    std::string first_key;         // that it holds; empty where the manifest can't be read
+    std::string last_key;
     std::string damage;  // what is wrong; empty when nothing is
 };
 
@@ -22,6 +24,10 @@ struct TableFileCheck {
 // Whether a table file of these can't be opened and is still part of the store. A secondary instance of RocksDB shows
 // then, without a word, what the store was before that file.
 [[nodiscard]] bool misses_table_files(const std::string& directory, const std::vector<std::string>& known_files);
+
+// Those of the store that can't be opened, each with the reason. Reads of every file only where it says what it holds.
+// Errors: kPermission, kIo (too many open files): of what isn't the files' own fault.
+[[nodiscard]] Result<std::vector<TableFileCheck>> lost_table_files(const std::string& directory);
 
 // Those that the store consists of now; where that can't be told because it doesn't open, all that are there. Reads
 // their content only with `verify`. Works beside a live writer. Errors: kIo (the folder can't be listed).

@@ -18,6 +18,7 @@
 #include "storage/store/keyed_reads.h"
 #include "storage/store/log_tail.h"
 #include "storage/store/record.h"
+#include "storage/store/repeated_rows.h"
 #include "storage/store/rocksdb_engine.h"
 #include "storage/store/table_files.h"
 
@@ -56,8 +57,14 @@ public:
                 return Visit::kContinue;
             },
             [&](const DamagedRange& damaged) {
-                add({describe_key(damaged.keys.begin), damaged.error.message,
-                     "everything from there to " + describe_key(damaged.keys.end), 0});
+                const std::string from = describe_key(damaged.keys.begin);
+                const std::string to = describe_key(damaged.keys.end);
+                if (damaged.file.empty()) {
+                    add({from, damaged.error.message, "everything from there to " + to, 0});
+                } else {
+                    add({damaged.file, damaged.is_file_lost ? "can't be opened" : engine_.damage_in(damaged.error),
+                         "what it holds from " + from + " to " + to, 0});
+                }
             });
         if (!visited.ok()) {
             return visited;
@@ -165,6 +172,11 @@ private:
         } else if (const auto batch = decode_partition_batch_key(key); batch.ok()) {
             on_batch(key, *batch, value, content);
         } else if (const auto block = decode_block_key(key); block.ok()) {
+            const auto is_repeated = repeated_blocks_.take(*block, value);
+            if (is_repeated.ok() && *is_repeated) {
+                checked_.erase({block->target, block->session, block->series, block->first_seq});
+                return;
+            }
             ++content.block_count;
             if (verify_) {
                 on_block(key, *block, value);
@@ -187,11 +199,16 @@ private:
             add({describe_key(key), records.error().message, "the batch's counts, and its rows for queries", 0});
             return;
         }
-        content.batch_count += records->size();
+        const bool is_list = is_batch_list_untrusted(value);
         for (const BatchRecord& record : *records) {
+            const BatchKey batch{name.key.target, name.key.session, record.seq};
+            if (repeated_records_.take(name.partition, batch, is_list)) {
+                continue;
+            }
+            ++content.batch_count;
             content.row_count += rows_in(record);
             if (verify_) {
-                check_batch(key, {name.partition, {name.key.target, name.key.session, record.seq}}, record);
+                check_batch(key, {name.partition, batch}, record);
             }
         }
     }
@@ -207,7 +224,11 @@ private:
             const BlockKey block{name.partition, name.key.target, name.key.session, rows.series, name.key.seq};
             const NamedRows place{name.key.target, name.key.session, rows.series, name.key.seq};
             const Named named{record.epoch, rows.row_count, rows.first_ticks, rows.last_ticks};
-            auto found = engine_.get(block_key(block));
+            std::optional<Error> damage;
+            auto found = get_readable(engine_, block_key(block), [&](const DamagedRange& one) { damage = one.error; });
+            if (found.ok() && damage && !found->has_value()) {
+                found = *damage;
+            }
             if (found.ok() && (!found->has_value() || !is_as_sealed(**found))) {
                 named_.emplace(place, named);
                 continue;
@@ -215,7 +236,7 @@ private:
             checked_.insert(place);
             auto checked = found.ok() ? Result<Done>{Done{}} : Result<Done>{found.error()};
             if (found.ok()) {
-                bytes[i] = std::move(**found);
+                bytes[i] = **found;
                 checked = check_block(block, named, bytes[i], blocks[i]);
             }
             if (!checked.ok()) {
@@ -305,6 +326,10 @@ private:
         std::size_t row = 0;
         for (const BlockPart& part : block->parts) {
             const auto found = named_.find({key.target, key.session, key.series, part.seq});
+            if (found == named_.end() && checked_.contains({key.target, key.session, key.series, part.seq})) {
+                row += part.row_count;  // it stands alone, too, and was checked there
+                continue;
+            }
             if (found == named_.end() || found->second.epoch != block->header.epoch ||
                 found->second.row_count != part.row_count || !has_its_ticks(key.series, found->second, row)) {
                 return Error{ErrorCode::kCorrupt,
@@ -399,6 +424,8 @@ private:
     std::set<NamedRows> checked_;       // those whose block was checked with its batch
     std::optional<std::pair<BlockKey, std::string>> damaged_block_;
     std::map<std::tuple<TargetId, SessionId, EpochNumber>, EpochDictionary> dictionaries_;
+    RepeatedBlocks repeated_blocks_{engine_};
+    RepeatedRecords repeated_records_;
 };
 
 }  // namespace
@@ -435,8 +462,14 @@ Result<StoreCheck> check_store(const std::string& directory, bool verify) {
     if (auto walked = walk.run(); !walked.ok()) {
         return walked.error();
     }
-    if (auto format = check_format(**engine, directory); !format.ok()) {
+    const auto format = format_version(**engine, directory);
+    if (!format.ok()) {
         walk.add({directory, format.error().message, "the store's version", 0});
+    } else if (check.format_version == 0) {
+        walk.add({describe_key(format_key()),
+                  "can't be read; the store is taken for one of version " + std::to_string(*format), "nothing else",
+                  0});
+        check.format_version = *format;
     }
     return check;
 }

@@ -1,0 +1,126 @@
+// A gateway on a store of which one of the newest table files is gone: what it says, stores and answers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/end_to_end/gateway_program.h"
+#include "tests/end_to_end/process.h"
+#include "tests/end_to_end/sample_peer.h"
+
+namespace perfleet::end_to_end {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr TargetId kTarget{3};
+constexpr SessionId kSession{1, 2};
+constexpr BucketNumber kBucket{400'000};
+constexpr std::uint64_t kRuns = 3;
+constexpr std::uint64_t kBatchesPerRun = 4;
+constexpr std::uint64_t kRowsPerBatch = 2;
+
+class LostTableFile : public testing::Test {
+protected:
+    // Each run of the gateway leaves a table file.
+    void SetUp() override {
+        for (std::uint64_t run = 0; run < kRuns; ++run) {
+            GatewayProgram gateway = start(data_);
+            deliver(gateway, run * kBatchesPerRun + 1, (run + 1) * kBatchesPerRun);
+            ASSERT_EQ(gateway.end(SIGTERM).status, 0);
+        }
+        ASSERT_EQ(start(data_).end(SIGTERM).status, 0);
+        for (const auto& entry : fs::directory_iterator{data_}) {
+            if (entry.path().extension() == ".sst") {
+                files_.push_back(entry.path().filename());
+            }
+        }
+        std::sort(files_.begin(), files_.end());
+        ASSERT_EQ(files_.size(), kRuns);
+    }
+
+    // What is joined goes into table files of its own.
+    static GatewayProgram start(const std::string& data) {
+        return GatewayProgram{data,
+                              "tcp://127.0.0.1:*",
+                              "tcp://127.0.0.1:*",
+                              program_path("perfleet-gateway"),
+                              Process::Options{},
+                              {"--no-join"}};
+    }
+
+    // As a collector that has nothing left of what was acknowledged.
+    static void deliver(GatewayProgram& gateway, std::uint64_t first, std::uint64_t last) {
+        SamplePeer peer{gateway.listen()};
+        peer.greet(sample_session(kTarget, kSession));
+        for (std::uint64_t seq = first; seq <= last; ++seq) {
+            AdmittedBatch batch = sample_batch(kTarget, kSession, Seq{seq}, kBucket);
+            batch.record.oldest_retained_seq = first;
+            peer.send(sample::resealed_batch(batch));
+        }
+        peer.wait_for_prefix(last);
+    }
+
+    static nlohmann::json asked(const std::vector<std::string>& where, const std::string& command) {
+        std::vector<std::string> words{program_path("perfleet"), command, "--format", "json"};
+        words.insert(words.end(), where.begin(), where.end());
+        const Finished answer = run(words);
+        EXPECT_EQ(answer.ending.status, 0) << answer.error_output;
+        return nlohmann::json::parse(answer.output);
+    }
+
+    TemporaryFolder folder_;
+    std::string data_ = folder_ / "data";
+    std::vector<std::string> files_;  // in the order of the runs
+};
+
+TEST_F(LostTableFile, CostsItsRowsAloneAndTheGatewayGoesOn) {
+    for (const std::string& file : files_) {
+        SCOPED_TRACE(file);
+        const std::string data = folder_ / "of-" + file;
+        fs::copy(data_, data);
+        fs::remove(fs::path{data} / file);
+        const std::string perfleet = program_path("perfleet");
+        const std::uint64_t rest = (kRuns - 1) * kBatchesPerRun * kRowsPerBatch;
+
+        auto sessions = asked({"--data", data}, "sessions");
+        EXPECT_EQ(sessions["ledger"]["stored"], rest) << sessions;
+        EXPECT_NE(sessions["warnings"].dump().find(file + " is missing"), std::string::npos) << sessions["warnings"];
+        EXPECT_NE(sessions["warnings"].dump().find("perfleet copy"), std::string::npos) << "the way out";
+        const Finished inspected = run({perfleet, "inspect", "--verify", "--data", data, "--format", "csv"});
+        EXPECT_EQ(inspected.ending.status, 1);
+        EXPECT_NE(inspected.output.find(file + ",can't be opened,"), std::string::npos) << inspected.output;
+
+        GatewayProgram gateway = start(data);
+        const auto told = gateway.process().wait_for_error("perfleet-gateway: " + data + "/" + file + " is missing");
+        ASSERT_TRUE(told.has_value()) << gateway.process().error_output();
+        constexpr std::uint64_t kMore = kRuns * kBatchesPerRun + 1;
+        deliver(gateway, kMore, kMore);
+        sessions = asked({"--gateway", gateway.query()}, "sessions");
+        EXPECT_EQ(sessions["ledger"]["produced"], kMore * kRowsPerBatch) << sessions;
+        EXPECT_EQ(sessions["ledger"]["stored"], rest + kRowsPerBatch) << sessions;
+        EXPECT_EQ(sessions["ledger"]["lost"]["damaged"], kBatchesPerRun * kRowsPerBatch) << sessions;
+        EXPECT_EQ(asked({"--gateway", gateway.query()}, "top")["ledger"], sessions["ledger"]);
+        EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+
+        const std::string copied = data + "-copied";
+        const Finished copying = run({perfleet, "copy", "--data", data, "--to", copied});
+        EXPECT_NE(copying.error_output.find(file), std::string::npos) << copying.error_output;
+        EXPECT_EQ(asked({"--data", copied}, "sessions")["ledger"]["stored"], rest + kRowsPerBatch);
+        EXPECT_EQ(run({perfleet, "inspect", "--verify", "--data", copied}).ending.status, 0);
+
+        fs::copy(fs::path{data_} / file, fs::path{data} / file);
+        sessions = asked({"--data", data}, "sessions");
+        EXPECT_EQ(sessions["ledger"]["stored"], kMore * kRowsPerBatch) << sessions;
+        EXPECT_EQ(run({perfleet, "inspect", "--verify", "--data", data}).ending.status, 0);
+        EXPECT_EQ(start(data).end(SIGTERM).status, 0);
+    }
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end
