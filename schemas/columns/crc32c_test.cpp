@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,37 @@ TEST(Crc32c, OfPartsIsThatOfTheWhole) {
     for (std::size_t split = 0; split <= text.size(); ++split) {
         const auto bytes = std::as_bytes(std::span{text});
         EXPECT_EQ(crc32c(crc32c(0, bytes.first(split)), bytes.subspan(split)), crc_of(text)) << split;
+    }
+}
+
+// Bit by bit, as the polynomial says it.
+std::uint32_t crc_by_bits(std::span<const std::byte> bytes) {
+    std::uint32_t crc = ~0U;
+    for (const std::byte byte : bytes) {
+        crc ^= std::to_integer<std::uint32_t>(byte);
+        for (int bit = 0; bit < 8; ++bit) {
+            crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82F63B78 : 0);
+        }
+    }
+    return ~crc;
+}
+
+TEST(Crc32c, OfLongInputsIsThatOfTheirBits) {
+    std::mt19937 random{1};
+    std::vector<std::byte> bytes(20'000);
+    for (std::byte& byte : bytes) {
+        byte = static_cast<std::byte>(random());
+    }
+    const std::span<const std::byte> all{bytes};
+    for (std::size_t size : {511, 512, 513, 1'535, 1'536, 1'537, 1'544, 3'071, 3'072, 3'073, 4'608, 19'999, 20'000}) {
+        EXPECT_EQ(crc32c(0, all.first(size)), crc_by_bits(all.first(size))) << size;
+        EXPECT_EQ(crc32c(0, all.last(size)), crc_by_bits(all.last(size))) << size;
+    }
+    for (int i = 0; i < 200; ++i) {
+        const std::size_t from = random() % 5'000;
+        const auto part = all.subspan(from, random() % 10'000);
+        const std::size_t split = random() % (part.size() + 1);
+        EXPECT_EQ(crc32c(crc32c(0, part.first(split)), part.subspan(split)), crc_by_bits(part)) << from;
     }
 }
 
