@@ -53,7 +53,4 @@ private:
     std::array<std::uint64_t, kPatchedChunkValues> indices_;
 };
 
-// Fills `values`, which isn't empty; see BitReader for faults.
-void read_dictionary_column(BitReader& reader, std::span<std::uint64_t> values);
-
 }  // namespace perfleet

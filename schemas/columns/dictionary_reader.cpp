@@ -52,17 +52,4 @@ bool DictionaryRuns::next() {
     return !reader_.failed();
 }
 
-void read_dictionary_column(BitReader& reader, std::span<std::uint64_t> values) {
-    DictionaryRuns runs{reader, values.size()};
-    std::size_t done = 0;
-    while (runs.next()) {
-        for (std::size_t i = 0; i < runs.indices().size(); ++i) {
-            const std::uint64_t value = runs.values()[runs.indices()[i]];
-            for (std::uint64_t left = runs.lengths()[i]; left > 0; --left) {
-                values[done++] = value;
-            }
-        }
-    }
-}
-
 }  // namespace perfleet

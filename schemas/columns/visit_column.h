@@ -16,14 +16,36 @@
 
 namespace perfleet {
 
-// Reads the column's chunks one after the other; see visit_column.
-template <class OnValues, class OnRun>
-class ColumnVisit {
+// Reads a column into a sink, which has
+//   std::span<std::uint64_t> room(std::size_t count)       where the next values are to be put, at most 256 of them
+//   void values(std::span<const std::uint64_t> values)     they are there
+//   void run(std::uint64_t length, std::uint64_t value)    so many equal ones are next
+// until all `value_count` were there: whichever the codec has. Faults as those of decode_integers.
+template <class Sink>
+class ColumnReader {
 public:
-    ColumnVisit(std::span<const std::byte> bytes_untrusted, std::size_t value_count, const OnValues& on_values,
-                const OnRun& on_run)
-        : reader_{bytes_untrusted}, value_count_{value_count}, on_values_{on_values}, on_run_{on_run} {}
+    ColumnReader(std::span<const std::byte> bytes_untrusted, std::size_t value_count, Sink& sink)
+        : reader_{bytes_untrusted}, size_bytes_{bytes_untrusted.size()}, value_count_{value_count}, sink_{sink} {}
 
+    [[nodiscard]] Checked<Done> read(Codec codec) {
+        switch (codec) {
+            case Codec::kFrameOfReference: frame_of_reference(); break;
+            case Codec::kDelta: delta(); break;
+            case Codec::kRuns: runs(); break;
+            case Codec::kPatched: patched(); break;
+            case Codec::kDictionary: dictionary(); break;
+            default: return Fault{ErrorCode::kUnsupported, 0, static_cast<std::uint64_t>(codec)};
+        }
+        if (reader_.failed()) {
+            return reader_.fault();
+        }
+        if (reader_.left_bytes() != 0) {
+            return Fault{ErrorCode::kInvalid, size_bytes_ - reader_.left_bytes(), reader_.left_bytes()};
+        }
+        return Done{};
+    }
+
+private:
     void frame_of_reference() {
         for_each_chunk(value_count_, [&](std::span<std::uint64_t> values) { read_frame(values); });
     }
@@ -33,7 +55,7 @@ public:
             return;
         }
         std::uint64_t value = reader_.varint();
-        on_run_(std::uint64_t{1}, value);
+        sink_.run(std::uint64_t{1}, value);
         for_each_chunk(value_count_ - 1, [&](std::span<std::uint64_t> values) {
             read_frame(values);
             for (auto& difference : values) {
@@ -51,7 +73,7 @@ public:
                 reader_.fail(ErrorCode::kInvalid, length);
                 return;
             }
-            on_run_(length, value);
+            sink_.run(length, value);
             done += length;
         }
     }
@@ -69,22 +91,19 @@ public:
         DictionaryRuns runs{reader_, value_count_};
         while (runs.next()) {
             for (std::size_t i = 0; i < runs.indices().size(); ++i) {
-                on_run_(runs.lengths()[i], runs.values()[runs.indices()[i]]);
+                sink_.run(runs.lengths()[i], runs.values()[runs.indices()[i]]);
             }
         }
     }
 
-    [[nodiscard]] const BitReader& reader() const { return reader_; }
-
-private:
     template <class Read>
     void for_each_chunk(std::size_t count, const Read& read) {
         for (std::size_t done = 0; done < count && !reader_.failed(); done += kPatchedChunkValues) {
             const std::size_t left = count - done;
-            const auto values = std::span{chunk_}.first(left < kPatchedChunkValues ? left : kPatchedChunkValues);
+            const std::span<std::uint64_t> values = sink_.room(left < kPatchedChunkValues ? left : kPatchedChunkValues);
             read(values);
             if (!reader_.failed()) {
-                on_values_(std::span<const std::uint64_t>{values});
+                sink_.values(values);
             }
         }
     }
@@ -99,34 +118,31 @@ private:
     }
 
     BitReader reader_;
+    std::size_t size_bytes_;
     std::size_t value_count_;
-    const OnValues& on_values_;
-    const OnRun& on_run_;
-    std::array<std::uint64_t, kPatchedChunkValues> chunk_;
+    Sink& sink_;
 };
 
 // Calls on_values(std::span<const std::uint64_t>) with at most 256 values at a time, or on_run(length, value) with as
-// many equal ones, until all `value_count` were there: whichever the codec has. Faults as those of decode_integers.
+// many equal ones: see ColumnReader.
 template <class OnValues, class OnRun>
 [[nodiscard]] Checked<Done> visit_column(Codec codec, std::span<const std::byte> bytes_untrusted,
                                          std::size_t value_count, const OnValues& on_values, const OnRun& on_run) {
-    ColumnVisit column{bytes_untrusted, value_count, on_values, on_run};
-    switch (codec) {
-        case Codec::kFrameOfReference: column.frame_of_reference(); break;
-        case Codec::kDelta: column.delta(); break;
-        case Codec::kRuns: column.runs(); break;
-        case Codec::kPatched: column.patched(); break;
-        case Codec::kDictionary: column.dictionary(); break;
-        default: return Fault{ErrorCode::kUnsupported, 0, static_cast<std::uint64_t>(codec)};
-    }
-    const BitReader& reader = column.reader();
-    if (reader.failed()) {
-        return reader.fault();
-    }
-    if (reader.left_bytes() != 0) {
-        return Fault{ErrorCode::kInvalid, bytes_untrusted.size() - reader.left_bytes(), reader.left_bytes()};
-    }
-    return Done{};
+    class Sink {
+    public:
+        Sink(const OnValues& on_values, const OnRun& on_run) : on_values_{on_values}, on_run_{on_run} {}
+
+        std::span<std::uint64_t> room(std::size_t count) { return std::span{chunk_}.first(count); }
+        void values(std::span<const std::uint64_t> values) { on_values_(values); }
+        void run(std::uint64_t length, std::uint64_t value) { on_run_(length, value); }
+
+    private:
+        const OnValues& on_values_;
+        const OnRun& on_run_;
+        std::array<std::uint64_t, kPatchedChunkValues> chunk_;
+    };
+    Sink sink{on_values, on_run};
+    return ColumnReader{bytes_untrusted, value_count, sink}.read(codec);
 }
 
 }  // namespace perfleet
