@@ -6,36 +6,20 @@
 #include <atomic>
 #include <optional>
 
-#include "query-engine/scan/cancellable_store.h"
+#include "query-engine/scan/tampered_store.h"
 #include "query-engine/statistic/profile_story.h"
 #include "storage/store/sample_batches.h"
 
 namespace perfleet {
 namespace {
 
-// A store whose blocks of samples go through somebody's hands.
-class TamperedStore : public CancellableStore {
-public:
-    using Tampering = std::function<std::optional<std::string>(Seq, std::string_view)>;  // none: the block is gone
+using SampleTampering = std::function<std::optional<std::string>(Seq, std::string_view)>;
 
-    TamperedStore(const StoreReader& store, Tampering tampering)
-        : CancellableStore{store, never_}, tampering_{std::move(tampering)} {}
-
-    Result<Done> visit_blocks(
-        const Partition& partition, TargetId target, SessionId session, Series series,
-        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override {
-        return CancellableStore::visit_blocks(
-            partition, target, session, series, [&](const BlockKey& key, std::string_view block) {
-                const std::optional<std::string> tampered =
-                    series.kind == Kind::kSample ? tampering_(key.first_seq, block) : std::string{block};
-                return tampered ? visitor(key, *tampered) : Visit::kContinue;
-            });
-    }
-
-private:
-    std::atomic<bool> never_ = false;
-    Tampering tampering_;
-};
+TamperedStore::Tampering of_samples(SampleTampering tampering) {
+    return [tampering = std::move(tampering)](Series series, Seq first_seq, std::string_view block) {
+        return series.kind == Kind::kSample ? tampering(first_seq, block) : std::string{block};
+    };
+}
 
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 
@@ -70,9 +54,9 @@ protected:
     }
 
     // The other blocks are counted, what is left out is told.
-    void expect_left_out(TamperedStore::Tampering tampering, const std::string& named) {
+    void expect_left_out(SampleTampering tampering, const std::string& named) {
         const std::uint64_t all = *count_samples(*store_, {});
-        const TamperedStore store{*store_, std::move(tampering)};
+        const TamperedStore store{*store_, of_samples(std::move(tampering))};
         for (const unsigned threads : {1U, 2U, 5U}) {
             Selection selection;
             selection.thread_count = threads;
@@ -279,11 +263,11 @@ TEST_F(ScanOfJoined, OfATimeRangeMissesNothing) {
     std::vector<std::string> warnings;
     EXPECT_EQ(scan->ledger(0, kSamples, warnings).stored, 9U);
 
-    const TamperedStore damaged{*store_, [](Seq, std::string_view bytes) {
+    const TamperedStore damaged{*store_, of_samples([](Seq, std::string_view bytes) {
                                     std::string flipped{bytes};
                                     flipped.back() = static_cast<char>(flipped.back() ^ 1);
                                     return std::optional{flipped};
-                                }};
+                                })};
     const Result<Scan> without = Scan::open(damaged, selection);
     EXPECT_TRUE(rows_of(*without).empty());
     const Ledger ledger = without->ledger(0, kSamples, warnings);

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/inventory.h"
 
@@ -125,13 +126,14 @@ Result<Answer> make_counters(const Scan& scan) {
                       {"time_enabled_ns", "ns"},
                       {"time_running_ns", "ns"},
                       {"scaled", ""}};
+    AnswerLedger ledger{scan};
     for (const std::size_t i : sessions_by_start(scan)) {
         const ScannedSession& session = scan.sessions()[i];
         for (const Series& series : scan.ledger_series(i)) {
             if (series.kind != Kind::kCounter || !scan.is_selected(i, series)) {
                 continue;
             }
-            answer.ledger.add(scan.ledger(i, series, answer.warnings));
+            ledger.add(i, series);
             const Result<Readings> readings = read_counters(scan, i, series);
             if (!readings.ok()) {
                 return Error{readings.error()};
@@ -150,6 +152,7 @@ Result<Answer> make_counters(const Scan& scan) {
                                    total.sum.running_ns, total.scaled ? AnswerValue{*total.scaled} : AnswerValue{}});
         }
     }
+    answer.ledger = ledger.sum(answer.warnings);
     warn_of_open_sessions(scan, answer.warnings);
     drop_repeated(answer.warnings);
     return answer;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/diff_lines.h"
 #include "query-engine/statistic/diff_parts.h"
 #include "query-engine/statistic/diff_setting.h"
@@ -166,8 +167,8 @@ public:
         if (!before.ok() || !after.ok()) {
             return before.ok() ? std::move(after).error() : std::move(before).error();
         }
-        Ledger before_ledger = ledger_of(before_, *before);
-        Ledger after_ledger = ledger_of(after_, *after);
+        const AnswerLedger before_series = series_of(before_, *before);
+        const AnswerLedger after_series = series_of(after_, *after);
         for (const auto& [key, sources] : *before) {
             const auto others = after->find(key);
             if (others == after->end()) {
@@ -192,6 +193,8 @@ public:
             return std::move(finished).error();
         }
         warn_of_settings(before_, after_, {options_.chosen_labels, true}, answer_.warnings);
+        Ledger after_ledger = after_series.sum(answer_.warnings);
+        Ledger before_ledger = before_series.sum(answer_.warnings);  // told first
         answer_.ledger = before_ledger;
         answer_.ledger.add(after_ledger);
         answer_.parts = {{"before", std::move(before_ledger)}, {"after", std::move(after_ledger)}};
@@ -215,15 +218,12 @@ private:
                 {"cliffs_delta_high", ""}, {"before_sessions", ""}, {"after_sessions", ""}};
     }
 
-    Ledger ledger_of(DiffSide& side, const SourcesByKey& found) {
-        Ledger ledger;
-        std::set<std::pair<std::size_t, Series>> seen;
+    static AnswerLedger series_of(DiffSide& side, const SourcesByKey& found) {
+        AnswerLedger ledger{*side.scan};
         for (const auto& [key, sources] : found) {
             for (const ValueSource& source : sources) {
                 side.sessions.insert(source.session_index);
-                if (seen.emplace(source.session_index, source.series).second) {
-                    ledger.add(side.scan->ledger(source.session_index, source.series, answer_.warnings));
-                }
+                ledger.add(source.session_index, source.series);
             }
         }
         return ledger;

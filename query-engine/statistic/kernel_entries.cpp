@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/kernel_log.h"
@@ -51,8 +52,9 @@ public:
 
     Result<Answer> make() {
         const std::vector<KernelLog> logs = find_kernel_logs(scan_, answer_.warnings);
+        AnswerLedger ledger{scan_};
         for (const KernelLog& log : logs) {
-            answer_.ledger.add(scan_.ledger(log.session_index, log.series, answer_.warnings));
+            ledger.add(log.session_index, log.series);
             if (auto added = add_log(log); !added.ok()) {
                 return std::move(added).error();
             }
@@ -63,6 +65,7 @@ public:
         if (!options_.since_event.empty() && !logs.empty() && !is_event_found_) {
             return usage("--since-event: no session with kernel entries has an event \"" + options_.since_event + "\"");
         }
+        answer_.ledger = ledger.sum(answer_.warnings);
         warn_of_open_sessions(scan_, answer_.warnings);
         drop_repeated(answer_.warnings);
         return std::move(answer_);

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/latency_runs.h"
@@ -54,16 +55,15 @@ public:
                 return std::move(made).error();
             }
         }
-        std::set<std::pair<std::size_t, Series>> seen;
+        AnswerLedger ledger{scan_};
         for (const ValueSource& source : *sources) {
-            if (seen.emplace(source.session_index, source.series).second) {
-                answer_.ledger.add(scan_.ledger(source.session_index, source.series, answer_.warnings));
-            }
+            ledger.add(source.session_index, source.series);
         }
-        const Result<Done> made = make_view(*sources, seen.size());
+        const Result<Done> made = make_view(*sources, ledger.series_count());
         if (!made.ok()) {
             return Error{made.error()};
         }
+        answer_.ledger = ledger.sum(answer_.warnings);
         if (answer_.columns.empty()) {
             answer_.columns = {{"session", ""}, {"target", ""}, {"event", ""}, {"unit", ""}, {"count", ""}};
         }
@@ -181,17 +181,9 @@ private:
             return Done{};
         }
         const ScannedSession& session = scan_.sessions()[source.session_index];
-        const auto interval = mean_interval(moments, MeanBasis::kStudent, options_.confidence);
         RowMaker row{answer_, source.unit};
         add_identity(row, session, source);
-        row.add("count", "", moments.count());
-        row.value("min", moments.min());
-        row.value("max", moments.max());
-        row.figure("mean", moments.mean());
-        row.figure("mean_low", interval ? std::optional{interval->low} : std::nullopt);
-        row.figure("mean_high", interval ? std::optional{interval->high} : std::nullopt);
-        row.figure("sd", moments.standard_deviation());
-        row.add("cv", "percent", percent(moments.coefficient_of_variation()));
+        add_moments(row, moments, options_.confidence);
         row.figure("median", described->median);
         row.value("median_low", bound(described->percentiles[0], false));
         row.value("median_high", bound(described->percentiles[0], true));

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/inventory.h"
@@ -124,12 +125,10 @@ Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options
     }
     Answer answer;
     std::map<GroupKey, RunGroup> groups;
-    std::set<std::pair<std::size_t, Series>> seen;
+    AnswerLedger ledger{scan};
     for (const ValueSource& source : *sources) {
         const SessionRecord& session = scan.sessions()[source.session_index].record;
-        if (seen.emplace(source.session_index, source.series).second) {
-            answer.ledger.add(scan.ledger(source.session_index, source.series, answer.warnings));
-        }
+        ledger.add(source.session_index, source.series);
         RunGroup& group = groups[{session.target_name, source.event, source.unit, source.group ? source.test_size : 0}];
         if (label_of(session, "status").value_or("ok") != "ok") {
             ++group.failed;
@@ -167,6 +166,7 @@ Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options
     if (answer.columns.empty()) {
         answer.columns = {{"target", ""}, {"event", ""}, {"unit", ""}, {"runs", ""}};
     }
+    answer.ledger = ledger.sum(answer.warnings);
     warn_of_open_sessions(scan, answer.warnings);
     drop_repeated(answer.warnings);
     return answer;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "query-engine/statistic/answer_row.h"
-#include "query-engine/statistic/number/interval.h"
 #include "query-engine/statistic/number/quantile.h"
 
 namespace perfleet {
@@ -121,17 +120,9 @@ void add_sketch_row(const Scan& scan, const ValueSource& source, const ValueDist
         return std::clamp(values.sketch.value_at(nearest_rank(quantile, moments.count())), moments.min(),
                           moments.max());
     };
-    const auto interval = mean_interval(moments, MeanBasis::kStudent, options.confidence);
     RowMaker row{answer, source.unit};
     add_identity(row, session, source);
-    row.add("count", "", moments.count());
-    row.value("min", moments.min());
-    row.value("max", moments.max());
-    row.figure("mean", moments.mean());
-    row.figure("mean_low", interval ? std::optional{interval->low} : std::nullopt);
-    row.figure("mean_high", interval ? std::optional{interval->high} : std::nullopt);
-    row.figure("sd", moments.standard_deviation());
-    row.add("cv", "percent", percent(moments.coefficient_of_variation()));
+    add_moments(row, moments, options.confidence);
     row.value("median", at(kMedian));
     for (const Quantile quantile : options.percentiles) {
         row.value(percentile_name(quantile), at(quantile));

@@ -9,6 +9,7 @@
 
 #include "query-engine/statistic/inventory.h"
 #include "query-engine/statistic/number/doubt.h"
+#include "query-engine/statistic/number/interval.h"
 
 namespace perfleet {
 namespace {
@@ -151,6 +152,18 @@ void add_identity(RowMaker& row, const ScannedSession& session, const ValueSourc
     row.add("unit", "", row.unit().name);
     row.add("status", "", text_or_null(label_of(session.record, "status")));
     row.add("test_size", "", whole_if(source.group.has_value(), source.test_size));
+}
+
+void add_moments(RowMaker& row, const Moments& moments, long double confidence) {
+    const auto interval = mean_interval(moments, MeanBasis::kStudent, confidence);
+    row.add("count", "", moments.count());
+    row.value("min", moments.min());
+    row.value("max", moments.max());
+    row.figure("mean", moments.mean());
+    row.figure("mean_low", interval ? std::optional{interval->low} : std::nullopt);
+    row.figure("mean_high", interval ? std::optional{interval->high} : std::nullopt);
+    row.figure("sd", moments.standard_deviation());
+    row.add("cv", "percent", percent(moments.coefficient_of_variation()));
 }
 
 Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source, std::size_t count_max) {

@@ -40,6 +40,9 @@ struct ValueSource {
 // The columns of an answer's row that say whose values it is about.
 void add_identity(RowMaker& row, const ScannedSession& session, const ValueSource& source);
 
+// Those that say what is known of values without any order among them: count, bounds, mean with its interval, spread.
+void add_moments(RowMaker& row, const Moments& moments, long double confidence);
+
 // The first values in the order in which they were measured, as many as doubts are looked for in.
 inline constexpr std::size_t kDoubtValuesMax = 1U << 20;
 [[nodiscard]] Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source,

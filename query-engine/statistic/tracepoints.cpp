@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/inventory.h"
@@ -51,6 +52,7 @@ public:
         if (answer_.columns.empty()) {
             answer_.columns = {{"session", ""}, {"target", ""}, {"event", ""}, {"rows", "rows"}};
         }
+        answer_.ledger = ledger_.sum(answer_.warnings);
         warn_of_open_sessions(scan_, answer_.warnings);
         drop_repeated(answer_.warnings);
         return std::move(answer_);
@@ -95,7 +97,7 @@ private:
                 continue;
             }
             has_any = true;
-            answer_.ledger.add(scan_.ledger(index, series, answer_.warnings));
+            ledger_.add(index, series);
             Result<Done> added = Done{};
             if (options_.view == TracepointView::kHits) {
                 added = add_hits(index, series);
@@ -439,6 +441,7 @@ private:
     const TracepointOptions& options_;
     const ScannedSession* session_ = nullptr;
     Answer answer_;
+    AnswerLedger ledger_{scan_};
 };
 
 bool parse_cycles(const std::string& text, long double& value) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <tuple>
 
+#include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/inventory.h"
@@ -42,12 +43,13 @@ public:
     explicit UtilisationReport(const Scan& scan) : scan_{scan} {}
 
     Result<Answer> make() {
+        AnswerLedger ledger{scan_};
         for (const std::size_t index : sessions_by_start(scan_)) {
             for (const Series& series : scan_.ledger_series(index)) {
                 if (series.kind != Kind::kUtilisation || !scan_.is_selected(index, series)) {
                     continue;
                 }
-                answer_.ledger.add(scan_.ledger(index, series, answer_.warnings));
+                ledger.add(index, series);
                 if (auto added = add_series(index, series); !added.ok()) {
                     return std::move(added).error();
                 }
@@ -56,6 +58,7 @@ public:
         if (answer_.columns.empty()) {
             answer_.columns = {{"session", ""}, {"target", ""}, {"thread", ""}, {"cycles", ""}, {"share", "percent"}};
         }
+        answer_.ledger = ledger.sum(answer_.warnings);
         warn_of_open_sessions(scan_, answer_.warnings);
         drop_repeated(answer_.warnings);
         return std::move(answer_);

@@ -1,0 +1,120 @@
+// A damaged block that is met late is lost in the ledger of every answer that would have counted it.
+#include "query-engine/statistic/answer_ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "query-engine/scan/tampered_store.h"
+#include "query-engine/statistic/command.h"
+#include "storage/store/sample_batches.h"
+
+namespace perfleet {
+namespace {
+
+constexpr TargetId kTarget{7};
+constexpr SessionId kSession{1, 2};
+constexpr BucketNumber kBucket{472'223};
+constexpr std::uint64_t kBatches = 4;
+constexpr std::uint64_t kRows = 8;  // of a batch
+
+constexpr Series kPoints{Kind::kTracepoint, EventNumber{1}};
+constexpr Series kLatencies{Kind::kLatency, EventNumber{2}};
+constexpr Series kCounters{Kind::kCounter, EventNumber{3}};
+constexpr Series kEntries{Kind::kKernelEntry, EventNumber{4}};
+constexpr Series kWindows{Kind::kUtilisation, EventNumber{5}};
+
+class AnswerLedgers : public testing::Test {
+protected:
+    void SetUp() override {
+        SessionRecord record = sample_session(kTarget, kSession);
+        for (const Series series : {kLatencies, kCounters, kEntries, kWindows}) {
+            EventRecord& event = record.events.emplace_back();
+            event.name = std::string{kind_name(series.kind)};
+            event.kind = series.kind;
+        }
+        const Partition partition = partition_of(kTarget, kBucket);
+        ASSERT_TRUE(store_->define(partition, record).ok());
+        for (std::uint64_t seq = 1; seq <= kBatches; ++seq) {
+            SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{0}, kBucket};
+            for (const Series series : {kPoints, kLatencies, kCounters, kEntries, kWindows}) {
+                SampleIntegers rows;
+                for (std::uint64_t row = 1; row <= kRows; ++row) {
+                    rows[ColumnId::kTime].push_back(seq * 1'000 + row);
+                }
+                if (series == kPoints || series == kLatencies) {
+                    rows[ColumnId::kValue].assign(kRows, 5);
+                }
+                if (series == kLatencies) {
+                    rows[ColumnId::kTestSize].assign(kRows, 1);
+                    rows[ColumnId::kTest].assign(kRows, 1);
+                }
+                batch.add(series, rows).tally(series, TallyName::kProduced, seq * kRows);
+            }
+            const auto built = batch.build();
+            ASSERT_TRUE(store_->put(partition, std::span{&built, 1}).ok());
+        }
+    }
+
+    // The third batch's block of the series is damaged.
+    void expect_told(Series damaged, const std::string& command, CommandOptions options) const {
+        const TamperedStore store{*store_, [&](Series series, Seq first_seq, std::string_view block) {
+                                      std::string bytes{block};
+                                      if (series == damaged && first_seq == Seq{3}) {
+                                          bytes.back() = static_cast<char>(bytes.back() ^ 1);
+                                          bytes[60] = static_cast<char>(bytes[60] ^ 1);
+                                      }
+                                      return std::optional{bytes};
+                                  }};
+        if (command != "diff") {
+            options["event"] = damaged == kPoints ? "sched:sched_switch" : std::string{kind_name(damaged.kind)};
+        }
+        const auto answer = run_table_command(command, options, store, {}, UtcNs{0});
+        std::string shown = command;
+        for (const auto& [name, text] : options) {
+            shown += " --" + name + " " + text;
+        }
+        ASSERT_TRUE(answer.ok()) << shown << ": " << answer.error().message;
+        const std::uint64_t sides = command == "diff" ? 2 : 1;
+        EXPECT_EQ(answer->ledger.produced, sides * kBatches * kRows) << shown;
+        EXPECT_EQ(answer->ledger.stored, sides * (kBatches - 1) * kRows) << shown;
+        EXPECT_EQ(answer->ledger.lost, (std::map<std::string, std::uint64_t>{{"damaged", sides * kRows}})) << shown;
+        EXPECT_TRUE(std::any_of(answer->warnings.begin(), answer->warnings.end(), [](const std::string& warning) {
+            return warning.find("not readable") != std::string::npos;
+        })) << shown;
+    }
+
+    std::unique_ptr<Store> store_ = make_memory_store();
+};
+
+TEST_F(AnswerLedgers, OfLatenciesKnowWhatWasDamaged) {
+    for (const Series series : {kPoints, kLatencies}) {
+        for (const char* option : {"skip", "runs", "sketch", "kbench", "table", "histogram", "mode"}) {
+            const std::string name = option;
+            if (series == kPoints && (name == "kbench" || name == "table")) {
+                continue;  // of accumulated latencies alone
+            }
+            expect_told(series, "latency",
+                        {{name, name == "skip"        ? "0"
+                                : name == "histogram" ? "log2"
+                                : name == "mode"      ? "bernat"
+                                                      : "yes"}});
+        }
+    }
+}
+
+TEST_F(AnswerLedgers, OfComparedLatenciesKnowWhatWasDamaged) {
+    expect_told(kPoints, "diff",
+                {{"before", "{rack=\"3\"}"}, {"after", "{role=\"test\"}"}, {"event", "sched:sched_switch"}});
+}
+
+TEST_F(AnswerLedgers, OfOtherRowsKnowWhatWasDamaged) {
+    expect_told(kPoints, "tracepoints", {});
+    expect_told(kCounters, "counters", {});
+    expect_told(kEntries, "kernel-entries", {});
+    expect_told(kEntries, "kernel-entries", {{"table", "durations"}});
+    expect_told(kWindows, "utilisation", {});
+}
+
+}  // namespace
+}  // namespace perfleet
