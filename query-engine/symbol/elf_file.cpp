@@ -218,25 +218,25 @@ std::string_view ElfFile::section_bytes(std::size_t index) const {
     return {static_cast<const char*>(data->d_buf), data->d_size};
 }
 
-std::size_t ElfFile::symbol_count(std::size_t section_index) const {
-    if (section_index >= sections_.size() || sections_[section_index].entry_size_bytes == 0) {
-        return 0;
+ElfFile::Symbols::Symbols(const ElfFile& file, std::size_t section_index) {
+    if (section_index >= file.sections_.size() || file.sections_[section_index].entry_size_bytes == 0) {
+        return;
     }
-    const std::size_t entry_size_bytes = gelf_fsize(handle_->elf, ELF_T_SYM, 1, EV_CURRENT);
-    if (entry_size_bytes == 0 || sections_[section_index].entry_size_bytes != entry_size_bytes) {
-        return 0;
+    const ElfSection& section = file.sections_[section_index];
+    const std::size_t entry_size_bytes = gelf_fsize(file.handle_->elf, ELF_T_SYM, 1, EV_CURRENT);
+    if (entry_size_bytes == 0 || section.entry_size_bytes != entry_size_bytes) {
+        return;
     }
-    return std::min<std::size_t>(section_bytes(section_index).size() / entry_size_bytes, INT_MAX);
+    count_ = std::min<std::size_t>(file.section_bytes(section_index).size() / entry_size_bytes, INT_MAX);
+    data_ = elf_getdata(elf_getscn(file.handle_->elf, section_index), nullptr);
+    names_ = file.section_bytes(section.link);
 }
 
-ElfSymbol ElfFile::symbol(std::size_t section_index, std::size_t symbol_index) const {
+ElfSymbol ElfFile::Symbols::operator[](std::size_t symbol_index) const {
     ElfSymbol symbol;
-    if (symbol_index >= symbol_count(section_index)) {
-        return symbol;
-    }
     GElf_Sym raw{};
-    Elf_Data* data = elf_getdata(elf_getscn(handle_->elf, section_index), nullptr);
-    if (gelf_getsym(data, static_cast<int>(symbol_index), &raw) == nullptr) {
+    if (symbol_index >= count_ ||
+        gelf_getsym(static_cast<Elf_Data*>(data_), static_cast<int>(symbol_index), &raw) == nullptr) {
         return symbol;
     }
     symbol.value = raw.st_value;
@@ -245,9 +245,8 @@ ElfSymbol ElfFile::symbol(std::size_t section_index, std::size_t symbol_index) c
     symbol.type = GELF_ST_TYPE(raw.st_info);
     symbol.binding = GELF_ST_BIND(raw.st_info);
     symbol.visibility = GELF_ST_VISIBILITY(raw.st_other);
-    const std::string_view names = section_bytes(sections_[section_index].link);
-    if (raw.st_name != 0 && raw.st_name < names.size()) {
-        const std::string_view rest = names.substr(raw.st_name);
+    if (raw.st_name != 0 && raw.st_name < names_.size()) {
+        const std::string_view rest = names_.substr(raw.st_name);
         const std::size_t end = rest.find('\0');
         if (end != std::string_view::npos) {
             symbol.name = rest.substr(0, end);

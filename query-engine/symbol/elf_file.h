@@ -74,9 +74,19 @@ public:
     // Bytes of a section in the file; empty when it has none, is too large, or can't be read.
     [[nodiscard]] std::string_view section_bytes(std::size_t index) const;
 
-    // Symbols of the table in that section; nullopt past the last. Broken entries give an unnamed symbol.
-    [[nodiscard]] std::size_t symbol_count(std::size_t section_index) const;
-    [[nodiscard]] ElfSymbol symbol(std::size_t section_index, std::size_t symbol_index) const;
+    // Symbols of the table in a section. Broken entries, and those past the last, give an unnamed symbol.
+    class Symbols {
+    public:
+        // Borrows the file.
+        Symbols(const ElfFile& file, std::size_t section_index);
+        [[nodiscard]] std::size_t size() const { return count_; }
+        [[nodiscard]] ElfSymbol operator[](std::size_t symbol_index) const;
+
+    private:
+        void* data_ = nullptr;  // Elf_Data
+        std::string_view names_;
+        std::size_t count_ = 0;
+    };
 
     struct Relocation {
         std::uint64_t address = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -65,10 +66,10 @@ public:
 
 private:
     void load(std::size_t section_index) {
-        const std::size_t count = names_file_.symbol_count(section_index);
+        const ElfFile::Symbols symbols{names_file_, section_index};
         bool added = false;
-        for (std::size_t index = 0; index < count; ++index) {
-            const ElfSymbol symbol = names_file_.symbol(section_index, index);
+        for (std::size_t index = 0; index < symbols.size(); ++index) {
+            const ElfSymbol symbol = symbols[index];
             const bool label = is_label(symbol);
             if ((!label && !is_function(symbol) && !is_object(symbol)) ||
                 is_mapping_symbol(names_file_.machine(), symbol.name) || symbol.section == SHN_ABS) {
@@ -114,13 +115,19 @@ private:
         if (places_.size() >= kImageSymbolsMax || name.size() > kImageNamesSizeBytesMax - names_size_bytes_) {
             return false;
         }
-        names_size_bytes_ += name.size();
-        places_.add({start, end, binding, table_.add_name(name)});
+        places_.add({start, end, binding, add_name(name)});
         return true;
     }
 
+    // `name` must outlive the builder.
+    std::uint32_t add_name(std::string_view name) {
+        names_size_bytes_ += name.size();
+        names_.push_back(name);
+        return static_cast<std::uint32_t>(names_.size() - 1);
+    }
+
     [[nodiscard]] RankedSymbol ranked(const SymbolPlace& place) const {
-        return {place.end - place.start, place.binding, table_.name(place.name_number), true};
+        return {place.end - place.start, place.binding, names_[place.name_number], true};
     }
 
     // Entries of .plt in the order of its relocations.
@@ -144,19 +151,19 @@ private:
             header_size_bytes = 32;
             entry_size_bytes = 16;
         }
+        const ElfFile::Symbols symbols{running_file_, *dynsym};
         std::uint64_t offset = section.file_offset + header_size_bytes;
         for (const ElfFile::Relocation& relocation : running_file_.relocations(*relocations_index)) {
-            const std::string name = plt_name(*dynsym, relocation.symbol_index);
-            if (!insert(offset, offset + entry_size_bytes, STB_GLOBAL, name)) {
+            if (!insert(offset, offset + entry_size_bytes, STB_GLOBAL, plt_name(symbols[relocation.symbol_index]))) {
                 return;
             }
             offset += entry_size_bytes;
         }
     }
 
-    [[nodiscard]] std::string plt_name(std::size_t dynsym, std::size_t symbol_index) const {
+    std::string_view plt_name(const ElfSymbol& symbol) {
         constexpr std::size_t kPltNameSizeMax = 1'023;  // perf's own
-        std::string name = demangled_name(running_file_.symbol(dynsym, symbol_index).name) + "@plt";
+        std::string& name = plt_names_.emplace_back(demangled_name(symbol.name) + "@plt");
         if (name.size() > kPltNameSizeMax) {
             name.resize(kPltNameSizeMax);
         }
@@ -170,6 +177,7 @@ private:
         if (running_file_.machine() != EM_X86_64 || !dynsym) {
             return;
         }
+        const ElfFile::Symbols symbols{running_file_, *dynsym};
         std::optional<std::vector<ElfFile::Relocation>> slots;
         for (const char* section_name : {".plt.sec", ".plt.got"}) {
             const auto index = running_file_.find_section(section_name);
@@ -194,12 +202,11 @@ private:
                     continue;
                 }
                 const std::uint64_t start = section.file_offset + at;
-                const std::string name = plt_name(*dynsym, slot->symbol_index);
+                const std::string_view name = plt_name(symbols[slot->symbol_index]);
                 if (name.size() > kImageNamesSizeBytesMax - names_size_bytes_) {
                     return;
                 }
-                names_size_bytes_ += name.size();
-                extra_.add({start, start + step, STB_GLOBAL, table_.add_name(name)});
+                extra_.add({start, start + step, STB_GLOBAL, add_name(name)});
             }
         }
     }
@@ -236,8 +243,10 @@ private:
         return address + at + 6 + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
     }
 
-    // Between two borders every address has the same answer.
+    // Between two borders every address has the same answer. The table gets the names that are one.
     void flatten() {
+        constexpr std::uint32_t kNone = ~0U;
+        std::vector<std::uint32_t> name_numbers(names_.size(), kNone);
         std::vector<std::uint64_t> borders;
         borders.reserve((places_.size() + extra_.size()) * 2);
         places_.add_borders(borders);
@@ -249,18 +258,25 @@ private:
         for (const std::uint64_t border : borders) {
             const SymbolPlace* place = first.find(border);
             place = place != nullptr ? place : second.find(border);
-            if (place != nullptr) {
-                table_.add_range(border, place->start, place->name_number);
-            } else {
+            if (place == nullptr) {
                 table_.add_gap(border);
+                continue;
             }
+            std::uint32_t& name_number = name_numbers[place->name_number];
+            if (name_number == kNone) {
+                name_number = table_.add_name(names_[place->name_number]);
+            }
+            table_.add_range(border, place->start, name_number);
         }
+        table_.shrink_to_fit();
     }
 
     const ElfFile& names_file_;
     const ElfFile& running_file_;
     SymbolPlaces places_;
     SymbolPlaces extra_;
+    std::vector<std::string_view> names_;  // by the number in a place; of the files, and of plt_names_
+    std::deque<std::string> plt_names_;
     SymbolTable table_;
     std::size_t names_size_bytes_ = 0;
 };

@@ -129,8 +129,9 @@ std::vector<std::uint64_t> addresses_in(const ElfFile& file) {
                 addresses.insert(section.file_offset + at);
             }
         }
-        for (std::size_t number = 0; number < std::min<std::size_t>(file.symbol_count(index), 4'000); ++number) {
-            const ElfSymbol symbol = file.symbol(index, number);
+        const ElfFile::Symbols symbols{file, index};
+        for (std::size_t number = 0; number < std::min<std::size_t>(symbols.size(), 4'000); ++number) {
+            const ElfSymbol symbol = symbols[number];
             for (const ElfSegment& segment : file.segments()) {
                 if (symbol.named && symbol.value > segment.address &&
                     symbol.value - segment.address < segment.size_bytes) {

@@ -1,7 +1,10 @@
 #include "query-engine/symbol/symbol_places.h"
 
 #include <algorithm>
+#include <memory_resource>
 #include <set>
+#include <span>
+#include <utility>
 
 namespace perfleet {
 namespace {
@@ -35,22 +38,19 @@ struct ByStart {
 // The places inserted and erased as perf does, so that the tree has the shape of perf's.
 class SymbolPlaces::Finder::Tree {
 public:
-    explicit Tree(const SymbolPlaces& places) {
-        std::vector<Nodes::iterator> nodes;
-        nodes.reserve(places.places_.size());
-        const auto insert_up_to = [&](std::size_t count) {
-            while (nodes.size() < count) {
-                nodes.push_back(nodes_.insert(&places.places_[nodes.size()]));
-            }
-        };
+    // `sorted` are the places that are left.
+    Tree(const SymbolPlaces& places, std::span<const std::uint32_t> sorted) : places_{places.places_} {
+        inserted_.reserve(places_.size());
+        next_.resize(places_.size());
+        previous_.resize(places_.size());
         std::size_t dropped_count = 0;
         for (const Settled& settled : places.settled_) {
-            insert_up_to(settled.place_count);
+            insert(settled.sorted, settled.place_count);
             for (; dropped_count < settled.dropped_count; ++dropped_count) {
-                nodes_.erase(nodes[places.dropped_[dropped_count]]);
+                nodes_.erase(inserted_[places.dropped_[dropped_count]]);
             }
         }
-        insert_up_to(places.places_.size());
+        insert(sorted, places_.size());
     }
 
     [[nodiscard]] const SymbolPlace* find(std::uint64_t address) const {
@@ -60,28 +60,70 @@ public:
     }
 
 private:
-    using Nodes = std::multiset<const SymbolPlace*, ByStart>;
-    Nodes nodes_;
+    static constexpr std::uint32_t kNone = ~0U;
+
+    // Inserts the next places in the order in which they came, up to the `count`th; `sorted` are these and those that
+    // are in the tree. A node becomes a leaf between its neighbours, wherever the search for it begins: each is told
+    // which one follows, from a list of all of which the last to come is taken out first.
+    void insert(std::span<const std::uint32_t> sorted, std::size_t count) {
+        std::uint32_t last = kNone;
+        for (const std::uint32_t place : sorted) {
+            previous_[place] = last;
+            (last == kNone ? first_ : next_[last]) = place;
+            last = place;
+        }
+        if (last != kNone) {
+            next_[last] = kNone;
+        }
+        for (std::size_t place = count; place-- > inserted_.size();) {
+            const std::uint32_t next = next_[place];
+            const std::uint32_t previous = previous_[place];
+            (previous == kNone ? first_ : next_[previous]) = next;
+            if (next != kNone) {
+                previous_[next] = previous;
+            }
+        }
+        while (inserted_.size() < count) {
+            const std::uint32_t next = next_[inserted_.size()];
+            inserted_.push_back(
+                nodes_.insert(next == kNone ? nodes_.end() : inserted_[next], &places_[inserted_.size()]));
+        }
+    }
+
+    using Nodes = std::pmr::multiset<const SymbolPlace*, ByStart>;
+
+    const std::vector<SymbolPlace>& places_;
+    std::pmr::monotonic_buffer_resource memory_;
+    Nodes nodes_{&memory_};
+    std::vector<Nodes::iterator> inserted_;  // by place, as next_ and previous_
+    std::vector<std::uint32_t> next_;
+    std::vector<std::uint32_t> previous_;
+    std::uint32_t first_ = kNone;
 };
 
 std::vector<std::uint32_t> SymbolPlaces::sorted() const {
-    const auto before = [&](std::uint32_t a, std::uint32_t b) {
-        return places_[a].start != places_[b].start ? places_[a].start < places_[b].start : a < b;
-    };
-    std::vector<std::uint32_t> all = sorted_;
-    all.reserve(size());
     const std::size_t known_count = settled_.empty() ? 0 : settled_.back().place_count;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> fresh;
+    fresh.reserve(places_.size() - known_count);
     for (std::size_t i = known_count; i < places_.size(); ++i) {
-        all.push_back(static_cast<std::uint32_t>(i));
+        fresh.emplace_back(places_[i].start, static_cast<std::uint32_t>(i));
     }
-    const auto fresh = all.begin() + static_cast<std::ptrdiff_t>(sorted_.size());
-    std::sort(fresh, all.end(), before);
-    std::inplace_merge(all.begin(), fresh, all.end(), before);
+    std::sort(fresh.begin(), fresh.end());
+    std::vector<std::uint32_t> all;
+    all.reserve(size());
+    auto known = sorted_.begin();
+    for (const auto& [start, place] : fresh) {
+        for (; known != sorted_.end() && places_[*known].start <= start; ++known) {
+            all.push_back(*known);
+        }
+        all.push_back(place);
+    }
+    all.insert(all.end(), known, sorted_.end());
     return all;
 }
 
 void SymbolPlaces::settle(const FirstIsBetter& first_is_better) {
-    const std::vector<std::uint32_t> all = sorted();
+    std::vector<std::uint32_t> all = sorted();
     for (std::size_t i = 0; i < all.size(); ++i) {
         SymbolPlace& place = places_[all[i]];
         if (place.end == place.start) {
@@ -101,7 +143,7 @@ void SymbolPlaces::settle(const FirstIsBetter& first_is_better) {
             sorted_.back() = next;
         }
     }
-    settled_.push_back({places_.size(), dropped_.size()});
+    settled_.push_back({places_.size(), dropped_.size(), std::move(all)});
 }
 
 void SymbolPlaces::add_borders(std::vector<std::uint64_t>& borders) const {
@@ -113,22 +155,43 @@ void SymbolPlaces::add_borders(std::vector<std::uint64_t>& borders) const {
 }
 
 SymbolPlaces::Finder::Finder(const SymbolPlaces& places) : places_{places}, sorted_{places.sorted()} {
-    bool overlap = false;
-    for (std::size_t i = 0; i < sorted_.size(); ++i) {
-        const SymbolPlace& place = places_.places_[sorted_[i]];
-        const SymbolPlace* next = i + 1 < sorted_.size() ? &places_.places_[sorted_[i + 1]] : nullptr;
-        overlap = overlap || place.end < place.start ||
-                  (next != nullptr && (next->start == place.start || next->start < place.end));
-    }
-    if (overlap) {
-        tree_ = std::make_unique<Tree>(places);
+    find_overlaps();
+    if (!overlaps_.empty()) {
+        tree_ = std::make_unique<Tree>(places, sorted_);
     }
 }
 
 SymbolPlaces::Finder::~Finder() = default;
 
+void SymbolPlaces::Finder::find_overlaps() {
+    for (std::size_t i = 0; i < sorted_.size();) {
+        const std::uint64_t first = places_.places_[sorted_[i]].start;
+        std::uint64_t end = first;
+        std::uint64_t last_start = first;
+        std::size_t count = 0;
+        for (; i < sorted_.size(); ++i, ++count) {
+            const SymbolPlace& place = places_.places_[sorted_[i]];
+            if (place.end < place.start) {  // beyond the last address
+                overlaps_ = {{0, ~0ULL}};
+                return;
+            }
+            if (count != 0 && place.start >= end && place.start != last_start) {
+                break;
+            }
+            last_start = place.start;
+            end = std::max({end, place.end, place.start + 1});
+        }
+        if (count > 1) {
+            overlaps_.push_back({first, end - 1});
+        }
+    }
+}
+
 const SymbolPlace* SymbolPlaces::Finder::find(std::uint64_t address) {
-    if (tree_ != nullptr) {
+    while (overlap_ < overlaps_.size() && overlaps_[overlap_].last < address) {
+        ++overlap_;
+    }
+    if (overlap_ < overlaps_.size() && overlaps_[overlap_].first <= address) {
         return tree_->find(address);
     }
     while (at_ < sorted_.size() && places_.places_[sorted_[at_]].start <= address) {

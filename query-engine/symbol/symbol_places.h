@@ -1,8 +1,9 @@
 // The symbols of one image by where they are, while its table is made: what covers an address, by perf's rules.
 //
 // perf keeps symbols in a red-black tree and takes the first that covers the address on the way down, so where symbols
-// overlap the shape of the tree decides. Nearly no file has such symbols: they stand sorted in an array here, and a
-// tree is made of them, in the order in which perf would, only where they overlap.
+// overlap the shape of the tree decides. Few symbols do (nearly every program has one: `_init`, over the PLT): they
+// stand sorted in an array here, a tree is made of them, in the order in which perf would, only if some overlap, and
+// asked only where they do.
 //
 // One thread.
 #pragma once
@@ -51,10 +52,19 @@ public:
 
     private:
         class Tree;
+        // Addresses from first to last, covered by places of which each overlaps one before.
+        struct Overlap {
+            std::uint64_t first = 0;
+            std::uint64_t last = 0;
+        };
+        void find_overlaps();
+
         const SymbolPlaces& places_;
         std::vector<std::uint32_t> sorted_;
         std::size_t at_ = 0;
-        std::unique_ptr<Tree> tree_;  // where they overlap
+        std::vector<Overlap> overlaps_;  // ascending
+        std::size_t overlap_ = 0;        // the first whose last isn't passed
+        std::unique_ptr<Tree> tree_;     // where there are any
     };
 
 private:
@@ -62,6 +72,7 @@ private:
     struct Settled {
         std::size_t place_count = 0;
         std::size_t dropped_count = 0;
+        std::vector<std::uint32_t> sorted;  // before those were dropped that this settling dropped
     };
 
     // Indices of all places that are left, by start; of those with one start by when they came.

@@ -8,7 +8,8 @@ namespace perfleet {
 
 std::uint32_t SymbolTable::add_name(std::string_view name) {
     names_.append(name);
-    name_offsets_.push_back(names_.size());
+    PERFLEET_ASSERT(names_.size() <= ~0U);
+    name_offsets_.push_back(static_cast<std::uint32_t>(names_.size()));
     return static_cast<std::uint32_t>(name_offsets_.size() - 2);
 }
 
@@ -21,6 +22,12 @@ void SymbolTable::add_range(std::uint64_t first, std::uint64_t start, std::uint3
 }
 
 void SymbolTable::add_gap(std::uint64_t first) { add_range(first, 0, kNoName); }
+
+void SymbolTable::shrink_to_fit() {
+    ranges_.shrink_to_fit();
+    name_offsets_.shrink_to_fit();
+    names_.shrink_to_fit();
+}
 
 bool SymbolTable::find(std::uint64_t offset, Hit& hit) const {
     const auto next = std::upper_bound(ranges_.begin(), ranges_.end(), offset,
@@ -39,7 +46,7 @@ std::string_view SymbolTable::name(std::uint32_t name_number) const {
 }
 
 std::size_t SymbolTable::size_bytes() const {
-    return sizeof(*this) + ranges_.capacity() * sizeof(Range) + name_offsets_.capacity() * sizeof(std::size_t) +
+    return sizeof(*this) + ranges_.capacity() * sizeof(Range) + name_offsets_.capacity() * sizeof(std::uint32_t) +
            names_.capacity();
 }
 

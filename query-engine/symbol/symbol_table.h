@@ -26,6 +26,7 @@ public:
     // From `first` up to the next range's first, the symbol that starts at `start`. Ranges come ascending.
     void add_range(std::uint64_t first, std::uint64_t start, std::uint32_t name_number);
     void add_gap(std::uint64_t first);
+    void shrink_to_fit();  // after the last of them
 
     // False when no symbol covers the offset.
     [[nodiscard]] bool find(std::uint64_t offset, Hit& hit) const;
@@ -44,7 +45,7 @@ private:
         std::uint32_t name_number;
     };
     std::vector<Range> ranges_;
-    std::vector<std::size_t> name_offsets_{0};
+    std::vector<std::uint32_t> name_offsets_{0};
     std::string names_;
 };
 
