@@ -2,6 +2,8 @@
 
 #include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
@@ -26,17 +28,19 @@ constexpr std::size_t kLineSizeBytes = 96;  // about, beside its text
 
 class Folding {
 public:
-    Folding(Symbolizer& symbolizer, QueryMemory& memory) : names_{symbolizer}, share_{memory} {}
+    Folding(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count)
+        : names_{symbolizer, memory, worker_count}, share_{memory} {}
 
     void add(const EpochStackCounts& epoch) {
-        names_.begin_epoch(*epoch.dictionary);
+        names_.name_epoch(*epoch.dictionary, epoch.counts);
+        fields_.resize(names_.name_count());
         std::vector<StackNumber> chain;
         for (const StackCount& count : epoch.counts) {
             chain_of(*epoch.dictionary, count.stack, chain);
             std::string line = field(epoch.runners[count.runner_index].command);
             for (auto frame = chain.rbegin(); frame != chain.rend(); ++frame) {
                 line += ';';
-                line += field(names_.symbols().text(names_.name_of(*frame).symbol));
+                line += field_of(names_.number_of(*frame));
             }
             const auto [entry, is_new] = lines_.try_emplace(std::move(line), 0);
             entry->second += count.value;
@@ -55,9 +59,19 @@ public:
     }
 
 private:
+    const std::string& field_of(std::uint32_t name) {
+        std::string& known = fields_[name];
+        if (known.empty()) {
+            known = field(names_.symbols().text(names_.name(name).symbol));
+            size_bytes_ += sizeof(known) + known.size();
+        }
+        return known;
+    }
+
     FrameNames names_;
+    std::vector<std::string> fields_;  // by the name's number, those that were asked for
     std::map<std::string, std::uint64_t> lines_;
-    std::size_t size_bytes_ = 0;  // of the lines
+    std::size_t size_bytes_ = 0;  // of the lines and fields
     MemoryShare share_;
 };
 
@@ -71,7 +85,7 @@ Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer) {
     if (!event->has_value()) {
         return Error{ErrorCode::kNotFound, "no samples are in the selection: nothing to export"};
     }
-    Folding folding{symbolizer, scan.memory()};
+    Folding folding{symbolizer, scan.memory(), scan.worker_count()};
     const Result<Done> visited = visit_stack_counts(scan, StackCountOptions{.event = (*event)->name},
                                                     [&](const EpochStackCounts& epoch) { folding.add(epoch); });
     if (!visited.ok()) {

@@ -75,7 +75,7 @@ public:
           symbolizer_{symbolizer},
           before_{&before, {}},
           after_{&after, {}},
-          counts_{symbolizer, before.memory(), true, true},
+          counts_{symbolizer, before.memory(), before.worker_count(), true, true},
           lines_{{{"symbol", ""}, {"image", ""}},
                  {{"before_count", ""},
                   {"after_count", ""},
@@ -205,7 +205,7 @@ private:
 
     void add_lines() {
         // Hits by row and place, for self and with callees.
-        std::vector<Hits> hits(counts_.rows().size());
+        std::vector<Hits> hits(counts_.row_count());
         std::size_t place = 0;
         for (const auto& [key, tallies] : counts_.groups()) {
             for (const auto& [row, tally] : tallies) {
@@ -213,17 +213,14 @@ private:
             }
             ++place;
         }
-        std::vector<std::size_t> order(hits.size());
-        for (std::size_t row = 0; row < order.size(); ++row) {
+        std::vector<std::uint32_t> order(hits.size());
+        for (std::uint32_t row = 0; row < order.size(); ++row) {
             order[row] = row;
         }
-        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-            const FrameRow& first = counts_.rows()[a];
-            const FrameRow& second = counts_.rows()[b];
-            return std::tie(first.symbol, first.image) < std::tie(second.symbol, second.image);
-        });
+        std::sort(order.begin(), order.end(),
+                  [&](std::uint32_t a, std::uint32_t b) { return counts_.compare(a, b) < 0; });
         std::size_t left_out = 0;
-        for (const std::size_t row : order) {
+        for (const std::uint32_t row : order) {
             std::uint64_t self = 0;
             std::uint64_t children = 0;
             bool is_leaf = true;
@@ -234,10 +231,10 @@ private:
             }
             left_out += std::max(self, children) < kSamplesMin ? 1 : 0;
             if (self >= kSamplesMin) {
-                lines_.add(line_of(counts_.rows()[row], "self", sides_of(hits[row], &FrameTally::self)));
+                lines_.add(line_of(row, "self", sides_of(hits[row], &FrameTally::self)));
             }
             if (!is_leaf && children >= kSamplesMin) {
-                lines_.add(line_of(counts_.rows()[row], "children", sides_of(hits[row], &FrameTally::children)));
+                lines_.add(line_of(row, "children", sides_of(hits[row], &FrameTally::children)));
             }
         }
         if (left_out != 0) {
@@ -265,10 +262,10 @@ private:
         return {clustered_share(before), clustered_share(after)};
     }
 
-    [[nodiscard]] DiffLine line_of(const FrameRow& row, const std::string& figure, const Sides& sides) const {
+    [[nodiscard]] DiffLine line_of(std::uint32_t row, const std::string& figure, const Sides& sides) const {
         DiffLine line;
-        line.identity = {std::string{row.symbol}, std::string{row.image}};
-        line.name = row.symbol;
+        line.name = counts_.symbol(row);
+        line.identity = {line.name, counts_.image(row)};
         line.figure = figure;
         line.unit = "percent";
         line.before = sides.before.share();

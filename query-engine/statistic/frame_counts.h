@@ -6,10 +6,11 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string_view>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -25,26 +26,27 @@ struct FrameTally {
     std::uint64_t children = 0;
 };
 
-// The texts are those of the FrameCounts that made it.
-struct FrameRow {
-    std::string_view symbol;  // empty where rows aren't told apart by it
-    std::string_view image;
-};
-
 // Counts by group: whatever tells apart whose samples they are.
 template <class Group>
 class FrameCounts {
 public:
     using Tallies = std::unordered_map<std::uint32_t, FrameTally>;  // by number of the row
 
-    FrameCounts(Symbolizer& symbolizer, QueryMemory& memory, bool by_symbol, bool by_image)
-        : names_{symbolizer}, by_symbol_{by_symbol}, by_image_{by_image}, share_{memory} {}
+    // Names are looked for by `worker_count` threads.
+    FrameCounts(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, bool by_symbol, bool by_image)
+        : names_{symbolizer, memory, worker_count,
+                 by_symbol ? FrameNames::Wanted::kSymbols : FrameNames::Wanted::kImagesAlone},
+          by_symbol_{by_symbol},
+          by_image_{by_image},
+          share_{memory} {}
 
     // group_of(runner) says where a runner's samples count.
     template <class GroupOf>
     void add(const EpochStackCounts& epoch, const GroupOf& group_of) {
-        names_.begin_epoch(*epoch.dictionary);
-        node_rows_.assign(std::max<std::size_t>(epoch.dictionary->stack_count(), 1), {});
+        dictionary_ = epoch.dictionary.get();
+        names_.name_epoch(*dictionary_, epoch.counts);
+        name_rows_.resize(names_.name_count(), kUnknownRow);
+        node_paths_.assign(std::max<std::size_t>(epoch.dictionary->stack_count(), 1), 0);
         const auto end = epoch.counts.end();
         for (auto count = epoch.counts.begin(); count != end;) {
             const auto first = count;
@@ -58,82 +60,104 @@ public:
         share_.set(size_bytes());
     }
 
-    [[nodiscard]] const std::vector<FrameRow>& rows() const { return rows_; }
+    [[nodiscard]] std::size_t row_count() const { return rows_.size(); }
+    // Of a row; empty where rows aren't told apart by it.
+    [[nodiscard]] std::string symbol(std::uint32_t row) const {
+        return by_symbol_ ? names_.symbols().text(names_.name(rows_[row]).symbol) : std::string{};
+    }
+    [[nodiscard]] std::string image(std::uint32_t row) const {
+        return by_image_ ? names_.images().text(names_.name(rows_[row]).image) : std::string{};
+    }
+    // By symbol, then by image, as texts.
+    [[nodiscard]] std::strong_ordering compare(std::uint32_t a, std::uint32_t b) const {
+        const FrameName first = names_.name(rows_[a]);
+        const FrameName second = names_.name(rows_[b]);
+        if (by_symbol_ && first.symbol != second.symbol) {
+            return names_.symbols().compare(first.symbol, second.symbol);
+        }
+        return by_image_ ? names_.images().text(first.image) <=> names_.images().text(second.image)
+                         : std::strong_ordering::equal;
+    }
     [[nodiscard]] const std::map<Group, Tallies>& groups() const { return groups_; }
     // Of all groups, samples without a frame included.
     [[nodiscard]] std::uint64_t total() const { return total_; }
 
 private:
+    static constexpr std::uint32_t kUnknownRow = ~0U;
+
     [[nodiscard]] std::size_t size_bytes() const {
         constexpr std::size_t kTallySizeBytes = sizeof(typename Tallies::value_type) + 3 * sizeof(void*);
-        std::size_t size_bytes = names_.size_bytes() + node_rows_.capacity() * sizeof(NodeRow) +
-                                 row_numbers_.size_bytes() + rows_.capacity() * sizeof(FrameRow) +
-                                 sums_.capacity() * sizeof(FrameTally);
+        std::size_t size_bytes = names_.size_bytes() + node_paths_.capacity() * sizeof(std::uint64_t) +
+                                 name_rows_.capacity() * sizeof(std::uint32_t) + row_numbers_.size_bytes() +
+                                 rows_.capacity() * sizeof(std::uint32_t) + sums_.capacity() * sizeof(FrameTally);
         for (const auto& [group, tallies] : groups_) {
             size_bytes += sizeof(group) + tallies.size() * kTallySizeBytes;
         }
         return size_bytes;
     }
 
-    static constexpr std::uint32_t kUnknownRow = ~0U;
-
-    // What is known of a node: its row, and whether none of its callers has the same, for then a sample of the node is
-    // one of the row's that wasn't counted yet.
-    struct NodeRow {
-        std::uint32_t row = kUnknownRow;
-        StackNumber caller;
-        bool is_outermost = true;
-        std::uint64_t path = 0;  // a bit for its row and those of its callers, of 64: most rows aren't on the path
-    };
-
+    // Callers come first.
     void add_node(const NodeTotal& node) {
-        const NodeRow& known = node_row(node.node, node.caller);
-        FrameTally& sum = sums_[known.row];
+        const std::uint32_t row = row_of(node.node);
+        FrameTally& sum = sums_[row];
         if (sum.self == 0 && sum.children == 0) {
-            touched_.push_back(known.row);
+            touched_.push_back(row);
         }
         sum.self += node.self;
-        sum.children += known.is_outermost ? node.total : 0;
+        sum.children += is_outermost(node, row) ? node.total : 0;
         total_ += node.self;
     }
 
-    // Callers are asked for first.
-    const NodeRow& node_row(StackNumber node, StackNumber caller) {
-        if (node.value >= node_rows_.size()) {
-            node_rows_.resize(std::size_t{node.value} + 1);
+    // What is known of a node: bits for the rows of its callers and its own, of 62 (most rows aren't on the path), and
+    // these two. 0: nothing yet.
+    static constexpr std::uint64_t kIsKnown = 1ULL << 63U;
+    static constexpr std::uint64_t kIsInner = 1ULL << 62U;  // a caller has the same row
+    static constexpr std::uint32_t kPathBits = 62;
+
+    // Whether no caller has the node's row: then a sample of it is one of the row's that wasn't counted yet.
+    bool is_outermost(const NodeTotal& node, std::uint32_t row) {
+        if (node.node.value >= node_paths_.size()) {
+            node_paths_.resize(std::size_t{node.node.value} + 1);
         }
-        NodeRow& known = node_rows_[node.value];
-        if (known.row == kUnknownRow) {
-            known.row = row_of(node);
-            known.caller = caller;
-            known.path = 1ULL << (known.row * 0x9e37'79b9U >> 26U);
-            if (caller != kEmptyStack) {
-                const NodeRow& outer = node_rows_[caller.value];
-                known.is_outermost = (outer.path & known.path) == 0 || !is_on_path(caller, known.row);
-                known.path |= outer.path;
-            }
+        std::uint64_t& path = node_paths_[node.node.value];
+        if (path == 0) {
+            const std::uint64_t outer = node.caller == kEmptyStack ? 0 : node_paths_[node.caller.value] & ~kIsInner;
+            const std::uint64_t own = 1ULL << ((row * 0x9e37'79b9U >> 16U) * kPathBits >> 16U);
+            path = outer | own | kIsKnown | ((outer & own) != 0 && is_on_path(node.caller, row) ? kIsInner : 0);
         }
-        return known;
+        return (path & kIsInner) == 0;
     }
 
     [[nodiscard]] bool is_on_path(StackNumber node, std::uint32_t row) const {
-        while (node != kEmptyStack && node_rows_[node.value].row != row) {
-            node = node_rows_[node.value].caller;
+        while (node != kEmptyStack && name_rows_[names_.number_of(node)] != row) {
+            node = caller_of(*dictionary_, node);
         }
         return node != kEmptyStack;
     }
 
     std::uint32_t row_of(StackNumber node) {
-        const std::uint32_t symbol = by_symbol_ ? names_.symbol_of(node) : 0;
-        const std::uint32_t image = by_image_ ? names_.image_of(node) : 0;
-        std::uint32_t& number = row_numbers_[std::uint64_t{symbol} << 32U | image];
-        if (number == 0) {
-            rows_.push_back({by_symbol_ ? std::string_view{names_.symbols().text(symbol)} : std::string_view{},
-                             by_image_ ? std::string_view{names_.images().text(image)} : std::string_view{}});
-            sums_.emplace_back();
-            number = static_cast<std::uint32_t>(rows_.size());
+        const std::uint32_t name = names_.number_of(node);
+        std::uint32_t& row = name_rows_[name];
+        if (row == kUnknownRow) {
+            row = new_row(name);
         }
-        return number - 1;
+        return row;
+    }
+
+    std::uint32_t new_row(std::uint32_t name) {
+        const auto next = static_cast<std::uint32_t>(rows_.size());
+        if (!by_symbol_ || !by_image_) {
+            const auto [symbol, image] = names_.name(name);
+            std::uint32_t& known =
+                row_numbers_[by_symbol_ ? std::uint64_t{symbol} << 32U : std::uint64_t{by_image_ ? image : 0}];
+            if (known != 0) {
+                return known - 1;
+            }
+            known = next + 1;
+        }
+        rows_.push_back(name);
+        sums_.emplace_back();
+        return next;
     }
 
     void flush(Tallies& tallies) {
@@ -150,11 +174,13 @@ private:
     bool by_symbol_;
     bool by_image_;
     StackTotals totals_;
-    std::vector<NodeRow> node_rows_;        // of the epoch
-    FlatTable<std::uint32_t> row_numbers_;  // by (symbol, image): 1 + the row's
-    std::vector<FrameRow> rows_;
-    std::vector<FrameTally> sums_;        // of the runner at hand; as rows_
-    std::vector<std::uint32_t> touched_;  // rows with a sum
+    const EpochDictionary* dictionary_ = nullptr;
+    std::vector<std::uint64_t> node_paths_;  // of the epoch
+    std::vector<std::uint32_t> name_rows_;   // by the name's number
+    std::vector<std::uint32_t> rows_;        // the name of each, or of one of them
+    FlatTable<std::uint32_t> row_numbers_;   // where several names are one row, by symbol or image: 1 + the row's
+    std::vector<FrameTally> sums_;           // of the runner at hand; as rows_
+    std::vector<std::uint32_t> touched_;     // rows with a sum
     std::uint64_t total_ = 0;
     std::map<Group, Tallies> groups_;
     MemoryShare share_;

@@ -1,9 +1,76 @@
 #include "query-engine/statistic/frame_names.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "query-engine/scan/ordered_work.h"
+#include "query-engine/statistic/stack_totals.h"
+
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kShortTextSizeBytes = 15;  // stand in a std::string itself
+constexpr std::size_t kShortTextSizeBytes = 15;   // stand in a std::string itself
+constexpr std::size_t kNodesForThreads = 32'768;  // fewer are named sooner than threads are there
+constexpr std::uint32_t kNotNamed = ~0U;
+constexpr std::uint32_t kToBeNamed = kNotNamed - 1;
+constexpr std::uint64_t kLowHalf = 0xffff'ffff;
+constexpr const char* kNoFrame = "[unknown]";
+
+// What place_name() made of an image's name and an offset, if it could have been that.
+std::optional<std::pair<std::string, std::uint64_t>> place_of(const std::string& text) {
+    constexpr std::string_view kBetween{"+0x"};
+    const std::size_t at = text.rfind(kBetween);
+    if (at == std::string::npos) {
+        return std::nullopt;
+    }
+    std::uint64_t offset = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, status] = std::from_chars(text.data() + at + kBetween.size(), end, offset, 16);
+    const std::string name = text.substr(0, at);
+    return status == std::errc{} && rest == end && Symbolizer::place_name(name, offset) == text
+               ? std::optional{std::pair{name, offset}}
+               : std::nullopt;
+}
+
+// As their hexadecimal digits compare.
+std::strong_ordering compare_digits(std::uint64_t a, std::uint64_t b) {
+    const auto digits = [](std::uint64_t value) { return (std::bit_width(value | 1) + 3) / 4; };
+    const auto aligned = [&](std::uint64_t value) { return value << (64 - 4 * digits(value)); };
+    return aligned(a) != aligned(b) ? aligned(a) <=> aligned(b) : digits(a) <=> digits(b);
+}
+
+// By the upper half of each value; those that have it alike stay in their order. A byte at a time, for there are many.
+void sort_by_upper_half(std::vector<std::uint64_t>& values) {
+    constexpr std::size_t kFew = 512;
+    if (values.size() < kFew) {
+        std::sort(values.begin(), values.end());
+        return;
+    }
+    std::vector<std::uint64_t> sorted(values.size());
+    for (unsigned shift = 32; shift < 64; shift += 8) {
+        const auto byte_of = [shift](std::uint64_t value) { return value >> shift & 0xff; };
+        std::array<std::size_t, 256> begins{};
+        for (const std::uint64_t value : values) {
+            ++begins[byte_of(value)];
+        }
+        if (begins[byte_of(values.front())] == values.size()) {
+            continue;
+        }
+        std::size_t begin = 0;
+        for (std::size_t& place : begins) {
+            begin += std::exchange(place, begin);
+        }
+        for (const std::uint64_t value : values) {
+            sorted[begins[byte_of(value)]++] = value;
+        }
+        values.swap(sorted);
+    }
+}
 
 }  // namespace
 
@@ -17,65 +84,172 @@ std::uint32_t TextNumbers::number_of(const std::string& text) {
     return entry->second;
 }
 
-void FrameNames::begin_epoch(const EpochDictionary& dictionary) {
-    dictionary_ = &dictionary;
-    epoch_images_.assign(dictionary.image_count(), nullptr);
-    undefined_image_ = nullptr;
-    symbolizer_.learn_kernel(dictionary);
+std::uint32_t SymbolNumbers::number_of(const std::string& text) {
+    if (const auto place = place_of(text)) {
+        return number_of(images_.number_of(place->first), place->second);
+    }
+    return texts_.number_of(text);
 }
 
-FrameNames::KnownImage& FrameNames::known(ImageNumber number) {
-    KnownImage*& cached = number.value < epoch_images_.size() ? epoch_images_[number.value] : undefined_image_;
-    if (cached == nullptr) {
-        const ImageDefinition& definition = dictionary_->image(number);
-        const std::string identity = definition.build_id + '/' + std::to_string(definition.flags) + '/' +
-                                     std::to_string(definition.address) + '/' + std::to_string(definition.size_bytes);
-        KnownImage& image = known_images_[{definition.name, identity}];
-        image.definition = definition;
-        image.name = images_.number_of(Symbolizer::image_display_name(definition));
-        cached = &image;
+std::uint32_t SymbolNumbers::number_of(std::uint32_t image, std::uint64_t offset) {
+    if (image >= place_numbers_.size()) {
+        place_numbers_.resize(std::size_t{image} + 1);
     }
-    return *cached;
-}
-
-// A profile has far more offsets than symbols: the text is made once a symbol.
-std::uint32_t FrameNames::resolved(KnownImage& image, std::uint64_t offset) {
-    const auto known = image.ranges.lower_bound(offset);
-    if (known != image.ranges.end() && known->second.first <= offset) {
-        return known->second.symbol;
-    }
-    const Symbol symbol = symbolizer_.resolve(image.definition, offset);
-    const std::uint32_t number = symbols_.number_of(symbol.name);
-    if (symbol.resolved) {
-        image.ranges[symbol.last] = {symbol.first, number};
-    }
-    return number;
-}
-
-std::uint32_t FrameNames::symbol_of(StackNumber node) {
-    if (node == kEmptyStack) {
-        return symbols_.number_of("[unknown]");
-    }
-    const Frame& frame = dictionary_->stack(node).frame;
-    KnownImage& image = known(frame.image);
-    std::uint32_t& number = image.numbers[frame.offset];
+    std::uint32_t& number = place_numbers_[image][offset];
     if (number == 0) {
-        number = resolved(image, frame.offset) + 1;
+        places_.push_back({offset, image});
+        number = static_cast<std::uint32_t>(places_.size());
+    }
+    return kPlaceBit | (number - 1);
+}
+
+std::string SymbolNumbers::text(std::uint32_t number) const {
+    if ((number & kPlaceBit) == 0) {
+        return texts_.text(number);
+    }
+    const Place& place = places_[number & ~kPlaceBit];
+    return Symbolizer::place_name(images_.text(place.image), place.offset);
+}
+
+std::strong_ordering SymbolNumbers::compare(std::uint32_t a, std::uint32_t b) const {
+    const bool is_text_a = (a & kPlaceBit) == 0;
+    const bool is_text_b = (b & kPlaceBit) == 0;
+    if (is_text_a && is_text_b) {
+        return texts_.text(a) <=> texts_.text(b);
+    }
+    if (!is_text_a && !is_text_b) {
+        const Place& first = places_[a & ~kPlaceBit];
+        const Place& second = places_[b & ~kPlaceBit];
+        if (first.image == second.image) {
+            return compare_digits(first.offset, second.offset);
+        }
+    }
+    return text(a) <=> text(b);
+}
+
+std::size_t SymbolNumbers::size_bytes() const {
+    std::size_t size_bytes = texts_.size_bytes() + places_.capacity() * sizeof(Place);
+    for (const FlatTable<std::uint32_t>& numbers : place_numbers_) {
+        size_bytes += sizeof(numbers) + numbers.size_bytes();
+    }
+    return size_bytes;
+}
+
+void FrameNames::name_epoch(const EpochDictionary& dictionary, std::span<const StackCount> counts) {
+    symbolizer_.learn_kernel(dictionary);
+    const std::vector<Group> groups = groups_of(dictionary, counts);
+    std::size_t node_count = 0;
+    for (const Group& group : groups) {
+        node_count += group.nodes.size();
+    }
+    do_in_order(
+        groups.size(), node_count < kNodesForThreads ? 1 : worker_count_,
+        [&](std::size_t i) { return named(dictionary, groups[i]); },
+        [&](const NamedGroup& group) {
+            take(dictionary, group);
+            return true;
+        },
+        [&] { return memory_.is_half_full(); });
+}
+
+// Those with the most nodes come first: the others are named beside them.
+std::vector<FrameNames::Group> FrameNames::groups_of(const EpochDictionary& dictionary,
+                                                     std::span<const StackCount> counts) {
+    StackNumber last{static_cast<std::uint32_t>(dictionary.stack_count())};
+    for (const StackCount& count : counts) {
+        last = std::max(last, count.stack);
+    }
+    node_numbers_.assign(std::size_t{last.value} + 1, kNotNamed);
+    std::vector<Group> groups;
+    std::vector<std::uint32_t> low_groups(dictionary.image_count(), kNotNamed);  // where the upper half is 0
+    std::map<std::pair<ImageNumber, std::uint32_t>, std::uint32_t> other_groups;
+    const auto group_of = [&](const Frame& frame) -> Group& {
+        const auto high = static_cast<std::uint32_t>(frame.offset >> 32U);
+        const bool is_low = high == 0 && frame.image.value < low_groups.size();
+        std::uint32_t& number = is_low
+                                    ? low_groups[frame.image.value]
+                                    : other_groups.try_emplace(std::pair{frame.image, high}, kNotNamed).first->second;
+        if (number == kNotNamed) {
+            number = static_cast<std::uint32_t>(groups.size());
+            groups.push_back({frame.image, high, {}});
+        }
+        return groups[number];
+    };
+    for (const StackCount& count : counts) {
+        StackNumber node = count.stack;
+        while (node != kEmptyStack && node_numbers_[node.value] == kNotNamed) {
+            node_numbers_[node.value] = kToBeNamed;
+            group_of(dictionary.stack(node).frame).nodes.push_back(node.value);
+            node = caller_of(dictionary, node);
+        }
+    }
+    node_numbers_[kEmptyStack.value] = number_of({symbols_.number_of(kNoFrame), images_.number_of(kNoFrame)});
+    std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+        return a.nodes.size() != b.nodes.size() ? a.nodes.size() > b.nodes.size()
+                                                : std::pair{a.image, a.offset_high} < std::pair{b.image, b.offset_high};
+    });
+    return groups;
+}
+
+FrameNames::NamedGroup FrameNames::named(const EpochDictionary& dictionary, const Group& group) const {
+    NamedGroup named;
+    named.group = &group;
+    if (wanted_ == Wanted::kImagesAlone) {
+        return named;
+    }
+    named.frames.reserve(group.nodes.size());
+    for (const std::uint32_t node : group.nodes) {
+        named.frames.push_back(dictionary.stack(StackNumber{node}).frame.offset << 32U | node);
+    }
+    sort_by_upper_half(named.frames);
+    std::vector<std::uint64_t> offsets;
+    offsets.reserve(named.frames.size());
+    for (const std::uint64_t frame : named.frames) {
+        offsets.push_back(std::uint64_t{group.offset_high} << 32U | frame >> 32U);
+    }
+    symbolizer_.resolve_all(dictionary.image(group.image), offsets,
+                            [&](SymbolRun run) { named.runs.push_back(std::move(run)); });
+    return named;
+}
+
+void FrameNames::take(const EpochDictionary& dictionary, const NamedGroup& named) {
+    const Group& group = *named.group;
+    const std::uint32_t image = images_.number_of(Symbolizer::image_display_name(dictionary.image(group.image)));
+    if (wanted_ == Wanted::kImagesAlone) {
+        const std::uint32_t number = number_of({symbols_.number_of(kNoFrame), image});
+        for (const std::uint32_t node : group.nodes) {
+            node_numbers_[node] = number;
+        }
+        return;
+    }
+    auto frame = named.frames.begin();
+    for (const SymbolRun& run : named.runs) {
+        const auto end = frame + static_cast<std::ptrdiff_t>(run.offset_count);
+        std::uint32_t number = run.is_place ? kNotNamed : number_of({symbols_.number_of(run.name), image});
+        std::uint64_t last_offset = ~0ULL;
+        for (; frame != end; ++frame) {
+            const std::uint64_t offset = std::uint64_t{group.offset_high} << 32U | *frame >> 32U;
+            if (run.is_place && (number == kNotNamed || offset != last_offset)) {
+                number = number_of({symbols_.number_of(image, offset), image});
+                last_offset = offset;
+            }
+            node_numbers_[*frame & kLowHalf] = number;
+        }
+    }
+}
+
+std::uint32_t FrameNames::number_of(FrameName name) {
+    std::uint32_t& number = name_numbers_[std::uint64_t{name.symbol} << 32U | name.image];
+    if (number == 0) {
+        names_.push_back(name);
+        number = static_cast<std::uint32_t>(names_.size());
     }
     return number - 1;
 }
 
-std::uint32_t FrameNames::image_of(StackNumber node) {
-    return node == kEmptyStack ? images_.number_of("[unknown]") : known(dictionary_->stack(node).frame.image).name;
-}
-
 std::size_t FrameNames::size_bytes() const {
-    std::size_t size_bytes = symbols_.size_bytes() + images_.size_bytes();
-    for (const auto& [key, image] : known_images_) {
-        constexpr std::size_t kRangeSizeBytes = sizeof(*image.ranges.begin()) + 4 * sizeof(void*);
-        size_bytes += sizeof(image) + image.ranges.size() * kRangeSizeBytes + image.numbers.size_bytes();
-    }
-    return size_bytes;
+    return symbols_.size_bytes() + images_.size_bytes() + names_.capacity() * sizeof(FrameName) +
+           name_numbers_.size_bytes() + node_numbers_.capacity() * sizeof(std::uint32_t);
 }
 
 }  // namespace perfleet

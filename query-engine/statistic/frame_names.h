@@ -1,16 +1,24 @@
-// Names of frames, each resolved once over all epochs: numbers for (symbol, image) pairs.
+// Names of the frames of call chains: a number for each (symbol, image), the same in all epochs.
 //
-// One thread. Borrows the symbolizer.
+// The frames of an epoch are sorted by image and offset and named in that order, beside the image's symbols; images are
+// named on several threads, which can't be seen. Addresses that no symbol covers are numbers until somebody wants to
+// read them: a profile of programs without symbols has more of those than of anything else.
+//
+// One thread. Borrows the symbolizer and the query's memory.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
+#include "query-engine/scan/query_memory.h"
+#include "query-engine/statistic/stack_counts.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/rollup/flat_table.h"
@@ -35,6 +43,34 @@ private:
     std::size_t size_bytes_ = 0;             // of memory, about
 };
 
+// Names of symbols and their numbers. One text has one number, whether it is a symbol's or made of an image's name and
+// an offset.
+class SymbolNumbers {
+public:
+    // Borrows the images' names.
+    explicit SymbolNumbers(TextNumbers& images) : images_{images} {}
+
+    std::uint32_t number_of(const std::string& text);
+    // Of Symbolizer::place_name().
+    std::uint32_t number_of(std::uint32_t image, std::uint64_t offset);
+    [[nodiscard]] std::string text(std::uint32_t number) const;
+    // As the texts compare.
+    [[nodiscard]] std::strong_ordering compare(std::uint32_t a, std::uint32_t b) const;
+    [[nodiscard]] std::size_t size_bytes() const;  // of memory, about
+
+private:
+    static constexpr std::uint32_t kPlaceBit = 1U << 31;  // of a number: the rest is one of places_
+    struct Place {
+        std::uint64_t offset = 0;
+        std::uint32_t image = 0;
+    };
+
+    TextNumbers& images_;
+    TextNumbers texts_;
+    std::vector<Place> places_;
+    std::deque<FlatTable<std::uint32_t>> place_numbers_;  // by image, then by offset: 1 + the place's
+};
+
 struct FrameName {
     std::uint32_t symbol = 0;  // numbers of FrameNames::symbols() and images()
     std::uint32_t image = 0;
@@ -42,43 +78,55 @@ struct FrameName {
 
 class FrameNames {
 public:
-    explicit FrameNames(Symbolizer& symbolizer) : symbolizer_{symbolizer} {}
+    enum class Wanted : std::uint8_t { kSymbols, kImagesAlone };  // then no ELF file is read, and all symbols are one
 
-    // The symbol and the image of each node's frame. Numbers are asked for by epoch: begin_epoch first.
-    void begin_epoch(const EpochDictionary& dictionary);
-    [[nodiscard]] FrameName name_of(StackNumber node) { return {symbol_of(node), image_of(node)}; }
-    [[nodiscard]] std::uint32_t symbol_of(StackNumber node);
-    [[nodiscard]] std::uint32_t image_of(StackNumber node);  // reads no ELF file
+    FrameNames(Symbolizer& symbolizer, const QueryMemory& memory, unsigned worker_count,
+               Wanted wanted = Wanted::kSymbols)
+        : symbolizer_{symbolizer}, memory_{memory}, worker_count_{worker_count}, wanted_{wanted} {}
+    FrameNames(const FrameNames&) = delete;
+    FrameNames& operator=(const FrameNames&) = delete;
 
-    [[nodiscard]] const TextNumbers& symbols() const { return symbols_; }
+    // Names all frames of these call chains. What is asked about nodes is about those of the last epoch.
+    void name_epoch(const EpochDictionary& dictionary, std::span<const StackCount> counts);
+
+    // Of a node of these chains: from 0, one number for each pair of symbol and image.
+    [[nodiscard]] std::uint32_t number_of(StackNumber node) const { return node_numbers_[node.value]; }
+    [[nodiscard]] FrameName name(std::uint32_t number) const { return names_[number]; }
+    [[nodiscard]] FrameName name_of(StackNumber node) const { return names_[number_of(node)]; }
+    [[nodiscard]] std::size_t name_count() const { return names_.size(); }
+
+    [[nodiscard]] const SymbolNumbers& symbols() const { return symbols_; }
     [[nodiscard]] const TextNumbers& images() const { return images_; }
     [[nodiscard]] std::size_t size_bytes() const;  // of memory, about
 
 private:
-    // Offsets of one name, up to the key in KnownImage::ranges.
-    struct SymbolRange {
-        std::uint64_t first = 0;
-        std::uint32_t symbol = 0;
+    // Nodes whose frames lie in one image, with the same upper half of their offsets.
+    struct Group {
+        ImageNumber image;
+        std::uint32_t offset_high = 0;
+        std::vector<std::uint32_t> nodes;
     };
-    struct KnownImage {
-        ImageDefinition definition;
-        std::uint32_t name = 0;
-        std::map<std::uint64_t, SymbolRange> ranges;  // by their last offset
-        FlatTable<std::uint32_t> numbers;             // by offset: 1 + the symbol's
+    // What they are called.
+    struct NamedGroup {
+        const Group* group = nullptr;
+        std::vector<std::uint64_t> frames;  // lower half of the offset, then the node; ascending
+        std::vector<SymbolRun> runs;
     };
-    using ImageKey = std::pair<std::string, std::string>;  // name; build-id, flags and place
 
-    KnownImage& known(ImageNumber number);
-    std::uint32_t resolved(KnownImage& image, std::uint64_t offset);
+    [[nodiscard]] std::vector<Group> groups_of(const EpochDictionary& dictionary, std::span<const StackCount> counts);
+    [[nodiscard]] NamedGroup named(const EpochDictionary& dictionary, const Group& group) const;
+    void take(const EpochDictionary& dictionary, const NamedGroup& named);
+    [[nodiscard]] std::uint32_t number_of(FrameName name);
 
     Symbolizer& symbolizer_;
-    TextNumbers symbols_;
+    const QueryMemory& memory_;
+    unsigned worker_count_;
+    Wanted wanted_;
     TextNumbers images_;
-    std::map<ImageKey, KnownImage> known_images_;
-
-    const EpochDictionary* dictionary_ = nullptr;
-    std::vector<KnownImage*> epoch_images_;  // by number, those that are defined
-    KnownImage* undefined_image_ = nullptr;
+    SymbolNumbers symbols_{images_};
+    std::vector<FrameName> names_;
+    FlatTable<std::uint32_t> name_numbers_;  // by (symbol, image): 1 + the name's
+    std::vector<std::uint32_t> node_numbers_;
 };
 
 }  // namespace perfleet

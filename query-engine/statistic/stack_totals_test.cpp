@@ -91,34 +91,34 @@ TEST(FrameCounts, CountAChainOnceForEachOfItsFunctionsHoweverOftenTheyRecur) {
         }
         Symbolizer symbolizer{nullptr, {}};
         QueryMemory memory;
-        FrameCounts<std::string> counts{symbolizer, memory, true, true};
+        FrameCounts<std::string> counts{symbolizer, memory, 3, true, true};
         counts.add(epoch, [](const Runner& runner) { return runner.command; });
 
         std::map<std::tuple<std::string, std::string>, FrameTally> expected;
         std::uint64_t total = 0;
-        FrameNames names{symbolizer};
-        names.begin_epoch(*epoch.dictionary);
+        FrameNames names{symbolizer, memory, 1};
+        names.name_epoch(*epoch.dictionary, epoch.counts);
         std::vector<StackNumber> chain;
         for (const StackCount& count : epoch.counts) {
             total += count.value;
             chain_of(*epoch.dictionary, count.stack, chain);
             std::set<std::string> functions;
             for (const StackNumber node : chain) {
-                functions.insert(names.symbols().text(names.symbol_of(node)));
+                functions.insert(names.symbols().text(names.name_of(node).symbol));
             }
             const std::string& command = epoch.runners[count.runner_index].command;
             for (const std::string& function : functions) {
                 expected[{command, function}].children += count.value;
             }
-            expected[{command, names.symbols().text(names.symbol_of(count.stack))}].self += count.value;
+            expected[{command, names.symbols().text(names.name_of(count.stack).symbol)}].self += count.value;
         }
         EXPECT_EQ(counts.total(), total);
         std::size_t row_count = 0;
         for (const auto& [command, tallies] : counts.groups()) {
             for (const auto& [row, tally] : tallies) {
-                const FrameTally& wanted = expected[{command, std::string{counts.rows()[row].symbol}}];
-                EXPECT_EQ(tally.self, wanted.self) << counts.rows()[row].symbol;
-                EXPECT_EQ(tally.children, wanted.children) << counts.rows()[row].symbol;
+                const FrameTally& wanted = expected[{command, counts.symbol(row)}];
+                EXPECT_EQ(tally.self, wanted.self) << counts.symbol(row);
+                EXPECT_EQ(tally.children, wanted.children) << counts.symbol(row);
                 ++row_count;
             }
         }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "query-engine/statistic/event_choice.h"
@@ -34,19 +34,16 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const std::s
 Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, const EventChoice& event,
                  MemoryShare& share) {
     struct Row {
-        const FrameRow* frame;
+        std::uint32_t frame;
         const Runner* runner;
         FrameTally counts;
     };
     std::vector<Row> rows;
     for (const auto& [runner, frames] : counts.groups()) {
         for (const auto& [frame, tally] : frames) {
-            rows.push_back({&counts.rows()[frame], &runner, tally});
+            rows.push_back({frame, &runner, tally});
         }
     }
-    const auto place = [](const Row& row) {
-        return std::tie(row.frame->symbol, row.frame->image, row.runner->command, row.runner->pid, row.runner->tid);
-    };
     const auto before = [&](const Row& a, const Row& b) {
         if (a.counts.self != b.counts.self) {
             return a.counts.self > b.counts.self;
@@ -54,7 +51,8 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
         if (a.counts.children != b.counts.children) {
             return a.counts.children > b.counts.children;
         }
-        return place(a) < place(b);
+        const auto order = counts.compare(a.frame, b.frame);
+        return order != 0 ? order < 0 : *a.runner < *b.runner;
     };
     const std::size_t row_count =
         static_cast<std::size_t>(std::min<std::uint64_t>(options.row_count_max.value_or(rows.size()), rows.size()));
@@ -65,11 +63,11 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
     Answer answer;
     answer.columns = columns_of_top(options, options.sum_weights ? event.unit : "samples");
     for (const Row& row : rows) {
-        const auto text = [](bool is_shown, std::string_view value) {
-            return is_shown ? AnswerValue{std::string{value}} : AnswerValue{};
+        const auto text = [](bool is_shown, std::string value) {
+            return is_shown ? AnswerValue{std::move(value)} : AnswerValue{};
         };
-        std::vector<AnswerValue> values{text(options.by_symbol, row.frame->symbol),
-                                        text(options.by_image, row.frame->image),
+        std::vector<AnswerValue> values{text(options.by_symbol, counts.symbol(row.frame)),
+                                        text(options.by_image, counts.image(row.frame)),
                                         text(options.by_command || options.by_thread, row.runner->command)};
         if (options.by_thread) {
             values.emplace_back(std::int64_t{static_cast<std::int32_t>(row.runner->pid)});
@@ -98,7 +96,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
         return answer;
     }
     const EventChoice& choice = **event;
-    FrameCounts<Runner> counts{symbolizer, scan.memory(), options.by_symbol, options.by_image};
+    FrameCounts<Runner> counts{symbolizer, scan.memory(), scan.worker_count(), options.by_symbol, options.by_image};
     const auto group_of = [&](const Runner& runner) {
         if (options.by_thread) {
             return runner;

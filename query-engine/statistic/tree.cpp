@@ -1,7 +1,6 @@
 #include "query-engine/statistic/tree.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -13,12 +12,10 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint32_t kNone = ~0U;
-
 struct Branch {
-    std::uint32_t symbol = kNone;  // of FrameNames; of the commands at depth 0
-    std::uint32_t image = kNone;
+    std::uint32_t name = 0;  // of FrameNames; of the commands at depth 0
     std::uint32_t depth = 0;
+    bool is_command = false;
     std::uint64_t total = 0;
     std::uint64_t self = 0;
     std::vector<std::uint32_t> callees;
@@ -29,13 +26,13 @@ constexpr std::size_t kBranchSizeBytes = sizeof(Branch) + 64 + 8 + 7 * sizeof(An
 
 class CallTree {
 public:
-    CallTree(Symbolizer& symbolizer, QueryMemory& memory, const TreeOptions& options)
-        : names_{symbolizer}, options_{options}, share_{memory} {
+    CallTree(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, const TreeOptions& options)
+        : names_{symbolizer, memory, worker_count}, options_{options}, share_{memory} {
         branches_.emplace_back();
     }
 
     void add(const EpochStackCounts& epoch) {
-        names_.begin_epoch(*epoch.dictionary);
+        names_.name_epoch(*epoch.dictionary, epoch.counts);
         if (node_branches_.size() < epoch.dictionary->stack_count()) {
             node_branches_.resize(epoch.dictionary->stack_count());
         }
@@ -44,8 +41,7 @@ public:
             const auto first = count;
             count = std::find_if(first, end,
                                  [&](const StackCount& other) { return other.runner_index != first->runner_index; });
-            const std::uint32_t command =
-                callee(0, commands_.number_of(epoch.runners[first->runner_index].command), kNone);
+            const std::uint32_t command = callee(0, commands_.number_of(epoch.runners[first->runner_index].command));
             for (const NodeTotal& node : totals_.of(*epoch.dictionary, {first, count})) {
                 add_node(node, command);
             }
@@ -59,10 +55,9 @@ public:
             const std::uint32_t index = open.back();
             open.pop_back();
             const Branch& branch = branches_[index];
-            const bool is_command = branch.image == kNone;
             answer.rows.push_back({std::uint64_t{branch.depth}, text(branch),
-                                   is_command ? AnswerValue{} : AnswerValue{names_.images().text(branch.image)},
-                                   branch.total, percent(branch.total), branch.self, percent(branch.self)});
+                                   branch.is_command ? AnswerValue{} : AnswerValue{image(branch)}, branch.total,
+                                   percent(branch.total), branch.self, percent(branch.self)});
             const std::vector<std::uint32_t> callees = sorted_callees(index);
             open.insert(open.end(), callees.begin(), callees.end());
         }
@@ -75,9 +70,8 @@ private:
             node_branches_.resize(std::size_t{node.node.value} + 1);
         }
         const bool is_outermost = node.caller == kEmptyStack;
-        const FrameName name = names_.name_of(node.node);
         const std::uint32_t branch =
-            callee(is_outermost ? command : node_branches_[node.caller.value], name.symbol, name.image);
+            callee(is_outermost ? command : node_branches_[node.caller.value], names_.number_of(node.node));
         node_branches_[node.node.value] = branch;
         branches_[branch].total += node.total;
         branches_[branch].self += node.self;
@@ -87,19 +81,22 @@ private:
         }
     }
 
-    std::uint32_t callee(std::uint32_t caller, std::uint32_t symbol, std::uint32_t image) {
-        const auto [entry, is_new] =
-            numbers_.try_emplace(std::tuple{caller, symbol, image}, static_cast<std::uint32_t>(branches_.size()));
-        if (is_new) {
-            const std::uint32_t depth = caller == 0 ? 0 : branches_[caller].depth + 1;
-            branches_[caller].callees.push_back(entry->second);
-            branches_.push_back({symbol, image, depth, 0, 0, {}});
+    // Only commands are called by the first branch, so that a name is one or the other.
+    std::uint32_t callee(std::uint32_t caller, std::uint32_t name) {
+        std::uint32_t& number = numbers_[std::uint64_t{caller} << 32U | name];
+        if (number == 0) {
+            number = static_cast<std::uint32_t>(branches_.size());
+            branches_[caller].callees.push_back(number);
+            branches_.push_back({name, caller == 0 ? 0 : branches_[caller].depth + 1, caller == 0, 0, 0, {}});
         }
-        return entry->second;
+        return number;
     }
 
-    [[nodiscard]] const std::string& text(const Branch& branch) const {
-        return branch.image == kNone ? commands_.text(branch.symbol) : names_.symbols().text(branch.symbol);
+    [[nodiscard]] std::string text(const Branch& branch) const {
+        return branch.is_command ? commands_.text(branch.name) : names_.symbols().text(names_.name(branch.name).symbol);
+    }
+    [[nodiscard]] std::string image(const Branch& branch) const {
+        return branch.is_command ? std::string{} : names_.images().text(names_.name(branch.name).image);
     }
 
     [[nodiscard]] double percent(std::uint64_t value) const {
@@ -114,9 +111,6 @@ private:
                 callees.push_back(index);
             }
         }
-        const auto image = [&](const Branch& branch) {
-            return branch.image == kNone ? std::string{} : names_.images().text(branch.image);
-        };
         std::sort(callees.begin(), callees.end(), [&](std::uint32_t a, std::uint32_t b) {
             const Branch& first = branches_[a];
             const Branch& second = branches_[b];
@@ -134,7 +128,7 @@ private:
     StackTotals totals_;
     std::vector<std::uint32_t> node_branches_;  // of the nodes of the runner at hand
     std::vector<Branch> branches_;              // the first stands for everything
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
+    FlatTable<std::uint32_t> numbers_;          // by (caller, name); none is 0
     MemoryShare share_;
 };
 
@@ -158,7 +152,7 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
         answer.warnings.emplace_back("no samples are in the selection");
         return answer;
     }
-    CallTree tree{symbolizer, scan.memory(), options};
+    CallTree tree{symbolizer, scan.memory(), scan.worker_count(), options};
     const Result<Done> visited =
         visit_stack_counts(scan, StackCountOptions{.event = (*event)->name, .sum_weights = options.sum_weights},
                            [&](const EpochStackCounts& epoch) { tree.add(epoch); });

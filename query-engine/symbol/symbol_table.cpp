@@ -32,11 +32,15 @@ void SymbolTable::shrink_to_fit() {
 bool SymbolTable::find(std::uint64_t offset, Hit& hit) const {
     const auto next = std::upper_bound(ranges_.begin(), ranges_.end(), offset,
                                        [](std::uint64_t value, const Range& range) { return value < range.first; });
+    hit.last = next == ranges_.end() ? ~0ULL : next->first - 1;
     if (next == ranges_.begin() || std::prev(next)->name_number == kNoName) {
+        hit.first = next == ranges_.begin() ? 0 : std::prev(next)->first;
         return false;
     }
     const Range& range = *std::prev(next);
-    hit = {name(range.name_number), range.start, range.first, next == ranges_.end() ? ~0ULL : next->first - 1};
+    hit.name = name(range.name_number);
+    hit.start = range.start;
+    hit.first = range.first;
     return true;
 }
 

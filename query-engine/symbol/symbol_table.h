@@ -16,7 +16,7 @@ public:
     struct Hit {
         std::string_view name;  // as it stands in the file, not demangled; lives as long as the table
         std::uint64_t start = 0;
-        std::uint64_t first = 0;  // it covers the offsets from first to last
+        std::uint64_t first = 0;  // it covers the offsets from first to last; or so far reaches the gap
         std::uint64_t last = 0;
     };
 
@@ -28,7 +28,7 @@ public:
     void add_gap(std::uint64_t first);
     void shrink_to_fit();  // after the last of them
 
-    // False when no symbol covers the offset.
+    // False when no symbol covers the offset; `hit` says then which others lie in the same gap.
     [[nodiscard]] bool find(std::uint64_t offset, Hit& hit) const;
 
     [[nodiscard]] std::string_view name(std::uint32_t name_number) const;

@@ -200,15 +200,17 @@ private:
 
     void warn(std::string text) {
         const std::lock_guard lock{mutex_};
-        if (warnings_.size() < kWarningsMax) {
-            warnings_.insert(std::move(text));
+        warnings_.insert(std::move(text));
+        if (warnings_.size() > kWarningsMax) {  // which are kept doesn't depend on the order
+            warnings_.erase(std::prev(warnings_.end()));
         }
     }
 
     void warn_replaced(const std::string& path, std::string text) {
         const std::lock_guard lock{mutex_};
-        if (replaced_.size() < kWarningsMax) {
-            replaced_.emplace(path, std::move(text));
+        replaced_.emplace(path, std::move(text));
+        if (replaced_.size() > kWarningsMax) {
+            replaced_.erase(std::prev(replaced_.end()));
         }
     }
 
@@ -355,33 +357,92 @@ void Symbolizer::learn_kernel(const EpochDictionary& dictionary) {
     }
 }
 
-Symbol Symbolizer::resolve(const ImageDefinition& image, std::uint64_t offset) {
-    if (is_run_time_function(image)) {
-        return {image.name, true, 0, 0, image.size_bytes - 1};
-    }
-    const auto entry = tables_->entry_of(image);
-    SymbolTable::Hit hit;
-    if (entry->table.find(offset, hit)) {
-        return {entry->name_of(hit), true, hit.start, hit.first, hit.last};
-    }
-    if (has(image, image_flags::kKernelModule)) {
-        if (const auto kernel = tables_->kernel_of(image)) {
-            const std::uint64_t distance = image.address - kernel->address;
-            const auto symbols = tables_->entry_of(*kernel);
-            if (symbols->table.find(distance + offset, hit) && hit.start >= distance) {
-                return {symbols->name_of(hit), true, hit.start - distance, offset, offset};
-            }
+// One image while offsets of it are named.
+class Symbolizer::ImageNames {
+public:
+    // Borrows both.
+    ImageNames(Tables& tables, const ImageDefinition& image) : tables_{tables}, image_{image} {
+        if (!is_run_time_function(image)) {
+            symbols_ = tables.entry_of(image);
         }
     }
-    if (has(image, image_flags::kUnknown)) {
-        return {image_display_name(image), false, offset, offset, offset};
+
+    // Where nothing names the offset but its place, it isn't resolved and has no name.
+    Symbol at(std::uint64_t offset) {
+        if (is_run_time_function(image_)) {
+            return {image_.name, true, 0, 0, image_.size_bytes - 1};
+        }
+        SymbolTable::Hit hit;
+        if (symbols_->table.find(offset, hit)) {
+            return {symbols_->name_of(hit), true, hit.start, hit.first, hit.last};
+        }
+        if (has(image_, image_flags::kKernelModule)) {
+            if (auto symbol = among_those_of_the_kernel(offset, hit)) {
+                return *std::move(symbol);
+            }
+        }
+        if (has(image_, image_flags::kUnknown)) {
+            return {image_display_name(image_), false, offset, 0, ~0ULL};
+        }
+        if (has(image_, image_flags::kAnonymous)) {
+            return {image_display_name(image_), false, 0, 0, ~0ULL};  // an address of one process's run: no name at all
+        }
+        return {{}, false, offset, hit.first, hit.last};
     }
-    if (has(image, image_flags::kAnonymous)) {
-        return {image_display_name(image), false, 0, 0, ~0ULL};  // an address of one process's run: no name at all
+
+private:
+    // `gap` is where the module's own file names nothing; it is cut to where the kernel says one thing of all offsets.
+    std::optional<Symbol> among_those_of_the_kernel(std::uint64_t offset, SymbolTable::Hit& gap) {
+        if (!kernel_) {
+            kernel_ = tables_.kernel_of(image_);
+            if (!kernel_) {
+                return std::nullopt;
+            }
+            kernel_symbols_ = tables_.entry_of(*kernel_);
+        }
+        const std::uint64_t distance = image_.address - kernel_->address;
+        const std::uint64_t place = distance + offset;
+        SymbolTable::Hit hit;
+        const bool is_named = kernel_symbols_->table.find(place, hit) && hit.start >= distance;
+        gap.first = std::max(gap.first, offset - std::min(offset, place - hit.first));
+        gap.last = std::min(gap.last, offset + std::min(~offset, hit.last - place));
+        return is_named ? std::optional{Symbol{kernel_symbols_->name_of(hit), true, hit.start - distance, gap.first,
+                                               gap.last}}
+                        : std::nullopt;
     }
+
+    Tables& tables_;
+    const ImageDefinition& image_;
+    std::shared_ptr<Tables::Entry> symbols_;
+    std::optional<ImageDefinition> kernel_;
+    std::shared_ptr<Tables::Entry> kernel_symbols_;
+};
+
+Symbol Symbolizer::resolve(const ImageDefinition& image, std::uint64_t offset) {
+    Symbol symbol = ImageNames{*tables_, image}.at(offset);
+    if (!symbol.resolved && symbol.name.empty()) {
+        return {place_name(image_display_name(image), offset), false, offset, offset, offset};
+    }
+    return symbol;
+}
+
+void Symbolizer::resolve_all(const ImageDefinition& image, std::span<const std::uint64_t> offsets,
+                             const std::function<void(SymbolRun)>& visitor) {
+    ImageNames names{*tables_, image};
+    while (!offsets.empty()) {
+        Symbol symbol = names.at(offsets.front());
+        const auto behind = std::upper_bound(offsets.begin() + 1, offsets.end(), symbol.last);
+        const bool is_place = !symbol.resolved && symbol.name.empty();
+        const auto count = static_cast<std::size_t>(behind - offsets.begin());
+        offsets = offsets.subspan(count);
+        visitor({count, is_place ? image_display_name(image) : std::move(symbol.name), is_place});
+    }
+}
+
+std::string Symbolizer::place_name(std::string_view name, std::uint64_t offset) {
     char text[24];
     std::snprintf(text, sizeof(text), "+0x%llx", static_cast<unsigned long long>(offset));
-    return {image_display_name(image) + text, false, offset, offset, offset};
+    return std::string{name} + text;
 }
 
 std::string Symbolizer::image_display_name(const ImageDefinition& image) {

@@ -9,7 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,13 @@ struct Symbol {
     std::uint64_t offset = 0;  // of the symbol's start within the image, same sort as Frame::offset
     std::uint64_t first = 0;   // offsets from first to last, this one among them, have the same name
     std::uint64_t last = 0;
+};
+
+// What the names of neighbouring offsets of an image have in common.
+struct SymbolRun {
+    std::size_t offset_count = 0;
+    std::string name;
+    bool is_place = false;  // no symbol covers them: each is called `name+0xoffset`
 };
 
 struct SymbolPaths {
@@ -52,6 +61,14 @@ public:
 
     [[nodiscard]] Symbol resolve(const ImageDefinition& image, std::uint64_t offset);
 
+    // As resolve() for each of these offsets, which ascend: the visitor is called for the first few, then for those
+    // behind them, until it was called for all.
+    void resolve_all(const ImageDefinition& image, std::span<const std::uint64_t> offsets,
+                     const std::function<void(SymbolRun)>& visitor);
+
+    // `name+0xoffset`: what an address is called that no symbol covers.
+    [[nodiscard]] static std::string place_name(std::string_view name, std::uint64_t offset);
+
     // Last part of the path, or the name in brackets: what perf report shows as "Shared Object".
     [[nodiscard]] static std::string image_display_name(const ImageDefinition& image);
 
@@ -60,6 +77,7 @@ public:
 
 private:
     class Tables;
+    class ImageNames;
     std::unique_ptr<Tables> tables_;
 };
 
