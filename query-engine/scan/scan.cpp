@@ -468,6 +468,13 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
     auto dictionary = std::make_shared<EpochDictionary>();
     for (const Kind kind : {Kind::kString, Kind::kImage, Kind::kStack}) {
         const Series series{kind, kNoEvent};
+        if (kind == Kind::kStack) {
+            std::uint64_t stack_count = 0;
+            for (const auto& [partition, rows] : expected_rows(session_index, epoch, series)) {
+                stack_count += rows;
+            }
+            dictionary->expect_stacks(stack_count);
+        }
         std::uint64_t row_count = 0;
         std::optional<Error> contradiction;
         Result<Done> visited = visit_blocks(

@@ -107,7 +107,7 @@ std::string SymbolNumbers::text(std::uint32_t number) const {
     if ((number & kPlaceBit) == 0) {
         return texts_.text(number);
     }
-    const Place& place = places_[number & ~kPlaceBit];
+    const Place& place = places_[place_index(number)];
     return Symbolizer::place_name(images_.text(place.image), place.offset);
 }
 
@@ -118,8 +118,8 @@ std::strong_ordering SymbolNumbers::compare(std::uint32_t a, std::uint32_t b) co
         return texts_.text(a) <=> texts_.text(b);
     }
     if (!is_text_a && !is_text_b) {
-        const Place& first = places_[a & ~kPlaceBit];
-        const Place& second = places_[b & ~kPlaceBit];
+        const Place& first = places_[place_index(a)];
+        const Place& second = places_[place_index(b)];
         if (first.image == second.image) {
             return compare_digits(first.offset, second.offset);
         }
@@ -239,7 +239,13 @@ void FrameNames::take(const EpochDictionary& dictionary, const NamedGroup& named
 }
 
 std::uint32_t FrameNames::number_of(FrameName name) {
-    std::uint32_t& number = name_numbers_[std::uint64_t{name.symbol} << 32U | name.image];
+    const bool is_place = symbols_.is_place_in(name.symbol, name.image);
+    const std::uint32_t index = SymbolNumbers::place_index(name.symbol);
+    if (is_place && index >= place_names_.size()) {
+        place_names_.resize(std::size_t{index} + 1);
+    }
+    std::uint32_t& number =
+        is_place ? place_names_[index] : name_numbers_[std::uint64_t{name.symbol} << 32U | name.image];
     if (number == 0) {
         names_.push_back(name);
         number = static_cast<std::uint32_t>(names_.size());
@@ -249,7 +255,7 @@ std::uint32_t FrameNames::number_of(FrameName name) {
 
 std::size_t FrameNames::size_bytes() const {
     return symbols_.size_bytes() + images_.size_bytes() + names_.capacity() * sizeof(FrameName) +
-           name_numbers_.size_bytes() + node_numbers_.capacity() * sizeof(std::uint32_t);
+           name_numbers_.size_bytes() + (place_names_.capacity() + node_numbers_.capacity()) * sizeof(std::uint32_t);
 }
 
 }  // namespace perfleet

@@ -53,6 +53,11 @@ public:
     std::uint32_t number_of(const std::string& text);
     // Of Symbolizer::place_name().
     std::uint32_t number_of(std::uint32_t image, std::uint64_t offset);
+    // Whether it is number_of(image, some offset); their indices count from 0.
+    [[nodiscard]] bool is_place_in(std::uint32_t number, std::uint32_t image) const {
+        return (number & kPlaceBit) != 0 && places_[place_index(number)].image == image;
+    }
+    [[nodiscard]] static std::uint32_t place_index(std::uint32_t number) { return number & ~kPlaceBit; }
     [[nodiscard]] std::string text(std::uint32_t number) const;
     // As the texts compare.
     [[nodiscard]] std::strong_ordering compare(std::uint32_t a, std::uint32_t b) const;
@@ -125,7 +130,8 @@ private:
     TextNumbers images_;
     SymbolNumbers symbols_{images_};
     std::vector<FrameName> names_;
-    FlatTable<std::uint32_t> name_numbers_;  // by (symbol, image): 1 + the name's
+    std::vector<std::uint32_t> place_names_;  // of places in their own image, by index: 1 + the name's number
+    FlatTable<std::uint32_t> name_numbers_;   // of others, by (symbol, image): 1 + the name's
     std::vector<std::uint32_t> node_numbers_;
 };
 

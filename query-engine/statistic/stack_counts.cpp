@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "query-engine/scan/ordered_work.h"
 #include "query-engine/statistic/event_choice.h"
@@ -211,16 +212,24 @@ private:
     MemoryShare share_;
 };
 
-// Sorts by (runner, stack) and makes one of those that are equal.
-void sum_equal_pairs(std::vector<StackCount>& counts) {
-    const auto place = [](const StackCount& count) { return std::tuple{count.runner_index, count.stack}; };
-    const auto before = [&](const StackCount& a, const StackCount& b) { return place(a) < place(b); };
-    if (!std::is_sorted(counts.begin(), counts.end(), before)) {
-        std::sort(counts.begin(), counts.end(), before);
+bool is_before(const StackCount& a, const StackCount& b) {
+    return std::tuple{a.runner_index, a.stack} < std::tuple{b.runner_index, b.stack};
+}
+
+// Sorts what stands from `begin` on among what stands before it, which is sorted. Most of it comes in order.
+void sort_from(std::size_t begin, std::vector<StackCount>& counts) {
+    const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(begin);
+    if (!std::is_sorted(middle, counts.end(), is_before)) {
+        std::sort(middle, counts.end(), is_before);
     }
+    std::inplace_merge(counts.begin(), middle, counts.end(), is_before);
+}
+
+// Makes one of neighbours with one runner and stack.
+void sum_equal_pairs(std::vector<StackCount>& counts) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
-        if (kept != 0 && place(counts[kept - 1]) == place(counts[i])) {
+        if (kept != 0 && !is_before(counts[kept - 1], counts[i])) {
             counts[kept - 1].value += counts[i].value;
         } else {
             counts[kept++] = counts[i];
@@ -246,19 +255,25 @@ EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& n
         result.runners.push_back(runner);
     }
     for (const Worker& worker : workers) {
-        std::vector<std::uint32_t> numbers;
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> numbers;  // of the runner, of the worker's
         for (const RunnerKey& key : worker.runners()) {
-            numbers.push_back(runners.at(runner_of(key)));
+            numbers.emplace_back(runners.at(runner_of(key)), static_cast<std::uint32_t>(numbers.size()));
         }
-        for (std::uint32_t local = 0; local < numbers.size(); ++local) {
-            worker.sums().for_each(local, [&](std::uint32_t stack, std::uint64_t value) {
-                result.counts.push_back({numbers[local], StackNumber{stack}, value});
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> ascending = numbers;
+        std::sort(ascending.begin(), ascending.end());
+        const std::size_t begin = result.counts.size();
+        for (const auto& [number, local] : ascending) {
+            worker.sums().for_each(local, [&, runner = number](std::uint32_t stack, std::uint64_t value) {
+                result.counts.push_back({runner, StackNumber{stack}, value});
             });
         }
+        sort_from(begin, result.counts);
+        const std::size_t others_begin = result.counts.size();
         worker.sums().others().for_each([&](std::uint64_t key, std::uint64_t value) {
             result.counts.push_back(
-                {numbers[key >> 32U], StackNumber{static_cast<std::uint32_t>(key & 0xffff'ffffU)}, value});
+                {numbers[key >> 32U].first, StackNumber{static_cast<std::uint32_t>(key & 0xffff'ffffU)}, value});
         });
+        sort_from(others_begin, result.counts);
     }
     sum_equal_pairs(result.counts);
     return result;

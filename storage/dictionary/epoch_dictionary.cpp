@@ -41,6 +41,10 @@ Result<Done> define(std::vector<Definition>& definitions, std::vector<bool>& def
 
 }  // namespace
 
+void EpochDictionary::expect_stacks(std::uint64_t count) {
+    stacks_.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(count, limits::kStackNodesMax)) + 1);
+}
+
 Result<Done> EpochDictionary::add(const BlockView& block) {
     const Kind kind = block.header.series.kind;
     if (!is_definition(kind)) {

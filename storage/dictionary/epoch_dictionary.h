@@ -47,6 +47,9 @@ inline constexpr ImageNumber kUndefinedImage{0xffff'ffff};
 
 class EpochDictionary {
 public:
+    // So many stacks are to come, as far as is known: room for them is made once. More or fewer may come.
+    void expect_stacks(std::uint64_t count);
+
     // Takes up the rows of a block of kind stack, image or string. Order: any.
     [[nodiscard]] Result<Done> add(const BlockView& block);
 
