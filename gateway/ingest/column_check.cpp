@@ -90,14 +90,16 @@ Result<Done> ColumnCheck::decode(const ColumnView& column, std::uint32_t row_cou
 
 Result<Done> ColumnCheck::check_integers(const SeriesView& rows, const ColumnRule& rule, const ColumnView& column) {
     PERFLEET_ASSERT(rows.row_count > 0);
-    const auto bounds = bounds_of_integers(column.codec, column.bytes, rows.row_count);
+    const ValueBounds limits{minimum_of(rows.series.kind, rule.id), rule.max};
+    const auto bounds = rule.id == ColumnId::kTime ? bounds_of_integers(column.codec, column.bytes, rows.row_count)
+                                                   : bounds_within(column.codec, column.bytes, rows.row_count, limits);
     if (!bounds) {
         return fault_of(column, bounds.error());
     }
-    if (bounds->max > rule.max || bounds->min < minimum_of(rows.series.kind, rule.id)) {
-        return invalid(
-            rows, rule.id,
-            "holds " + std::to_string(bounds->max > rule.max ? bounds->max : bounds->min) + ", which is out of range");
+    if (bounds->max > limits.max || bounds->min < limits.min) {
+        return invalid(rows, rule.id,
+                       "holds " + std::to_string(bounds->max > limits.max ? bounds->max : bounds->min) +
+                           ", which is out of range");
     }
     if (rule.id == ColumnId::kTime && (bounds->min != rows.first_ticks.value || bounds->max != rows.last_ticks.value)) {
         return invalid(rows, rule.id, "has other first and last ticks than the series says");

@@ -24,7 +24,8 @@ std::uint64_t load_u64(const std::byte* at) {
     return value;
 }
 
-// One value of a group: which words and which shifts is known when this is compiled.
+// One value of a group: which words and which shifts is known when this is
+// compiled.
 template <unsigned kWidth, std::size_t kIndex>
 std::uint64_t value_in_group(const std::byte* from) {
     constexpr std::size_t kBit = kIndex * kWidth;
@@ -80,12 +81,21 @@ std::uint64_t load_bits(std::span<const std::byte> bytes, std::size_t bit, unsig
 
 }  // namespace
 
-void BitReader::packed(unsigned width, std::span<std::uint64_t> values) {
+std::span<const std::byte> BitReader::take_packed(unsigned width, std::size_t count) {
     if (width > 64) {
         fail(ErrorCode::kInvalid, width);
-        return;
+        return {};
     }
-    const auto bytes = take(packed_size_bytes(values.size(), width));
+    const auto bytes = take(packed_size_bytes(count, width));
+    const std::size_t last_bits = count * width % 8;
+    if (!failed_ && last_bits != 0 && (static_cast<unsigned>(bytes.back()) >> last_bits) != 0) {
+        fail(ErrorCode::kInvalid, static_cast<std::uint64_t>(bytes.back()));
+    }
+    return failed_ ? std::span<const std::byte>{} : bytes;
+}
+
+void BitReader::packed(unsigned width, std::span<std::uint64_t> values) {
+    const auto bytes = take_packed(width, values.size());
     if (failed_) {
         return;
     }
@@ -102,10 +112,6 @@ void BitReader::packed(unsigned width, std::span<std::uint64_t> values) {
     }
     for (; i < values.size(); ++i) {
         values[i] = load_bits(bytes, i * width, width);
-    }
-    const std::size_t last_bits = values.size() * width % 8;
-    if (last_bits != 0 && (static_cast<unsigned>(bytes.back()) >> last_bits) != 0) {
-        fail(ErrorCode::kInvalid, static_cast<std::uint64_t>(bytes.back()));
     }
 }
 

@@ -1,4 +1,5 @@
-// Reads varints and packed values from untrusted bytes: never outside them; after a fault everything reads as zero.
+// Reads varints and packed values from untrusted bytes: never outside them;
+// after a fault everything reads as zero.
 //
 // Freestanding.
 #pragma once
@@ -39,9 +40,12 @@ public:
         return 0;
     }
 
-    // Values of `width` bits, low bit first. Fails (kInvalid) when a bit is set behind the last value. `values` is
-    // undefined after a fault.
+    // Values of `width` bits, low bit first. Fails (kInvalid) when a bit is set
+    // behind the last value. `values` is undefined after a fault.
     void packed(unsigned width, std::span<std::uint64_t> values);
+
+    // As packed() of so many values, which nobody wants to know.
+    void pass_packed(unsigned width, std::size_t count) { static_cast<void>(take_packed(width, count)); }
 
     void fail(ErrorCode code, std::uint64_t value) {
         if (!failed_) {
@@ -66,6 +70,9 @@ public:
     }
 
 private:
+    // The bytes of packed values; empty after a fault.
+    std::span<const std::byte> take_packed(unsigned width, std::size_t count);
+
     static constexpr unsigned kVarintBytesMax = 10;
 
     std::span<const std::byte> bytes_;

@@ -19,7 +19,8 @@ void add(std::span<const std::uint64_t> values, ValueBounds& bounds) {
     bounds = {min, max};
 }
 
-// The bounds of the values that are used, each looked at once however often it is there.
+// The bounds of the values that are used, each looked at once however often it
+// is there.
 Checked<ValueBounds> bounds_of_dictionary(std::span<const std::byte> bytes_untrusted, std::size_t value_count) {
     BitReader reader{bytes_untrusted};
     ValueBounds bounds;
@@ -46,23 +47,61 @@ Checked<ValueBounds> bounds_of_dictionary(std::span<const std::byte> bytes_untru
     return bounds;
 }
 
+// Keeps the bounds of what it sees.
+class BoundsSink {
+public:
+    std::span<std::uint64_t> room(std::size_t count) { return std::span{chunk_}.first(count); }
+    void values(std::span<const std::uint64_t> values) { add(values, bounds_); }
+    void run(std::uint64_t /*length*/, std::uint64_t value) { add({&value, 1}, bounds_); }
+    [[nodiscard]] const ValueBounds& bounds() const { return bounds_; }
+
+protected:
+    ValueBounds bounds_;
+
+private:
+    std::array<std::uint64_t, kPatchedChunkValues> chunk_;
+};
+
+class LimitedBoundsSink : public BoundsSink {
+public:
+    explicit LimitedBoundsSink(ValueBounds limits) : limits_{limits} {}
+
+    bool passes_over(std::uint64_t min, std::uint64_t max) {
+        if (min < limits_.min || max > limits_.max) {
+            return false;
+        }
+        add(std::array{min, max}, bounds_);
+        return true;
+    }
+
+private:
+    ValueBounds limits_;
+};
+
+template <class Sink>
+Checked<ValueBounds> bounds_by(Codec codec, std::span<const std::byte> bytes_untrusted, std::size_t value_count,
+                               Sink& sink) {
+    if (codec == Codec::kDictionary) {
+        return bounds_of_dictionary(bytes_untrusted, value_count);
+    }
+    if (const auto read = ColumnReader{bytes_untrusted, value_count, sink}.read(codec); !read.ok()) {
+        return read.error();
+    }
+    return sink.bounds();
+}
+
 }  // namespace
 
 Checked<ValueBounds> bounds_of_integers(Codec codec, std::span<const std::byte> bytes_untrusted,
                                         std::size_t value_count) {
-    if (codec == Codec::kDictionary) {
-        return bounds_of_dictionary(bytes_untrusted, value_count);
-    }
-    ValueBounds bounds;
-    const auto visited = visit_column(
-        codec, bytes_untrusted, value_count, [&](std::span<const std::uint64_t> values) { add(values, bounds); },
-        [&](std::uint64_t, std::uint64_t value) {
-            add({&value, 1}, bounds);
-        });
-    if (!visited.ok()) {
-        return visited.error();
-    }
-    return bounds;
+    BoundsSink sink;
+    return bounds_by(codec, bytes_untrusted, value_count, sink);
+}
+
+Checked<ValueBounds> bounds_within(Codec codec, std::span<const std::byte> bytes_untrusted, std::size_t value_count,
+                                   ValueBounds limits) {
+    LimitedBoundsSink sink{limits};
+    return bounds_by(codec, bytes_untrusted, value_count, sink);
 }
 
 }  // namespace perfleet

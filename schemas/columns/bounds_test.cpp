@@ -34,6 +34,25 @@ void expect_same(Codec codec, std::span<const std::byte> bytes, std::size_t valu
         EXPECT_EQ(bounds.error().code, expected.error().code);
         EXPECT_EQ(bounds.error().where, expected.error().where);
     }
+    // Limits that hold them just or not quite, and such that hold a part.
+    const ValueBounds exact = expected.ok() ? *expected : ValueBounds{1'000, 1'200};
+    for (const ValueBounds limits :
+         {ValueBounds{0, ~0ULL}, ValueBounds{exact.min, exact.max}, ValueBounds{exact.min + 1, exact.max},
+          ValueBounds{exact.min, exact.max - 1}, ValueBounds{exact.min / 2 + exact.max / 2, exact.max}}) {
+        const auto within = bounds_within(codec, bytes, value_count, limits);
+        ASSERT_EQ(within.ok(), expected.ok());
+        if (!within.ok()) {
+            EXPECT_EQ(within.error().code, expected.error().code);
+            EXPECT_EQ(within.error().where, expected.error().where);
+        } else if (value_count != 0 && exact.min >= limits.min && exact.max <= limits.max) {
+            EXPECT_TRUE(within->min >= limits.min && within->max <= limits.max);
+            EXPECT_TRUE(within->min <= exact.min && within->max >= exact.max);
+        } else if (exact.max > limits.max) {
+            EXPECT_EQ(within->max, exact.max);
+        } else {
+            EXPECT_EQ(within->min, exact.min);
+        }
+    }
 }
 
 // Columns that every codec is best for, of lengths around those of chunks.

@@ -1,6 +1,8 @@
-// A column's values as they stand in its codec: some at a time, or as runs of one value, without an array of all.
+// A column's values as they stand in its codec: some at a time, or as runs of
+// one value, without an array of all.
 //
-// Freestanding. See codec.h for the codecs and for faults; what was visited before a fault is of no use.
+// Freestanding. See codec.h for the codecs and for faults; what was visited
+// before a fault is of no use.
 #pragma once
 
 #include <array>
@@ -17,10 +19,14 @@
 namespace perfleet {
 
 // Reads a column into a sink, which has
-//   std::span<std::uint64_t> room(std::size_t count)       where the next values are to be put, at most 256 of them
-//   void values(std::span<const std::uint64_t> values)     they are there
-//   void run(std::uint64_t length, std::uint64_t value)    so many equal ones are next
-// until all `value_count` were there: whichever the codec has. Faults as those of decode_integers.
+//   std::span<std::uint64_t> room(std::size_t count)       where the next
+//   values are to be put, at most 256 of them void values(std::span<const
+//   std::uint64_t> values)     they are there void run(std::uint64_t length,
+//   std::uint64_t value)    so many equal ones are next
+// until all `value_count` were there: whichever the codec has. Faults as those
+// of decode_integers. It may have
+//   bool passes_over(std::uint64_t min, std::uint64_t max) it needn't see the
+//   next values, which lie between these
 template <class Sink>
 class ColumnReader {
 public:
@@ -47,7 +53,29 @@ public:
 
 private:
     void frame_of_reference() {
-        for_each_chunk(value_count_, [&](std::span<std::uint64_t> values) { read_frame(values); });
+        if constexpr (requires { sink_.passes_over(std::uint64_t{}, std::uint64_t{}); }) {
+            for (std::size_t done = 0; done < value_count_ && !reader_.failed(); done += kPatchedChunkValues) {
+                const std::size_t left = value_count_ - done;
+                read_or_pass_frame(left < kPatchedChunkValues ? left : kPatchedChunkValues);
+            }
+        } else {
+            for_each_chunk(value_count_, [&](std::span<std::uint64_t> values) { read_frame(values); });
+        }
+    }
+
+    void read_or_pass_frame(std::size_t count) {
+        const unsigned width = reader_.byte();
+        const std::uint64_t minimum = reader_.varint();
+        const std::uint64_t spread = width < 64 ? low_bits(width) : ~std::uint64_t{0};
+        if (!reader_.failed() && minimum <= ~spread && sink_.passes_over(minimum, minimum + spread)) {
+            reader_.pass_packed(width, count);
+            return;
+        }
+        const std::span<std::uint64_t> values = sink_.room(count);
+        read_packed(width, minimum, values);
+        if (!reader_.failed()) {
+            sink_.values(values);
+        }
     }
 
     void delta() {
@@ -111,6 +139,10 @@ private:
     void read_frame(std::span<std::uint64_t> values) {
         const unsigned width = reader_.byte();
         const std::uint64_t minimum = reader_.varint();
+        read_packed(width, minimum, values);
+    }
+
+    void read_packed(unsigned width, std::uint64_t minimum, std::span<std::uint64_t> values) {
         reader_.packed(width, values);
         for (auto& value : values) {
             value += minimum;
@@ -123,8 +155,8 @@ private:
     Sink& sink_;
 };
 
-// Calls on_values(std::span<const std::uint64_t>) with at most 256 values at a time, or on_run(length, value) with as
-// many equal ones: see ColumnReader.
+// Calls on_values(std::span<const std::uint64_t>) with at most 256 values at a
+// time, or on_run(length, value) with as many equal ones: see ColumnReader.
 template <class OnValues, class OnRun>
 [[nodiscard]] Checked<Done> visit_column(Codec codec, std::span<const std::byte> bytes_untrusted,
                                          std::size_t value_count, const OnValues& on_values, const OnRun& on_run) {
