@@ -264,7 +264,7 @@ std::string header_of(const std::string& headers, const std::string& name) {
 }
 
 // Everything that comes after this request, until the server closes.
-std::string exchange(const std::string& address, const std::string& request) {
+std::string answer_to(const std::string& address, const std::string& request) {
     const std::size_t colon = address.rfind(':');
     sockaddr_in place{};
     place.sin_family = AF_INET;
@@ -318,7 +318,7 @@ ScrapedPage read_exposition(std::string_view text) { return Reader{}.read(text);
 
 HttpAnswer http_get(const std::string& address, const std::string& path) {
     const std::string text =
-        exchange(address, "GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nConnection: close\r\n\r\n");
+        answer_to(address, "GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nConnection: close\r\n\r\n");
     HttpAnswer answer;
     const std::size_t end = text.find("\r\n\r\n");
     if (!text.starts_with("HTTP/1.1 ") || end == std::string::npos) {

@@ -8,11 +8,10 @@
 #include "query-engine/statistic/diff.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
-
-constexpr std::size_t kTerminalColumns = 80;
 
 struct CompareOptions {
     QueryOptions query;

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <string>
 
+#include "tools/perfleet/terminal.h"
+
 namespace perfleet {
 
 class HelpText : public CLI::Formatter {
@@ -21,8 +23,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t kTerminalColumns = 80;
-
     // At blanks; CLI11 puts what follows a newline below the rest of the description.
     [[nodiscard]] std::string wrapped(const std::string& text) const {
         const std::size_t width = kTerminalColumns - get_column_width();

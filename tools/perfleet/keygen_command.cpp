@@ -119,7 +119,7 @@ Result<Done> keygen(const KeygenOptions& options) {
     return Done{};
 }
 
-constexpr const char* kFooter =
+constexpr const char* kKeygenFooter =
     "Writes NAME.key (secret; only its owner may read it) and NAME.pub, and prints their paths. Never overwrites.\n\n"
     "A gateway that other machines reach:\n"
     "  perfleet keygen gateway                          # on the gateway; gateway.pub goes to every collector\n"
@@ -140,7 +140,7 @@ void add_keygen_command(CLI::App& app, Invocation& invocation) {
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     command->add_option("--out", options->folder, "Folder of the two files")->type_name("DIR")->capture_default_str();
-    command->footer(kFooter);
+    command->footer(kKeygenFooter);
     command->callback([options, &invocation] {
         invocation.run = [options] {
             const auto made = keygen(*options);

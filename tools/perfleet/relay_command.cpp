@@ -22,14 +22,14 @@ std::string joined(const std::vector<std::string>& words) {
     return text.empty() ? "none" : text;
 }
 
-void say(std::string_view text) { std::fprintf(stderr, "perfleet relay: %s\n", printable(text).c_str()); }
+void say_of_relay(std::string_view text) { std::fprintf(stderr, "perfleet relay: %s\n", printable(text).c_str()); }
 
 int relay(RelayOptions options) {
     const auto signals = StopSignal::catch_signals([] { std::_Exit(kExitFailure); });
     if (!signals) {
         return report_error(signals.error());
     }
-    options.notice = say;
+    options.notice = say_of_relay;
     const auto relay = Relay::open(options);
     if (!relay) {
         return report_error(relay.error());
@@ -39,14 +39,14 @@ int relay(RelayOptions options) {
     std::fflush(stdout);
     (*relay)->run((*signals)->fd());
     const RelayCounts& counts = (*relay)->counts();
-    say(std::to_string(counts.targets) + (counts.targets == 1 ? " target" : " targets") + " relayed, " +
-        std::to_string(counts.targets_refused) + " turned away; " + std::to_string(counts.frames_to_gateway) +
-        " messages to the gateway, " + std::to_string(counts.frames_to_targets) + " to targets, " +
-        std::to_string(counts.frames_dropped) + " dropped");
+    say_of_relay(std::to_string(counts.targets) + (counts.targets == 1 ? " target" : " targets") + " relayed, " +
+                 std::to_string(counts.targets_refused) + " turned away; " + std::to_string(counts.frames_to_gateway) +
+                 " messages to the gateway, " + std::to_string(counts.frames_to_targets) + " to targets, " +
+                 std::to_string(counts.frames_dropped) + " dropped");
     return 0;
 }
 
-constexpr const char* kFooter =
+constexpr const char* kRelayFooter =
     "Targets without libzmq or without entropy for keys (boards, seL4, images) come\n"
     "in over sockets of this machine, or sit at serial lines. Each has a connection\n"
     "of its own to the gateway; all are the target that the key was enrolled for,\n"
@@ -86,7 +86,7 @@ void add_relay_command(CLI::App& app, Invocation& invocation) {
                                   ->type_name("KEY");
     key->needs(gateway_key);
     gateway_key->needs(key);
-    command->footer(kFooter);
+    command->footer(kRelayFooter);
     command->callback([options, &invocation] { invocation.run = [options] { return relay(*options); }; });
 }
 

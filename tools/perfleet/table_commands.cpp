@@ -17,13 +17,13 @@
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
 
 constexpr const char* kTextRowCountMax = "40";  // of top and lists of entries, unless --limit says otherwise
-constexpr std::size_t kTerminalColumns = 80;
-constexpr const char* kTextPercentMin = "1";  // of tree, unless --min-percent says otherwise
+constexpr const char* kTextPercentMin = "1";    // of tree, unless --min-percent says otherwise
 
 struct TableOptions {
     QueryOptions query;
