@@ -428,9 +428,6 @@ Result<CollectorSummary> LinuxCollector::run() {
     if (!ran.ok()) {
         return std::move(ran).error();
     }
-    if (command_ != nullptr) {
-        command_exit_status_ = command_->exit_status().value_or(command_exit_status_);
-    }
     CollectorSummary summary = sum_up(outcome);
     summary.earlier_sessions = left.sessions_left;
     summary.own_cpu_ns = thread_cpu_ns() - cpu_before_ns_ + outcome.cpu_ns + left.cpu_ns;
@@ -513,7 +510,11 @@ void LinuxCollector::wake_wire() {
 }
 
 void LinuxCollector::end_command() {
-    if (command_ == nullptr || command_->exit_status()) {
+    if (command_ == nullptr) {
+        return;
+    }
+    if (const auto status = command_->exit_status()) {
+        command_exit_status_ = stop_count_.load(std::memory_order_relaxed) == 0 ? *status : 0;
         return;
     }
     command_->terminate();

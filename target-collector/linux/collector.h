@@ -52,7 +52,8 @@ struct CollectorOptions {
 struct CollectorSummary {
     SessionId session;
     TargetId target;
-    int command_exit_status = 0;      // as a shell shows it; 0 without a command
+    // As a shell shows it; 0 without a command, and for one that ended because the profile did (duration, stop()).
+    int command_exit_status = 0;
     std::uint64_t rows_produced = 0;  // all row series, definitions not counted
     std::uint64_t rows_lost = 0;
     std::vector<std::pair<TallyName, std::uint64_t>> lost_by_reason;  // their sum is rows_lost

@@ -36,7 +36,9 @@ constexpr const char* kCollectorFooter =
     "                   (-a | -p PID | -- COMMAND...) [--label K=V]...\n\n"
     "Examples:\n"
     "  perfleet-collector --gateway tcp://127.0.0.1:7411 -a -g -F 99\n"
-    "  perfleet-collector --gateway tcp://127.0.0.1:7411 -e sched:sched_switch -- make -j8";
+    "  perfleet-collector --gateway tcp://127.0.0.1:7411 -e sched:sched_switch -- make -j8\n\n"
+    "Exit status: that of COMMAND where it ended by itself; 1 where not everything was\n"
+    "delivered or kept.";
 
 // A short program gives enough samples, and it costs 1 to 2 %.
 constexpr std::uint64_t kRecordFrequencyHz = 999;
@@ -47,7 +49,9 @@ constexpr const char* kRecordFooter =
     "Examples:\n"
     "  perfleet record -g -- xz -k some-file\n"
     "  perfleet record -e page-faults -c 1 -- make\n"
-    "  perfleet record -a -g --duration 10";
+    "  perfleet record -a -g --duration 10\n\n"
+    "Exit status: that of COMMAND where it ended by itself; 1 where not everything was\n"
+    "stored.";
 
 // Labels as they were written.
 struct LabelOptions {

@@ -96,7 +96,9 @@ int run(int argc, char** argv) {
         return fail(log, summary.error(), has_command);
     }
     log.write({LogLevel::kNotice, "end", summary_line(*summary)});
-    return summary->everything_acknowledged || (summary->is_rest_kept && !summary->session_refused) ? 0 : kExitFailure;
+    const bool nothing_is_lost =
+        summary->everything_acknowledged || (summary->is_rest_kept && !summary->session_refused);
+    return nothing_is_lost ? summary->command_exit_status : kExitFailure;
 }
 
 }  // namespace

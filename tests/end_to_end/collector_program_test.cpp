@@ -205,7 +205,7 @@ TEST(CollectorProgram, RecordsACommandWithItsChildren) {
     const Finished finished =
         collect({"--output", file, "-e", "cpu-clock", "-F", "999", "-g", "--target", "the-target", "--label", "a=b",
                  "--label", "c=d=e", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 5"});
-    EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+    EXPECT_EQ(finished.ending.status, 5) << "the command's own: " << finished.error_output;
     EXPECT_NE(finished.error_output.find("exit status was 5"), std::string::npos) << finished.error_output;
     EXPECT_NE(finished.error_output.find("all acknowledged"), std::string::npos) << finished.error_output;
     const Recorded recorded = read_recorded(file);

@@ -83,7 +83,7 @@ int record_command(int argument_count, char** arguments) {
     const std::string where = is_default_folder ? "" : " --data " + data_folder;
     std::printf("Next: perfleet export --to perf.data -o perf.data --session last%s && perf report -i perf.data\n",
                 where.c_str());
-    return summary->everything_acknowledged ? 0 : kExitFailure;
+    return summary->everything_acknowledged ? summary->command_exit_status : kExitFailure;
 }
 
 }  // namespace perfleet
