@@ -1,0 +1,303 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "gateway/ingest/admit_hello.h"
+#include "gateway/ingest/enrolled_identity.h"
+#include "gateway/ingest/ingest_state.h"
+#include "gateway/ingest/partition_choice.h"
+
+namespace perfleet {
+namespace {
+
+using protocol::RefusedReason;
+
+SessionRefusal session_refusal_of(ErrorCode code) {
+    return code == ErrorCode::kUnsupported ? SessionRefusal::kVersion
+           : code == ErrorCode::kTooLarge  ? SessionRefusal::kTooLarge
+                                           : SessionRefusal::kMalformed;
+}
+
+RefusedReason reason_of(ErrorCode code) {
+    return code == ErrorCode::kTooLarge      ? RefusedReason::kTooLarge
+           : code == ErrorCode::kUnsupported ? RefusedReason::kNoCommonVersion
+                                             : RefusedReason::kMalformed;
+}
+
+}  // namespace
+
+SessionPtr Ingest::State::session_of(const std::string& routing_id, const SessionId& named) {
+    SessionPtr session = table.find_peer(routing_id);
+    const bool is_its_own = speaker == nullptr || session == nullptr || session->record.target == speaker->target;
+    if (session == nullptr || session->record.session != named || !is_its_own) {
+        send(routing_id, encode_hello_again(options.incarnation));
+        return nullptr;
+    }
+    table.touch(session);
+    return session;
+}
+
+void Ingest::State::give_session(const std::string& routing_id, SessionRecord& record) {
+    const SessionPtr session = table.find_peer(routing_id);
+    if (session != nullptr && session->granted && !session->course.has_batches()) {
+        record.session = session->record.session;
+        if (record == session->record) {
+            return;
+        }
+    }
+    record.session = options.grant_session();
+}
+
+SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRecord record, std::size_t size_bytes,
+                                       const Now& now) {
+    const bool granted = record.session.is_none();
+    if (granted) {
+        give_session(routing_id, record);
+    }
+    // Labels that an operator changes are those of later sessions.
+    const auto labels = speaker == nullptr ? SessionTable::Labels::kCompared : SessionTable::Labels::kEnrolled;
+    switch (table.identity_of(record, labels)) {
+        case SessionTable::Identity::kOtherTarget:
+            refuse_session(routing_id, record.session, SessionRefusal::kIdentity, RefusedReason::kIdentity,
+                           "'" + record.target_name + "' names a session of another target");
+            return nullptr;
+        case SessionTable::Identity::kOtherRecord:
+            refuse_session(routing_id, record.session, SessionRefusal::kConflict, RefusedReason::kConflict,
+                           "'" + record.target_name + "' describes a session that is known otherwise");
+            return nullptr;
+        case SessionTable::Identity::kFree:
+            if (const auto excess = cardinality.admit(record, now.monotonic_ns); excess.has_value()) {
+                refuse_session(routing_id, record.session, SessionRefusal::kQuota, RefusedReason::kQuota,
+                               "'" + record.target_name + "': " + *excess);
+                return nullptr;
+            }
+            break;
+        case SessionTable::Identity::kSame: break;
+    }
+    if (SessionPtr known = table.find(record.session); known != nullptr) {
+        return known;
+    }
+    auto loaded = table.load(record, store);
+    if (!loaded) {
+        complain("can't read what is stored of a session of '" + record.target_name + "': " + loaded.error().message);
+        return nullptr;
+    }
+    const SessionPtr session = *loaded;
+    session->size_bytes = intake_limits::kSessionOverheadBytes + 2 * size_bytes;
+    session->granted = granted;
+    if (!table.insert(session)) {
+        counts.sessions_refused.add(SessionRefusal::kFull);  // it says Hello again
+        return nullptr;
+    }
+    return session;
+}
+
+void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted& hello_untrusted,
+                             std::size_t size_bytes, const Now& now) {
+    auto record = admit_hello(hello_untrusted);
+    if (!record) {
+        refuse_session(routing_id, hello_untrusted.session, session_refusal_of(record.error().code),
+                       reason_of(record.error().code), record.error().message);
+        return;
+    }
+    if (speaker != nullptr) {
+        if (const auto taken = take_enrolled_identity(*record, *speaker); !taken) {
+            refuse_session(routing_id, hello_untrusted.session, SessionRefusal::kIdentity, RefusedReason::kIdentity,
+                           taken.error().message);
+            return;
+        }
+    }
+    const SessionPtr session = open_session(routing_id, std::move(*record), size_bytes, now);
+    if (session == nullptr) {
+        return;
+    }
+    const SessionCourse::Claim claim{hello_untrusted.clock, Seq{hello_untrusted.oldest_retained_seq}};
+    if (const auto step_back = session->course.step_back_of(claim, session->progress.prefix(), session->finished)) {
+        refuse_session(routing_id, session->record.session, SessionRefusal::kWentBack, RefusedReason::kWentBack,
+                       "'" + session->record.target_name + "' " + *step_back +
+                           ": a collector was started again with a session of before; it needs one of its own");
+        return;
+    }
+    session->course.take_claim(claim);
+    const std::string replaced = session->routing_id;
+    table.attach(session, routing_id);
+    table.touch(session);
+    if (!replaced.empty() && replaced != routing_id) {
+        images.forget(replaced);
+    }
+    group.add_oldest_retained(session, Seq{hello_untrusted.oldest_retained_seq});
+    // Before the Welcome, after which they would be sent again.
+    for (const Session::Refusal& refusal : session->refusals) {
+        if (refusal.seq.value >= hello_untrusted.oldest_retained_seq) {
+            send(routing_id, encode_refused({session->record.session, refusal.seq, refusal.reason, "refused before"}));
+        }
+    }
+    acknowledger.raise_send_limit(session, now.monotonic_ns);
+    session->version = std::min(hello_untrusted.version_max, protocol::kVersion);
+    send(routing_id, encode_welcome({session->version, session->record.session, now.utc, options.incarnation,
+                                     session->progress.prefix(), session->send_limit}));
+    orders.attach(*session, now.monotonic_ns);
+    images.offer(routing_id, hello_untrusted.image_offers);
+    ask_for_image(routing_id, now);
+}
+
+void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted& batch_untrusted, const Now& now) {
+    const BatchUntrusted& batch = batch_untrusted;
+    const Seq seq = batch.header.seq;
+    const SessionPtr session = session_of(routing_id, batch.header.session);
+    if (session == nullptr) {
+        ignore(routing_id, BatchIgnored::kNoSession, batch);
+        return;
+    }
+    if (seq.value == 0) {
+        counts.messages_malformed.add(MessageMalformed::kSeq);
+        misbehaved(routing_id, PeerCut::kMalformed, batch.size_bytes);
+        return;
+    }
+    const Seq oldest_retained{std::min(batch.oldest_retained_seq, seq.value)};
+    session->course.take_oldest_retained(oldest_retained);
+    if (is_known(session, batch)) {
+        // Those before it may have been refused since it was stored; then nothing else moves the prefix over them.
+        if (!is_stuck()) {
+            group.add_oldest_retained(session, oldest_retained);
+        }
+        return;
+    }
+    if (is_stuck()) {
+        counts.batches_ignored.add(BatchIgnored::kStoreStuck);
+        return;
+    }
+    if (session->progress.is_beyond(seq, oldest_retained)) {
+        ignore(routing_id, BatchIgnored::kBeyondWindow, batch);
+        return;
+    }
+    group.add_oldest_retained(session, oldest_retained);
+    // The oldest that its collector still has may come all the same. One at a time is taken; a spool that turns
+    // over faster than groups are committed sends more of them, which is no misconduct.
+    const bool is_oldest = seq.value == batch.oldest_retained_seq;
+    if (seq > session->send_limit && is_oldest && !session->gathered.empty()) {
+        counts.batches_ignored.add(BatchIgnored::kBeyondCredit);
+        return;
+    }
+    if (seq > session->send_limit && !is_oldest) {
+        ignore(routing_id, BatchIgnored::kBeyondCredit, batch);
+        return;
+    }
+    CreditBook::learn(session->credit, batch.size_bytes, now.monotonic_ns);
+    auto admitted = admission.admit(batch, session->record, now.utc);
+    if (!admitted) {
+        // No prefix passes over it before the collector says that it has let it go: the reply may get lost.
+        counts.batches_refused.add(admission.refusal());
+        refuse_batch(*session, seq, reason_of(admitted.error().code), admitted.error().message);
+        misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
+        return;
+    }
+    const auto partition = partition_for(*session, admitted->record.bucket);
+    if (!partition.has_value()) {
+        counts.batches_ignored.add(BatchIgnored::kStoreStuck);
+        return;
+    }
+    session->course.take_batch(admitted->record.rows);
+    if (session->unacknowledged_since_ns == 0) {
+        session->unacknowledged_since_ns = arrived_ns;
+    }
+    group.add(session, *partition, std::move(*admitted), batch.size_bytes);
+}
+
+std::optional<Partition> Ingest::State::partition_for(Session& session, BucketNumber bucket) {
+    auto chosen = choose_partition(session, bucket, store, options.retention_class_of);
+    if (!chosen) {
+        complain("can't read where a session of '" + session.record.target_name +
+                 "' is stored: " + chosen.error().message);
+    }
+    return chosen ? std::optional{*chosen} : std::nullopt;
+}
+
+void Ingest::State::ignore(const std::string& routing_id, BatchIgnored reason, const BatchUntrusted& batch) {
+    counts.batches_ignored.add(reason);
+    misbehaved(routing_id, PeerCut::kCredit, batch.size_bytes);
+}
+
+bool Ingest::State::is_known(const SessionPtr& session, const BatchUntrusted& batch) {
+    const Seq seq = batch.header.seq;
+    if (seq <= session->progress.prefix()) {
+        ++counts.batches_duplicate;
+        acknowledger.acknowledge_soon(session);
+        return true;
+    }
+    if (const auto gathered = session->gathered.find(seq.value); gathered != session->gathered.end()) {
+        if (gathered->second == batch.seal) {
+            ++counts.batches_duplicate;
+        } else {
+            group.add_conflict(session, seq);
+        }
+        return true;
+    }
+    const std::optional<std::uint32_t> seal = session->progress.seal_of(seq);
+    if (!seal.has_value()) {
+        return false;  // new, or refused before: it is judged again
+    }
+    if (*seal == batch.seal) {
+        ++counts.batches_duplicate;
+        acknowledger.acknowledge_soon(session);
+    } else {
+        on_conflict(*session, seq);
+    }
+    return true;
+}
+
+void Ingest::State::on_conflict(Session& session, Seq seq) {
+    counts.batches_refused.add(BatchRefusal::kConflict);
+    refuse_batch(session, seq, RefusedReason::kConflict, "this seq is stored with other content");
+}
+
+void Ingest::State::on_bye(const std::string& routing_id, const ByeUntrusted& bye_untrusted, const Now& now) {
+    const SessionPtr session = session_of(routing_id, bye_untrusted.session);
+    if (session == nullptr || is_stuck()) {
+        return;
+    }
+    if (session->finished) {
+        acknowledger.acknowledge_soon(session);
+        return;
+    }
+    auto end = admit_bye(bye_untrusted, session->record);
+    if (!end) {
+        refuse_session(routing_id, bye_untrusted.session, SessionRefusal::kBye, reason_of(end.error().code),
+                       "the Bye of '" + session->record.target_name + "': " + end.error().message);
+        return;
+    }
+    // Nothing is left with the collector: what it was refused it knows of.
+    group.add_oldest_retained(session, Seq{bye_untrusted.last_seq.value + 1});
+    if (const auto partition = partition_for(*session, bucket_of(now.utc)); partition.has_value()) {
+        group.add_end(session, *partition, std::move(*end));
+    }
+}
+
+void Ingest::State::on_image(const std::string& routing_id, const ImageUntrusted& image_untrusted, const Now& now) {
+    if (session_of(routing_id, image_untrusted.session) == nullptr || is_stuck()) {
+        return;
+    }
+    if (auto whole = images.take(routing_id, image_untrusted, now.monotonic_ns); whole.has_value()) {
+        group.add_image(std::move(whole->build_id), std::move(whole->content));
+    }
+    ask_for_image(routing_id, now);
+}
+
+void Ingest::State::on_controlled(const std::string& routing_id, const ControlledUntrusted& controlled,
+                                  const Now& now) {
+    if (const SessionPtr session = session_of(routing_id, controlled.session); session != nullptr) {
+        orders.take(*session, controlled, now.monotonic_ns);
+    }
+}
+
+void Ingest::State::ask_for_image(const std::string& routing_id, const Now& now) {
+    auto question = images.next(routing_id, store, now.monotonic_ns);
+    if (!question) {
+        complain("can't look for an image: " + question.error().message);
+        images.forget(routing_id);
+    } else if (question->has_value()) {
+        send(routing_id, encode_need_image((*question)->build_id, (*question)->offset));
+    }
+}
+
+}  // namespace perfleet

@@ -1,0 +1,96 @@
+// What Ingest holds, and what it does with each message: ingest.cpp (replies, what is due), ingest_messages.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gateway/ingest/acknowledger.h"
+#include "gateway/ingest/admit_batch.h"
+#include "gateway/ingest/commit_group.h"
+#include "gateway/ingest/conduct_book.h"
+#include "gateway/ingest/counters.h"
+#include "gateway/ingest/credit_book.h"
+#include "gateway/ingest/decode.h"
+#include "gateway/ingest/image_intake.h"
+#include "gateway/ingest/ingest.h"
+#include "gateway/ingest/reply.h"
+#include "gateway/ingest/session_table.h"
+
+namespace perfleet {
+
+struct Ingest::State {
+    Options options;
+    Store& store;
+    PeerLink& link;
+    const Enrolment* speaker = nullptr;  // whose frame is taken now, where there are keys
+    std::uint64_t arrived_ns = 0;        // when that frame came
+    Decoder decoder;
+    BatchAdmission admission;
+    CreditBook credit;
+    SessionTable table;
+    Acknowledger acknowledger;
+    ConductBook conduct;
+    Cardinality cardinality;
+    CommitGroup group;
+    ImageIntake images;
+    OrderBook orders;
+    std::uint64_t gathering_since_ns = 0;
+    std::uint64_t last_round_ns = 0;
+    std::uint64_t retry_at_ns = 0;
+    std::uint64_t retry_after_ns = 0;   // 0: the store works
+    std::uint64_t complaint_count = 0;  // since the last round
+    Counters counts;
+
+    State(Options with, Store& into, PeerLink& over);
+
+    void notice(const LogEvent& event) const;
+    [[nodiscard]] std::uint64_t time_ns(const Now& now) const;
+    // About what a collector does, in its own words: only some in a while, and nothing that moves a terminal's cursor.
+    void complain(std::string text);
+    [[nodiscard]] bool is_stuck() const { return retry_after_ns != 0; }
+    void send(const std::string& routing_id, const Frame& frame) const { link.send(routing_id, frame); }
+    // The peer goes on doing what it must not: at some time it is enough.
+    void misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes);
+    void forget_peer(const std::string& routing_id);
+    void refuse_session(const std::string& routing_id, SessionId session, SessionRefusal why,
+                        protocol::RefusedReason reason, const std::string& message);
+    void refuse_batch(Session& session, Seq seq, protocol::RefusedReason reason, const std::string& message);
+
+    // -- messages: ingest_messages.cpp
+
+    // The session that this peer speaks for, if it is the one that it names; else it is asked to say Hello again.
+    SessionPtr session_of(const std::string& routing_id, const SessionId& named);
+    // A peer that was granted a session and asks again: its Welcome was lost or is on the way. Who has used the session
+    // knows it: that asks for another one.
+    void give_session(const std::string& routing_id, SessionRecord& record);
+    // The session of an admitted Hello; null when the answer was a refusal or has to wait.
+    SessionPtr open_session(const std::string& routing_id, SessionRecord record, std::size_t size_bytes,
+                            const Now& now);
+    void on_hello(const std::string& routing_id, const HelloUntrusted& hello_untrusted, std::size_t size_bytes,
+                  const Now& now);
+    void on_batch(const std::string& routing_id, const BatchUntrusted& batch_untrusted, const Now& now);
+    // Nothing where the store can't say it now.
+    std::optional<Partition> partition_for(Session& session, BucketNumber bucket);
+    // Left with its collector.
+    void ignore(const std::string& routing_id, BatchIgnored reason, const BatchUntrusted& batch);
+    // Answers a batch whose seq is settled or gathered already.
+    bool is_known(const SessionPtr& session, const BatchUntrusted& batch);
+    void on_conflict(Session& session, Seq seq);
+    void on_bye(const std::string& routing_id, const ByeUntrusted& bye_untrusted, const Now& now);
+    void on_image(const std::string& routing_id, const ImageUntrusted& image_untrusted, const Now& now);
+    void on_controlled(const std::string& routing_id, const ControlledUntrusted& controlled, const Now& now);
+    void ask_for_image(const std::string& routing_id, const Now& now);
+
+    // -- what is due
+
+    [[nodiscard]] bool is_group_full() const;
+    [[nodiscard]] bool is_commit_due(const Now& now) const;
+    Result<Done> commit(const Now& now);
+    Result<Done> wait_for_store(const Error& error, const Now& now);
+    // Repeats acknowledgements to everybody who is there, for any may have been lost, and looks after images.
+    void go_round(const Now& now);
+};
+
+}  // namespace perfleet
