@@ -11,7 +11,6 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <ctime>
@@ -26,6 +25,7 @@
 #include "target-collector/linux/disk_spool.h"
 #include "target-collector/linux/file_link.h"
 #include "target-collector/linux/gateway_link.h"
+#include "target-collector/linux/option_check.h"
 #include "target-collector/linux/order_desk.h"
 #include "target-collector/linux/sealer_sink.h"
 #include "target-collector/linux/session_description.h"
@@ -46,10 +46,6 @@ constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
 constexpr std::uint64_t kCommandPatienceNs = 2'000'000'000;  // after SIGTERM
 constexpr std::uint64_t kFinishPatienceNs = 5'000'000'000;   // for the wire's thread to make room
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
-constexpr std::size_t kSpoolSizeBytesMin = kSpoolFolderSizeBytesMin;
-constexpr std::size_t kMemorySizeBytesMax = std::size_t{1} << 36U;
-constexpr double kSpoolSyncSMin = 0.01;
-constexpr double kSpoolSyncSMax = 3'600;
 constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
 
 std::uint64_t nanoseconds(double seconds) {
@@ -61,74 +57,6 @@ std::uint64_t thread_cpu_ns() {
     timespec time{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return (static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
-
-std::size_t spool_size_bytes_of(const CollectorOptions& options) {
-    return options.spool_size_bytes.value_or(options.spool_folder.empty() ? limits::kSpoolSizeBytes
-                                                                          : limits::kDiskSpoolSizeBytes);
-}
-
-Result<Done> check(const CollectorOptions& options) {
-    if (options.gateways.empty() == options.output_file.empty()) {
-        return usage("name either a gateway (--gateway tcp://HOST:PORT) or a file (--output FILE)");
-    }
-    if (!options.spool_folder.empty() && options.gateways.empty()) {
-        return usage("--spool keeps batches for a gateway: name it with --gateway");
-    }
-    if (options.spool_sync_s && options.spool_folder.empty()) {
-        return usage("--spool-sync syncs what is on disk: name a folder with --spool");
-    }
-    if (options.spool_sync_s && !(*options.spool_sync_s >= kSpoolSyncSMin && *options.spool_sync_s <= kSpoolSyncSMax)) {
-        return usage("--spool-sync: 0.01 to 3600 seconds");
-    }
-    if (options.frequency_hz && options.period) {
-        return usage("-F and -c exclude each other: name a frequency or a period");
-    }
-    if (options.frequency_hz == 0U) {
-        return usage("-F: a frequency is at least 1 Hz");
-    }
-    if (options.period == 0U || (options.period && *options.period > INT64_MAX)) {
-        return usage("-c: a period is at least 1 and below 2^63");
-    }
-    if (!options.all_cpus && options.pids.empty() && options.command.empty()) {
-        return usage("say what to profile: everything (-a), a process (-p PID), or a command (-- COMMAND …)");
-    }
-    if (!options.pids.empty() && (options.all_cpus || !options.command.empty())) {
-        return usage("-p can't be combined with -a or a command");
-    }
-    for (const std::int32_t pid : options.pids) {
-        if (pid <= 0) {
-            return usage("-p: a process id is greater than 0");
-        }
-    }
-    if (options.ring_pages != 0 && (!std::has_single_bit(options.ring_pages) || options.ring_pages > kRingPagesMax)) {
-        return usage("--ring-pages: a power of two, at most " + std::to_string(kRingPagesMax));
-    }
-    if (options.collector_ring_size_bytes < kBatchRingSizeBytesMin ||
-        options.collector_ring_size_bytes > kMemorySizeBytesMax) {
-        return usage("--ring-size: at least " + std::to_string(kBatchRingSizeBytesMin) + " bytes");
-    }
-    if (spool_size_bytes_of(options) < kSpoolSizeBytesMin || spool_size_bytes_of(options) > kMemorySizeBytesMax) {
-        return usage("--spool-size: at least " + std::to_string(kSpoolSizeBytesMin) + " bytes");
-    }
-    if (options.duration_s && !(*options.duration_s > 0)) {
-        return usage("--duration: more than 0 seconds");
-    }
-    if (!(options.exit_wait_s >= 0)) {
-        return usage("--exit-wait: 0 seconds or more");
-    }
-    if (options.labels.size() > limits::kLabelsMax) {
-        return usage("--label: at most " + std::to_string(limits::kLabelsMax) + " labels");
-    }
-    for (const auto& [key, value] : options.labels) {
-        if (key.empty() || key.size() + value.size() > limits::kLabelSizeBytesMax) {
-            return usage("--label " + key + ": a label has a key, and at most " +
-                         std::to_string(limits::kLabelSizeBytesMax) + " bytes");
-        }
-    }
-    return Done{};
 }
 
 // Memory that isn't touched before it is used.
@@ -593,7 +521,7 @@ CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
 }  // namespace
 
 Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options, Telling notice) {
-    if (auto done = check(options); !done.ok()) {
+    if (auto done = check_options(options); !done.ok()) {
         return std::move(done).error();
     }
     auto collector = std::make_unique<LinuxCollector>(std::move(options), std::move(notice));

@@ -1,0 +1,91 @@
+#include "target-collector/linux/option_check.h"
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/message/sealer.h"
+#include "target-collector/source/linux/event_set.h"
+#include "target-collector/spool/spool_folder.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kSpoolSizeBytesMin = kSpoolFolderSizeBytesMin;
+constexpr std::size_t kMemorySizeBytesMax = std::size_t{1} << 36U;
+constexpr double kSpoolSyncSMin = 0.01;
+constexpr double kSpoolSyncSMax = 3'600;
+
+Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
+
+}  // namespace
+
+std::size_t spool_size_bytes_of(const CollectorOptions& options) {
+    return options.spool_size_bytes.value_or(options.spool_folder.empty() ? limits::kSpoolSizeBytes
+                                                                          : limits::kDiskSpoolSizeBytes);
+}
+
+Result<Done> check_options(const CollectorOptions& options) {
+    if (options.gateways.empty() == options.output_file.empty()) {
+        return usage("name either a gateway (--gateway tcp://HOST:PORT) or a file (--output FILE)");
+    }
+    if (!options.spool_folder.empty() && options.gateways.empty()) {
+        return usage("--spool keeps batches for a gateway: name it with --gateway");
+    }
+    if (options.spool_sync_s && options.spool_folder.empty()) {
+        return usage("--spool-sync syncs what is on disk: name a folder with --spool");
+    }
+    if (options.spool_sync_s && !(*options.spool_sync_s >= kSpoolSyncSMin && *options.spool_sync_s <= kSpoolSyncSMax)) {
+        return usage("--spool-sync: 0.01 to 3600 seconds");
+    }
+    if (options.frequency_hz && options.period) {
+        return usage("-F and -c exclude each other: name a frequency or a period");
+    }
+    if (options.frequency_hz == 0U) {
+        return usage("-F: a frequency is at least 1 Hz");
+    }
+    if (options.period == 0U || (options.period && *options.period > INT64_MAX)) {
+        return usage("-c: a period is at least 1 and below 2^63");
+    }
+    if (!options.all_cpus && options.pids.empty() && options.command.empty()) {
+        return usage("say what to profile: everything (-a), a process (-p PID), or a command (-- COMMAND …)");
+    }
+    if (!options.pids.empty() && (options.all_cpus || !options.command.empty())) {
+        return usage("-p can't be combined with -a or a command");
+    }
+    for (const std::int32_t pid : options.pids) {
+        if (pid <= 0) {
+            return usage("-p: a process id is greater than 0");
+        }
+    }
+    if (options.ring_pages != 0 && (!std::has_single_bit(options.ring_pages) || options.ring_pages > kRingPagesMax)) {
+        return usage("--ring-pages: a power of two, at most " + std::to_string(kRingPagesMax));
+    }
+    if (options.collector_ring_size_bytes < kBatchRingSizeBytesMin ||
+        options.collector_ring_size_bytes > kMemorySizeBytesMax) {
+        return usage("--ring-size: at least " + std::to_string(kBatchRingSizeBytesMin) + " bytes");
+    }
+    if (spool_size_bytes_of(options) < kSpoolSizeBytesMin || spool_size_bytes_of(options) > kMemorySizeBytesMax) {
+        return usage("--spool-size: at least " + std::to_string(kSpoolSizeBytesMin) + " bytes");
+    }
+    if (options.duration_s && !(*options.duration_s > 0)) {
+        return usage("--duration: more than 0 seconds");
+    }
+    if (!(options.exit_wait_s >= 0)) {
+        return usage("--exit-wait: 0 seconds or more");
+    }
+    if (options.labels.size() > limits::kLabelsMax) {
+        return usage("--label: at most " + std::to_string(limits::kLabelsMax) + " labels");
+    }
+    for (const auto& [key, value] : options.labels) {
+        if (key.empty() || key.size() + value.size() > limits::kLabelSizeBytesMax) {
+            return usage("--label " + key + ": a label has a key, and at most " +
+                         std::to_string(limits::kLabelSizeBytesMax) + " bytes");
+        }
+    }
+    return Done{};
+}
+
+}  // namespace perfleet
