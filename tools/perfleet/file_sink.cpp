@@ -6,32 +6,83 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <utility>
+#include <filesystem>
+#include <system_error>
 
 namespace perfleet {
+namespace {
 
-Result<std::unique_ptr<FileSink>> FileSink::create(const std::string& path) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-        return Error{ErrorCode::kUsage, "-o " + path + ": is a folder; name a file"};
-    }
-    std::string unfinished_path = path + ".XXXXXX";
-    const int descriptor = ::mkostemp(unfinished_path.data(), O_CLOEXEC);
-    if (descriptor < 0) {
-        return error_from_errno(errno, "-o " + path);
-    }
-    // As an ordinary new file: what the user's mask leaves of rw-rw-rw-.
+constexpr mode_t kPermissions = 0777;
+constexpr std::size_t kCopySizeBytes = std::size_t{64} << 10U;
+
+// As an ordinary new file: what the user's mask leaves of rw-rw-rw-.
+mode_t mode_of_new_files() {
     const mode_t mask = ::umask(0);
     ::umask(mask);
-    (void)::fchmod(descriptor, 0666 & ~mask);
-    return std::unique_ptr<FileSink>{new FileSink{descriptor, path, std::move(unfinished_path)}};
+    return 0666 & ~mask;
+}
+
+}  // namespace
+
+Error FileSink::failure(int number) const { return error_from_errno(number, "-o " + named_); }
+
+Result<std::unique_ptr<FileSink>> FileSink::create(const std::string& path) {
+    std::unique_ptr<FileSink> sink{new FileSink{path}};
+    struct stat status {};
+    const bool is_there = ::stat(path.c_str(), &status) == 0;
+    if (is_there && S_ISDIR(status.st_mode)) {
+        return Error{ErrorCode::kUsage, "-o " + path + ": is a folder; name a file"};
+    }
+    Result<Done> opened = Done{};
+    if (is_there && !S_ISREG(status.st_mode)) {
+        opened = sink->open_through();
+    } else {
+        std::error_code error;
+        const std::string place = is_there ? std::filesystem::canonical(path, error).string() : path;
+        opened = error ? Result<Done>{sink->failure(error.value())}
+                       : sink->open_beside(place, is_there ? status.st_mode & kPermissions : mode_of_new_files());
+    }
+    if (!opened.ok()) {
+        return Error{opened.error()};
+    }
+    return sink;
+}
+
+Result<Done> FileSink::open_beside(const std::string& place, mode_t mode) {
+    place_ = place;
+    std::string unfinished = place + ".XXXXXX";
+    descriptor_ = ::mkostemp(unfinished.data(), O_CLOEXEC);
+    if (descriptor_ < 0) {
+        return failure(errno);
+    }
+    unfinished_path_ = std::move(unfinished);
+    (void)::fchmod(descriptor_, mode);
+    return Done{};
+}
+
+Result<Done> FileSink::open_through() {
+    through_descriptor_ = ::open(named_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (through_descriptor_ < 0) {
+        return failure(errno);
+    }
+    std::error_code error;
+    std::string unfinished = (std::filesystem::temp_directory_path(error) / "perfleet.XXXXXX").string();
+    descriptor_ = error ? -1 : ::mkostemp(unfinished.data(), O_CLOEXEC);
+    if (descriptor_ < 0) {
+        return error_from_errno(error ? error.value() : errno, "-o " + named_ + ": a file to write first ($TMPDIR)");
+    }
+    ::unlink(unfinished.c_str());
+    return Done{};
 }
 
 FileSink::~FileSink() {
-    if (descriptor_ >= 0) {
-        ::close(descriptor_);
+    for (const int descriptor : {descriptor_, through_descriptor_}) {
+        if (descriptor >= 0) {
+            ::close(descriptor);
+        }
     }
     if (!unfinished_path_.empty()) {
         ::unlink(unfinished_path_.c_str());
@@ -45,7 +96,7 @@ Result<Done> FileSink::write_at(std::uint64_t offset, std::span<const std::byte>
             continue;
         }
         if (written <= 0) {
-            return error_from_errno(written < 0 ? errno : ENOSPC, "-o " + path_);
+            return failure(written < 0 ? errno : ENOSPC);
         }
         offset += static_cast<std::uint64_t>(written);
         bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -53,7 +104,36 @@ Result<Done> FileSink::write_at(std::uint64_t offset, std::span<const std::byte>
     return Done{};
 }
 
+Result<Done> FileSink::write_through() {
+    std::array<std::byte, kCopySizeBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+    for (off_t offset = 0;;) {
+        const ssize_t size = ::pread(descriptor_, buffer.data(), buffer.size(), offset);
+        if (size < 0 && errno == EINTR) {
+            continue;
+        }
+        if (size <= 0) {
+            return size == 0 ? Result<Done>{Done{}} : failure(errno);
+        }
+        for (ssize_t done = 0; done < size;) {
+            const ssize_t written =
+                ::write(through_descriptor_, buffer.data() + done, static_cast<std::size_t>(size - done));
+            if (written < 0 && errno != EINTR) {
+                return failure(errno);
+            }
+            done += written > 0 ? written : 0;
+        }
+        offset += size;
+    }
+}
+
 Result<Done> FileSink::commit(const std::optional<UtcNs>& modified) {
+    if (through_descriptor_ >= 0) {
+        auto written = write_through();
+        if (::close(std::exchange(through_descriptor_, -1)) != 0 && written.ok()) {
+            return failure(errno);
+        }
+        return written;
+    }
     if (modified && modified->value >= 0) {
         timespec time{};
         time.tv_sec = modified->value / kNsPerSecond;
@@ -62,8 +142,8 @@ Result<Done> FileSink::commit(const std::optional<UtcNs>& modified) {
         (void)::futimens(descriptor_, times.data());
     }
     const int descriptor = std::exchange(descriptor_, -1);
-    if (::close(descriptor) != 0 || std::rename(unfinished_path_.c_str(), path_.c_str()) != 0) {
-        return error_from_errno(errno, "-o " + path_);
+    if (::close(descriptor) != 0 || std::rename(unfinished_path_.c_str(), place_.c_str()) != 0) {
+        return failure(errno);
     }
     unfinished_path_.clear();
     return Done{};

@@ -1,11 +1,16 @@
 // A file that appears whole or not at all: written beside its place, renamed at the end, removed when that never comes.
+// A link's file is replaced, not the link; what is no ordinary file (a device, a pipe, /dev/stdout) is never replaced:
+// it is written through a file of the folder for temporary ones.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "exporters/perf-data/perf_data_exporter.h"
 #include "schemas/vocabulary/error.h"
@@ -15,7 +20,7 @@ namespace perfleet {
 
 class FileSink : public ExportSink {
 public:
-    // Errors name the path.
+    // A pipe without a reader is waited for. Errors name the path.
     [[nodiscard]] static Result<std::unique_ptr<FileSink>> create(const std::string& path);
     ~FileSink() override;
     FileSink(const FileSink&) = delete;
@@ -27,12 +32,17 @@ public:
     [[nodiscard]] Result<Done> commit(const std::optional<UtcNs>& modified);
 
 private:
-    FileSink(int descriptor, std::string path, std::string unfinished_path)
-        : descriptor_{descriptor}, path_{std::move(path)}, unfinished_path_{std::move(unfinished_path)} {}
+    explicit FileSink(std::string named) : named_{std::move(named)} {}
+    [[nodiscard]] Result<Done> open_beside(const std::string& place, mode_t mode);
+    [[nodiscard]] Result<Done> open_through();
+    [[nodiscard]] Result<Done> write_through();
+    [[nodiscard]] Error failure(int number) const;
 
-    int descriptor_;
-    std::string path_;
-    std::string unfinished_path_;
+    std::string named_;            // by the user
+    std::string place_;            // of an ordinary file; empty: through_descriptor_
+    std::string unfinished_path_;  // empty: none, or none that has a name
+    int descriptor_ = -1;          // of the unfinished file
+    int through_descriptor_ = -1;
 };
 
 }  // namespace perfleet

@@ -1,0 +1,148 @@
+#include "tools/perfleet/file_sink.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <thread>
+
+namespace perfleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TemporaryFolder {
+public:
+    TemporaryFolder() {
+        std::string name = (fs::temp_directory_path() / "perfleet-file-sink.XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) {
+            ADD_FAILURE() << "no folder for the test at " << name;
+        }
+        path_ = name;
+    }
+    ~TemporaryFolder() { fs::remove_all(path_); }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+    [[nodiscard]] std::string path() const { return path_.string(); }
+    std::string operator/(const char* name) const { return (path_ / name).string(); }
+
+private:
+    fs::path path_;
+};
+
+std::string content_of(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+std::size_t entries_in(const std::string& folder) {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator{folder}, fs::directory_iterator{}));
+}
+
+void write_tail_first(FileSink& sink, const std::string& text) {
+    const auto bytes = std::as_bytes(std::span{text});
+    const std::size_t half = bytes.size() / 2;
+    ASSERT_TRUE(sink.write_at(half, bytes.subspan(half)).ok());
+    ASSERT_TRUE(sink.write_at(0, bytes.first(half)).ok());
+}
+
+void write_whole(const std::string& path, const std::string& text) {
+    const auto sink = FileSink::create(path);
+    ASSERT_TRUE(sink.ok()) << sink.error().message;
+    write_tail_first(**sink, text);
+    const auto committed = (*sink)->commit(std::nullopt);
+    ASSERT_TRUE(committed.ok()) << committed.error().message;
+}
+
+TEST(FileSinkOfExports, AppearsWholeOrNotAtAll) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "out";
+    {
+        const auto given_up = FileSink::create(path);
+        ASSERT_TRUE(given_up.ok());
+        write_tail_first(**given_up, "never seen");
+        EXPECT_FALSE(fs::exists(path));
+    }
+    EXPECT_EQ(entries_in(folder.path()), 0U);
+    write_whole(path, "all of it");
+    EXPECT_EQ(content_of(path), "all of it");
+    EXPECT_EQ(entries_in(folder.path()), 1U);
+}
+
+TEST(FileSinkOfExports, AReplacedFileKeepsItsPermissions) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "out";
+    std::ofstream{path} << "of before, and longer";
+    ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+    write_whole(path, "of now");
+    EXPECT_EQ(content_of(path), "of now");
+    EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST(FileSinkOfExports, ALinkStaysALink) {
+    const TemporaryFolder folder;
+    fs::create_directory(folder / "elsewhere");
+    const std::string file = folder / "elsewhere/file";
+    const std::string link = folder / "link";
+    std::ofstream{file} << "old";
+    fs::create_symlink(file, link);
+    write_whole(link, "new");
+    EXPECT_TRUE(fs::is_symlink(link));
+    EXPECT_EQ(content_of(file), "new");
+}
+
+// As `-o /dev/stdout` of a pipeline, and `-o >(program)` of a shell.
+TEST(FileSinkOfExports, WhatIsNoFileIsWrittenAndNeverReplaced) {
+    const TemporaryFolder folder;
+    const std::string pipe = folder / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const std::string link = folder / "stdout";
+    fs::create_symlink(pipe, link);
+    const std::string text(300'000, 'x');
+    for (const std::string& path : {pipe, link}) {
+        std::string read;
+        std::thread reader{[&] { read = content_of(pipe); }};
+        write_whole(path, text);
+        reader.join();
+        EXPECT_EQ(read, text) << path;
+    }
+    EXPECT_TRUE(fs::is_fifo(pipe));
+    EXPECT_TRUE(fs::is_symlink(link));
+    EXPECT_EQ(entries_in(folder.path()), 2U);
+}
+
+TEST(FileSinkOfExports, AFullDeviceIsToldAndStaysADevice) {
+    const TemporaryFolder folder;
+    const std::string device = folder / "full";
+    constexpr int kMemoryDevices = 1;
+    constexpr int kFull = 7;
+    if (::mknod(device.c_str(), S_IFCHR | 0600, (kMemoryDevices << 8) | kFull) != 0) {
+        GTEST_SKIP() << "only root makes devices";
+    }
+    const auto sink = FileSink::create(device);
+    if (!sink.ok()) {
+        GTEST_SKIP() << "devices can't be used here: " << sink.error().message;
+    }
+    write_tail_first(**sink, "anything");
+    const auto committed = (*sink)->commit(std::nullopt);
+    ASSERT_FALSE(committed.ok());
+    EXPECT_EQ(committed.error().code, ErrorCode::kFull);
+    EXPECT_NE(committed.error().message.find(device), std::string::npos) << committed.error().message;
+    EXPECT_TRUE(fs::is_character_file(device));
+}
+
+TEST(FileSinkOfExports, AFolderIsRefused) {
+    const TemporaryFolder folder;
+    const auto sink = FileSink::create(folder.path());
+    ASSERT_FALSE(sink.ok());
+    EXPECT_EQ(sink.error().code, ErrorCode::kUsage);
+}
+
+}  // namespace
+}  // namespace perfleet
