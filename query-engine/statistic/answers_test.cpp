@@ -168,7 +168,7 @@ TEST(Answers, NeedNoMoreThanTheirMemoryOrAreRefused) {
     }
 }
 
-TEST(Answers, OfAnEmptyStoreAreEmptyTables) {
+TEST(Answers, OfAnEmptyStoreAreEmptyTablesThatSaySo) {
     const std::unique_ptr<Store> store = make_memory_store();
     for (const std::string_view command : table_commands()) {
         const CommandOptions options =
@@ -177,6 +177,8 @@ TEST(Answers, OfAnEmptyStoreAreEmptyTables) {
         ASSERT_TRUE(answer.ok()) << command;
         EXPECT_TRUE(answer->rows.empty());
         EXPECT_FALSE(answer->columns.empty());
+        ASSERT_EQ(answer->warnings.size(), 1U) << command;
+        EXPECT_TRUE(answer->warnings[0].starts_with("no ") || command == "diff") << answer->warnings[0];
     }
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "query-engine/statistic/counters.h"
 #include "query-engine/statistic/diff_command.h"
@@ -292,6 +294,33 @@ Result<Answer> answer_table_command(std::string_view command, const CommandOptio
                              : make_top(*scan, symbolizer, *parse_top(options));
 }
 
+// An empty table alone doesn't tell whether the question or the recording was another than meant.
+void say_where_nothing_is(std::string_view command, Answer& answer) {
+    static constexpr const char* kHint = " (perfleet losses lists what there is)";
+    struct Missing {
+        std::string_view command;
+        const char* what;
+        const char* hint;
+    };
+    static constexpr std::array<Missing, 9> kMissing{{{"targets", "targets", ""},
+                                                      {"sessions", "sessions", ""},
+                                                      {"losses", "rows", ""},
+                                                      {"controls", "orders", ""},
+                                                      {"counters", "counters", kHint},
+                                                      {"tracepoints", "tracepoints", kHint},
+                                                      {"kernel-entries", "kernel entries", kHint},
+                                                      {"utilisation", "windows of utilisation", kHint},
+                                                      {"latency", "measured values", kHint}}};
+    if (!answer.rows.empty() || !answer.warnings.empty()) {
+        return;
+    }
+    for (const Missing& missing : kMissing) {
+        if (missing.command == command) {
+            answer.warnings.push_back(std::string{"no "} + missing.what + " are in the selection" + missing.hint);
+        }
+    }
+}
+
 }  // namespace
 
 Result<Answer> run_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
@@ -304,6 +333,7 @@ Result<Answer> run_table_command(std::string_view command, const CommandOptions&
                 answer->warnings.push_back(warning);
             }
         }
+        say_where_nothing_is(command, *answer);
     }
     return answer;
 }
