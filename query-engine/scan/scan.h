@@ -31,6 +31,7 @@
 #include "storage/block/narrow_columns.h"
 #include "storage/clock/clock_map.h"
 #include "storage/dictionary/epoch_dictionary.h"
+#include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
 #include "storage/store/store.h"
@@ -135,6 +136,14 @@ public:
         return !expected_rows(session_index, epoch, series).empty();
     }
 
+    // As above, of what is left.
+    [[nodiscard]] bool has_rows(std::size_t session_index, EpochNumber epoch, Series series,
+                                const RowsLeft& left) const {
+        return !expected_rows(session_index, epoch, series, &left).empty();
+    }
+    // Whether all of the epoch's rows of the series lie in the time range, as their batches say.
+    [[nodiscard]] bool is_all_in_range(std::size_t session_index, EpochNumber epoch, Series series) const;
+
     // The series' rows of one epoch, block by block, ascending by seq. Blocks that lie wholly outside the time range
     // are left out, except those of tasks, operators' changes and definitions; the rows of others are NOT cut to the
     // range: compare with tick_range. `wanted` columns only; all when empty. A block that is damaged or missing is left
@@ -168,6 +177,13 @@ public:
                                                    RollupLevel level,
                                                    const std::function<bool(const RollupCover&)>& is_wanted,
                                                    const std::function<void(const ValueRollup&)>& visitor) const;
+    // Rollups of days that stand in this partition, likewise: of whose hours all rows lie in the time range, and mean
+    // what they meant. The visitor says whether it wants more.
+    [[nodiscard]] Result<Done> visit_day_rollups(std::size_t session_index, const Partition& partition, Series series,
+                                                 const std::function<Visit(const DayRollup&)>& visitor) const;
+    // Whether any stands there, whatever it is worth.
+    [[nodiscard]] Result<bool> has_day_rollup(std::size_t session_index, const Partition& partition,
+                                              Series series) const;
     [[nodiscard]] ScanSources& sources() const { return *sources_; }
 
     // Read and checked anew at each call; callers keep it while they work on the epoch.
@@ -240,6 +256,7 @@ private:
         const std::function<Result<Done>(std::string_view bytes_untrusted)>& visitor) const;
     [[nodiscard]] bool adds_up(std::size_t session_index, Series series, const Partition& partition,
                                const RollupCover& cover) const;
+    [[nodiscard]] bool adds_up(std::size_t session_index, Series series, const DayHour& hour) const;
     // The first batch of these seqs that the scan knows in this partition and epoch; null when there is none.
     [[nodiscard]] const BatchRecord* batch_from(std::size_t session_index, EpochNumber epoch,
                                                 const Partition& partition, Seq first, Seq last) const;

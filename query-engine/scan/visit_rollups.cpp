@@ -95,4 +95,100 @@ Result<Done> Scan::visit_covers(std::size_t session_index, EpochNumber epoch, Se
     return Done{};
 }
 
+// Its rows as those of any rollup; and of what gives meaning to them all that the scan knows of the epoch is what was
+// known then: a name or a definition that came since makes them mean something else.
+bool Scan::adds_up(std::size_t session_index, Series series, const DayHour& hour) const {
+    const ScannedSession& session = sessions_[session_index];
+    const auto ranges = session.epoch_batches.find(hour.rows.epoch);
+    if (ranges == session.epoch_batches.end()) {
+        return false;
+    }
+    std::uint64_t known = 0;
+    std::uint64_t covered = 0;
+    auto range = hour.meaning.seqs.begin();
+    for (const auto& [first, last] : ranges->second) {
+        for (std::size_t i = first; i < last; ++i) {
+            const BatchRecord& batch = session.batches[i];
+            range = std::find_if(range, hour.meaning.seqs.end(),
+                                 [&](const SeqRange& one) { return batch.seq <= one.last; });
+            const bool is_covered = range != hour.meaning.seqs.end() && range->first <= batch.seq &&
+                                    session.batch_partitions[i] == hour.partition;
+            for (const BatchRecord::Rows& rows : batch.rows) {
+                const std::uint64_t row_count = gives_meaning(rows.series.kind) ? rows.row_count : 0;
+                known += row_count;
+                covered += is_covered ? row_count : 0;
+            }
+        }
+    }
+    return known == hour.meaning.row_count && covered == known &&
+           adds_up(session_index, series, hour.partition, hour.rows);
+}
+
+Result<Done> Scan::visit_day_rollups(std::size_t session_index, const Partition& partition, Series series,
+                                     const std::function<Visit(const DayRollup&)>& visitor) const {
+    if (selection_.is_exact) {
+        return Done{};
+    }
+    const ScannedSession& session = sessions_[session_index];
+    const auto note = [&](Seq first_seq, const std::string& what) {
+        damage_->add_note(session_index, block_place(session.record, series, first_seq) + ": rollup: " + what +
+                                             "; its rows are read from its hours");
+    };
+    const TickRange range = tick_ranges_[session_index];
+    const auto on_rollup = [&](const RollupKey& key, std::string_view bytes_untrusted) {
+        const Result<DayRollup> rollup = decode_day_rollup_untrusted(bytes_untrusted);
+        if (!rollup.ok()) {
+            note(key.first_seq, rollup.error().message);
+            return Visit::kContinue;
+        }
+        const bool is_wanted = side_of(rollup->first_ticks, rollup->last_ticks, range) == Side::kInside &&
+                               std::all_of(rollup->hours.begin(), rollup->hours.end(),
+                                           [&](const DayHour& hour) { return adds_up(session_index, series, hour); });
+        return is_wanted ? visitor(*rollup) : Visit::kContinue;
+    };
+    Result<Done> visited = store_->visit_rollups(partition, session.record.target, session.record.session, series,
+                                                 {RollupContent::kNamedStacks, RollupLevel::kDay}, on_rollup);
+    if (!visited.ok() && is_store_damage(visited.error())) {
+        note(Seq{0}, visited.error().message);
+        return Done{};
+    }
+    return visited;
+}
+
+Result<bool> Scan::has_day_rollup(std::size_t session_index, const Partition& partition, Series series) const {
+    if (selection_.is_exact) {
+        return false;
+    }
+    const SessionRecord& session = sessions_[session_index].record;
+    bool is_any = false;
+    const Result<Done> visited = store_->visit_rollups(partition, session.target, session.session, series,
+                                                       {RollupContent::kNamedStacks, RollupLevel::kDay},
+                                                       [&](const RollupKey&, std::string_view) {
+                                                           is_any = true;
+                                                           return Visit::kStop;
+                                                       });
+    if (!visited.ok() && !is_store_damage(visited.error())) {
+        return Error{visited.error()};
+    }
+    return is_any;
+}
+
+bool Scan::is_all_in_range(std::size_t session_index, EpochNumber epoch, Series series) const {
+    const ScannedSession& session = sessions_[session_index];
+    const auto ranges = session.epoch_batches.find(epoch);
+    if (ranges == session.epoch_batches.end()) {
+        return true;
+    }
+    const auto is_in_range = [&](const BatchRecord& batch) {
+        return std::all_of(batch.rows.begin(), batch.rows.end(), [&](const BatchRecord::Rows& rows) {
+            return rows.series != series || rows.row_count == 0 ||
+                   side_of(rows.first_ticks, rows.last_ticks, tick_ranges_[session_index]) == Side::kInside;
+        });
+    };
+    return std::all_of(ranges->second.begin(), ranges->second.end(), [&](const auto& range) {
+        return std::all_of(session.batches.begin() + static_cast<std::ptrdiff_t>(range.first),
+                           session.batches.begin() + static_cast<std::ptrdiff_t>(range.second), is_in_range);
+    });
+}
+
 }  // namespace perfleet

@@ -6,16 +6,12 @@
 #include <tuple>
 
 #include "query-engine/scan/cancellable_store.h"
-#include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/long_story.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "storage/store/sample_batches.h"
 
 namespace perfleet {
 namespace {
-
-constexpr std::uint64_t kStretch = 340'000'000;  // a story's hour has 10,000 ticks with rows
-constexpr std::int64_t kMinuteNs = 60 * kNsPerSecond;
-constexpr std::int64_t kHourNs = 60 * kMinuteNs;
 
 using Counted = std::map<std::tuple<std::size_t, std::uint32_t, Runner, std::uint32_t>, std::uint64_t>;
 
@@ -26,37 +22,10 @@ struct Answered {
     std::vector<std::string> warnings;
 };
 
-// Rows all over its hours, many in every minute.
-ProfileStory long_story(std::uint64_t seed) {
-    ProfileStory story = make_story(seed);
-    std::mt19937_64 random{seed};
-    const auto stretch = [](std::uint64_t& ticks) {
-        const std::uint64_t hour = ticks / kStoryEpochTicks * kStoryEpochTicks;
-        ticks = hour + (ticks - hour) * kStretch;
-    };
-    for (StorySession& session : story.sessions) {
-        for (StoryEpoch& epoch : session.epochs) {
-            for (StoryTask& task : epoch.tasks) {
-                stretch(task.ticks);
-            }
-            for (std::size_t i = 0, count = epoch.samples.size(); i < 9 * count; ++i) {
-                epoch.samples.push_back(epoch.samples[i % count]);
-                epoch.samples.back().ticks = epoch.hour * kStoryEpochTicks + 1'000 + random() % 10'000;
-            }
-            for (StorySample& sample : epoch.samples) {
-                stretch(sample.ticks);
-                sample.ticks += random() % kStretch;
-            }
-            std::stable_sort(epoch.samples.begin(), epoch.samples.end(),
-                             [](const StorySample& a, const StorySample& b) { return a.ticks < b.ticks; });
-        }
-    }
-    return story;
-}
-
 StoreOptions rollup_options(std::uint32_t sums_max = 1U << 20) {
     StoreOptions options;
-    options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .sums_max = sums_max};
+    options.rollups =
+        RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .sums_max = sums_max, .day_hours_min = 25};  // no days
     return options;
 }
 

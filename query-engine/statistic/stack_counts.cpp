@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "query-engine/scan/ordered_work.h"
-#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/count_tasks.h"
 #include "query-engine/statistic/runner_sums.h"
 #include "query-engine/statistic/stack_totals.h"
-#include "query-engine/statistic/thread_names.h"
 #include "schemas/vocabulary/limits.h"
+#include "storage/dictionary/thread_names.h"
 
 namespace perfleet {
 namespace {
@@ -346,13 +346,12 @@ bool are_whole_minutes(const ClockMap& clock, const std::vector<Ticks>& cuts) {
     });
 }
 
-// Counts what rollups stand for: whole hours first, then minutes. Gives what is left to the blocks.
-Result<RowsLeft> count_rollups(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series,
-                               const ThreadNames& names, const StackCountOptions& options, Worker& worker) {
+// Counts what rollups stand for of what is left: whole hours first, then minutes. The rest stays to the blocks.
+Result<Done> count_rollups(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series,
+                           const ThreadNames& names, const StackCountOptions& options, Worker& worker, RowsLeft& left) {
     const TickRange range = scan.tick_range(session_index);
-    RowsLeft left{range};
     if (options.cuts && !are_whole_minutes(scan.sessions()[session_index].clock, options.cuts(session_index))) {
-        return left;
+        return Done{};
     }
     for (const RollupLevel level : {RollupLevel::kHour, RollupLevel::kMinute}) {
         Result<Done> visited = scan.visit_rollups(
@@ -362,18 +361,11 @@ Result<RowsLeft> count_rollups(const Scan& scan, std::size_t session_index, Epoc
                              scan.sources());
             });
         if (!visited.ok()) {
-            return std::move(visited).error();
+            return visited;
         }
     }
-    return left;
+    return Done{};
 }
-
-// What is to be counted at a time.
-struct EpochTask {
-    std::size_t session_index = 0;
-    EpochNumber epoch;
-    std::vector<Series> series;  // with rows in it
-};
 
 // Counts, and what of the query's memory they take.
 struct CountedEpoch {
@@ -381,48 +373,52 @@ struct CountedEpoch {
     MemoryShare share;
 };
 
-std::vector<EpochTask> tasks_of(const Scan& scan, const std::string& event) {
-    std::vector<EpochTask> tasks;
-    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
-        const std::vector<Series> all = event_series(scan.sessions()[i], event);
-        for (const EpochNumber epoch : scan.sessions()[i].epochs) {
-            EpochTask task{i, epoch, {}};
-            std::copy_if(all.begin(), all.end(), std::back_inserter(task.series),
-                         [&](Series one) { return scan.has_rows(i, epoch, one); });
-            if (!task.series.empty()) {
-                tasks.push_back(std::move(task));
-            }
-        }
+// What is left of each epoch's series where rollups of days stand for some of it.
+using EpochsLeft = std::map<std::pair<EpochNumber, Series>, RowsLeft>;
+
+Result<ThreadNames> read_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                               const EpochDictionary& dictionary) {
+    ThreadNames names;
+    const Result<Done> visited = scan.visit_rows(session_index, epoch, Series{Kind::kTask, kNoEvent},
+                                                 ThreadNames::kColumns, [&](const RowBlock& block) {
+                                                     names.add(block.rows);
+                                                     return Visit::kContinue;
+                                                 });
+    if (!visited.ok()) {
+        return Error{visited.error()};
     }
-    return tasks;
+    names.finish(dictionary);
+    return names;
 }
 
-Result<CountedEpoch> count_epoch(const Scan& scan, const EpochTask& task, const StackCountOptions& options,
-                                 unsigned worker_count, std::size_t array_size_bytes) {
+Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, const EpochTask& task,
+                                 const StackCountOptions& options, EpochsLeft& epochs_left, unsigned worker_count,
+                                 std::size_t array_size_bytes) {
     QueryMemory& memory = scan.memory();
-    Result<std::shared_ptr<const EpochDictionary>> dictionary = scan.dictionary(task.session_index, task.epoch);
+    Result<std::shared_ptr<const EpochDictionary>> dictionary = scan.dictionary(session_index, task.epoch);
     if (!dictionary.ok()) {
         return std::move(dictionary).error();
     }
     MemoryShare dictionary_share{memory};
     dictionary_share.set((*dictionary)->size_bytes());
-    const Result<ThreadNames> names = ThreadNames::read(scan, task.session_index, task.epoch, **dictionary);
+    const Result<ThreadNames> names = read_names(scan, session_index, task.epoch, **dictionary);
     if (!names.ok()) {
         return Error{names.error()};
     }
-    const std::vector<Ticks> cuts = options.cuts ? options.cuts(task.session_index) : std::vector<Ticks>{};
+    const std::vector<Ticks> cuts = options.cuts ? options.cuts(session_index) : std::vector<Ticks>{};
     std::vector<Worker> workers;
     for (unsigned i = 0; i < worker_count; ++i) {
         workers.emplace_back(array_size_bytes / worker_count, (*dictionary)->stack_count(), cuts, memory);
     }
     for (const Series& one : task.series) {
-        const Result<RowsLeft> left =
-            count_rollups(scan, task.session_index, task.epoch, one, *names, options, workers.front());
-        if (!left.ok()) {
-            return Error{left.error()};
+        RowsLeft& left = epochs_left.at({task.epoch, one});
+        Result<Done> visited =
+            count_rollups(scan, session_index, task.epoch, one, *names, options, workers.front(), left);
+        if (!visited.ok()) {
+            return std::move(visited).error();
         }
-        Result<Done> visited = scan.visit_rows_in_parallel(
-            task.session_index, task.epoch, one, *left, worker_count,
+        visited = scan.visit_rows_in_parallel(
+            session_index, task.epoch, one, left, worker_count,
             [&](unsigned worker, const RowBlock& block) { workers[worker].count(block, *names, options); });
         if (!visited.ok()) {
             return std::move(visited).error();
@@ -430,9 +426,70 @@ Result<CountedEpoch> count_epoch(const Scan& scan, const EpochTask& task, const 
     }
     CountedEpoch counted{merged(workers, *names, options), std::move(dictionary_share)};
     counted.share.add(counted.counts.counts.capacity() * sizeof(StackCount));
-    counted.counts.session_index = task.session_index;
+    counted.counts.session_index = session_index;
     counted.counts.epoch = task.epoch;
     counted.counts.dictionary = std::move(dictionary).value();
+    return counted;
+}
+
+// Counts what rollups of the day stand for.
+Result<Done> count_days(const Scan& scan, const CountTask& task, const StackCountOptions& options, EpochsLeft& left,
+                        std::vector<CountedEpoch>& counted) {
+    for (const Series series : task.series()) {
+        const auto on_rollup = [&, one = series](const DayRollup& rollup) {
+            const bool is_new = std::all_of(rollup.hours.begin(), rollup.hours.end(), [&](const DayHour& hour) {
+                const auto found = left.find({hour.rows.epoch, one});
+                return found != left.end() && !found->second.is_covered(hour.rows.seqs);
+            });
+            Result<EpochStackCounts> counts = counts_of(rollup, task.session_index, options);
+            if (!is_new || !counts.ok()) {
+                return Visit::kContinue;  // its hours are there
+            }
+            MemoryShare share{scan.memory()};
+            share.set(counts->dictionary->size_bytes() + counts->counts.capacity() * sizeof(StackCount));
+            counted.push_back({std::move(*counts), std::move(share)});
+            for (const DayHour& hour : rollup.hours) {
+                left.at({hour.rows.epoch, one}).cover(hour.rows.seqs, {});
+            }
+            scan.sources().add_rollup(rollup.row_count);
+            return Visit::kContinue;
+        };
+        if (Result<Done> visited = scan.visit_day_rollups(task.session_index, *task.day, series, on_rollup);
+            !visited.ok()) {
+            return visited;
+        }
+    }
+    return Done{};
+}
+
+Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& task, const StackCountOptions& options,
+                                             unsigned worker_count, std::size_t array_size_bytes) {
+    std::vector<CountedEpoch> counted;
+    EpochsLeft left;
+    for (const EpochTask& epoch : task.epochs) {
+        for (const Series series : epoch.series) {
+            left.try_emplace({epoch.epoch, series}, scan.tick_range(task.session_index));
+        }
+    }
+    if (task.day) {
+        if (Result<Done> days = count_days(scan, task, options, left, counted); !days.ok()) {
+            return std::move(days).error();
+        }
+    }
+    for (EpochTask epoch : task.epochs) {
+        std::erase_if(epoch.series, [&](Series series) {
+            return !scan.has_rows(task.session_index, epoch.epoch, series, left.at({epoch.epoch, series}));
+        });
+        if (epoch.series.empty()) {
+            continue;
+        }
+        Result<CountedEpoch> one =
+            count_epoch(scan, task.session_index, epoch, options, left, worker_count, array_size_bytes);
+        if (!one.ok()) {
+            return std::move(one).error();
+        }
+        counted.push_back(std::move(*one));
+    }
     return counted;
 }
 
@@ -448,10 +505,14 @@ void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<
     }
 }
 
-// Many epochs are counted side by side, each on one thread; few one after the other, each on all threads.
+// Many epochs, or days, are counted side by side, each on one thread; few one after the other, each on all threads.
 Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
                                 const std::function<void(const EpochStackCounts&)>& visitor) {
-    const std::vector<EpochTask> tasks = tasks_of(scan, options.event);
+    const Result<std::vector<CountTask>> found = count_tasks(scan, options);
+    if (!found.ok()) {
+        return Error{found.error()};
+    }
+    const std::vector<CountTask>& tasks = *found;
     const unsigned all = scan.worker_count();
     const bool are_many = tasks.size() >= std::size_t{2} * all;
     const std::size_t array_size_bytes =
@@ -459,14 +520,16 @@ Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& optio
     Result<Done> done = Done{};
     do_in_order(
         tasks.size(), are_many ? all : 1,
-        [&](std::size_t i) { return count_epoch(scan, tasks[i], options, are_many ? 1 : all, array_size_bytes); },
-        [&](Result<CountedEpoch> counted) {
+        [&](std::size_t i) { return count_task(scan, tasks[i], options, are_many ? 1 : all, array_size_bytes); },
+        [&](Result<std::vector<CountedEpoch>> counted) {
             if (!counted.ok()) {
                 done = std::move(counted).error();
                 return false;
             }
-            if (!counted->counts.counts.empty()) {
-                visitor(counted->counts);
+            for (const CountedEpoch& one : *counted) {
+                if (!one.counts.counts.empty()) {
+                    visitor(one.counts);
+                }
             }
             if (scan.memory().is_exceeded()) {
                 done = scan.memory().exceeded();

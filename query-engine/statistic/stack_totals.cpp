@@ -4,12 +4,6 @@
 
 namespace perfleet {
 
-StackNumber caller_of(const EpochDictionary& dictionary, StackNumber node) {
-    // Callers are defined before what they call; a node whose definition was lost has none.
-    const StackNumber caller = dictionary.stack(node).parent;
-    return caller < node ? caller : kEmptyStack;
-}
-
 // Finds the nodes of all chains, and puts them in order.
 void StackTotals::take_up(const EpochDictionary& dictionary, std::span<const StackCount> counts) {
     found_.clear();

@@ -20,9 +20,6 @@ struct NodeTotal {
     std::uint64_t total = 0;  // of all chains through it
 };
 
-// The node that called `node`; kEmptyStack where there is none, or where its definition was lost.
-[[nodiscard]] StackNumber caller_of(const EpochDictionary& dictionary, StackNumber node);
-
 class StackTotals {
 public:
     // Of counts of one epoch and one runner, ascending by stack. Callers come before what they called; a chain without

@@ -41,6 +41,12 @@ Result<Done> define(std::vector<Definition>& definitions, std::vector<bool>& def
 
 }  // namespace
 
+StackNumber caller_of(const EpochDictionary& dictionary, StackNumber node) {
+    // Callers are defined before what they call; a node whose definition was lost has none.
+    const StackNumber caller = dictionary.stack(node).parent;
+    return caller < node ? caller : kEmptyStack;
+}
+
 void EpochDictionary::expect_stacks(std::uint64_t count) {
     stacks_.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(count, limits::kStackNodesMax)) + 1);
 }
@@ -61,18 +67,33 @@ Result<Done> EpochDictionary::add(const BlockView& block) {
     }
 }
 
+Result<Done> EpochDictionary::define_stack(StackNumber number, const StackNode& node) {
+    if (number == kEmptyStack) {
+        return refusal("stack", 0, "is the empty one and can't be defined");
+    }
+    if (number.value > limits::kStackNodesMax) {
+        return refusal("stack", number.value, "is beyond the most of an epoch");
+    }
+    return define(stacks_, stack_defined_, number.value, node, "stack");
+}
+
+Result<Done> EpochDictionary::define_image(ImageNumber number, ImageDefinition image) {
+    if (number.value >= limits::kImagesMax) {
+        return refusal("image", number.value, "is beyond the most of an epoch");
+    }
+    return define(images_, image_defined_, number.value, std::move(image), "image");
+}
+
 Result<Done> EpochDictionary::add_stacks() {
     const auto numbers = rows_.integers(ColumnId::kNumber);
     const auto parents = rows_.integers(ColumnId::kParent);
     const auto images = rows_.integers(ColumnId::kImage);
     const auto offsets = rows_.integers(ColumnId::kFrameOffset);
     for (std::size_t row = 0; row < rows_.row_count(); ++row) {
-        if (numbers[row] == kEmptyStack.value) {
-            return refusal("stack", 0, "is the empty one and can't be defined");
-        }
         const StackNode node{StackNumber{static_cast<std::uint32_t>(parents[row])},
                              Frame{ImageNumber{static_cast<std::uint32_t>(images[row])}, offsets[row]}};
-        if (auto done = define(stacks_, stack_defined_, numbers[row], node, "stack"); !done.ok()) {
+        auto done = define_stack(StackNumber{static_cast<std::uint32_t>(numbers[row])}, node);
+        if (!done.ok()) {
             return done;
         }
     }
@@ -88,7 +109,8 @@ Result<Done> EpochDictionary::add_images() {
         ImageDefinition image{flags[row], addresses[row], sizes[row],
                               std::string{rows_.bytes(ColumnId::kBuildIdBytes, row)},
                               std::string{rows_.bytes(ColumnId::kNameBytes, row)}};
-        if (auto done = define(images_, image_defined_, numbers[row], std::move(image), "image"); !done.ok()) {
+        const ImageNumber number{static_cast<std::uint32_t>(numbers[row])};
+        if (auto done = define_image(number, std::move(image)); !done.ok()) {
             return done;
         }
     }

@@ -39,11 +39,16 @@ struct ImageDefinition {
     std::string build_id;          // raw bytes, 0 to 20
     std::string name;              // path, "[kernel.kallsyms]", "[vdso]", "//anon", "[unknown]"
 
-    friend bool operator==(const ImageDefinition&, const ImageDefinition&) = default;
+    friend auto operator<=>(const ImageDefinition&, const ImageDefinition&) = default;
 };
 
 // The image of nodes that aren't defined.
 inline constexpr ImageNumber kUndefinedImage{0xffff'ffff};
+
+class EpochDictionary;
+
+// The node that called `node`; kEmptyStack where there is none, or where its definition was lost.
+[[nodiscard]] StackNumber caller_of(const EpochDictionary& dictionary, StackNumber node);
 
 class EpochDictionary {
 public:
@@ -53,7 +58,11 @@ public:
     // Takes up the rows of a block of kind stack, image or string. Order: any.
     [[nodiscard]] Result<Done> add(const BlockView& block);
 
-    // To be called once after the last add(): checks that every chain ends, so that following parents from any node
+    // Likewise, one definition.
+    [[nodiscard]] Result<Done> define_stack(StackNumber number, const StackNode& node);
+    [[nodiscard]] Result<Done> define_image(ImageNumber number, ImageDefinition image);
+
+    // To be called once after the last of these: checks that every chain ends, so that following parents from any node
     // takes at most limits::kStackChainMax steps. A parent or image whose definition was lost is no error: see below.
     [[nodiscard]] Result<Done> finish();
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <optional>
 
 namespace perfleet {
 namespace {
@@ -67,7 +68,30 @@ KeyWriter inside(const Partition& partition, PartitionTable table) {
 }
 
 PartitionTable table_of(RollupContent content) {
-    return content == RollupContent::kValues ? PartitionTable::kValueRollup : PartitionTable::kStackRollup;
+    switch (content) {
+        case RollupContent::kStacks: return PartitionTable::kStackRollup;
+        case RollupContent::kValues: return PartitionTable::kValueRollup;
+        case RollupContent::kNamedStacks: return PartitionTable::kNamedStackRollup;
+    }
+    return PartitionTable::kStackRollup;
+}
+
+std::optional<RollupContent> content_of(std::uint8_t table) {
+    for (const RollupContent content : {RollupContent::kStacks, RollupContent::kValues, RollupContent::kNamedStacks}) {
+        if (static_cast<std::uint8_t>(table_of(content)) == table) {
+            return content;
+        }
+    }
+    return std::nullopt;
+}
+
+std::string_view name_of(RollupContent content) {
+    switch (content) {
+        case RollupContent::kStacks: return "rollup";
+        case RollupContent::kValues: return "rollup of values";
+        case RollupContent::kNamedStacks: return "rollup of named stacks";
+    }
+    return "rollup";
 }
 
 KeyWriter outside(Table table, TargetId target, SessionId session) {
@@ -282,6 +306,10 @@ KeyRange session_bucket_range(TargetId target, SessionId session, BucketNumber b
     return outside(Table::kSessionPartition, target, session).integer(bucket.value).range();
 }
 
+KeyRange session_buckets_range(TargetId target, SessionId session, BucketNumber first, BucketNumber last) {
+    return {session_bucket_range(target, session, first).begin, session_bucket_range(target, session, last).end};
+}
+
 KeyRange session_expired_range(TargetId target, SessionId session) {
     return outside(Table::kExpired, target, session).range();
 }
@@ -358,11 +386,11 @@ Result<RollupKey> decode_rollup_key(std::string_view key) {
     reader.series(decoded.series);
     reader.integer(level);
     reader.integer(decoded.first_seq.value);
-    const bool is_of_values = table == static_cast<std::uint8_t>(PartitionTable::kValueRollup);
-    decoded.kind = {is_of_values ? RollupContent::kValues : RollupContent::kStacks, static_cast<RollupLevel>(level)};
-    if (!reader.ended() || (!is_of_values && table != static_cast<std::uint8_t>(PartitionTable::kStackRollup))) {
+    const std::optional<RollupContent> content = content_of(table);
+    if (!reader.ended() || !content) {
         return not_a("a rollup", key);
     }
+    decoded.kind = {*content, static_cast<RollupLevel>(level)};
     return decoded;
 }
 
@@ -426,8 +454,8 @@ std::string describe_key(std::string_view key) {
                ", first seq " + std::to_string(block->first_seq.value) + ", in " + words(block->partition);
     }
     if (const auto rollup = decode_rollup_key(key); rollup.ok()) {
-        return std::string{rollup->kind.content == RollupContent::kValues ? "rollup of values" : "rollup"} +
-               " of level " + std::to_string(static_cast<unsigned>(rollup->kind.level)) + " of " +
+        return std::string{name_of(rollup->kind.content)} + " of level " +
+               std::to_string(static_cast<unsigned>(rollup->kind.level)) + " of " +
                words(SessionName{rollup->target, rollup->session}) + ", " + words(rollup->series) + ", first seq " +
                std::to_string(rollup->first_seq.value) + ", in " + words(rollup->partition);
     }

@@ -36,6 +36,7 @@ enum class PartitionTable : std::uint8_t {
     kJoined = 4,  // nothing of the partition waits to be joined
     kStackRollup = 5,
     kValueRollup = 6,
+    kNamedStackRollup = 7,
 };
 
 // Keys from `begin`, included, to `end`, excluded.
@@ -84,6 +85,8 @@ struct KeyRange {
 [[nodiscard]] KeyRange dropped_bucket_range(BucketNumber bucket);
 [[nodiscard]] KeyRange session_partitions_range(TargetId target, SessionId session);
 [[nodiscard]] KeyRange session_bucket_range(TargetId target, SessionId session, BucketNumber bucket);
+// From `first` to `last`, both included.
+[[nodiscard]] KeyRange session_buckets_range(TargetId target, SessionId session, BucketNumber first, BucketNumber last);
 [[nodiscard]] KeyRange all_session_partitions_range();
 [[nodiscard]] KeyRange session_expired_range(TargetId target, SessionId session);
 [[nodiscard]] KeyRange session_expired_batches_range(TargetId target, SessionId session, Seq first = Seq{0});

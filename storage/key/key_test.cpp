@@ -64,6 +64,15 @@ TEST(Key, HasTheGoldenBytes) {
             "064142"
             "01"
             "5152535455565758");
+    EXPECT_EQ(hex(rollup_key(
+                  {kPartition, kTarget, kSession, kSeries, {RollupContent::kNamedStacks, RollupLevel::kDay}, kSeq})),
+              "01"
+              "01020304050607"
+              "07" +
+                  kSessionHex +
+                  "064142"
+                  "03"
+                  "5152535455565758");
     EXPECT_EQ(hex(session_key(Table::kSession, kTarget, kSession)), "02" + kSessionHex);
     EXPECT_EQ(hex(session_key(Table::kSessionEnd, kTarget, kSession)), "03" + kSessionHex);
     EXPECT_EQ(hex(session_key(Table::kWatermark, kTarget, kSession)), "04" + kSessionHex);

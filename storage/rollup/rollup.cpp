@@ -1,6 +1,7 @@
 #include "storage/rollup/rollup.h"
 
 #include <optional>
+#include <span>
 #include <tuple>
 
 #include "schemas/vocabulary/limits.h"
@@ -11,19 +12,6 @@ namespace {
 
 constexpr std::uint64_t kU32Max = 0xffff'ffff;
 
-// The weight that all rows have, if they do; 0 when they differ.
-std::uint64_t weight_of_each(const Rollup& rollup) {
-    std::uint64_t each = 0;
-    for (const Rollup::Sum& sum : rollup.sums) {
-        const std::uint64_t one = sum.weight / sum.row_count;
-        if (one == 0 || one * sum.row_count != sum.weight || (each != 0 && one != each)) {
-            return 0;
-        }
-        each = one;
-    }
-    return each;
-}
-
 void write_threads(RecordWriter& writer, const Rollup& rollup, std::uint32_t first, const Rollup::Cell& cell,
                    std::uint64_t weight_each) {
     for (std::uint32_t i = first; i < cell.threads_end; ++i) {
@@ -33,17 +21,7 @@ void write_threads(RecordWriter& writer, const Rollup& rollup, std::uint32_t fir
         writer.varint(thread.tid);
         writer.varint(thread.first_ticks.value - cell.from.value);
         writer.varint(thread.last_ticks.value - thread.first_ticks.value);
-        writer.varint(thread.sums_end - sums_begin);
-        std::uint64_t next = 0;
-        for (std::uint32_t at = sums_begin; at < thread.sums_end; ++at) {
-            const Rollup::Sum& sum = rollup.sums[at];
-            writer.varint(sum.stack.value - next);
-            next = std::uint64_t{sum.stack.value} + 1;
-            writer.varint(sum.row_count);
-            if (weight_each == 0) {
-                writer.varint(sum.weight);
-            }
-        }
+        write_sums(writer, std::span{rollup.sums}.subspan(sums_begin, thread.sums_end - sums_begin), weight_each);
     }
 }
 
@@ -85,26 +63,12 @@ private:
         thread.tid = static_cast<std::uint32_t>(reader_.varint(kU32Max));
         thread.first_ticks = Ticks{sum_of(reader_, cell.from.value, reader_.varint())};
         thread.last_ticks = Ticks{sum_of(reader_, thread.first_ticks.value, reader_.varint())};
-        const std::uint64_t sum_count = reader_.varint(limits::kRollupSizeBytesMax);
         const auto place = [](const Rollup::Thread& one) { return std::tuple{one.pid, one.tid, one.first_ticks}; };
-        if (sum_count == 0 || thread.last_ticks >= cell.until ||
+        if (thread.last_ticks >= cell.until ||
             (rollup_.threads.size() > threads_begin && place(thread) <= place(rollup_.threads.back()))) {
-            reader_.fail(ErrorCode::kInvalid, "a thread without rows, outside its cell, or out of order");
+            reader_.fail(ErrorCode::kInvalid, "a thread outside its cell, or out of order");
         }
-        std::uint64_t next = 0;
-        for (std::uint64_t i = 0; i < sum_count && !reader_.has_failed(); ++i) {
-            Rollup::Sum sum;
-            const std::uint64_t stack = next + reader_.varint(kU32Max);
-            sum.stack = StackNumber{static_cast<std::uint32_t>(stack)};
-            next = stack + 1;
-            sum.row_count = reader_.varint();
-            sum.weight = weight_each_ == 0 ? reader_.varint() : weight_each_ * sum.row_count;
-            row_count_ = sum_of(reader_, row_count_, sum.row_count);
-            if (stack > kU32Max || sum.row_count == 0) {
-                reader_.fail(ErrorCode::kInvalid, "a sum of no rows, or of no stack");
-            }
-            rollup_.sums.push_back(sum);
-        }
+        row_count_ = sum_of(reader_, row_count_, read_sums(reader_, weight_each_, rollup_.sums));
         thread.sums_end = static_cast<std::uint32_t>(rollup_.sums.size());
         rollup_.threads.push_back(thread);
     }
@@ -120,7 +84,7 @@ private:
 std::string encode_rollup(const Rollup& rollup) {
     RecordWriter writer{kRollupVersion};
     write_cover(writer, rollup.epoch, rollup.row_count, rollup.seqs);
-    const std::uint64_t weight_each = weight_of_each(rollup);
+    const std::uint64_t weight_each = weight_of_each(rollup.sums);
     writer.varint(weight_each);
     writer.varint(rollup.cells.size());
     std::uint32_t threads_begin = 0;

@@ -42,13 +42,7 @@ struct Rollup {
 
         friend bool operator==(const Thread&, const Thread&) = default;
     };
-    struct Sum {
-        StackNumber stack;
-        std::uint64_t row_count = 0;  // at least 1
-        std::uint64_t weight = 0;     // of all rows, modulo 2^64
-
-        friend bool operator==(const Sum&, const Sum&) = default;
-    };
+    using Sum = StackSum;
 
     EpochNumber epoch;
     std::uint64_t row_count = 0;

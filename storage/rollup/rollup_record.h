@@ -13,6 +13,15 @@
 
 namespace perfleet {
 
+// Rows with one call chain.
+struct StackSum {
+    StackNumber stack;
+    std::uint64_t row_count = 0;  // at least 1
+    std::uint64_t weight = 0;     // of all rows, modulo 2^64
+
+    friend bool operator==(const StackSum&, const StackSum&) = default;
+};
+
 // What a rollup covers: of the epoch's batches those with rows of the series that are all in these seqs.
 struct RollupCover {
     EpochNumber epoch;
@@ -21,6 +30,8 @@ struct RollupCover {
 
     // Greater than all before. `is_next`: no batch that isn't covered lies between this one and the last.
     void add_seq(Seq seq, bool is_next);
+
+    friend bool operator==(const RollupCover&, const RollupCover&) = default;
 };
 
 void write_cover(RecordWriter& writer, EpochNumber epoch, std::uint64_t row_count, std::span<const SeqRange> seqs);
@@ -30,6 +41,13 @@ void write_cover(RecordWriter& writer, EpochNumber epoch, std::uint64_t row_coun
 // don't ascend.
 void write_bounds(RecordWriter& writer, const CellBounds& bounds, Ticks before);
 [[nodiscard]] CellBounds read_bounds(RecordReader& reader, const CellBounds* before);
+
+// The weight that all rows have, if they do; 0 when they differ.
+[[nodiscard]] std::uint64_t weight_of_each(std::span<const StackSum> sums);
+// Ascending by stack, at least one; the reader fails otherwise. `weight_each` as above, written elsewhere.
+void write_sums(RecordWriter& writer, std::span<const StackSum> sums, std::uint64_t weight_each);
+// Appends them; gives their rows.
+[[nodiscard]] std::uint64_t read_sums(RecordReader& reader, std::uint64_t weight_each, std::vector<StackSum>& sums);
 
 // The sum; the reader fails when it takes more than 64 bits.
 [[nodiscard]] std::uint64_t sum_of(RecordReader& reader, std::uint64_t a, std::uint64_t b);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "storage/block/block.h"
+#include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
 #include "storage/store/faulty_disk.h"
 #include "storage/store/folder.h"
@@ -94,6 +95,7 @@ public:
     [[nodiscard]] std::uint64_t joined_batch_count() const { return joined_batch_count_; }
     [[nodiscard]] std::uint64_t dropped_row_count() const { return dropped_row_count_; }
     [[nodiscard]] std::uint64_t rollup_count() const { return rollup_count_; }
+    [[nodiscard]] std::uint64_t day_count() const { return day_count_; }
 
 private:
     FaultPlan healthy() {
@@ -123,7 +125,7 @@ private:
         for (int attempt = 0; attempt < 5; ++attempt) {
             StoreOptions options;
             if (is_joining_) {
-                options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .sums_max = 3};
+                options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .sums_max = 3, .day_saving = 1};
             }
             auto store = disk_->open_store(folder_->path() + "/data", options);
             if (store.ok()) {
@@ -182,10 +184,11 @@ private:
             return;
         }
         now_s_ += 2 * kBucketDurationS;
+        const bool is_patient = random_() % 2 == 0;
         const auto joined = store_->join(UtcNs{now_s_ * kNsPerSecond}, [&](const JoinStep& step) {
             joined_batch_count_ += step.batches_in;
             rollup_count_ += step.rollups;
-            return random_() % 8 == 0 ? Visit::kStop : Visit::kContinue;
+            return !is_patient && random_() % 8 == 0 ? Visit::kStop : Visit::kContinue;
         });
         said_ = joined.ok() ? said_ : joined.error().message;
     }
@@ -346,6 +349,7 @@ private:
                 check_records(**reader, sender, found);
                 check_expired(**reader, sender, found);
                 check_rollups(**reader, sender, found);
+                check_days(**reader, sender, found);
             }
         }
     }
@@ -368,6 +372,44 @@ private:
                 wrong_ = visited.ok() ? wrong_ : visited.error().message;
             }
         }
+    }
+
+    // Each sums the rows of its hours; of hours that weren't dropped since batches that are there, none twice.
+    void check_days(const StoreReader& reader, const Sender& sender, const std::map<std::uint64_t, int>& found) {
+        const auto partitions = reader.partitions();
+        for (const Partition& partition : *partitions) {
+            std::map<std::uint64_t, int> covered;
+            const auto visited = reader.visit_rollups(
+                partition, sender.target, sender.session, kSamples, {RollupContent::kNamedStacks, RollupLevel::kDay},
+                [&](const RollupKey&, std::string_view bytes) {
+                    const auto day = decode_day_rollup_untrusted(bytes);
+                    for (std::size_t i = 0; day.ok() && i < day->hours.size(); ++i) {
+                        if (!has_its_rows(sender, day->hours[i], found, covered)) {
+                            wrong_ = "a rollup of a day of other rows than were put";
+                        }
+                    }
+                    wrong_ = day.ok() ? wrong_ : day.error().message;
+                    ++day_count_;
+                    return Visit::kContinue;
+                });
+            wrong_ = visited.ok() ? wrong_ : visited.error().message;
+        }
+    }
+
+    [[nodiscard]] bool has_its_rows(const Sender& sender, const DayHour& hour,
+                                    const std::map<std::uint64_t, int>& found,
+                                    std::map<std::uint64_t, int>& covered) const {
+        std::uint64_t row_count = 0;
+        for (const SeqRange& range : hour.rows.seqs) {
+            for (Seq seq = range.first; seq <= range.last; seq = Seq{seq.value + 1}) {
+                const bool is_there = found.contains(seq.value) || may_be_dropped(sender, seq);
+                if (!is_there || sender.partition(seq) != hour.partition || ++covered[seq.value] != 1) {
+                    return false;
+                }
+                row_count += Sender::sample_count(seq);
+            }
+        }
+        return row_count == hour.rows.row_count;
     }
 
     static bool sums_what_it_covers(const Sender& sender, const Partition& partition, const Rollup& rollup,
@@ -439,6 +481,7 @@ private:
     std::int64_t now_s_ = 4'000'000'000;  // every bucket is over
     std::uint64_t joined_batch_count_ = 0;
     std::uint64_t rollup_count_ = 0;
+    std::uint64_t day_count_ = 0;           // that were looked at
     BucketNumber dropped_until_ = kBucket;  // every bucket before it is dropped
     BucketNumber begun_until_ = kBucket;    // every one before it may be
     std::uint64_t dropped_row_count_ = 0;
@@ -465,16 +508,19 @@ TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
     std::uint64_t joined_batch_count = 0;
     std::uint64_t dropped_row_count = 0;
     std::uint64_t rollup_count = 0;
+    std::uint64_t day_count = 0;
     for (std::uint64_t seed = first; seed <= last; ++seed) {
         CrashRun run{seed, Breakage::kNone};
         EXPECT_EQ(run.run(kCrashesPerRun), "") << "seed " << seed;
         joined_batch_count += run.joined_batch_count();
         dropped_row_count += run.dropped_row_count();
         rollup_count += run.rollup_count();
+        day_count += run.day_count();
     }
     EXPECT_GT(joined_batch_count, 0U);
     EXPECT_GT(dropped_row_count, 0U);
     EXPECT_GT(rollup_count, 0U);
+    EXPECT_GT(day_count, 0U);
 }
 
 // Of its logs only the last was left, and that began with a torn record.

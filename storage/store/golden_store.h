@@ -79,7 +79,7 @@ inline std::vector<std::uint64_t> summed_values(std::uint64_t seq) {
 
 inline StoreOptions with_rollups() {
     StoreOptions options;
-    options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
+    options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .day_hours_min = 25};  // no days
     return options;
 }
 
@@ -103,6 +103,50 @@ inline bool fill_summed(Store& store) {
         is_done = is_done && store.put(partition, std::vector{batch.build()}).ok();
     }
     return is_done && store.advance_watermark(kTarget, kSummedSession, Seq{kSummedSeqs}).ok();
+}
+
+// A session of three hours of a day, whose numbers mean something else in each.
+inline constexpr SessionId kDaySession{0xabe, 0xdef};
+inline constexpr std::uint32_t kDayHours = 3;
+
+inline StoreOptions with_days() {
+    StoreOptions options = with_rollups();
+    options.rollups->day_hours_min = 2;
+    return options;
+}
+
+// Rows with each chain: seven of the one that is an hour's number `hour`, of its two.
+inline SampleIntegers day_rows(std::uint32_t hour) {
+    SampleIntegers rows;
+    for (std::uint64_t row = 0; row < 9; ++row) {
+        rows[ColumnId::kTime].push_back(kHourTicks + hour * 3'600'000'000'000 + 1'000 * row);
+        rows[ColumnId::kPid].push_back(40);
+        rows[ColumnId::kTid].push_back(40);
+        rows[ColumnId::kStack].push_back(row < 7 ? 1 + hour % 2 : 2 - hour % 2);
+        rows[ColumnId::kWeight].push_back(10);
+    }
+    return rows;
+}
+
+inline bool fill_day(Store& store) {
+    bool is_done = true;
+    for (std::uint32_t hour = 0; hour < kDayHours; ++hour) {
+        const BucketNumber bucket{kBucket.value + hour};
+        const Partition partition = partition_of(kTarget, bucket);
+        SampleBatch batch{kTarget, kDaySession, Seq{hour + 1}, EpochNumber{hour}, bucket};
+        batch.add_strings({{1 + hour, "sh"}});
+        batch.add_images({{0, 0, "\x12\x34", "/bin/bash"}});
+        batch.add_stacks({{1, 0, 0, hour % 2 == 0 ? 0x40U : 0x80U}, {2, 0, 0, hour % 2 == 0 ? 0x80U : 0x40U}});
+        batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {kHourTicks + hour * 3'600'000'000'000}},
+                                            {ColumnId::kTaskOp, {static_cast<std::uint64_t>(TaskOp::kPresent)}},
+                                            {ColumnId::kPid, {40}},
+                                            {ColumnId::kTid, {40}},
+                                            {ColumnId::kString, {1 + hour}}});
+        batch.add(kSamples, day_rows(hour));
+        is_done = is_done && store.define(partition, sample_session(kTarget, kDaySession)).ok() &&
+                  store.put(partition, std::vector{batch.build()}).ok();
+    }
+    return is_done && store.advance_watermark(kTarget, kDaySession, Seq{kDayHours}).ok();
 }
 
 inline std::string hex(std::string_view bytes) {

@@ -9,6 +9,7 @@
 #include "storage/block/block.h"
 #include "storage/key/key.h"
 #include "storage/number/rank_sketch.h"
+#include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
 #include "storage/store/folder.h"
@@ -98,7 +99,7 @@ protected:
                                        })
                         .ok());
         EXPECT_EQ(seq, last_seq + 1);
-        EXPECT_EQ(store.partitions()->size(), 1U);
+        EXPECT_EQ(store.partitions()->size(), GetParam() == "2-days" ? std::size_t{kDayHours} : 1U);
         EXPECT_EQ(store.all_sessions()->at(0), sample_session(kTarget, kSession));
         EXPECT_EQ((*store.session_end(kTarget, kSession))->last_seq, Seq{kLastSeq});
         EXPECT_EQ(*store.watermark(kTarget, kSession), Seq{kLastSeq - 1});
@@ -137,7 +138,7 @@ TEST_P(GoldenStore, IsGoneOnWithAndJoined) {
     EXPECT_EQ(*format_version(**engine, data_), kStoreFormatVersion);
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, GoldenStore, testing::Values("1", "2", "2-rollups"));
+INSTANTIATE_TEST_SUITE_P(Versions, GoldenStore, testing::Values("1", "2", "2-rollups", "2-days"));
 
 // Gives the rollups of the summed session.
 template <class Rollup>
@@ -203,17 +204,49 @@ TEST(GoldenRollups, AreReadAsTheyWereWritten) {
     }
 }
 
+TEST(GoldenDay, IsReadAsItWasWritten) {
+    auto engine = std::make_unique<MemoryEngine>();
+    ASSERT_TRUE(write(*engine, golden("2-days")).ok());
+    const auto store = make_keyed_store(std::move(engine), {});
+    std::vector<DayRollup> days;
+    const Partition last = partition_of(kTarget, BucketNumber{kBucket.value + kDayHours - 1});
+    ASSERT_TRUE(store
+                    ->visit_rollups(last, kTarget, kDaySession, kSamples,
+                                    {RollupContent::kNamedStacks, RollupLevel::kDay},
+                                    [&](const RollupKey&, std::string_view bytes) {
+                                        auto day = decode_day_rollup_untrusted(bytes);
+                                        EXPECT_TRUE(day.ok()) << day.error().message;
+                                        days.push_back(std::move(*day));
+                                        return Visit::kContinue;
+                                    })
+                    .ok());
+    ASSERT_EQ(days.size(), 1U);
+    const DayRollup& day = days[0];
+    ASSERT_EQ(day.hours.size(), std::size_t{kDayHours});
+    EXPECT_EQ(day.hours[1].partition, partition_of(kTarget, BucketNumber{kBucket.value + 1}));
+    EXPECT_EQ(day.hours[1].rows.seqs, (std::vector<SeqRange>{{Seq{2}, Seq{2}}}));
+    EXPECT_EQ(day.hours[1].meaning.row_count, 5U);
+    ASSERT_EQ(day.names.size(), 1U);
+    EXPECT_EQ(day.names[0].text, "sh");
+    EXPECT_EQ(day.nodes, (std::vector<DayRollup::Node>{{0, 0, 0x40}, {0, 0, 0x80}}));
+    EXPECT_EQ(day.sums, (std::vector<StackSum>{{StackNumber{1}, 21, 210}, {StackNumber{2}, 6, 60}}));
+}
+
 // But for the version of the first: so every byte that is written today has been released.
 TEST(GoldenStoreOfToday, IsByteForByteThatOfTheReleases) {
-    for (const std::string version : {"1", "2", "2-rollups"}) {
-        const bool is_summed = version == "2-rollups";
+    for (const std::string version : {"1", "2", "2-rollups", "2-days"}) {
+        const bool has_days = version == "2-days";
+        const bool is_summed = version == "2-rollups" || has_days;
         auto folder = TemporaryFolder::make("perfleet-test-");
         ASSERT_TRUE(folder.ok());
         {
-            auto store = open_rocksdb_store((*folder)->path(), is_summed ? with_rollups() : StoreOptions{});
+            auto store = open_rocksdb_store((*folder)->path(), has_days    ? with_days()
+                                                               : is_summed ? with_rollups()
+                                                                           : StoreOptions{});
             ASSERT_TRUE(store.ok());
             ASSERT_TRUE(fill(**store));
             ASSERT_TRUE(!is_summed || fill_summed(**store));
+            ASSERT_TRUE(!has_days || fill_day(**store));
             if (version != "1") {
                 ASSERT_TRUE(
                     (*store)->join(UtcNs{INT64_MAX / 2}, [](const JoinStep&) { return Visit::kContinue; }).ok());

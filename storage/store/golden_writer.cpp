@@ -2,6 +2,7 @@
 //   storage_golden_writer DIR         as it was put; DIR is a new folder
 //   storage_golden_writer DIR joined  with small batches joined
 //   storage_golden_writer DIR summed  with a session more, and all rolled up that is joined
+//   storage_golden_writer DIR days    with one more of several hours, and rolled up by day
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -16,9 +17,14 @@ int main(int argument_count, char** arguments) {
         return 2;
     }
     {
-        const bool is_summed = argument_count > 2 && std::string_view{arguments[2]} == "summed";
-        auto store = open_rocksdb_store(arguments[1], is_summed ? golden_store::with_rollups() : StoreOptions{});
-        if (!store.ok() || !golden_store::fill(**store) || (is_summed && !golden_store::fill_summed(**store))) {
+        const std::string_view what = argument_count > 2 ? arguments[2] : "";
+        const bool has_days = what == "days";
+        const bool is_summed = what == "summed" || has_days;
+        auto store = open_rocksdb_store(arguments[1], has_days    ? golden_store::with_days()
+                                                      : is_summed ? golden_store::with_rollups()
+                                                                  : StoreOptions{});
+        if (!store.ok() || !golden_store::fill(**store) || (is_summed && !golden_store::fill_summed(**store)) ||
+            (has_days && !golden_store::fill_day(**store))) {
             return 1;
         }
         if (argument_count > 2 &&

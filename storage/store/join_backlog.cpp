@@ -1,8 +1,10 @@
 #include "storage/store/join_backlog.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "schemas/vocabulary/limits.h"
+#include "storage/rollup/day_rollup.h"
 
 namespace perfleet {
 namespace {
@@ -19,7 +21,8 @@ bool JoinBacklog::is_loaded() const {
     return is_loaded_;
 }
 
-void JoinBacklog::load(const std::vector<Partition>& unmarked, const std::vector<Partition>& joined) {
+void JoinBacklog::load(const std::vector<Partition>& unmarked, const std::vector<Partition>& joined,
+                       const std::vector<Partition>& rolled_up) {
     const std::lock_guard lock{mutex_};
     for (const Partition& partition : unmarked) {
         partitions_.try_emplace(partition);
@@ -28,6 +31,9 @@ void JoinBacklog::load(const std::vector<Partition>& unmarked, const std::vector
         const auto [entry, is_new] = partitions_.try_emplace(partition);
         entry->second.is_joined = is_new;  // else batches have come there meanwhile
     }
+    for (const Partition& partition : rolled_up) {
+        days_.try_emplace(partition);
+    }
     is_loaded_ = true;
 }
 
@@ -35,6 +41,7 @@ void JoinBacklog::forget_everything() {
     const std::lock_guard lock{mutex_};
     is_loaded_ = false;
     partitions_.clear();
+    days_.clear();
     gathered_.clear();
     ready_.clear();
 }
@@ -63,8 +70,27 @@ void JoinBacklog::add_stored(const Partition& partition, const SessionName& sess
 void JoinBacklog::forget_partition(const Partition& partition) {
     const std::lock_guard lock{mutex_};
     partitions_.erase(partition);
+    days_.erase(partition);
     std::erase_if(gathered_, [&](const auto& entry) { return entry.first.first == partition; });
     std::erase_if(ready_, [&](const auto& entry) { return entry.first == partition; });
+}
+
+void JoinBacklog::await_day(const Partition& partition) {
+    const std::lock_guard lock{mutex_};
+    const auto waiting = partitions_.find(partition);
+    if (waiting == partitions_.end() || !std::exchange(waiting->second.has_awaited_day, true)) {
+        days_.try_emplace(partition);
+    }
+}
+
+void JoinBacklog::forget_day(const Partition& partition) {
+    const std::lock_guard lock{mutex_};
+    days_.erase(partition);
+}
+
+bool JoinBacklog::is_day_due(const Partition& partition, std::optional<UtcNs> examined, UtcNs now) {
+    const std::int64_t over_s = (std::int64_t{day_of(partition.bucket)} + 1) * kHoursPerDay * kBucketDurationS;
+    return seconds(now) >= over_s + limits::kJoinGraceS && (!examined || seconds(now) - seconds(*examined) >= kAgainS);
 }
 
 bool JoinBacklog::is_due(const Partition& partition, const Waiting& waiting, UtcNs now) {
@@ -93,11 +119,22 @@ std::optional<JoinBacklog::Work> JoinBacklog::take(UtcNs now) {
             }
         }
     }
+    for (const auto& [partition, examined] : days_) {
+        if (is_day_due(partition, examined, now)) {
+            return Work{partition, std::nullopt, 0, true};
+        }
+    }
     return std::nullopt;
 }
 
 void JoinBacklog::put_off(const Work& work, UtcNs now) {
     const std::lock_guard lock{mutex_};
+    if (work.is_day) {
+        if (const auto found = days_.find(work.partition); found != days_.end()) {
+            found->second = now;
+        }
+        return;
+    }
     if (const auto found = partitions_.find(work.partition); found != partitions_.end() && !work.session) {
         found->second.examined = now;
         found->second.examined_count = work.stored_count;
@@ -106,7 +143,11 @@ void JoinBacklog::put_off(const Work& work, UtcNs now) {
 
 void JoinBacklog::take_up(const Work& work) {
     const std::lock_guard lock{mutex_};
-    if (work.session) {
+    if (work.is_day) {
+        if (const auto found = days_.find(work.partition); found != days_.end()) {
+            found->second.reset();
+        }
+    } else if (work.session) {
         ready_.emplace_front(work.partition, *work.session);
     } else if (const auto found = partitions_.find(work.partition); found != partitions_.end()) {
         found->second.examined.reset();

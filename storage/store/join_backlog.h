@@ -1,5 +1,5 @@
 // What waits to be joined, as far as it is known without reading batches: partitions without the mark of joined ones,
-// and sessions of which enough batches have gathered.
+// and sessions of which enough batches have gathered. Behind all of that, what waits until its day is over.
 //
 // Threads: any.
 #pragma once
@@ -29,12 +29,15 @@ public:
         Partition partition;
         std::optional<SessionName> session;  // none: all of the partition, whose bucket is over
         std::uint64_t stored_count = 0;      // batches that had come when the work was taken
+        bool is_day = false;                 // nothing but rollups of the day is left to do
     };
 
     // False until the partitions of the store have been told, and again after forget_everything().
     [[nodiscard]] bool is_loaded() const;
-    // `joined`: those of which nothing but rollups is left to do; they come after all others.
-    void load(const std::vector<Partition>& unmarked, const std::vector<Partition>& joined);
+    // `joined`: those of which nothing but rollups is left to do; they come after all others. `rolled_up`: those that
+    // await_day().
+    void load(const std::vector<Partition>& unmarked, const std::vector<Partition>& joined,
+              const std::vector<Partition>& rolled_up);
     void forget_everything();
 
     // Whether the partition is known to have no mark.
@@ -43,6 +46,11 @@ public:
     // A batch came; the partition has no mark from now on.
     void add_stored(const Partition& partition, const SessionName& session);
     void forget_partition(const Partition& partition);
+
+    // What could be rolled up of the partition was; comes as work when its day is over and nothing else is due. Of one
+    // that has more to join: once.
+    void await_day(const Partition& partition);
+    void forget_day(const Partition& partition);
 
     [[nodiscard]] std::optional<Work> take(UtcNs now);
     // Of a partition's work when something is left that can't be joined yet: it comes again later.
@@ -60,13 +68,16 @@ private:
         std::uint64_t examined_count = 0;  // the stored_count of the last examination
         std::optional<UtcNs> examined;
         bool is_joined = false;
+        bool has_awaited_day = false;
     };
     [[nodiscard]] static bool is_due(const Partition& partition, const Waiting& waiting, UtcNs now);
+    [[nodiscard]] static bool is_day_due(const Partition& partition, std::optional<UtcNs> examined, UtcNs now);
 
     std::uint32_t batches_;
     mutable std::mutex mutex_;
     bool is_loaded_ = false;
     std::map<Partition, Waiting> partitions_;
+    std::map<Partition, std::optional<UtcNs>> days_;  // and when they were examined
     std::map<std::pair<Partition, SessionName>, std::uint32_t> gathered_;
     std::deque<std::pair<Partition, SessionName>> ready_;
 };

@@ -381,9 +381,10 @@ Result<std::optional<SessionRecord>> KeyedReads::session(TargetId target, Sessio
     return decoded<SessionRecord>(key, get_noting(key), decode_session_untrusted);
 }
 
-Result<std::vector<Partition>> KeyedReads::session_partitions(TargetId target, SessionId session) const {
+Result<std::vector<Partition>> KeyedReads::session_partitions(TargetId target, SessionId session, BucketNumber first,
+                                                              BucketNumber last) const {
     std::vector<Partition> partitions;
-    auto visited = visit_noting(session_partitions_range(target, session),
+    auto visited = visit_noting(session_buckets_range(target, session, first, last),
                                 [&](std::string_view key, std::string_view) -> Result<Visit> {
                                     auto name = decode_session_partition_key(key);
                                     if (!name.ok()) {

@@ -25,7 +25,8 @@ inline constexpr std::uint64_t kJoinedStoreFormatVersion = 2;
 // What the mark of a partition says of which nothing waits. Numbers are stored: they must never change.
 inline constexpr std::uint64_t kMarkJoined = 0;
 inline constexpr std::uint64_t kMarkStacksRolledUp = 1;  // joined, too; values aren't rolled up
-inline constexpr std::uint64_t kMarkRolledUp = 2;
+inline constexpr std::uint64_t kMarkRolledUp = 2;        // its day may be left to do
+inline constexpr std::uint64_t kMarkDayRolledUp = 3;
 
 // `where` names the store in errors. kNotFound when the engine holds no store at all; kUnsupported.
 [[nodiscard]] Result<std::uint64_t> format_version(const Engine& engine, const std::string& where);
@@ -65,7 +66,10 @@ public:
     // Of the sessions that the partition's keys name, as far as they can be read; ascending.
     [[nodiscard]] Result<std::vector<SessionName>> session_names(const Partition& partition) const;
     [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
-    [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session) const;
+    // With a bucket from `first` to `last`, both included; ascending.
+    [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session,
+                                                                    BucketNumber first = BucketNumber{0},
+                                                                    BucketNumber last = BucketNumber{~0U}) const;
     [[nodiscard]] Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
                                                                       BucketNumber bucket) const;
     [[nodiscard]] Result<std::optional<BatchRecord>> batch(const Partition& partition, const BatchKey& key) const;

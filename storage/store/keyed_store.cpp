@@ -9,6 +9,8 @@
 
 #include "schemas/vocabulary/limits.h"
 #include "storage/key/key.h"
+#include "storage/rollup/day_rollup.h"
+#include "storage/store/day_maker.h"
 #include "storage/store/join_backlog.h"
 #include "storage/store/joiner.h"
 #include "storage/store/keyed_reads.h"
@@ -239,33 +241,27 @@ public:
         }
         while (const auto work = backlog_.take(now)) {
             const std::uint64_t generation = generation_;
-            Joiner joiner{engine(), reads(), work->partition,
-                          [&](const Changes& changes) { return join_now(generation, work->partition, changes); },
-                          on_step};
             backlog_.put_off(*work, now);
-            auto outcome = work->session ? joiner.join_session(*work->session) : joiner.join_partition();
+            auto outcome = do_work(generation, *work, on_step);
             if (!outcome.ok()) {
                 return outcome.error();
-            }
-            const bool is_whole = *outcome == Joiner::Outcome::kDone || *outcome == Joiner::Outcome::kLeftover;
-            if (rollups_ && !work->session && is_whole) {
-                auto rolled_up = roll_up(generation, work->partition, on_step);
-                if (!rolled_up.ok()) {
-                    return rolled_up.error();
-                }
-                if (*rolled_up != Joiner::Outcome::kDone) {
-                    *outcome = *rolled_up;
-                }
             }
             if (*outcome == Joiner::Outcome::kStopped) {
                 backlog_.take_up(*work);
                 return settle_joined();
             }
-            has_joined_partition_ = has_joined_partition_ || !work->session;
-            if (*outcome == Joiner::Outcome::kDone && !work->session) {
-                if (auto marked = mark_joined(generation, *work); !marked.ok()) {
+            if (work->session) {
+                continue;
+            }
+            has_joined_partition_ = true;
+            if (*outcome == Joiner::Outcome::kDone) {
+                if (auto marked = work->is_day ? mark_day(generation, *work) : mark_joined(generation, *work);
+                    !marked.ok()) {
                     return marked;
                 }
+            }
+            if (makes_days() && !work->is_day && *outcome != Joiner::Outcome::kOvertaken) {
+                backlog_.await_day(work->partition);
             }
         }
         // Once for all partitions of an hour, which are due together: so that readers beside have no small blocks left.
@@ -427,7 +423,8 @@ private:
             return partitions.error();
         }
         std::vector<Partition> unmarked;
-        std::vector<Partition> joined;  // but not rolled up
+        std::vector<Partition> joined;     // but not rolled up
+        std::vector<Partition> rolled_up;  // but not their days
         for (const Partition& partition : *partitions) {
             auto mark = reads().joined_mark(partition);
             if (!mark.ok() && !is_damage(mark.error())) {
@@ -437,9 +434,11 @@ private:
                 unmarked.push_back(partition);
             } else if (rollups_ && **mark < kMarkRolledUp) {
                 joined.push_back(partition);
+            } else if (makes_days() && **mark < kMarkDayRolledUp) {
+                rolled_up.push_back(partition);
             }
         }
-        backlog_.load(unmarked, joined);
+        backlog_.load(unmarked, joined, rolled_up);
         return Done{};
     }
 
@@ -473,16 +472,25 @@ private:
         return written.ok() ? Result<bool>{true} : written.error();
     }
 
-    [[nodiscard]] Result<Joiner::Outcome> roll_up(std::uint64_t generation, const Partition& partition,
+    // With rollups where a whole partition is joined.
+    [[nodiscard]] Result<Joiner::Outcome> do_work(std::uint64_t generation, const JoinBacklog::Work& work,
                                                   const std::function<Visit(const JoinStep&)>& on_step) {
-        RollupMaker maker{engine(),
-                          reads(),
-                          partition,
-                          *rollups_,
-                          [&](const Changes& changes) { return join_now(generation, partition, changes); },
-                          on_step};
-        return maker.roll_up_partition();
+        const auto commit = [&](const Changes& changes) { return join_now(generation, work.partition, changes); };
+        if (work.is_day) {
+            return DayMaker{engine(), reads(), work.partition, *rollups_, commit, on_step}.make_days();
+        }
+        Joiner joiner{engine(), reads(), work.partition, commit, on_step};
+        auto joined = work.session ? joiner.join_session(*work.session) : joiner.join_partition();
+        const bool is_whole =
+            joined.ok() && (*joined == Joiner::Outcome::kDone || *joined == Joiner::Outcome::kLeftover);
+        if (!rollups_ || work.session || !is_whole) {
+            return joined;
+        }
+        auto rolled_up = RollupMaker{engine(), reads(), work.partition, *rollups_, commit, on_step}.roll_up_partition();
+        return rolled_up.ok() && *rolled_up == Joiner::Outcome::kDone ? std::move(joined) : std::move(rolled_up);
     }
+
+    [[nodiscard]] bool makes_days() const { return rollups_ && rollups_->day_hours_min <= kHoursPerDay; }
 
     [[nodiscard]] Result<Done> settle_joined() {
         has_joined_partition_ = false;
@@ -503,6 +511,26 @@ private:
         auto written = engine().rewrite(changes.changes);
         if (written.ok()) {
             backlog_.forget_partition(work.partition);
+        }
+        return written;
+    }
+
+    // Where nothing has come there meanwhile, which would have taken the mark away.
+    [[nodiscard]] Result<Done> mark_day(std::uint64_t generation, const JoinBacklog::Work& work) {
+        const std::lock_guard lock{writing_};
+        auto valid = is_as_it_was(generation, work.partition);
+        auto mark = reads().joined_mark(work.partition);
+        if (!valid.ok() || (!mark.ok() && !is_damage(mark.error()))) {
+            return valid.ok() ? mark.error() : valid.error();
+        }
+        Result<Done> written = Done{};
+        if (*valid && mark.ok() && *mark == kMarkRolledUp) {
+            OwnedChanges changes;
+            changes.put(joined_key(work.partition), encode_record(kMarkDayRolledUp));
+            written = engine().rewrite(changes.changes);
+        }
+        if (written.ok()) {
+            backlog_.forget_day(work.partition);
         }
         return written;
     }
@@ -550,11 +578,6 @@ public:
 
 }  // namespace
 
-bool has_same_meaning(const SessionRecord& a, const SessionRecord& b) {
-    return a.events == b.events && a.clock_name == b.clock_name && a.ticks_per_second == b.ticks_per_second &&
-           a.linux_clockid == b.linux_clockid;
-}
-
 Result<Done> Store::drop(const Partition& partition) {
     auto dropped = drop({&partition, 1}, nullptr);
     return dropped.ok() ? Result<Done>{Done{}} : dropped.error();
@@ -562,14 +585,6 @@ Result<Done> Store::drop(const Partition& partition) {
 
 Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retention_class) {
     return {bucket, retention_class, static_cast<std::uint16_t>(target.value % limits::kPartitionShards)};
-}
-
-Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where,
-                                                const StoreOptions& options) {
-    if (auto prepared = prepare_keyed_store(*engine, where); !prepared.ok()) {
-        return prepared.error();
-    }
-    return make_keyed_store(std::move(engine), options);
 }
 
 std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine, const StoreOptions& options) {

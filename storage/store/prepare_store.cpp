@@ -78,4 +78,17 @@ Result<Done> prepare_keyed_store(Engine& engine, const std::string& where) {
     return checked.ok() ? finish_drops(engine) : std::move(checked);
 }
 
+bool has_same_meaning(const SessionRecord& a, const SessionRecord& b) {
+    return a.events == b.events && a.clock_name == b.clock_name && a.ticks_per_second == b.ticks_per_second &&
+           a.linux_clockid == b.linux_clockid;
+}
+
+Result<std::unique_ptr<Store>> open_keyed_store(std::unique_ptr<Engine> engine, const std::string& where,
+                                                const StoreOptions& options) {
+    if (auto prepared = prepare_keyed_store(*engine, where); !prepared.ok()) {
+        return prepared.error();
+    }
+    return make_keyed_store(std::move(engine), options);
+}
+
 }  // namespace perfleet

@@ -262,7 +262,7 @@ TEST(StoreRollupsOfBefore, AreMadeWhenNothingIsLeftToJoin) {
     fill(next, 4);
     store.reset();
     StoreOptions with_rollups;
-    with_rollups.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1};
+    with_rollups.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .day_hours_min = 25};
     opened = open_rocksdb_store((*folder)->path(), with_rollups);
     ASSERT_TRUE(opened.ok());
     store = std::move(*opened);

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/day_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/batch.h"
@@ -45,8 +46,9 @@ struct BlockKey {
 // How long the cells of a rollup are. Numbers are stored: they must never change.
 enum class RollupLevel : std::uint8_t { kMinute = 1, kHour = 2, kDay = 3 };
 
-// What a rollup sums: rows by thread and call chain (storage/rollup/rollup.h), or their values (value_rollup.h).
-enum class RollupContent : std::uint8_t { kStacks, kValues };
+// What a rollup sums: rows by thread and call chain (storage/rollup/rollup.h), their values (value_rollup.h), or rows
+// by thread name and call chain as their content says, over epochs (day_rollup.h; days only).
+enum class RollupContent : std::uint8_t { kStacks, kValues, kNamedStacks };
 
 struct RollupKind {
     RollupContent content{};
@@ -88,9 +90,11 @@ struct JoinStep {
 
 // When a rollup is worth its bytes.
 struct RollupPolicy {
-    std::uint32_t rows_min = limits::kRollupRowsMin;         // of a series in an epoch that no rollup covers yet
-    std::uint32_t rows_per_sum = limits::kRollupRowsPerSum;  // at least, on average
-    std::uint32_t sums_max = limits::kRollupSumsMax;         // of one
+    std::uint32_t rows_min = limits::kRollupRowsMin;           // of a series in an epoch that no rollup covers yet
+    std::uint32_t rows_per_sum = limits::kRollupRowsPerSum;    // at least, on average
+    std::uint32_t sums_max = limits::kRollupSumsMax;           // of one
+    std::uint32_t day_hours_min = limits::kRollupDayHoursMin;  // of one of a day; more than 24: none are made
+    std::uint32_t day_saving = limits::kRollupDaySaving;       // times its sums are those of its hours, at least
 };
 
 // Reading. Safe for concurrent use by several threads. What a visitor is given is borrowed until it returns.
@@ -217,7 +221,7 @@ public:
     // damaged, or has columns or codecs that this build doesn't know, stays as it is.
     //
     // With StoreOptions::rollups those of a bucket that is over are then rolled up (storage/rollup): what no rollup
-    // covers yet of samples and tracepoints.
+    // covers yet of samples and tracepoints; and when nothing else waits, what was rolled up of a day that is over.
     //
     // Runs until nothing is left to do or `on_step`, which is told each change, stops it; the next call goes on.
     // A step reads, changes and holds the writer up for one block or one value of records. One thread, which may be

@@ -11,6 +11,7 @@
 #include "storage/block/block.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/key/key.h"
+#include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
 #include "storage/store/damaged_reads.h"
@@ -141,6 +142,8 @@ private:
         constexpr std::string_view kLost = "nothing: what it sums is read from its blocks";
         if (content == RollupContent::kValues) {
             check_record(key, decode_value_rollup_untrusted(value), std::string{kLost});
+        } else if (content == RollupContent::kNamedStacks) {
+            check_record(key, decode_day_rollup_untrusted(value), "nothing: what it sums is read from its hours");
         } else {
             check_record(key, decode_rollup_untrusted(value), std::string{kLost});
         }

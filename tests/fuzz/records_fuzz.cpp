@@ -1,6 +1,9 @@
-// Records and keys as read from the store. First byte: which, from 0xf0 on a rollup, from 0xf8 on one of values; odd:
-// the record's checksum is put right first. What decodes must say the same after being encoded and decoded again.
+// Records and keys as read from the store. First byte: which, from 0xe8 on a rollup of a day, from 0xf0 on one, from
+// 0xf8 on one of values; odd: the record's checksum is put right first. What decodes must say the same after being
+// encoded and decoded again.
+#include "schemas/vocabulary/limits.h"
 #include "storage/key/key.h"
+#include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
 #include "storage/store/record.h"
@@ -109,6 +112,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (which >= 0xf0) {
         check_rollup(bytes, decode_rollup_untrusted);
+        return 0;
+    }
+    if (which >= 0xe8) {
+        check_rollup(bytes, decode_day_rollup_untrusted);
+        const auto day = decode_day_rollup_untrusted(bytes);
+        if (day.ok()) {
+            PERFLEET_ASSERT(dictionary_of(*day).ok() || day->nodes.size() > limits::kStackChainMax);
+        }
         return 0;
     }
     check_records(which >> 1, bytes);

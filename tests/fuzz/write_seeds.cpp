@@ -17,6 +17,7 @@
 #include "schemas/columns/layout.h"
 #include "storage/block/block.h"
 #include "storage/key/key.h"
+#include "storage/rollup/day_rollup.h"
 #include "storage/store/record.h"
 #include "storage/store/sample_batches.h"
 
@@ -155,6 +156,21 @@ void write_records(SeedFolder& seeds) {
           expired_key(target, session, {Kind::kSample, EventNumber{0}}, partition)}) {
         seeds.write("records", '\0' + key);
     }
+    DayRollup day;
+    day.row_count = 9;
+    day.first_ticks = Ticks{300};
+    day.last_ticks = Ticks{428};
+    day.hours = {
+        {{BucketNumber{24}, 1, 2}, {EpochNumber{3}, 4, {{Seq{1}, Seq{5}}}}, {EpochNumber{3}, 7, {{Seq{1}, Seq{1}}}}},
+        {{BucketNumber{25}, 1, 2}, {EpochNumber{4}, 5, {{Seq{6}, Seq{6}}}}, {EpochNumber{4}, 0, {}}}};
+    day.images = {{1, 0x40, 5, "\x12\x34", "/bin/true"}, {2, 0, 0, "", "/bin/zz"}};
+    day.nodes = {{0, 0, 16}, {0, 0, 300}, {0, 1, 8}, {1, 1, 24}, {3, 0, 1}};
+    day.names = {{"a", 1}, {"sh", 3}};
+    day.sums = {{StackNumber{4}, 6, 60}, {StackNumber{0}, 1, 10}, {StackNumber{5}, 2, 20}};
+    seeds.write("records", '\xe9' + encode_rollup(day));
+    const RollupKind kind{RollupContent::kNamedStacks, RollupLevel::kDay};
+    seeds.write("records",
+                '\0' + rollup_key({partition, target, session, {Kind::kSample, EventNumber{0}}, kind, Seq{1}}));
 }
 
 std::string message_of(capnp::MessageBuilder& message) {

@@ -5,18 +5,25 @@
 // Built by one thread, then read by many.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "query-engine/scan/scan.h"
+#include "schemas/columns/layout.h"
+#include "schemas/vocabulary/time.h"
+#include "storage/dictionary/epoch_dictionary.h"
 
 namespace perfleet {
 
 class ThreadNames {
 public:
     static constexpr std::uint32_t kNoName = ~0U;
+    // Of task rows.
+    static constexpr std::array kColumns{ColumnId::kTime,      ColumnId::kTaskOp,    ColumnId::kTid,
+                                         ColumnId::kParentPid, ColumnId::kParentTid, ColumnId::kString};
 
     // A name and the ticks [from, until) in which it holds.
     struct Span {
@@ -25,13 +32,23 @@ public:
         Ticks until{~0ULL};
     };
 
-    [[nodiscard]] static Result<ThreadNames> read(const Scan& scan, std::size_t session_index, EpochNumber epoch,
-                                                  const EpochDictionary& dictionary);
+    // Task rows of the epoch, ascending by seq; kColumns have been decoded.
+    void add(const DecodedRows& rows);
+    // Before the first question. Borrows the dictionary until it returns.
+    void finish(const EpochDictionary& dictionary);
 
     [[nodiscard]] Span at(std::uint32_t tid, Ticks ticks) const;
     [[nodiscard]] std::string text(std::uint32_t name, std::uint32_t tid) const;
 
 private:
+    struct TaskRow {
+        Ticks ticks;
+        TaskOp op{};
+        std::uint32_t tid = 0;
+        std::uint32_t parent_pid = 0;
+        std::uint32_t parent_tid = 0;
+        StringNumber string;
+    };
     struct Change {
         Ticks ticks;
         std::uint32_t name;
@@ -40,6 +57,7 @@ private:
     std::uint32_t intern(std::string_view text);
     void rename(std::uint32_t tid, Ticks ticks, std::uint32_t name);
 
+    std::vector<TaskRow> task_rows_;  // until finish()
     std::vector<std::string> texts_;
     std::unordered_map<std::string, std::uint32_t> numbers_;
     std::unordered_map<std::uint32_t, std::vector<Change>> changes_;  // ascending by ticks

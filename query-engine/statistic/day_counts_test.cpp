@@ -1,0 +1,280 @@
+// What is counted from rollups of days is what is counted from those of hours and from blocks, for any time.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <tuple>
+
+#include "query-engine/scan/cancellable_store.h"
+#include "query-engine/statistic/long_story.h"
+#include "query-engine/statistic/stack_counts.h"
+#include "storage/store/sample_batches.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint32_t kHoursOfStory = 35;  // of the longest session: a whole day and parts of two others
+constexpr std::int64_t kDayNs = 24 * kHourNs;
+constexpr std::int64_t kStartNs = 1'700'000'000 * kNsPerSecond / kHourNs * kHourNs;
+constexpr std::int64_t kFirstDayNs = (kStartNs / kDayNs + 1) * kDayNs;  // the first that is whole
+constexpr BucketNumber kFirstBucket{472'222};
+
+using Chain = std::vector<std::pair<std::string, std::uint64_t>>;  // names of images, and offsets
+// By session and by content: epochs have numbers of their own.
+using Counted = std::map<std::tuple<std::size_t, Runner, Chain>, std::uint64_t>;
+
+struct Answered {
+    Counted counts;
+    AnswerSources sources;
+    Ledger ledger;
+    std::vector<std::string> warnings;
+};
+
+enum class From : std::uint8_t { kDays, kHours, kBlocks };
+
+class HiddenDays : public CancellableStore {
+public:
+    explicit HiddenDays(const StoreReader& store) : CancellableStore{store, kNever} {}
+
+    Result<Done> visit_rollups(
+        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
+        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
+        return kind.level == RollupLevel::kDay
+                   ? Result<Done>{Done{}}
+                   : CancellableStore::visit_rollups(partition, target, session, series, kind, visitor);
+    }
+
+private:
+    static inline const std::atomic<bool> kNever{false};
+};
+
+Answered answered(const StoreReader& store, Selection selection, const StackCountOptions& options, From from) {
+    const HiddenDays hidden{store};
+    selection.is_exact = from == From::kBlocks;
+    const Result<Scan> scan = Scan::open(from == From::kHours ? hidden : store, selection);
+    EXPECT_TRUE(scan.ok());
+    Answered answer;
+    const Result<Done> visited = visit_stack_counts(*scan, options, [&](const EpochStackCounts& epoch) {
+        EXPECT_TRUE(std::is_sorted(epoch.runners.begin(), epoch.runners.end()));
+        for (const StackCount& count : epoch.counts) {
+            std::vector<StackNumber> nodes;
+            chain_of(*epoch.dictionary, count.stack, nodes);
+            Chain chain;
+            for (const StackNumber node : nodes) {
+                const Frame& frame = epoch.dictionary->stack(node).frame;
+                chain.emplace_back(node == kEmptyStack ? "" : epoch.dictionary->image(frame.image).name, frame.offset);
+            }
+            answer.counts[{epoch.session_index, epoch.runners[count.runner_index], chain}] += count.value;
+        }
+    });
+    EXPECT_TRUE(visited.ok());
+    answer.sources = scan->sources().read();
+    for (std::size_t i = 0; i < scan->sessions().size(); ++i) {
+        answer.ledger.add(scan->ledger(i, std::vector{Kind::kSample}, answer.warnings));
+    }
+    return answer;
+}
+
+struct Used {
+    AnswerSources from_days;
+    AnswerSources from_hours;
+    [[nodiscard]] std::uint64_t rollups_saved() const { return from_hours.rollups - from_days.rollups; }
+};
+
+Used expect_same(const StoreReader& store, const Selection& selection, bool sum_weights = false) {
+    const StackCountOptions options{.event = "cpu-clock", .sum_weights = sum_weights};
+    const Answered exact = answered(store, selection, options, From::kBlocks);
+    const Answered hours = answered(store, selection, options, From::kHours);
+    const Answered days = answered(store, selection, options, From::kDays);
+    EXPECT_TRUE(hours.counts == exact.counts);
+    EXPECT_TRUE(days.counts == exact.counts);
+    EXPECT_EQ(days.ledger, exact.ledger);
+    EXPECT_EQ(days.warnings, exact.warnings);
+    EXPECT_EQ(exact.sources.rollups, 0U);
+    return {days.sources, hours.sources};
+}
+
+Selection between(std::optional<std::int64_t> from_ns, std::optional<std::int64_t> to_ns, unsigned threads = 2) {
+    Selection selection;
+    selection.thread_count = threads;
+    selection.from = from_ns ? std::optional{UtcNs{*from_ns}} : std::nullopt;
+    selection.to = to_ns ? std::optional{UtcNs{*to_ns}} : std::nullopt;
+    return selection;
+}
+
+StoreOptions with_days(std::uint32_t sums_max = 1U << 20) {
+    StoreOptions options;
+    options.rollups =
+        RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .sums_max = sums_max, .day_hours_min = 2, .day_saving = 1};
+    return options;
+}
+
+std::unique_ptr<Store> delivered(std::uint64_t seed, const StoreOptions& options = with_days(),
+                                 DeliveryOrder order = {.rows_per_batch = 200, .join_every = 1'000'000}) {
+    auto store = make_memory_store(options);
+    deliver(story_of_hours(seed, kHoursOfStory), order, *store);
+    return store;
+}
+
+TEST(DayCounts, AreThoseOfHoursAndBlocksForAnyTimeAndAnyOrderOfDelivery) {
+    std::uint64_t saved = 0;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        DeliveryOrder order;
+        order.rows_per_batch = seed == 2 ? 4'000 : 150;
+        order.order_seed = seed - 1;
+        order.twice = seed == 3;
+        order.join_every = seed == 1 ? 1'000'000 : 211;
+        const auto store = delivered(seed, with_days(seed == 2 ? 2'000 : 1U << 20), order);
+        std::mt19937_64 random{seed};
+        std::vector<Selection> ranges{between({}, {}), between(kFirstDayNs, kFirstDayNs + kDayNs, 1),
+                                      between(kFirstDayNs + kDayNs, {}), between({}, kFirstDayNs + 2 * kDayNs)};
+        for (const std::int64_t step : {kDayNs, kHourNs, std::int64_t{1}}) {
+            for (int i = 0; i < 3; ++i) {
+                const auto steps = static_cast<std::uint64_t>(kHoursOfStory * kHourNs / step);
+                const std::int64_t from = kStartNs / step * step + static_cast<std::int64_t>(random() % steps) * step;
+                ranges.push_back(between(from, from + (1 + static_cast<std::int64_t>(random() % steps)) * step));
+            }
+        }
+        for (const Selection& selection : ranges) {
+            saved += expect_same(*store, selection, random() % 2 == 0).rollups_saved();
+        }
+    }
+    EXPECT_GT(saved, 300U);
+}
+
+TEST(DayCounts, NeedARollupADayAndNothingElse) {
+    const auto store = delivered(4);
+    const Used all = expect_same(*store, between({}, {}));
+    EXPECT_EQ(all.from_days.blocks, 0U);
+    EXPECT_EQ(all.from_days.rollup_rows, all.from_hours.rollup_rows);
+    EXPECT_EQ(all.from_days.rollups, 3U + 3U + 2U);  // of 35, 30 and 25 hours, two of them on the first day
+    EXPECT_EQ(all.from_hours.rollups, 3 * kHoursOfStory - 15);
+    // An hour of a day is asked for.
+    EXPECT_EQ(expect_same(*store, between(kFirstDayNs, kFirstDayNs + kHourNs)).rollups_saved(), 0U);
+}
+
+TEST(DayCounts, OfThreadsAndSlicesComeFromHours) {
+    const auto store = delivered(5);
+    StackCountOptions threads{.event = "cpu-clock", .per_thread = true};
+    EXPECT_EQ(answered(*store, between({}, {}), threads, From::kDays).sources.rollups, 3 * kHoursOfStory - 15);
+    StackCountOptions slices{.event = "cpu-clock"};
+    slices.cuts = [](std::size_t) { return std::vector<Ticks>{}; };
+    EXPECT_EQ(answered(*store, between({}, {}), slices, From::kDays).sources.rollups, 3 * kHoursOfStory - 15);
+}
+
+// Puts a batch of the first session's hour into the store.
+void put_late(Store& store, const StorySession& session, std::uint32_t hour,
+              const std::function<void(SampleBatch&)>& fill) {
+    const BucketNumber bucket{kFirstBucket.value + hour};
+    SampleBatch batch{session.record.target, session.record.session, Seq{1'000'000}, EpochNumber{hour}, bucket};
+    fill(batch);
+    const std::vector built{batch.build()};
+    const Partition partition = partition_of(session.record.target, bucket);
+    ASSERT_TRUE(store.define(partition, session.record).ok());
+    ASSERT_TRUE(store.put(partition, built).ok());
+}
+
+TEST(DayCounts, TakeRowsThatCameLateFromTheirBlocks) {
+    const auto store = delivered(6);
+    const StorySession session = story_of_hours(6, kHoursOfStory).sessions[0];
+    const Used before = expect_same(*store, between({}, {}));
+    put_late(*store, session, 10, [&](SampleBatch& batch) {
+        batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10 * kStoryEpochTicks + 5'000 * kStretch}},
+                                                    {ColumnId::kPid, {100}},
+                                                    {ColumnId::kTid, {102}},
+                                                    {ColumnId::kStack, {1}},
+                                                    {ColumnId::kWeight, {7}}});
+    });
+    const Used after = expect_same(*store, between({}, {}));
+    EXPECT_EQ(after.from_days.rollup_rows, before.from_days.rollup_rows);
+    EXPECT_EQ(after.from_days.rollups, before.from_days.rollups);
+    EXPECT_EQ(after.from_days.blocks, 1U);
+}
+
+// Either may change what rows of before mean.
+TEST(DayCounts, AreNotUsedWhenANameOrADefinitionComesLate) {
+    const StorySession session = story_of_hours(7, kHoursOfStory).sessions[0];
+    for (const bool is_name : {true, false}) {
+        const auto store = delivered(7);
+        const Used before = expect_same(*store, between({}, {}));
+        put_late(*store, session, 10, [&](SampleBatch& batch) {
+            batch.add_strings({{4'000, "another"}});
+            if (is_name) {
+                batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {10 * kStoryEpochTicks + 5'000 * kStretch}},
+                                                    {ColumnId::kTaskOp, {static_cast<std::uint64_t>(TaskOp::kComm)}},
+                                                    {ColumnId::kPid, {100}},
+                                                    {ColumnId::kTid, {102}},
+                                                    {ColumnId::kString, {4'000}}});
+            }
+        });
+        const Used after = expect_same(*store, between({}, {}));
+        EXPECT_EQ(after.from_days.rollups, before.from_days.rollups + 23);  // that day's hours
+    }
+}
+
+TEST(DayCounts, OfADayWithADroppedHourComeFromItsOtherHours) {
+    const auto store = delivered(8);
+    const StorySession session = story_of_hours(8, kHoursOfStory).sessions[2];
+    const Used before = expect_same(*store, between({}, {}));
+    ASSERT_TRUE(store->drop(partition_of(session.record.target, BucketNumber{kFirstBucket.value + 7})).ok());
+    const Used after = expect_same(*store, between({}, {}));
+    EXPECT_EQ(after.from_days.rollups, before.from_days.rollups + 21);  // of one day 22 of 23 instead of one
+    // The day's last hour, where the rollup stands.
+    ASSERT_TRUE(store->drop(partition_of(session.record.target, BucketNumber{kFirstBucket.value + 24})).ok());
+    EXPECT_EQ(expect_same(*store, between({}, {})).from_days.rollups, after.from_days.rollups - 1);
+}
+
+// Gives rollups of days with a bit turned over.
+class DamagedDays : public HiddenDays {
+public:
+    explicit DamagedDays(const StoreReader& store) : HiddenDays{store}, store_{store} {}
+
+    Result<Done> visit_rollups(
+        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
+        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
+        return store_.visit_rollups(partition, target, session, series, kind,
+                                    [&](const RollupKey& key, std::string_view rollup) {
+                                        std::string damaged{rollup};
+                                        damaged[damaged.size() / 2] ^= kind.level == RollupLevel::kDay ? 1 : 0;
+                                        return visitor(key, damaged);
+                                    });
+    }
+
+private:
+    const StoreReader& store_;
+};
+
+TEST(DayCounts, OfDamagedRollupsAreThoseOfTheirHoursWithAWarning) {
+    const auto store = delivered(9);
+    const DamagedDays damaged{*store};
+    const StackCountOptions options{.event = "cpu-clock"};
+    const Answered hours = answered(*store, between({}, {}), options, From::kHours);
+    const Answered fallen_back = answered(damaged, between({}, {}), options, From::kDays);
+    EXPECT_TRUE(fallen_back.counts == hours.counts);
+    EXPECT_EQ(fallen_back.ledger, hours.ledger);
+    EXPECT_EQ(fallen_back.sources.rollups, hours.sources.rollups);
+    EXPECT_NE(std::find_if(fallen_back.warnings.begin(), fallen_back.warnings.end(),
+                           [](const std::string& warning) { return warning.find("its hours") != std::string::npos; }),
+              fallen_back.warnings.end());
+}
+
+// A batch that comes after the rollups were made moves the clock by seconds: a day whose rows lie across an end of the
+// time that is asked for is counted from hours, or less.
+TEST(DayCounts, StayRightWhenTheClockIsKnownBetterLater) {
+    const auto store = delivered(10);
+    const StorySession session = story_of_hours(10, kHoursOfStory).sessions[0];
+    put_late(*store, session, 30, [&](SampleBatch& batch) {
+        ClockPoint point = session.record.start_point;
+        point.ticks.value += 30 * kStoryEpochTicks + kStoryEpochTicks / 2;
+        point.utc_ns.value +=
+            static_cast<std::int64_t>(30 * kStoryEpochTicks + kStoryEpochTicks / 2) + 7 * kNsPerSecond;
+        batch.clock_point(point);
+    });
+    for (const std::int64_t shift : {std::int64_t{0}, 5 * kNsPerSecond, -5 * kNsPerSecond}) {
+        expect_same(*store, between(kFirstDayNs + shift, kFirstDayNs + kDayNs + shift));
+        expect_same(*store, between({}, kFirstDayNs + shift));
+    }
+}
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,189 @@
+#include "storage/rollup/day_rollup.h"
+
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "schemas/vocabulary/day_limits.h"
+#include "schemas/vocabulary/limits.h"
+#include "storage/store/record_bytes.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kU32Max = 0xffff'ffff;
+
+auto place_of(const DayHour& hour) { return std::tuple{hour.partition, hour.rows.epoch}; }
+
+void write_hour(RecordWriter& writer, const DayHour& hour) {
+    writer.varint(hour.partition.bucket.value);
+    writer.fixed_u8(hour.partition.retention_class);
+    writer.varint(hour.partition.shard);
+    write_cover(writer, hour.rows.epoch, hour.rows.row_count, hour.rows.seqs);
+    write_cover(writer, hour.meaning.epoch, hour.meaning.row_count, hour.meaning.seqs);
+}
+
+DayHour read_hour(RecordReader& reader) {
+    DayHour hour;
+    hour.partition.bucket = BucketNumber{static_cast<std::uint32_t>(reader.varint(kU32Max))};
+    hour.partition.retention_class = reader.fixed_u8();
+    hour.partition.shard = static_cast<std::uint16_t>(reader.varint(0xffff));
+    hour.rows = read_cover(reader);
+    hour.meaning = read_cover(reader);
+    if (hour.meaning.epoch != hour.rows.epoch) {
+        reader.fail(ErrorCode::kInvalid, "an hour of two epochs");
+    }
+    return hour;
+}
+
+// A node is told against the one before: of the same caller its image, of the same image the offset, as differences.
+void write_nodes(RecordWriter& writer, std::span<const DayRollup::Node> nodes) {
+    writer.varint(nodes.size());
+    DayRollup::Node before;
+    for (const DayRollup::Node& node : nodes) {
+        const bool is_sibling = node.parent == before.parent;
+        const std::uint32_t image_before = is_sibling ? before.image : 0;
+        writer.varint(node.parent - before.parent);
+        writer.varint(node.image - image_before);
+        writer.varint(node.offset - (is_sibling && node.image == image_before ? before.offset : 0));
+        before = node;
+    }
+}
+
+void read_nodes(RecordReader& reader, DayRollup& rollup) {
+    const std::uint64_t count = reader.varint(limits::kStackNodesMax);
+    DayRollup::Node before;
+    for (std::uint64_t number = 1; number <= count && !reader.has_failed(); ++number) {
+        const std::uint64_t parent = before.parent + reader.varint(kU32Max);
+        const std::uint64_t image_before = parent == before.parent ? before.image : 0;
+        const std::uint64_t image = image_before + reader.varint(kU32Max);
+        const bool is_near = parent == before.parent && image == before.image;
+        const std::uint64_t offset = sum_of(reader, is_near ? before.offset : 0, reader.varint());
+        const DayRollup::Node node{static_cast<std::uint32_t>(parent), static_cast<std::uint32_t>(image), offset};
+        if (parent >= number || image >= rollup.images.size() || (number > 1 && node <= before)) {
+            reader.fail(ErrorCode::kInvalid, "a node out of order, of no image, or before its caller");
+        }
+        rollup.nodes.push_back(node);
+        before = node;
+    }
+}
+
+void read_images(RecordReader& reader, std::vector<ImageDefinition>& images) {
+    reader.list(images, [&] {
+        ImageDefinition image;
+        image.flags = reader.varint();
+        image.address = reader.varint();
+        image.size_bytes = reader.varint();
+        image.build_id = reader.text();
+        image.name = reader.text();
+        if ((!images.empty() && image <= images.back()) || images.size() >= limits::kImagesMax) {
+            reader.fail(ErrorCode::kInvalid, "images out of order, or too many");
+        }
+        return image;
+    });
+}
+
+void read_names(RecordReader& reader, DayRollup& rollup) {
+    const std::uint64_t weight_each = reader.varint();
+    std::uint64_t row_count = 0;
+    reader.list(rollup.names, [&] {
+        DayRollup::Name name{reader.text(), 0};
+        if (!rollup.names.empty() && name.text <= rollup.names.back().text) {
+            reader.fail(ErrorCode::kInvalid, "names out of order");
+        }
+        row_count = sum_of(reader, row_count, read_sums(reader, weight_each, rollup.sums));
+        if (!rollup.sums.empty() && rollup.sums.back().stack.value > rollup.nodes.size()) {
+            reader.fail(ErrorCode::kInvalid, "a sum of no node");
+        }
+        name.sums_end = static_cast<std::uint32_t>(rollup.sums.size());
+        return name;
+    });
+    if (row_count != rollup.row_count) {
+        reader.fail(ErrorCode::kInvalid, "its sums aren't those of its rows");
+    }
+}
+
+// Each hour once, none without rows.
+void check_hours(RecordReader& reader, const DayRollup& rollup) {
+    std::uint64_t row_count = 0;
+    for (std::size_t i = 0; i < rollup.hours.size(); ++i) {
+        row_count = sum_of(reader, row_count, rollup.hours[i].rows.row_count);
+        if (rollup.hours[i].rows.seqs.empty() ||
+            (i != 0 && place_of(rollup.hours[i]) <= place_of(rollup.hours[i - 1]))) {
+            reader.fail(ErrorCode::kInvalid, "hours out of order, or without rows");
+        }
+    }
+    if (rollup.hours.empty() || rollup.hours.size() > limits::kRollupDayHoursMax || row_count != rollup.row_count) {
+        reader.fail(ErrorCode::kInvalid, "its hours aren't those of its rows, or are too many");
+    }
+}
+
+}  // namespace
+
+std::string encode_rollup(const DayRollup& rollup) {
+    RecordWriter writer{kDayRollupVersion};
+    writer.varint(rollup.row_count);
+    writer.varint(rollup.first_ticks.value);
+    writer.varint(rollup.last_ticks.value - rollup.first_ticks.value);
+    writer.list(rollup.hours, [&](const DayHour& hour) { write_hour(writer, hour); });
+    writer.list(rollup.images, [&](const ImageDefinition& image) {
+        writer.varint(image.flags);
+        writer.varint(image.address);
+        writer.varint(image.size_bytes);
+        writer.text(image.build_id);
+        writer.text(image.name);
+    });
+    write_nodes(writer, rollup.nodes);
+    const std::uint64_t weight_each = weight_of_each(rollup.sums);
+    writer.varint(weight_each);
+    std::uint32_t sums_begin = 0;
+    writer.list(rollup.names, [&](const DayRollup::Name& name) {
+        writer.text(name.text);
+        write_sums(writer, std::span{rollup.sums}.subspan(sums_begin, name.sums_end - sums_begin), weight_each);
+        sums_begin = name.sums_end;
+    });
+    return writer.finish();
+}
+
+Result<DayRollup> decode_day_rollup_untrusted(std::string_view bytes_untrusted) {
+    if (bytes_untrusted.size() > 2 * limits::kRollupSizeBytesMax) {
+        return Error{ErrorCode::kTooLarge, "rollup of a day: " + std::to_string(bytes_untrusted.size()) + " bytes"};
+    }
+    RecordReader reader{bytes_untrusted, "rollup of a day", kDayRollupVersion};
+    DayRollup rollup;
+    rollup.row_count = reader.varint();
+    rollup.first_ticks = Ticks{reader.varint()};
+    rollup.last_ticks = Ticks{sum_of(reader, rollup.first_ticks.value, reader.varint())};
+    reader.list(rollup.hours, [&] { return read_hour(reader); });
+    check_hours(reader, rollup);
+    read_images(reader, rollup.images);
+    read_nodes(reader, rollup);
+    read_names(reader, rollup);
+    if (auto ended = reader.end(); !ended.ok()) {
+        return ended.error();
+    }
+    return rollup;
+}
+
+Result<EpochDictionary> dictionary_of(const DayRollup& rollup) {
+    EpochDictionary dictionary;
+    for (std::uint32_t i = 0; i < rollup.images.size(); ++i) {
+        if (auto defined = dictionary.define_image(ImageNumber{i}, rollup.images[i]); !defined.ok()) {
+            return defined.error();
+        }
+    }
+    for (std::uint32_t i = 0; i < rollup.nodes.size(); ++i) {
+        const DayRollup::Node& node = rollup.nodes[i];
+        const Frame frame{ImageNumber{node.image}, node.offset};
+        auto defined = dictionary.define_stack(StackNumber{i + 1}, {StackNumber{node.parent}, frame});
+        if (!defined.ok()) {
+            return defined.error();
+        }
+    }
+    if (auto finished = dictionary.finish(); !finished.ok()) {
+        return finished.error();
+    }
+    return dictionary;
+}
+
+}  // namespace perfleet

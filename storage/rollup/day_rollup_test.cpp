@@ -1,0 +1,285 @@
+#include "storage/rollup/day_rollup.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <tuple>
+
+#include "storage/rollup/day_sums.h"
+#include "storage/rollup/rollup_sums.h"
+#include "storage/store/sample_batches.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kHourTicks = 3'600'000'000'000;
+
+DayRollup sample_day() {
+    DayRollup day;
+    day.row_count = 9;
+    day.first_ticks = Ticks{300};
+    day.last_ticks = Ticks{428};
+    const RollupCover meaning{EpochNumber{3}, 7, {{Seq{1}, Seq{1}}}};
+    day.hours = {{{BucketNumber{24}, 1, 2}, {EpochNumber{3}, 4, {{Seq{1}, Seq{5}}}}, meaning},
+                 {{BucketNumber{25}, 1, 2}, {EpochNumber{4}, 5, {{Seq{6}, Seq{6}}}}, {EpochNumber{4}, 0, {}}}};
+    day.images = {{1, 0x40, 5, "\x12\x34", "/bin/true"}, {2, 0, 0, "", "/bin/zz"}};
+    day.nodes = {{0, 0, 16}, {0, 0, 300}, {0, 1, 8}, {1, 1, 24}, {3, 0, 1}};
+    day.names = {{"a", 1}, {"sh", 3}};
+    day.sums = {{StackNumber{4}, 6, 60}, {StackNumber{0}, 1, 10}, {StackNumber{5}, 2, 20}};
+    return day;
+}
+
+std::string hex_of(std::string_view bytes) {
+    std::string text;
+    for (const char byte : bytes) {
+        constexpr std::string_view kDigits = "0123456789abcdef";
+        text.push_back(kDigits[static_cast<unsigned char>(byte) >> 4U]);
+        text.push_back(kDigits[static_cast<unsigned char>(byte) & 15U]);
+    }
+    return text;
+}
+
+TEST(DayRollup, IsReadAsItWasWritten) {
+    const DayRollup day = sample_day();
+    const auto back = decode_day_rollup_untrusted(encode_rollup(day));
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    EXPECT_EQ(*back, day);
+    DayRollup uneven = day;
+    uneven.sums[1].weight = 49;
+    const auto uneven_back = decode_day_rollup_untrusted(encode_rollup(uneven));
+    ASSERT_TRUE(uneven_back.ok()) << uneven_back.error().message;
+    EXPECT_EQ(*uneven_back, uneven);
+}
+
+TEST(DayRollup, HasTheBytesOfTheFormat) {
+    EXPECT_EQ(hex_of(encode_rollup(sample_day())),
+              "0109ac028001"  // version, rows, first and last tick
+              "02"            // hours: partition, its rows, what gives them meaning
+              "180102"
+              "0304010104"
+              "0307010100"
+              "190102"
+              "0405010600"
+              "040000"
+              "02"  // images
+              "014005"
+              "021234"
+              "092f62696e2f74727565"
+              "020000"
+              "00"
+              "072f62696e2f7a7a"
+              "05"
+              "000010"
+              "00009c02"
+              "000108"
+              "010118"
+              "020001"  // nodes
+              "0a"      // each row's weight
+              "02"
+              "0161"
+              "01"
+              "0406"  // names with their sums
+              "027368"
+              "02"
+              "0001"
+              "0402"
+              "55a7aee7");
+}
+
+TEST(DayRollup, OfDamagedBytesGivesAnErrorOrWhatHolds) {
+    const std::string bytes = encode_rollup(sample_day());
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+        std::string damaged = bytes;
+        damaged[at] = static_cast<char>(damaged[at] ^ 4);
+        EXPECT_FALSE(decode_day_rollup_untrusted(damaged).ok()) << at;
+        EXPECT_FALSE(decode_day_rollup_untrusted(bytes.substr(0, at)).ok()) << at;
+    }
+    std::string newer = bytes;
+    newer[0] = 2;
+    EXPECT_FALSE(decode_day_rollup_untrusted(newer).ok());
+}
+
+TEST(DayRollup, ThatContradictsItselfIsRefused) {
+    const auto refuses = [](auto change) {
+        DayRollup day = sample_day();
+        change(day);
+        return !decode_day_rollup_untrusted(encode_rollup(day)).ok();
+    };
+    EXPECT_FALSE(refuses([](DayRollup&) {}));
+    EXPECT_TRUE(refuses([](DayRollup& day) { day.row_count = 10; }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { day.hours[0].rows.row_count = 3; }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { std::swap(day.hours[0], day.hours[1]); }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { day.hours[0].meaning.epoch = EpochNumber{4}; }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { day.hours[0].rows.seqs.clear(); }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { std::swap(day.images[0], day.images[1]); }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { day.nodes[3].image = 2; }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { day.nodes[4].parent = 5; }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { day.nodes[1] = day.nodes[0]; }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { std::swap(day.names[0].text, day.names[1].text); }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { day.sums[2].stack = StackNumber{6}; }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { day.names[0].sums_end = 0; }));
+}
+
+TEST(DayRollup, SaysWhatItsNumbersMean) {
+    const auto dictionary = dictionary_of(sample_day());
+    ASSERT_TRUE(dictionary.ok());
+    EXPECT_EQ(dictionary->stack(StackNumber{4}).parent, StackNumber{1});
+    EXPECT_EQ(dictionary->stack(StackNumber{4}).frame.offset, 24U);
+    EXPECT_EQ(dictionary->image(dictionary->stack(StackNumber{4}).frame.image).name, "/bin/zz");
+}
+
+// An hour's rows, told with numbers of its own.
+class Hour {
+public:
+    struct Row {
+        std::uint64_t ticks = 0;  // since the hour began
+        std::uint32_t tid = 0;
+        std::vector<std::pair<std::uint32_t, std::uint64_t>> frames;  // image and offset, outermost first
+        std::uint64_t weight = 0;
+    };
+
+    Hour(std::uint32_t number, std::mt19937_64& random)
+        : number_{number},
+          sh_{static_cast<std::uint32_t>(1 + random() % 2)},
+          image_shift_{static_cast<std::uint32_t>(random() % 3)} {}
+
+    void add(const Row& row) {
+        std::uint32_t node = 0;
+        for (const auto& [image, offset] : row.frames) {
+            const auto [entry, is_new] =
+                nodes_.try_emplace({node, image, offset}, static_cast<std::uint32_t>(nodes_.size() + 1));
+            if (is_new) {
+                stacks_.push_back({entry->second, node, (image + image_shift_) % 3, offset});
+            }
+            node = entry->second;
+        }
+        rows_[ColumnId::kTime].push_back(number_ * kHourTicks + row.ticks);
+        rows_[ColumnId::kPid].push_back(row.tid % 2);
+        rows_[ColumnId::kTid].push_back(row.tid);
+        rows_[ColumnId::kStack].push_back(node);
+        rows_[ColumnId::kWeight].push_back(row.weight);
+    }
+
+    // Thread 10 is called sh, thread 11 xz, and nobody else anything.
+    [[nodiscard]] bool add_to(DaySums& sums) const {
+        SampleBatch batch{TargetId{1}, SessionId{1, 1}, Seq{number_ + 1}, EpochNumber{number_}, BucketNumber{number_}};
+        std::vector<SampleBatch::Image> images;
+        for (std::uint32_t image = 0; image < 3; ++image) {
+            images.push_back({(image + image_shift_) % 3, 0, std::string(20, 'b'), "image " + std::to_string(image)});
+        }
+        const auto present = static_cast<std::uint64_t>(TaskOp::kPresent);
+        batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {1, 1}},
+                                            {ColumnId::kTaskOp, {present, present}},
+                                            {ColumnId::kTid, {10, 11}},
+                                            {ColumnId::kString, {sh_, 3 - sh_}}});
+        batch.add({Kind::kSample, EventNumber{0}}, rows_);
+        batch.add_strings({{sh_, "sh"}, {3 - sh_, "xz"}}).add_images(images);
+        if (!stacks_.empty()) {
+            batch.add_stacks(stacks_);
+        }
+        const AdmittedBatch built = batch.build();
+        const ClockMap clock{kNsPerSecond, {ClockPoint{Ticks{0}, UtcNs{0}, 0}}};
+        Renames renames;
+        renames.finish();
+        RollupSums hours{RollupLevel::kHour, clock, renames};
+        EpochDictionary dictionary;
+        ThreadNames names;
+        RollupCover meaning{EpochNumber{number_}, 0, {{Seq{number_ + 1}, Seq{number_ + 1}}}};
+        for (const BatchSeries& series : built.series) {
+            const auto block = parse_block_untrusted(series.block);
+            DecodedRows decoded;
+            EXPECT_TRUE(block.ok() && decoded.decode(*block).ok());
+            meaning.row_count += gives_meaning(series.series.kind) ? series.row_count : 0;
+            if (series.series.kind == Kind::kSample) {
+                hours.add_rows(decoded, 0, series.row_count);
+                hours.add_seq(Seq{number_ + 1}, false);
+            } else if (series.series.kind == Kind::kTask) {
+                names.add(decoded);
+            } else {
+                EXPECT_TRUE(dictionary.add(*block).ok());
+            }
+        }
+        EXPECT_TRUE(dictionary.finish().ok());
+        names.finish(dictionary);
+        sums.begin({{BucketNumber{number_}, 0, 1}, meaning, dictionary, names});
+        return sums.add(hours.rollup(EpochNumber{number_}));
+    }
+
+private:
+    std::uint32_t number_;
+    std::uint32_t sh_;  // the number of a name
+    std::uint32_t image_shift_;
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> nodes_;
+    std::vector<SampleBatch::Stack> stacks_;
+    SampleIntegers rows_;
+};
+
+// By name and chain (image and offset, outermost first): rows and weight.
+using Counted = std::map<std::pair<std::string, std::vector<std::pair<std::string, std::uint64_t>>>,
+                         std::pair<std::uint64_t, std::uint64_t>>;
+
+Counted counted_of(const DayRollup& day) {
+    Counted counted;
+    std::size_t at = 0;
+    for (const DayRollup::Name& name : day.names) {
+        for (; at < name.sums_end; ++at) {
+            std::vector<std::pair<std::string, std::uint64_t>> chain;
+            for (std::uint32_t node = day.sums[at].stack.value; node != 0; node = day.nodes[node - 1].parent) {
+                chain.emplace_back(day.images[day.nodes[node - 1].image].name, day.nodes[node - 1].offset);
+            }
+            std::reverse(chain.begin(), chain.end());
+            counted[{name.text, chain}] = {day.sums[at].row_count, day.sums[at].weight};
+        }
+    }
+    return counted;
+}
+
+// Whatever numbers an hour's strings, images and chains have, and in whatever order its rows come.
+TEST(DaySums, AreThoseOfAllRowsByContent) {
+    std::mt19937_64 random{5};
+    std::vector<std::vector<Hour::Row>> rows(6);
+    Counted expected;
+    for (auto& hour : rows) {
+        for (int i = 0; i < 300; ++i) {
+            Hour::Row row{random() % kHourTicks, static_cast<std::uint32_t>(10 + random() % 4), {}, random() % 100};
+            std::vector<std::pair<std::string, std::uint64_t>> chain;
+            for (std::uint64_t depth = random() % 5; depth > 0; --depth) {
+                row.frames.emplace_back(random() % 3, random() % 4);
+                chain.emplace_back("image " + std::to_string(row.frames.back().first), row.frames.back().second);
+            }
+            const std::string name = row.tid == 10 ? "sh" : row.tid == 11 ? "xz" : ":" + std::to_string(row.tid);
+            auto& [row_count, weight] = expected[{name, chain}];
+            ++row_count;
+            weight += row.weight;
+            hour.push_back(std::move(row));
+        }
+    }
+    std::string first_bytes;
+    for (int round = 0; round < 4; ++round) {
+        DaySums sums;
+        for (std::uint32_t number = 0; number < rows.size(); ++number) {
+            std::shuffle(rows[number].begin(), rows[number].end(), random);
+            Hour hour{number, random};
+            for (const Hour::Row& row : rows[number]) {
+                hour.add(row);
+            }
+            ASSERT_TRUE(hour.add_to(sums));
+        }
+        const DayRollup day = sums.rollup();
+        EXPECT_EQ(day.row_count, 1'800U);
+        EXPECT_EQ(day.hours.size(), 6U);
+        EXPECT_EQ(counted_of(day), expected);
+        const std::string bytes = encode_rollup(day);
+        EXPECT_LE(bytes.size(), sums.size_bytes_max());
+        const auto back = decode_day_rollup_untrusted(bytes);
+        ASSERT_TRUE(back.ok()) << back.error().message;
+        EXPECT_EQ(*back, day);
+        first_bytes = round == 0 ? bytes : first_bytes;
+        EXPECT_EQ(bytes, first_bytes);
+    }
+}
+
+}  // namespace
+}  // namespace perfleet

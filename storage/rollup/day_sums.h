@@ -1,0 +1,122 @@
+// Adds up the rollups of a day's hours, epoch by epoch, by what their numbers mean.
+//
+// One thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/dictionary/epoch_dictionary.h"
+#include "storage/dictionary/thread_names.h"
+#include "storage/rollup/day_rollup.h"
+#include "storage/rollup/flat_table.h"
+#include "storage/rollup/rollup.h"
+
+namespace perfleet {
+
+class DaySums {
+public:
+    static constexpr std::array kColumns{ColumnId::kTime, ColumnId::kTid, ColumnId::kStack, ColumnId::kWeight};
+
+    // Of an epoch in one partition.
+    struct Epoch {
+        Partition partition;
+        RollupCover meaning;  // DayHour::meaning
+        const EpochDictionary& dictionary;
+        const ThreadNames& names;
+    };
+
+    // Borrows the epoch, which is later than all before, until the next is begun.
+    void begin(const Epoch& epoch);
+    // Of the epoch that was begun; no batch is covered twice. False, and nothing is added, where it can't be told by
+    // names: a thread has got another one in the middle, or the epoch's kernel is another than before.
+    [[nodiscard]] bool add(const Rollup& rollup);
+    // Rows [first, last) of a batch that no rollup covers; kColumns have been decoded. `is_next`: as for
+    // RollupCover::add_seq. False, and nothing is added, where the kernel is another.
+    [[nodiscard]] bool add_rows(const DecodedRows& rows, std::size_t first, std::size_t last, Seq seq, bool is_next);
+
+    [[nodiscard]] std::size_t hour_count() const { return hours_.size() + (hour_.rows.row_count != 0 ? 1 : 0); }
+    // Ranges of seqs of the epoch that was begun.
+    [[nodiscard]] std::size_t range_count() const { return hour_.rows.seqs.size(); }
+    [[nodiscard]] std::size_t sum_count() const { return sums_.size(); }
+    [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
+    [[nodiscard]] std::size_t image_count() const { return images_.size(); }
+    // Of all rollups that were added, or would have been made of the rows.
+    [[nodiscard]] std::uint64_t hour_sum_count() const { return hour_sum_count_; }
+    // Encoded; not less than it takes.
+    [[nodiscard]] std::size_t size_bytes_max() const;
+
+    // In the order of the format.
+    [[nodiscard]] DayRollup rollup() const;
+    void clear();
+
+private:
+    struct Node {
+        std::uint32_t parent = 0;  // 1 + its index, 0: none
+        std::uint32_t image = 0;   // its number
+        std::uint64_t offset = 0;
+        std::uint32_t depth = 0;  // nodes above it
+    };
+    struct Sum {
+        std::uint32_t name = 0;  // its index
+        std::uint32_t node = 0;  // 1 + its index, 0: no frames
+        std::uint64_t row_count = 0;
+        std::uint64_t weight = 0;
+        std::uint32_t last_hour = 0;  // the number of the last one whose rows were added
+    };
+    // The name of the last rows with a tid of this remainder, and the ticks for which it stays that.
+    struct Remembered {
+        std::uint32_t tid = 0;
+        Ticks from{1};
+        Ticks until{0};
+        std::uint32_t name = 0;
+    };
+    static constexpr std::uint32_t kUnknown = ~0U;
+    // What an epoch's numbers are here; kUnknown: not asked for yet.
+    struct Translation {
+        std::vector<std::uint32_t> nodes;
+        std::vector<std::uint32_t> images;
+        std::uint32_t lost_image = kUnknown;
+        std::vector<StackNumber> path;  // of the chain at hand
+    };
+
+    [[nodiscard]] bool has_known_kernel() const;
+    [[nodiscard]] bool begin_hour();
+    [[nodiscard]] std::uint32_t image_of(ImageNumber number);
+    [[nodiscard]] std::uint32_t node_of(StackNumber number);
+    [[nodiscard]] std::uint32_t node_numbered(std::uint32_t parent, std::uint32_t image, std::uint64_t offset);
+    [[nodiscard]] std::uint32_t name_numbered(const std::string& text);
+    Sum& add_sum(std::uint32_t name, std::uint32_t node, std::uint64_t row_count, std::uint64_t weight);
+    [[nodiscard]] std::uint32_t name_at(std::uint32_t tid, Ticks ticks);
+    // By 1 + index: 1 + the rank, 0 for 0.
+    [[nodiscard]] std::vector<std::uint32_t> node_ranks(const std::vector<std::uint32_t>& image_ranks) const;
+
+    const EpochDictionary* dictionary_ = nullptr;  // of the epoch that was begun, as what follows
+    const ThreadNames* names_of_threads_ = nullptr;
+    DayHour hour_;
+    Translation known_;
+    std::array<Remembered, 256> remembered_{};
+    std::uint32_t hour_number_ = 0;
+
+    std::vector<DayHour> hours_;  // before
+    std::uint64_t row_count_ = 0;
+    Ticks first_ticks_{~0ULL};
+    Ticks last_ticks_{0};
+    std::uint64_t hour_sum_count_ = 0;
+    std::optional<ImageDefinition> kernel_;
+    std::map<ImageDefinition, std::uint32_t> images_;      // numbers, in the order in which they came
+    std::size_t text_size_bytes_ = 0;                      // of images and names
+    std::vector<FlatTable<std::uint32_t>> frame_numbers_;  // by image, then by offset: 1 + the frame's
+    std::uint32_t frame_count_ = 0;
+    std::vector<Node> nodes_;
+    FlatTable<std::uint32_t> node_numbers_;  // by (parent, frame): 1 + the node's index
+    std::map<std::string, std::uint32_t> names_;
+    std::vector<Sum> sums_;
+    FlatTable<std::uint32_t> sum_numbers_;  // by (name, node): 1 + the sum's index
+};
+
+}  // namespace perfleet

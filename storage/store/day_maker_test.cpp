@@ -1,0 +1,222 @@
+// Conformance of engines: rollups of days that join() makes.
+#include <algorithm>
+
+#include "storage/rollup/day_rollup.h"
+#include "storage/store/conformance.h"
+
+namespace perfleet::conformance {
+namespace {
+
+constexpr std::int64_t kHourNs = kBucketDurationS * kNsPerSecond;
+static_assert(kBucket.value % kHoursPerDay == 0);
+constexpr UtcNs kNextDay{(std::int64_t{kBucket.value} + kHoursPerDay) * kHourNs};
+constexpr UtcNs kLater{kNextDay.value + kHourNs};
+constexpr std::uint64_t kRowsABatch = 40;
+constexpr std::uint64_t kBatchesAnHour = 4;
+constexpr RollupKind kDays{RollupContent::kNamedStacks, RollupLevel::kDay};
+
+class StoreDays : public testing::TestWithParam<TestEngine> {
+protected:
+    void SetUp() override {
+        store_ = stores_.open();
+        ASSERT_NE(store_, nullptr);
+    }
+
+    static BucketNumber bucket_of(std::uint32_t hour) { return BucketNumber{kBucket.value + hour}; }
+
+    // Definitions, names of threads, and rows of three chains.
+    void put_hour(std::uint32_t hour) {
+        ASSERT_TRUE(store_->define(partition_in(bucket_of(hour)), sample_session(kTarget, kSession)).ok());
+        for (std::uint64_t i = 0; i < kBatchesAnHour; ++i) {
+            const std::uint64_t seq = hour * kBatchesAnHour + i + 1;
+            SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{hour}, bucket_of(hour)};
+            SampleIntegers rows;
+            for (std::uint64_t row = 0; row < kRowsABatch; ++row) {
+                rows[ColumnId::kTime].push_back(ticks_of(hour) + seq * 1'000'000 + row);
+                rows[ColumnId::kTid].push_back(5);
+                rows[ColumnId::kStack].push_back(row % 3);
+                rows[ColumnId::kWeight].push_back(1);
+            }
+            batch.add(kSamples, rows);
+            if (i == 0) {
+                batch.add_strings({{1, "sh"}}).add_images({{0, 0, "build-id", "/bin/sh"}});
+                batch.add_stacks({{1, 0, 0, 0x10U + hour % 2}, {2, 0, 0, 0x11U - hour % 2}});
+                batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {ticks_of(hour)}},
+                                                    {ColumnId::kTaskOp, {static_cast<std::uint64_t>(TaskOp::kPresent)}},
+                                                    {ColumnId::kTid, {5}},
+                                                    {ColumnId::kString, {1}}});
+            }
+            const std::vector built{batch.build()};
+            ASSERT_TRUE(store_->put(partition_in(bucket_of(hour)), built).ok());
+            last_seq_ = std::max(last_seq_, seq);
+        }
+    }
+
+    void put_hours(std::uint32_t first, std::uint32_t last) {
+        for (std::uint32_t hour = first; hour <= last; ++hour) {
+            put_hour(hour);
+        }
+    }
+
+    void join(UtcNs now = kLater) {
+        ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{last_seq_}).ok());
+        const auto joined = store_->join(now, [&](const JoinStep& step) {
+            written_ += step.rollups;
+            return Visit::kContinue;
+        });
+        ASSERT_TRUE(joined.ok()) << joined.error().message;
+    }
+
+    [[nodiscard]] std::vector<DayRollup> days(std::uint32_t hour) const {
+        std::vector<DayRollup> found;
+        const auto on_rollup = [&](const RollupKey& key, std::string_view bytes) {
+            auto day = decode_day_rollup_untrusted(bytes);
+            EXPECT_TRUE(day.ok()) << day.error().message;
+            EXPECT_EQ(key.first_seq, day->hours.front().rows.seqs.front().first);
+            found.push_back(std::move(*day));
+            return Visit::kContinue;
+        };
+        EXPECT_TRUE(
+            store_->visit_rollups(partition_in(bucket_of(hour)), kTarget, kSession, kSamples, kDays, on_rollup).ok());
+        return found;
+    }
+
+    static StoreOptions options(std::uint32_t rows_min = 1) {
+        StoreOptions options;
+        options.rollups = RollupPolicy{.rows_min = rows_min, .rows_per_sum = 2};
+        return options;
+    }
+
+    TestStores stores_{GetParam(), options()};
+    std::unique_ptr<Store> store_;
+    std::uint64_t last_seq_ = 0;
+    std::uint64_t written_ = 0;
+
+private:
+    static std::uint64_t ticks_of(std::uint32_t hour) {
+        return (std::uint64_t{kBucket.value} + hour) * kHourNs - 1'700'000'000'000'000'000ULL;
+    }
+};
+
+TEST_P(StoreDays, SumTheirHoursWhenTheDayIsOver) {
+    put_hours(3, 7);
+    join(UtcNs{kNextDay.value});
+    EXPECT_TRUE(days(7).empty());
+    const std::uint64_t before = written_;
+    join();
+    EXPECT_EQ(written_, before + 1);
+    ASSERT_EQ(days(7).size(), 1U);
+    const DayRollup day = days(7)[0];
+    EXPECT_EQ(day.hours.size(), 5U);
+    EXPECT_EQ(day.row_count, 5 * kBatchesAnHour * kRowsABatch);
+    EXPECT_EQ(day.nodes, (std::vector<DayRollup::Node>{{0, 0, 0x10}, {0, 0, 0x11}}));
+    ASSERT_EQ(day.names.size(), 1U);
+    EXPECT_EQ(day.names[0].text, "sh");
+    EXPECT_EQ(day.sums[0].row_count, 5 * kBatchesAnHour * 14);  // chains without frames
+    EXPECT_EQ(day.sums[1].row_count, kBatchesAnHour * (3 * 13 + 2 * 13));
+    join(UtcNs{kLater.value + 10 * kHourNs});
+    EXPECT_EQ(written_, before + 1);
+    EXPECT_EQ(store_->partitions_to_join(), 0U);
+}
+
+TEST_P(StoreDays, AreMadeAfterAStartAndNotAgainAfterTheNext) {
+    put_hours(0, 3);
+    join(UtcNs{kNextDay.value});
+    EXPECT_TRUE(days(3).empty());
+    store_ = stores_.reopen(std::move(store_));
+    join();
+    ASSERT_EQ(days(3).size(), 1U);
+    const std::uint64_t before = written_;
+    store_ = stores_.reopen(std::move(store_));
+    join(UtcNs{kLater.value + 10 * kHourNs});
+    EXPECT_EQ(written_, before);
+    EXPECT_EQ(days(3).size(), 1U);
+}
+
+// Too few for a rollup of an hour: they are summed from their blocks.
+TEST_P(StoreDays, TakeUpHoursWithoutRollups) {
+    TestStores stores{GetParam(), options(1'000'000)};
+    store_ = stores.open();
+    put_hours(0, 5);
+    join();
+    ASSERT_EQ(days(5).size(), 1U);
+    EXPECT_EQ(days(5)[0].row_count, 6 * kBatchesAnHour * kRowsABatch);
+    EXPECT_EQ(days(5)[0].sums.size(), 3U);
+    EXPECT_EQ(days(5)[0].hours[2].rows.seqs, (std::vector<SeqRange>{{Seq{9}, Seq{12}}}));
+    EXPECT_EQ(written_, 1U);
+    store_.reset();
+}
+
+TEST_P(StoreDays, AreMadeAnewInALaterHourThatComesLate) {
+    put_hours(0, 3);
+    join();
+    EXPECT_EQ(days(3).size(), 1U);
+    put_hour(8);
+    join(UtcNs{kLater.value + 10 * kHourNs});
+    ASSERT_EQ(days(8).size(), 1U);
+    EXPECT_EQ(days(8)[0].hours.size(), 5U);
+}
+
+TEST_P(StoreDays, AreNotMadeOfOneHourNorWhereTheyWouldSaveLittle) {
+    put_hour(0);
+    put_hour(kHoursPerDay);
+    join(UtcNs{kLater.value + 24 * kHourNs});
+    EXPECT_TRUE(days(0).empty());
+    EXPECT_TRUE(days(kHoursPerDay).empty());
+    StoreOptions strict = options();
+    strict.rollups->day_saving = 6;
+    TestStores stores{GetParam(), strict};
+    store_ = stores.open();
+    put_hours(0, 4);  // five times the sums
+    join();
+    EXPECT_TRUE(days(4).empty());
+    store_.reset();
+}
+
+TEST_P(StoreDays, AreSplitWhereOneWouldHaveTooManySums) {
+    StoreOptions small = options();
+    small.rollups->sums_max = 2;
+    small.rollups->day_saving = 1;
+    TestStores stores{GetParam(), small};
+    store_ = stores.open();
+    put_hours(0, 9);
+    join();
+    EXPECT_LE(days(9).size(), 5U);
+    store_.reset();
+}
+
+TEST_P(StoreDays, GoWithTheirLastHour) {
+    put_hours(0, 3);
+    join();
+    EXPECT_EQ(days(3).size(), 1U);
+    ASSERT_TRUE(store_->drop(partition_in(bucket_of(3))).ok());
+    EXPECT_TRUE(days(3).empty());
+    const std::uint64_t before = written_;
+    join(UtcNs{kLater.value + 10 * kHourNs});
+    EXPECT_EQ(written_, before);
+}
+
+// Work that is stopped in the middle is gone on with; nothing is made twice.
+TEST_P(StoreDays, AreMadeThoughTheWorkIsStoppedAtEveryStep) {
+    put_hours(0, 5);
+    ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{last_seq_}).ok());
+    std::uint64_t day_count = 0;
+    for (int allowed = 0; allowed < 60; ++allowed) {
+        int step_count = 0;
+        ASSERT_TRUE(store_
+                        ->join(kLater,
+                               [&](const JoinStep& step) {
+                                   day_count += step.rollups == 1 && step.rollup_rows == 0 ? 1 : 0;
+                                   return step_count++ < allowed ? Visit::kContinue : Visit::kStop;
+                               })
+                        .ok());
+    }
+    EXPECT_EQ(day_count, 1U);
+    EXPECT_EQ(days(5).size(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, StoreDays, testing::ValuesIn(kTestEngines),
+                         [](const auto& parameter) { return std::string{engine_name(parameter.param)}; });
+
+}  // namespace
+}  // namespace perfleet::conformance
