@@ -123,7 +123,7 @@ Result<bool> DayMaker::add_rows(const Place& place, Series series, EpochBatches&
     DaySums& sums = days_.at(series).sums;
     DecodedRows rows;
     std::size_t last_added = named.size();  // its index; none
-    auto visited = visit_readable(
+    auto visited = visit_undamaged(
         *engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series),
         [&](std::string_view, std::string_view value) {
             const auto block = parse_block_untrusted(value);
@@ -329,7 +329,7 @@ Result<std::optional<Rollup>> DayMaker::read_rollup(const Place& place, Series s
         }
         return Visit::kContinue;
     };
-    auto visited = visit_readable(*engine_, range, on_value, [](const DamagedRange&) {});
+    auto visited = visit_undamaged(*engine_, range, on_value, [](const DamagedRange&) {});
     if (!visited.ok()) {
         return visited.error();
     }
@@ -343,7 +343,7 @@ Result<std::optional<DayMaker::Meaning>> DayMaker::read_meaning(const Place& pla
     bool is_whole = true;
     for (const Kind kind : kMeanings) {
         const Series series{kind, kNoEvent};
-        auto visited = visit_readable(
+        auto visited = visit_undamaged(
             *engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series),
             [&](std::string_view, std::string_view value) {
                 const auto block = parse_block_untrusted(value);
@@ -378,7 +378,7 @@ Result<std::optional<DayMaker::Meaning>> DayMaker::read_meaning(const Place& pla
 
 Result<bool> DayMaker::is_made(const SessionName& session, Series series) const {
     bool is_any = false;
-    auto visited = visit_readable(
+    auto visited = visit_undamaged(
         *engine_,
         series_rollups_range(partition_, session.target, session.session, series,
                              {RollupContent::kNamedStacks, RollupLevel::kDay}),

@@ -1,16 +1,18 @@
-// What profiles of long times cost, counted from rollups and from blocks, and what making rollups costs.
+// What profiles of long times cost, counted from rollups of days, from those of hours, and from blocks, and what making
+// rollups costs.
 //
-//   rollup_cost [--rows N] [--sessions N] [--stacks N] [--threads N] [--folder DIR]
+//   rollup_cost [--rows N] [--rows-per-hour N] [--sessions N] [--stacks N] [--threads N] [--folder DIR]
 //
-// Stores batches of 16k rows in this process, as a gateway does: each session at 999 Hz on two processors, hour after
-// hour, an epoch an hour, with as many call chains as --stacks says. Then the store joins and rolls up. The sums of all
-// rows are taken from blocks and from rollups in turn, five times each: medians, of time and of CPU. Answers are
-// compared.
+// Stores batches of 16k rows in this process, as a gateway does: each session at 999 Hz on two processors (fewer rows
+// an hour, where --rows-per-hour says so), hour after hour, an epoch an hour, with as many call chains as --stacks
+// says. Then the store joins, rolls up hours, and days. After each of these `top` is asked of all rows, five times in a
+// process of its own: medians of CPU, most memory. Answers are compared.
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,7 +21,8 @@
 #include <string_view>
 #include <vector>
 
-#include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/top.h"
+#include "query-engine/symbol/symbolizer.h"
 #include "storage/store/store.h"
 #include "tests/benchmark/stored_hours.h"
 
@@ -27,12 +30,16 @@ namespace perfleet {
 namespace {
 
 constexpr int kRounds = 5;
+constexpr UtcNs kLater{2'000'000'000 * kNsPerSecond};
 
 struct Options {
     std::uint64_t row_count = 10'000'000;
+    std::uint64_t rows_per_hour = kRowsPerHour;
     std::uint64_t session_count = 1;
     std::uint32_t stack_count = 20'000;
     unsigned thread_count = 1;
+    bool is_exact = false;
+    std::string store;  // of one that is asked
     std::string folder = std::filesystem::temp_directory_path().string();
 };
 
@@ -41,113 +48,166 @@ struct Options {
     std::exit(1);
 }
 
-double cpu_ms() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
+double cpu_ms(const rusage& usage) {
     const auto milliseconds = [](const timeval& time) {
         return 1e3 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_usec);
     };
     return milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
 }
 
-double wall_ms() {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+double own_cpu_ms() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return cpu_ms(usage);
 }
 
-struct Taken {
-    double wall_ms = 0;
-    double cpu_ms = 0;
-    std::uint64_t rows = 0;
-    std::uint64_t sums = 0;
-    AnswerSources sources;
-};
+// -- the process that asks --------------------------------------------------------------------------------------------
 
-Taken take(const StoreReader& store, const Options& options, bool is_exact) {
+// Prints the answer's hash and what it was counted from.
+void ask(const Options& options) {
+    const auto reader = checked_or_stop(open_rocksdb_reader(options.store));
     Selection selection;
     selection.thread_count = options.thread_count;
-    selection.is_exact = is_exact;
-    const double wall = wall_ms();
-    const double cpu = cpu_ms();
-    const Scan scan = checked_or_stop(Scan::open(store, selection));
-    Taken taken;
-    checked_or_stop(
-        visit_stack_counts(scan, StackCountOptions{.event = "cpu-clock"}, [&](const EpochStackCounts& epoch) {
-            for (const StackCount& count : epoch.counts) {
-                taken.rows += count.value;
-                ++taken.sums;
+    selection.is_exact = options.is_exact;
+    const Scan scan = checked_or_stop(Scan::open(*reader, selection));
+    Symbolizer symbolizer{nullptr, {}};
+    const Answer answer = checked_or_stop(make_top(scan, symbolizer, {}));
+    std::string text;
+    for (const auto& row : answer.rows) {
+        for (const AnswerValue& value : row) {
+            if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+                text += std::to_string(*number) + " ";
+            } else if (const auto* name = std::get_if<std::string>(&value)) {
+                text += *name + " ";
             }
-        }));
-    taken.wall_ms = wall_ms() - wall;
-    taken.cpu_ms = cpu_ms() - cpu;
-    taken.sources = scan.sources().read();
-    return taken;
+        }
+    }
+    const AnswerSources sources = scan.sources().read();
+    std::printf("%zu %llu %llu\n", std::hash<std::string>{}(text), static_cast<unsigned long long>(sources.rollups),
+                static_cast<unsigned long long>(sources.blocks));
 }
 
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
+// -- the process that stores ------------------------------------------------------------------------------------------
+
+struct Asked {
+    double cpu_ms = 0;
+    double memory_mib = 0;
+    std::string answer;
+    unsigned long long rollups = 0;
+    unsigned long long blocks = 0;
+};
+
+Asked ask_once(const Options& options, const std::string& store, bool is_exact) {
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) {
+        fail("no pipe");
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::dup2(ends[1], STDOUT_FILENO);
+        const std::string threads = std::to_string(options.thread_count);
+        ::execl("/proc/self/exe", "rollup_cost", "--ask", store.c_str(), "--exact", is_exact ? "1" : "0", "--threads",
+                threads.c_str(), nullptr);
+        ::_exit(127);
+    }
+    ::close(ends[1]);
+    Asked asked;
+    FILE* said = ::fdopen(ends[0], "r");
+    std::array<char, 64> hash{};
+    const bool is_said = std::fscanf(said, "%63s %llu %llu", hash.data(), &asked.rollups, &asked.blocks) == 3;
+    std::fclose(said);
+    int status = 0;
+    rusage usage{};
+    if (::wait4(child, &status, 0, &usage) != child || status != 0 || !is_said) {
+        fail("a query failed");
+    }
+    asked.answer = hash.data();
+    asked.cpu_ms = cpu_ms(usage);
+    asked.memory_mib = static_cast<double>(usage.ru_maxrss) / 1'024;
+    return asked;
+}
+
+// The median's CPU, the greatest memory.
+Asked ask_often(const Options& options, const std::string& store, bool is_exact) {
+    std::vector<Asked> all;
+    for (int round = 0; round < kRounds; ++round) {
+        all.push_back(ask_once(options, store, is_exact));
+    }
+    std::sort(all.begin(), all.end(), [](const Asked& a, const Asked& b) { return a.cpu_ms < b.cpu_ms; });
+    Asked median = all[all.size() / 2];
+    for (const Asked& one : all) {
+        median.memory_mib = std::max(median.memory_mib, one.memory_mib);
+    }
+    return median;
+}
+
+struct Made {
+    JoinStep sum;
+    double cpu_ms = 0;
+};
+
+Made join(const std::string& folder, std::optional<RollupPolicy> rollups) {
+    StoreOptions options;
+    options.rollups = rollups;
+    auto store = checked_or_stop(open_rocksdb_store(folder, options));
+    Made made;
+    made.cpu_ms = own_cpu_ms();
+    checked_or_stop(store->join(kLater, [&](const JoinStep& step) {
+        made.sum.rollups += step.rollups;
+        made.sum.rollup_rows += step.rollup_rows;
+        made.sum.rollup_bytes += step.rollup_bytes;
+        made.sum.rows_left += step.rows_left;
+        return Visit::kContinue;
+    }));
+    made.cpu_ms = own_cpu_ms() - made.cpu_ms;
+    checked_or_stop(store->sync());
+    return made;
+}
+
+void report(const char* name, const Made& made, std::uint64_t row_count) {
+    std::printf("%s: %llu, %.3f B a row, %.1f ns of CPU a row; %llu rows left out\n", name,
+                static_cast<unsigned long long>(made.sum.rollups),
+                static_cast<double>(made.sum.rollup_bytes) / static_cast<double>(row_count),
+                1e6 * made.cpu_ms / static_cast<double>(row_count),
+                static_cast<unsigned long long>(made.sum.rows_left));
+}
+
+void report(const char* name, const Asked& asked) {
+    std::printf("  top from %-6s CPU %9.1f ms, memory %7.1f MiB (%llu rollups, %llu blocks)\n", name, asked.cpu_ms,
+                asked.memory_mib, asked.rollups, asked.blocks);
 }
 
 void measure(const Options& options) {
     const std::string folder = options.folder + "/rollup_cost." + std::to_string(::getpid());
     std::filesystem::remove_all(folder);
-    StoreOptions with_rollups;
-    with_rollups.rollups = RollupPolicy{.rows_min = 1};
     {
         auto store = checked_or_stop(open_rocksdb_store(folder));
         for (std::uint64_t number = 1; number <= options.session_count; ++number) {
-            store_session(*store, number, options.row_count / options.session_count, options.stack_count);
+            store_session(*store, number, options.row_count / options.session_count, options.stack_count,
+                          options.rows_per_hour);
         }
         checked_or_stop(store->sync());
     }
-    const UtcNs later{2'000'000'000 * kNsPerSecond};
-    {
-        auto store = checked_or_stop(open_rocksdb_store(folder));
-        checked_or_stop(store->join(later, [](const JoinStep&) { return Visit::kContinue; }));
+    constexpr std::uint32_t kNoDays = 25;
+    const Made joined = join(folder, std::nullopt);
+    std::printf("%llu rows of %llu sessions; joined with %.1f ns of CPU a row\n",
+                static_cast<unsigned long long>(options.row_count),
+                static_cast<unsigned long long>(options.session_count),
+                1e6 * joined.cpu_ms / static_cast<double>(options.row_count));
+    const Asked exact = ask_often(options, folder, true);
+    report("rollups by hour and minute", join(folder, RollupPolicy{.rows_min = 1, .day_hours_min = kNoDays}),
+           options.row_count);
+    const Asked hours = ask_often(options, folder, false);
+    report("rollups by day", join(folder, RollupPolicy{.rows_min = 1}), options.row_count);
+    const Asked days = ask_often(options, folder, false);
+    if (hours.answer != exact.answer || days.answer != exact.answer) {
+        fail("rollups give another answer than blocks");
     }
-    JoinStep made;
-    double cpu = 0;
-    {
-        auto store = checked_or_stop(open_rocksdb_store(folder, with_rollups));
-        cpu = cpu_ms();
-        checked_or_stop(store->join(later, [&](const JoinStep& step) {
-            made.rollups += step.rollups;
-            made.rollup_rows += step.rollup_rows;
-            made.rollup_bytes += step.rollup_bytes;
-            made.rows_left += step.rows_left;
-            return Visit::kContinue;
-        }));
-        cpu = cpu_ms() - cpu;
-        checked_or_stop(store->sync());
-    }
-    const auto reader = checked_or_stop(open_rocksdb_reader(folder));
-    std::vector<double> times[2];
-    std::vector<double> cpus[2];
-    Taken last[2];
-    for (int round = 0; round < kRounds; ++round) {
-        for (const int exact : {1, 0}) {
-            last[exact] = take(*reader, options, exact == 1);
-            times[exact].push_back(last[exact].wall_ms);
-            cpus[exact].push_back(last[exact].cpu_ms);
-        }
-    }
-    if (last[0].rows != last[1].rows || last[0].sums != last[1].sums) {
-        fail("rollups give other sums than blocks");
-    }
-    std::printf(
-        "%llu rows of %llu sessions: %llu rollups of %llu rows, %.2f B a row, %.0f ns of CPU a row; %llu rows left "
-        "out\n",
-        static_cast<unsigned long long>(last[1].rows), static_cast<unsigned long long>(options.session_count),
-        static_cast<unsigned long long>(made.rollups), static_cast<unsigned long long>(made.rollup_rows),
-        static_cast<double>(made.rollup_bytes) / static_cast<double>(last[1].rows),
-        1e6 * cpu / static_cast<double>(last[1].rows), static_cast<unsigned long long>(made.rows_left));
-    std::printf(
-        "  from blocks  %8.1f ms, CPU %8.1f ms\n  from rollups %8.1f ms, CPU %8.1f ms (%llu rollups, %llu blocks)\n",
-        median(times[1]), median(cpus[1]), median(times[0]), median(cpus[0]),
-        static_cast<unsigned long long>(last[0].sources.rollups),
-        static_cast<unsigned long long>(last[0].sources.blocks));
-    std::printf("  %.1f times as quick, %.1f times less CPU\n", median(times[1]) / median(times[0]),
-                median(cpus[1]) / median(cpus[0]));
+    report("blocks", exact);
+    report("hours", hours);
+    report("days", days);
+    std::printf("  hours: %.1f times less CPU than blocks; days: %.1f times less than hours\n",
+                exact.cpu_ms / hours.cpu_ms, hours.cpu_ms / days.cpu_ms);
     std::filesystem::remove_all(folder);
 }
 
@@ -158,6 +218,8 @@ Options parse(int argc, char** argv) {
         const std::string value = argv[i + 1];
         if (name == "--rows") {
             options.row_count = std::stoull(value);
+        } else if (name == "--rows-per-hour") {
+            options.rows_per_hour = std::stoull(value);
         } else if (name == "--sessions") {
             options.session_count = std::max(1ULL, std::stoull(value));
         } else if (name == "--stacks") {
@@ -166,6 +228,10 @@ Options parse(int argc, char** argv) {
             options.thread_count = static_cast<unsigned>(std::stoul(value));
         } else if (name == "--folder") {
             options.folder = value;
+        } else if (name == "--ask") {
+            options.store = value;
+        } else if (name == "--exact") {
+            options.is_exact = value == "1";
         } else {
             fail("unknown option " + std::string{name});
         }
@@ -177,6 +243,11 @@ Options parse(int argc, char** argv) {
 }  // namespace perfleet
 
 int main(int argc, char** argv) {
-    perfleet::measure(perfleet::parse(argc, argv));
+    const perfleet::Options options = perfleet::parse(argc, argv);
+    if (options.store.empty()) {
+        perfleet::measure(options);
+    } else {
+        perfleet::ask(options);
+    }
     return 0;
 }

@@ -32,13 +32,15 @@ inline constexpr std::uint64_t kFirstTicks =
     std::uint64_t{kFirstBucket} * 3'600'000'000'000 - 1'700'000'000'000'000'000;
 
 // One session, of its own target. Its watermark is behind its last batch: all of it may be joined.
-inline void store_session(Store& store, std::uint64_t number, std::uint64_t row_count, std::uint32_t stack_count) {
+inline void store_session(Store& store, std::uint64_t number, std::uint64_t row_count, std::uint32_t stack_count,
+                          std::uint64_t rows_per_hour_max = kRowsPerHour) {
     const TargetId target{number};
     const SessionId session{number, 1};
     const auto rows_per_batch =
         static_cast<std::size_t>(std::clamp<std::uint64_t>(row_count, 1, limits::kBatchRowsMax));
     const SampleRows rows = make_sample_rows(rows_per_batch, stack_count);
-    const std::uint64_t rows_per_hour = kRowsPerHour / rows.row_count() * rows.row_count();
+    const std::uint64_t rows_per_hour =
+        std::max<std::uint64_t>(rows_per_hour_max / rows.row_count(), 1) * rows.row_count();
     std::uint64_t seq = 0;
     for (std::uint64_t row = 0; row < row_count; row += rows.row_count()) {
         const auto hour = static_cast<std::uint32_t>(row / rows_per_hour);
