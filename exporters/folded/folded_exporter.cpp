@@ -63,7 +63,7 @@ private:
         std::string& known = fields_[name];
         if (known.empty()) {
             known = field(names_.symbols().text(names_.name(name).symbol));
-            size_bytes_ += sizeof(known) + known.size();
+            size_bytes_ += sizeof(std::string) + known.size();
         }
         return known;
     }

@@ -82,7 +82,7 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
         complain("can't read what is stored of a session of '" + record.target_name + "': " + loaded.error().message);
         return nullptr;
     }
-    const SessionPtr session = *loaded;
+    SessionPtr session = *loaded;
     session->size_bytes = intake_limits::kSessionOverheadBytes + 2 * size_bytes;
     session->granted = granted;
     if (!table.insert(session)) {

@@ -12,6 +12,7 @@
 namespace perfleet::sel4 {
 
 // Of a kernel; numbers of capability types differ.
+// NOLINTNEXTLINE(readability-identifier-naming): x86_64 is seL4's own word
 enum class Architecture : std::uint8_t { kAarch32, kAarch64, kIa32, kX86_64, kRiscv32, kRiscv64 };
 
 // By seL4's name or the one that Linux uses: "aarch32", "armv7l", "x86_64", "i686". Nothing for others.
