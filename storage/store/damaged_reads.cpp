@@ -117,7 +117,8 @@ private:
 };
 
 void tell_lost(const Engine& engine, const KeyRange& range, const std::function<void(const DamagedRange&)>& on_damage) {
-    for (const DamagedRange& lost : *engine.lost()) {
+    const auto ranges = engine.lost();  // held: a refresh may put others in their place
+    for (const DamagedRange& lost : *ranges) {
         const KeyRange both{std::max(range.begin, lost.keys.begin), std::min(range.end, lost.keys.end)};
         if (both.begin < both.end) {
             on_damage({both, lost.error, lost.file, true});
