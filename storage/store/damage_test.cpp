@@ -13,6 +13,7 @@
 #include "storage/store/folder.h"
 #include "storage/store/rocksdb_engine.h"
 #include "storage/store/store.h"
+#include "storage/store/test_files.h"
 #include "storage/store/test_writer.h"
 
 namespace perfleet {
@@ -27,16 +28,6 @@ using test_writer::kTarget;
 constexpr SessionId kOther{0xabc, 0xdf0};
 constexpr BucketNumber kNext{kBucket.value + 1};
 constexpr std::uint64_t kBatches = 60;
-
-std::string read_file(const fs::path& path) {
-    std::ifstream file{path, std::ios::binary};
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
-
-void write_file(const fs::path& path, const std::string& bytes) {
-    std::ofstream file{path, std::ios::binary};
-    file << bytes;
-}
 
 class DamagedStore : public testing::Test {
 protected:

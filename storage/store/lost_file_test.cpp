@@ -19,6 +19,7 @@
 #include "storage/store/folder.h"
 #include "storage/store/rocksdb_engine.h"
 #include "storage/store/store.h"
+#include "storage/store/test_files.h"
 #include "storage/store/test_writer.h"
 #include "storage/verify/store_check.h"
 
@@ -43,16 +44,6 @@ struct Place {
 
     friend auto operator<=>(const Place&, const Place&) = default;
 };
-
-std::string read_file(const fs::path& path) {
-    std::ifstream file{path, std::ios::binary};
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
-
-void write_file(const fs::path& path, const std::string& bytes) {
-    std::ofstream file{path, std::ios::binary};
-    file << bytes;
-}
 
 class StoreOfThreeFiles : public testing::Test {
 protected:
