@@ -74,7 +74,7 @@ LIBRARIES = [
     Library("fmt", r"fmt/", ("schemas/vocabulary/error.cpp", "target-collector/source/", "target-collector/linux/",
                              "target-collector/wire/", "storage/", "gateway/", "query-engine/", "exporters/", "tools/",
                              "tests/"), in_main=True),
-    Library("libsel4", r"sel4/", ("target-collector/sel4/root/libsel4.h",)),
+    Library("libsel4", r"sel4/", ("target-collector/sel4/kernel/libsel4.h",)),
     Library("nlohmann-json", r"nlohmann/", ("exporters/", "tools/", "tests/"), in_unit_tests=True),
 ]
 
@@ -86,7 +86,7 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 FREESTANDING = re.compile(r"schemas/vocabulary/(assert|duration_histogram|ids|kind|limits|result|time)\.(h|cpp)$"
                           r"|schemas/(columns|perf)/|schemas/sel4/(kernel_log|names)\.(h|cpp)$|schemas/wire/\w+\.h$"
                           r"|target-collector/(ring|message|small|source/sel4)/|target-collector/source/row_sink\.h$"
-                          r"|target-collector/sel4/root/(events|machine|root_orders|root_run|run_seconds|tick)\.(h|cpp)$"
+                          r"|target-collector/sel4/run/"
                           r"|target-collector/wire/(byte_stream|delivery\w*|driver|line_stream|resend_patience|zmtp_\w+)\.(h|cpp)$")
 NOT_FREESTANDING = re.compile(r".*_(test|host)\.(cpp|h)$|.*/test_\w+\.(cpp|h)$")
 FREESTANDING_HEADERS = set("""algorithm array atomic bit climits compare concepts cstddef cstdint cstring initializer_list

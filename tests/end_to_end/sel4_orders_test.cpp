@@ -1,5 +1,5 @@
-// What an operator orders the root task to do, as he gives it: `perfleet control` through a real gateway to the root
-// task's own run, here on a simulated kernel and machine whose time is the host's.
+// What an operator orders a collector on seL4 to do, as he gives it: `perfleet control` through a real gateway to the
+// collector's own run, here on a simulated kernel and machine whose time is the host's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/session_changes.h"
-#include "target-collector/sel4/root/root_run.h"
+#include "target-collector/sel4/run/collector_run.h"
 #include "target-collector/source/sel4/simulated_kernel_test.h"
 #include "target-collector/wire/socket_stream_test.h"
 #include "target-collector/wire/zmtp_driver.h"
@@ -46,7 +46,7 @@ public:
     explicit SimulatedMachine(SimulatedKernel& kernel) : kernel_{kernel} {}
 
     // Waits a millisecond at most: whoever stops all ticks is listened to all the same.
-    WakeCauses wait() override {
+    WakeCauses wait() {
         const std::uint64_t before = kernel_.now().value;
         const std::uint64_t due = std::min({alarm_at_, cycles_at_, before + kCyclesPerSecond / 1'000});
         while (host_cycles() < due) {
@@ -127,10 +127,10 @@ protected:
         GatewayProgram gateway{data_};
         SimulatedMachine simulated{kernel};
         machine_ = &simulated;
-        const Machine machine{simulated, &simulated, simulated, simulated};
-        const RootEvents events{kernel.features(), kThreadNames, kCyclesPerSecond / 1'000, simulated};
+        const Machine machine{simulated, &simulated, simulated, &simulated};
+        const RunEvents events{kernel.features(), kThreadNames, kCyclesPerSecond / 1'000, simulated};
         TickTimer timer{simulated, 1};
-        RootOrders taker{
+        RunOrders taker{
             {.event_count = events.descriptions().size(), .cycles_per_second = kCyclesPerSecond}, timer, &simulated};
         const SmallImage image{.path = "/root.elf", .address = kCode, .size_bytes = kCodeSizeBytes};
         const SmallThread named[] = {{1, kThreadNames[0]}, {2, kThreadNames[1]}};
@@ -149,15 +149,15 @@ protected:
         ZmtpDriver driver{socket};
         const auto collector = std::make_unique<SmallCollector>(target, driver);
         const SampledThread sampled[] = {{ThreadNumber{kBusy}}};
-        const auto run = std::make_unique<RootRun>(RootRun::Parts{.kernel = kernel,
-                                                                  .collector = *collector,
-                                                                  .events = events,
-                                                                  .machine = machine,
-                                                                  .timer = timer,
-                                                                  .orders = taker,
-                                                                  .cycles_per_second = kCyclesPerSecond,
-                                                                  .thread_count = kThreads,
-                                                                  .sampled = sampled});
+        const auto run = std::make_unique<CollectorRun>(CollectorRun::Parts{.kernel = kernel,
+                                                                            .collector = *collector,
+                                                                            .events = events,
+                                                                            .machine = machine,
+                                                                            .timer = timer,
+                                                                            .orders = taker,
+                                                                            .cycles_per_second = kCyclesPerSecond,
+                                                                            .thread_count = kThreads,
+                                                                            .sampled = sampled});
         run_ = run.get();
         run->begin();
         orders();
@@ -174,7 +174,7 @@ protected:
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
         while (!is_so()) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-            run_->turn();
+            run_->turn(machine_->wait());
         }
     }
     // While the run goes on.
@@ -249,16 +249,16 @@ protected:
 
     const TemporaryFolder folder_;
     const std::string data_ = folder_ / "data";
-    RootRun* run_ = nullptr;
+    CollectorRun* run_ = nullptr;
     SimulatedMachine* machine_ = nullptr;
-    RootRun::Counts counts_;
+    CollectorRun::Counts counts_;
     std::map<Series, std::uint64_t> stored_;
 };
 
-constexpr Series kTimerSamples{Kind::kSample, RootEvents::kSamples};
-constexpr Series kCycleSamples{Kind::kSample, RootEvents::kCycleSamples};
-constexpr Series kUtilisationRows{Kind::kUtilisation, EventNumber{RootEvents::kFirstCounter}};
-constexpr Series kEntryRows{Kind::kKernelEntry, EventNumber{RootEvents::kFirstCounter}};
+constexpr Series kTimerSamples{Kind::kSample, RunEvents::kSamples};
+constexpr Series kCycleSamples{Kind::kSample, RunEvents::kCycleSamples};
+constexpr Series kUtilisationRows{Kind::kUtilisation, EventNumber{RunEvents::kFirstCounter}};
+constexpr Series kEntryRows{Kind::kKernelEntry, EventNumber{RunEvents::kFirstCounter}};
 
 TEST_F(Sel4Orders, StopsAndStartsAllOfItAndEachEvent) {
     SimulatedKernel kernel{{.mode = BenchmarkMode::kUtilisation, .architecture_name = "aarch64"}};

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/sel4/root/libsel4.h"
+#include "target-collector/sel4/kernel/libsel4.h"
 
 extern "C" {
 

@@ -1,6 +1,6 @@
 #include "target-collector/sel4/root/load.h"
 
-#include "target-collector/sel4/root/cycles.h"
+#include "target-collector/sel4/kernel/cycles.h"
 
 namespace perfleet::sel4 {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "target-collector/sel4/root/libsel4.h"
-#include "target-collector/sel4/root/machine.h"
+#include "target-collector/sel4/kernel/libsel4.h"
+#include "target-collector/sel4/run/machine.h"
 
 namespace perfleet::sel4 {
 

@@ -1,20 +1,20 @@
-// The root task: wires what a run (root_run.h) takes part in. It runs for some seconds, says Bye, prints what it did,
-// and waits for whoever started the machine to switch it off.
+// The root task: wires what a run (run/collector_run.h) takes part in. It runs for some seconds, says Bye, prints what
+// it did, and waits for whoever started the machine to switch it off.
 #include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/bare-metal/console.h"
+#include "target-collector/sel4/kernel/stock_kernel.h"
 #include "target-collector/sel4/root/board.h"
-#include "target-collector/sel4/root/events.h"
 #include "target-collector/sel4/root/load.h"
 #include "target-collector/sel4/root/objects.h"
-#include "target-collector/sel4/root/root_orders.h"
-#include "target-collector/sel4/root/root_run.h"
-#include "target-collector/sel4/root/stock_kernel.h"
 #include "target-collector/sel4/root/threads.h"
-#include "target-collector/sel4/root/tick.h"
+#include "target-collector/sel4/run/collector_run.h"
+#include "target-collector/sel4/run/events.h"
+#include "target-collector/sel4/run/run_orders.h"
+#include "target-collector/sel4/run/tick.h"
 #include "target-collector/small/small_collector.h"
 #include "target-collector/wire/zmtp_driver.h"
 
@@ -49,7 +49,7 @@ Place<SmallCollector> collector_place;
 Place<ZmtpDriver> driver_place;
 Place<Objects> objects_place;
 Place<Board> board_place;
-Place<RootRun> run_place;
+Place<CollectorRun> run_place;
 
 // The value of the note that the linker has made: three words, "GNU\0", the id.
 std::span<const std::byte> find_build_id() {
@@ -82,10 +82,10 @@ template <std::size_t kSize>
     print_named({name, kSize - 1}, value);
 }
 
-void tell(const RootRun& run, const TickTimer& timer, const SmallCollector& collector, std::uint64_t handshakes,
+void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector& collector, std::uint64_t handshakes,
           StockKernel& kernel) {
     const TickTimer::Coverage& coverage = timer.coverage();
-    const RootRun::Counts& counts = run.counts();
+    const CollectorRun::Counts& counts = run.counts();
     print("ran");
     print_value("ticks", coverage.ticks);
     print_value("samples", counts.samples);
@@ -129,12 +129,12 @@ void tell(const RootRun& run, const TickTimer& timer, const SmallCollector& coll
     const BoardClock clock = board.find_clock();
     board.start_machine(clock, session.high + session.low);
     RootLoad load;
-    const Machine machine{board.alarm(), board.cycle_interrupts(), board.counters(), load};
-    const RootEvents events{StockKernel::built_for(), kThreadNames, clock.cycles_per_second / 1'000, machine.counters};
+    const Machine machine{board.alarm(), board.cycle_interrupts(), board.counters(), &load};
+    const RunEvents events{StockKernel::built_for(), kThreadNames, clock.cycles_per_second / 1'000, machine.counters};
     TickTimer timer{machine.alarm, session.high ^ session.low};
-    RootOrders orders{{.event_count = events.descriptions().size(), .cycles_per_second = clock.cycles_per_second},
-                      timer,
-                      machine.cycles};
+    RunOrders orders{{.event_count = events.descriptions().size(), .cycles_per_second = clock.cycles_per_second},
+                     timer,
+                     machine.cycles};
     const SmallImage image{.path = PERFLEET_IMAGE_PATH,
                            .build_id = find_build_id(),
                            .address = reinterpret_cast<std::uint64_t>(image_begin),
@@ -148,7 +148,7 @@ void tell(const RootRun& run, const TickTimer& timer, const SmallCollector& coll
         .name = Board::kName,
         .architecture = Board::kArchitecture,
         .session = session,
-        .pid = RootRun::kPid,
+        .pid = CollectorRun::kPid,
         .clock = {.name = Board::kClockName, .ticks_per_second = clock.cycles_per_second, .linux_clockid = -1},
         .start_point = clock.start,
         .host = {.os_release = "seL4 " PERFLEET_SEL4_VERSION,
@@ -185,19 +185,19 @@ void tell(const RootRun& run, const TickTimer& timer, const SmallCollector& coll
     for (std::uint32_t i = 1; i < kThreads; ++i) {
         sampled[i - 1] = {ThreadNumber{i + 1}, stacks[i - 1].bytes};
     }
-    RootRun& run = run_place.make(RootRun::Parts{.kernel = kernel,
-                                                 .collector = collector,
-                                                 .events = events,
-                                                 .machine = machine,
-                                                 .timer = timer,
-                                                 .orders = orders,
-                                                 .cycles_per_second = clock.cycles_per_second,
-                                                 .thread_count = kThreads,
-                                                 .sampled = sampled});
+    CollectorRun& run = run_place.make(CollectorRun::Parts{.kernel = kernel,
+                                                           .collector = collector,
+                                                           .events = events,
+                                                           .machine = machine,
+                                                           .timer = timer,
+                                                           .orders = orders,
+                                                           .cycles_per_second = clock.cycles_per_second,
+                                                           .thread_count = kThreads,
+                                                           .sampled = sampled});
     print("running\n");
     run.begin();
     while (!run.is_over(seconds)) {
-        run.turn();
+        run.turn(board.wait());
     }
     run.end_ticks();
     for (std::uint32_t i = 1; i < kThreads; ++i) {

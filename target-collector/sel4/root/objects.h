@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "target-collector/sel4/root/libsel4.h"
+#include "target-collector/sel4/kernel/libsel4.h"
 
 namespace perfleet::sel4 {
 

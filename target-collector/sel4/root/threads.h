@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <span>
 
+#include "target-collector/sel4/kernel/stock_kernel.h"
 #include "target-collector/sel4/root/objects.h"
-#include "target-collector/sel4/root/stock_kernel.h"
 
 namespace perfleet::sel4 {
 

@@ -8,8 +8,8 @@
 #include "target-collector/bare-metal/device_tree.h"
 #include "target-collector/bare-metal/registers.h"
 #include "target-collector/bare-metal/virtio_serial.h"
-#include "target-collector/sel4/root/cycles.h"
-#include "target-collector/sel4/root/run_seconds.h"
+#include "target-collector/sel4/kernel/cycles.h"
+#include "target-collector/sel4/run/run_seconds.h"
 
 namespace perfleet::sel4 {
 namespace {
@@ -22,6 +22,10 @@ constexpr std::uint64_t kRealTimeClock = 0x0901'0000;
 constexpr std::uint64_t kVirtioPages = 0x0a00'0000;
 constexpr std::uint64_t kVirtioSizeBytes = 0x4000;
 constexpr std::uint64_t kSerialAddress = 0x1020'0000;
+
+// Badges of the notification: what signals it.
+constexpr seL4_Word kTickBadge = 1;
+constexpr seL4_Word kCyclesBadge = 2;
 
 // The device tree that the loader has passed on.
 std::span<const std::byte> find_device_tree(const seL4_BootInfo& info) {
@@ -109,23 +113,40 @@ ByteStream& VirtBoard::open_stream() {
     return serial;
 }
 
+// Its handler; it signals with that badge.
+seL4_CPtr VirtBoard::take_interrupt(seL4_Word number, seL4_Word badge) {
+    const seL4_CPtr handler = objects_.take_slot();
+    require(static_cast<seL4_Word>(
+                seL4_IRQControl_Get(seL4_CapIRQControl, number, seL4_CapInitThreadCNode, handler, seL4_WordBits)),
+            "an interrupt");
+    require(static_cast<seL4_Word>(seL4_IRQHandler_SetNotification(handler, objects_.with_badge(woken_, badge))),
+            "an interrupt's notification");
+    return handler;
+}
+
 void VirtBoard::start_machine(const BoardClock& clock, std::uint64_t seed) {
     counters_.emplace();
-    const seL4_CPtr woken = objects_.make(seL4_NotificationObject);
-    alarm_.emplace(objects_, woken);
+    woken_ = objects_.make(seL4_NotificationObject);
+    alarm_.emplace(take_interrupt(El0Alarm::kInterrupt, kTickBadge));
     constexpr std::uint64_t kPerSecond = 1'000;
-    overflow_.emplace(objects_, objects_.with_badge(woken, El0Alarm::kCyclesBadge),
-                      clock.cycles_per_second / kPerSecond, seed);
+    overflow_.emplace(take_interrupt(CycleOverflow::kInterrupt, kCyclesBadge), clock.cycles_per_second / kPerSecond,
+                      seed);
     // On MCS kernels a thread's consumed time can be asked once only, which the timer's samples do.
 #ifdef CONFIG_KERNEL_MCS
     const bool works = false;
 #else
-    const bool works = overflow_->works(woken);
+    const bool works = overflow_->works(woken_);
 #endif
     if (!works) {
         overflow_.reset();
     }
     print(works ? "overflows of the PMU interrupt\n" : "overflows of the PMU don't interrupt\n");
+}
+
+WakeCauses VirtBoard::wait() const {
+    seL4_Word badges = 0;
+    seL4_Wait(woken_, &badges);
+    return {(badges & kTickBadge) != 0, (badges & kCyclesBadge) != 0};
 }
 
 }  // namespace perfleet::sel4

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "schemas/vocabulary/ids.h"
-#include "target-collector/sel4/root/aarch64/el0_alarm.h"
-#include "target-collector/sel4/root/aarch64/pmu.h"
+#include "target-collector/sel4/kernel/aarch64/el0_alarm.h"
+#include "target-collector/sel4/kernel/aarch64/pmu.h"
 #include "target-collector/sel4/root/board_clock.h"
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/wire/byte_stream.h"
@@ -37,12 +37,16 @@ public:
     void start_machine(const BoardClock& clock, std::uint64_t seed);
     // From then on.
     [[nodiscard]] Alarm& alarm() { return *alarm_; }
+    [[nodiscard]] WakeCauses wait() const;
     [[nodiscard]] CycleInterrupts* cycle_interrupts() { return overflow_ ? &*overflow_ : nullptr; }
     [[nodiscard]] EventCounters& counters() { return *counters_; }
 
 private:
+    [[nodiscard]] seL4_CPtr take_interrupt(seL4_Word number, seL4_Word badge);
+
     Objects& objects_;
     std::span<const std::byte> tree_;  // the device tree
+    seL4_CPtr woken_ = seL4_CapNull;   // the notification that all interrupts signal
     std::optional<El0Alarm> alarm_;
     std::optional<CycleOverflow> overflow_;
     std::optional<PmuCounters> counters_;

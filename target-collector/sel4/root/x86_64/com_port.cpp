@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "target-collector/sel4/root/cycles.h"
+#include "target-collector/sel4/kernel/cycles.h"
 #include "target-collector/wire/zmtp_layout.h"
 
 namespace perfleet::sel4 {

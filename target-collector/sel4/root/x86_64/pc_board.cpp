@@ -3,11 +3,11 @@
 #include <array>
 
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/sel4/root/cycles.h"
-#include "target-collector/sel4/root/run_seconds.h"
+#include "target-collector/sel4/kernel/cycles.h"
 #include "target-collector/sel4/root/x86_64/fw_cfg.h"
 #include "target-collector/sel4/root/x86_64/pc_clock.h"
 #include "target-collector/sel4/root/x86_64/pc_console.h"
+#include "target-collector/sel4/run/run_seconds.h"
 
 namespace perfleet::sel4 {
 namespace {

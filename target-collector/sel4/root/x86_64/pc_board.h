@@ -46,6 +46,7 @@ public:
     void start_machine(const BoardClock& clock, std::uint64_t seed);
     // From then on.
     [[nodiscard]] Alarm& alarm() { return *alarm_; }
+    [[nodiscard]] WakeCauses wait() { return alarm_->wait(); }
     [[nodiscard]] static CycleInterrupts* cycle_interrupts() { return nullptr; }
     [[nodiscard]] EventCounters& counters() { return counters_; }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "target-collector/sel4/root/cycles.h"
+#include "target-collector/sel4/kernel/cycles.h"
 
 namespace perfleet::sel4 {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "target-collector/sel4/root/machine.h"
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/sel4/root/x86_64/io_ports.h"
+#include "target-collector/sel4/run/machine.h"
 
 namespace perfleet::sel4 {
 
@@ -21,7 +21,8 @@ public:
     // It counts 55 ms at most: a moment that is further away interrupts then.
     void set(std::uint64_t moment) override;
     void clear() override;
-    [[nodiscard]] WakeCauses wait() override;
+    // Waits for its next interrupt.
+    [[nodiscard]] WakeCauses wait();
 
 private:
     IoPorts ports_;

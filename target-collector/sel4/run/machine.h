@@ -1,6 +1,6 @@
-// What the root task's run asks of the machine, beside what it asks of the kernel (source/sel4/kernel_interface.h):
-// what wakes it, the processor's own counters, and the load that it watches. The root task answers with the board's
-// devices, tests with a simulation, so that the same code runs in both.
+// What a run asks of the machine, beside what it asks of the kernel (source/sel4/kernel_interface.h): an alarm, the
+// processor's own counters, and the load that it watches. The root task and the Microkit domain answer with the board's
+// devices, tests with a simulation, so that the same code runs in all of them.
 //
 // Freestanding; one thread. All objects are borrowed, and nobody owns one through these classes.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace perfleet::sel4 {
 
-// Why the root task was woken; both may be.
+// Why the collector was woken; both may be. Who wakes it knows: the run is told.
 struct WakeCauses {
     bool is_tick = false;    // the alarm's moment
     bool is_cycles = false;  // CycleInterrupts
@@ -32,8 +32,6 @@ public:
     // the next can't come before.
     virtual void set(std::uint64_t moment) = 0;
     virtual void clear() = 0;
-    // Waits for the next interrupt of this machine, whatever it comes from.
-    [[nodiscard]] virtual WakeCauses wait() = 0;
 
 protected:
     ~Alarm() = default;
@@ -104,7 +102,7 @@ struct Machine {
     Alarm& alarm;
     CycleInterrupts* cycles;  // null: there are none
     EventCounters& counters;
-    WatchedLoad& load;
+    WatchedLoad* load;  // null: nobody has to drive it
 };
 
 }  // namespace perfleet::sel4

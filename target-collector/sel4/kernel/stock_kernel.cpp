@@ -1,4 +1,4 @@
-#include "target-collector/sel4/root/stock_kernel.h"
+#include "target-collector/sel4/kernel/stock_kernel.h"
 
 #include <cstring>
 

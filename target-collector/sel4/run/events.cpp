@@ -1,4 +1,4 @@
-#include "target-collector/sel4/root/events.h"
+#include "target-collector/sel4/run/events.h"
 
 #include <algorithm>
 
@@ -19,8 +19,8 @@ bool knows_who_runs(const KernelFeatures& features) {
 
 }  // namespace
 
-RootEvents::RootEvents(const KernelFeatures& features, std::span<const std::string_view> thread_names,
-                       std::uint64_t sample_period, const EventCounters& counters) {
+RunEvents::RunEvents(const KernelFeatures& features, std::span<const std::string_view> thread_names,
+                     std::uint64_t sample_period, const EventCounters& counters) {
     const bool is_known = knows_who_runs(features);
     add_samples(is_known ? kTimer : kTimerUnknown, features, sample_period);
     add("call round trip", Kind::kLatency, kCycles);
@@ -43,7 +43,7 @@ RootEvents::RootEvents(const KernelFeatures& features, std::span<const std::stri
     }
 }
 
-void RootEvents::add_samples(std::string_view name, const KernelFeatures& features, std::uint64_t period) {
+void RunEvents::add_samples(std::string_view name, const KernelFeatures& features, std::uint64_t period) {
     EventDescription& event = events_[count_];
     add(name, Kind::kSample, kCycles, describe(features, {.is_running_unknown = !knows_who_runs(features)}));
     event.period = period;
@@ -51,7 +51,7 @@ void RootEvents::add_samples(std::string_view name, const KernelFeatures& featur
     event.callchain = true;
 }
 
-void RootEvents::add(std::string_view name, Kind kind, std::string_view unit, std::string_view format) {
+void RunEvents::add(std::string_view name, Kind kind, std::string_view unit, std::string_view format) {
     EventDescription& event = events_[count_++];
     event.name = name;
     event.kind = kind;
@@ -59,7 +59,7 @@ void RootEvents::add(std::string_view name, Kind kind, std::string_view unit, st
     event.format = format;
 }
 
-std::string_view RootEvents::describe(const KernelFeatures& features, const EventFacts& facts) {
+std::string_view RunEvents::describe(const KernelFeatures& features, const EventFacts& facts) {
     return formats_[format_count_++].emplace(features, facts).text();
 }
 

@@ -1,4 +1,4 @@
-// The events that the root task sends, by the kernel it runs on: their numbers and how they are described.
+// The events that a run sends, by the kernel it runs on: their numbers and how they are described.
 //
 // Texts are as long as this object, which is borrowed for the collector's life.
 #pragma once
@@ -10,13 +10,13 @@
 #include <string_view>
 
 #include "target-collector/message/hello.h"
-#include "target-collector/sel4/root/machine.h"
+#include "target-collector/sel4/run/machine.h"
 #include "target-collector/source/sel4/kernel_description.h"
 #include "target-collector/source/sel4/log_source.h"
 
 namespace perfleet::sel4 {
 
-class RootEvents {
+class RunEvents {
 public:
     static constexpr EventNumber kSamples{0};
     static constexpr EventNumber kCallLatency{1};
@@ -26,10 +26,10 @@ public:
     static constexpr EventNumber kFirstCounter{5};  // one for each event counter of the PMU
 
     // `sample_period`: mean ticks of the clock between two samples.
-    RootEvents(const KernelFeatures& features, std::span<const std::string_view> thread_names,
-               std::uint64_t sample_period, const EventCounters& counters);
-    RootEvents(const RootEvents&) = delete;
-    RootEvents& operator=(const RootEvents&) = delete;
+    RunEvents(const KernelFeatures& features, std::span<const std::string_view> thread_names,
+              std::uint64_t sample_period, const EventCounters& counters);
+    RunEvents(const RunEvents&) = delete;
+    RunEvents& operator=(const RunEvents&) = delete;
 
     // Utilisation, kernel entries, or tracepoints.
     [[nodiscard]] EventNumber first_of_mode() const { return first_of_mode_; }

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include "target-collector/sel4/root/cycles.h"
-#include "target-collector/sel4/root/libsel4.h"
+#include "target-collector/sel4/kernel/cycles.h"
+#include "target-collector/sel4/kernel/libsel4.h"
 #include "target-collector/source/sel4/kernel_interface.h"
 
 namespace perfleet::sel4 {

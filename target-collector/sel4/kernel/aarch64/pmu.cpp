@@ -1,4 +1,4 @@
-#include "target-collector/sel4/root/aarch64/pmu.h"
+#include "target-collector/sel4/kernel/aarch64/pmu.h"
 
 #include "target-collector/bare-metal/registers.h"
 
@@ -15,7 +15,6 @@ constexpr PmuEvent kEvents[] = {{"instructions", 0x08}, {"cpu cycles", 0x11},   
                                 {"bus accesses", 0x19}, {"exceptions", 0x09}};
 constexpr std::uint32_t kCpuCycles = 0x11;
 constexpr std::uint64_t kNotAtEl1 = 1ULL << 31;
-constexpr seL4_Word kOverflowInterrupt = 23;
 
 std::uint64_t counter_count() { return PERFLEET_READ_REGISTER(pmcr_el0) >> 11 & 0x1f; }
 
@@ -53,13 +52,8 @@ std::uint64_t PmuCounters::read(std::size_t index) {
     return totals_[index];
 }
 
-CycleOverflow::CycleOverflow(Objects& objects, seL4_CPtr notification, std::uint64_t period_cycles, std::uint64_t seed)
-    : interrupt_{objects.take_slot()}, counter_{counter_count() - 1}, period_{period_cycles, seed} {
-    require(static_cast<seL4_Word>(seL4_IRQControl_Get(seL4_CapIRQControl, kOverflowInterrupt, seL4_CapInitThreadCNode,
-                                                       interrupt_, seL4_WordBits)),
-            "the PMU's interrupt");
-    require(static_cast<seL4_Word>(seL4_IRQHandler_SetNotification(interrupt_, notification)),
-            "the PMU's notification");
+CycleOverflow::CycleOverflow(seL4_CPtr interrupt, std::uint64_t period_cycles, std::uint64_t seed)
+    : interrupt_{interrupt}, counter_{counter_count() - 1}, period_{period_cycles, seed} {
     select(counter_);
     PERFLEET_WRITE_REGISTER(pmxevtyper_el0, kCpuCycles | kNotAtEl1);
     stop();

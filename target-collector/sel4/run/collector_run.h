@@ -1,17 +1,18 @@
-// The root task's run: woken by ticks, it samples the threads of its load, follows the kernel's log or utilisation,
-// passes on round trips and its own time, and streams all of it to a gateway, at the same time.
+// The collector's run on seL4, in a root task or in a protection domain: woken by ticks, it samples the threads that it
+// watches, follows the kernel's log or utilisation, passes on round trips and its own time, and streams all of it to a
+// gateway, at the same time.
 //
-// Freestanding; one thread, and nothing waits but for the next interrupt.
+// Freestanding; one thread, and nothing here waits: who waits for interrupts calls turn().
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 
-#include "target-collector/sel4/root/events.h"
-#include "target-collector/sel4/root/machine.h"
-#include "target-collector/sel4/root/root_orders.h"
-#include "target-collector/sel4/root/tick.h"
+#include "target-collector/sel4/run/events.h"
+#include "target-collector/sel4/run/machine.h"
+#include "target-collector/sel4/run/run_orders.h"
+#include "target-collector/sel4/run/tick.h"
 #include "target-collector/small/collector_sink.h"
 #include "target-collector/small/small_collector.h"
 #include "target-collector/source/sel4/log_source.h"
@@ -31,29 +32,29 @@ public:
     void begin_epoch(Ticks /*now*/) override {}
 };
 
-class RootRun {
+class CollectorRun {
 public:
     static constexpr std::uint32_t kPid = 1;
-    static constexpr std::uint32_t kOwnThread = 1;  // the root task's own number among its threads
+    static constexpr std::uint32_t kOwnThread = 1;  // the collector's own number among the threads
 
     // All borrowed, what `sampled` says too. `thread_count`: of the threads that the kernel tells the utilisation of.
     struct Parts {
         KernelInterface& kernel;
         SmallCollector& collector;
-        const RootEvents& events;
+        const RunEvents& events;
         const Machine& machine;
         TickTimer& timer;
-        RootOrders& orders;
+        RunOrders& orders;
         std::uint64_t cycles_per_second;
         std::uint32_t thread_count;
         std::span<const SampledThread> sampled;
     };
-    explicit RootRun(const Parts& parts);
+    explicit CollectorRun(const Parts& parts);
 
     // Ticks, and whatever the kernel measures, begin. It refuses a kernel that doesn't do what its features say: a bug.
     void begin();
-    // Waits for the next interrupt, and does all that is due.
-    void turn();
+    // To be called after each interrupt: does all that is due.
+    void turn(WakeCauses causes);
     // So many seconds since begin().
     [[nodiscard]] bool is_over(std::uint64_t seconds) const;
     // No more ticks. Whoever has threads to stop does it then, before finish().
@@ -88,7 +89,7 @@ private:
     NoSink no_sink_;
     const Machine& machine_;
     TickTimer& timer_;
-    RootOrders& orders_;
+    RunOrders& orders_;
     EventNumber event_of_mode_;
     std::uint64_t cycles_per_second_;
     std::optional<UtilisationWindow> utilisation_;

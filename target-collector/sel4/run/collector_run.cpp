@@ -1,4 +1,4 @@
-#include "target-collector/sel4/root/root_run.h"
+#include "target-collector/sel4/run/collector_run.h"
 
 #include "schemas/vocabulary/assert.h"
 
@@ -12,7 +12,7 @@ constexpr std::uint64_t kRecordsOfOwnCalls = 8;
 
 }  // namespace
 
-RootRun::RootRun(const Parts& parts)
+CollectorRun::CollectorRun(const Parts& parts)
     : kernel_{parts.kernel},
       collector_{parts.collector},
       sink_{parts.collector},
@@ -34,7 +34,7 @@ RootRun::RootRun(const Parts& parts)
     }
 }
 
-void RootRun::begin() {
+void CollectorRun::begin() {
     if (log_) {
         PERFLEET_ASSERT(log_->start().ok());
     }
@@ -48,17 +48,18 @@ void RootRun::begin() {
     }
 }
 
-void RootRun::turn() {
-    const WakeCauses causes = machine_.alarm.wait();
+void CollectorRun::turn(WakeCauses causes) {
     const Ticks woken = kernel_.now();
     forget_what_was_stopped();
     if (causes.is_cycles && machine_.cycles->go_on()) {
-        take_samples(*cycle_sampler_, RootEvents::kCycleSamples, woken);
+        take_samples(*cycle_sampler_, RunEvents::kCycleSamples, woken);
     }
     if (causes.is_tick) {
         timer_.go_on();
-        take_samples(*sampler_, RootEvents::kSamples, woken);
-        machine_.load.drive(timer_.coverage().ticks);
+        take_samples(*sampler_, RunEvents::kSamples, woken);
+        if (machine_.load != nullptr) {
+            machine_.load->drive(timer_.coverage().ticks);
+        }
     }
     follow_log();
     pass_round_trips();
@@ -73,16 +74,16 @@ void RootRun::turn() {
     counts_.cycles = done.value - begun_.value;
 }
 
-bool RootRun::is_over(std::uint64_t seconds) const { return counts_.cycles >= seconds * cycles_per_second_; }
+bool CollectorRun::is_over(std::uint64_t seconds) const { return counts_.cycles >= seconds * cycles_per_second_; }
 
-void RootRun::end_ticks() {
+void CollectorRun::end_ticks() {
     timer_.stop();
     if (machine_.cycles != nullptr) {
         machine_.cycles->stop();
     }
 }
 
-void RootRun::finish() {
+void CollectorRun::finish() {
     follow_log();
     while (log_ && log_->poll(kRecordsPerTick, sink_of_mode()) > kRecordsOfOwnCalls) {
     }
@@ -96,16 +97,16 @@ void RootRun::finish() {
 }
 
 // Of events that were started again.
-void RootRun::forget_what_was_stopped() {
+void CollectorRun::forget_what_was_stopped() {
     const auto forget = [](ThreadSampler& sampler) {
         for (std::size_t i = 0; i < sampler.thread_count(); ++i) {
             (void)sampler.take(i);
         }
     };
-    if (orders_.take_start(RootEvents::kSamples)) {
+    if (orders_.take_start(RunEvents::kSamples)) {
         forget(*sampler_);
     }
-    if (orders_.take_start(RootEvents::kCycleSamples) && cycle_sampler_) {
+    if (orders_.take_start(RunEvents::kCycleSamples) && cycle_sampler_) {
         forget(*cycle_sampler_);
     }
     if (orders_.take_start(event_of_mode_)) {
@@ -117,11 +118,11 @@ void RootRun::forget_what_was_stopped() {
     }
 }
 
-RowSink& RootRun::sink_of_mode() {
+RowSink& CollectorRun::sink_of_mode() {
     return orders_.is_running(event_of_mode_) ? static_cast<RowSink&>(sink_) : no_sink_;
 }
 
-void RootRun::take_samples(ThreadSampler& sampler, EventNumber event, Ticks now) {
+void CollectorRun::take_samples(ThreadSampler& sampler, EventNumber event, Ticks now) {
     if (!orders_.is_running(event)) {
         return;
     }
@@ -138,17 +139,20 @@ void RootRun::take_samples(ThreadSampler& sampler, EventNumber event, Ticks now)
     }
 }
 
-void RootRun::follow_log() {
+void CollectorRun::follow_log() {
     if (log_) {
         (void)log_->poll(kRecordsPerTick, sink_of_mode());
     }
 }
 
-void RootRun::pass_round_trips() {
-    const std::span<const RoundTrips> tests = machine_.load.tests_over();
+void CollectorRun::pass_round_trips() {
+    if (machine_.load == nullptr) {
+        return;
+    }
+    const std::span<const RoundTrips> tests = machine_.load->tests_over();
     for (; counts_.round_trips < tests.size(); ++counts_.round_trips) {
         const RoundTrips& test = tests[counts_.round_trips];
-        const EventNumber event = test.is_notification ? RootEvents::kNotificationLatency : RootEvents::kCallLatency;
+        const EventNumber event = test.is_notification ? RunEvents::kNotificationLatency : RunEvents::kCallLatency;
         const std::uint64_t row[] = {test.begun_cycles, test.size, test.group, test.number, test.took_cycles};
         if (orders_.is_running(event)) {
             sink_.append({Kind::kLatency, event}, Ticks{test.begun_cycles}, row, {});
@@ -156,7 +160,8 @@ void RootRun::pass_round_trips() {
     }
 }
 
-void RootRun::append_counter(EventNumber event, Ticks now, std::uint32_t pid, std::uint32_t tid, std::uint64_t value) {
+void CollectorRun::append_counter(EventNumber event, Ticks now, std::uint32_t pid, std::uint32_t tid,
+                                  std::uint64_t value) {
     const std::uint64_t ran_ns = (now.value - begun_.value) * 1'000 / (cycles_per_second_ / 1'000'000);
     const std::uint64_t row[] = {now.value, 0, pid, tid, value, ran_ns, ran_ns};
     if (orders_.is_running(event)) {
@@ -164,11 +169,11 @@ void RootRun::append_counter(EventNumber event, Ticks now, std::uint32_t pid, st
     }
 }
 
-void RootRun::pass_second(Ticks now) {
+void CollectorRun::pass_second(Ticks now) {
     constexpr std::uint32_t kWholeCpu = 0xffff'ffff;
-    append_counter(RootEvents::kCollectorTime, now, kPid, kOwnThread, counts_.own_cycles);
+    append_counter(RunEvents::kCollectorTime, now, kPid, kOwnThread, counts_.own_cycles);
     for (std::size_t i = 0; i < machine_.counters.count(); ++i) {
-        append_counter(EventNumber{static_cast<std::uint16_t>(RootEvents::kFirstCounter.value + i)}, now, kWholeCpu,
+        append_counter(EventNumber{static_cast<std::uint16_t>(RunEvents::kFirstCounter.value + i)}, now, kWholeCpu,
                        kWholeCpu, machine_.counters.read(i));
     }
     if (utilisation_) {

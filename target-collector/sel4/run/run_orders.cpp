@@ -1,7 +1,7 @@
-#include "target-collector/sel4/root/root_orders.h"
+#include "target-collector/sel4/run/run_orders.h"
 
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/sel4/root/events.h"
+#include "target-collector/sel4/run/events.h"
 
 namespace perfleet::sel4 {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 using protocol::ControlCommand;
 using protocol::ControlOutcome;
 
-// Ticks also drive the root task: it has to go round every few milliseconds.
+// Ticks also drive the collector: it has to go round every few milliseconds.
 constexpr std::uint64_t kFrequencyMax = 10'000;
 constexpr std::uint64_t kFrequencyMin = 100;
 
@@ -17,38 +17,38 @@ constexpr ControlAnswer kApplied{ControlOutcome::kApplied, {}};
 
 }  // namespace
 
-RootOrders::RootOrders(const Setting& setting, TickTimer& timer, CycleInterrupts* cycles)
+RunOrders::RunOrders(const Setting& setting, TickTimer& timer, CycleInterrupts* cycles)
     : setting_{setting}, timer_{timer}, cycles_{cycles}, running_{(1U << setting.event_count) - 1} {
     PERFLEET_ASSERT(setting.event_count < 32);
 }
 
-bool RootOrders::take_start(EventNumber event) {
+bool RunOrders::take_start(EventNumber event) {
     const std::uint32_t bit = 1U << event.value;
     const bool was_started = (started_ & bit) != 0;
     started_ &= ~bit;
     return was_started;
 }
 
-ControlAnswer RootOrders::take_order(const ControlOrder& order) {
+ControlAnswer RunOrders::take_order(const ControlOrder& order) {
     if (order.event != kNoEvent && order.event.value >= setting_.event_count) {
-        return {ControlOutcome::kUnknownEvent, "the root task has no such event"};
+        return {ControlOutcome::kUnknownEvent, "the collector has no such event"};
     }
     switch (order.command) {
         case ControlCommand::kStart: return set_running(order.event, true);
         case ControlCommand::kStop: return set_running(order.event, false);
         case ControlCommand::kSetPeriod: return set_period(order.event, order.value);
         case ControlCommand::kSetFrequency: return {ControlOutcome::kUnsupported, "it samples by periods: --period"};
-        default: return {ControlOutcome::kUnsupported, "an order that this root task is too old for"};
+        default: return {ControlOutcome::kUnsupported, "an order that this collector is too old for"};
     }
 }
 
-ControlAnswer RootOrders::set_running(EventNumber event, bool is_running) {
+ControlAnswer RunOrders::set_running(EventNumber event, bool is_running) {
     const std::uint32_t all = (1U << setting_.event_count) - 1;
     const std::uint32_t meant = event == kNoEvent ? all : 1U << event.value;
     const std::uint32_t changed = meant & (is_running ? ~running_ : running_);
     running_ ^= changed;
     started_ = is_running ? started_ | changed : started_ & ~changed;
-    if (cycles_ != nullptr && (changed >> RootEvents::kCycleSamples.value & 1) != 0) {
+    if (cycles_ != nullptr && (changed >> RunEvents::kCycleSamples.value & 1) != 0) {
         if (is_running) {
             cycles_->start();
         } else {
@@ -58,9 +58,9 @@ ControlAnswer RootOrders::set_running(EventNumber event, bool is_running) {
     return kApplied;
 }
 
-ControlAnswer RootOrders::set_period(EventNumber event, std::uint64_t cycles) {
-    const bool is_for_timer = event == kNoEvent || event == RootEvents::kSamples;
-    const bool is_for_cycles = event == kNoEvent || event == RootEvents::kCycleSamples;
+ControlAnswer RunOrders::set_period(EventNumber event, std::uint64_t cycles) {
+    const bool is_for_timer = event == kNoEvent || event == RunEvents::kSamples;
+    const bool is_for_cycles = event == kNoEvent || event == RunEvents::kCycleSamples;
     if (!is_for_timer && (!is_for_cycles || cycles_ == nullptr)) {
         return {ControlOutcome::kUnsupported, "only samples have a period"};
     }

@@ -11,8 +11,8 @@
 #include <span>
 #include <string_view>
 
-#include "target-collector/sel4/root/machine.h"
-#include "target-collector/sel4/root/objects.h"
+#include "target-collector/sel4/kernel/libsel4.h"
+#include "target-collector/sel4/run/machine.h"
 #include "target-collector/small/jittered_period.h"
 
 namespace perfleet::sel4 {
@@ -36,11 +36,13 @@ private:
 // The processor's last event counter, counting cycles of EL0 down to an interrupt.
 class CycleOverflow final : public CycleInterrupts {
 public:
-    // Interrupts signal `notification`. Periods have jitter.
-    CycleOverflow(Objects& objects, seL4_CPtr notification, std::uint64_t period_cycles, std::uint64_t seed);
+    static constexpr seL4_Word kInterrupt = 23;  // the PMU's private one
 
-    // Whether overflows interrupt at all: lets one happen and looks whether it comes. `notification` as above, with
-    // nothing pending.
+    // By the handler of that interrupt. Periods have jitter.
+    CycleOverflow(seL4_CPtr interrupt, std::uint64_t period_cycles, std::uint64_t seed);
+
+    // Whether overflows interrupt at all: lets one happen and looks whether it comes. `notification` is what the
+    // interrupt signals, with nothing pending.
     [[nodiscard]] bool works(seL4_CPtr notification);
     void start() override;
     void stop() override;

@@ -1,4 +1,4 @@
-// What an operator may order the root task to do: start and stop each of its events, and give its samples other
+// What an operator may order the collector to do: start and stop each of its events, and give its samples other
 // periods.
 //
 // One thread.
@@ -7,20 +7,20 @@
 #include <cstdint>
 
 #include "target-collector/message/control.h"
-#include "target-collector/sel4/root/machine.h"
-#include "target-collector/sel4/root/tick.h"
+#include "target-collector/sel4/run/machine.h"
+#include "target-collector/sel4/run/tick.h"
 
 namespace perfleet::sel4 {
 
-class RootOrders final : public ControlTaker {
+class RunOrders final : public ControlTaker {
 public:
     struct Setting {
-        std::size_t event_count = 0;  // RootEvents::descriptions()
+        std::size_t event_count = 0;  // RunEvents::descriptions()
         std::uint64_t cycles_per_second = 0;
     };
 
     // Borrowed; `cycles`: null where there are none.
-    RootOrders(const Setting& setting, TickTimer& timer, CycleInterrupts* cycles);
+    RunOrders(const Setting& setting, TickTimer& timer, CycleInterrupts* cycles);
 
     [[nodiscard]] ControlAnswer take_order(const ControlOrder& order) override;
 

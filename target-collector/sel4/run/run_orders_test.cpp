@@ -1,12 +1,12 @@
 // Ticks at absolute moments, their account, and the periods that operators give them.
-#include "target-collector/sel4/root/root_orders.h"
+#include "target-collector/sel4/run/run_orders.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "target-collector/sel4/root/events.h"
-#include "target-collector/sel4/root/run_seconds.h"
+#include "target-collector/sel4/run/events.h"
+#include "target-collector/sel4/run/run_seconds.h"
 
 namespace perfleet::sel4 {
 namespace {
@@ -21,7 +21,6 @@ public:
     [[nodiscard]] std::uint64_t ticks_per_second() const override { return kTicksPerSecond; }
     void set(std::uint64_t moment) override { moments.push_back(moment); }
     void clear() override { moments.clear(); }
-    WakeCauses wait() override { return {.is_tick = true}; }
 
     std::uint64_t time = 1'000;
     std::vector<std::uint64_t> moments;
@@ -78,7 +77,7 @@ TEST(TickTimer, ALateTickShiftsNoOtherAndIsAccountedFor) {
     EXPECT_LE(alarm.moments.back(), alarm.time + kPeriod + kPeriod / 2);
 }
 
-class RootOrdersTaken : public testing::Test {
+class RunOrdersTaken : public testing::Test {
 protected:
     static ControlOrder order(protocol::ControlCommand command, EventNumber event, std::uint64_t value = 0) {
         ControlOrder made;
@@ -91,13 +90,13 @@ protected:
     HandAlarm alarm_;
     TickTimer timer_{alarm_, 7};
     HandInterrupts interrupts_;
-    RootOrders orders_{{.event_count = 6, .cycles_per_second = kCyclesPerSecond}, timer_, &interrupts_};
+    RunOrders orders_{{.event_count = 6, .cycles_per_second = kCyclesPerSecond}, timer_, &interrupts_};
 };
 
-TEST_F(RootOrdersTaken, APeriodInCyclesIsOneOfTheAlarm) {
+TEST_F(RunOrdersTaken, APeriodInCyclesIsOneOfTheAlarm) {
     using protocol::ControlCommand;
     using protocol::ControlOutcome;
-    const auto answer = orders_.take_order(order(ControlCommand::kSetPeriod, RootEvents::kSamples, 125'000));
+    const auto answer = orders_.take_order(order(ControlCommand::kSetPeriod, RunEvents::kSamples, 125'000));
     EXPECT_EQ(answer.outcome, ControlOutcome::kApplied);
     expect_mean(alarm_, timer_, kTicksPerSecond / 8'000);
     EXPECT_EQ(interrupts_.period, 0U) << "of the other's samples";
@@ -111,18 +110,18 @@ TEST_F(RootOrdersTaken, APeriodInCyclesIsOneOfTheAlarm) {
     }
 }
 
-TEST_F(RootOrdersTaken, EachStartIsToldOnceAndOnlyOfWhatWasStopped) {
+TEST_F(RunOrdersTaken, EachStartIsToldOnceAndOnlyOfWhatWasStopped) {
     using protocol::ControlCommand;
-    EXPECT_FALSE(orders_.take_start(RootEvents::kSamples)) << "it ran from the beginning";
-    (void)orders_.take_order(order(ControlCommand::kStop, RootEvents::kCycleSamples));
-    EXPECT_FALSE(orders_.is_running(RootEvents::kCycleSamples));
-    EXPECT_TRUE(orders_.is_running(RootEvents::kSamples));
+    EXPECT_FALSE(orders_.take_start(RunEvents::kSamples)) << "it ran from the beginning";
+    (void)orders_.take_order(order(ControlCommand::kStop, RunEvents::kCycleSamples));
+    EXPECT_FALSE(orders_.is_running(RunEvents::kCycleSamples));
+    EXPECT_TRUE(orders_.is_running(RunEvents::kSamples));
     EXPECT_FALSE(interrupts_.is_on);
     (void)orders_.take_order(order(ControlCommand::kStart, kNoEvent));
     EXPECT_TRUE(interrupts_.is_on);
-    EXPECT_FALSE(orders_.take_start(RootEvents::kSamples));
-    EXPECT_TRUE(orders_.take_start(RootEvents::kCycleSamples));
-    EXPECT_FALSE(orders_.take_start(RootEvents::kCycleSamples));
+    EXPECT_FALSE(orders_.take_start(RunEvents::kSamples));
+    EXPECT_TRUE(orders_.take_start(RunEvents::kCycleSamples));
+    EXPECT_FALSE(orders_.take_start(RunEvents::kCycleSamples));
     EXPECT_EQ(orders_.take_order(order(ControlCommand::kStop, EventNumber{6})).outcome,
               protocol::ControlOutcome::kUnknownEvent);
 }

@@ -1,4 +1,4 @@
-#include "target-collector/sel4/root/tick.h"
+#include "target-collector/sel4/run/tick.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// When the root task is woken: by an alarm at absolute moments, with jitter around the period. It also keeps account of
+// When the collector is woken: by an alarm at absolute moments, with jitter around the period. It also keeps account of
 // the time that no tick covered.
 //
 // Freestanding; one thread.
@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "target-collector/sel4/root/machine.h"
+#include "target-collector/sel4/run/machine.h"
 #include "target-collector/small/jittered_period.h"
 
 namespace perfleet::sel4 {
