@@ -65,6 +65,14 @@ else()
     <string_view> <unordered_map> <utility> <variant> <vector>)
 endif()
 
+# Sources of a room or a program are compiled several at a time: what they share of headers and templates is made once.
+# Each stands by itself all the same (clang-tidy reads them one by one, the debug preset compiles them so), and a name
+# in an unnamed namespace is the room's: what two sources need has a header. Tests that would meet in a name stand in a
+# namespace named as their file.
+if(NOT DEFINED CMAKE_UNITY_BUILD)
+  set(CMAKE_UNITY_BUILD ON)
+endif()
+
 # perfleet_room(<name> SOURCES … [LINKS …] [PUBLIC_LINKS …]): the library perfleet_<name>.
 function(perfleet_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS;PUBLIC_LINKS" ${ARGN})

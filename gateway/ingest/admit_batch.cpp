@@ -11,8 +11,6 @@
 namespace perfleet {
 namespace {
 
-Error invalid(std::string what) { return Error{ErrorCode::kInvalid, std::move(what)}; }
-
 Error too_large(const std::string& what, std::uint64_t value, std::uint64_t value_max) {
     return Error{ErrorCode::kTooLarge,
                  what + ": " + std::to_string(value) + ", at most " + std::to_string(value_max) + " are allowed"};

@@ -10,7 +10,7 @@
 #include "storage/block/block.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::admit_batch_test {
 namespace {
 
 constexpr TargetId kTarget{5};
@@ -294,4 +294,4 @@ TEST(AdmitBatch, TakesABucketALittleAhead) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::admit_batch_test

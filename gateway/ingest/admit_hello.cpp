@@ -11,8 +11,6 @@
 namespace perfleet {
 namespace {
 
-Error invalid(std::string what) { return Error{ErrorCode::kInvalid, std::move(what)}; }
-
 // Checks texts one after the other and keeps the first fault.
 class Texts {
 public:

@@ -11,7 +11,7 @@
 #include "schemas/wire/protocol.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::admit_hello_test {
 namespace {
 
 using Hello = wire::Hello::Builder;
@@ -149,4 +149,4 @@ TEST(SessionFingerprint, DiffersWithEveryField) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::admit_hello_test

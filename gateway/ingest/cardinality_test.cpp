@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace perfleet {
+namespace perfleet::cardinality_test {
 namespace {
 
 constexpr Cardinality::Limits kFew{
@@ -56,4 +56,4 @@ TEST(Cardinality, NewTargetsAreCountedAndKnownOnesNot) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::cardinality_test

@@ -9,7 +9,7 @@
 #include "gateway/ingest/sample_messages.h"
 #include "gateway/ingest/seq_progress.h"
 
-namespace perfleet {
+namespace perfleet::commit_group_test {
 namespace {
 
 using sample::ReplySort;
@@ -196,4 +196,4 @@ TEST(SeqProgress, ReachesOnlySoFar) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::commit_group_test

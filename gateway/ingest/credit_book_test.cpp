@@ -7,7 +7,7 @@
 
 #include "schemas/vocabulary/limits.h"
 
-namespace perfleet {
+namespace perfleet::credit_book_test {
 namespace {
 
 constexpr std::size_t kBudgetBytes = 1U << 20;
@@ -114,4 +114,4 @@ TEST(CreditBook, IdlePromisesAreWrittenOff) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::credit_book_test

@@ -11,7 +11,7 @@
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::decode_test {
 namespace {
 
 constexpr TargetId kTarget{5};
@@ -130,4 +130,4 @@ TEST(Decode, RefusesBytesThatArePointedAtAgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::decode_test

@@ -9,7 +9,7 @@
 #include "gateway/ingest/sample_messages.h"
 #include "storage/store/test_stores.h"
 
-namespace perfleet {
+namespace perfleet::delivery_order_test {
 namespace {
 
 constexpr std::uint64_t kBatchCount = 60;
@@ -145,4 +145,4 @@ INSTANTIATE_TEST_SUITE_P(Engines, DeliveryOrder, testing::ValuesIn(kTestEngines)
                          [](const auto& engine) { return std::string{engine_name(engine.param)}; });
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::delivery_order_test

@@ -9,7 +9,7 @@
 #include "gateway/ingest/sample_changes.h"
 #include "schemas/wire/protocol.h"
 
-namespace perfleet {
+namespace perfleet::fairness_test {
 namespace {
 
 using sample::Reply;
@@ -235,4 +235,4 @@ TEST_F(FairnessTest, ATargetWithSessionsWithoutEndIsRefused) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::fairness_test

@@ -6,7 +6,7 @@
 #include "gateway/ingest/ingest_rig.h"
 #include "gateway/ingest/sample_changes.h"
 
-namespace perfleet {
+namespace perfleet::hostile_message_test {
 namespace {
 
 using sample::Frame;
@@ -205,4 +205,4 @@ TEST_F(HostileMessage, HellosPastTheirLimits) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::hostile_message_test

@@ -8,7 +8,7 @@
 #include "gateway/ingest/sample_messages.h"
 #include "schemas/vocabulary/limits.h"
 
-namespace perfleet {
+namespace perfleet::image_intake_test {
 namespace {
 
 using sample::ReplySort;
@@ -151,4 +151,4 @@ TEST_F(ImageIntakeTest, HoldsNoMoreThanItsBoundOverAllPeers) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::image_intake_test

@@ -5,7 +5,7 @@
 
 #include "gateway/ingest/ingest_rig.h"
 
-namespace perfleet {
+namespace perfleet::ingest_counts_test {
 namespace {
 
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
@@ -125,4 +125,4 @@ TEST_F(IngestCountsTest, AnAcknowledgementIsMeasuredFromTheBatchsArrival) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::ingest_counts_test

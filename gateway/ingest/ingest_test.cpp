@@ -8,7 +8,7 @@
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/protocol.h"
 
-namespace perfleet {
+namespace perfleet::ingest_test {
 namespace {
 
 using protocol::RefusedReason;
@@ -562,4 +562,4 @@ TEST_F(IngestBye, WithATallyOfAnUnknownEventRefusesTheSession) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::ingest_test

@@ -7,7 +7,7 @@
 #include "gateway/ingest/sample_changes.h"
 #include "schemas/vocabulary/limits.h"
 
-namespace perfleet {
+namespace perfleet::order_book_test {
 namespace {
 
 using protocol::ControlCommand;
@@ -205,4 +205,4 @@ TEST_F(Orders, TooManyAreRefusedAndNothingATargetSaysIsKept) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::order_book_test

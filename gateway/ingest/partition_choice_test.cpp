@@ -4,7 +4,7 @@
 
 #include "gateway/ingest/ingest_rig.h"
 
-namespace perfleet {
+namespace perfleet::partition_choice_test {
 namespace {
 
 class PartitionChoice : public testing::Test, protected IngestRig {
@@ -96,4 +96,4 @@ TEST_F(PartitionChoice, WithoutRulesIsTheDefaultClass) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::partition_choice_test

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/wire/monotonic_clock.h"
 #include "schemas/peers/zap.h"
 #include "schemas/vocabulary/assert.h"
 
@@ -26,12 +27,6 @@ constexpr std::uint64_t kComplaintsMax = 4;
 constexpr std::uint64_t kComplaintsEveryNs = 10'000 * kNsPerMs;
 constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
-
-std::uint64_t now_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 Error zmq_error(const std::string& what) {
     return Error{zmq_errno() == EADDRINUSE ? ErrorCode::kBusy : ErrorCode::kIo,
@@ -137,7 +132,7 @@ void PeerGuard::run() {
         if (zap_ != nullptr) {
             answer_questions();
         }
-        const std::uint64_t now = now_ns();
+        const std::uint64_t now = monotonic_now_ns();
         if (now >= next_sweep_ns) {
             connections_.sweep(now);
             next_sweep_ns = now + ConnectionTable::kSweepEveryNs;
@@ -146,13 +141,13 @@ void PeerGuard::run() {
             if (allowed_->refresh(now)) {
                 connections_.allow(allowed_->set(), allowed_->bad_file_count());
             }
-            next_look_ns = now_ns() + kLookEveryNs;
+            next_look_ns = monotonic_now_ns() + kLookEveryNs;
         }
     }
 }
 
 void PeerGuard::take_events() {
-    const std::uint64_t now = now_ns();
+    const std::uint64_t now = monotonic_now_ns();
     for (int i = 0; i < kEventsAtOnceMax; ++i) {
         // The event's number and value, and the endpoint, which is that of the listener.
         const std::vector<std::string> frames = receive_frames(monitor_);
@@ -198,7 +193,7 @@ void PeerGuard::answer_questions() {
 
 // What an operator needs who forgot to enrol somebody; only some in a while.
 void PeerGuard::complain_unknown(const std::string& address, const std::string& key_bytes) {
-    const std::uint64_t now = now_ns();
+    const std::uint64_t now = monotonic_now_ns();
     if (now - complaints_since_ns_ >= kComplaintsEveryNs) {
         complaints_since_ns_ = now;
         complaint_count_ = 0;

@@ -8,16 +8,12 @@
 #include <cerrno>
 #include <ctime>
 
+#include "gateway/wire/monotonic_clock.h"
+
 namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kIdleNs = 1'000'000'000;
-
-std::uint64_t now_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 void raise(int fd) {
     const std::uint64_t one = 1;
@@ -195,7 +191,7 @@ bool Reception::receive_some() {
         // Copied without the lock: the room can only grow meanwhile.
         InboxMessage copy{message.routing_id,
                           is_frame ? std::optional{message.frame} : std::nullopt,
-                          {message.peer, message.connection, now_ns()}};
+                          {message.peer, message.connection, monotonic_now_ns()}};
         const std::lock_guard lock{mutex_};
         inbox_.put(std::move(copy));
         if (is_waited_for_) {

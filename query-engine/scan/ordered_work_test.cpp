@@ -5,7 +5,7 @@
 #include <atomic>
 #include <memory>
 
-namespace perfleet {
+namespace perfleet::ordered_work_test {
 namespace {
 
 constexpr std::size_t kTasks = 200;
@@ -61,4 +61,4 @@ TEST(OrderedWork, OfNoTasksIsNothing) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::ordered_work_test

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace perfleet {
+namespace perfleet::query_memory_test {
 namespace {
 
 TEST(QueryMemory, IsExceededAsLongAsSharesAddUpToMore) {
@@ -48,4 +48,4 @@ TEST(MemoryPool, EndsTheQueryThatHoldsMoreThanItsPart) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::query_memory_test

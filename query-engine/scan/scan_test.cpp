@@ -10,7 +10,7 @@
 #include "query-engine/statistic/profile_story.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::scan_test {
 namespace {
 
 using SampleTampering = std::function<std::optional<std::string>(Seq, std::string_view)>;
@@ -342,4 +342,4 @@ TEST_F(ScanTest, ReadsTheDictionaryOfEachEpoch) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::scan_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace perfleet {
+namespace perfleet::session_ledger_test {
 namespace {
 
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
@@ -162,4 +162,4 @@ TEST(SessionLedger, ContradictionBalancesAndWarns) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::session_ledger_test

@@ -9,7 +9,7 @@
 #include "query-engine/statistic/command.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::answer_ledger_test {
 namespace {
 
 constexpr TargetId kTarget{7};
@@ -117,4 +117,4 @@ TEST_F(AnswerLedgers, OfOtherRowsKnowWhatWasDamaged) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::answer_ledger_test

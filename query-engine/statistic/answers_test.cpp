@@ -7,7 +7,7 @@
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/test_stores.h"
 
-namespace perfleet {
+namespace perfleet::answers_test {
 namespace {
 
 void append(std::string& text, const AnswerValue& value) {
@@ -207,4 +207,4 @@ TEST(Answers, BadOptionsAreNamed) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::answers_test

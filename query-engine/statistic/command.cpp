@@ -16,6 +16,7 @@
 #include "query-engine/statistic/top.h"
 #include "query-engine/statistic/tracepoints.h"
 #include "query-engine/statistic/tree.h"
+#include "query-engine/statistic/usage.h"
 #include "query-engine/statistic/utilisation.h"
 
 namespace perfleet {
@@ -29,8 +30,6 @@ constexpr std::size_t kSymbolsShare = 4;  // symbol tables that are kept take a 
 constexpr std::array<std::string_view, 12> kCommands{"targets",        "sessions",    "losses",      "top",
                                                      "tree",           "counters",    "tracepoints", "latency",
                                                      "kernel-entries", "utilisation", "diff",        "controls"};
-
-Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
 
 const std::string* find(const CommandOptions& options, const std::string& name) {
     const auto option = options.find(name);

@@ -5,7 +5,7 @@
 #include "query-engine/scan/scan.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::counters_test {
 namespace {
 
 constexpr std::uint64_t kWholeCpu = 0xffff'ffff;
@@ -103,4 +103,4 @@ TEST(Counters, OfATimeRangeTakeTheReadingsInIt) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::counters_test

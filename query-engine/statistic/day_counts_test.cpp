@@ -10,7 +10,7 @@
 #include "query-engine/statistic/stack_counts.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::day_counts_test {
 namespace {
 
 constexpr std::uint32_t kHoursOfStory = 35;  // of the longest session: a whole day and parts of two others
@@ -277,4 +277,4 @@ TEST(DayCounts, StayRightWhenTheClockIsKnownBetterLater) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::day_counts_test

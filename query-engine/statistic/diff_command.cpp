@@ -9,8 +9,8 @@
 namespace perfleet {
 namespace {
 
-constexpr std::array<std::string_view, 8> kOptions{"before",      "after",      "of",      "by",
-                                                   "percentiles", "confidence", "fail-if", "limit"};
+constexpr std::array<std::string_view, 8> kDiffOptions{"before",      "after",      "of",      "by",
+                                                       "percentiles", "confidence", "fail-if", "limit"};
 constexpr std::size_t kLabelsMax = 8;
 
 Result<Done> add_range(const std::string& option, const std::string& word, UtcNs now, Selection& side) {
@@ -82,7 +82,7 @@ Result<std::vector<LatencyFigure>> parse_figures(const std::map<std::string, std
 }  // namespace
 
 bool is_diff_option(std::string_view name) {
-    return std::find(kOptions.begin(), kOptions.end(), name) != kOptions.end();
+    return std::find(kDiffOptions.begin(), kDiffOptions.end(), name) != kDiffOptions.end();
 }
 
 Result<Selection> parse_diff_side(const std::string& option, const std::string& text, const Selection& common,

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace perfleet {
+namespace perfleet::diff_command_test {
 namespace {
 
 constexpr UtcNs kNow{1'700'000'000'000'000'000};
@@ -89,4 +89,4 @@ TEST(DiffQuestion, NeedsBothSidesAndTakesFiguresFromConditions) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::diff_command_test

@@ -9,7 +9,7 @@
 namespace perfleet {
 namespace {
 
-AnswerValue real(const std::optional<long double>& value, long double scale = 1) {
+AnswerValue scaled(const std::optional<long double>& value, long double scale = 1) {
     AnswerValue answer;
     if (value) {
         answer = static_cast<double>(*value * scale);
@@ -297,17 +297,17 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
         std::vector<AnswerValue> row = line.identity;
         row.emplace_back(line.figure);
         row.emplace_back(line.unit);
-        row.push_back(real(line.before, scale));
-        row.push_back(real(line.after, scale));
-        row.push_back(real(line.difference, scale));
-        row.push_back(real(low_of(one.contrast.difference), scale));
-        row.push_back(real(high_of(one.contrast.difference), scale));
-        row.push_back(real(has_before ? std::optional{*line.after / *line.before - 1} : std::nullopt, 100));
-        row.push_back(real(low_of(one.contrast.ratio, 1), 100));
-        row.push_back(real(high_of(one.contrast.ratio, 1), 100));
-        row.push_back(real(one.p_value));
-        row.push_back(real(one.p_value ? std::optional{one.p_holm} : std::nullopt));
-        row.push_back(real(one.detectable, 100));
+        row.push_back(scaled(line.before, scale));
+        row.push_back(scaled(line.after, scale));
+        row.push_back(scaled(line.difference, scale));
+        row.push_back(scaled(low_of(one.contrast.difference), scale));
+        row.push_back(scaled(high_of(one.contrast.difference), scale));
+        row.push_back(scaled(has_before ? std::optional{*line.after / *line.before - 1} : std::nullopt, 100));
+        row.push_back(scaled(low_of(one.contrast.ratio, 1), 100));
+        row.push_back(scaled(high_of(one.contrast.ratio, 1), 100));
+        row.push_back(scaled(one.p_value));
+        row.push_back(scaled(one.p_value ? std::optional{one.p_holm} : std::nullopt));
+        row.push_back(scaled(one.detectable, 100));
         row.push_back(text(verdict_of(one, alpha, p_values.size())));
         row.push_back(text(one.condition));
         row.push_back(text(outcome_text(one.outcome)));

@@ -5,7 +5,7 @@
 
 #include "query-engine/statistic/number/distribution.h"
 
-namespace perfleet {
+namespace perfleet::diff_lines_test {
 namespace {
 
 // A change that is normally distributed about `change` with this deviation.
@@ -149,4 +149,4 @@ TEST(DiffLines, RelevanceIsTheLeastThatMayHaveChanged) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::diff_lines_test

@@ -10,7 +10,7 @@
 #include "storage/block/block.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::frame_names_test {
 namespace {
 
 TEST(SymbolNumbers, GiveATextOneNumberHoweverItIsMade) {
@@ -138,4 +138,4 @@ TEST_F(NamedFrames, HaveOnlyTheirImagesWhereNoSymbolsAreWanted) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::frame_names_test

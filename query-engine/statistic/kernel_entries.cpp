@@ -13,14 +13,13 @@
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/kernel_log.h"
 #include "query-engine/statistic/number/description.h"
+#include "query-engine/statistic/usage.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::size_t kRememberedMax = 1U << 22;
-constexpr std::array<std::string_view, 5> kOptions{"table", "by", "path", "since-event", "limit"};
-
-Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
+constexpr std::array<std::string_view, 5> kKernelEntryOptions{"table", "by", "path", "since-event", "limit"};
 
 Error too_many() {
     return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kRememberedMax) +
@@ -370,7 +369,7 @@ private:
 }  // namespace
 
 bool is_kernel_entry_option(std::string_view name) {
-    return std::find(kOptions.begin(), kOptions.end(), name) != kOptions.end();
+    return std::find(kKernelEntryOptions.begin(), kKernelEntryOptions.end(), name) != kKernelEntryOptions.end();
 }
 
 Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std::string>& options) {

@@ -9,9 +9,9 @@
 namespace perfleet {
 namespace {
 
-constexpr std::array<std::string_view, 12> kOptions{"runs",       "sketch", "kbench",  "table",
-                                                    "histogram",  "bucket", "mode",    "skip",
-                                                    "confidence", "error",  "settled", "percentiles"};
+constexpr std::array<std::string_view, 12> kLatencyOptions{"runs",       "sketch", "kbench",  "table",
+                                                           "histogram",  "bucket", "mode",    "skip",
+                                                           "confidence", "error",  "settled", "percentiles"};
 
 template <class Number>
 bool parse_whole(const std::string& text, Number& number) {
@@ -23,7 +23,7 @@ bool parse_whole(const std::string& text, Number& number) {
 }  // namespace
 
 bool is_latency_option(std::string_view name) {
-    return std::find(kOptions.begin(), kOptions.end(), name) != kOptions.end();
+    return std::find(kLatencyOptions.begin(), kLatencyOptions.end(), name) != kLatencyOptions.end();
 }
 
 Result<LatencyOptions> parse_latency(const std::map<std::string, std::string>& options) {

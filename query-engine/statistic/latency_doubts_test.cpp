@@ -10,7 +10,7 @@
 #include "query-engine/statistic/latency_source.h"
 #include "query-engine/statistic/number/random_stream.h"
 
-namespace perfleet {
+namespace perfleet::latency_doubts_test {
 namespace {
 
 using Values = std::vector<std::uint64_t>;
@@ -122,4 +122,4 @@ TEST(Doubts, OfTheMachineStandInTheLabels) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::latency_doubts_test

@@ -8,7 +8,7 @@
 #include "query-engine/statistic/latency_sketch.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::latency_sketch_test {
 namespace {
 
 constexpr TargetId kTarget{7};
@@ -163,4 +163,4 @@ TEST_F(Sketches, LeaveOutEventsWithoutValues) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::latency_sketch_test

@@ -10,7 +10,7 @@
 #include "query-engine/statistic/stack_counts.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::rollup_counts_test {
 namespace {
 
 using Counted = std::map<std::tuple<std::size_t, std::uint32_t, Runner, std::uint32_t>, std::uint64_t>;
@@ -262,4 +262,4 @@ TEST(RollupCounts, OfDroppedHoursAreGone) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::rollup_counts_test

@@ -6,7 +6,7 @@
 #include "schemas/wire/protocol.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::session_changes_test {
 namespace {
 
 using protocol::ControlCommand;
@@ -97,4 +97,4 @@ TEST(SessionState, HoldsOnBeyondTheTimeAtWhichItWasOrdered) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::session_changes_test

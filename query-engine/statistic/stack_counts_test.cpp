@@ -6,7 +6,7 @@
 
 #include "query-engine/statistic/profile_story.h"
 
-namespace perfleet {
+namespace perfleet::stack_counts_test {
 namespace {
 
 using Rows = std::vector<std::tuple<std::uint32_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>>;
@@ -46,4 +46,4 @@ TEST(StackCounts, AreTheSameInArraysAndHashTables) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::stack_counts_test

@@ -10,7 +10,7 @@
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::stack_totals_test {
 namespace {
 
 // Chains with few functions in them, so that many recur; one node in ten has lost its definition.
@@ -127,4 +127,4 @@ TEST(FrameCounts, CountAChainOnceForEachOfItsFunctionsHoweverOftenTheyRecur) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::stack_totals_test

@@ -9,7 +9,7 @@
 #include "query-engine/statistic/profile_story.h"
 #include "storage/store/test_stores.h"
 
-namespace perfleet {
+namespace perfleet::top_test {
 namespace {
 
 struct NaiveCounts {
@@ -236,4 +236,4 @@ TEST_F(Top, OfAnEmptyStoreIsAnEmptyTable) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::top_test

@@ -15,16 +15,15 @@
 #include "query-engine/statistic/number/description.h"
 #include "query-engine/statistic/number/legacy_summary.h"
 #include "query-engine/statistic/tracepoint_rows.h"
+#include "query-engine/statistic/usage.h"
 #include "schemas/sel4/log_description.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::array<std::string_view, 7> kOptions{"combine",     "overhead", "correct", "inner",
-                                                   "inner-pairs", "pair",     "mode"};
+constexpr std::array<std::string_view, 7> kTracepointOptions{"combine",     "overhead", "correct", "inner",
+                                                             "inner-pairs", "pair",     "mode"};
 constexpr std::size_t kEventsMax = 32;
-
-Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
 
 std::vector<std::string> split(const std::string& text, char separator) {
     std::vector<std::string> parts;
@@ -453,7 +452,7 @@ bool parse_cycles(const std::string& text, long double& value) {
 }  // namespace
 
 bool is_tracepoint_option(std::string_view name) {
-    return std::find(kOptions.begin(), kOptions.end(), name) != kOptions.end();
+    return std::find(kTracepointOptions.begin(), kTracepointOptions.end(), name) != kTracepointOptions.end();
 }
 
 Result<TracepointOptions> parse_tracepoints(const std::map<std::string, std::string>& options) {

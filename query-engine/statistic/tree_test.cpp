@@ -6,7 +6,7 @@
 
 #include "query-engine/statistic/profile_story.h"
 
-namespace perfleet {
+namespace perfleet::tree_test {
 namespace {
 
 using Path = std::vector<std::string>;
@@ -100,4 +100,4 @@ TEST_F(Tree, SmallBranchesAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::tree_test

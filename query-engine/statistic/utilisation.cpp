@@ -12,12 +12,12 @@
 #include "query-engine/statistic/inventory.h"
 #include "query-engine/statistic/number/utilisation_share.h"
 #include "schemas/sel4/log_description.h"
+#include "schemas/vocabulary/utilisation_thread.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kIdle = 0;
-constexpr std::uint64_t kWholeSystem = ~0ULL;
 constexpr std::size_t kThreadsMax = 65'536;  // of a window
 constexpr std::uint64_t kShortBits = 32;
 

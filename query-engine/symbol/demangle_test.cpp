@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace perfleet {
+namespace perfleet::demangle_test {
 namespace {
 
 TEST(Demangle, LeavesOtherNamesAlone) {
@@ -95,4 +95,4 @@ TEST(Demangle, StopsAtNamesThatGrowWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::demangle_test

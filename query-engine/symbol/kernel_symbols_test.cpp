@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace perfleet {
+namespace perfleet::kernel_symbols_test {
 namespace {
 
 std::string name_at(const SymbolTable& table, std::uint64_t offset) {
@@ -65,4 +65,4 @@ TEST(KernelSymbols, CountsLinesThatCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::kernel_symbols_test

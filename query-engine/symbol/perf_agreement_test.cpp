@@ -16,7 +16,7 @@
 #include "query-engine/symbol/symbolizer.h"
 #include "schemas/perf/perf_event.h"
 
-namespace perfleet {
+namespace perfleet::perf_agreement_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -245,4 +245,4 @@ TEST(PerfAgreement, OnKernelSymbols) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::perf_agreement_test

@@ -11,28 +11,6 @@ namespace {
 
 constexpr std::uint64_t kPageSizeBytes = 4'096;
 
-// A question to the tree: the first place on the way down that covers `address`.
-struct Probe {
-    std::uint64_t address = 0;
-    mutable const SymbolPlace* hit = nullptr;
-};
-
-struct ByStart {
-    using is_transparent = void;  // NOLINT(readability-identifier-naming): the library asks for this name
-    bool operator()(const SymbolPlace* a, const SymbolPlace* b) const { return a->start < b->start; }
-    // Whether the way goes to the right of `place`.
-    bool operator()(const SymbolPlace* place, const Probe& probe) const {
-        if (probe.hit != nullptr || probe.address < place->start) {
-            return false;
-        }
-        if (probe.address > place->end || (probe.address == place->end && probe.address != place->start)) {
-            return true;
-        }
-        probe.hit = place;
-        return false;
-    }
-};
-
 }  // namespace
 
 // The places inserted and erased as perf does, so that the tree has the shape of perf's.
@@ -60,6 +38,28 @@ public:
     }
 
 private:
+    // A question to the tree: the first place on the way down that covers `address`.
+    struct Probe {
+        std::uint64_t address = 0;
+        mutable const SymbolPlace* hit = nullptr;
+    };
+
+    struct ByStart {
+        using is_transparent = void;  // NOLINT(readability-identifier-naming): the library asks for this name
+        bool operator()(const SymbolPlace* a, const SymbolPlace* b) const { return a->start < b->start; }
+        // Whether the way goes to the right of `place`.
+        bool operator()(const SymbolPlace* place, const Probe& probe) const {
+            if (probe.hit != nullptr || probe.address < place->start) {
+                return false;
+            }
+            if (probe.address > place->end || (probe.address == place->end && probe.address != place->start)) {
+                return true;
+            }
+            probe.hit = place;
+            return false;
+        }
+    };
+
     static constexpr std::uint32_t kNone = ~0U;
 
     // Inserts the next places in the order in which they came, up to the `count`th; `sorted` are these and those that

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace perfleet {
+namespace perfleet::symbol_places_test {
 namespace {
 
 // perf's own way, step by step: a tree from the first symbol to the last question.
@@ -123,4 +123,4 @@ TEST(SymbolPlaces, WithoutASymbolCoverNothing) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::symbol_places_test

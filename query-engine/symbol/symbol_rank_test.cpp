@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
-namespace perfleet {
+namespace perfleet::symbol_rank_test {
 namespace {
 
 TEST(SymbolRank, JudgesInOrderSizeWeakGlobalUnderscoresLength) {
@@ -24,4 +24,4 @@ TEST(SymbolRank, FirstOfAConstructorsVariantsStays) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::symbol_rank_test

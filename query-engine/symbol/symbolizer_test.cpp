@@ -20,7 +20,7 @@
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::symbolizer_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -389,4 +389,4 @@ TEST(HostileElf, PipeAndFolderAreNotWaitedFor) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::symbolizer_test

@@ -90,8 +90,8 @@ public:
     }
 
 private:
-    template <class kBuilder>
-    static void set(kBuilder builder, const Ledger& ledger) {
+    template <class Builder>
+    static void set(Builder builder, const Ledger& ledger) {
         builder.setProduced(ledger.produced);
         builder.setStored(ledger.stored);
         builder.setExpired(ledger.expired);
@@ -121,11 +121,11 @@ private:
     wire::QueryEnvelope::Builder envelope_;
 };
 
-Error invalid(const std::string& what) { return Error{ErrorCode::kInvalid, "query message: " + what}; }
+Error malformed(const std::string& what) { return Error{ErrorCode::kInvalid, "query message: " + what}; }
 
 Result<Body> read_ask(wire::Ask::Reader reader) {
     if (reader.getOptions().size() > kQueryOptionsMax) {
-        return invalid("more than " + std::to_string(kQueryOptionsMax) + " options");
+        return malformed("more than " + std::to_string(kQueryOptionsMax) + " options");
     }
     Ask ask;
     ask.command = reader.getCommand();
@@ -148,12 +148,12 @@ AnswerValue read_value(wire::AnswerValue::Reader reader) {
 
 Result<Body> read_rows(capnp::List<wire::AnswerRow>::Reader reader) {
     if (reader.size() > limits::kQueryChunkRows) {
-        return invalid("more than " + std::to_string(limits::kQueryChunkRows) + " rows");
+        return malformed("more than " + std::to_string(limits::kQueryChunkRows) + " rows");
     }
     Rows rows;
     for (const auto row : reader) {
         if (row.getValues().size() > limits::kQueryColumnsMax) {
-            return invalid("more than " + std::to_string(limits::kQueryColumnsMax) + " values in a row");
+            return malformed("more than " + std::to_string(limits::kQueryColumnsMax) + " values in a row");
         }
         std::vector<AnswerValue>& values = rows.rows.emplace_back();
         for (const auto value : row.getValues()) {
@@ -165,7 +165,7 @@ Result<Body> read_rows(capnp::List<wire::AnswerRow>::Reader reader) {
 
 Result<Body> read_columns(capnp::List<wire::AnswerColumn>::Reader reader) {
     if (reader.size() > limits::kQueryColumnsMax) {
-        return invalid("more than " + std::to_string(limits::kQueryColumnsMax) + " columns");
+        return malformed("more than " + std::to_string(limits::kQueryColumnsMax) + " columns");
     }
     Columns columns;
     for (const auto column : reader) {
@@ -174,8 +174,8 @@ Result<Body> read_columns(capnp::List<wire::AnswerColumn>::Reader reader) {
     return Body{std::move(columns)};
 }
 
-template <class kReader>
-Ledger read_ledger(kReader reader) {
+template <class Reader>
+Ledger read_ledger(Reader reader) {
     Ledger ledger;
     ledger.produced = reader.getProduced();
     ledger.stored = reader.getStored();
@@ -225,7 +225,7 @@ Result<Body> read_body(wire::QueryEnvelope::Reader envelope) {
         case wire::QueryEnvelope::END: return Body{read_end(envelope.getEnd())};
         case wire::QueryEnvelope::FAILURE: return Body{read_failure(envelope.getFailure())};
     }
-    return invalid("of an unknown kind");
+    return malformed("of an unknown kind");
 }
 
 }  // namespace
@@ -245,7 +245,7 @@ std::string encode_query_message(const QueryMessage& message) {
 Result<QueryMessage> decode_query_message_untrusted(std::span<const std::byte> bytes_untrusted) {
     if (bytes_untrusted.size() > kQueryReplySizeBytesMax || bytes_untrusted.size() % sizeof(capnp::word) != 0 ||
         bytes_untrusted.empty()) {
-        return invalid("of " + std::to_string(bytes_untrusted.size()) + " bytes");
+        return malformed("of " + std::to_string(bytes_untrusted.size()) + " bytes");
     }
     // ZeroMQ gives small messages no alignment.
     auto words = kj::heapArray<capnp::word>(bytes_untrusted.size() / sizeof(capnp::word));
@@ -257,7 +257,7 @@ Result<QueryMessage> decode_query_message_untrusted(std::span<const std::byte> b
         capnp::FlatArrayMessageReader reader{words, options};
         const auto envelope = reader.getRoot<wire::QueryEnvelope>();
         if (envelope.getMagic() != wire::QUERY_MAGIC) {
-            return invalid("without its magic number");
+            return malformed("without its magic number");
         }
         if (envelope.getVersion() != kVersion) {
             return Error{ErrorCode::kUnsupported, "query message: version " + std::to_string(envelope.getVersion()) +
@@ -270,7 +270,7 @@ Result<QueryMessage> decode_query_message_untrusted(std::span<const std::byte> b
         }
         return QueryMessage{envelope.getQuery(), std::move(body).value()};
     } catch (const kj::Exception& exception) {
-        return invalid(exception.getDescription().cStr());
+        return malformed(exception.getDescription().cStr());
     }
 }
 

@@ -14,6 +14,8 @@ struct Error {
     std::string message;
 };
 
+[[nodiscard]] inline Error invalid(std::string what) { return Error{ErrorCode::kInvalid, std::move(what)}; }
+
 template <class T>
 using Result = BasicResult<T, Error>;
 

@@ -1,5 +1,6 @@
 #include "storage/rollup/day_rollup.h"
 
+#include <cstdint>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -10,8 +11,6 @@
 
 namespace perfleet {
 namespace {
-
-constexpr std::uint64_t kU32Max = 0xffff'ffff;
 
 auto place_of(const DayHour& hour) { return std::tuple{hour.partition, hour.rows.epoch}; }
 
@@ -25,7 +24,7 @@ void write_hour(RecordWriter& writer, const DayHour& hour) {
 
 DayHour read_hour(RecordReader& reader) {
     DayHour hour;
-    hour.partition.bucket = BucketNumber{static_cast<std::uint32_t>(reader.varint(kU32Max))};
+    hour.partition.bucket = BucketNumber{static_cast<std::uint32_t>(reader.varint(UINT32_MAX))};
     hour.partition.retention_class = reader.fixed_u8();
     hour.partition.shard = static_cast<std::uint16_t>(reader.varint(0xffff));
     hour.rows = read_cover(reader);
@@ -54,9 +53,9 @@ void read_nodes(RecordReader& reader, DayRollup& rollup) {
     const std::uint64_t count = reader.varint(limits::kStackNodesMax);
     DayRollup::Node before;
     for (std::uint64_t number = 1; number <= count && !reader.has_failed(); ++number) {
-        const std::uint64_t parent = before.parent + reader.varint(kU32Max);
+        const std::uint64_t parent = before.parent + reader.varint(UINT32_MAX);
         const std::uint64_t image_before = parent == before.parent ? before.image : 0;
-        const std::uint64_t image = image_before + reader.varint(kU32Max);
+        const std::uint64_t image = image_before + reader.varint(UINT32_MAX);
         const bool is_near = parent == before.parent && image == before.image;
         const std::uint64_t offset = sum_of(reader, is_near ? before.offset : 0, reader.varint());
         const DayRollup::Node node{static_cast<std::uint32_t>(parent), static_cast<std::uint32_t>(image), offset};

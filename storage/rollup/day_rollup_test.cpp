@@ -11,7 +11,7 @@
 #include "storage/rollup/rollup_sums.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::day_rollup_test {
 namespace {
 
 constexpr std::uint64_t kHourTicks = 3'600'000'000'000;
@@ -282,4 +282,4 @@ TEST(DaySums, AreThoseOfAllRowsByContent) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::day_rollup_test

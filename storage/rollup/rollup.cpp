@@ -1,5 +1,6 @@
 #include "storage/rollup/rollup.h"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -9,8 +10,6 @@
 
 namespace perfleet {
 namespace {
-
-constexpr std::uint64_t kU32Max = 0xffff'ffff;
 
 void write_threads(RecordWriter& writer, const Rollup& rollup, std::uint32_t first, const Rollup::Cell& cell,
                    std::uint64_t weight_each) {
@@ -59,8 +58,8 @@ private:
 
     void read_thread(const Rollup::Cell& cell, std::size_t threads_begin) {
         Rollup::Thread thread;
-        thread.pid = static_cast<std::uint32_t>(reader_.varint(kU32Max));
-        thread.tid = static_cast<std::uint32_t>(reader_.varint(kU32Max));
+        thread.pid = static_cast<std::uint32_t>(reader_.varint(UINT32_MAX));
+        thread.tid = static_cast<std::uint32_t>(reader_.varint(UINT32_MAX));
         thread.first_ticks = Ticks{sum_of(reader_, cell.from.value, reader_.varint())};
         thread.last_ticks = Ticks{sum_of(reader_, thread.first_ticks.value, reader_.varint())};
         const auto place = [](const Rollup::Thread& one) { return std::tuple{one.pid, one.tid, one.first_ticks}; };

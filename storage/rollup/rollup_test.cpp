@@ -10,7 +10,7 @@
 #include "storage/rollup/rollup_sums.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::rollup_test {
 namespace {
 
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
@@ -268,4 +268,4 @@ TEST(RollupSums, CutCellsByTheClockAtAnyTime) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::rollup_test

@@ -10,7 +10,7 @@
 #include "storage/rollup/value_sums.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::value_rollup_test {
 namespace {
 
 constexpr Series kPoints{Kind::kTracepoint, EventNumber{1}};
@@ -208,4 +208,4 @@ TEST(ValueSums, MergeToTheSameBytesInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::value_rollup_test

@@ -5,7 +5,7 @@
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/record.h"
 
-namespace perfleet {
+namespace perfleet::batch_list_test {
 namespace {
 
 constexpr BucketNumber kBucket{480'000};
@@ -141,4 +141,4 @@ TEST(BatchList, ReadsASingleRecordToo) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::batch_list_test

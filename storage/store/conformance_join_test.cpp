@@ -7,7 +7,7 @@
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/conformance.h"
 
-namespace perfleet::conformance {
+namespace perfleet::conformance::conformance_join_test {
 namespace {
 
 constexpr UtcNs kInTheBucket{std::int64_t{kBucket.value} * kBucketDurationS * kNsPerSecond};
@@ -427,4 +427,4 @@ INSTANTIATE_TEST_SUITE_P(Engines, StoreJoining, testing::ValuesIn(kTestEngines),
                          [](const auto& engine) { return std::string{engine_name(engine.param)}; });
 
 }  // namespace
-}  // namespace perfleet::conformance
+}  // namespace perfleet::conformance::conformance_join_test

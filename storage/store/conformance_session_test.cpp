@@ -7,7 +7,7 @@
 
 #include "storage/store/conformance.h"
 
-namespace perfleet::conformance {
+namespace perfleet::conformance::conformance_session_test {
 namespace {
 
 TEST_P(StoreConformance, KeepsPartitionsTargetsAndSessionsApart) {
@@ -300,4 +300,4 @@ TEST_P(StoreConformance, KeepsTheFirstContentOfAnImage) {
 }
 
 }  // namespace
-}  // namespace perfleet::conformance
+}  // namespace perfleet::conformance::conformance_session_test

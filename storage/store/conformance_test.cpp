@@ -6,7 +6,7 @@
 
 #include "storage/store/conformance.h"
 
-namespace perfleet::conformance {
+namespace perfleet::conformance::conformance_test {
 namespace {
 
 TEST_P(StoreConformance, StoresABatchOnce) {
@@ -257,4 +257,4 @@ INSTANTIATE_TEST_SUITE_P(Engines, StoreConformance, testing::ValuesIn(kTestEngin
                          [](const auto& engine) { return std::string{engine_name(engine.param)}; });
 
 }  // namespace
-}  // namespace perfleet::conformance
+}  // namespace perfleet::conformance::conformance_test

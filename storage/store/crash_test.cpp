@@ -16,7 +16,7 @@
 #include "storage/store/sample_batches.h"
 #include "storage/store/store.h"
 
-namespace perfleet {
+namespace perfleet::crash_test {
 namespace {
 
 using Breakage = FaultPlan::Breakage;
@@ -552,4 +552,4 @@ TEST(Crash, NoticesAWatermarkBeforeItsRows) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::crash_test

@@ -4,7 +4,7 @@
 #include "storage/rollup/day_rollup.h"
 #include "storage/store/conformance.h"
 
-namespace perfleet::conformance {
+namespace perfleet::conformance::day_maker_test {
 namespace {
 
 constexpr std::int64_t kHourNs = kBucketDurationS * kNsPerSecond;
@@ -219,4 +219,4 @@ INSTANTIATE_TEST_SUITE_P(Engines, StoreDays, testing::ValuesIn(kTestEngines),
                          [](const auto& parameter) { return std::string{engine_name(parameter.param)}; });
 
 }  // namespace
-}  // namespace perfleet::conformance
+}  // namespace perfleet::conformance::day_maker_test

@@ -11,7 +11,7 @@
 #include "storage/store/sample_batches.h"
 #include "storage/store/store.h"
 
-namespace perfleet {
+namespace perfleet::full_disk_test {
 namespace {
 
 constexpr TargetId kTarget{3};
@@ -229,4 +229,4 @@ TEST_F(FullDisk, KeepsRoomOfTheSizeThatIsWantedNow) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::full_disk_test

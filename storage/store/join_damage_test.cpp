@@ -13,7 +13,7 @@
 #include "storage/store/record.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::join_damage_test {
 namespace {
 
 constexpr TargetId kTarget{17};
@@ -309,4 +309,4 @@ TEST_F(JoiningUnderDamage, AnOlderStoreBecomesANewOneBeforeAnythingInItIsJoined)
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::join_damage_test

@@ -14,7 +14,7 @@
 #include "storage/store/record.h"
 #include "storage/store/test_writer.h"
 
-namespace perfleet {
+namespace perfleet::keyed_store_test {
 namespace {
 
 using test_writer::kBucket;
@@ -300,4 +300,4 @@ TEST(CheckFormat, TellsMissingAndNewerStores) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::keyed_store_test

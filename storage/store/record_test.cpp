@@ -8,7 +8,7 @@
 #include "schemas/columns/crc32c.h"
 #include "storage/store/sample_batches.h"
 
-namespace perfleet {
+namespace perfleet::record_test {
 namespace {
 
 std::string hex(std::string_view bytes) {
@@ -304,4 +304,4 @@ TEST(Record, ClaimingMoreElementsThanBytesIsRefused) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::record_test

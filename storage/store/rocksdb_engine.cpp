@@ -19,15 +19,13 @@
 #include "storage/store/log_tail.h"
 #include "storage/store/rocksdb_database.h"
 #include "storage/store/rocksdb_options.h"
+#include "storage/store/rocksdb_slice.h"
 
 namespace perfleet {
 namespace {
 
 // Behind every table: a change of it overlaps nothing.
 constexpr const char* kNobodysKey = "\xff";
-
-rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-std::string_view view(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
 // What writer and reader share. The database is held while it is read, so that a reader may take up another one.
 class RocksdbEngine : public Engine {

@@ -11,6 +11,7 @@
 
 #include "schemas/vocabulary/limits.h"
 #include "storage/key/key.h"
+#include "storage/store/rocksdb_slice.h"
 
 namespace perfleet {
 namespace {
@@ -22,8 +23,6 @@ constexpr std::size_t kMemoryParts = kMemtablesMax + 1;
 constexpr std::uint64_t kFirstLevelSizeBytes = 512U << 20;
 constexpr std::size_t kInfoLogSizeBytes = 1U << 20;
 constexpr std::size_t kInfoLogFiles = 4;
-
-std::string_view view(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
 // Compaction writes no table file with keys of two days or two tables, so that an old day's files are moved rather than
 // rewritten while newer ones come in, and that a drop rewrites little. Days, because a reader keeps every file open.

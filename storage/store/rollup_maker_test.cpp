@@ -7,7 +7,7 @@
 #include "storage/rollup/rollup.h"
 #include "storage/store/conformance.h"
 
-namespace perfleet::conformance {
+namespace perfleet::conformance::rollup_maker_test {
 namespace {
 
 constexpr std::int64_t kHourNs = kBucketDurationS * kNsPerSecond;
@@ -273,4 +273,4 @@ INSTANTIATE_TEST_SUITE_P(Engines, StoreRollups, testing::ValuesIn(kTestEngines),
                          [](const auto& parameter) { return std::string{engine_name(parameter.param)}; });
 
 }  // namespace
-}  // namespace perfleet::conformance
+}  // namespace perfleet::conformance::rollup_maker_test

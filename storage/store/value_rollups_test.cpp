@@ -8,7 +8,7 @@
 #include "storage/rollup/value_rollup.h"
 #include "storage/store/conformance.h"
 
-namespace perfleet::conformance {
+namespace perfleet::conformance::value_rollups_test {
 namespace {
 
 constexpr std::int64_t kHourNs = kBucketDurationS * kNsPerSecond;
@@ -161,4 +161,4 @@ INSTANTIATE_TEST_SUITE_P(Engines, StoreValueRollups, testing::ValuesIn(kTestEngi
                          [](const auto& parameter) { return std::string{engine_name(parameter.param)}; });
 
 }  // namespace
-}  // namespace perfleet::conformance
+}  // namespace perfleet::conformance::value_rollups_test

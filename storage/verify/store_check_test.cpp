@@ -15,7 +15,7 @@
 #include "storage/store/sample_batches.h"
 #include "storage/store/test_writer.h"
 
-namespace perfleet {
+namespace perfleet::store_check_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -284,4 +284,4 @@ TEST_F(CheckedStore, AFolderWithoutOneIsRefused) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::store_check_test

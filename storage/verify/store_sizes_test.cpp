@@ -7,7 +7,7 @@
 #include "storage/store/sample_batches.h"
 #include "storage/store/store.h"
 
-namespace perfleet {
+namespace perfleet::store_sizes_test {
 namespace {
 
 constexpr TargetId kTarget{17};
@@ -133,4 +133,4 @@ TEST(StoreSizes, AreToldByRetentionClassWithWhatExpired) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::store_sizes_test

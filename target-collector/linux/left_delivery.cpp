@@ -9,13 +9,9 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/linux/clock_relation.h"
+#include "target-collector/linux/waiting_driver.h"
 
 namespace perfleet {
-namespace {
-
-constexpr std::uint64_t kSleepNsMax = 250'000'000;
-
-}  // namespace
 
 LeftDelivery::LeftDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, Notice notice)
     : files_{std::move(files)},

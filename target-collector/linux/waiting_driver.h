@@ -8,6 +8,9 @@
 
 namespace perfleet {
 
+// What a thread that waits for its driver sleeps at most before it looks again.
+inline constexpr std::uint64_t kSleepNsMax = 250'000'000;
+
 class WaitingDriver : public NetworkDriver {
 public:
     WaitingDriver() = default;

@@ -10,11 +10,11 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/wire/protocol.h"
+#include "target-collector/linux/waiting_driver.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kSleepNsMax = 250'000'000;
 constexpr std::uint64_t kFirstWordAfterNs = 1'000'000'000;
 constexpr std::uint64_t kWordEveryNs = 10'000'000'000;
 constexpr std::uint64_t kOverrunNsMax = 1'000'000'000;

@@ -5,16 +5,14 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/wire/protocol.h"
+#include "target-collector/message/capnp_format.h"
 #include "target-collector/message/message_parts.h"
 
 namespace perfleet {
+
+using namespace capnp_format;
+
 namespace {
-
-constexpr std::size_t kWordBytes = 8;
-
-constexpr std::size_t size_bytes_of(wire_layout::Shape shape) {
-    return (std::size_t{shape.data_words} + shape.pointer_count) * kWordBytes;
-}
 
 // Segment table, root pointer, and the structs and list tags that every batch has.
 constexpr std::size_t kFixedSizeBytes = 2 * kWordBytes + size_bytes_of(wire_layout::envelope::kShape) +

@@ -17,7 +17,7 @@
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/patch.h"
 
-namespace perfleet {
+namespace perfleet::batch_builder_test {
 namespace {
 
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
@@ -525,4 +525,4 @@ TEST(OldestRetainedSeq, RefusesWhatIsNoBatch) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::batch_builder_test

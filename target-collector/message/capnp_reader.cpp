@@ -1,19 +1,11 @@
 #include "target-collector/message/capnp_reader.h"
 
 #include "schemas/vocabulary/assert.h"
+#include "target-collector/message/capnp_format.h"
 
 namespace perfleet {
-namespace {
 
-constexpr std::size_t kWordBytes = 8;
-constexpr std::size_t kSegmentTableBytes = 8;
-
-constexpr std::uint64_t kStructPointer = 0;
-constexpr std::uint64_t kListPointer = 1;
-constexpr std::uint64_t kByteElements = 2;
-constexpr std::uint64_t kStructElements = 7;
-
-}  // namespace
+using namespace capnp_format;
 
 Checked<CapnpReader> CapnpReader::open(std::span<const std::byte> message_untrusted) {
     if (message_untrusted.size() < kSegmentTableBytes + kWordBytes) {

@@ -3,27 +3,19 @@
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
+#include "target-collector/message/capnp_format.h"
 
 namespace perfleet {
+
+using namespace capnp_format;
+
 namespace {
-
-constexpr std::size_t kWordBytes = 8;
-constexpr std::size_t kSegmentTableBytes = 8;
-
-// Element codes of list pointers.
-constexpr std::uint32_t kByteElements = 2;
-constexpr std::uint32_t kPointerElements = 6;
-constexpr std::uint32_t kStructElements = 7;
 
 // Offsets and counts are fields of 29 or 30 bits; messages are far smaller.
 constexpr std::size_t kMessageSizeBytesMax = std::size_t{1} << 28;
 
 constexpr std::size_t round_up_words(std::size_t size_bytes) {
     return (size_bytes + kWordBytes - 1) & ~(kWordBytes - 1);
-}
-
-constexpr std::size_t struct_size_bytes(wire_layout::Shape shape) {
-    return (std::size_t{shape.data_words} + shape.pointer_count) * kWordBytes;
 }
 
 constexpr std::size_t pointer_offset_bytes(CapnpWriter::StructPlace parent, wire_layout::PointerField field) {
@@ -76,14 +68,14 @@ void CapnpWriter::set_list_pointer(std::size_t pointer_offset, std::size_t targe
 
 CapnpWriter::StructPlace CapnpWriter::make_root(wire_layout::Shape shape) {
     const std::size_t pointer = take(kWordBytes);
-    const StructPlace place{take(struct_size_bytes(shape)), shape};
+    const StructPlace place{take(size_bytes_of(shape)), shape};
     set_struct_pointer(pointer, place.offset_bytes, shape);
     return place;
 }
 
 CapnpWriter::StructPlace CapnpWriter::make_struct(StructPlace parent, wire_layout::PointerField field,
                                                   wire_layout::Shape shape) {
-    const StructPlace place{take(struct_size_bytes(shape)), shape};
+    const StructPlace place{take(size_bytes_of(shape)), shape};
     set_struct_pointer(pointer_offset_bytes(parent, field), place.offset_bytes, shape);
     return place;
 }
@@ -93,7 +85,7 @@ CapnpWriter::ListPlace CapnpWriter::make_list(StructPlace parent, wire_layout::P
     if (count == 0) {
         return {};
     }
-    const std::size_t words = struct_size_bytes(shape) / kWordBytes * count;
+    const std::size_t words = size_bytes_of(shape) / kWordBytes * count;
     const std::size_t tag = take(kWordBytes + words * kWordBytes);
     if (!is_full_) {
         // The tag looks like a struct pointer whose distance is the element count.
@@ -105,7 +97,7 @@ CapnpWriter::ListPlace CapnpWriter::make_list(StructPlace parent, wire_layout::P
 
 CapnpWriter::StructPlace CapnpWriter::element(ListPlace list, std::size_t index) {
     PERFLEET_ASSERT(index < list.count);
-    return {list.offset_bytes + struct_size_bytes(list.shape) * index, list.shape};
+    return {list.offset_bytes + size_bytes_of(list.shape) * index, list.shape};
 }
 
 void CapnpWriter::put_bytes(std::size_t pointer_offset, const void* bytes, std::size_t size_bytes, bool is_text) {

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "schemas/vocabulary/assert.h"
+#include "target-collector/message/tally_book.h"
 
 namespace perfleet {
 namespace {
@@ -15,8 +16,7 @@ constexpr std::size_t kPointSizeBytes = 24;
 constexpr std::size_t kCountsOffset = 64;
 constexpr std::size_t kKeyOffset = 8;
 
-constexpr Series kOverflowSeries{Kind::kTask, kNoEvent};
-constexpr std::size_t kOverflowEntriesMax = 32;
+constexpr std::size_t kOverflowEntriesMax = TallyTable::kOverflowEntriesMax;
 
 // Bytes 8 to 15 of a count, as one word.
 constexpr std::uint64_t key_of(Series series, TallyName name) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-namespace perfleet {
+namespace perfleet::live_counts_test {
 namespace {
 
 class LiveCountsTest : public testing::Test {
@@ -66,4 +66,4 @@ TEST_F(LiveCountsTest, NamesACountThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::live_counts_test

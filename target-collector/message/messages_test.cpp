@@ -19,7 +19,7 @@
 #include "target-collector/message/image_chunk.h"
 #include "target-collector/message/patch.h"
 
-namespace perfleet {
+namespace perfleet::messages_test {
 namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
@@ -405,4 +405,4 @@ TEST(GoldenBytes, OfImage) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::messages_test

@@ -13,7 +13,7 @@
 #include "collector.capnp.h"
 #include "target-collector/message/capnp_reader.h"
 
-namespace perfleet {
+namespace perfleet::reply_reader_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -381,4 +381,4 @@ TEST(CapnpReader, ReadsListsOfStructsWithinTheirBounds) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::reply_reader_test

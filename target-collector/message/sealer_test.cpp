@@ -13,7 +13,7 @@
 
 #include "collector.capnp.h"
 
-namespace perfleet {
+namespace perfleet::sealer_test {
 namespace {
 
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
@@ -388,4 +388,4 @@ TEST_F(SealerWithoutSessionTest, KeepsNoMoreThanABatchAndCountsTheRest) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::sealer_test

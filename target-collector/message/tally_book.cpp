@@ -5,8 +5,6 @@
 namespace perfleet {
 namespace {
 
-constexpr Series kOverflowSeries{Kind::kTask, kNoEvent};
-
 constexpr bool stands_before(const Tally& tally, Series series, TallyName name) {
     return tally.series != series ? tally.series < series : tally.name < name;
 }

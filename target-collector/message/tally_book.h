@@ -15,6 +15,9 @@
 
 namespace perfleet {
 
+// Where counts go that have no room of their own.
+inline constexpr Series kOverflowSeries{Kind::kTask, kNoEvent};
+
 class TallyTable {
 public:
     // Kept free for (kTask, kNoEvent): one entry for each name there is.

@@ -7,7 +7,7 @@
 #include <memory>
 #include <random>
 
-namespace perfleet {
+namespace perfleet::tally_book_test {
 namespace {
 
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
@@ -69,4 +69,4 @@ TEST(TallyBook, CountsWhatDoesNotFitUnderTheTaskSeries) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::tally_book_test

@@ -9,7 +9,7 @@
 
 #include "collector.capnp.h"
 
-namespace perfleet {
+namespace perfleet::wire_layout_test {
 namespace {
 
 namespace layout = wire_layout;
@@ -286,4 +286,4 @@ TEST(WireLayout, TheEnvelopeIsThatOfTheSchema) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::wire_layout_test

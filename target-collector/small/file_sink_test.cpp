@@ -14,7 +14,7 @@
 #include "target-collector/wire/gateway_frames_test.h"
 #include "target-collector/wire/one_way_line.h"
 
-namespace perfleet {
+namespace perfleet::file_sink_test {
 namespace {
 
 constexpr EventDescription kTimer{.name = "timer", .period = 1'000'000, .unit = "ns"};
@@ -186,4 +186,4 @@ TEST(OneWayLine, TakesNothingOfTheBodyBeforeTheHeadIsGone) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::file_sink_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace perfleet {
+namespace perfleet::frame_chain_test {
 namespace {
 
 struct alignas(16) Stack {
@@ -64,4 +64,4 @@ TEST(FrameChain, AStackOfAnythingIsReadWithinItsBounds) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::frame_chain_test

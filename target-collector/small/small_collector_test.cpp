@@ -6,7 +6,7 @@
 #include <memory>
 #include <random>
 
-namespace perfleet {
+namespace perfleet::small_collector_test {
 namespace {
 
 class NoGateway final : public NetworkDriver {
@@ -93,4 +93,4 @@ TEST(SmallCollector, IsAsLargeAsItsPageSays) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::small_collector_test

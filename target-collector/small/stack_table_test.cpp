@@ -7,7 +7,7 @@
 #include <random>
 #include <tuple>
 
-namespace perfleet {
+namespace perfleet::stack_table_test {
 namespace {
 
 TEST(StackTable, NumbersNodesAsAMapDoes) {
@@ -41,4 +41,4 @@ TEST(StackTable, SaysWhenItIsFullAndStillKnowsWhatItHas) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::stack_table_test

@@ -17,8 +17,6 @@
 namespace perfleet {
 namespace {
 
-constexpr mode_t kFileMode = 0600;
-
 // Room for so many bytes; errno, 0: it is there.
 int reserve(int fd, std::uint64_t size_bytes) {
     int error = 0;
@@ -75,7 +73,7 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::create(const std::string& folder, 
     head.hello_checksum = crc32c(0, hello);
     const std::string path = folder + "/" + spool_file_name(head.session);
     const std::string unfinished = path + ".new";
-    const int fd = ::open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kFileMode);
+    const int fd = ::open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kSpoolFileMode);
     if (fd < 0) {
         return error_from_errno(errno, "can't make the spool file '" + unfinished + "'");
     }

@@ -17,6 +17,9 @@
 
 namespace perfleet {
 
+// Of every file of a spool: nobody else reads what a target tells of itself.
+inline constexpr mode_t kSpoolFileMode = 0600;
+
 // Of the empty entry that a new file's journal begins with.
 inline constexpr std::uint64_t kFirstJournalNumber = 1;
 

@@ -17,7 +17,6 @@ namespace perfleet {
 namespace {
 
 constexpr mode_t kFolderMode = 0700;
-constexpr mode_t kFileMode = 0600;
 
 // For a delivery that only counts.
 class NoNetwork final : public NetworkDriver {
@@ -77,7 +76,7 @@ SpoolFolder::~SpoolFolder() {
 
 Result<Done> SpoolFolder::lock() {
     const std::string lock_path = path_ + "/lock";
-    lock_fd_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode);
+    lock_fd_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kSpoolFileMode);
     if (lock_fd_ < 0) {
         return error_from_errno(errno, "can't open '" + lock_path + "' in the spool folder");
     }

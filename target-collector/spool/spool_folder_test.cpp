@@ -13,7 +13,7 @@
 #include "target-collector/spool/left_session.h"
 #include "target-collector/spool/spool_test.h"
 
-namespace perfleet {
+namespace perfleet::spool_folder_test {
 namespace {
 
 using spool_test::hello_of;
@@ -202,4 +202,4 @@ TEST(SpoolFolder, SaysHowMuchRoomThereIsNot) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::spool_folder_test

@@ -16,7 +16,7 @@
 #include "target-collector/spool/spool_test.h"
 #include "target-collector/wire/gateway_frames_test.h"
 
-namespace perfleet {
+namespace perfleet::spool_kill_test {
 namespace {
 
 using spool_test::open_folder;
@@ -147,4 +147,4 @@ TEST(SpoolKill, NothingIsForgottenAtAnyInstruction) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::spool_kill_test

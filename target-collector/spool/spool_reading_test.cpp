@@ -18,7 +18,7 @@
 #include "target-collector/spool/spool_test.h"
 #include "target-collector/wire/gateway_frames_test.h"
 
-namespace perfleet {
+namespace perfleet::spool_reading_test {
 namespace {
 
 using spool_test::open_folder;
@@ -428,4 +428,4 @@ TEST(SpoolHead, IsRefusedWhenAnyBitIsOther) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::spool_reading_test

@@ -10,7 +10,7 @@
 #include "target-collector/spool/spool_test.h"
 #include "target-collector/wire/delivery_simulation_test.h"
 
-namespace perfleet {
+namespace perfleet::spool_simulation_test {
 namespace {
 
 using namespace simulation;
@@ -221,4 +221,4 @@ TEST(SpoolSimulation, AKilledSessionIsExactToTheLastRow) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::spool_simulation_test

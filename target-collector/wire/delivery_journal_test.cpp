@@ -11,7 +11,7 @@
 
 #include "schemas/columns/crc32c.h"
 
-namespace perfleet {
+namespace perfleet::delivery_journal_test {
 namespace {
 
 constexpr Series kSamples{Kind::kSample, EventNumber{2}};
@@ -164,4 +164,4 @@ TEST_F(Journal, HoldsTheMostThereMayBe) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::delivery_journal_test

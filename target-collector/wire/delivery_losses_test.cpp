@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace perfleet {
+namespace perfleet::delivery_losses_test {
 namespace {
 
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
@@ -118,4 +118,4 @@ TEST(DeliveryLosses, GoesOnFromWhatAnotherCounted) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::delivery_losses_test

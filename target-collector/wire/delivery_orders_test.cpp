@@ -6,7 +6,7 @@
 
 #include "target-collector/wire/gateway_frames_test.h"
 
-namespace perfleet {
+namespace perfleet::delivery_orders_test {
 namespace {
 
 using protocol::ControlCommand;
@@ -101,4 +101,4 @@ TEST(DeliveryOrders, WithoutAnybodyWhoTakesThemAreRefusedAtOnce) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::delivery_orders_test

@@ -11,7 +11,7 @@
 #include "target-collector/wire/delivery.h"
 #include "target-collector/wire/delivery_simulation_test.h"
 
-namespace perfleet {
+namespace perfleet::delivery_simulation_test {
 namespace {
 
 using namespace simulation;
@@ -181,4 +181,4 @@ TEST(DeliverySimulation, EveryRowIsStoredOrItsLossIsCounted) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::delivery_simulation_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace perfleet {
+namespace perfleet::delivery_spool_test {
 namespace {
 
 SealedRecord record(std::uint64_t seq) {
@@ -87,4 +87,4 @@ TEST(DeliverySpool, HasRoomExactlyWhenAPushGoesWell) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::delivery_spool_test

@@ -12,7 +12,7 @@
 
 #include "target-collector/wire/zmtp_driver.h"
 
-namespace perfleet {
+namespace perfleet::line_stream_test {
 namespace {
 
 using Bytes = std::deque<std::byte>;
@@ -186,4 +186,4 @@ TEST_F(LineStreamTest, AGreetingInPiecesOfAnySizeIsFound) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::line_stream_test

@@ -84,6 +84,7 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 # --- Freestanding code -------------------------------------------------------------------------------------------
 
 FREESTANDING = re.compile(r"schemas/vocabulary/(assert|duration_histogram|ids|kind|limits|result|time)\.(h|cpp)$"
+                          r"|schemas/vocabulary/utilisation_thread\.h$"
                           r"|schemas/(columns|perf)/|schemas/sel4/(kernel_log|names)\.(h|cpp)$|schemas/wire/\w+\.h$"
                           r"|target-collector/(ring|message|small|source/sel4)/|target-collector/source/row_sink\.h$"
                           r"|target-collector/sel4/run/"

@@ -14,7 +14,7 @@
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::gateway_program_test {
 namespace {
 
 constexpr TargetId kTarget{3};
@@ -222,4 +222,4 @@ TEST(GatewayProgram, CanBeReadWhileItServes) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::gateway_program_test

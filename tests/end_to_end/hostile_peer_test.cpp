@@ -14,7 +14,7 @@
 #include "tests/end_to_end/sample_peer.h"
 #include "tests/end_to_end/stored_ledger.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::hostile_peer_test {
 namespace {
 
 constexpr TargetId kTarget{3};
@@ -182,4 +182,4 @@ TEST_F(HostilePeer, MaySendTooMuchOrInParts) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::hostile_peer_test

@@ -14,7 +14,7 @@
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::query_process_test {
 namespace {
 
 // Says where it answers, writes its process id to `pids` in its data's parent folder, and waits.
@@ -123,4 +123,4 @@ TEST_F(QueryProcessTest, ThatFailsAtTheStartFailsTheGateway) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::query_process_test

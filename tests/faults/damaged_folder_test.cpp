@@ -14,7 +14,7 @@
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::damaged_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -122,4 +122,4 @@ TEST(DamagedFolder, IsToldByTheGatewayThatOpensIt) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::damaged_folder_test

@@ -13,7 +13,7 @@
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::lost_table_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ TEST_F(LostTableFile, CostsItsRowsAloneAndTheGatewayGoesOn) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::lost_table_file_test

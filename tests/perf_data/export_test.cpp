@@ -7,7 +7,7 @@
 #include "schemas/columns/layout.h"
 #include "tests/perf_data/export_fixture.h"
 
-namespace perfleet {
+namespace perfleet::export_test {
 namespace {
 
 constexpr Series kTasks{Kind::kTask, kNoEvent};
@@ -585,4 +585,4 @@ TEST_F(PerfDataExport, PerfFindsEveryFrameAgain) {
     EXPECT_EQ(number, expected.size());
 }
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::export_test

@@ -13,7 +13,7 @@
 #include "schemas/wire/protocol.h"
 #include "tests/perf_data/export_fixture.h"
 
-namespace perfleet {
+namespace perfleet::top_agreement_test {
 namespace {
 
 constexpr std::uint64_t kT0 = 9'000'000'000;
@@ -260,4 +260,4 @@ TEST_F(TopAgreement, PerfReportCountsEverySymbolAsTopDoes) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::top_agreement_test

@@ -6,7 +6,7 @@
 #include "schemas/columns/layout.h"
 #include "tests/perf_data/export_fixture.h"
 
-namespace perfleet {
+namespace perfleet::tracepoint_test {
 namespace {
 
 constexpr std::uint64_t kT0 = 5'000'000'000;
@@ -236,4 +236,4 @@ TEST_F(SchedulerExport, LatencyIsMeasuredBetweenWakeupAndSwitch) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::tracepoint_test

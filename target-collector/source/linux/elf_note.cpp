@@ -15,7 +15,6 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kProgramHeadersMax = 256;
-constexpr std::size_t kNotesSizeBytesMax = 64U << 10U;
 constexpr std::uint32_t kNoteAlignment = 4;
 
 // Reads exactly the bytes at an offset; false when there aren't that many.

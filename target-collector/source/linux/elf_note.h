@@ -12,6 +12,9 @@
 
 namespace perfleet {
 
+// Read of the notes of one file, or of the kernel.
+inline constexpr std::size_t kNotesSizeBytesMax = 64U << 10U;
+
 // The build-id in a sequence of ELF notes, as in PT_NOTE or /sys/kernel/notes; empty when there is none. Borrows
 // `notes`.
 [[nodiscard]] std::span<const std::byte> build_id_in_notes(std::span<const std::byte> notes);

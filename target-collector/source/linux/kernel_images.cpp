@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kKallsymsSizeBytesMax = 256U << 20U;
 constexpr std::size_t kModulesSizeBytesMax = 4U << 20U;
-constexpr std::size_t kNotesSizeBytesMax = 64U << 10U;
 
 std::string_view take_line(std::string_view& text) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -7,7 +7,6 @@ constexpr std::size_t kDurationOffset = 8;
 constexpr std::size_t kPathOffset = 12;
 constexpr std::size_t kDetailOffset = 13;
 constexpr std::uint8_t kPathMask = 7;
-constexpr std::uint64_t kShortClockRange = 1ULL << 32;
 
 std::uint64_t little_endian(std::span<const std::byte> bytes, std::size_t offset, std::size_t size_bytes) {
     std::uint64_t value = 0;

@@ -15,6 +15,9 @@
 
 namespace perfleet::sel4 {
 
+// Where the start time of a 32-bit log begins again from 0.
+inline constexpr std::uint64_t kShortClockRange = 1ULL << 32;
+
 // How much of a log can be read.
 struct LogFill {
     std::uint64_t record_count = 0;  // in the buffer

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-namespace perfleet::sel4 {
+namespace perfleet::sel4::log_buffer_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -201,4 +201,4 @@ TEST(KernelLog, ErrorsOfItsCallsHaveNames) {
 }
 
 }  // namespace
-}  // namespace perfleet::sel4
+}  // namespace perfleet::sel4::log_buffer_test

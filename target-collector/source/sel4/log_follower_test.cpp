@@ -6,7 +6,7 @@
 
 #include "target-collector/source/sel4/simulated_kernel_test.h"
 
-namespace perfleet::sel4 {
+namespace perfleet::sel4::log_follower_test {
 namespace {
 
 KernelFeatures features_of(BenchmarkMode mode, Architecture architecture) {
@@ -205,4 +205,4 @@ TEST(LogFollower, WhileRecordsAreLeftTheKernelIsntEntered) {
 }
 
 }  // namespace
-}  // namespace perfleet::sel4
+}  // namespace perfleet::sel4::log_follower_test

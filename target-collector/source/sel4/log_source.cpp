@@ -7,8 +7,6 @@
 namespace perfleet::sel4 {
 namespace {
 
-constexpr std::uint64_t kShortClockRange = 1ULL << 32;
-
 std::uint64_t tracepoint_ids(const KernelFeatures& features) {
     return std::min(features.tracepoint_count, kTracepointIdsMax);
 }

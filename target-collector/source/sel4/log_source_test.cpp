@@ -6,7 +6,7 @@
 
 #include "target-collector/source/sel4/simulated_kernel_test.h"
 
-namespace perfleet::sel4 {
+namespace perfleet::sel4::log_source_test {
 namespace {
 
 constexpr EventNumber kFirst{3};
@@ -90,4 +90,4 @@ TEST(LogSource, WhatAFullBufferSwallowedIsLostInTheLedger) {
 }
 
 }  // namespace
-}  // namespace perfleet::sel4
+}  // namespace perfleet::sel4::log_source_test

@@ -9,7 +9,7 @@
 #include "target-collector/source/sel4/log_source.h"
 #include "target-collector/source/sel4/simulated_kernel_test.h"
 
-namespace perfleet::sel4 {
+namespace perfleet::sel4::recorded_log_test {
 namespace {
 
 constexpr EventNumber kEvent{0};
@@ -134,4 +134,4 @@ TEST_P(RecordedTracepoints, AreRowsAsTheGoldenFileHasThem) {
 }
 
 }  // namespace
-}  // namespace perfleet::sel4
+}  // namespace perfleet::sel4::recorded_log_test

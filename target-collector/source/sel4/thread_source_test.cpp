@@ -7,7 +7,7 @@
 #include "target-collector/source/sel4/thread_sampler.h"
 #include "target-collector/source/sel4/utilisation_window.h"
 
-namespace perfleet::sel4 {
+namespace perfleet::sel4::thread_source_test {
 namespace {
 
 constexpr EventNumber kEvent{1};
@@ -152,4 +152,4 @@ TEST(KernelDescription, NamesThatDontFitAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace perfleet::sel4
+}  // namespace perfleet::sel4::thread_source_test

@@ -1,14 +1,9 @@
 #include "target-collector/source/sel4/utilisation_window.h"
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/utilisation_thread.h"
 
 namespace perfleet::sel4 {
-namespace {
-
-constexpr std::uint64_t kIdleThread = 0;
-constexpr std::uint64_t kWholeSystem = ~0ULL;
-
-}  // namespace
 
 UtilisationWindow::UtilisationWindow(KernelInterface& kernel, EventNumber event, std::uint32_t thread_count)
     : kernel_{kernel}, event_{event}, thread_count_{thread_count} {

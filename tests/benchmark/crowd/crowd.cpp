@@ -18,7 +18,6 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kHeartbeatIntervalNs = ZmqDriver::kHeartbeatIntervalMs * kNsPerMs;
 constexpr std::uint64_t kHeartbeatTimeoutNs = ZmqDriver::kHeartbeatTimeoutMs * kNsPerMs;
 constexpr std::uint64_t kReconnectAfterNsMin = ZmqDriver::kReconnectAfterMs * kNsPerMs;

@@ -15,6 +15,7 @@
 
 #include "tests/benchmark/crowd/crowd.h"
 #include "tests/benchmark/crowd/crowd_keys.h"
+#include "tests/benchmark/crowd/fail.h"
 #include "tests/benchmark/crowd/stored_check.h"
 
 namespace perfleet {
@@ -37,11 +38,6 @@ struct Command {
                  "       crowd_targets --check DIR …\n"
                  "       … = [--first N] [--targets N] [--seconds N] [--interval-ms N] [--rows N]\n");
     std::exit(2);
-}
-
-[[noreturn]] void fail(const std::string& message) {
-    std::fprintf(stderr, "crowd_targets: %s\n", message.c_str());
-    std::exit(1);
 }
 
 bool parse_option(Command& command, std::string_view name, const char* value) {

@@ -12,6 +12,8 @@
 
 namespace perfleet {
 
+inline constexpr std::uint64_t kNsPerMs = 1'000'000;
+
 inline constexpr Series kCrowdSamples{Kind::kSample, EventNumber{0}};
 
 struct CrowdPlan {

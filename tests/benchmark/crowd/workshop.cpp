@@ -8,22 +8,17 @@
 #include "schemas/vocabulary/limits.h"
 #include "target-collector/message/bye.h"
 #include "target-collector/message/hello.h"
+#include "tests/benchmark/crowd/fail.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint32_t kStacksAtStart = 300;
 constexpr std::uint32_t kStacksPerBatch = 4;
 constexpr std::uint32_t kCpuCount = 8;
 constexpr std::size_t kRankCount = 4'096;
 constexpr Series kStacks{Kind::kStack, kNoEvent};
 constexpr Series kImages{Kind::kImage, kNoEvent};
-
-[[noreturn]] void fail(const std::string& what) {
-    std::fprintf(stderr, "crowd_targets: %s\n", what.c_str());
-    std::exit(1);
-}
 
 std::uint32_t row_count_max(const CrowdPlan& plan) { return plan.row_count + kStacksAtStart + 1; }
 

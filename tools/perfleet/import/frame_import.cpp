@@ -15,12 +15,12 @@
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/wire/frame_file.h"
+#include "tools/perfleet/import/import_limits.h"
 #include "tools/perfleet/import/run_hash.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kSyncBatches = 64;  // what may wait for the disk at once
 constexpr std::size_t kImagesSizeBytesMax =
     4 * limits::kImageSizeBytesMax;  // of those whose chunks stand among each other
 

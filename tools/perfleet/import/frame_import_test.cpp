@@ -14,7 +14,7 @@
 #include "target-collector/small/small_collector.h"
 #include "target-collector/wire/frame_stream_driver.h"
 
-namespace perfleet {
+namespace perfleet::frame_import_test {
 namespace {
 
 constexpr UtcNs kNow{1'700'000'000 * kNsPerSecond};
@@ -208,4 +208,4 @@ TEST_F(FrameImport, WhatIsGivenAnIdIsHeldAgainstTheSealThatItCameWith) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::frame_import_test

@@ -1,7 +1,7 @@
 // From a file to the answer, through the store: published figures to the printed digit.
 #include "tools/perfleet/import/import_fixture.h"
 
-namespace perfleet {
+namespace perfleet::import_test {
 namespace {
 
 TEST(Import, KanataTableThreeFourIsPrintedAsPublished) {
@@ -136,4 +136,4 @@ TEST(Import, Sel4benchTableReproducesInItsLegacyMode) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::import_test

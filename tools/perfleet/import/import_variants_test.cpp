@@ -7,7 +7,7 @@
 #include "tools/perfleet/import/exact_decimal.h"
 #include "tools/perfleet/import/import_fixture.h"
 
-namespace perfleet {
+namespace perfleet::import_variants_test {
 namespace {
 
 using Values = std::vector<std::uint64_t>;
@@ -380,4 +380,4 @@ TEST(ImportSel4bench, WhatIsWrongIsNamed) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::import_variants_test

@@ -26,7 +26,7 @@ namespace {
 constexpr std::string_view kInitial = "Initial Test size:";
 constexpr std::string_view kDelta = "Delta:";
 constexpr std::string_view kSampleSize = "Number of Tests / Sample size of Accumulated latency:";
-constexpr std::string_view kGroups = "Number of Groups:";
+constexpr std::string_view kGroupCount = "Number of Groups:";
 constexpr std::string_view kTable = "Accumulated latencies";
 constexpr std::string_view kDone = "Done!";
 
@@ -39,10 +39,6 @@ struct Parameters {
     std::optional<std::uint64_t> sample_size;
     std::optional<std::uint64_t> groups;
 };
-
-Error invalid(std::size_t line, const std::string& what) {
-    return Error{ErrorCode::kInvalid, "line " + std::to_string(line) + ": " + what};
-}
 
 // N of the groups; nothing where they go past 64 bits.
 std::optional<std::vector<std::uint64_t>> sizes_of(std::uint64_t initial, std::uint64_t delta, std::size_t groups) {
@@ -108,7 +104,7 @@ private:
     Result<Done> take(std::string_view line, std::size_t number) {
         for (const auto& [name, value] :
              {std::pair{kInitial, &parameters_.initial}, std::pair{kDelta, &parameters_.delta},
-              std::pair{kSampleSize, &parameters_.sample_size}, std::pair{kGroups, &parameters_.groups}}) {
+              std::pair{kSampleSize, &parameters_.sample_size}, std::pair{kGroupCount, &parameters_.groups}}) {
             if (line.starts_with(name)) {
                 if (is_in_table_) {
                     finish(false);  // the run before never came to its end
@@ -138,7 +134,7 @@ private:
         std::string missing;
         for (const auto& [name, value] :
              {std::pair{kInitial, parameters_.initial}, std::pair{kDelta, parameters_.delta},
-              std::pair{kSampleSize, parameters_.sample_size}, std::pair{kGroups, parameters_.groups}}) {
+              std::pair{kSampleSize, parameters_.sample_size}, std::pair{kGroupCount, parameters_.groups}}) {
             missing += value ? "" : (missing.empty() ? "\"" : ", \"") + std::string{name} + "\"";
         }
         if (!missing.empty()) {

@@ -10,13 +10,12 @@
 
 #include "exporters/report/report.h"
 #include "query-engine/statistic/command.h"
+#include "tools/perfleet/import/import_fixture.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
 
-namespace perfleet {
+namespace perfleet::kernel_tables_test {
 namespace {
-
-constexpr UtcNs kTime{1'700'000'000'000'000'000};
 
 std::string little_endian(std::uint64_t value, unsigned size_bytes) {
     std::string bytes;
@@ -63,16 +62,6 @@ ImportHints hints_of(std::uint64_t index) {
     return hints;
 }
 
-std::unique_ptr<Store> stored(const Result<std::vector<ImportedRun>>& runs) {
-    EXPECT_TRUE(runs.ok()) << (runs.ok() ? "" : runs.error().message);
-    auto store = make_memory_store();
-    for (std::size_t i = 0; runs.ok() && i < runs->size(); ++i) {
-        const auto done = store_run((*runs)[i], {"board", "aarch64", kTime, "file"}, *store);
-        EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
-    }
-    return store;
-}
-
 std::unique_ptr<Store> stored_entries(const std::vector<MadeEntry>& entries, ImportHints hints) {
     std::string bytes;
     for (const MadeEntry& entry : entries) {
@@ -91,7 +80,7 @@ std::unique_ptr<Store> stored_tracepoints(const std::vector<std::pair<std::uint6
 }
 
 Answer ask(const std::string& command, const Store& store, const CommandOptions& options = {}) {
-    auto answer = run_table_command(command, options, store, {}, kTime);
+    auto answer = run_table_command(command, options, store, {}, kImportTime);
     EXPECT_TRUE(answer.ok()) << (answer.ok() ? "" : answer.error().message);
     return answer.ok() ? std::move(*answer) : Answer{};
 }
@@ -118,11 +107,6 @@ Table table_of(const Answer& answer, const std::vector<std::string>& columns) {
         }
     }
     return table;
-}
-
-bool warns_of(const Answer& answer, const std::string& what) {
-    return std::any_of(answer.warnings.begin(), answer.warnings.end(),
-                       [&](const std::string& warning) { return warning.find(what) != std::string::npos; });
 }
 
 TEST(KernelEntries, AreSummedUpAsTheKernelsUtilityDoes) {
@@ -206,7 +190,7 @@ TEST(KernelEntries, FaultDeliveryIsTheTimeSinceTheUserNotedTheClock) {
     EXPECT_EQ(table_of(ask("kernel-entries", *store, {{"since-event", "before_fault"}, {"path", "vm_fault"}}),
                        {"path", "count", "min", "max"}),
               (Table{{"vm_fault", "1", "20", "20"}}));
-    const auto unknown = run_table_command("kernel-entries", {{"since-event", "x"}}, *store, {}, kTime);
+    const auto unknown = run_table_command("kernel-entries", {{"since-event", "x"}}, *store, {}, kImportTime);
     ASSERT_FALSE(unknown.ok());
     EXPECT_EQ(unknown.error().code, ErrorCode::kUsage);
 }
@@ -256,11 +240,11 @@ TEST(KernelEntries, OptionsThatMeanNothingTogetherAreRefused) {
          {CommandOptions{{"table", "x"}}, CommandOptions{{"by", "x"}}, CommandOptions{{"path", "x"}},
           CommandOptions{{"limit", "-1"}}, CommandOptions{{"table", "matches"}},
           CommandOptions{{"table", "syscalls"}, {"by", "cap"}}}) {
-        const auto checked = check_table_command("kernel-entries", options, kTime);
+        const auto checked = check_table_command("kernel-entries", options, kImportTime);
         ASSERT_FALSE(checked.ok());
         EXPECT_EQ(checked.error().code, ErrorCode::kUsage);
     }
-    EXPECT_FALSE(check_table_command("utilisation", {{"table", "summary"}}, kTime).ok());
+    EXPECT_FALSE(check_table_command("utilisation", {{"table", "summary"}}, kImportTime).ok());
 }
 
 std::string golden(const std::string& name) {
@@ -432,15 +416,15 @@ TEST(Tracepoints, OptionsThatMeanNothingTogetherAreRefused) {
           CommandOptions{{"correct", "a,b"}}, CommandOptions{{"inner", "1"}}, CommandOptions{{"mode", "bernat"}},
           CommandOptions{{"mode", "sel4bench-legacy"}},
           CommandOptions{{"correct", "1,2"}, {"inner", "1"}, {"inner-pairs", "1"}}}) {
-        const auto checked = check_table_command("tracepoints", options, kTime);
+        const auto checked = check_table_command("tracepoints", options, kImportTime);
         ASSERT_FALSE(checked.ok());
         EXPECT_EQ(checked.error().code, ErrorCode::kUsage);
     }
     const auto unknown =
-        run_table_command("tracepoints", {{"overhead", "8,9"}}, *stored_tracepoints({{0, 1}}), {}, kTime);
+        run_table_command("tracepoints", {{"overhead", "8,9"}}, *stored_tracepoints({{0, 1}}), {}, kImportTime);
     ASSERT_FALSE(unknown.ok());
     EXPECT_NE(unknown.error().message.find("\"8\""), std::string::npos);
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::kernel_tables_test

@@ -4,7 +4,7 @@
 #include "storage/store/store.h"
 #include "tools/perfleet/import/import_fixture.h"
 
-namespace perfleet {
+namespace perfleet::latency_requirements_test {
 namespace {
 
 ImportedRun run_of(const std::vector<std::uint64_t>& values, const std::map<std::string, std::string>& labels = {}) {
@@ -135,4 +135,4 @@ TEST(LatencyRequirement, SingleAndAccumulatedLatenciesStandInOneStore) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::latency_requirements_test

@@ -11,17 +11,13 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kColumnsMax = 256;
-constexpr std::size_t kValuesMax = 1U << 27;
+constexpr std::size_t kNumbersMax = 1U << 27;
 constexpr std::string_view kBlank = " \t";
 
 struct NumberedLine {
     std::size_t number = 0;  // in the file, from 1
     std::string_view text;
 };
-
-Error invalid(std::size_t line, const std::string& what) {
-    return Error{ErrorCode::kInvalid, "line " + std::to_string(line) + ": " + what};
-}
 
 // What a comma between two digits means in this file.
 enum class Comma : std::uint8_t { kSeparates, kGroups };
@@ -301,9 +297,9 @@ public:
         }
         const auto cells = cells_of(line.text, comma_);
         value_count_ += cells.size();
-        if (value_count_ > kValuesMax) {
+        if (value_count_ > kNumbersMax) {
             return Error{ErrorCode::kTooLarge, "line " + std::to_string(line.number) + ": more than " +
-                                                   std::to_string(kValuesMax) + " values; split the file"};
+                                                   std::to_string(kNumbersMax) + " values; split the file"};
         }
         for (std::size_t i = 0; i < cells.size(); ++i) {
             if (cells[i].empty()) {

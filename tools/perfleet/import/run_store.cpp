@@ -19,6 +19,7 @@
 #include "target-collector/message/bye.h"
 #include "target-collector/message/hello.h"
 #include "target-collector/message/tally_book.h"
+#include "tools/perfleet/import/import_limits.h"
 #include "tools/perfleet/import/run_hash.h"
 
 namespace perfleet {
@@ -26,7 +27,6 @@ namespace {
 
 constexpr std::uint64_t kTicksPerSecond = 1'000'000'000;
 constexpr std::uint32_t kIntegerColumnsMax = 8;
-constexpr std::size_t kSyncBatches = 64;  // what may wait for the disk at once
 
 std::uint64_t hash_of(const ImportedRun& run, const ImportPlace& place, std::uint64_t start) {
     RunHash hash{start};

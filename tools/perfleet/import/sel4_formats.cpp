@@ -8,6 +8,7 @@
 #include "schemas/sel4/log_description.h"
 #include "schemas/sel4/names.h"
 #include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/utilisation_thread.h"
 #include "target-collector/source/sel4/log_buffer.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/text_lines.h"
@@ -15,12 +16,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kIdleThread = 0;
-constexpr std::uint64_t kWholeSystem = ~0ULL;
-
 Error usage(const std::string& message) { return Error{ErrorCode::kUsage, message}; }
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalid, message}; }
-
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
 
 // What every log's description says of its kernel. Errors: kUsage names the option.

@@ -7,14 +7,14 @@
 
 #include "query-engine/statistic/command.h"
 #include "schemas/sel4/log_description.h"
+#include "schemas/vocabulary/utilisation_thread.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
 
-namespace perfleet {
+namespace perfleet::sel4_import_test {
 namespace {
 
 constexpr UtcNs kTime{1'700'000'000'000'000'000};
-constexpr std::uint64_t kWholeSystem = ~0ULL;
 
 std::string golden(const std::string& name) {
     std::ifstream file{PERFLEET_SOURCE_DIR "/tests/golden/sel4/" + name, std::ios::binary};
@@ -243,4 +243,4 @@ TEST(KernelLogImport, Sel4benchIsReadAsItPrints) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::sel4_import_test

@@ -29,8 +29,6 @@ Result<Json> parse(std::string_view text, std::size_t first_line) {
     }
 }
 
-Error invalid(const std::string& what) { return Error{ErrorCode::kInvalid, what}; }
-
 constexpr std::size_t kValueColumn = 5;
 std::vector<std::uint64_t> single_value(std::uint64_t value) { return {0, 0, 0, 0, 1, value, 0}; }
 

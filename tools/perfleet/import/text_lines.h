@@ -9,7 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/error.h"
+
 namespace perfleet {
+
+// `line` counts from 1.
+inline Error invalid(std::size_t line, const std::string& what) {
+    return invalid("line " + std::to_string(line) + ": " + what);
+}
 
 inline std::string_view without_space(std::string_view text) {
     constexpr std::string_view kSpace = " \t\r\f\v";

@@ -22,6 +22,7 @@
 #include <optional>
 
 #include "schemas/sel4/log_description.h"
+#include "schemas/vocabulary/utilisation_thread.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/text_lines.h"
 
@@ -33,13 +34,9 @@ using Json = nlohmann::json;
 constexpr std::string_view kTotalPrefix = "BENCHMARK_TOTAL_";
 constexpr std::string_view kThreadPrefix = "BENCHMARK_TCB_";
 constexpr std::string_view kIdleName = "idle_thread";
-constexpr std::uint64_t kIdleThread = 0;
-constexpr std::uint64_t kWholeSystem = ~0ULL;
 // In the order of the columns of a row.
 constexpr std::array<std::string_view, 4> kFigures{"UTILISATION", "NUMBER_SCHEDULES", "KERNEL_UTILISATION",
                                                    "NUMBER_KERNEL_ENTRIES"};
-
-Error invalid(const std::string& what) { return Error{ErrorCode::kInvalid, what}; }
 
 // The figures of the system, or of one thread.
 struct DumpedFigures {
