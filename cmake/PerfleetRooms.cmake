@@ -119,20 +119,24 @@ function(perfleet_test_headers source)
     <gtest/gtest.h> <map> <memory> <optional> <random> <set> <sstream> <string> <string_view> <thread> <vector>)
 endfunction()
 
-# perfleet_test(<name> SOURCES … LINKS … [TIMEOUT s] [RUN_SERIAL]): a GoogleTest program, each of its tests a CTest test.
+# perfleet_test(<name> SOURCES … LINKS … [TIMEOUT s] [PROCESSORS n]): a GoogleTest program, each of its tests a CTest test that
+# takes as much as n; those that take much begin early.
 # Where tests are not built this does nothing.
 function(perfleet_test name)
   if(NOT PERFLEET_TESTS)
     return()
   endif()
-  cmake_parse_arguments(TEST "RUN_SERIAL" "TIMEOUT" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "" "TIMEOUT;PROCESSORS" "SOURCES;LINKS" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 300)
+  endif()
+  if(NOT TEST_PROCESSORS)
+    set(TEST_PROCESSORS 1)
   endif()
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE perfleet_flags perfleet_test_flags ${TEST_LINKS} GTest::gtest GTest::gtest_main)
   target_precompile_headers(${name} REUSE_FROM perfleet_test_headers)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test-bin")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT ${TEST_TIMEOUT} RUN_SERIAL "$<BOOL:${TEST_RUN_SERIAL}>")
+                       PROPERTIES TIMEOUT ${TEST_TIMEOUT} PROCESSORS ${TEST_PROCESSORS} COST ${TEST_PROCESSORS})
 endfunction()

@@ -8,7 +8,7 @@
 #include "tests/end_to_end/collector_scrape.h"
 #include "tests/end_to_end/process.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::collector_metrics_test {
 namespace {
 
 constexpr std::uint64_t kCalls = 100'000;
@@ -93,4 +93,4 @@ TEST(CollectorMetricsProgram, BadAddressesAndLevelsEndItBeforeTheCommandStarts) 
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::collector_metrics_test

@@ -14,7 +14,7 @@
 #include "target-collector/wire/frame_file.h"
 #include "tests/end_to_end/process.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::collector_program_test {
 namespace {
 
 Finished collect(const std::vector<std::string>& arguments, const Process::Options& options = {}) {
@@ -296,4 +296,4 @@ TEST(CollectorProgram, TheProcessOfPEndsTheCollection) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::collector_program_test

@@ -18,7 +18,7 @@
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::control_program_test {
 namespace {
 
 constexpr std::uint64_t kPeriodNs = 2'000'000;
@@ -241,4 +241,4 @@ TEST_F(ControlProgram, ARecordingOfAProgramStopsAndStartsButKeepsItsRate) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::control_program_test

@@ -15,7 +15,7 @@
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::copy_program_test {
 namespace {
 
 constexpr TargetId kTarget{3};
@@ -117,4 +117,4 @@ TEST(CopyProgram, GoesOnAfterItWasKilled) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::copy_program_test

@@ -16,7 +16,7 @@
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/stored_ledger.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::delivery_test {
 namespace {
 
 constexpr std::uint64_t kCalls = 1'000'000;
@@ -211,4 +211,4 @@ TEST_F(Delivery, TwoCollectorsAtOnceStayApart) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::delivery_test

@@ -13,7 +13,7 @@
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/process.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::diff_program_test {
 namespace {
 
 using nlohmann::json;
@@ -218,4 +218,4 @@ TEST_F(DiffProgram, FindsAPlantedChangeOfAProfileAndNothingInHalves) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::diff_program_test

@@ -12,7 +12,7 @@
 #include "storage/store/sample_batches.h"
 #include "tests/end_to_end/sample_peer.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::gateway_in_process_test {
 namespace {
 
 constexpr TargetId kTarget{3};
@@ -148,4 +148,4 @@ TEST(Gateway, SaysWhenTheAddressIsTaken) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::gateway_in_process_test

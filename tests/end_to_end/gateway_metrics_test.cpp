@@ -12,7 +12,7 @@
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::gateway_metrics_test {
 namespace {
 
 constexpr TargetId kTarget{3};
@@ -193,4 +193,4 @@ TEST(GatewayLog, UnknownLevelsAndFormatsExitWithTwo) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::gateway_metrics_test

@@ -19,7 +19,7 @@
 #include "tests/end_to_end/raw_connection.h"
 #include "tests/end_to_end/sample_peer.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::hostile_transport_test {
 namespace {
 
 constexpr SessionId kSession{1, 2};
@@ -205,4 +205,4 @@ TEST_F(HostileTransport, WhoHasSentTooMuchNonsenseIsCutOffThoughNothingMoreComes
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::hostile_transport_test

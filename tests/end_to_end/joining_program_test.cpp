@@ -14,7 +14,7 @@
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::joining_program_test {
 namespace {
 
 constexpr TargetId kTarget{3};
@@ -115,4 +115,4 @@ TEST(JoiningProgram, LeavesBatchesAsTheyCameWhenAskedTo) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::joining_program_test

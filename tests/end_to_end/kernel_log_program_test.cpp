@@ -10,7 +10,7 @@
 
 #include "tests/end_to_end/process.h"
 
-namespace perfleet {
+namespace perfleet::kernel_log_program_test {
 namespace {
 
 using end_to_end::field_of;
@@ -146,4 +146,4 @@ TEST_F(KernelLogProgram, WrongUsageIsToldFromAFileThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::kernel_log_program_test

@@ -14,7 +14,7 @@
 #include "tests/end_to_end/sample_peer.h"
 #include "tests/end_to_end/stored_ledger.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::keys_test {
 namespace {
 
 constexpr SessionId kSessionA{1, 2};
@@ -238,4 +238,4 @@ TEST(KeyFiles, KeygenWritesNewFilesThatOnlyTheOwnerReads) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::keys_test

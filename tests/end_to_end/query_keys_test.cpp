@@ -16,7 +16,7 @@
 #include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/process.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::query_keys_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -193,4 +193,4 @@ TEST(QueryServerKeys, AQueryEndsWhenItsAskerIsRevoked) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::query_keys_test

@@ -12,7 +12,7 @@
 #include "storage/store/store.h"
 #include "tests/end_to_end/process.h"
 
-namespace perfleet {
+namespace perfleet::query_program_test {
 namespace {
 
 using end_to_end::field_of;
@@ -264,4 +264,4 @@ TEST(QueryProgramAlone, EmptyStoreGivesEmptyTables) {
 }
 
 }  // namespace
-}  // namespace perfleet
+}  // namespace perfleet::query_program_test

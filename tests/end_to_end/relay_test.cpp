@@ -24,7 +24,7 @@
 #include "tests/end_to_end/sampled_target.h"
 #include "tests/end_to_end/stored_ledger.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::relay_test {
 namespace {
 
 class RelayTest : public testing::Test {
@@ -243,4 +243,4 @@ TEST_F(RelayTest, ABoardAtASerialLineIsRelayedAlsoAfterAReset) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::relay_test

@@ -18,7 +18,7 @@
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::retention_program_test {
 namespace {
 
 constexpr TargetId kTarget{3};
@@ -206,4 +206,4 @@ TEST(RetentionProgram, RefusesAnAgeThatItCantKeep) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::retention_program_test

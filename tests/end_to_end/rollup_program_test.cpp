@@ -20,7 +20,7 @@
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::rollup_program_test {
 namespace {
 
 constexpr TargetId kTarget{3};
@@ -196,4 +196,4 @@ TEST(RollupProgram, KilledWhileItMakesThemLeavesEachRowCountedOnce) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::rollup_program_test

@@ -26,7 +26,7 @@
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/stored_ledger.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::sel4_orders_test {
 namespace {
 
 using namespace sel4;
@@ -412,4 +412,4 @@ TEST_F(Sel4Orders, PeriodsAreTakenInBoundsAndWhatItCantDoIsRefusedWithTheReason)
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::sel4_orders_test

@@ -19,7 +19,7 @@
 #include "target-collector/wire/zmtp_driver.h"
 #include "tests/end_to_end/gateway_program.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::sel4_stream_test {
 namespace {
 
 using sel4::BenchmarkMode;
@@ -176,4 +176,4 @@ TEST_F(Sel4Stream, UtilisationAnswersAsTheSameWordsImported) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::sel4_stream_test

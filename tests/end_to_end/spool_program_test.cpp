@@ -22,7 +22,7 @@
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/stored_ledger.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::spool_program_test {
 namespace {
 
 constexpr std::uint64_t kCalls = 20'000;
@@ -356,4 +356,4 @@ TEST(SpoolUsage, IsNamedWhenItIsWrong) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::spool_program_test

@@ -14,7 +14,7 @@
 #include "storage/store/sample_batches.h"
 #include "storage/store/store.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::steady_answer_test {
 namespace {
 
 constexpr TargetId kTarget{17};
@@ -59,7 +59,7 @@ std::string answer(const StoreReader& reader, const CommandOptions& options) {
 }
 
 TEST(SteadyAnswer, IsTheSameBytesDuringJoiningRetentionBackupAndCopy) {
-    auto folder = TemporaryFolder::make("perfleet-test-");
+    auto folder = perfleet::TemporaryFolder::make("perfleet-test-");
     ASSERT_TRUE(folder.ok());
     const std::string data = (*folder)->path() + "/data";
     auto store = open_rocksdb_store(data, {1U << 20});
@@ -130,4 +130,4 @@ TEST(SteadyAnswer, IsTheSameBytesDuringJoiningRetentionBackupAndCopy) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::steady_answer_test

@@ -13,7 +13,7 @@
 #include "tests/end_to_end/sampled_target.h"
 #include "tests/end_to_end/stored_ledger.h"
 
-namespace perfleet::end_to_end {
+namespace perfleet::end_to_end::zmtp_delivery_test {
 namespace {
 
 constexpr SessionId kSession{0x5a, 0x31};
@@ -113,4 +113,4 @@ TEST_F(ZmtpDeliveryWithoutEntropy, ARunThatKeptTheSessionOfOneBeforeIsRefused) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end
+}  // namespace perfleet::end_to_end::zmtp_delivery_test
