@@ -135,13 +135,14 @@ void SmallCollector::step(Ticks now) {
 void SmallCollector::sample(const SmallSample& sample) {
     PERFLEET_ASSERT(!is_finishing_);
     latest_sample_ = sample.time > latest_sample_ ? sample.time : latest_sample_;
+    const std::uint32_t pid = pid_of(sample.tid);
     StackNumber stack;
-    if (!intern_stack(sample, stack)) {
+    if (!intern_stack(sample, pid, stack)) {
         begin_epoch(sample.time);
-        const bool fits = intern_stack(sample, stack);
+        const bool fits = intern_stack(sample, pid, stack);
         PERFLEET_ASSERT(fits);
     }
-    const std::uint64_t row[] = {sample.time.value, sample.cpu, target_.pid, sample.tid, stack.value, sample.weight};
+    const std::uint64_t row[] = {sample.time.value, sample.cpu, pid, sample.tid, stack.value, sample.weight};
     sealer_.append({Kind::kSample, sample.event}, sample.time, row);
 }
 
@@ -161,7 +162,20 @@ void SmallCollector::count_lost(Series series, TallyName reason, std::uint64_t r
 
 void SmallCollector::count(Series series, TallyName name, std::uint64_t value) { sealer_.count(series, name, value); }
 
-bool SmallCollector::intern_stack(const SmallSample& sample, StackNumber& into) {
+std::uint32_t SmallCollector::pid_of(std::uint32_t tid) const {
+    for (const SmallThread& thread : target_.threads) {
+        if (thread.tid == tid) {
+            return pid_or_own(thread.pid);
+        }
+    }
+    return target_.pid;
+}
+
+bool SmallCollector::is_in(const SmallImage& image, std::uint32_t pid, std::uint64_t address) const {
+    return pid_or_own(image.pid) == pid && address - image.address < image.size_bytes;
+}
+
+bool SmallCollector::intern_stack(const SmallSample& sample, std::uint32_t pid, StackNumber& into) {
     const Series series{Kind::kSample, sample.event};
     const std::size_t count = sample.addresses.size() < kFramesMax ? sample.addresses.size() : kFramesMax;
     std::uint64_t unmapped = 0;
@@ -170,8 +184,7 @@ bool SmallCollector::intern_stack(const SmallSample& sample, StackNumber& into) 
     for (std::size_t i = count; i > 0; --i) {
         const std::uint64_t address = sample.addresses[i - 1];
         std::uint32_t number = 0;
-        while (number < target_.images.size() &&
-               address - target_.images[number].address >= target_.images[number].size_bytes) {
+        while (number < target_.images.size() && !is_in(target_.images[number], pid, address)) {
             ++number;
         }
         if (number == target_.images.size()) {
@@ -223,20 +236,27 @@ void SmallCollector::define_threads(Ticks now) {
         const std::uint64_t row[] = {name.value, thread.name.size()};
         const std::span<const std::byte> bytes[] = {bytes_of(thread.name)};
         sealer_.append(kStrings, now, row, bytes);
-        append_task(TaskOp::kPresent, thread.tid, now, name, nullptr);
+        append_task(TaskOp::kPresent, thread, now, name, nullptr);
     }
     for (const SmallImage& image : target_.images) {
-        append_task(TaskOp::kMap, target_.threads.empty() ? 0 : target_.threads.front().tid, now, kEmptyString, &image);
+        // By the first thread of its process.
+        SmallThread mapper{.pid = image.pid};
+        for (std::size_t i = target_.threads.size(); i > 0; --i) {
+            const SmallThread& thread = target_.threads[i - 1];
+            mapper = pid_or_own(thread.pid) == pid_or_own(image.pid) ? thread : mapper;
+        }
+        append_task(TaskOp::kMap, mapper, now, kEmptyString, &image);
     }
 }
 
-void SmallCollector::append_task(TaskOp op, std::uint32_t tid, Ticks now, StringNumber name, const SmallImage* image) {
+void SmallCollector::append_task(TaskOp op, const SmallThread& thread, Ticks now, StringNumber name,
+                                 const SmallImage* image) {
     const std::uint64_t number = image == nullptr ? 0 : static_cast<std::uint64_t>(image - target_.images.data());
     const std::uint64_t row[] = {now.value,
                                  0,  // cpu
                                  static_cast<std::uint64_t>(op),
-                                 target_.pid,
-                                 tid,
+                                 pid_or_own(thread.pid),
+                                 thread.tid,
                                  0,  // parent's pid and tid
                                  0,
                                  name.value,

@@ -82,9 +82,12 @@ private:
     void define_string(StringNumber number, std::string_view text, Ticks now);
     void define_images(Ticks now);
     void define_threads(Ticks now);
-    void append_task(TaskOp op, std::uint32_t tid, Ticks now, StringNumber name, const SmallImage* image);
+    void append_task(TaskOp op, const SmallThread& thread, Ticks now, StringNumber name, const SmallImage* image);
     // kEmptyStack: no frame lies in an image. Fails when the epoch's table is full.
-    [[nodiscard]] bool intern_stack(const SmallSample& sample, StackNumber& into);
+    [[nodiscard]] bool intern_stack(const SmallSample& sample, std::uint32_t pid, StackNumber& into);
+    [[nodiscard]] std::uint32_t pid_or_own(std::uint32_t pid) const { return pid == 0 ? target_.pid : pid; }
+    [[nodiscard]] std::uint32_t pid_of(std::uint32_t tid) const;
+    [[nodiscard]] bool is_in(const SmallImage& image, std::uint32_t pid, std::uint64_t address) const;
 
     const SmallTarget& target_;
     bool is_finishing_ = false;

@@ -22,12 +22,14 @@ struct SmallImage {
     std::span<const std::byte> build_id{};  // at most limits::kBuildIdSizeBytesMax
     std::uint64_t address = 0;              // of the file's first byte
     std::uint64_t size_bytes = 0;
+    std::uint32_t pid = 0;  // whose memory it lies in; 0: SmallTarget::pid
 };
 
-// All threads are of one process: they share their mappings.
+// Threads of one process share their mappings.
 struct SmallThread {
-    std::uint32_t tid = 0;
+    std::uint32_t tid = 0;  // of one thread of the target alone
     std::string_view name{};
+    std::uint32_t pid = 0;  // 0: SmallTarget::pid
 };
 
 struct SmallTarget {
@@ -40,7 +42,7 @@ struct SmallTarget {
     // Of this board and of this start of it, where there are such. They are told; no session is made from them.
     std::span<const std::byte> device_id{};
     std::uint64_t boot_nonce = 0;
-    std::uint32_t pid = 1;
+    std::uint32_t pid = 1;  // of threads and images that name none, and of threads that aren't named
     ClockDescription clock{};
     ClockPoint start_point{};
     HostDescription host{};

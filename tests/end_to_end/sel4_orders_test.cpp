@@ -24,6 +24,7 @@
 #include "target-collector/wire/zmtp_driver.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
+#include "tests/end_to_end/simulated_machine.h"
 #include "tests/end_to_end/stored_ledger.h"
 
 namespace perfleet::end_to_end::sel4_orders_test {
@@ -31,88 +32,12 @@ namespace {
 
 using namespace sel4;
 
-constexpr std::uint64_t kCyclesPerSecond = 1'000'000'000;
-constexpr std::uint64_t kCyclesPerTick = 16;  // of the alarm's counter
+constexpr std::uint64_t kCyclesPerSecond = SimulatedMachine::kCyclesPerSecond;
 constexpr std::uint32_t kThreads = 2;
 constexpr std::string_view kThreadNames[kThreads] = {"root", "busy"};
 constexpr std::uint32_t kBusy = 2;
 constexpr std::uint64_t kCode = 0x40'0000;
 constexpr std::uint64_t kCodeSizeBytes = 0x1000;
-
-// The machine below the root task. Its time is the host's, so that what it sends is no more than a board sends; between
-// two interrupts the busy thread runs, and entries are logged.
-class SimulatedMachine final : public Alarm, public CycleInterrupts, public EventCounters, public WatchedLoad {
-public:
-    explicit SimulatedMachine(SimulatedKernel& kernel) : kernel_{kernel} {}
-
-    // Waits a millisecond at most: whoever stops all ticks is listened to all the same.
-    WakeCauses wait() {
-        const std::uint64_t before = kernel_.now().value;
-        const std::uint64_t due = std::min({alarm_at_, cycles_at_, before + kCyclesPerSecond / 1'000});
-        while (host_cycles() < due) {
-            std::this_thread::sleep_for(std::chrono::microseconds{100});
-        }
-        const std::uint64_t now = std::max({host_cycles(), due, before});
-        kernel_.pass(now - before);
-        // All of it, for threads are sampled by what they ran.
-        kernel_.words[kBusy][0] += now - before;
-        for (std::uint32_t thread = 1; thread <= kThreads; ++thread) {
-            kernel_.words[thread][9] += now - before;
-        }
-        if (kernel_.features().mode == BenchmarkMode::kKernelEntries) {
-            kernel_.log_entry(6, 0x5);
-        }
-        return {alarm_at_ <= now, cycles_at_ <= now};
-    }
-    std::uint64_t now() override { return kernel_.now().value / kCyclesPerTick; }
-    [[nodiscard]] std::uint64_t ticks_per_second() const override { return kCyclesPerSecond / kCyclesPerTick; }
-    void set(std::uint64_t moment) override { alarm_at_ = moment * kCyclesPerTick; }
-    void clear() override { alarm_at_ = kNever; }
-
-    void start() override { cycles_at_ = kernel_.now().value + cycles_period; }
-    void stop() override { cycles_at_ = kNever; }
-    void set_period(std::uint64_t cycles) override { cycles_period = cycles; }
-    bool go_on() override {
-        start();
-        return true;
-    }
-    [[nodiscard]] bool has_cycle_interrupts() const { return cycles_at_ != kNever; }
-    std::uint64_t cycles_period = kCyclesPerSecond / 500;
-
-    [[nodiscard]] std::size_t count() const override { return 0; }
-    [[nodiscard]] std::string_view name(std::size_t /*index*/) const override { return {}; }
-    std::uint64_t read(std::size_t /*index*/) override { return 0; }
-
-    void drive(std::uint64_t /*tick*/) override {
-        const auto number = static_cast<std::uint32_t>(tests_.size() + 1);
-        if (tests_.size() < tests_.capacity()) {
-            tests_.push_back({false, 1, number, 30, kernel_.now().value, 30 * 700});
-        }
-    }
-    [[nodiscard]] std::span<const RoundTrips> tests_over() const override { return tests_; }
-
-private:
-    static constexpr std::uint64_t kNever = ~0ULL;
-
-    std::uint64_t host_cycles() {
-        const auto host = std::chrono::steady_clock::now().time_since_epoch();
-        const auto ns = static_cast<std::uint64_t>(std::chrono::nanoseconds{host}.count());
-        if (offset_ns_ == 0) {
-            offset_ns_ = ns - kernel_.now().value;
-        }
-        return ns - offset_ns_;
-    }
-
-    SimulatedKernel& kernel_;
-    std::uint64_t offset_ns_ = 0;
-    std::uint64_t alarm_at_ = kNever;
-    std::uint64_t cycles_at_ = kNever;
-    std::vector<RoundTrips> tests_ = [] {
-        std::vector<RoundTrips> none;
-        none.reserve(100);
-        return none;
-    }();
-};
 
 struct Answer {
     std::string outcome;
@@ -125,7 +50,7 @@ protected:
     void run_root(SimulatedKernel& kernel, const std::function<void()>& orders) {
         kernel.registers[kBusy] = {kCode + 0x100, 0, false};
         GatewayProgram gateway{data_};
-        SimulatedMachine simulated{kernel};
+        SimulatedMachine simulated{kernel, kThreads, {kBusy}};
         machine_ = &simulated;
         const Machine machine{simulated, &simulated, simulated, &simulated};
         const RunEvents events{kernel.features(), kThreadNames, kCyclesPerSecond / 1'000, simulated};

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "schemas/vocabulary/time.h"
+#include "target-collector/sel4/kernel/libsel4.h"
 
 namespace perfleet::sel4 {
 
@@ -15,8 +16,13 @@ namespace perfleet::sel4 {
     return Ticks{value};
 }
 
-// Kernels with benchmarks have started it; nobody ever writes it.
+// Kernels with benchmarks have started it; nobody ever writes it. Kernels that are hypervisors run at EL2, where it
+// stands still unless it is told otherwise: then the kernel's own time is in it, as it is elsewhere.
 inline void start_cycles() {
+#ifdef CONFIG_ARM_HYPERVISOR_SUPPORT
+    constexpr std::uint64_t kAlsoAtEl2 = 1U << 27;
+    asm volatile("msr pmccfiltr_el0, %0" ::"r"(kAlsoAtEl2));
+#endif
     constexpr std::uint64_t kCountersOn = 1U << 0 | 1U << 6;  // and the cycle counter has 64 bits
     std::uint64_t control = 0;
     asm volatile("mrs %0, pmcr_el0" : "=r"(control));

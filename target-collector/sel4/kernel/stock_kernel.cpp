@@ -137,7 +137,7 @@ bool StockKernel::read_registers(ThreadNumber thread, ThreadRegisters& into) {
 bool StockKernel::is_syscall(std::uint64_t address) const {
     const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(code_.data());
     SyscallCode instruction = 0;
-    if (offset > code_.size() - sizeof instruction) {
+    if (code_.size() < sizeof instruction || offset > code_.size() - sizeof instruction) {
         return false;
     }
     std::memcpy(&instruction, code_.data() + offset, sizeof instruction);

@@ -24,7 +24,8 @@ public:
         seL4_CPtr tcb = seL4_CapNull;
         seL4_CPtr scheduling_context = seL4_CapNull;  // MCS
     };
-    // Threads 1, 2, … by their capabilities; `code` is what they all run. Borrowed.
+    // Threads 1, 2, … by their capabilities; `code` is what they all run, empty where the collector has none of it:
+    // then nobody is seen to stand at a system call. Borrowed.
     StockKernel(const Log& log, std::span<const ThreadCaps> threads, std::span<const std::byte> code)
         : log_{log}, threads_{threads}, code_{code} {}
 

@@ -1,17 +1,16 @@
 // The root task: wires what a run (run/collector_run.h) takes part in. It runs for some seconds, says Bye, prints what
 // it did, and waits for whoever started the machine to switch it off.
-#include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/bare-metal/console.h"
+#include "target-collector/sel4/kernel/place.h"
 #include "target-collector/sel4/kernel/stock_kernel.h"
+#include "target-collector/sel4/kernel/tell.h"
 #include "target-collector/sel4/root/board.h"
 #include "target-collector/sel4/root/load.h"
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/sel4/root/threads.h"
-#include "target-collector/sel4/run/collector_run.h"
 #include "target-collector/sel4/run/events.h"
 #include "target-collector/sel4/run/run_orders.h"
 #include "target-collector/sel4/run/tick.h"
@@ -33,16 +32,6 @@ constexpr std::uint64_t kLogAddress = 0x1000'0000;
 
 constexpr std::uint32_t kThreads = 5;
 constexpr std::array<std::string_view, kThreads> kThreadNames{"root", "busy", "client", "server", "echo"};
-
-template <class T>
-struct Place {
-    alignas(T) std::byte bytes[sizeof(T)];
-
-    template <class... Arguments>
-    T& make(Arguments&&... arguments) {
-        return *new (bytes) T{static_cast<Arguments&&>(arguments)...};
-    }
-};
 
 ThreadStack stacks[kThreads - 1];
 Place<SmallCollector> collector_place;
@@ -71,48 +60,15 @@ StockKernel::Log make_log(Objects& objects) {
     return {frame, {reinterpret_cast<const std::byte*>(kLogAddress), kLogBufferSizeBytes}};
 }
 
-void print_named(std::string_view name, std::uint64_t value) {
-    print(" ");
-    print(name);
-    print("=");
-    print_number(value);
-}
-template <std::size_t kSize>
-[[gnu::always_inline]] inline void print_value(const char (&name)[kSize], std::uint64_t value) {
-    print_named({name, kSize - 1}, value);
-}
-
 void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector& collector, std::uint64_t handshakes,
           StockKernel& kernel) {
-    const TickTimer::Coverage& coverage = timer.coverage();
-    const CollectorRun::Counts& counts = run.counts();
-    print("ran");
-    print_value("ticks", coverage.ticks);
-    print_value("samples", counts.samples);
-    print_value("uncovered_ppm", coverage.uncovered * 1'000'000 / std::max<std::uint64_t>(coverage.measured, 1));
-    print_value("gap_max_us", coverage.gap_max * 1'000'000 / timer.ticks_per_second());
-    print_value("own_permille", counts.own_cycles * 1'000 / std::max<std::uint64_t>(counts.cycles, 1));
-    print_value("latencies", counts.round_trips);
-    if (const LogFollower::Counts* const log = run.log_counts()) {
-        print_value("records", log->records);
-        print_value("resets", log->resets);
-        print_value("recovered", log->recovered);
-        print_value("saturations", log->saturations);
-        print_value("lost", log->lost);
-    }
-    if (counts.windows > 0) {
-        print_value("windows", counts.windows);
-        print_value("windows_unaccounted", counts.windows_unaccounted);
-    }
-    print("\ntook");
+    tell_run(run, timer);
+    print("took");
     print_value("heavy", load_times.heavy);
     print_value("medium", load_times.medium);
     print_value("light", load_times.light);
-    print("\nend");
-    print_value("handshakes", handshakes);
-    print_value("acknowledged", collector.status().batches_acknowledged);
-    print_value("dropped", collector.status().batches_dropped);
-    print_value("finished", collector.status().finished ? 1 : 0);
+    print("\n");
+    tell_end(collector, handshakes);
     if (run.log_counts() != nullptr) {
         print_value("log_index", kernel.finalize_log());
     }

@@ -15,6 +15,11 @@ constexpr PmuEvent kEvents[] = {{"instructions", 0x08}, {"cpu cycles", 0x11},   
                                 {"bus accesses", 0x19}, {"exceptions", 0x09}};
 constexpr std::uint32_t kCpuCycles = 0x11;
 constexpr std::uint64_t kNotAtEl1 = 1ULL << 31;
+#ifdef CONFIG_ARM_HYPERVISOR_SUPPORT
+constexpr std::uint64_t kInKernel = 1ULL << 27;  // it runs at EL2
+#else
+constexpr std::uint64_t kInKernel = 0;
+#endif
 
 std::uint64_t counter_count() { return PERFLEET_READ_REGISTER(pmcr_el0) >> 11 & 0x1f; }
 
@@ -34,7 +39,7 @@ PmuCounters::PmuCounters() {
             continue;
         }
         select(count_);
-        PERFLEET_WRITE_REGISTER(pmxevtyper_el0, kEvents[i].number);
+        PERFLEET_WRITE_REGISTER(pmxevtyper_el0, kEvents[i].number | kInKernel);
         PERFLEET_WRITE_REGISTER(pmxevcntr_el0, 0);
         PERFLEET_WRITE_REGISTER(pmcntenset_el0, 1ULL << count_);
         events_[count_++] = i;

@@ -11,7 +11,7 @@
 #include "schemas/vocabulary/ids.h"
 #include "target-collector/sel4/kernel/aarch64/el0_alarm.h"
 #include "target-collector/sel4/kernel/aarch64/pmu.h"
-#include "target-collector/sel4/root/board_clock.h"
+#include "target-collector/sel4/kernel/board_clock.h"
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/wire/byte_stream.h"
 

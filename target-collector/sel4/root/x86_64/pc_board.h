@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "schemas/vocabulary/ids.h"
-#include "target-collector/sel4/root/board_clock.h"
+#include "target-collector/sel4/kernel/board_clock.h"
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/sel4/root/x86_64/com_port.h"
 #include "target-collector/sel4/root/x86_64/pit_alarm.h"

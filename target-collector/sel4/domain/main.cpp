@@ -1,0 +1,134 @@
+// The protection domain's entry points, which Microkit calls: init() once, notified() at each interrupt, fault() when a
+// child domain has done what it may not.
+#include "schemas/vocabulary/assert.h"
+#include "target-collector/bare-metal/console.h"
+#include "target-collector/bare-metal/registers.h"
+#include "target-collector/bare-metal/uart_port.h"
+#include "target-collector/bare-metal/virtio_serial.h"
+#include "target-collector/sel4/domain/domain.h"
+#include "target-collector/sel4/domain/system_symbols.h"
+#include "target-collector/sel4/kernel/cycles.h"
+#include "target-collector/sel4/kernel/place.h"
+#include "target-collector/wire/line_stream.h"
+
+namespace perfleet::sel4 {
+namespace {
+
+using bare_metal::print;
+using bare_metal::print_number;
+
+// Where the system description maps what it gives: devices at the addresses that their drivers know.
+constexpr std::uint64_t kClockAddress = 0x0901'0000;
+constexpr std::uint64_t kPortAddress = 0x1020'0000;  // the memory that the virtio port shares with its device
+
+Place<Domain> domain_place;
+Domain* domain = nullptr;
+bare_metal::UartPort uart;
+Place<LineStream> line_place;
+
+void check(const DomainTable& table) {
+    const auto checked = check_table(table);
+    if (checked.ok()) {
+        bare_metal::set_console(table.has_console != 0 ? bare_metal::Console::kUart : bare_metal::Console::kNone);
+        return;
+    }
+    bare_metal::set_console(bare_metal::Console::kNone);
+    perfleet_panic("domain table", static_cast<int>(checked.error().where),
+                   checked.error().code == ErrorCode::kNotFound ? "tools/microkit-domain hasn't filled it in"
+                                                                : "is wrong: of another version?");
+}
+
+// Both clocks at one moment, as well as it can be had where a host may take the processor away in between.
+struct Moment {
+    std::uint64_t timer = 0;
+    Ticks cycles;
+};
+Moment read_clocks() {
+    constexpr int kReadings = 8;
+    const auto timer_now = [] {
+        bare_metal::synchronise();
+        return PERFLEET_READ_REGISTER(cntpct_el0);
+    };
+    Moment best;
+    std::uint64_t shortest = ~0ULL;
+    for (int i = 0; i < kReadings; ++i) {
+        const std::uint64_t before = timer_now();
+        const Ticks between = cycles();
+        const std::uint64_t took = timer_now() - before;
+        if (took < shortest) {
+            shortest = took;
+            best = {before + took / 2, between};
+        }
+    }
+    return best;
+}
+
+// By the generic timer, over a few milliseconds that nobody else runs in. UTC is what the board's clock shows, to half
+// a second; the gateway's answer says it better.
+BoardClock find_clock(bool has_clock) {
+    constexpr std::uint64_t kMeasurementsPerSecond = 50;
+    constexpr std::uint64_t kHalfSecondNs = kNsPerSecond / 2;
+    start_cycles();
+    const std::uint64_t rate = PERFLEET_READ_REGISTER(cntfrq_el0);
+    const Moment begun = read_clocks();
+    Moment now = begun;
+    while (now.timer - begun.timer < rate / kMeasurementsPerSecond) {
+        now = read_clocks();
+    }
+    const std::uint64_t seconds = has_clock ? bare_metal::read_device(kClockAddress) : 0;
+    return {(now.cycles.value - begun.cycles.value) * rate / (now.timer - begun.timer),
+            {now.cycles, UtcNs{static_cast<std::int64_t>(seconds * kNsPerSecond + kHalfSecondNs)}, kHalfSecondNs}};
+}
+
+ByteStream& open_stream(DomainStream kind) {
+    if (kind == DomainStream::kUart) {
+        uart.start();
+        return line_place.make(uart, LineStream::End::kTarget);
+    }
+    auto& port = *new (reinterpret_cast<void*>(kPortAddress)) bare_metal::VirtioSerial;
+    bare_metal::VirtioSerial::Place place;
+    place.bus_offset = perfleet_port_paddr - kPortAddress;
+    if (!port.start(place)) {
+        perfleet_panic("domain", 0, "no virtio serial port: -device virtio-serial-device -device virtserialport,nr=1");
+    }
+    return port;
+}
+
+void start() {
+    const DomainTable& table = perfleet_domain_table;
+    check(table);
+    print("protection domain of perfleet\n");
+    const BoardClock clock = find_clock(table.has_clock != 0);
+    domain = &domain_place.make(table, clock, clock.start.ticks.value, open_stream(table.stream));
+    print("running");
+    for (const DomainChild& child : table.children()) {
+        print(" ");
+        print(child.name());
+    }
+    print("\n");
+    domain->begin();
+}
+
+}  // namespace
+}  // namespace perfleet::sel4
+
+extern "C" {
+
+void init() { perfleet::sel4::start(); }
+
+void notified(unsigned channel) {
+    using perfleet::sel4::domain;
+    if (domain != nullptr && channel == perfleet_domain_table.tick_channel && !domain->turn()) {
+        domain = nullptr;
+    }
+}
+
+// It stays where it is. 0: nobody lets it go on.
+seL4_Bool fault(unsigned child, seL4_MessageInfo_t /*message*/, seL4_MessageInfo_t* /*reply*/) {
+    perfleet::bare_metal::print("a child domain faulted and stands: ");
+    perfleet::bare_metal::print_number(child);
+    perfleet::bare_metal::print("\n");
+    return 0;
+}
+
+}  // extern "C"
