@@ -1,18 +1,22 @@
 // chaos_check: the verdict on one store, or the dropping of all its partitions.
 //
 //   chaos_check --data DIR [--log FILE]… [--spooled FILE]… [--power-lost FILE]… [--impostor FILE]…
-//               [--calls TARGET=N]… [--dropped BUCKET]…
+//               [--traced TARGET=FOLDER]… [--dropped BUCKET]…
 //       prints what is wrong, a line each, and last `stored=N expired=N`: rows of all sessions, definitions not
 //       counted; exit status 1 when something is wrong, 2 when the store or a log can't be read
 //   chaos_check --data DIR --drop | --drop-faulty
 //       drops every partition, and prints their buckets; the second one on the disk of perfleet-gateway-faulty
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "schemas/peers/key_file.h"
 #include "storage/store/faulty_disk.h"
 #include "tests/chaos/source_log.h"
 #include "tests/chaos/stored_session.h"
+#include "tests/chaos/traced_log.h"
+#include "tests/chaos/traced_verdict.h"
 #include "tests/chaos/verdict.h"
 
 namespace perfleet::chaos {
@@ -27,7 +31,7 @@ struct Arguments {
     std::vector<std::string> spooled;
     std::vector<std::string> power_lost;
     std::vector<std::string> impostors;
-    std::vector<std::string> calls;
+    std::vector<std::string> traced;
     std::vector<std::uint32_t> dropped;
     bool drop = false;
     bool drop_faulty = false;
@@ -88,8 +92,10 @@ public:
                 }
             }
         }
-        for (const std::string& call : arguments_.calls) {
-            judge_calls(call);
+        for (const std::string& traced : arguments_.traced) {
+            if (auto done = judge_target(traced); !done.ok()) {
+                return done;
+            }
         }
         return Done{};
     }
@@ -126,20 +132,18 @@ private:
         return Done{};
     }
 
-    void judge_calls(const std::string& call) {
-        const std::size_t at = call.find('=');
-        const TargetId target = target_id_of(call.substr(0, at));
-        bool is_there = false;
-        for (const StoredSession& session : sessions_) {
-            if (session.target == target) {
-                is_there = true;
-                say(call,
-                    judge_equations(session, {Kind::kTracepoint, EventNumber{0}}, std::stoull(call.substr(at + 1))));
-            }
+    Result<Done> judge_target(const std::string& traced) {
+        const std::size_t at = traced.find('=');
+        const TargetId target = target_id_of(traced.substr(0, at));
+        const auto log = read_traced_log(traced.substr(at + 1));
+        if (!log.ok()) {
+            return log.error();
         }
-        if (!is_there) {
-            say(call, {"no session of this target"});
-        }
+        std::vector<StoredSession> own;
+        std::copy_if(sessions_.begin(), sessions_.end(), std::back_inserter(own),
+                     [&](const StoredSession& session) { return session.target == target; });
+        say(traced, judge_traced(*log, own, circumstances_));
+        return Done{};
     }
 
     void say(const std::string& whose, const std::vector<std::string>& complaints) {
@@ -163,7 +167,7 @@ int run(int argc, char** argv) {
     app.add_option("--spooled", arguments.spooled)->allow_extra_args(false);
     app.add_option("--power-lost", arguments.power_lost)->allow_extra_args(false);
     app.add_option("--impostor", arguments.impostors)->allow_extra_args(false);
-    app.add_option("--calls", arguments.calls)->allow_extra_args(false);
+    app.add_option("--traced", arguments.traced)->allow_extra_args(false);
     app.add_option("--dropped", arguments.dropped)->allow_extra_args(false);
     app.add_flag("--drop", arguments.drop);
     app.add_flag("--drop-faulty", arguments.drop_faulty);

@@ -37,6 +37,8 @@ class Cycle:
         world.gateway.start()
         for source in world.sources:
             source.start()
+        for source in world.sources:
+            source.wait_until_at_work()
         start = time.monotonic()
         lanes = {}
         for fault in self._plan["faults"]:
@@ -84,7 +86,7 @@ class Cycle:
         self._world.dropped_buckets.update(int(line) for line in output.split())
 
     def _replay(self, source, seed, key_name):
-        if source.plan["sort"] == "collector":
+        if not source.can_be_spoken_for:
             return
         world = self._world
         command = [world.test_bin("chaos_replay"), "--capture", source.capture, "--seed", str(seed)]
@@ -99,7 +101,7 @@ class Cycle:
 
     def _send_impostor(self):
         """A session id that is met again, by a collector that describes itself otherwise."""
-        source = next((source for source in self._world.sources if source.plan["sort"] == "source"), None)
+        source = next((source for source in self._world.sources if source.can_be_spoken_for), None)
         if source is None:
             return
         session = next(name.removesuffix(".log") for name in os.listdir(source.logs) if self._is_finished(source, name))
@@ -109,24 +111,14 @@ class Cycle:
         source.start(rows=500, session=session, logs=self._world.impostor_logs)
         source.wait()
 
-    @staticmethod
-    def _options(option, folder, powerless=()):
-        words = []
-        for name in sorted(os.listdir(folder)):
-            words += ["--power-lost" if name in powerless else option, os.path.join(folder, name)]
-        return words
-
     def _judge(self):
         world = self._world
         command = [world.test_bin("chaos_check"), "--data", world.gateway.data]
         for source in world.sources:
-            if source.plan["sort"] == "collector":
-                command += ["--calls", f"{source.name}={source.plan['calls']}"]
-            else:
-                option = "--spooled" if source.plan["spooled"] else "--log"
-                command += self._options(option, source.logs, source.powerless)
+            command += source.check_options()
         if world.impostor_logs is not None:
-            command += self._options("--impostor", world.impostor_logs)
+            for name in sorted(os.listdir(world.impostor_logs)):
+                command += ["--impostor", os.path.join(world.impostor_logs, name)]
         for bucket in sorted(world.dropped_buckets):
             command += ["--dropped", str(bucket)]
         status, output = world.run(command)
@@ -156,7 +148,7 @@ class Cycle:
         sum_of_all = ledger["stored"] + ledger["expired"] + sum(ledger["lost"].values())
         sum_of_all += sum(row[pending] for row in answer["rows"])
         # What a disk forgot with the power is all that may be missing.
-        may_miss = any(source.powerless for source in self._world.sources)
+        may_miss = any(source.has_lost_power for source in self._world.sources)
         if ledger["produced"] != sum_of_all or ("missing" in ledger["lost"] and not may_miss):
             self._problems.append(f"perfleet losses doesn't add up: {ledger}")
 

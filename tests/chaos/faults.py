@@ -221,15 +221,13 @@ class SourceKilled(Fault):
     @staticmethod
     def run(world, fault):
         source = world.sources[fault["source"]]
-        if source.plan["sort"] == "collector":
-            return  # nobody would know what it should have seen
         source.kill()
         source.start()
 
 
 def draw_spooled(rng, plan):
     """A source with a spool on disk, if there is one."""
-    spooled = [index for index, source in enumerate(plan["sources"]) if source.get("spooled")]
+    spooled = [index for index, source in enumerate(plan["sources"]) if source["spooled"]]
     return rng.choice(spooled or range(len(plan["sources"])))
 
 
@@ -248,8 +246,6 @@ class SourcePowerCut(Fault):
     @staticmethod
     def run(world, fault):
         source = world.sources[fault["source"]]
-        if source.plan["sort"] == "collector":
-            return
         source.cut_power(fault["lose"], fault["seed"])
         source.start()
 
@@ -283,9 +279,8 @@ class SourceStopped(Fault):
     @staticmethod
     def run(world, fault):
         source = world.sources[fault["source"]]
-        if source.plan["sort"] != "collector":
-            source.stop()
-            source.start()
+        source.stop()
+        source.start()
 
 
 class SourcePaused(Fault):

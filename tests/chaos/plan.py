@@ -4,15 +4,23 @@ import random
 import faults
 
 
-def draw_source(rng, has_collector):
-    if has_collector:
-        return {"sort": "collector", "calls": rng.choice([20_000, 100_000])}
-    duration_ms = rng.choice([800, 1200, 1800])
+def draw_collector(rng):
+    """perfleet-collector itself: its batches close at 16,384 rows."""
+    return {
+        "sort": "collector",
+        "calls": rng.choice([3_000, 60_000, 200_000]),
+        "duration-ms": rng.choice([800, 1200, 1800]),
+        "spooled": rng.random() < 0.75,  # on disk
+        "spool-size": rng.choice([1 << 20, 1 << 22, 1 << 24]),
+    }
+
+
+def draw_source(rng):
     source = {
         "sort": "source",
         "seed": rng.randrange(2**32),
         "rows": rng.choice([2_000, 10_000, 30_000]),
-        "duration-ms": duration_ms,
+        "duration-ms": rng.choice([800, 1200, 1800]),
         "batch-rows": rng.choice([20, 200, 1000]),
         "batch-age-ms": rng.choice([10, 40, 200]),
         "ring-size": rng.choice([1 << 16, 1 << 18, 1 << 20]),
@@ -35,13 +43,13 @@ def plan_of(seed, cycle, kinds=None, breakage=None):
     plan["keys"] = rng.random() < 0.3 or any(faults.ALL[name].needs_keys for name in kinds or [])
     plan["endpoints"] = 2 if rng.random() < 0.15 else 1
     source_count = rng.choice([1, 2, 3])
-    collector = rng.randrange(source_count) if source_count > 1 and rng.random() < 0.2 else None
-    plan["sources"] = [draw_source(rng, index == collector) for index in range(source_count)]
+    collector = rng.randrange(source_count) if rng.random() < 0.35 else None
+    plan["sources"] = [draw_collector(rng) if index == collector else draw_source(rng) for index in range(source_count)]
     plan["impostor"] = rng.random() < 0.25
     names = [name for name in sorted(kinds or faults.ALL) if faults.ALL[name].can_be_done(plan)]
     weights = [faults.ALL[name].weight for name in names]
     plan["faults"] = []
-    duration_ms = max(source.get("duration-ms", 800) for source in plan["sources"])
+    duration_ms = max(source["duration-ms"] for source in plan["sources"])
     for _ in range(rng.randint(4, 12) if names else 0):
         name = rng.choices(names, weights)[0]
         fault = {"at_ms": rng.randrange(20, duration_ms), "fault": name}

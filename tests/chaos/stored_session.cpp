@@ -1,5 +1,7 @@
 #include "tests/chaos/stored_session.h"
 
+#include <array>
+#include <cstring>
 #include <set>
 
 #include "schemas/columns/layout.h"
@@ -8,9 +10,24 @@
 namespace perfleet::chaos {
 namespace {
 
+// Of tracepoints of system calls: what each was called with first (…/syscalls/sys_enter_…/format).
+constexpr std::size_t kFirstArgumentOffset = 16;
+
+const std::vector<std::uint64_t>& arguments_of(const DecodedRows& rows, std::vector<std::uint64_t>& arguments) {
+    arguments.assign(rows.row_count(), 0);
+    for (std::size_t row = 0; row < arguments.size(); ++row) {
+        const std::string_view raw = rows.bytes(ColumnId::kRawBytes, row);
+        if (raw.size() >= kFirstArgumentOffset + sizeof(std::uint64_t)) {
+            std::memcpy(&arguments[row], raw.data() + kFirstArgumentOffset, sizeof(std::uint64_t));
+        }
+    }
+    return arguments;
+}
+
 Result<Done> scan_blocks(const StoreReader& store, const Partition& partition, Series series, StoredSession& session) {
     std::optional<Error> error;
     DecodedRows rows;
+    std::vector<std::uint64_t> arguments;
     const std::array wanted{value_column(series.kind)};
     auto visited = store.visit_blocks(
         partition, session.target, session.session, series, [&](const BlockKey& key, std::string_view bytes) {
@@ -23,7 +40,9 @@ Result<Done> scan_blocks(const StoreReader& store, const Partition& partition, S
                 error = decoded.error();
                 return Visit::kStop;
             }
-            auto values = rows.integers(wanted[0]);
+            auto values = series.kind == Kind::kTracepoint
+                              ? std::span<const std::uint64_t>{arguments_of(rows, arguments)}
+                              : rows.integers(wanted[0]);
             if (block->parts.empty()) {
                 session.blocks.push_back(
                     {partition, series, key.first_seq, block->header.last_seq, {values.begin(), values.end()}, false});
@@ -44,6 +63,7 @@ ColumnId value_column(Kind kind) {
     switch (kind) {
         case Kind::kSample: return ColumnId::kWeight;
         case Kind::kCounter: return ColumnId::kValue;
+        case Kind::kTracepoint: return ColumnId::kRawBytes;
         case Kind::kString: return ColumnId::kNumber;
         default: return columns_of(kind).front().id;
     }

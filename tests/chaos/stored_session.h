@@ -29,7 +29,8 @@ struct StoredSession {
     std::map<Series, std::uint64_t> expired;
 };
 
-// The column in which a chaos_source numbers the rows of this kind; of kinds that it doesn't make, any.
+// The column in which a chaos_source numbers the rows of this kind; of tracepoints, which perfleet-collector takes, the
+// one that holds the call's first argument; of other kinds, any.
 [[nodiscard]] ColumnId value_column(Kind kind);
 
 // All sessions of the store. Errors: those of reading, blocks included.

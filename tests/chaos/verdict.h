@@ -26,9 +26,4 @@ struct Circumstances {
 [[nodiscard]] std::vector<std::string> judge(const SourceLog& log, const StoredSession* stored,
                                              const Circumstances& circumstances);
 
-// For a collector that nobody wrote beside, but of which it is known how many rows of `series` there were to see:
-// whether what the store has adds up to what the session's end says.
-[[nodiscard]] std::vector<std::string> judge_equations(const StoredSession& stored, Series series,
-                                                       std::uint64_t produced);
-
 }  // namespace perfleet::chaos

@@ -275,27 +275,6 @@ TEST_F(Verdict, AllowsAKilledSourceOneBatchThatItDidNotComeToWriteDown) {
     expect_noticed("never sealed");
 }
 
-TEST(Equations, AreThoseOfTheSessionsOwnEnd) {
-    constexpr Series kCalls{Kind::kTracepoint, EventNumber{0}};
-    StoredSession stored;
-    BatchRecord record;
-    record.seq = Seq{1};
-    record.rows.push_back({kCalls, 3, Ticks{1}, Ticks{3}});
-    stored.batches.push_back(record);
-    stored.blocks.push_back({kPartition, kCalls, Seq{1}, Seq{1}, {1, 2, 3}});
-    EXPECT_FALSE(judge_equations(stored, kCalls, 4).empty()) << "no end";
-    stored.end =
-        SessionEnd{Seq{1}, {{kCalls, TallyName::kProduced, 4}, {kCalls, TallyName::kLostKernelRing, 1}}, {}, {}};
-    EXPECT_TRUE(judge_equations(stored, kCalls, 4).empty());
-    EXPECT_FALSE(judge_equations(stored, kCalls, 5).empty()) << "a call that nobody saw";
-    StoredSession doubled = stored;
-    doubled.batches.push_back(record);
-    EXPECT_FALSE(judge_equations(doubled, kCalls, 4).empty()) << "a batch twice";
-    StoredSession emptied = stored;
-    emptied.blocks[0].values.pop_back();
-    EXPECT_FALSE(judge_equations(emptied, kCalls, 4).empty()) << "a row missing";
-}
-
 class Log : public testing::Test {
 protected:
     [[nodiscard]] SourceLog read() const {

@@ -15,8 +15,11 @@ import time
 
 from keys import Keys
 from spool_disk import SpoolDisk
+from traced import Traced
 
 PATIENCE_S = 120
+START_PATIENCE_S = 5
+STOPPED_PATIENCE_S = 0.5  # of a collector that is stopped, for its last acknowledgements
 
 
 class Failure(Exception):
@@ -269,7 +272,8 @@ class Gateway:
 
 
 class Source:
-    """chaos_source, and those that follow it when it is killed; or perfleet-collector. Each source has its own proxies."""
+    """One target: its collectors, each of which follows on the one that was killed or stopped. Each source has its own
+    proxies."""
 
     def __init__(self, world, name, plan, endpoint_count):
         self._world = world
@@ -279,66 +283,47 @@ class Source:
         self.page = Page(world.path(f"{name}.page"))
         self.process = None
         self.run_count = 0
-        self.capture = None
-        self.logs = world.path(f"{name}.logs")  # one for each session
-        os.makedirs(self.logs)
         self.disk = None  # below its spool
-        self.powerless = set()  # logs of sessions of which the disk may know less than they did
-        if plan.get("spooled"):
-            self.disk = SpoolDisk(world.path(f"{name}.spool"), world.path(f"{name}.synced"))
+        self.has_lost_power = False
+        self._spool = world.path(f"{name}.spool") if plan["spooled"] else None
+        if plan["spooled"]:
+            self.disk = SpoolDisk(self._spool, world.path(f"{name}.synced"))
 
     def connect(self, seat, port):
         for index, proxy in enumerate(self.proxies):
             proxy.upstream = port if index == seat else None
 
-    def start(self, rows=None, session=None, logs=None):
-        self.run_count += 1
-        self.capture = self._world.path(f"{self.name}.{self.run_count}.capture")
+    def _spawn(self, program, options):
         endpoints = ",".join(f"tcp://127.0.0.1:{proxy.port}" for proxy in self.proxies)
+        command = [program, "--gateway", endpoints, "--target", self.name, "--exit-wait", str(PATIENCE_S)]
+        command += self._world.keys.options_of(self.name) if self._world.keys else []
+        environment = {"PERFLEET_CHAOS_SYNCED": self.disk.synced} if self.disk else {}
         errors = open(self._world.path(f"{self.name}.err"), "ab")
-        environment = {}
-        if self.plan["sort"] == "collector":
-            command = [self._world.bin("perfleet-collector"), "--gateway", endpoints, "--target", self.name]
-            command += self._world.keys.options_of(self.name) if self._world.keys else []
-            command += ["-e", "syscalls:sys_enter_getppid", "-c", "1", "--exit-wait", str(PATIENCE_S), "--"]
-            command += [self._world.test_bin("getppid_workload"), str(self.plan["calls"])]
-        else:
-            command = [self._world.test_bin("chaos_source"), "--gateway", endpoints, "--logs", logs or self.logs]
-            command += ["--capture", self.capture, "--target", self.name, "--exit-wait", str(PATIENCE_S)]
-            command += self._world.keys.options_of(self.name) if self._world.keys else []
-            if self.plan["spooled"] and session is None:
-                command += ["--spool", self._world.path(f"{self.name}.spool")]
-                environment["PERFLEET_CHAOS_SYNCED"] = self.disk.synced
-            command += ["--seed", str(self.plan["seed"] + self.run_count), "--rows", str(rows or self.plan["rows"])]
-            for option in ("duration-ms", "batch-rows", "batch-age-ms", "ring-size", "spool-size", "resend-ms"):
-                command += [f"--{option}", str(self.plan[option])]
-            if session is not None:
-                command += ["--session", session]
-        self.process = self._world.spawn(command, self.page, environment, stdout=errors, stderr=errors)
+        self.process = self._world.spawn(command + options, self.page, environment, stdout=errors, stderr=errors)
 
-    def stop(self):
+    def wait_until_at_work(self):
+        """So that faults meet it there; for a moment at most."""
+
+    def _end_in_order(self):
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             raise Failure(f"{self.name}: still there {PATIENCE_S} s after SIGTERM") from None
 
+    def stop(self):
+        self._end_in_order()
+
     def kill(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
+        self.process.kill()
+        self.process.wait()
 
     def cut_power(self, lose, seed):
         """Its machine stops at once, and its disk has what the kernel had written."""
         self.kill()
         if self.disk is not None:
-            self.powerless.update(name for name in os.listdir(self.logs) if not self.is_finished(name))
+            self.has_lost_power = self.note_power_lost() or self.has_lost_power
             self.disk.cut_power(lose, seed)
-
-    def is_finished(self, name):
-        """Whether the end of the session of this log was acknowledged."""
-        with open(os.path.join(self.logs, name), encoding="ascii") as file:
-            return any(line.startswith("acknowledged ") and line.endswith(" 1\n") for line in file)
 
     def wait(self):
         try:
@@ -348,6 +333,100 @@ class Source:
             raise Failure(f"{self.name}: not finished {PATIENCE_S} s after the last fault") from None
         if status != 0:
             raise Failure(f"{self.name} ended with {status}")
+
+
+class MadeSource(Source):
+    """chaos_source."""
+
+    can_be_spoken_for = True  # its frames are written down, and its session can be met again
+
+    def __init__(self, world, name, plan, endpoint_count):
+        super().__init__(world, name, plan, endpoint_count)
+        self.capture = None
+        self.logs = world.path(f"{name}.logs")  # one for each session
+        self._powerless = set()  # logs of sessions of which the disk may know less than they did
+        os.makedirs(self.logs)
+
+    def start(self, rows=None, session=None, logs=None):
+        self.run_count += 1
+        self.capture = self._world.path(f"{self.name}.{self.run_count}.capture")
+        options = ["--logs", logs or self.logs, "--capture", self.capture, "--seed", str(self.plan["seed"] + self.run_count)]
+        options += ["--rows", str(rows or self.plan["rows"])]
+        for option in ("duration-ms", "batch-rows", "batch-age-ms", "ring-size", "spool-size", "resend-ms"):
+            options += [f"--{option}", str(self.plan[option])]
+        if session is not None:
+            options += ["--session", session]
+        elif self._spool:
+            options += ["--spool", self._spool]
+        self._spawn(self._world.test_bin("chaos_source"), options)
+
+    def note_power_lost(self):
+        """Whether the disk may know less than there was."""
+        unfinished = [name for name in os.listdir(self.logs) if not self._is_finished(name)]
+        self._powerless.update(unfinished)
+        return bool(unfinished)
+
+    def _is_finished(self, name):
+        """Whether the end of the session of this log was acknowledged."""
+        with open(os.path.join(self.logs, name), encoding="ascii") as file:
+            return any(line.startswith("acknowledged ") and line.endswith(" 1\n") for line in file)
+
+    def check_options(self):
+        """For chaos_check."""
+        option = "--spooled" if self._spool else "--log"
+        words = []
+        for name in sorted(os.listdir(self.logs)):
+            words += ["--power-lost" if name in self._powerless else option, os.path.join(self.logs, name)]
+        return words
+
+
+class TracingSource(Source):
+    """perfleet-collector, tracing a program whose calls are numbered."""
+
+    can_be_spoken_for = False
+
+    def __init__(self, world, name, plan, endpoint_count):
+        super().__init__(world, name, plan, endpoint_count)
+        self._traced = Traced(world.path(f"{name}.traced"), self._spool)
+
+    def start(self):
+        self.run_count += 1
+        options = ["-e", "syscalls:sys_enter_getpgid", "-c", "1"]
+        if self._spool:
+            options += ["--spool", self._spool, "--spool-size", str(self.plan["spool-size"])]
+        program = self._world.test_bin("numbered_calls_workload")
+        command = self._traced.command_of_run(self.run_count, program, self.plan["calls"], self.plan["duration-ms"])
+        self._spawn(self._world.bin("perfleet-collector"), options + ["--"] + command)
+
+    def wait_until_at_work(self):
+        end = time.monotonic() + START_PATIENCE_S
+        while not self._traced.has_begun() and time.monotonic() < end:
+            time.sleep(0.005)
+
+    def stop(self):
+        """Not waiting for the last acknowledgements for long: a second signal ends that."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(STOPPED_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._end_in_order()
+        self._traced.keep_spool()
+
+    def kill(self):
+        super().kill()
+        self._traced.keep_spool()
+
+    def wait(self):
+        super().wait()
+        self._traced.note_finished()
+        if left := self._traced.sessions_in_spool():
+            raise Failure(f"{self.name} has finished, and left {' '.join(left)}")
+
+    def note_power_lost(self):
+        return self._traced.note_power_lost()
+
+    def check_options(self):
+        return ["--traced", f"{self.name}={self._traced.folder}"]
 
 
 class World:
@@ -364,7 +443,8 @@ class World:
         self.side_door = Proxy(self.network)  # to the gateway, for peers that are no source
         self.gateway = Gateway(self, plan)
         for index, source in enumerate(plan["sources"]):
-            self.sources.append(Source(self, f"source-{index}", source, plan["endpoints"]))
+            sort = TracingSource if source["sort"] == "collector" else MadeSource
+            self.sources.append(sort(self, f"source-{index}", source, plan["endpoints"]))
 
     def path(self, name):
         return os.path.join(self._folder, name)

@@ -1,0 +1,169 @@
+#include "tests/chaos/traced_log.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <variant>
+
+#include "gateway/ingest/decode.h"
+#include "target-collector/spool/spool_file.h"
+#include "target-collector/spool/spool_reading.h"
+
+namespace perfleet::chaos {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kSessionDigits = 32;
+
+Error unreadable(const fs::path& path, const std::string& what) {
+    return {ErrorCode::kInvalid, path.string() + ": " + what};
+}
+
+Result<std::uint64_t> read_count(const fs::path& path) {
+    std::ifstream file{path, std::ios::binary};
+    std::array<char, sizeof(std::uint64_t)> bytes{};
+    if (!file.read(bytes.data(), bytes.size())) {
+        return unreadable(path, "has no count");
+    }
+    std::uint64_t count = 0;
+    std::memcpy(&count, bytes.data(), bytes.size());
+    return count;
+}
+
+// These go on being counted by whoever delivers the rest.
+bool is_counted_by_wire(TallyName name) { return name == TallyName::kLostSpoolFull || name == TallyName::kLostRefused; }
+
+Result<KeptSession::Batch> read_batch(SpooledBatch& spooled, Decoder& decoder) {
+    const auto message = decoder.decode(DeliverySpool::message_of(spooled));
+    if (!message.ok()) {
+        return message.error();
+    }
+    const auto* const batch = std::get_if<BatchUntrusted>(&*message);
+    if (batch == nullptr || batch->fault.has_value() || batch->header.seq != spooled.seq) {
+        return Error{ErrorCode::kInvalid, "batch " + std::to_string(spooled.seq.value) + " is no such batch"};
+    }
+    KeptSession::Batch kept{batch->seal, batch->header.bucket, {}};
+    for (const SealedRecord::Rows& rows : DeliverySpool::rows_of(spooled)) {
+        kept.row_counts[rows.series] = rows.row_count;
+    }
+    return kept;
+}
+
+Result<KeptSession> read_kept(const fs::path& path) {
+    const auto file = SpoolFile::open(path.string());
+    if (!file.ok()) {
+        return file.error();
+    }
+    const auto reading = read_spool((*file)->bytes());
+    if (!reading.ok()) {
+        return error_from_fault(reading.error(), path.string());
+    }
+    fill_spool_holes(**reading, (*file)->records());
+    KeptSession kept;
+    kept.session = (*reading)->head.session;
+    const JournalEntry& entry = (*reading)->entry;
+    kept.first_kept = entry.first_kept;
+    kept.dropped.assign(entry.ranges.begin(), entry.ranges.begin() + static_cast<std::ptrdiff_t>(entry.range_count));
+    kept.has_refused = std::any_of(entry.lost.entries().begin(), entry.lost.entries().end(), [](const Tally& tally) {
+        return tally.name == TallyName::kLostRefused && tally.value != 0;
+    });
+    for (const Tally& tally : (*reading)->final_tallies.entries()) {
+        if (!is_counted_by_wire(tally.name)) {
+            kept.own_tallies.push_back(tally);
+        }
+    }
+    DeliverySpool spool{(*file)->records(), true};
+    spool.restore(entry.places);
+    Decoder decoder;
+    for (SpooledBatch* spooled = spool.front(); spooled != nullptr; spooled = spool.next(spooled)) {
+        if (spooled->is_resolved()) {
+            continue;
+        }
+        auto batch = read_batch(*spooled, decoder);
+        if (!batch.ok()) {
+            return unreadable(path, batch.error().message);
+        }
+        kept.batches.emplace(spooled->seq, std::move(*batch));
+    }
+    return kept;
+}
+
+Result<Done> read_kept_folder(const fs::path& folder, TracedLog& log) {
+    for (const auto& entry : fs::directory_iterator{folder}) {
+        if (entry.path().extension() != ".spool") {
+            continue;
+        }
+        auto kept = read_kept(entry.path());
+        if (!kept.ok()) {
+            return kept.error();
+        }
+        log.kept.push_back(std::move(*kept));
+    }
+    return Done{};
+}
+
+Result<Done> read_finished(const fs::path& path, TracedLog& log) {
+    std::ifstream file{path};
+    std::uint64_t run = 0;
+    std::uint64_t calls = 0;
+    while (file >> run >> calls) {
+        log.finished[run] = calls;
+    }
+    return file.eof() ? Result<Done>{Done{}} : unreadable(path, "no line `RUN CALLS`");
+}
+
+Result<Done> read_power_lost(const fs::path& path, TracedLog& log) {
+    std::ifstream file{path};
+    std::string digits;
+    while (file >> digits) {
+        SessionId session;
+        const char* const begin = digits.data();
+        const char* const middle = begin + kSessionDigits / 2;
+        if (digits.size() != kSessionDigits || std::from_chars(begin, middle, session.high, 16).ptr != middle ||
+            std::from_chars(middle, begin + kSessionDigits, session.low, 16).ptr != begin + kSessionDigits) {
+            return unreadable(path, "'" + digits + "' is no session");
+        }
+        log.power_lost.insert(session);
+    }
+    return Done{};
+}
+
+}  // namespace
+
+Result<TracedLog> read_traced_log(const std::string& folder) {
+    TracedLog log;
+    std::error_code error;
+    for (fs::directory_iterator at{folder, error}, end; !error && at != end; at.increment(error)) {
+        const fs::path& path = at->path();
+        const std::string stem = path.stem().string();
+        Result<Done> done = Done{};
+        if (stem == "begun") {
+            const auto count = read_count(path);
+            if (!count.ok()) {
+                return count.error();
+            }
+            log.begun[std::stoull(path.extension().string().substr(1))] = *count;
+        } else if (stem == "kept") {
+            log.has_spool = true;
+            done = read_kept_folder(path, log);
+        } else if (stem == "finished") {
+            done = read_finished(path, log);
+        } else if (stem == "power-lost") {
+            done = read_power_lost(path, log);
+        } else {
+            return unreadable(path, "nobody knows what this is");
+        }
+        if (!done.ok()) {
+            return done.error();
+        }
+    }
+    return error ? Result<TracedLog>{error_from_errno(error.value(), folder)} : std::move(log);
+}
+
+}  // namespace perfleet::chaos
