@@ -63,28 +63,69 @@ std::string change_text(const DiffLine& line, long double change, const std::opt
 
 enum class Outcome : std::uint8_t { kNone, kWithin, kUndecided, kExceeded };  // ascending: what is said of several
 
-struct JudgedLine {
-    const DiffLine* line = nullptr;
-    Contrast contrast;
-    std::optional<Interval> change;
-    std::optional<long double> p_value;
+// Intervals and p values are found when they are asked for, once.
+class JudgedLine {
+public:
+    JudgedLine(const DiffLine& judged, long double confidence) : line{&judged}, confidence_{confidence} {
+        has_interval_ = judged.is_share && judged.p_value_is_below ? true : change().has_value();
+        has_p_value_ = judged.p_value_at &&
+                       (judged.p_value_is_below || contrast().difference.has_value() || !judged.effect.empty());
+    }
+
+    [[nodiscard]] const Contrast& contrast() const {
+        if (!contrast_) {
+            contrast_ = line->contrast_at ? line->contrast_at(confidence_) : Contrast{};
+        }
+        return *contrast_;
+    }
+    [[nodiscard]] bool has_interval() const { return has_interval_; }
+    [[nodiscard]] std::optional<Interval> change() const { return change_interval(*line, contrast()); }
+
+    [[nodiscard]] bool has_p_value() const { return has_p_value_; }
+    [[nodiscard]] long double p_value() const {
+        if (!p_value_) {
+            p_value_ = line->p_value_at(0);
+        }
+        return *p_value_;
+    }
+    [[nodiscard]] bool p_value_is_below(long double bound) const {
+        return !p_value_ && line->p_value_is_below ? line->p_value_is_below(bound) : p_value() < bound;
+    }
+
+    // As change(), among `line_count` lines: shown is what is shown among as many.
+    [[nodiscard]] std::optional<long double> detectable(std::size_t line_count) const {
+        const long double confidence = 1 - (1 - confidence_) / static_cast<long double>(line_count);
+        const auto interval =
+            has_p_value_ && line->change ? change_interval(*line, line->contrast_at(confidence)) : std::nullopt;
+        return interval ? std::optional{detectable_change((interval->high - interval->low) / 2, confidence)}
+                        : std::nullopt;
+    }
+    [[nodiscard]] long double least_change() const {
+        const auto interval = change();
+        return interval ? std::min(std::abs(interval->low), std::abs(interval->high)) : 0;
+    }
+
+    const DiffLine* line;
     long double p_holm = 1;
     bool is_different = false;
-    std::optional<long double> detectable;  // as `change`
     Outcome outcome = Outcome::kNone;
     std::string condition;
 
-    [[nodiscard]] long double least_change() const {
-        return change ? std::min(std::abs(change->low), std::abs(change->high)) : 0;
-    }
+private:
+    long double confidence_;
+    bool has_interval_ = false;  // of the change
+    bool has_p_value_ = false;
+    mutable std::optional<Contrast> contrast_;
+    mutable std::optional<long double> p_value_;
 };
 
-std::string verdict_of(const JudgedLine& judged, long double alpha, std::size_t line_count) {
+std::string verdict_of(const JudgedLine& judged, const std::optional<long double>& detectable, long double alpha,
+                       std::size_t line_count) {
     const DiffLine& line = *judged.line;
     if (!line.p_value_at) {
         return "";
     }
-    if (!judged.p_value) {
+    if (!judged.has_p_value()) {
         return "too few values";
     }
     if (judged.is_different) {
@@ -92,21 +133,21 @@ std::string verdict_of(const JudgedLine& judged, long double alpha, std::size_t 
         if (!line.effect.empty()) {
             return word + ": " + line.effect;
         }
-        if (line.change && judged.change) {
-            return word + " by " + change_text(line, *line.change, judged.change, false);
+        if (line.change && judged.has_interval()) {
+            return word + " by " + change_text(line, *line.change, judged.change(), false);
         }
         const long double sign = line.direction > 0 ? 1 : -1;
-        const Interval& interval = *judged.contrast.difference;
+        const Interval& interval = *judged.contrast().difference;
         return fmt::format("{} by {} {} [{}, {}]", word, short_number(sign * *line.difference), line.unit,
                            short_number(sign > 0 ? interval.low : -interval.high),
                            short_number(sign > 0 ? interval.high : -interval.low));
     }
-    if (*judged.p_value < alpha) {
+    if (judged.p_value() < alpha) {
         return fmt::format("no difference shown: alone it would be, not among {} comparisons", line_count);
     }
-    return judged.detectable ? fmt::format("no difference shown; {} detect ≥ {} {}", line.counted,
-                                           short_number(*judged.detectable * 100), unit_of_change(line))
-                             : "no difference shown";
+    return detectable ? fmt::format("no difference shown; {} detect ≥ {} {}", line.counted,
+                                    short_number(*detectable * 100), unit_of_change(line))
+                      : "no difference shown";
 }
 
 // One condition about one line.
@@ -125,7 +166,7 @@ Decision decide(const FailCondition& condition, const JudgedLine& judged, std::s
         return decision;
     }
     const bool is_beyond = condition.is_above ? *line.change > condition.limit : *line.change < condition.limit;
-    if (decision.is_exact || judged.change) {
+    if (decision.is_exact || judged.has_interval()) {
         (is_beyond ? decision.p_exceeded : decision.p_within) =
             decision.is_exact ? 0 : line.p_value_at(condition.limit);
     }
@@ -134,23 +175,24 @@ Decision decide(const FailCondition& condition, const JudgedLine& judged, std::s
 
 std::string decision_text(const Decision& decision, const JudgedLine& judged, Outcome outcome, long double alpha) {
     const DiffLine& line = *judged.line;
-    std::string said = fmt::format(
-        "--fail-if {}: {}: {} {}: {}", decision.condition->text,
-        outcome == Outcome::kExceeded ? kOutcomeExceeded : kOutcomeUndecided, line.name, line.figure,
-        line.change ? change_text(line, *line.change, judged.change, true) : "nothing to take a percentage of");
+    const std::optional<Interval> interval = judged.change();
+    std::string said =
+        fmt::format("--fail-if {}: {}: {} {}: {}", decision.condition->text,
+                    outcome == Outcome::kExceeded ? kOutcomeExceeded : kOutcomeUndecided, line.name, line.figure,
+                    line.change ? change_text(line, *line.change, interval, true) : "nothing to take a percentage of");
     if (decision.is_exact) {
         return said + "; it has no interval, so the measured values decide";
     }
     if (outcome == Outcome::kExceeded || !line.change) {
         return said;
     }
-    if (!judged.change) {
+    if (!interval) {
         return said + (line.count_needed != 0
                            ? fmt::format("; {}, and an interval takes {} on each side", line.counted, line.count_needed)
                            : fmt::format("; {} are too few for an interval", line.counted));
     }
     const long double gap = std::abs(*line.change - decision.condition->limit);
-    const long double half_width = (judged.change->high - judged.change->low) / 2;
+    const long double half_width = (interval->high - interval->low) / 2;
     if (half_width > gap && gap > 0 && half_width < 100 * gap) {
         const long double factor = half_width / gap;
         said += fmt::format("; about {:.0f} times as many values would decide",
@@ -234,32 +276,19 @@ void sort_by_relevance(std::vector<JudgedLine>& lines) {
 Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, Answer& answer) {
     const long double alpha = 1 - options.confidence;
     std::vector<JudgedLine> judged;
-    std::vector<long double> p_values;
+    std::vector<std::size_t> tested;  // those with a p value
     for (const DiffLine& line : lines_) {
-        JudgedLine& one = judged.emplace_back();
-        one.line = &line;
-        one.contrast = line.contrast_at ? line.contrast_at(options.confidence) : Contrast{};
-        one.change = change_interval(line, one.contrast);
-        if (line.p_value_at && (one.contrast.difference || !line.effect.empty())) {
-            one.p_value = line.p_value_at(0);
-            p_values.push_back(*one.p_value);
+        if (judged.emplace_back(line, options.confidence).has_p_value()) {
+            tested.push_back(judged.size() - 1);
         }
     }
-    const std::vector<long double> corrected = holm_corrected(p_values);
-    auto next = corrected.begin();
-    for (JudgedLine& one : judged) {
-        if (!one.p_value) {
-            continue;
-        }
-        one.p_holm = *next++;
+    const std::vector<long double> corrected = holm_corrected(
+        {tested.size(), [&](std::size_t i, long double bound) { return judged[tested[i]].p_value_is_below(bound); },
+         [&](std::size_t i) { return judged[tested[i]].p_value(); }});
+    for (std::size_t i = 0; i < tested.size(); ++i) {
+        JudgedLine& one = judged[tested[i]];
+        one.p_holm = corrected[i];
         one.is_different = one.p_holm < alpha;
-        // Shown is what is shown among as many.
-        const long double confidence = 1 - alpha / static_cast<long double>(p_values.size());
-        const auto interval =
-            one.line->change ? change_interval(*one.line, one.line->contrast_at(confidence)) : std::nullopt;
-        if (interval) {
-            one.detectable = detectable_change((interval->high - interval->low) / 2, confidence);
-        }
     }
     if (Result<Done> checked = judge_conditions(options, judged, answer.warnings); !checked.ok()) {
         return checked;
@@ -300,15 +329,16 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
         row.push_back(scaled(line.before, scale));
         row.push_back(scaled(line.after, scale));
         row.push_back(scaled(line.difference, scale));
-        row.push_back(scaled(low_of(one.contrast.difference), scale));
-        row.push_back(scaled(high_of(one.contrast.difference), scale));
+        row.push_back(scaled(low_of(one.contrast().difference), scale));
+        row.push_back(scaled(high_of(one.contrast().difference), scale));
         row.push_back(scaled(has_before ? std::optional{*line.after / *line.before - 1} : std::nullopt, 100));
-        row.push_back(scaled(low_of(one.contrast.ratio, 1), 100));
-        row.push_back(scaled(high_of(one.contrast.ratio, 1), 100));
-        row.push_back(scaled(one.p_value));
-        row.push_back(scaled(one.p_value ? std::optional{one.p_holm} : std::nullopt));
-        row.push_back(scaled(one.detectable, 100));
-        row.push_back(text(verdict_of(one, alpha, p_values.size())));
+        row.push_back(scaled(low_of(one.contrast().ratio, 1), 100));
+        row.push_back(scaled(high_of(one.contrast().ratio, 1), 100));
+        row.push_back(scaled(one.has_p_value() ? std::optional{one.p_value()} : std::nullopt));
+        row.push_back(scaled(one.has_p_value() ? std::optional{one.p_holm} : std::nullopt));
+        const std::optional<long double> detectable = one.detectable(tested.size());
+        row.push_back(scaled(detectable, 100));
+        row.push_back(text(verdict_of(one, detectable, alpha, tested.size())));
         row.push_back(text(one.condition));
         row.push_back(text(outcome_text(one.outcome)));
         row.insert(row.end(), line.evidence.begin(), line.evidence.end());

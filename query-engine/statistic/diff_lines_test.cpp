@@ -51,7 +51,8 @@ struct Told {
     }
 };
 
-Told finished(const std::vector<DiffLine>& lines, const std::string& conditions = "", bool by_relevance = false) {
+Told finished(const std::vector<DiffLine>& lines, const std::string& conditions = "", bool by_relevance = false,
+              std::optional<std::uint64_t> row_count_max = std::nullopt) {
     DiffLines all{{{"event", ""}}, {}};
     for (const DiffLine& line : lines) {
         all.add(line);
@@ -60,6 +61,7 @@ Told finished(const std::vector<DiffLine>& lines, const std::string& conditions 
     if (!conditions.empty()) {
         options.conditions = *parse_fail_conditions(conditions);
     }
+    options.row_count_max = row_count_max;
     Told told;
     const auto done = all.finish(options, by_relevance, told.answer);
     EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
@@ -86,6 +88,36 @@ TEST(DiffLines, OneOfManyCountsForLess) {
     const Told told = finished(lines);
     EXPECT_EQ(told.text(0, "verdict"), "no difference shown: alone it would be, not among 10 comparisons");
     EXPECT_NEAR(std::get<double>(told.value(0, "p_holm")), 10 * std::get<double>(told.value(0, "p")), 1e-12);
+}
+
+TEST(DiffLines, FindsThePValuesThatDecideAndThoseThatAreShown) {
+    std::vector<DiffLine> lines;
+    int found = 0;
+    for (int i = 0; i < 500; ++i) {
+        // One in a hundred differs.
+        DiffLine line = line_of("f" + std::to_string(i), i % 100 == 0 ? 0.1L : 0.0001L * (i % 100), 0.01L);
+        const auto p_value_at = line.p_value_at;
+        line.is_share = true;
+        line.p_value_at = [&found, p_value_at](long double limit) {
+            ++found;
+            return p_value_at(limit);
+        };
+        line.p_value_is_below = [p_value_at](long double bound) { return p_value_at(0) < bound; };
+        lines.push_back(line);
+    }
+    const Told few = finished(lines, "", true, 10);
+    EXPECT_EQ(found, 10);  // five of them differ
+    std::vector<DiffLine> costly = lines;
+    for (DiffLine& line : costly) {
+        line.p_value_is_below = nullptr;
+    }
+    const Told all = finished(costly, "", true);
+    ASSERT_EQ(few.answer.rows.size(), 10U);
+    ASSERT_EQ(all.answer.rows.size(), 500U);
+    for (std::size_t row = 0; row < few.answer.rows.size(); ++row) {
+        EXPECT_EQ(few.answer.rows[row], all.answer.rows[row]) << row;
+    }
+    EXPECT_EQ(finished(lines, "", true).answer.rows, all.answer.rows);
 }
 
 TEST(DiffLines, AConditionHoldsWhenTheWholeIntervalIsBeyond) {

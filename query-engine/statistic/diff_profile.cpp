@@ -281,6 +281,11 @@ private:
             return share_contrast(sides.before, sides.after, confidence);
         };
         line.p_value_at = [sides](long double limit) { return share_p_value(sides.before, sides.after, limit); };
+        if (has_share_contrast(sides.before, sides.after)) {
+            line.p_value_is_below = [sides](long double bound) {
+                return share_p_value_is_below(sides.before, sides.after, bound);
+            };
+        }
         line.evidence = {sides.before.sum.hits,
                          sides.after.sum.hits,
                          sides.before.sum.count,

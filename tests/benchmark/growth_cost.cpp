@@ -7,13 +7,11 @@
 // Each store is filled in this process as a gateway fills it, joined and rolled up; then the program is run, in turn
 // from every row and with rollups, three times each: medians of its CPU time and its time, and the most memory that it
 // had. What is measured is the whole program: start, opening the store, counting, names, the table.
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -23,6 +21,7 @@
 #include <vector>
 
 #include "tests/benchmark/growth_figure.h"
+#include "tests/benchmark/program_run.h"
 #include "tests/benchmark/stored_hours.h"
 
 namespace perfleet {
@@ -45,42 +44,12 @@ struct Options {
     std::exit(1);
 }
 
-struct Run {
-    double cpu_s = 0;
-    double wall_s = 0;
-    double memory_mib = 0;
-};
-
-Run run_top(const Options& options, const std::string& store, bool is_exact) {
-    const auto begin = std::chrono::steady_clock::now();
-    const pid_t child = fork();
-    if (child < 0) {
-        fail("fork");
+ProgramRun run_top(const Options& options, const std::string& store, bool is_exact) {
+    std::vector<std::string> command{options.bin + "/perfleet", "top", "--limit", "20", "--data", store};
+    if (is_exact) {
+        command.emplace_back("--exact");
     }
-    if (child == 0) {
-        const std::string program = options.bin + "/perfleet";
-        if (std::freopen("/dev/null", "w", stdout) != nullptr && std::freopen("/dev/null", "w", stderr) != nullptr) {
-            execl(program.c_str(), "perfleet", "top", "--limit", "20", "--data", store.c_str(),
-                  is_exact ? "--exact" : nullptr, nullptr);
-        }
-        _exit(127);
-    }
-    int status = 0;
-    rusage usage{};
-    if (wait4(child, &status, 0, &usage) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        fail("perfleet top failed: run it by hand on such a store");
-    }
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    const auto seconds = [](const timeval& time) {
-        return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-    };
-    return {seconds(usage.ru_utime) + seconds(usage.ru_stime), took.count(),
-            static_cast<double>(usage.ru_maxrss) / 1'024};
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
+    return run_program(command);
 }
 
 void fill(const std::string& store_folder, std::uint64_t row_count, std::uint64_t series_count) {
@@ -95,29 +64,16 @@ void fill(const std::string& store_folder, std::uint64_t row_count, std::uint64_
     checked_or_stop(store->sync());
 }
 
-// In a process of its own: the most memory that a program had is told with what its parent had before.
-void fill_apart(const std::string& store_folder, std::uint64_t row_count, std::uint64_t series_count) {
-    const pid_t child = fork();
-    if (child == 0) {
-        fill(store_folder, row_count, series_count);
-        _exit(0);
-    }
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
-        fail("the store can't be filled");
-    }
-}
-
 GrowthPoint measure(const Options& options, std::uint64_t row_count, std::uint64_t series_count) {
     const std::string store_folder = options.folder + "/growth_cost." + std::to_string(::getpid());
     std::filesystem::remove_all(store_folder);
-    fill_apart(store_folder, row_count, series_count);
+    run_apart([&] { fill(store_folder, row_count, series_count); });
     std::array<std::vector<double>, 2> cpu_s;
     std::array<std::vector<double>, 2> wall_s;
     std::array<double, 2> memory_mib{};
     for (int round = 0; round < kRounds; ++round) {
         for (const bool is_exact : {true, false}) {
-            const Run run = run_top(options, store_folder, is_exact);
+            const ProgramRun run = run_top(options, store_folder, is_exact);
             cpu_s[is_exact ? 0 : 1].push_back(run.cpu_s);
             wall_s[is_exact ? 0 : 1].push_back(run.wall_s);
             memory_mib[is_exact ? 0 : 1] = std::max(memory_mib[is_exact ? 0 : 1], run.memory_mib);

@@ -1,5 +1,5 @@
 // Rows as a collector at 999 Hz on two processors makes them: times with the jitter of a timer, a skewed choice of
-// stacks and threads. The same rows every time.
+// stacks and threads. The same rows every time, for each seed.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct SampleRows {
     }
 };
 
-inline SampleRows make_sample_rows(std::size_t row_count, std::uint64_t stack_count = 4'096) {
-    std::mt19937_64 random{42};
+inline SampleRows make_sample_rows(std::size_t row_count, std::uint64_t stack_count = 4'096, std::uint64_t seed = 42) {
+    std::mt19937_64 random{seed};
     SampleRows rows;
     std::uint64_t now = 1'000'000'000'000;
     std::uint64_t thread = 0;

@@ -31,14 +31,19 @@ inline constexpr std::uint32_t kFirstBucket = 472'223;
 inline constexpr std::uint64_t kFirstTicks =
     std::uint64_t{kFirstBucket} * 3'600'000'000'000 - 1'700'000'000'000'000'000;
 
+enum class Likeness : std::uint8_t {
+    kRepeated,     // each batch has the first one's rows, other stacks: quickly made
+    kIndependent,  // rows of its own for each batch and session
+};
+
 // One session, of its own target. Its watermark is behind its last batch: all of it may be joined.
 inline void store_session(Store& store, std::uint64_t number, std::uint64_t row_count, std::uint32_t stack_count,
-                          std::uint64_t rows_per_hour_max = kRowsPerHour) {
+                          std::uint64_t rows_per_hour_max = kRowsPerHour, Likeness likeness = Likeness::kRepeated) {
     const TargetId target{number};
     const SessionId session{number, 1};
     const auto rows_per_batch =
         static_cast<std::size_t>(std::clamp<std::uint64_t>(row_count, 1, limits::kBatchRowsMax));
-    const SampleRows rows = make_sample_rows(rows_per_batch, stack_count);
+    SampleRows rows = make_sample_rows(rows_per_batch, stack_count);
     const std::uint64_t rows_per_hour =
         std::max<std::uint64_t>(rows_per_hour_max / rows.row_count(), 1) * rows.row_count();
     std::uint64_t seq = 0;
@@ -65,6 +70,9 @@ inline void store_session(Store& store, std::uint64_t number, std::uint64_t row_
                 checked_or_stop(store.put(partition, std::vector{part.build()}));
             }
             batch = SampleBatch{target, session, Seq{seq}, EpochNumber{hour}, bucket};
+        }
+        if (likeness == Likeness::kIndependent) {
+            rows = make_sample_rows(rows_per_batch, stack_count, number << 32U | seq);
         }
         std::vector<std::uint64_t> times = rows.time;
         for (std::uint64_t& time : times) {

@@ -67,21 +67,39 @@ ClusteredShare clustered_share(std::span<const Stratum> strata) {
 }
 
 long double effective_count(const ClusteredShare& share, long double confidence) {
+    return effective_count_at(share, (1 - confidence) / 2);
+}
+
+long double effective_count_at(const ClusteredShare& share, long double tail) {
     if (share.degrees <= 0) {
         return 0;
     }
-    const long double tail = (1 - confidence) / 2;
-    const long double widening = student_quantile(tail, share.degrees) / normal_quantile(tail);
+    const long double widening =
+        quick_student_quantile(static_cast<double>(tail), static_cast<double>(share.degrees)) / normal_quantile(tail);
     return static_cast<long double>(share.sum.count) / share.effect / (widening * widening);
 }
 
 Interval share_interval(long double share, long double count, long double confidence) {
-    PERFLEET_ASSERT(count > 0 && share >= 0 && share <= 1);
     const long double tail = (1 - confidence) / 2;
+    return {share_low(share, count, tail), share_high(share, count, tail)};
+}
+
+long double share_low(long double share, long double count, long double tail) {
+    PERFLEET_ASSERT(count > 0 && share >= 0 && share <= 1);
+    const long double hits = share * count;
+    return hits <= 0 ? 0
+                     : quick_beta_quantile(static_cast<double>(tail), static_cast<double>(hits),
+                                           static_cast<double>(count - hits + 1));
+}
+
+long double share_high(long double share, long double count, long double tail) {
+    PERFLEET_ASSERT(count > 0 && share >= 0 && share <= 1);
     const long double hits = share * count;
     const long double others = count - hits;
-    return {hits <= 0 ? 0 : beta_quantile(tail, hits, others + 1),
-            others <= 0 ? 1 : 1 - beta_quantile(tail, others, hits + 1)};
+    // From the upper tail: a small share keeps its digits.
+    return others <= 0 ? 1
+                       : quick_beta_upper_quantile(static_cast<double>(tail), static_cast<double>(hits + 1),
+                                                   static_cast<double>(others));
 }
 
 std::optional<RankInterval> rank_interval(Quantile quantile, std::uint64_t count, long double effective_count,

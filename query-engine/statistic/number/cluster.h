@@ -45,8 +45,13 @@ struct ClusteredShare {
 // × (t ÷ z)²), never more than n (Korn and Graubard, 1998). 0 without a degree of freedom.
 [[nodiscard]] long double effective_count(const ClusteredShare& share, long double confidence);
 
-// Clopper and Pearson's interval of a share of `count` values, which need be no whole number; count > 0.
+// Clopper and Pearson's interval of a share of `count` values, which need be no whole number; count > 0. Ten digits.
 [[nodiscard]] Interval share_interval(long double share, long double count, long double confidence);
+
+// What those two are made of, for a tail of (1 − confidence) ÷ 2: the interval's ends.
+[[nodiscard]] long double effective_count_at(const ClusteredShare& share, long double tail);
+[[nodiscard]] long double share_low(long double share, long double count, long double tail);
+[[nodiscard]] long double share_high(long double share, long double count, long double tail);
 
 // As rank_interval(), of the values of all clusters together, where as many independent ones would be
 // `effective_count` (Woodruff, 1952).

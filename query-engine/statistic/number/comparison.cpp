@@ -220,4 +220,22 @@ std::vector<long double> holm_corrected(std::span<const long double> p_values) {
     return corrected;
 }
 
+std::vector<long double> holm_corrected(const CostlyPValues& p_values) {
+    // Once the least of those that aren't found yet, times their number, is no less than 1, they all come to 1.
+    std::vector<long double> known(p_values.count, 1);
+    std::vector<std::size_t> left(p_values.count);
+    std::iota(left.begin(), left.end(), std::size_t{0});
+    for (long double bound = 2 / static_cast<long double>(std::max<std::size_t>(p_values.count, 1)); !left.empty();
+         bound *= 2) {
+        const auto found = std::partition(
+            left.begin(), left.end(), [&](std::size_t index) { return bound < 1 && !p_values.is_below(index, bound); });
+        std::for_each(found, left.end(), [&](std::size_t index) { known[index] = p_values.value(index); });
+        left.erase(found, left.end());
+        if (bound * static_cast<long double>(left.size()) >= 1) {
+            break;
+        }
+    }
+    return holm_corrected(known);
+}
+
 }  // namespace perfleet

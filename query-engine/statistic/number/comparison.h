@@ -80,4 +80,13 @@ inline constexpr long double kPValueMin = 1e-15L;  // what lies below is given a
 // Holm's correction: p values as they count among so many comparisons, in the order given.
 [[nodiscard]] std::vector<long double> holm_corrected(std::span<const long double> p_values);
 
+// The same, exactly, of values that are costly to find and cheap to bound: found are those only that come to less than
+// 1, and some near them.
+struct CostlyPValues {
+    std::size_t count = 0;
+    std::function<bool(std::size_t index, long double bound)> is_below;  // 0 < bound < 1
+    std::function<long double(std::size_t index)> value;
+};
+[[nodiscard]] std::vector<long double> holm_corrected(const CostlyPValues& p_values);
+
 }  // namespace perfleet

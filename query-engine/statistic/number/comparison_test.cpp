@@ -267,5 +267,86 @@ TEST(ShareComparison, OneOfManyThousandIsFoundAndItsIntervalHoldsIt) {
     EXPECT_EQ(share_p_value(before, before), 1);
 }
 
+TEST(ShareComparison, PValueIsWhereItsIntervalsPart) {
+    RandomStream random{11};
+    constexpr int kRounds = 400;
+    int between = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        // Shares from none to all, counts from few to millions, slices alike or not, one slice more than none or many.
+        const auto side = [&](long double share) {
+            const std::uint64_t count = 20 + random.below(std::uint64_t{1} << (5 + random.below(16)));
+            const auto hits = static_cast<std::uint64_t>(std::min(1.0L, share) * static_cast<long double>(count));
+            return ClusteredShare{{std::min(hits, count), count},
+                                  random.below(3) == 0 ? 1 : 1 + 9 * random.unit(),
+                                  random.below(8) == 0 ? 1 : static_cast<long double>(1 + random.below(40))};
+        };
+        const long double share = std::pow(10, -5 * random.unit());
+        const auto before = side(share);
+        const auto after = side(share * (1 + std::pow(10, -2 * random.unit()) * (2 * random.unit() - 1)));
+        const long double difference = random.below(2) == 0 ? 0 : share * (random.unit() - 0.5L);
+        const auto interval_at = [&](long double confidence) {
+            return share_contrast(before, after, confidence).difference;
+        };
+        const long double expected = p_value_from(interval_at, difference);
+        const long double found = share_p_value(before, after, difference);
+        // Bisection ends up to a step of 3.3e-5 above; its confidence of nearly 1 has fewer digits.
+        const long double loss = 1e-6L + 3e-19L / expected;
+        EXPECT_GE(expected, found * (1 - loss)) << round;
+        EXPECT_LE(expected, found * (1 + 3.4e-5L + loss)) << round;
+        if (difference == 0 && found > kPValueMin && found < 0.99L) {
+            EXPECT_TRUE(share_p_value_is_below(before, after, found * 1.001L));
+            EXPECT_FALSE(share_p_value_is_below(before, after, found * 0.999L));
+        }
+        between += found > kPValueMin && found < 1 ? 1 : 0;
+    }
+    EXPECT_GT(between, kRounds / 4);
+}
+
+TEST(ShareComparison, AFewSamplesOfManyHaveAPValue) {
+    for (std::uint64_t hits = 0; hits < 12; ++hits) {
+        for (const std::uint64_t count : {hits + 1, std::uint64_t{100}, std::uint64_t{5'000'000}}) {
+            for (const long double degrees : {1.0L, 2.0L, 19.0L, 1e6L}) {
+                const ClusteredShare before{{hits, count}, 1, degrees};
+                const ClusteredShare after{{0, count}, 1, degrees};
+                const long double p_value = share_p_value(before, after);
+                EXPECT_TRUE(p_value > 0 && p_value <= 1) << hits << " of " << count << ", " << degrees;
+            }
+        }
+    }
+    EXPECT_EQ(share_p_value({{5, 10}, 1, 0}, {{1, 10}, 1, 9}), 1);  // one slice has no interval
+    EXPECT_FALSE(share_p_value_is_below({{5, 10}, 1, 0}, {{1, 10}, 1, 9}, 0.9L));
+}
+
+TEST(Holm, OfCostlyValuesIsTheSameAndFindsFew) {
+    RandomStream random{17};
+    for (int round = 0; round < 300; ++round) {
+        std::vector<long double> p_values(random.below(60));
+        const std::uint64_t kind = random.below(4);
+        for (long double& p_value : p_values) {
+            p_value = kind == 0 ? 1 : std::pow(random.unit(), kind == 1 ? 1 : random.below(2) == 0 ? 20 : 1);
+        }
+        std::vector<int> found(p_values.size());
+        const auto corrected =
+            holm_corrected({p_values.size(), [&](std::size_t i, long double bound) { return p_values[i] < bound; },
+                            [&](std::size_t i) {
+                                ++found[i];
+                                return p_values[i];
+                            }});
+        EXPECT_EQ(corrected, holm_corrected(p_values));
+        EXPECT_TRUE(std::all_of(found.begin(), found.end(), [](int times) { return times <= 1; }));
+    }
+    // Of a thousand even ones about two lie below 2 ÷ 1000.
+    int found = 0;
+    const auto corrected = holm_corrected(
+        {1'000, [](std::size_t i, long double bound) { return (static_cast<long double>(i) + 0.5L) / 1'000 < bound; },
+         [&](std::size_t i) {
+             ++found;
+             return (static_cast<long double>(i) + 0.5L) / 1'000;
+         }});
+    EXPECT_EQ(found, 2);
+    EXPECT_NEAR(static_cast<double>(corrected[0]), 0.5, 1e-12);
+    EXPECT_EQ(corrected[999], 1);
+}
+
 }  // namespace
 }  // namespace perfleet

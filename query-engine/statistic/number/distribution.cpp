@@ -12,6 +12,9 @@ namespace {
 using Normal = boost::math::normal_distribution<long double>;
 using Student = boost::math::students_t_distribution<long double>;
 
+// Doubles stay doubles: Boost would calculate in extended precision and round.
+using Quick = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+
 }  // namespace
 
 long double normal_probability(long double z) { return cdf(Normal{}, z); }
@@ -39,6 +42,21 @@ long double student_probability(long double t, long double degrees) {
 long double student_quantile(long double p, long double degrees) {
     PERFLEET_ASSERT(p > 0 && p < 1 && degrees > 0);
     return quantile(Student{degrees}, p);
+}
+
+double quick_student_quantile(double p, double degrees) {
+    PERFLEET_ASSERT(p > 0 && p < 1 && degrees > 0);
+    return quantile(boost::math::students_t_distribution<double, Quick>{degrees}, p);
+}
+
+double quick_beta_quantile(double p, double a, double b) {
+    PERFLEET_ASSERT(a > 0 && b > 0 && p > 0 && p < 1);
+    return boost::math::ibeta_inv(a, b, p, Quick{});
+}
+
+double quick_beta_upper_quantile(double p, double a, double b) {
+    PERFLEET_ASSERT(a > 0 && b > 0 && p > 0 && p < 1);
+    return boost::math::ibetac_inv(a, b, p, Quick{});
 }
 
 long double binomial_probability(std::uint64_t k, std::uint64_t n, long double p) {

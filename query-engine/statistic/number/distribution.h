@@ -21,6 +21,13 @@ namespace perfleet {
 // The x with I_x(a, b) = p; 0 < p < 1.
 [[nodiscard]] long double beta_quantile(long double p, long double a, long double b);
 
+// The same two inverses in double precision, good to ten digits and five to twenty times as quick: for what is looked
+// for over and over.
+[[nodiscard]] double quick_student_quantile(double p, double degrees);
+[[nodiscard]] double quick_beta_quantile(double p, double a, double b);
+// The x with 1 − I_x(a, b) = p.
+[[nodiscard]] double quick_beta_upper_quantile(double p, double a, double b);
+
 // P(B ≤ k) of a binomial with n trials of probability p; 0 < p < 1.
 [[nodiscard]] long double binomial_probability(std::uint64_t k, std::uint64_t n, long double p);
 

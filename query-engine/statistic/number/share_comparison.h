@@ -13,8 +13,14 @@ namespace perfleet {
 // worth, made one of their difference and their ratio. Nothing where a side has no two slices with samples.
 [[nodiscard]] Contrast share_contrast(const ClusteredShare& before, const ClusteredShare& after,
                                       long double confidence);
-// Two-sided, of share(after) − share(before) = `difference`.
+// Whether share_contrast() has any, whatever the confidence.
+[[nodiscard]] bool has_share_contrast(const ClusteredShare& before, const ClusteredShare& after);
+
+// Two-sided, of share(after) − share(before) = `difference`: p_value_from() the intervals of the difference, six
+// digits, in a fifth of its steps.
 [[nodiscard]] long double share_p_value(const ClusteredShare& before, const ClusteredShare& after,
                                         long double difference = 0);
+// Whether that is below `bound` (kPValueMin < bound < 1): one step.
+[[nodiscard]] bool share_p_value_is_below(const ClusteredShare& before, const ClusteredShare& after, long double bound);
 
 }  // namespace perfleet
