@@ -1,6 +1,7 @@
 #include "target-collector/sel4/kernel/aarch64/pmu.h"
 
 #include "target-collector/bare-metal/registers.h"
+#include "target-collector/sel4/kernel/cycles.h"
 
 namespace perfleet::sel4 {
 namespace {
@@ -30,27 +31,33 @@ void select(std::uint64_t counter) {
 
 }  // namespace
 
-PmuCounters::PmuCounters() {
+PmuCounters::PmuCounters() : begun_cycles_{cycles()} {
     const std::uint64_t there = PERFLEET_READ_REGISTER(pmceid0_el0);
-    // The last counter is CycleOverflow's.
-    const std::size_t counters = counter_count() > kEventsMax ? kEventsMax : counter_count() - 1;
-    for (std::uint8_t i = 0; i < std::size(kEvents) && count_ < counters; ++i) {
-        if ((there >> kEvents[i].number & 1) == 0) {
+    const std::uint64_t counters = counter_count() - 1;  // the last one is CycleOverflow's
+    std::uint8_t used = 0;
+    for (std::uint8_t i = 0; i < std::size(kEvents) && count_ < kEventsMax; ++i) {
+        const bool is_cycles = kEvents[i].number == kCpuCycles;
+        if ((there >> kEvents[i].number & 1) == 0 || (!is_cycles && used == counters)) {
             continue;
         }
-        select(count_);
-        PERFLEET_WRITE_REGISTER(pmxevtyper_el0, kEvents[i].number | kInKernel);
-        PERFLEET_WRITE_REGISTER(pmxevcntr_el0, 0);
-        PERFLEET_WRITE_REGISTER(pmcntenset_el0, 1ULL << count_);
-        events_[count_++] = i;
+        if (!is_cycles) {
+            select(used);
+            PERFLEET_WRITE_REGISTER(pmxevtyper_el0, kEvents[i].number | kInKernel);
+            PERFLEET_WRITE_REGISTER(pmxevcntr_el0, 0);
+            PERFLEET_WRITE_REGISTER(pmcntenset_el0, 1ULL << used);
+        }
+        sources_[count_++] = {i, is_cycles ? kCycleCounter : used++};
     }
     bare_metal::synchronise();
 }
 
-std::string_view PmuCounters::name(std::size_t index) const { return kEvents[events_[index]].name; }
+std::string_view PmuCounters::name(std::size_t index) const { return kEvents[sources_[index].event].name; }
 
 std::uint64_t PmuCounters::read(std::size_t index) {
-    select(index);
+    if (sources_[index].counter == kCycleCounter) {
+        return cycles().value - begun_cycles_.value;
+    }
+    select(sources_[index].counter);
     const auto now = static_cast<std::uint32_t>(PERFLEET_READ_REGISTER(pmxevcntr_el0));
     totals_[index] += static_cast<std::uint32_t>(now - last_[index]);
     last_[index] = now;

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "schemas/vocabulary/time.h"
 #include "target-collector/sel4/kernel/libsel4.h"
 #include "target-collector/sel4/run/machine.h"
 #include "target-collector/small/jittered_period.h"
@@ -27,8 +28,16 @@ public:
     [[nodiscard]] std::uint64_t read(std::size_t index) override;
 
 private:
+    // Cycles are the cycle counter's, which has 64 bits: no event counter wraps for them every few seconds.
+    static constexpr std::uint8_t kCycleCounter = 31;
+    struct Source {
+        std::uint8_t event = 0;  // in the table
+        std::uint8_t counter = 0;
+    };
+
+    Ticks begun_cycles_;
     std::size_t count_ = 0;
-    std::array<std::uint8_t, kEventsMax> events_{};  // in the table
+    std::array<Source, kEventsMax> sources_{};
     std::array<std::uint32_t, kEventsMax> last_{};
     std::array<std::uint64_t, kEventsMax> totals_{};
 };
