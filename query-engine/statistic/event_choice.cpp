@@ -1,6 +1,7 @@
 #include "query-engine/statistic/event_choice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -72,9 +73,11 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
     choice.others.assign(others.begin(), others.end());
     for (const ScannedSession& session : scan.sessions()) {
         for (const EventRecord& event : session.record.events) {
-            if (event.name == choice.name && (choice.unit.empty() || event.unit < choice.unit)) {
-                choice.unit = event.unit;
+            if (event.name != choice.name) {
+                continue;
             }
+            choice.unit = choice.unit.empty() ? event.unit : std::min(choice.unit, event.unit);
+            choice.is_sampled |= event.kind == Kind::kSample && (event.is_frequency || event.period != 1);
         }
     }
     return std::optional<EventChoice>{std::move(choice)};
@@ -134,9 +137,21 @@ void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings)
                        " not said goodbye: still running, or stopped uncleanly with the last rows not known");
 }
 
+void warn_of_few_samples(const EventChoice& choice, std::uint64_t sample_count, std::vector<std::string>& warnings) {
+    if (!choice.is_sampled || sample_count == 0 || sample_count >= kFewSamples) {
+        return;
+    }
+    // Two standard errors of a share of one half, the least certain there is.
+    const auto points = static_cast<int>(std::lround(100.0 / std::sqrt(static_cast<double>(sample_count))));
+    warnings.push_back(std::to_string(sample_count) + (sample_count == 1 ? " sample is" : " samples are") +
+                       " few: shares may be " + std::to_string(points) +
+                       " percentage points off; sample for longer, or more often (-F)");
+}
+
 void finish_profile(const Scan& scan, const EventChoice& choice, const Symbolizer& symbolizer, Ledger& ledger,
                     std::vector<std::string>& warnings) {
     ledger = event_ledger(scan, choice.name, warnings);
+    warn_of_few_samples(choice, ledger.stored, warnings);
     warn_of_other_events(scan, choice, warnings);
     warn_of_open_sessions(scan, warnings);
     for (std::string& warning : symbolizer.warnings()) {

@@ -3,6 +3,7 @@
 // Plain functions over a scan.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,11 @@ struct EventChoice {
     std::string name;
     std::string unit;                 // of its rows' weight
     std::vector<std::string> others;  // further events with rows to profile, sorted
+    bool is_sampled = false;          // rows stand for others that weren't taken: shares are estimates
 };
+
+// Fewer are told to be few: a share of so many may be 10 percentage points off, 19 times of 20.
+inline constexpr std::uint64_t kFewSamples = 100;
 
 // The selected event, else the first with rows of samples or tracepoints: the least event number, then name. Nothing
 // when there are no such rows. Errors: kUsage when the selected event is in no session, naming those that are.
@@ -34,6 +39,9 @@ void warn_of_other_events(const Scan& scan, const EventChoice& choice, std::vect
 
 // One line that names the sessions without an end, if there are any.
 void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings);
+
+// One line that says how far off shares of so few samples may be.
+void warn_of_few_samples(const EventChoice& choice, std::uint64_t sample_count, std::vector<std::string>& warnings);
 
 // What stands at the end of a profile: its event's ledger, and all that is to be said about it.
 void finish_profile(const Scan& scan, const EventChoice& choice, const Symbolizer& symbolizer, Ledger& ledger,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/profile_story.h"
 #include "storage/store/test_stores.h"
 
@@ -233,6 +234,83 @@ TEST_F(Top, OfAnEmptyStoreIsAnEmptyTable) {
     EXPECT_TRUE(answer.rows.empty());
     EXPECT_EQ(answer.columns.size(), 7U);
     EXPECT_EQ(answer.ledger, Ledger{});
+}
+
+// A profile of a few samples, whose answer is known.
+ProfileStory short_story(std::vector<StorySample> samples) {
+    ProfileStory story = make_story(1);
+    StorySession& session = story.sessions.front();
+    session.epochs.resize(1);
+    StoryEpoch& epoch = session.epochs.front();
+    epoch.tasks = {{0, TaskOp::kPresent, 1, 1, 0, 0, "A"}, {0, TaskOp::kPresent, 2, 2, 0, 0, "B"}};
+    epoch.samples = std::move(samples);
+    epoch.readings.clear();
+    session.kernel_lost = 0;
+    story.sessions.resize(1);
+    return story;
+}
+
+// Figure 2.1 of the thesis: thread A in method 1; nobody; thread B in method 2, called by 3; the kernel in method 4.
+TEST_F(Top, ASampleOfAnIdleCpuIsOneOfTheProfile) {
+    constexpr std::uint64_t kMs = 1'000'000;
+    const ProfileStory story = short_story({{0, 0, 1, 1, 1, {{0, 16}}},
+                                            {1 * kMs, 0, 0, 0, 1, {}},
+                                            {3 * kMs, 0, 2, 2, 1, {{0, 32}, {0, 48}}},
+                                            {4 * kMs, 0, 2, 2, 1, {{1, 64}}}});
+    store_ = make_memory_store();
+    deliver(story, DeliveryOrder{}, *store_);
+    Symbolizer symbolizer{nullptr, {}};
+    const auto name = [&](StoryFrame frame) {
+        return symbolizer.resolve(story.images[frame.image], frame.offset).name;
+    };
+    const auto image = [&](std::uint32_t i) { return Symbolizer::image_display_name(story.images[i]); };
+    const Answer answer = top({}, {});
+    const auto rows = rows_of(answer, false);
+    ASSERT_EQ(rows.size(), 5U);
+    const auto counts = [&](const NaiveKey& key) {
+        const auto row = rows.find(key);
+        return row == rows.end() ? std::pair{~std::uint64_t{0}, ~std::uint64_t{0}}
+                                 : std::pair{row->second.self, row->second.children};
+    };
+    using Counts = std::pair<std::uint64_t, std::uint64_t>;
+    EXPECT_EQ(counts({name({0, 16}), image(0), "A", 0, 0}), (Counts{1, 1}));
+    EXPECT_EQ(counts({"[unknown]", "[unknown]", "swapper", 0, 0}), (Counts{1, 1}));
+    EXPECT_EQ(counts({name({0, 32}), image(0), "B", 0, 0}), (Counts{1, 1}));
+    EXPECT_EQ(counts({name({0, 48}), image(0), "B", 0, 0}), (Counts{0, 1}));
+    EXPECT_EQ(counts({name({1, 64}), image(1), "B", 0, 0}), (Counts{1, 1}));
+    EXPECT_EQ(answer.ledger.stored, 4U);
+}
+
+TEST_F(Top, AQuarterOfTheSamplesIsAQuarterOfTheTime) {
+    constexpr std::uint64_t kPeriodNs = 10'000'000;
+    std::vector<StorySample> samples;
+    for (std::uint64_t i = 0; i < 1'000; ++i) {
+        samples.push_back({i * kPeriodNs, 0, 1, 1, kPeriodNs, {{0, i % 4 == 0 ? 16U : 32U}}});
+    }
+    store_ = make_memory_store();
+    deliver(short_story(std::move(samples)), DeliveryOrder{}, *store_);
+    TopOptions options;
+    options.sum_weights = true;
+    const Answer answer = top({}, options);
+    ASSERT_EQ(answer.rows.size(), 2U);
+    EXPECT_EQ(answer.columns[3].unit, "ns");
+    EXPECT_EQ(answer.rows[1][3], AnswerValue{std::uint64_t{2'500'000'000}});
+    EXPECT_EQ(answer.rows[1][4], AnswerValue{25.0});
+    EXPECT_TRUE(answer.warnings.empty()) << answer.warnings.front();
+}
+
+TEST_F(Top, SaysHowFarOffAFewSamplesMayBe) {
+    const auto warnings_of = [&](std::size_t count) {
+        store_ = make_memory_store();
+        deliver(short_story(std::vector<StorySample>(count, {0, 0, 1, 1, 1, {{0, 16}}})), DeliveryOrder{}, *store_);
+        return top({}, {}).warnings;
+    };
+    ASSERT_EQ(warnings_of(25).size(), 1U);
+    EXPECT_EQ(warnings_of(25).front(),
+              "25 samples are few: shares may be 20 percentage points off; sample for longer, or more often (-F)");
+    EXPECT_EQ(warnings_of(1).front().substr(0, 16), "1 sample is few:");
+    EXPECT_EQ(warnings_of(kFewSamples - 1).size(), 1U);
+    EXPECT_TRUE(warnings_of(kFewSamples).empty());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "target-collector/bare-metal/sampler.h"
 
+#include "target-collector/bare-metal/pmu.h"
 #include "target-collector/bare-metal/registers.h"
 
 namespace perfleet::bare_metal {
@@ -20,9 +21,9 @@ constexpr std::uint32_t kFirstSpecial = 1'020;  // no interrupt is there
 constexpr std::uint32_t kTimerInterrupt = 30;
 constexpr std::uint32_t kCyclesInterrupt = 23;
 
-constexpr std::uint64_t kCycleCounter = 1ULL << 31;
-constexpr std::uint64_t kCountersOn = 1U << 0 | 1U << 6;  // and the cycle counter has 64 bits
-constexpr std::uint64_t kNotAtEl1 = 1ULL << 31;
+using pmu::kCycleCounter;
+using pmu::kNotAtEl1;
+constexpr std::uint64_t kCountersOn = pmu::kEnable | pmu::kLongCycleCounter;
 
 }  // namespace
 
@@ -78,7 +79,7 @@ void Sampler::arm_timer() {
 void Sampler::arm_cycles(std::uint64_t period) {
     // From the overflow on, so that a late interrupt shifts no other.
     const std::uint64_t since = PERFLEET_READ_REGISTER(pmccntr_el0);
-    PERFLEET_WRITE_REGISTER(pmccntr_el0, (since < period ? since : 0) - period);
+    PERFLEET_WRITE_REGISTER(pmccntr_el0, (since < period ? since : 0) + pmu::overflow_start(64, period));
     synchronise();
 }
 

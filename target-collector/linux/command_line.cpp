@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "target-collector/linux/machine_state.h"
+#include "target-collector/source/linux/event_list.h"
 
 namespace perfleet {
 namespace {
@@ -173,6 +174,9 @@ Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int 
         app.add_option("--log-format", line.log_format,
                        "How it is written on standard error: text or json. Default: text");
     }
+    bool lists_events = false;
+    app.add_flag("--list-events", lists_events,
+                 "Print the events that have a name, and whether this machine counts them, and exit");
     add_options(app, options, labels);
     try {
         app.parse(argc, argv);
@@ -183,6 +187,10 @@ Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int 
             return std::optional<CommandLine>{};
         }
         return Error{ErrorCode::kUsage, std::string(error.what()) + "; '" + name + " --help' shows what there is"};
+    }
+    if (lists_events) {
+        std::fputs(list_events(try_named_events()).c_str(), stdout);
+        return std::optional<CommandLine>{};
     }
     return std::optional<CommandLine>{std::move(line)};
 }

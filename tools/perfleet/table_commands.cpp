@@ -331,6 +331,9 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
                 ->type_name("P");
         }
         if (name == "top" || name == "tree") {
+            command->footer(
+                "Shares are of samples: of n samples one is known to 100/sqrt(n) percentage points at\n"
+                "worst, and an address may lie some instructions behind its cause (docs/statistics.md).");
             command->add_flag("--weight", options->sum_weights, "sum the event's unit instead of counting samples");
         }
         if (name == "kernel-entries") {

@@ -17,37 +17,51 @@ constexpr std::uint64_t cache(std::uint64_t which, std::uint64_t op, std::uint64
     return which | (op << 8U) | (result << 16U);
 }
 
+constexpr std::string_view kTime = "time";
+constexpr std::string_view kCycles = "cycles";
+constexpr std::string_view kExecution = "instruction execution";
+constexpr std::string_view kStalls = "pipeline stalls";
+constexpr std::string_view kCache = "cache";
+constexpr std::string_view kBranches = "branch prediction";
+constexpr std::string_view kExceptions = "exceptions";
+constexpr std::string_view kScheduling = "scheduling";
+constexpr std::string_view kDebug = "debug and trace";
+constexpr std::array kCategories{kTime,     kCycles,     kExecution,  kStalls, kCache,
+                                 kBranches, kExceptions, kScheduling, kDebug};
+
 constexpr std::array kEvents{
-    NamedEvent{"cpu-clock", "", perf::kTypeSoftware, PERF_COUNT_SW_CPU_CLOCK, "ns"},
-    NamedEvent{"task-clock", "", perf::kTypeSoftware, PERF_COUNT_SW_TASK_CLOCK, "ns"},
-    NamedEvent{"page-faults", "faults", perf::kTypeSoftware, PERF_COUNT_SW_PAGE_FAULTS, "events"},
-    NamedEvent{"minor-faults", "", perf::kTypeSoftware, PERF_COUNT_SW_PAGE_FAULTS_MIN, "events"},
-    NamedEvent{"major-faults", "", perf::kTypeSoftware, PERF_COUNT_SW_PAGE_FAULTS_MAJ, "events"},
-    NamedEvent{"context-switches", "cs", perf::kTypeSoftware, PERF_COUNT_SW_CONTEXT_SWITCHES, "events"},
-    NamedEvent{"cpu-migrations", "migrations", perf::kTypeSoftware, PERF_COUNT_SW_CPU_MIGRATIONS, "events"},
-    NamedEvent{"alignment-faults", "", perf::kTypeSoftware, PERF_COUNT_SW_ALIGNMENT_FAULTS, "events"},
-    NamedEvent{"emulation-faults", "", perf::kTypeSoftware, PERF_COUNT_SW_EMULATION_FAULTS, "events"},
-    NamedEvent{"dummy", "", perf::kTypeSoftware, PERF_COUNT_SW_DUMMY, "events"},
-    NamedEvent{"cycles", "cpu-cycles", perf::kTypeHardware, PERF_COUNT_HW_CPU_CYCLES, "cycles"},
-    NamedEvent{"instructions", "", perf::kTypeHardware, PERF_COUNT_HW_INSTRUCTIONS, "events"},
-    NamedEvent{"cache-references", "", perf::kTypeHardware, PERF_COUNT_HW_CACHE_REFERENCES, "events"},
-    NamedEvent{"cache-misses", "", perf::kTypeHardware, PERF_COUNT_HW_CACHE_MISSES, "events"},
-    NamedEvent{"branches", "branch-instructions", perf::kTypeHardware, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "events"},
-    NamedEvent{"branch-misses", "", perf::kTypeHardware, PERF_COUNT_HW_BRANCH_MISSES, "events"},
-    NamedEvent{"bus-cycles", "", perf::kTypeHardware, PERF_COUNT_HW_BUS_CYCLES, "cycles"},
-    NamedEvent{"ref-cycles", "", perf::kTypeHardware, PERF_COUNT_HW_REF_CPU_CYCLES, "cycles"},
+    NamedEvent{"cpu-clock", "", perf::kTypeSoftware, PERF_COUNT_SW_CPU_CLOCK, "ns", kTime},
+    NamedEvent{"task-clock", "", perf::kTypeSoftware, PERF_COUNT_SW_TASK_CLOCK, "ns", kTime},
+    NamedEvent{"page-faults", "faults", perf::kTypeSoftware, PERF_COUNT_SW_PAGE_FAULTS, "events", kExceptions},
+    NamedEvent{"minor-faults", "", perf::kTypeSoftware, PERF_COUNT_SW_PAGE_FAULTS_MIN, "events", kExceptions},
+    NamedEvent{"major-faults", "", perf::kTypeSoftware, PERF_COUNT_SW_PAGE_FAULTS_MAJ, "events", kExceptions},
+    NamedEvent{"context-switches", "cs", perf::kTypeSoftware, PERF_COUNT_SW_CONTEXT_SWITCHES, "events", kScheduling},
+    NamedEvent{"cpu-migrations", "migrations", perf::kTypeSoftware, PERF_COUNT_SW_CPU_MIGRATIONS, "events",
+               kScheduling},
+    NamedEvent{"alignment-faults", "", perf::kTypeSoftware, PERF_COUNT_SW_ALIGNMENT_FAULTS, "events", kExceptions},
+    NamedEvent{"emulation-faults", "", perf::kTypeSoftware, PERF_COUNT_SW_EMULATION_FAULTS, "events", kExceptions},
+    NamedEvent{"dummy", "", perf::kTypeSoftware, PERF_COUNT_SW_DUMMY, "events", kDebug},
+    NamedEvent{"cycles", "cpu-cycles", perf::kTypeHardware, PERF_COUNT_HW_CPU_CYCLES, "cycles", kCycles},
+    NamedEvent{"instructions", "", perf::kTypeHardware, PERF_COUNT_HW_INSTRUCTIONS, "events", kExecution},
+    NamedEvent{"cache-references", "", perf::kTypeHardware, PERF_COUNT_HW_CACHE_REFERENCES, "events", kCache},
+    NamedEvent{"cache-misses", "", perf::kTypeHardware, PERF_COUNT_HW_CACHE_MISSES, "events", kCache},
+    NamedEvent{"branches", "branch-instructions", perf::kTypeHardware, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "events",
+               kBranches},
+    NamedEvent{"branch-misses", "", perf::kTypeHardware, PERF_COUNT_HW_BRANCH_MISSES, "events", kBranches},
+    NamedEvent{"bus-cycles", "", perf::kTypeHardware, PERF_COUNT_HW_BUS_CYCLES, "cycles", kCycles},
+    NamedEvent{"ref-cycles", "", perf::kTypeHardware, PERF_COUNT_HW_REF_CPU_CYCLES, "cycles", kCycles},
     NamedEvent{"stalled-cycles-frontend", "idle-cycles-frontend", perf::kTypeHardware,
-               PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "cycles"},
+               PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "cycles", kStalls},
     NamedEvent{"stalled-cycles-backend", "idle-cycles-backend", perf::kTypeHardware,
-               PERF_COUNT_HW_STALLED_CYCLES_BACKEND, "cycles"},
-    NamedEvent{"L1-dcache-loads", "", perf::kTypeHwCache, cache(0, 0, 0), "events"},
-    NamedEvent{"L1-dcache-load-misses", "", perf::kTypeHwCache, cache(0, 0, 1), "events"},
-    NamedEvent{"L1-icache-load-misses", "", perf::kTypeHwCache, cache(1, 0, 1), "events"},
-    NamedEvent{"LLC-loads", "", perf::kTypeHwCache, cache(2, 0, 0), "events"},
-    NamedEvent{"LLC-load-misses", "", perf::kTypeHwCache, cache(2, 0, 1), "events"},
-    NamedEvent{"dTLB-loads", "", perf::kTypeHwCache, cache(3, 0, 0), "events"},
-    NamedEvent{"dTLB-load-misses", "", perf::kTypeHwCache, cache(3, 0, 1), "events"},
-    NamedEvent{"iTLB-load-misses", "", perf::kTypeHwCache, cache(4, 0, 1), "events"},
+               PERF_COUNT_HW_STALLED_CYCLES_BACKEND, "cycles", kStalls},
+    NamedEvent{"L1-dcache-loads", "", perf::kTypeHwCache, cache(0, 0, 0), "events", kCache},
+    NamedEvent{"L1-dcache-load-misses", "", perf::kTypeHwCache, cache(0, 0, 1), "events", kCache},
+    NamedEvent{"L1-icache-load-misses", "", perf::kTypeHwCache, cache(1, 0, 1), "events", kCache},
+    NamedEvent{"LLC-loads", "", perf::kTypeHwCache, cache(2, 0, 0), "events", kCache},
+    NamedEvent{"LLC-load-misses", "", perf::kTypeHwCache, cache(2, 0, 1), "events", kCache},
+    NamedEvent{"dTLB-loads", "", perf::kTypeHwCache, cache(3, 0, 0), "events", kCache},
+    NamedEvent{"dTLB-load-misses", "", perf::kTypeHwCache, cache(3, 0, 1), "events", kCache},
+    NamedEvent{"iTLB-load-misses", "", perf::kTypeHwCache, cache(4, 0, 1), "events", kCache},
 };
 
 constexpr std::size_t kNearNamesMax = 3;
@@ -69,6 +83,10 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
 }
 
 }  // namespace
+
+std::span<const NamedEvent> named_events() { return kEvents; }
+
+std::span<const std::string_view> event_categories() { return kCategories; }
 
 const NamedEvent* find_named_event(std::string_view name) {
     for (const NamedEvent& event : kEvents) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,13 @@ struct NamedEvent {
     std::uint32_t type = 0;  // perf_event_attr.type, .config
     std::uint64_t config = 0;
     std::string_view unit;  // of weight and value
+    std::string_view category;
 };
+
+[[nodiscard]] std::span<const NamedEvent> named_events();
+
+// What events are about, in the order in which they are listed; each event is of one of them.
+[[nodiscard]] std::span<const std::string_view> event_categories();
 
 // By name or alias; null when there is none.
 [[nodiscard]] const NamedEvent* find_named_event(std::string_view name);

@@ -1,5 +1,6 @@
 #include "target-collector/sel4/kernel/aarch64/pmu.h"
 
+#include "target-collector/bare-metal/pmu.h"
 #include "target-collector/bare-metal/registers.h"
 #include "target-collector/sel4/kernel/cycles.h"
 
@@ -15,14 +16,14 @@ constexpr PmuEvent kEvents[] = {{"instructions", 0x08}, {"cpu cycles", 0x11},   
                                 {"l2d refills", 0x17},  {"branch misses", 0x10}, {"memory accesses", 0x13},
                                 {"bus accesses", 0x19}, {"exceptions", 0x09}};
 constexpr std::uint32_t kCpuCycles = 0x11;
-constexpr std::uint64_t kNotAtEl1 = 1ULL << 31;
+constexpr unsigned kCounterBits = 32;
 #ifdef CONFIG_ARM_HYPERVISOR_SUPPORT
 constexpr std::uint64_t kInKernel = 1ULL << 27;  // it runs at EL2
 #else
 constexpr std::uint64_t kInKernel = 0;
 #endif
 
-std::uint64_t counter_count() { return PERFLEET_READ_REGISTER(pmcr_el0) >> 11 & 0x1f; }
+std::uint64_t counter_count() { return bare_metal::pmu::counter_count(PERFLEET_READ_REGISTER(pmcr_el0)); }
 
 void select(std::uint64_t counter) {
     PERFLEET_WRITE_REGISTER(pmselr_el0, counter);
@@ -67,13 +68,13 @@ std::uint64_t PmuCounters::read(std::size_t index) {
 CycleOverflow::CycleOverflow(seL4_CPtr interrupt, std::uint64_t period_cycles, std::uint64_t seed)
     : interrupt_{interrupt}, counter_{counter_count() - 1}, period_{period_cycles, seed} {
     select(counter_);
-    PERFLEET_WRITE_REGISTER(pmxevtyper_el0, kCpuCycles | kNotAtEl1);
+    PERFLEET_WRITE_REGISTER(pmxevtyper_el0, kCpuCycles | bare_metal::pmu::kNotAtEl1);
     stop();
 }
 
 void CycleOverflow::load(std::uint64_t cycles) const {
     select(counter_);
-    PERFLEET_WRITE_REGISTER(pmxevcntr_el0, (0 - cycles) & 0xffff'ffffU);
+    PERFLEET_WRITE_REGISTER(pmxevcntr_el0, bare_metal::pmu::overflow_start(kCounterBits, cycles));
     bare_metal::synchronise();
 }
 
