@@ -149,7 +149,8 @@ TEST(NumberGolden, ComparisonsAgreeWithSciPy) {
 }
 
 TEST(NumberGolden, ShareIntervalsAgreeWithSciPy) {
-    for (const Json& one : figures().at("shares")) {
+    const Json all = figures();
+    for (const Json& one : all.at("shares")) {
         const auto count = one[1].get<double>();
         const Interval interval = share_interval(one[0].get<double>() / count, count, one[2].get<double>());
         expect_near(interval.low, one[3], "low " + one.dump(), 1e-9);
