@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -15,6 +16,9 @@ namespace perfleet {
 namespace {
 
 constexpr unsigned kWorkersMax = 64;
+// A partition's list of sessions is as long as its fleet is large. So few sessions are looked for by their batches,
+// whether they are in it or not: about as quick as reading three records of the list, each.
+constexpr std::size_t kLooksMax = 8;
 
 using SessionKey = std::pair<TargetId, SessionId>;
 
@@ -102,6 +106,25 @@ Result<Done> read_batches(const StoreReader& store, const Partition& partition, 
         share.add(size_bytes_of(session.batches.back()));
         return memory.is_exceeded() ? Visit::kStop : Visit::kContinue;
     });
+}
+
+// Which of the sessions the partition's list names; all of them when it isn't whole, for any may be there.
+Result<std::vector<SessionKey>> listed_in(const StoreReader& store, const Partition& partition,
+                                          std::span<const SessionKey> wanted) {
+    const std::size_t known_damage = store.damage().size();
+    const Result<std::vector<SessionRecord>> listed = store.sessions(partition);
+    if (!listed.ok()) {
+        return Error{listed.error()};
+    }
+    std::set<SessionKey> keys;
+    for (const SessionRecord& record : *listed) {
+        keys.insert(key_of(record));
+    }
+    std::vector<SessionKey> found{wanted.begin(), wanted.end()};
+    if (store.damage().size() == known_damage) {
+        std::erase_if(found, [&](const SessionKey& key) { return !keys.contains(key); });
+    }
+    return found;
 }
 
 // Puts the batches in the order of their seqs. Of two with the same seq (in two partitions: a collector that breaks its
@@ -259,27 +282,25 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
     if (!partitions.ok()) {
         return Error{partitions.error()};
     }
+    std::map<std::uint16_t, std::vector<SessionKey>> by_shard;
+    for (const auto& [key, index] : indices) {
+        by_shard[partition_of(key.first, BucketNumber{0}).shard].push_back(key);
+    }
     for (const Partition& partition : *partitions) {
-        const std::size_t known_damage = store.damage().size();
-        const Result<std::vector<SessionRecord>> here = store.sessions(partition);
-        if (!here.ok()) {
-            return Error{here.error()};
+        const auto chosen = by_shard.find(partition.shard);
+        if (chosen == by_shard.end()) {
+            continue;
         }
-        std::set<SessionKey> keys;
-        for (const SessionRecord& record : *here) {
-            keys.insert(key_of(record));
+        Result<std::vector<SessionKey>> keys = chosen->second;
+        if (keys->size() > kLooksMax) {
+            keys = listed_in(store, partition, chosen->second);
         }
-        if (store.damage().size() != known_damage) {  // the list isn't whole: any may be there
-            for (const auto& [key, index] : indices) {
-                keys.insert(key);
-            }
+        if (!keys.ok()) {
+            return std::move(keys).error();
         }
-        for (const SessionKey& key : keys) {
-            const auto index = indices.find(key);
-            if (index == indices.end()) {
-                continue;
-            }
-            ScannedSession& session = scan.sessions_[index->second];
+        for (const SessionKey& key : *keys) {
+            const std::size_t index = indices.at(key);
+            ScannedSession& session = scan.sessions_[index];
             Result<Done> read = read_batches(store, partition, *scan.memory_, scan.batches_share_, session);
             if (scan.memory_->is_exceeded()) {
                 return scan.memory_->exceeded();
@@ -287,9 +308,15 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
             if (!read.ok() && !is_store_damage(read.error())) {
                 return std::move(read).error();
             }
-            if (!read.ok()) {
-                session.is_damaged = true;
-                scan.damage_->add_note(index->second, read.error().message);
+            if (!read.ok()) {  // the damage of a partition in which it has nothing isn't its own
+                const auto listed = listed_in(store, partition, {&key, 1});
+                if (!listed.ok()) {
+                    return Error{listed.error()};
+                }
+                if (!listed->empty()) {
+                    session.is_damaged = true;
+                    scan.damage_->add_note(index, read.error().message);
+                }
             }
         }
     }

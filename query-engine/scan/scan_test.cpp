@@ -312,6 +312,79 @@ TEST_F(ScanTest, SessionsAreChosenByPrefixAndLast) {
     EXPECT_EQ(Scan::open(*empty, last).error().code, ErrorCode::kNotFound);
 }
 
+// Counts how often a partition's list of sessions is read.
+class CountedLists : public CancellableStore {
+public:
+    explicit CountedLists(const StoreReader& store) : CancellableStore{store, never_} {}
+
+    Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
+        ++list_count;
+        return CancellableStore::sessions(partition);
+    }
+    Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
+                               const std::function<Visit(const BatchRecord&)>& visitor) const override {
+        auto visited = CancellableStore::visit_batches(partition, target, session, visitor);
+        return partition == damaged && visited.ok() ? Error{ErrorCode::kCorrupt, "damaged on purpose"}
+                                                    : std::move(visited);
+    }
+
+    mutable int list_count = 0;
+    std::optional<Partition> damaged;
+
+private:
+    std::atomic<bool> never_ = false;
+};
+
+TEST(ScanOfAFleet, FewSessionsAreFoundWithoutListsOfAll) {
+    // A shard of twenty targets, and one of another; each third has rows in the second hour, too.
+    constexpr BucketNumber kHour{480'000};
+    const auto store = make_memory_store();
+    std::vector<TargetId> targets{TargetId{8}};
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        targets.push_back(TargetId{7 + i * limits::kPartitionShards});
+    }
+    std::size_t batch_count = 0;
+    for (const TargetId target : targets) {
+        for (std::uint32_t hour = 0; hour < (target.value % 3 == 0 ? 2 : 1); ++hour) {
+            const SessionId session{target.value, 1};
+            const BucketNumber bucket{kHour.value + hour};
+            const Partition partition = partition_of(target, bucket);
+            ASSERT_TRUE(store->define(partition, sample_session(target, session)).ok());
+            SampleBatch batch{target, session, Seq{hour + 1}, EpochNumber{hour}, bucket};
+            batch.add(kSamples, {{ColumnId::kTime, {1'000, 2'000}}});
+            ASSERT_TRUE(store->put(partition, std::vector{batch.build()}).ok());
+            ++batch_count;
+        }
+    }
+    CountedLists counted{*store};
+    const auto scan_of = [&](const std::string& select) {
+        Selection selection;
+        selection.matchers = *parse_matchers(select);
+        auto scan = Scan::open(counted, selection);
+        EXPECT_TRUE(scan.ok());
+        return std::move(*scan);
+    };
+    for (const TargetId target : targets) {
+        const Scan scan = scan_of("{target=\"target-" + std::to_string(target.value) + "\"}");
+        ASSERT_EQ(scan.sessions().size(), 1U);
+        EXPECT_EQ(scan.sessions()[0].batches.size(), target.value % 3 == 0 ? 2U : 1U) << target.value;
+        EXPECT_EQ(scan.sessions()[0].partitions.front(), partition_of(target, kHour));
+    }
+    EXPECT_EQ(counted.list_count, 0);
+    const Scan all = scan_of("");
+    EXPECT_EQ(counted.list_count, 2);  // of the great shard, an hour each
+    std::size_t found = 0;
+    for (const ScannedSession& session : all.sessions()) {
+        found += session.batches.size();
+    }
+    EXPECT_EQ(found, batch_count);
+
+    // What is damaged in an hour in which a session has nothing isn't its damage.
+    counted.damaged = partition_of(TargetId{7}, BucketNumber{kHour.value + 1});
+    EXPECT_FALSE(scan_of("{target=\"target-7\"}").sessions()[0].is_damaged);
+    EXPECT_TRUE(scan_of("{target=\"target-39\"}").sessions()[0].is_damaged);
+}
+
 TEST_F(ScanTest, BlocksOutsideTheTimeRangeAreNotRead) {
     Selection selection;
     selection.session = session_hex(story_.sessions[2].record.session);

@@ -1,8 +1,8 @@
 // How the cost of a query grows: `perfleet top` over more and more rows of one series, and over the same rows in more
-// and more series.
+// and more series; and how little of a fleet's size a query of one target feels.
 //
 //   growth_cost --bin DIR [--rows 1000000,10000000,100000000] [--series 1,100,10000] [--series-rows 10000000]
-//               [--figure FILE.png|FILE.svg] [--folder DIR]
+//               [--fleet 10000] [--hours 24] [--figure FILE.png|FILE.svg] [--folder DIR]
 //
 // Each store is filled in this process as a gateway fills it, joined and rolled up; then the program is run, in turn
 // from every row and with rollups, three times each: medians of its CPU time and its time, and the most memory that it
@@ -29,12 +29,17 @@ namespace {
 
 constexpr int kRounds = 3;
 constexpr std::uint32_t kStackCount = 2'000;
+// Of the fleet: what is measured is finding one among many, not its rows.
+constexpr std::uint32_t kFleetStackCount = 16;
+constexpr std::uint64_t kFleetRowsPerHour = 50;
 
 struct Options {
     std::string bin;
     std::vector<std::uint64_t> rows{1'000'000, 10'000'000, 100'000'000};
     std::vector<std::uint64_t> series{1, 100, 10'000};
     std::uint64_t series_rows = 10'000'000;
+    std::uint64_t fleet = 10'000;
+    std::uint64_t hours = 24;
     std::string figure;
     std::string folder = std::filesystem::temp_directory_path().string();
 };
@@ -92,6 +97,37 @@ GrowthPoint measure(const Options& options, std::uint64_t row_count, std::uint64
     return point;
 }
 
+// `top` of one target, CPU in seconds: in a store of so many, each with rows in every hour.
+double selected_cpu_s(const Options& options, std::uint64_t target_count) {
+    const std::string folder = options.folder + "/growth_cost." + std::to_string(::getpid());
+    std::filesystem::remove_all(folder);
+    run_apart([&] {
+        auto store = checked_or_stop(open_rocksdb_store(folder));
+        for (std::uint64_t number = 1; number <= target_count; ++number) {
+            store_session(*store, number, options.hours * kFleetRowsPerHour, kFleetStackCount, kFleetRowsPerHour);
+        }
+        checked_or_stop(store->sync());
+        store.reset();
+        checked_or_stop(open_rocksdb_store(folder));  // what lies in its log goes into table files
+    });
+    std::vector<double> cpu_s;
+    for (int round = 0; round < kRounds; ++round) {
+        cpu_s.push_back(
+            run_program({options.bin + "/perfleet", "top", "--select", "{target=\"target-1\"}", "--data", folder})
+                .cpu_s);
+    }
+    std::filesystem::remove_all(folder);
+    return median(cpu_s);
+}
+
+void measure_selection(const Options& options) {
+    const double alone = selected_cpu_s(options, 1);
+    const double of_fleet = selected_cpu_s(options, options.fleet);
+    std::printf("one target of %llu, %llu hours: %.3f s of CPU; of one: %.3f s; %.1f times\n",
+                static_cast<unsigned long long>(options.fleet), static_cast<unsigned long long>(options.hours),
+                of_fleet, alone, of_fleet / alone);
+}
+
 std::vector<std::uint64_t> numbers_of(const std::string& text) {
     std::vector<std::uint64_t> numbers;
     for (std::size_t begin = 0; begin < text.size();) {
@@ -115,6 +151,10 @@ Options parse(int argc, char** argv) {
             options.series = numbers_of(value);
         } else if (name == "--series-rows") {
             options.series_rows = std::stoull(value);
+        } else if (name == "--fleet") {
+            options.fleet = std::stoull(value);
+        } else if (name == "--hours") {
+            options.hours = std::max(1ULL, std::stoull(value));
         } else if (name == "--figure") {
             options.figure = value;
         } else if (name == "--folder") {
@@ -150,6 +190,9 @@ int main(int argc, char** argv) {
     }
     for (const std::uint64_t series_count : options.series) {
         growth.by_series.push_back(measure(options, options.series_rows, series_count));
+    }
+    if (options.fleet > 0) {
+        measure_selection(options);
     }
     if (!options.figure.empty()) {
         write_figure(options.figure, growth);

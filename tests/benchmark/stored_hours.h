@@ -41,8 +41,8 @@ inline void store_session(Store& store, std::uint64_t number, std::uint64_t row_
                           std::uint64_t rows_per_hour_max = kRowsPerHour, Likeness likeness = Likeness::kRepeated) {
     const TargetId target{number};
     const SessionId session{number, 1};
-    const auto rows_per_batch =
-        static_cast<std::size_t>(std::clamp<std::uint64_t>(row_count, 1, limits::kBatchRowsMax));
+    const auto rows_per_batch = static_cast<std::size_t>(
+        std::clamp<std::uint64_t>(std::min(row_count, rows_per_hour_max), 1, limits::kBatchRowsMax));
     SampleRows rows = make_sample_rows(rows_per_batch, stack_count);
     const std::uint64_t rows_per_hour =
         std::max<std::uint64_t>(rows_per_hour_max / rows.row_count(), 1) * rows.row_count();
