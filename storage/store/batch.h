@@ -10,6 +10,7 @@
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {
@@ -33,7 +34,9 @@ struct Partition {
 };
 
 // The shard is the target's id modulo limits::kPartitionShards.
-[[nodiscard]] Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retention_class = 0);
+[[nodiscard]] constexpr Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retention_class = 0) {
+    return {bucket, retention_class, static_cast<std::uint16_t>(target.value % limits::kPartitionShards)};
+}
 
 // The rows of one series in the batch: `block` is what storage/block encodes, ready to be stored.
 struct BatchSeries {

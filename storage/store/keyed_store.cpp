@@ -583,10 +583,6 @@ Result<Done> Store::drop(const Partition& partition) {
     return dropped.ok() ? Result<Done>{Done{}} : dropped.error();
 }
 
-Partition partition_of(TargetId target, BucketNumber bucket, std::uint8_t retention_class) {
-    return {bucket, retention_class, static_cast<std::uint16_t>(target.value % limits::kPartitionShards)};
-}
-
 std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine, const StoreOptions& options) {
     return std::make_unique<KeyedStore>(std::move(engine), options);
 }
