@@ -4,7 +4,7 @@
 The two take turns on one load (xz and sort on every CPU), so that a slow moment of the machine hits both. Printed: each run's own CPU
 time (user + system) over its sample count, and the ratio of the medians. perf counts its samples itself; the collector's count is what the
 store holds. Also the bytes a sample takes in the store, beside perf's compressed file. With three frequencies or more also the line through
-the collector's CPU time by the samples that it took a second: what it costs at rest, and how straight the line is.
+the collector's CPU time by its samples: what it takes to start and end, what each sample adds, and how straight the line is.
 """
 import argparse
 import json
@@ -133,7 +133,7 @@ def main():
                           f"{peak_kib} KiB  {size_bytes / samples:.1f} B a sample in its file", flush=True)
                     cpu_s, peak_kib, samples, gateway_s = measure_perfleet(options, folder, frequency, options.seconds)
                     costs["perfleet-collector"].append(cpu_s / samples * 1e6)
-                    points.append((samples / options.seconds, cpu_s / options.seconds))
+                    points.append((samples, cpu_s))
                     print(f"{frequency} Hz  perfleet-collector  {cpu_s / samples * 1e6:7.3f} us a sample  {samples} samples  "
                           f"{peak_kib} KiB  (gateway {gateway_s / samples * 1e6:.3f} us a sample)", flush=True)
                 finally:
@@ -142,7 +142,7 @@ def main():
             print(f"{frequency} Hz  ratio of medians: {ratio:.2f}", flush=True)
     if len(set(options.frequency or [])) > 2:
         at_0, slope, fit = line_through(points)
-        print(f"perfleet-collector  {at_0 * 1e3:.2f} ms a second at rest + {slope * 1e6:.3f} us a sample, R^2 {fit:.4f}")
+        print(f"perfleet-collector  {at_0 * 1e3:.0f} ms to start and end + {slope * 1e6:.3f} us a sample, R^2 {fit:.4f}")
 
 
 if __name__ == "__main__":
