@@ -279,9 +279,6 @@ Result<Answer> answer_table_command(std::string_view command, const CommandOptio
     if (command == "tracepoints") {
         return make_tracepoints(*scan, *parse_tracepoints(options));
     }
-    if (command == "kernel-entries") {
-        return make_kernel_entries(*scan, *parse_kernel_entries(options));
-    }
     if (command == "utilisation") {
         return make_utilisation(*scan);
     }
@@ -289,6 +286,9 @@ Result<Answer> answer_table_command(std::string_view command, const CommandOptio
         return make_latency(*scan, *parse_latency(options));
     }
     Symbolizer symbolizer = make_symbolizer(*selection, store, paths);
+    if (command == "kernel-entries") {
+        return make_kernel_entries(*scan, symbolizer, *parse_kernel_entries(options));
+    }
     return command == "tree" ? make_tree(*scan, symbolizer, *parse_tree(options))
                              : make_top(*scan, symbolizer, *parse_top(options));
 }

@@ -12,6 +12,7 @@
 #include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/kernel_log.h"
+#include "query-engine/statistic/kernel_time.h"
 #include "query-engine/statistic/number/description.h"
 #include "query-engine/statistic/usage.h"
 
@@ -19,7 +20,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kRememberedMax = 1U << 22;
-constexpr std::array<std::string_view, 5> kKernelEntryOptions{"table", "by", "path", "since-event", "limit"};
+constexpr std::array<std::string_view, 6> kKernelEntryOptions{"table", "by", "path", "since-event", "samples", "limit"};
 
 Error too_many() {
     return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kRememberedMax) +
@@ -45,7 +46,8 @@ struct Measured {
 
 class KernelEntryReport {
 public:
-    KernelEntryReport(const Scan& scan, const KernelEntryOptions& options) : scan_{scan}, options_{options} {
+    KernelEntryReport(const Scan& scan, Symbolizer& symbolizer, const KernelEntryOptions& options)
+        : scan_{scan}, symbolizer_{symbolizer}, options_{options} {
         path_ = path_of(options.path);
     }
 
@@ -54,7 +56,7 @@ public:
         AnswerLedger ledger{scan_};
         for (const KernelLog& log : logs) {
             ledger.add(log.session_index, log.series);
-            if (auto added = add_log(log); !added.ok()) {
+            if (auto added = add_log(log, ledger); !added.ok()) {
                 return std::move(added).error();
             }
         }
@@ -64,6 +66,9 @@ public:
         if (!options_.since_event.empty() && !logs.empty() && !is_event_found_) {
             return usage("--since-event: no session with kernel entries has an event \"" + options_.since_event + "\"");
         }
+        if (!options_.samples.empty() && !logs.empty() && !has_samples_) {
+            return usage("--samples: no session with kernel entries has samples of \"" + options_.samples + "\"");
+        }
         answer_.ledger = ledger.sum(answer_.warnings);
         warn_of_open_sessions(scan_, answer_.warnings);
         drop_repeated(answer_.warnings);
@@ -71,14 +76,21 @@ public:
     }
 
 private:
-    Result<Done> add_log(const KernelLog& log) {
+    Result<Done> add_log(const KernelLog& log, AnswerLedger& ledger) {
         switch (options_.table) {
             case KernelEntryTable::kSummary: return add_summary(log);
             case KernelEntryTable::kSyscalls: return add_list(log, sel4::EntryPath::kSyscall);
             case KernelEntryTable::kInterrupts: return add_list(log, sel4::EntryPath::kInterrupt);
             case KernelEntryTable::kDurations: return add_durations(log);
             case KernelEntryTable::kMatches: return add_matches(log);
+            case KernelEntryTable::kThreads:
+            case KernelEntryTable::kFunctions: break;
         }
+        const Result<bool> added = add_kernel_time(scan_, symbolizer_, log, options_, ledger, answer_);
+        if (!added.ok()) {
+            return Error{added.error()};
+        }
+        has_samples_ = has_samples_ || *added;
         return Done{};
     }
 
@@ -360,9 +372,11 @@ private:
     }
 
     const Scan& scan_;
+    Symbolizer& symbolizer_;
     const KernelEntryOptions& options_;
     std::optional<sel4::EntryPath> path_;
     bool is_event_found_ = false;
+    bool has_samples_ = false;
     Answer answer_;
 };
 
@@ -373,11 +387,11 @@ bool is_kernel_entry_option(std::string_view name) {
 }
 
 Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std::string>& options) {
-    const std::map<std::string_view, KernelEntryTable> tables{{"summary", KernelEntryTable::kSummary},
-                                                              {"syscalls", KernelEntryTable::kSyscalls},
-                                                              {"interrupts", KernelEntryTable::kInterrupts},
-                                                              {"durations", KernelEntryTable::kDurations},
-                                                              {"matches", KernelEntryTable::kMatches}};
+    const std::map<std::string_view, KernelEntryTable> tables{
+        {"summary", KernelEntryTable::kSummary},       {"syscalls", KernelEntryTable::kSyscalls},
+        {"interrupts", KernelEntryTable::kInterrupts}, {"durations", KernelEntryTable::kDurations},
+        {"matches", KernelEntryTable::kMatches},       {"threads", KernelEntryTable::kThreads},
+        {"functions", KernelEntryTable::kFunctions}};
     const std::map<std::string_view, KernelEntryKey> keys{
         {"path", KernelEntryKey::kPath}, {"syscall", KernelEntryKey::kSyscall}, {"cap", KernelEntryKey::kCapType}};
     const auto expected = [](const std::string& name, const std::string& text, const std::string& what) {
@@ -389,7 +403,7 @@ Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std:
         if (name == "table") {
             const auto table = tables.find(text);
             if (table == tables.end()) {
-                return expected(name, text, "summary, syscalls, interrupts, durations, matches");
+                return expected(name, text, "summary, syscalls, interrupts, durations, matches, threads, functions");
             }
             parsed.table = table->second;
             has_table = true;
@@ -410,6 +424,8 @@ Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std:
             parsed.path = text;
         } else if (name == "since-event") {
             parsed.since_event = text;
+        } else if (name == "samples") {
+            parsed.samples = text;
         } else if (name == "limit") {
             const char* end = text.data() + text.size();
             const auto [rest, status] = std::from_chars(text.data(), end, parsed.row_count_max);
@@ -425,14 +441,19 @@ Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std:
     } else if (!is_of_durations && (options.contains("by") || !parsed.since_event.empty())) {
         return usage("--by and --since-event go with --table durations or matches");
     }
+    const bool is_of_samples =
+        parsed.table == KernelEntryTable::kThreads || parsed.table == KernelEntryTable::kFunctions;
+    if (!parsed.samples.empty() && !is_of_samples) {
+        return usage("--samples goes with --table threads or functions");
+    }
     if (parsed.table == KernelEntryTable::kMatches && parsed.since_event.empty()) {
         return usage("--table matches: say of which event, with --since-event");
     }
     return parsed;
 }
 
-Result<Answer> make_kernel_entries(const Scan& scan, const KernelEntryOptions& options) {
-    return KernelEntryReport{scan, options}.make();
+Result<Answer> make_kernel_entries(const Scan& scan, Symbolizer& symbolizer, const KernelEntryOptions& options) {
+    return KernelEntryReport{scan, symbolizer, options}.make();
 }
 
 }  // namespace perfleet

@@ -376,21 +376,6 @@ struct CountedEpoch {
 // What is left of each epoch's series where rollups of days stand for some of it.
 using EpochsLeft = std::map<std::pair<EpochNumber, Series>, RowsLeft>;
 
-Result<ThreadNames> read_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
-                               const EpochDictionary& dictionary) {
-    ThreadNames names;
-    const Result<Done> visited = scan.visit_rows(session_index, epoch, Series{Kind::kTask, kNoEvent},
-                                                 ThreadNames::kColumns, [&](const RowBlock& block) {
-                                                     names.add(block.rows);
-                                                     return Visit::kContinue;
-                                                 });
-    if (!visited.ok()) {
-        return Error{visited.error()};
-    }
-    names.finish(dictionary);
-    return names;
-}
-
 Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, const EpochTask& task,
                                  const StackCountOptions& options, EpochsLeft& epochs_left, unsigned worker_count,
                                  std::size_t array_size_bytes) {
@@ -401,7 +386,7 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
     }
     MemoryShare dictionary_share{memory};
     dictionary_share.set((*dictionary)->size_bytes());
-    const Result<ThreadNames> names = read_names(scan, session_index, task.epoch, **dictionary);
+    const Result<ThreadNames> names = read_thread_names(scan, session_index, task.epoch, **dictionary);
     if (!names.ok()) {
         return Error{names.error()};
     }
@@ -506,6 +491,21 @@ void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<
 }
 
 // Many epochs, or days, are counted side by side, each on one thread; few one after the other, each on all threads.
+Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                                      const EpochDictionary& dictionary) {
+    ThreadNames names;
+    const Result<Done> visited = scan.visit_rows(session_index, epoch, Series{Kind::kTask, kNoEvent},
+                                                 ThreadNames::kColumns, [&](const RowBlock& block) {
+                                                     names.add(block.rows);
+                                                     return Visit::kContinue;
+                                                 });
+    if (!visited.ok()) {
+        return Error{visited.error()};
+    }
+    names.finish(dictionary);
+    return names;
+}
+
 Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
                                 const std::function<void(const EpochStackCounts&)>& visitor) {
     const Result<std::vector<CountTask>> found = count_tasks(scan, options);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "query-engine/scan/scan.h"
+#include "storage/dictionary/thread_names.h"
 
 namespace perfleet {
 
@@ -56,6 +57,10 @@ struct EpochStackCounts {
 // The nodes of a call chain from the innermost frame outwards, at most limits::kStackDepthMax; kEmptyStack alone for a
 // chain without frames.
 void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<StackNumber>& chain);
+
+// What the epoch's threads were called when. Errors: those of the store.
+[[nodiscard]] Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                                                    const EpochDictionary& dictionary);
 
 // Epoch by epoch; those without a row in the selection are left out. Rows outside the time range are not counted.
 [[nodiscard]] Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,

@@ -97,11 +97,12 @@ auto adder(CLI::App& command, TableOptions& options) {
 
 void add_kernel_entry_options(CLI::App& command, TableOptions& options) {
     const auto add = adder(command, options);
-    add("table", "summary (default), syscalls, interrupts, durations, or matches with --since-event", "TABLE");
+    add("table", "summary (default), syscalls, interrupts, durations, threads, functions, or matches with --since-event", "TABLE");
     add("by", "durations by path (default), syscall or cap", "WHAT");
     add("path", "only entries of this path: syscall, interrupt, vm_fault, …", "PATH");
     add("since-event", "instead of durations the time from the last such event to the entry's start", "EVENT");
-    add("limit", "entries at most (default: 40 in text, else all)", "N");
+    add("samples", "of threads and functions, whose the time in the kernel was: the samples that say who ran", "EVENT");
+    add("limit", "rows at most (default: 40 in text, else all)", "N");
 }
 
 void add_tracepoint_options(CLI::App& command, TableOptions& options) {
@@ -244,7 +245,7 @@ std::string for_people(const std::string& command, const TableOptions& options, 
     }
     if (command == "kernel-entries") {
         constexpr std::array<std::string_view, 2> kLeftOut{"syscall_id", "cap_type"};
-        constexpr std::array<std::string_view, 2> kSpared{"sd", "fastpath"};
+        constexpr std::array<std::string_view, 5> kSpared{"sd", "fastpath", "image", "children_share", "children"};
         return format_sessions(answer, {kTerminalColumns, kLeftOut, kSpared});
     }
     if (command == "utilisation") {
