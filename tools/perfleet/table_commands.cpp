@@ -97,7 +97,9 @@ auto adder(CLI::App& command, TableOptions& options) {
 
 void add_kernel_entry_options(CLI::App& command, TableOptions& options) {
     const auto add = adder(command, options);
-    add("table", "summary (default), syscalls, interrupts, durations, threads, functions, or matches with --since-event", "TABLE");
+    add("table",
+        "summary (default), syscalls, interrupts, durations, threads, functions, or matches with --since-event",
+        "TABLE");
     add("by", "durations by path (default), syscall or cap", "WHAT");
     add("path", "only entries of this path: syscall, interrupt, vm_fault, …", "PATH");
     add("since-event", "instead of durations the time from the last such event to the entry's start", "EVENT");
