@@ -144,15 +144,16 @@ Result<CommitGroup::Outcome> CommitGroup::try_commit(Store& store, SessionTable&
     }
     std::vector<SeqProgress> progress;
     progress.reserve(sessions_.size());
+    std::vector<SessionPrefix> prefixes;
     for (const SessionPtr& session : sessions_) {
         progress.push_back(progress_after(*session));
         const Seq prefix = progress.back().prefix();
         if (prefix > session->progress.prefix()) {
-            const SessionRecord& record = session->record;
-            if (auto done = store.advance_watermark(record.target, record.session, prefix); !done) {
-                return std::move(done).error();
-            }
+            prefixes.push_back({session->record.target, session->record.session, prefix});
         }
+    }
+    if (auto done = prefixes.empty() ? Done{} : store.advance_watermarks(prefixes); !done) {
+        return std::move(done).error();
     }
     if (auto done = put_ends(store, table); !done) {
         return std::move(done).error();

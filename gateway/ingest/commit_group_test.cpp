@@ -66,8 +66,8 @@ public:
                                                         BucketNumber bucket) const override {
         return store_.retention_class(target, session, bucket);
     }
-    Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) override {
-        return failing == Step::kWatermark ? fault() : store_.advance_watermark(target, session, prefix);
+    Result<Done> advance_watermarks(std::span<const SessionPrefix> prefixes) override {
+        return failing == Step::kWatermark ? fault() : store_.advance_watermarks(prefixes);
     }
     Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
         return failing == Step::kEnd ? fault() : store_.end_session(target, session, end);

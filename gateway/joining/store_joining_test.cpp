@@ -103,8 +103,8 @@ public:
                                                         BucketNumber bucket) const override {
         return store_.retention_class(target, session, bucket);
     }
-    Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) override {
-        return store_.advance_watermark(target, session, prefix);
+    Result<Done> advance_watermarks(std::span<const SessionPrefix> prefixes) override {
+        return store_.advance_watermarks(prefixes);
     }
     Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
         return store_.end_session(target, session, end);

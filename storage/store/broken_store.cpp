@@ -177,7 +177,7 @@ public:
                                                         BucketNumber bucket) const override {
         return store_->retention_class(target, session, bucket);
     }
-    Result<Done> advance_watermark(TargetId, SessionId, Seq) override { return Done{}; }
+    Result<Done> advance_watermarks(std::span<const SessionPrefix>) override { return Done{}; }
     Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
         return store_->end_session(target, session, end);
     }

@@ -247,6 +247,26 @@ TEST_P(StoreConformance, NeverLowersAWatermark) {
     EXPECT_EQ(put({sample_batch(Seq{~0ULL}, {1})}), Outcomes{PutOutcome::kDuplicate});
 }
 
+TEST_P(StoreConformance, AdvancesTheWatermarksOfManySessionsAtOnce) {
+    constexpr SessionId kOther{kSession.high, kSession.low + 1};
+    const auto watermark = [&](SessionId session) {
+        const auto seq = store_->watermark(kTarget, session);
+        EXPECT_TRUE(seq.ok());
+        return seq->value;
+    };
+    const auto advance = [&](std::vector<SessionPrefix> prefixes) {
+        EXPECT_TRUE(store_->advance_watermarks(prefixes).ok());
+    };
+    advance({});
+    advance({{kTarget, kSession, Seq{7}}, {kTarget, kOther, Seq{3}}});
+    advance({{kTarget, kSession, Seq{5}}, {kTarget, kOther, Seq{4}}});
+    for (int round = 0; round < 2; ++round) {
+        EXPECT_EQ(watermark(kSession), 7U);
+        EXPECT_EQ(watermark(kOther), 4U);
+        reopen();
+    }
+}
+
 TEST_P(StoreConformance, StoresNothingAtOrBelowTheWatermark) {
     define();
     put({sample_batch(Seq{1}, {1})});

@@ -27,16 +27,6 @@ namespace {
 // The last one holds the writer up, so that a partition that fills without end can be dropped, too.
 constexpr int kCountsOfADropMax = 3;
 
-void check_caller(const Partition& partition, const AdmittedBatch& batch) {
-    PERFLEET_ASSERT(batch.record.seq == batch.key.seq);
-    PERFLEET_ASSERT(batch.record.bucket == partition.bucket);
-    PERFLEET_ASSERT(batch.record.rows.size() == batch.series.size());
-    for (std::size_t i = 0; i < batch.series.size(); ++i) {
-        PERFLEET_ASSERT(batch.record.rows[i].series == batch.series[i].series);
-        PERFLEET_ASSERT(batch.record.rows[i].row_count == batch.series[i].row_count);
-    }
-}
-
 class KeyedStore final : public ReaderOver<Store> {
 public:
     KeyedStore(std::unique_ptr<Engine> engine, const StoreOptions& options)
@@ -104,7 +94,6 @@ public:
         std::vector<PutOutcome> outcomes;
         outcomes.reserve(batches.size());
         for (const AdmittedBatch& batch : batches) {
-            check_caller(partition, batch);
             auto outcome = call.judge(batch);
             if (!outcome.ok()) {
                 return outcome.error();
@@ -138,26 +127,31 @@ public:
         return reads().retention_class(target, session, bucket);
     }
 
-    [[nodiscard]] Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) override {
+    [[nodiscard]] Result<Done> advance_watermarks(std::span<const SessionPrefix> prefixes) override {
         const std::lock_guard lock{writing_};
         if (auto ready = be_ready(); !ready.ok()) {
             return ready;
         }
-        auto known = known_.session(target, session);
-        if (!known.ok()) {
-            return known.error();
+        OwnedChanges changes;
+        std::vector<std::pair<KnownSession*, Seq>> advanced;
+        for (const auto& [target, session, prefix] : prefixes) {
+            auto known = known_.session(target, session);
+            if (!known.ok()) {
+                return known.error();
+            }
+            if (prefix > (*known)->watermark) {
+                changes.put(session_key(Table::kWatermark, target, session), encode_record(prefix.value));
+                advanced.emplace_back(*known, prefix);
+            }
         }
-        if (prefix <= (*known)->watermark) {
+        if (advanced.empty()) {
             return Done{};
         }
-        OwnedChanges changes;
-        changes.put(session_key(Table::kWatermark, target, session), encode_record(prefix.value));
-        if (auto written = write(changes.changes); !written.ok()) {
-            return written;
+        auto written = write(changes.changes);
+        for (std::size_t i = 0; i < advanced.size() && written.ok(); ++i) {
+            advanced[i].first->advance(advanced[i].second);
         }
-        (*known)->watermark = prefix;
-        std::erase_if((*known)->seals, [&](const auto& seal) { return seal.first <= prefix.value; });
-        return Done{};
+        return written;
     }
 
     [[nodiscard]] Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
@@ -581,6 +575,11 @@ public:
 Result<Done> Store::drop(const Partition& partition) {
     auto dropped = drop({&partition, 1}, nullptr);
     return dropped.ok() ? Result<Done>{Done{}} : dropped.error();
+}
+
+Result<Done> Store::advance_watermark(TargetId target, SessionId session, Seq prefix) {
+    const SessionPrefix one{target, session, prefix};
+    return advance_watermarks({&one, 1});
 }
 
 std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine, const StoreOptions& options) {

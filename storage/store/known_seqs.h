@@ -17,6 +17,11 @@ struct KnownSession {
     std::unordered_map<std::uint64_t, std::uint32_t> seals;  // by seq, above the watermark
     std::set<Partition> partitions;                          // that it is defined in
     std::set<Partition> defined;                             // of these, by this writer
+
+    void advance(Seq prefix) {
+        watermark = prefix;
+        std::erase_if(seals, [&](const auto& seal) { return seal.first <= prefix.value; });
+    }
 };
 
 class KnownSeqs {

@@ -1,5 +1,6 @@
 #include "storage/store/put_call.h"
 
+#include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/record.h"
 
@@ -8,6 +9,16 @@ namespace {
 
 PutOutcome outcome_of_repeat(std::uint32_t known_seal, std::uint32_t seal) {
     return known_seal == seal ? PutOutcome::kDuplicate : PutOutcome::kConflict;
+}
+
+void check_caller(const Partition& partition, const AdmittedBatch& batch) {
+    PERFLEET_ASSERT(batch.record.seq == batch.key.seq);
+    PERFLEET_ASSERT(batch.record.bucket == partition.bucket);
+    PERFLEET_ASSERT(batch.record.rows.size() == batch.series.size());
+    for (std::size_t i = 0; i < batch.series.size(); ++i) {
+        PERFLEET_ASSERT(batch.record.rows[i].series == batch.series[i].series);
+        PERFLEET_ASSERT(batch.record.rows[i].row_count == batch.series[i].row_count);
+    }
 }
 
 }  // namespace
@@ -19,6 +30,7 @@ PutCall::~PutCall() {
 }
 
 Result<PutOutcome> PutCall::judge(const AdmittedBatch& batch) {
+    check_caller(partition_, batch);
     auto session = known_->session(batch.key.target, batch.key.session);
     if (!session.ok()) {
         return session.error();

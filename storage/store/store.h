@@ -57,6 +57,13 @@ struct RollupKind {
     friend constexpr auto operator<=>(const RollupKind&, const RollupKind&) = default;
 };
 
+// How far one session has come.
+struct SessionPrefix {
+    TargetId target;
+    SessionId session;
+    Seq prefix;
+};
+
 // Where a rollup stands. A session's rollups of one series and kind come in the order of `first_seq`.
 struct RollupKey {
     Partition partition;
@@ -184,8 +191,9 @@ public:
     [[nodiscard]] virtual Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
                                                                               BucketNumber bucket) const = 0;
 
-    // Never lowers it. Durable with the next sync().
-    [[nodiscard]] virtual Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix) = 0;
+    // Never lowers one; all or none. Each session once. Durable with the next sync().
+    [[nodiscard]] virtual Result<Done> advance_watermarks(std::span<const SessionPrefix> prefixes) = 0;
+    [[nodiscard]] Result<Done> advance_watermark(TargetId target, SessionId session, Seq prefix);
 
     // The first end that is told stays. Durable with the next sync().
     [[nodiscard]] virtual Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) = 0;

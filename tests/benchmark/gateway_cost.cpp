@@ -1,10 +1,12 @@
 // CPU time that the gateway takes per batch, beside the least that any gateway must do: receive the same bytes with
 // bare libzmq and put them into a bare RocksDB, both with a synced commit every 20 ms.
 //
-//   gateway_cost [--batches N] [--rows N] [--rounds N] [--scrapes N] [--folder DIR]
+//   gateway_cost [--batches N] [--targets N] [--rows N] [--rounds N] [--scrapes N] [--folder DIR]
 //
 // A child process seals N batches beforehand (real rows: zipf-distributed stacks, two CPUs, jittered time) and sends
-// them over loopback TCP within a window of 64. The parent receives, and counts its own CPU time, library threads
+// them over loopback TCP within a window of 64. With --targets they are shared out among so many targets, each with a
+// connection of its own and one batch on its way at a time: then a group has batches of many sessions. The parent
+// receives, and counts its own CPU time, library threads
 // included. Bare and perfleet take turns; with --scrapes a third turn is perfleet while its metrics are read N times a
 // second.
 #include <poll.h>
@@ -22,9 +24,12 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include <capnp/message.h>
@@ -50,12 +55,12 @@ namespace perfleet {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr SessionId kSession{0x1234, 0x5678};
-constexpr std::uint64_t kTargetId = 7;
-constexpr std::uint32_t kStackCount = 5'000;
+constexpr std::uint32_t kStackCount = 5'000;  // of all targets
+constexpr std::uint32_t kStackCountMin = 20;  // of one
 
 struct Options {
     std::uint64_t batch_count = 1'000;
+    std::uint32_t target_count = 1;
     std::uint32_t row_count = 16'000;
     unsigned round_count = 3;
     unsigned scrapes = 0;  // a second
@@ -80,10 +85,16 @@ std::int64_t utc_now_ns() {
 
 class BatchSource {
 public:
-    explicit BatchSource(const Options& options)
-        : options_{options}, values_(BatchBuilder::values_count(limits::kBatchRowsMax, 6, 4)), bytes_(1U << 20) {
+    BatchSource(const Options& options, std::uint32_t target)
+        : options_{options},
+          session_{0x1234, 0x5678 + target},
+          target_id_{7 + target},
+          random_{1 + target},
+          stack_count_{std::max(kStackCountMin, kStackCount / options.target_count)},
+          values_(BatchBuilder::values_count(limits::kBatchRowsMax, 6, 4)),
+          bytes_(1U << 20) {
         std::vector<double> weights;
-        for (std::uint32_t rank = 1; rank <= kStackCount; ++rank) {
+        for (std::uint32_t rank = 1; rank <= stack_count_; ++rank) {
             weights.push_back(1.0 / rank);
         }
         stacks_ = std::discrete_distribution<std::uint32_t>(weights.begin(), weights.end());
@@ -109,7 +120,7 @@ public:
         }
         produced_ += row_count;
         const Tally tallies[] = {{samples, TallyName::kProduced, produced_}};
-        const BatchHeader header{kSession, Seq{seq_}, EpochNumber{0}, bucket_of(UtcNs{start_utc_ns_})};
+        const BatchHeader header{session_, Seq{seq_}, EpochNumber{0}, bucket_of(UtcNs{start_utc_ns_})};
         std::vector<std::byte> message(builder.sealed_size_bytes_max(1, 0, 0));
         auto size = builder.seal(header, Ticks{time_ns_}, tallies, {}, {}, message);
         if (!size.ok()) {
@@ -129,9 +140,9 @@ public:
         hello.setVersionMin(protocol::kVersionMin);
         hello.setVersionMax(protocol::kVersion);
         auto session = hello.initSession();
-        session.setHigh(kSession.high);
-        session.setLow(kSession.low);
-        hello.setTargetId(kTargetId);
+        session.setHigh(session_.high);
+        session.setLow(session_.low);
+        hello.setTargetId(target_id_);
         hello.setTargetName("benchmark");
         hello.setArchitecture("x86_64");
         auto events = hello.initEvents(1);
@@ -160,7 +171,7 @@ private:
         if (!builder.append(Series{Kind::kImage, kNoEvent}, image, bytes)) {
             std::abort();
         }
-        for (std::uint64_t number = 1; number <= kStackCount; ++number) {
+        for (std::uint64_t number = 1; number <= stack_count_; ++number) {
             const std::uint64_t node[] = {number, number == 1 ? 0 : 1 + random_() % (number - 1), 0,
                                           16 * (random_() % 100'000)};
             if (!builder.append(Series{Kind::kStack, kNoEvent}, node)) {
@@ -170,9 +181,12 @@ private:
     }
 
     Options options_;
+    SessionId session_;
+    std::uint64_t target_id_;
+    std::mt19937_64 random_;
+    std::uint32_t stack_count_;
     std::vector<std::uint64_t> values_;
     std::vector<std::byte> bytes_;
-    std::mt19937_64 random_{1};
     std::discrete_distribution<std::uint32_t> stacks_;
     std::int64_t start_utc_ns_ = utc_now_ns();
     std::uint64_t seq_ = 0;
@@ -180,40 +194,49 @@ private:
     std::uint64_t time_ns_ = 1'000'000'000'000;
 };
 
-// The sender's process: every batch within the window, until all are acknowledged. `bare` replies are the prefix as 8
-// bytes.
-[[noreturn]] void send_all(const std::string& endpoint, const std::vector<std::byte>& hello,
-                           const std::vector<std::vector<std::byte>>& batches, bool bare) {
-    void* context = zmq_ctx_new();
-    void* socket = zmq_socket(context, ZMQ_DEALER);
-    zmq_connect(socket, endpoint.c_str());
-    std::uint64_t prefix = 0;
-    std::uint64_t sent = 0;
-    bool welcomed = bare;
-    if (!bare) {
-        zmq_send(socket, hello.data(), hello.size(), 0);
-    }
-    std::vector<capnp::word> reply(limits::kReplySizeBytesMax / sizeof(capnp::word));
-    while (prefix < batches.size()) {
-        while (welcomed && sent < batches.size() && sent < prefix + limits::kSendWindowBatches) {
-            zmq_send(socket, batches[sent].data(), batches[sent].size(), 0);
-            ++sent;
+// One target and what it has to say, words as libcapnp writes them.
+struct Target {
+    std::vector<std::byte> hello;
+    std::vector<std::vector<std::byte>> batches;
+};
+
+// Its connection, in the sender's process. `bare` replies are the prefix as 8 bytes.
+class Speaker {
+public:
+    Speaker(void* context, const std::string& endpoint, const Target& target, std::uint64_t window, bool bare)
+        : socket_{zmq_socket(context, ZMQ_DEALER)}, target_{&target}, window_{window}, bare_{bare}, is_welcome_{bare} {
+        zmq_connect(socket_, endpoint.c_str());
+        if (bare) {
+            send_more();
+        } else {
+            zmq_send(socket_, target.hello.data(), target.hello.size(), 0);
         }
-        const int size = zmq_recv(socket, reply.data(), reply.size() * sizeof(capnp::word), 0);
+    }
+
+    [[nodiscard]] void* socket() const { return socket_; }
+    [[nodiscard]] bool is_done() const { return prefix_ >= target_->batches.size(); }
+
+    void take_reply(std::span<capnp::word> reply) {
+        const int size = zmq_recv(socket_, reply.data(), reply.size() * sizeof(capnp::word), 0);
         if (size < 0) {
             std::_Exit(1);
         }
-        if (bare) {
-            std::memcpy(&prefix, reply.data(), sizeof prefix);
-            continue;
+        if (bare_) {
+            std::memcpy(&prefix_, reply.data(), sizeof prefix_);
+        } else {
+            understand({reply.data(), static_cast<std::size_t>(size) / sizeof(capnp::word)});
         }
-        capnp::FlatArrayMessageReader reader(
-            kj::arrayPtr(reply.data(), static_cast<std::size_t>(size) / sizeof(capnp::word)));
+        send_more();
+    }
+
+private:
+    void understand(std::span<const capnp::word> reply) {
+        capnp::FlatArrayMessageReader reader(kj::arrayPtr(reply.data(), reply.size()));
         const auto envelope = reader.getRoot<wire::Envelope>();
         if (envelope.isWelcome()) {
-            welcomed = true;
+            is_welcome_ = true;
         } else if (envelope.isAck()) {
-            prefix = std::max(prefix, envelope.getAck().getPrefixSeq());
+            prefix_ = std::max(prefix_, envelope.getAck().getPrefixSeq());
         } else if (envelope.isRefused()) {
             std::fprintf(stderr, "refused: seq %lu reason %u %s\n",
                          static_cast<unsigned long>(envelope.getRefused().getSeq()),
@@ -221,14 +244,49 @@ private:
             std::_Exit(1);
         }
     }
+
+    void send_more() {
+        while (is_welcome_ && sent_ < target_->batches.size() && sent_ < prefix_ + window_) {
+            zmq_send(socket_, target_->batches[sent_].data(), target_->batches[sent_].size(), 0);
+            ++sent_;
+        }
+    }
+
+    void* socket_;
+    const Target* target_;
+    std::uint64_t window_;
+    bool bare_;
+    bool is_welcome_;
+    std::uint64_t prefix_ = 0;
+    std::uint64_t sent_ = 0;
+};
+
+// The sender's process: every batch within the window, until all are acknowledged.
+[[noreturn]] void send_all(const std::string& endpoint, const std::vector<Target>& targets, bool bare) {
+    void* context = zmq_ctx_new();
+    zmq_ctx_set(context, ZMQ_MAX_SOCKETS, static_cast<int>(targets.size()) + 1);
+    const std::uint64_t window = targets.size() > 1 ? 1 : limits::kSendWindowBatches;
+    std::vector<Speaker> speakers;
+    std::vector<zmq_pollitem_t> items;
+    for (const Target& target : targets) {
+        items.push_back({speakers.emplace_back(context, endpoint, target, window, bare).socket(), 0, ZMQ_POLLIN, 0});
+    }
+    std::vector<capnp::word> reply(limits::kReplySizeBytesMax / sizeof(capnp::word));
+    while (!std::all_of(speakers.begin(), speakers.end(), [](const Speaker& one) { return one.is_done(); })) {
+        zmq_poll(items.data(), static_cast<int>(items.size()), -1);
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            if ((items[i].revents & ZMQ_POLLIN) != 0) {
+                speakers[i].take_reply(reply);
+            }
+        }
+    }
     std::_Exit(0);
 }
 
-pid_t start_sender(const std::string& endpoint, const std::vector<std::byte>& hello,
-                   const std::vector<std::vector<std::byte>>& batches, bool bare) {
+pid_t start_sender(const std::string& endpoint, const std::vector<Target>& targets, bool bare) {
     const pid_t child = fork();
     if (child == 0) {
-        send_all(endpoint, hello, batches, bare);
+        send_all(endpoint, targets, bare);
     }
     return child;
 }
@@ -255,10 +313,9 @@ std::string free_endpoint() {
     return endpoint;
 }
 
-double run_bare(const std::string& folder, const std::vector<std::byte>& hello,
-                const std::vector<std::vector<std::byte>>& batches) {
+double run_bare(const std::string& folder, const std::vector<Target>& targets, std::uint64_t batch_count) {
     const std::string endpoint = free_endpoint();
-    const pid_t sender = start_sender(endpoint, hello, batches, true);
+    const pid_t sender = start_sender(endpoint, targets, true);
     const double before = cpu_seconds();
     rocksdb::Options options;
     options.create_if_missing = true;
@@ -271,20 +328,23 @@ double run_bare(const std::string& folder, const std::vector<std::byte>& hello,
     void* context = zmq_ctx_new();
     void* socket = zmq_socket(context, ZMQ_ROUTER);
     zmq_bind(socket, endpoint.c_str());
-    std::string peer;
+    std::unordered_map<std::string, std::uint64_t> stored_of;  // by peer
+    std::set<std::string> peers;                               // of the group
     std::uint64_t stored = 0;
-    while (stored < batches.size()) {
+    while (stored < batch_count) {
         const auto deadline = Clock::now() + std::chrono::nanoseconds{limits::kGroupCommitNs};
         rocksdb::WriteBatch group;
         std::uint64_t group_count = 0;
-        while (Clock::now() < deadline && stored + group_count < batches.size()) {
+        while (Clock::now() < deadline && stored + group_count < batch_count) {
             zmq_pollitem_t item{socket, 0, ZMQ_POLLIN, 0};
             const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
             zmq_poll(&item, 1, std::max<long>(left, 0));
             zmq_msg_t identity;
             zmq_msg_init(&identity);
             while (zmq_msg_recv(&identity, socket, ZMQ_DONTWAIT) >= 0) {
-                peer.assign(static_cast<const char*>(zmq_msg_data(&identity)), zmq_msg_size(&identity));
+                const std::string peer{static_cast<const char*>(zmq_msg_data(&identity)), zmq_msg_size(&identity)};
+                ++stored_of[peer];
+                peers.insert(peer);
                 zmq_msg_t frame;
                 zmq_msg_init(&frame);
                 zmq_msg_recv(&frame, socket, 0);
@@ -304,8 +364,11 @@ double run_bare(const std::string& folder, const std::vector<std::byte>& hello,
             std::exit(1);
         }
         stored += group_count;
-        zmq_send(socket, peer.data(), peer.size(), ZMQ_SNDMORE);
-        zmq_send(socket, &stored, sizeof stored, 0);
+        for (const std::string& peer : peers) {
+            zmq_send(socket, peer.data(), peer.size(), ZMQ_SNDMORE);
+            zmq_send(socket, &stored_of[peer], sizeof(std::uint64_t), 0);
+        }
+        peers.clear();
     }
     int status = 0;
     waitpid(sender, &status, 0);
@@ -364,14 +427,13 @@ private:
 };
 
 // `scrapes` a second of its metrics; 0: without any.
-double run_perfleet(const std::string& folder, const std::vector<std::byte>& hello,
-                    const std::vector<std::vector<std::byte>>& batches, unsigned scrapes) {
+double run_perfleet(const std::string& folder, const std::vector<Target>& targets, unsigned scrapes) {
     std::optional<Scraper> scraper;
     if (scrapes > 0) {
         scraper.emplace(scrapes);
     }
     const std::string endpoint = free_endpoint();
-    const pid_t sender = start_sender(endpoint, hello, batches, false);
+    const pid_t sender = start_sender(endpoint, targets, false);
     const double before = cpu_seconds();
     auto store = open_rocksdb_store(folder);
     TransportContext context;
@@ -424,37 +486,42 @@ double run_perfleet(const std::string& folder, const std::vector<std::byte>& hel
 }
 
 int measure(const Options& options) {
-    BatchSource source{options};
-    std::vector<std::vector<std::byte>> batches;
+    std::vector<Target> targets;
     std::size_t size_bytes = 0;
-    for (std::uint64_t i = 0; i < options.batch_count; ++i) {
-        batches.push_back(source.next());
-        size_bytes += batches.back().size();
+    std::uint64_t batch_count = 0;
+    for (std::uint32_t i = 0; i < options.target_count; ++i) {
+        BatchSource source{options, i};
+        Target& target = targets.emplace_back(Target{source.hello(), {}});
+        while (target.batches.size() < options.batch_count / options.target_count) {
+            target.batches.push_back(source.next());
+            size_bytes += target.batches.back().size();
+            ++batch_count;
+        }
     }
-    std::printf("%lu batches of %u rows, %.0f B each, %.2f B a row\n", static_cast<unsigned long>(options.batch_count),
-                options.row_count, static_cast<double>(size_bytes) / static_cast<double>(options.batch_count),
-                static_cast<double>(size_bytes) / static_cast<double>(options.batch_count) / options.row_count);
-    const auto hello = source.hello();
+    std::printf("%lu batches of %u rows of %u targets, %.0f B each, %.2f B a row\n",
+                static_cast<unsigned long>(batch_count), options.row_count, options.target_count,
+                static_cast<double>(size_bytes) / static_cast<double>(batch_count),
+                static_cast<double>(size_bytes) / static_cast<double>(batch_count) / options.row_count);
     std::vector<double> bare;
     std::vector<double> perfleet;
     std::vector<double> scraped;
-    const auto per_batch_us = [&](double seconds) { return seconds * 1e6 / static_cast<double>(options.batch_count); };
+    const auto per_batch_us = [&](double seconds) { return seconds * 1e6 / static_cast<double>(batch_count); };
     for (unsigned round = 0; round < options.round_count; ++round) {
         const auto measured = [&](auto run) {
             const std::string folder = options.folder + "/gateway_cost";
             std::filesystem::remove_all(folder);
-            const double seconds = run(folder, hello, batches);
+            const double seconds = run(folder);
             std::filesystem::remove_all(folder);
             return seconds;
         };
-        bare.push_back(measured(run_bare));
+        bare.push_back(measured([&](const std::string& folder) { return run_bare(folder, targets, batch_count); }));
         const auto with_scrapes = [&](unsigned scrapes) {
-            return [scrapes](const auto&... arguments) { return run_perfleet(arguments..., scrapes); };
+            return [&targets, scrapes](const std::string& folder) { return run_perfleet(folder, targets, scrapes); };
         };
         perfleet.push_back(measured(with_scrapes(0)));
         std::printf("round %u: bare %.1f us a batch, perfleet %.1f us a batch (%.1f M rows/s a core)\n", round + 1,
                     per_batch_us(bare.back()), per_batch_us(perfleet.back()),
-                    static_cast<double>(options.batch_count) * options.row_count / perfleet.back() / 1e6);
+                    static_cast<double>(batch_count) * options.row_count / perfleet.back() / 1e6);
         if (options.scrapes > 0) {
             scraped.push_back(measured(with_scrapes(options.scrapes)));
             std::printf("round %u: scraped %u times a second %.1f us a batch\n", round + 1, options.scrapes,
@@ -482,6 +549,9 @@ int main(int argc, char** argv) {
         const std::string_view name = argv[i];
         if (name == "--batches") {
             options.batch_count = std::strtoull(argv[i + 1], nullptr, 10);
+        } else if (name == "--targets") {
+            options.target_count =
+                static_cast<std::uint32_t>(std::clamp(std::strtoul(argv[i + 1], nullptr, 10), 1UL, 5'000UL));
         } else if (name == "--rows") {
             options.row_count = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
         } else if (name == "--rounds") {
@@ -492,7 +562,8 @@ int main(int argc, char** argv) {
             options.folder = argv[i + 1];
         } else {
             std::fprintf(stderr,
-                         "usage: gateway_cost [--batches N] [--rows N] [--rounds N] [--scrapes N] [--folder DIR]\n");
+                         "usage: gateway_cost [--batches N] [--targets N] [--rows N] [--rounds N] [--scrapes N] "
+                         "[--folder DIR]\n");
             return 2;
         }
     }
