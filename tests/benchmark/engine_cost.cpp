@@ -23,10 +23,11 @@
 #include <thread>
 #include <vector>
 
+#include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
 #include <rocksdb/sst_file_writer.h>
-
-#include "storage/store/rocksdb_options.h"
+#include <rocksdb/table.h>
 
 namespace perfleet {
 namespace {
@@ -35,7 +36,7 @@ constexpr std::uint64_t kBlockRows = 16'000;
 constexpr std::array<std::size_t, 6> kColumnSizes{31'200, 31'700, 9'800, 8'800, 16, 16};  // time, stack, tid, pid, …
 constexpr std::size_t kStackColumn = 1;
 constexpr std::uint64_t kGroupBlocks = 8;
-constexpr std::size_t kMemorySizeBytes = 256U << 20;
+constexpr std::size_t kMemtableSizeBytes = 64U << 20;
 constexpr std::size_t kBlobSizeBytesMin = 4'096;
 
 enum class Way : std::uint8_t { kBlocks, kColumns, kBlobs, kNoLog, kIngested };
@@ -118,11 +119,27 @@ private:
     std::vector<std::uint64_t> words_ = std::vector<std::uint64_t>((kSpareBytes + 65'536) / 8);
 };
 
+// As the store has them (storage/store/rocksdb_options.cpp), but for days, which these keys don't have.
 rocksdb::Options options_of(Way way) {
-    rocksdb::Options options = writer_options(kMemorySizeBytes);
-    options.sst_partitioner_factory = nullptr;  // these keys have no days
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    options.compression = rocksdb::kNoCompression;
+    options.write_buffer_size = kMemtableSizeBytes;
+    options.max_write_buffer_number = 3;
+    options.level_compaction_dynamic_level_bytes = true;
+    options.target_file_size_base = 128U << 20;
+    options.max_bytes_for_level_base = 512U << 20;
+    options.bytes_per_sync = 1U << 20;
     options.enable_blob_files = way == Way::kBlobs;
     options.min_blob_size = kBlobSizeBytesMin;
+    rocksdb::BlockBasedTableOptions table;
+    table.checksum = rocksdb::kXXH3;
+    table.block_size = 16U << 10;
+    table.block_size_deviation = 99;
+    table.block_cache = rocksdb::NewLRUCache(kMemtableSizeBytes);
+    table.cache_index_and_filter_blocks = true;
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     return options;
 }
 
