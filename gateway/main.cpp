@@ -60,6 +60,7 @@ struct Arguments {
     std::size_t connections_max = 0;
     bool is_without_joining = false;
     bool is_without_rollups = false;
+    bool is_without_dictionaries = false;
     std::uint32_t join_batches = limits::kJoinedBatchesMax;
     std::string retention;     // file of rules; empty: none
     RetentionPolicy retained;  // of everything, where there is none
@@ -201,6 +202,9 @@ int run(const Arguments& arguments) {
     if (!arguments.is_without_rollups) {
         store_options.rollups.emplace();
     }
+    if (!arguments.is_without_dictionaries) {
+        store_options.dictionaries.emplace();
+    }
     auto store = open_gateway_store(arguments.data, store_options);
     if (!store) {
         return fail(*log, store.error());
@@ -322,6 +326,9 @@ int main(int argc, char** argv) {
         ->excludes(no_join);
     app.add_flag("--no-rollups", arguments.is_without_rollups,
                  "Don't sum what was joined by minute and hour: profiles of long times take longer");
+    app.add_flag("--no-dictionaries", arguments.is_without_dictionaries,
+                 "Don't tell once what call chains the sessions of an hour have in common: profiles of many targets "
+                 "take longer");
     auto* const retain =
         app.add_option("--retain", arguments.retained.age_s,
                        "Drop what is older than this, whole hours at a time: 12h, 30d or 8w. Default: keep everything")

@@ -92,6 +92,10 @@ private:
         counts_.rollup_rows += step.rollup_rows;
         counts_.rollup_bytes += step.rollup_bytes;
         counts_.rollup_rows_left += step.rows_left;
+        counts_.dictionaries += step.dictionaries;
+        counts_.stack_maps += step.stack_maps;
+        counts_.map_bytes += step.map_bytes;
+        counts_.epochs_left += step.epochs_left;
     }
 
     Store& store_;

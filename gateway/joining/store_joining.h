@@ -23,6 +23,10 @@ struct JoinCounts {
     std::uint64_t rollup_rows = 0;
     std::uint64_t rollup_bytes = 0;
     std::uint64_t rollup_rows_left = 0;  // too varied for a rollup to be worth it
+    std::uint64_t dictionaries = 0;      // of partitions
+    std::uint64_t stack_maps = 0;        // of epochs into them
+    std::uint64_t map_bytes = 0;         // of both
+    std::uint64_t epochs_left = 0;       // that have none: no room, or too little in common
     std::uint64_t failures = 0;
     std::uint64_t partitions_waiting_now = 0;
 };

@@ -138,6 +138,14 @@ void add_joined(MetricPage& page, const JoinCounts& joined) {
     page.counter("perfleet_gateway_rollup_bytes_total", "Bytes of them.", joined.rollup_bytes);
     page.counter("perfleet_gateway_rollup_rows_left_total", "Rows too varied for a rollup to be worth its bytes.",
                  joined.rollup_rows_left);
+    page.counter("perfleet_gateway_dictionaries_total", "Dictionaries of partitions that were made.",
+                 joined.dictionaries);
+    page.counter("perfleet_gateway_dictionary_maps_total", "Epochs of sessions that were mapped into them.",
+                 joined.stack_maps);
+    page.counter("perfleet_gateway_dictionary_bytes_total", "Bytes of dictionaries and maps.", joined.map_bytes);
+    page.counter("perfleet_gateway_dictionary_epochs_left_total",
+                 "Epochs without a map: their call chains had no room in the dictionary, or little in common.",
+                 joined.epochs_left);
     page.counter("perfleet_gateway_join_failures_total", "Times that joining failed, to be tried again.",
                  joined.failures);
     page.gauge("perfleet_gateway_join_partitions_waiting",

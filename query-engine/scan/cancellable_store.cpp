@@ -65,6 +65,20 @@ Result<Done> CancellableStore::visit_rollups(
     return cancelled_ ? cancelled_error() : std::move(visited);
 }
 
+Result<std::optional<std::string>> CancellableStore::dictionary(const Partition& partition) const {
+    if (cancelled_) {
+        return cancelled_error();
+    }
+    return store_.dictionary(partition);
+}
+
+Result<std::optional<std::string>> CancellableStore::stack_map(const StackMapKey& key) const {
+    if (cancelled_) {
+        return cancelled_error();
+    }
+    return store_.stack_map(key);
+}
+
 Result<std::vector<std::pair<Series, std::uint64_t>>> CancellableStore::expired(TargetId target,
                                                                                 SessionId session) const {
     if (cancelled_) {

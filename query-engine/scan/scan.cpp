@@ -491,9 +491,10 @@ Result<Done> Scan::visit_rows(std::size_t session_index, EpochNumber epoch, Seri
     return Done{};
 }
 
-Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t session_index, EpochNumber epoch) const {
+Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t session_index, EpochNumber epoch,
+                                                                std::span<const Kind> kinds) const {
     auto dictionary = std::make_shared<EpochDictionary>();
-    for (const Kind kind : {Kind::kString, Kind::kImage, Kind::kStack}) {
+    for (const Kind kind : kinds) {
         const Series series{kind, kNoEvent};
         if (kind == Kind::kStack) {
             std::uint64_t stack_count = 0;

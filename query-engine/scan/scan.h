@@ -7,6 +7,7 @@
 // the order of delivery, the batching in the store, or the engine.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -56,6 +57,13 @@ struct ScannedSession {
 };
 
 class BlockColumns;
+
+// The dictionary of a partition, as one of an epoch.
+struct PartitionStacks {
+    Partition partition;
+    std::uint32_t checksum = 0;  // by which maps name it
+    EpochDictionary dictionary;
+};
 
 // One series' rows of one batch, or of several one behind the other where the store has joined them, decoded. The rows
 // are in the same order either way; where a block ends means nothing. Borrowed until the visitor returns.
@@ -186,9 +194,24 @@ public:
                                               Series series) const;
     [[nodiscard]] ScanSources& sources() const { return *sources_; }
 
-    // Read and checked anew at each call; callers keep it while they work on the epoch.
-    [[nodiscard]] Result<std::shared_ptr<const EpochDictionary>> dictionary(std::size_t session_index,
-                                                                            EpochNumber epoch) const;
+    // Read and checked anew at each call; callers keep it while they work on the epoch. Of these kinds of definitions
+    // only; what the others define isn't defined then.
+    [[nodiscard]] Result<std::shared_ptr<const EpochDictionary>> dictionary(
+        std::size_t session_index, EpochNumber epoch,
+        std::span<const Kind> kinds = std::array{Kind::kString, Kind::kImage, Kind::kStack}) const;
+
+    // The dictionary of a partition; null where there is none, or one with more nodes than this, or the selection is
+    // exact. One that is damaged is told in the warnings of the session: definitions in blocks say the same. Errors:
+    // those of the store.
+    [[nodiscard]] Result<std::shared_ptr<const PartitionStacks>> partition_stacks(const Partition& partition,
+                                                                                  std::uint64_t node_count_max,
+                                                                                  std::size_t session_index) const;
+    // What the epoch's stack numbers are in it: nodes by number, 0 where one isn't defined, each below
+    // stacks.dictionary.stack_count(). Nothing where there is no map, or not one of just the definitions that the scan
+    // knows.
+    [[nodiscard]] Result<std::optional<std::vector<std::uint32_t>>> stack_map(std::size_t session_index,
+                                                                              EpochNumber epoch,
+                                                                              const PartitionStacks& stacks) const;
 
     // The ledger of the session's rows of these kinds (all row kinds when empty; definitions never), and of the
     // selected event only, if one is. Rows that visits met as damaged so far are lost. With a time range, what is
@@ -257,6 +280,9 @@ private:
     [[nodiscard]] bool adds_up(std::size_t session_index, Series series, const Partition& partition,
                                const RollupCover& cover) const;
     [[nodiscard]] bool adds_up(std::size_t session_index, Series series, const DayHour& hour) const;
+    // Whether it covers all rows of these kinds that the scan knows of the epoch, and these alone.
+    [[nodiscard]] bool covers_all(std::size_t session_index, const Partition& partition, const RollupCover& cover,
+                                  bool (*is_covered_kind)(Kind)) const;
     // The first batch of these seqs that the scan knows in this partition and epoch; null when there is none.
     [[nodiscard]] const BatchRecord* batch_from(std::size_t session_index, EpochNumber epoch,
                                                 const Partition& partition, Seq first, Seq last) const;

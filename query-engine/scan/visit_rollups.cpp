@@ -95,32 +95,36 @@ Result<Done> Scan::visit_covers(std::size_t session_index, EpochNumber epoch, Se
     return Done{};
 }
 
-// Its rows as those of any rollup; and of what gives meaning to them all that the scan knows of the epoch is what was
-// known then: a name or a definition that came since makes them mean something else.
-bool Scan::adds_up(std::size_t session_index, Series series, const DayHour& hour) const {
+bool Scan::covers_all(std::size_t session_index, const Partition& partition, const RollupCover& cover,
+                      bool (*is_covered_kind)(Kind)) const {
     const ScannedSession& session = sessions_[session_index];
-    const auto ranges = session.epoch_batches.find(hour.rows.epoch);
+    const auto ranges = session.epoch_batches.find(cover.epoch);
     if (ranges == session.epoch_batches.end()) {
         return false;
     }
     std::uint64_t known = 0;
     std::uint64_t covered = 0;
-    auto range = hour.meaning.seqs.begin();
+    auto range = cover.seqs.begin();
     for (const auto& [first, last] : ranges->second) {
         for (std::size_t i = first; i < last; ++i) {
             const BatchRecord& batch = session.batches[i];
-            range = std::find_if(range, hour.meaning.seqs.end(),
-                                 [&](const SeqRange& one) { return batch.seq <= one.last; });
-            const bool is_covered = range != hour.meaning.seqs.end() && range->first <= batch.seq &&
-                                    session.batch_partitions[i] == hour.partition;
+            range = std::find_if(range, cover.seqs.end(), [&](const SeqRange& one) { return batch.seq <= one.last; });
+            const bool is_covered =
+                range != cover.seqs.end() && range->first <= batch.seq && session.batch_partitions[i] == partition;
             for (const BatchRecord::Rows& rows : batch.rows) {
-                const std::uint64_t row_count = gives_meaning(rows.series.kind) ? rows.row_count : 0;
+                const std::uint64_t row_count = is_covered_kind(rows.series.kind) ? rows.row_count : 0;
                 known += row_count;
                 covered += is_covered ? row_count : 0;
             }
         }
     }
-    return known == hour.meaning.row_count && covered == known &&
+    return known == cover.row_count && covered == known;
+}
+
+// Its rows as those of any rollup; and of what gives meaning to them all that the scan knows of the epoch is what was
+// known then: a name or a definition that came since makes them mean something else.
+bool Scan::adds_up(std::size_t session_index, Series series, const DayHour& hour) const {
+    return covers_all(session_index, hour.partition, hour.meaning, gives_meaning) &&
            adds_up(session_index, series, hour.partition, hour.rows);
 }
 

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "query-engine/scan/ordered_work.h"
+#include "query-engine/statistic/count_order.h"
 #include "query-engine/statistic/count_tasks.h"
+#include "query-engine/statistic/partition_counts.h"
 #include "query-engine/statistic/runner_sums.h"
 #include "query-engine/statistic/stack_totals.h"
 #include "schemas/vocabulary/limits.h"
@@ -212,32 +214,6 @@ private:
     MemoryShare share_;
 };
 
-bool is_before(const StackCount& a, const StackCount& b) {
-    return std::tuple{a.runner_index, a.stack} < std::tuple{b.runner_index, b.stack};
-}
-
-// Sorts what stands from `begin` on among what stands before it, which is sorted. Most of it comes in order.
-void sort_from(std::size_t begin, std::vector<StackCount>& counts) {
-    const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(begin);
-    if (!std::is_sorted(middle, counts.end(), is_before)) {
-        std::sort(middle, counts.end(), is_before);
-    }
-    std::inplace_merge(counts.begin(), middle, counts.end(), is_before);
-}
-
-// Makes one of neighbours with one runner and stack.
-void sum_equal_pairs(std::vector<StackCount>& counts) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-        if (kept != 0 && !is_before(counts[kept - 1], counts[i])) {
-            counts[kept - 1].value += counts[i].value;
-        } else {
-            counts[kept++] = counts[i];
-        }
-    }
-    counts.resize(kept);
-}
-
 EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& names,
                         const StackCountOptions& options) {
     EpochStackCounts result;
@@ -371,29 +347,66 @@ Result<Done> count_rollups(const Scan& scan, std::size_t session_index, EpochNum
 struct CountedEpoch {
     EpochStackCounts counts;
     MemoryShare share;
+    std::shared_ptr<const PartitionStacks> stacks = nullptr;  // whose nodes they tell, if they do
+};
+
+// What an epoch's stack numbers mean to a query.
+struct EpochMeaning {
+    std::shared_ptr<const EpochDictionary> dictionary;        // without images and call chains where there are `stacks`
+    std::shared_ptr<const PartitionStacks> stacks = nullptr;  // what they are in the dictionary of the partition:
+    std::vector<std::uint32_t> map{};                         // nodes by number
+
+    [[nodiscard]] std::size_t stack_count() const { return stacks ? map.size() : dictionary->stack_count(); }
+    [[nodiscard]] std::size_t size_bytes() const {
+        return dictionary->size_bytes() + map.capacity() * sizeof(std::uint32_t);
+    }
 };
 
 // What is left of each epoch's series where rollups of days stand for some of it.
 using EpochsLeft = std::map<std::pair<EpochNumber, Series>, RowsLeft>;
 
-Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, const EpochTask& task,
-                                 const StackCountOptions& options, EpochsLeft& epochs_left, unsigned worker_count,
-                                 std::size_t array_size_bytes) {
-    QueryMemory& memory = scan.memory();
-    Result<std::shared_ptr<const EpochDictionary>> dictionary = scan.dictionary(session_index, task.epoch);
+// `stacks`: null where there are none.
+Result<EpochMeaning> read_meaning(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                                  const std::shared_ptr<const PartitionStacks>& stacks) {
+    EpochMeaning meaning;
+    if (stacks != nullptr) {
+        auto map = scan.stack_map(session_index, epoch, *stacks);
+        if (!map.ok()) {
+            return std::move(map).error();
+        }
+        if (map->has_value()) {
+            meaning.map = std::move(**map);
+            meaning.stacks = stacks;
+        }
+    }
+    auto dictionary = meaning.stacks ? scan.dictionary(session_index, epoch, std::array{Kind::kString})
+                                     : scan.dictionary(session_index, epoch);
     if (!dictionary.ok()) {
         return std::move(dictionary).error();
     }
-    MemoryShare dictionary_share{memory};
-    dictionary_share.set((*dictionary)->size_bytes());
-    const Result<ThreadNames> names = read_thread_names(scan, session_index, task.epoch, **dictionary);
+    meaning.dictionary = std::move(*dictionary);
+    return meaning;
+}
+
+Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, const EpochTask& task,
+                                 const StackCountOptions& options, EpochsLeft& epochs_left,
+                                 const std::shared_ptr<const PartitionStacks>& stacks, unsigned worker_count,
+                                 std::size_t array_size_bytes) {
+    QueryMemory& memory = scan.memory();
+    Result<EpochMeaning> meaning = read_meaning(scan, session_index, task.epoch, stacks);
+    if (!meaning.ok()) {
+        return std::move(meaning).error();
+    }
+    MemoryShare meaning_share{memory};
+    meaning_share.set(meaning->size_bytes());
+    const Result<ThreadNames> names = read_thread_names(scan, session_index, task.epoch, *meaning->dictionary);
     if (!names.ok()) {
         return Error{names.error()};
     }
     const std::vector<Ticks> cuts = options.cuts ? options.cuts(session_index) : std::vector<Ticks>{};
     std::vector<Worker> workers;
     for (unsigned i = 0; i < worker_count; ++i) {
-        workers.emplace_back(array_size_bytes / worker_count, (*dictionary)->stack_count(), cuts, memory);
+        workers.emplace_back(array_size_bytes / worker_count, meaning->stack_count(), cuts, memory);
     }
     for (const Series& one : task.series) {
         RowsLeft& left = epochs_left.at({task.epoch, one});
@@ -409,11 +422,23 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
             return std::move(visited).error();
         }
     }
-    CountedEpoch counted{merged(workers, *names, options), std::move(dictionary_share)};
+    CountedEpoch counted{merged(workers, *names, options), std::move(meaning_share)};
     counted.share.add(counted.counts.counts.capacity() * sizeof(StackCount));
     counted.counts.session_index = session_index;
     counted.counts.epoch = task.epoch;
-    counted.counts.dictionary = std::move(dictionary).value();
+    if (meaning->stacks && translate(meaning->map, meaning->stacks, counted.counts)) {
+        counted.stacks = std::move(meaning->stacks);
+        return counted;
+    }
+    if (meaning->stacks) {  // rows with a call chain that nobody defined
+        auto dictionary = scan.dictionary(session_index, task.epoch);
+        if (!dictionary.ok()) {
+            return std::move(dictionary).error();
+        }
+        meaning->dictionary = std::move(*dictionary);
+        counted.share.add(meaning->dictionary->size_bytes());
+    }
+    counted.counts.dictionary = std::move(meaning->dictionary);
     return counted;
 }
 
@@ -448,7 +473,8 @@ Result<Done> count_days(const Scan& scan, const CountTask& task, const StackCoun
 }
 
 Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& task, const StackCountOptions& options,
-                                             unsigned worker_count, std::size_t array_size_bytes) {
+                                             PartitionDictionaries& dictionaries, unsigned worker_count,
+                                             std::size_t array_size_bytes) {
     std::vector<CountedEpoch> counted;
     EpochsLeft left;
     for (const EpochTask& epoch : task.epochs) {
@@ -461,6 +487,10 @@ Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& 
             return std::move(days).error();
         }
     }
+    const auto stacks = dictionaries.of(task);
+    if (!stacks.ok()) {
+        return Error{stacks.error()};
+    }
     for (EpochTask epoch : task.epochs) {
         std::erase_if(epoch.series, [&](Series series) {
             return !scan.has_rows(task.session_index, epoch.epoch, series, left.at({epoch.epoch, series}));
@@ -469,7 +499,7 @@ Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& 
             continue;
         }
         Result<CountedEpoch> one =
-            count_epoch(scan, task.session_index, epoch, options, left, worker_count, array_size_bytes);
+            count_epoch(scan, task.session_index, epoch, options, left, *stacks, worker_count, array_size_bytes);
         if (!one.ok()) {
             return std::move(one).error();
         }
@@ -508,26 +538,32 @@ Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_inde
 
 Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
                                 const std::function<void(const EpochStackCounts&)>& visitor) {
-    const Result<std::vector<CountTask>> found = count_tasks(scan, options);
+    Result<std::vector<CountTask>> found = count_tasks(scan, options);
     if (!found.ok()) {
         return Error{found.error()};
     }
-    const std::vector<CountTask>& tasks = *found;
+    std::vector<CountTask>& tasks = *found;
+    PartitionDictionaries dictionaries{scan, !options.cuts, tasks};
     const unsigned all = scan.worker_count();
     const bool are_many = tasks.size() >= std::size_t{2} * all;
     const std::size_t array_size_bytes =
         std::min(options.array_size_bytes_max, scan.memory().size_bytes_max() / kArraysShare) / (are_many ? all : 1);
+    PartitionCounts together{scan.memory(), array_size_bytes, visitor};
     Result<Done> done = Done{};
     do_in_order(
         tasks.size(), are_many ? all : 1,
-        [&](std::size_t i) { return count_task(scan, tasks[i], options, are_many ? 1 : all, array_size_bytes); },
+        [&](std::size_t i) {
+            return count_task(scan, tasks[i], options, dictionaries, are_many ? 1 : all, array_size_bytes);
+        },
         [&](Result<std::vector<CountedEpoch>> counted) {
             if (!counted.ok()) {
                 done = std::move(counted).error();
                 return false;
             }
             for (const CountedEpoch& one : *counted) {
-                if (!one.counts.counts.empty()) {
+                if (one.stacks && !one.counts.counts.empty()) {
+                    together.add(one.counts, one.stacks);
+                } else if (!one.counts.counts.empty()) {
                     visitor(one.counts);
                 }
             }
@@ -537,6 +573,9 @@ Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& optio
             return done.ok();
         },
         [&] { return scan.memory().is_half_full(); });
+    if (done.ok()) {
+        together.finish();
+    }
     return done;
 }
 

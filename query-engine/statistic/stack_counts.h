@@ -45,7 +45,7 @@ struct StackCount {
     std::uint64_t value = 0;
 };
 
-// Of one epoch.
+// Of one epoch; or, without cuts, of all of a partition whose stacks its dictionary knows, as of the first of them.
 struct EpochStackCounts {
     std::size_t session_index = 0;
     EpochNumber epoch;
@@ -62,7 +62,8 @@ void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<
 [[nodiscard]] Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
                                                     const EpochDictionary& dictionary);
 
-// Epoch by epoch; those without a row in the selection are left out. Rows outside the time range are not counted.
+// Epoch by epoch, or several together; those without a row in the selection are left out. Rows outside the time range
+// are not counted.
 [[nodiscard]] Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
                                               const std::function<void(const EpochStackCounts&)>& visitor);
 

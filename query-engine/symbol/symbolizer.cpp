@@ -342,18 +342,18 @@ Symbolizer::Symbolizer(const StoreReader* store, SymbolPaths paths, std::size_t 
 Symbolizer::~Symbolizer() = default;
 
 void Symbolizer::learn_kernel(const EpochDictionary& dictionary) {
-    std::vector<ImageDefinition> modules;
-    std::optional<ImageDefinition> kernel;
-    for (std::size_t number = 0; number < dictionary.image_count(); ++number) {
-        const ImageDefinition& image = dictionary.image(ImageNumber{static_cast<std::uint32_t>(number)});
-        if (has(image, image_flags::kKernelModule)) {
-            modules.push_back(image);
-        } else if (has(image, image_flags::kKernel)) {
-            kernel = image;
+    std::map<ImageNumber, std::vector<ImageDefinition>> modules;  // by kernel
+    for (std::size_t i = 0; i < dictionary.image_count(); ++i) {
+        const ImageNumber number{static_cast<std::uint32_t>(i)};
+        if (!is_kernel_module(dictionary.image(number))) {
+            continue;
+        }
+        if (const std::optional<ImageNumber> kernel = dictionary.kernel_of(number)) {
+            modules[*kernel].push_back(dictionary.image(number));
         }
     }
-    if (kernel) {
-        tables_->set_kernel(modules, *kernel);
+    for (const auto& [kernel, of] : modules) {
+        tables_->set_kernel(of, dictionary.image(kernel));
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schemas/columns/layout.h"
 #include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
@@ -40,6 +41,12 @@ Result<Done> define(std::vector<Definition>& definitions, std::vector<bool>& def
 }
 
 }  // namespace
+
+bool is_kernel_module(const ImageDefinition& image) { return (image.flags & image_flags::kKernelModule) != 0; }
+
+bool is_kernel(const ImageDefinition& image) {
+    return (image.flags & image_flags::kKernel) != 0 && !is_kernel_module(image);
+}
 
 StackNumber caller_of(const EpochDictionary& dictionary, StackNumber node) {
     // Callers are defined before what they call; a node whose definition was lost has none.
@@ -80,6 +87,9 @@ Result<Done> EpochDictionary::define_stack(StackNumber number, const StackNode& 
 Result<Done> EpochDictionary::define_image(ImageNumber number, ImageDefinition image) {
     if (number.value >= limits::kImagesMax) {
         return refusal("image", number.value, "is beyond the most of an epoch");
+    }
+    if (is_kernel(image) && (!last_kernel_ || *last_kernel_ < number)) {
+        last_kernel_ = number;
     }
     return define(images_, image_defined_, number.value, std::move(image), "image");
 }
@@ -169,12 +179,27 @@ std::size_t EpochDictionary::size_bytes() const {
     return size_bytes;
 }
 
+void EpochDictionary::set_kernel(ImageNumber module, ImageNumber kernel) { kernels_[module] = kernel; }
+
+std::optional<ImageNumber> EpochDictionary::kernel_of(ImageNumber module) const {
+    const auto known = kernels_.find(module);
+    return known == kernels_.end() ? last_kernel_ : std::optional{known->second};
+}
+
+bool EpochDictionary::has_stack(StackNumber number) const {
+    return number.value < stacks_.size() && stack_defined_[number.value];
+}
+
+bool EpochDictionary::has_image(ImageNumber number) const {
+    return number.value < images_.size() && image_defined_[number.value];
+}
+
 const StackNode& EpochDictionary::stack(StackNumber number) const {
-    return number.value < stacks_.size() && stack_defined_[number.value] ? stacks_[number.value] : kUndefinedNode;
+    return has_stack(number) ? stacks_[number.value] : kUndefinedNode;
 }
 
 const ImageDefinition& EpochDictionary::image(ImageNumber number) const {
-    return number.value < images_.size() && image_defined_[number.value] ? images_[number.value] : undefined_image();
+    return has_image(number) ? images_[number.value] : undefined_image();
 }
 
 std::string_view EpochDictionary::string(StringNumber number) const {

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +44,10 @@ struct ImageDefinition {
     friend auto operator<=>(const ImageDefinition&, const ImageDefinition&) = default;
 };
 
+// Whether it is a kernel itself, not one of its modules.
+[[nodiscard]] bool is_kernel(const ImageDefinition& image);
+[[nodiscard]] bool is_kernel_module(const ImageDefinition& image);
+
 // The image of nodes that aren't defined.
 inline constexpr ImageNumber kUndefinedImage{0xffff'ffff};
 
@@ -62,6 +68,9 @@ public:
     [[nodiscard]] Result<Done> define_stack(StackNumber number, const StackNode& node);
     [[nodiscard]] Result<Done> define_image(ImageNumber number, ImageDefinition image);
 
+    // Of a kernel module: to which kernel it belongs. Where none is told it is the last image that is a kernel.
+    void set_kernel(ImageNumber module, ImageNumber kernel);
+
     // To be called once after the last of these: checks that every chain ends, so that following parents from any node
     // takes at most limits::kStackChainMax steps. A parent or image whose definition was lost is no error: see below.
     [[nodiscard]] Result<Done> finish();
@@ -71,6 +80,11 @@ public:
     [[nodiscard]] const StackNode& stack(StackNumber number) const;
     [[nodiscard]] const ImageDefinition& image(ImageNumber number) const;
     [[nodiscard]] std::string_view string(StringNumber number) const;
+
+    [[nodiscard]] std::optional<ImageNumber> kernel_of(ImageNumber module) const;
+    // Whether there is a definition.
+    [[nodiscard]] bool has_stack(StackNumber number) const;
+    [[nodiscard]] bool has_image(ImageNumber number) const;
 
     [[nodiscard]] std::size_t stack_count() const { return stacks_.size(); }  // one past the greatest number
     [[nodiscard]] std::size_t image_count() const { return images_.size(); }
@@ -87,6 +101,8 @@ private:
     std::vector<bool> stack_defined_;
     std::vector<ImageDefinition> images_;
     std::vector<bool> image_defined_;
+    std::map<ImageNumber, ImageNumber> kernels_;  // by module
+    std::optional<ImageNumber> last_kernel_;
     std::vector<std::string> strings_;
     std::vector<bool> string_defined_;
 };

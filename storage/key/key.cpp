@@ -230,6 +230,17 @@ std::string rollup_key(const RollupKey& key) {
         .take();
 }
 
+std::string dictionary_key(const Partition& partition) {
+    return inside(partition, PartitionTable::kDictionary).take();
+}
+
+std::string stack_map_key(const StackMapKey& key) {
+    return inside(key.partition, PartitionTable::kStackMap)
+        .session(key.target, key.session)
+        .integer(key.epoch.value)
+        .take();
+}
+
 KeyRange partition_range(const Partition& partition) {
     return KeyWriter{Table::kPartition}.partition(partition).range();
 }
@@ -264,6 +275,8 @@ KeyRange series_rollups_range(const Partition& partition, TargetId target, Sessi
         .integer(static_cast<std::uint8_t>(kind.level))
         .range();
 }
+
+KeyRange stack_maps_range(const Partition& partition) { return inside(partition, PartitionTable::kStackMap).range(); }
 
 std::string joined_key(const Partition& partition) { return inside(partition, PartitionTable::kJoined).take(); }
 
@@ -394,6 +407,20 @@ Result<RollupKey> decode_rollup_key(std::string_view key) {
     return decoded;
 }
 
+Result<StackMapKey> decode_stack_map_key(std::string_view key) {
+    StackMapKey decoded;
+    KeyReader reader{key};
+    reader.expect(Table::kPartition);
+    reader.partition(decoded.partition);
+    reader.expect(PartitionTable::kStackMap);
+    reader.session(decoded.target, decoded.session);
+    reader.integer(decoded.epoch.value);
+    if (!reader.ended()) {
+        return not_a("a map of stacks", key);
+    }
+    return decoded;
+}
+
 Result<SessionName> decode_session_key(std::string_view key) {
     SessionName decoded;
     KeyReader reader{key};
@@ -483,8 +510,15 @@ std::string describe_key(std::string_view key) {
     if (const auto expired = decode_expired_key(key); expired.ok()) {
         return "expired rows of " + words(expired->series) + ", key " + hex(key);
     }
+    if (const auto map = decode_stack_map_key(key); map.ok()) {
+        return "map of stacks of " + words(SessionName{map->target, map->session}) + ", epoch " +
+               std::to_string(map->epoch.value) + ", in " + words(map->partition);
+    }
     if (const auto partition = decode_partition(key); partition.ok() && key == joined_key(*partition)) {
         return "mark of joined " + words(*partition);
+    }
+    if (const auto partition = decode_partition(key); partition.ok() && key == dictionary_key(*partition)) {
+        return "dictionary of " + words(*partition);
     }
     if (const auto partition = decode_partition(key); partition.ok()) {
         return words(*partition) + ", key " + hex(key);

@@ -37,6 +37,8 @@ enum class PartitionTable : std::uint8_t {
     kStackRollup = 5,
     kValueRollup = 6,
     kNamedStackRollup = 7,
+    kDictionary = 8,  // of the partition
+    kStackMap = 9,    // of an epoch: its stack numbers in the dictionary
 };
 
 // Keys from `begin`, included, to `end`, excluded.
@@ -56,6 +58,9 @@ struct KeyRange {
 [[nodiscard]] std::string block_key(const BlockKey& key);
 [[nodiscard]] std::string rollup_key(const RollupKey& key);
 
+[[nodiscard]] std::string dictionary_key(const Partition& partition);
+[[nodiscard]] std::string stack_map_key(const StackMapKey& key);
+
 [[nodiscard]] KeyRange partition_range(const Partition& partition);
 [[nodiscard]] KeyRange all_partitions_range();
 [[nodiscard]] KeyRange partition_sessions_range(const Partition& partition);
@@ -69,6 +74,8 @@ struct KeyRange {
                                            Series series, Seq first = Seq{0});
 [[nodiscard]] KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session,
                                             Series series, RollupKind kind);
+
+[[nodiscard]] KeyRange stack_maps_range(const Partition& partition);
 
 // -- outside ----------------------------------------------------------------------------------------------------------
 [[nodiscard]] std::string session_key(Table table, TargetId target,
@@ -116,6 +123,7 @@ struct PartitionSession {
 [[nodiscard]] Result<PartitionBatch> decode_partition_batch_key(std::string_view key);
 [[nodiscard]] Result<BlockKey> decode_block_key(std::string_view key);
 [[nodiscard]] Result<RollupKey> decode_rollup_key(std::string_view key);
+[[nodiscard]] Result<StackMapKey> decode_stack_map_key(std::string_view key);
 [[nodiscard]] Result<SessionName> decode_session_key(std::string_view key);
 [[nodiscard]] Result<PartitionSession> decode_session_partition_key(std::string_view key);
 struct ExpiredName {

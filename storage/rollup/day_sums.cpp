@@ -10,15 +10,9 @@
 namespace perfleet {
 namespace {
 
-bool has(const ImageDefinition& image, std::uint64_t flag) { return (image.flags & flag) != 0; }
-
 // From its first to its last row.
 bool has_one_name(const Rollup::Thread& thread, const ThreadNames& names) {
     return thread.last_ticks < names.at(thread.tid, thread.first_ticks).until;
-}
-
-bool is_kernel(const ImageDefinition& image) {
-    return has(image, image_flags::kKernel) && !has(image, image_flags::kKernelModule);
 }
 
 template <class Function>
@@ -64,7 +58,7 @@ bool DaySums::begin_hour() {
     known_.images.assign(dictionary_->image_count(), kUnknown);
     known_.lost_image = kUnknown;
     for_each_image(*dictionary_, [&](ImageNumber number, const ImageDefinition& image) {
-        if (is_kernel(image) || has(image, image_flags::kKernelModule)) {
+        if (is_kernel(image) || is_kernel_module(image)) {
             static_cast<void>(image_of(number));
             kernel_ = is_kernel(image) ? image : kernel_;
         }
@@ -78,25 +72,11 @@ std::uint32_t DaySums::image_of(ImageNumber number) {
         const ImageDefinition& image = dictionary_->image(number);
         const auto [entry, is_new] = images_.try_emplace(image, static_cast<std::uint32_t>(images_.size()));
         if (is_new) {
-            frame_numbers_.emplace_back();
             text_size_bytes_ += image.name.size() + image.build_id.size();
         }
         here = entry->second;
     }
     return here;
-}
-
-std::uint32_t DaySums::node_numbered(std::uint32_t parent, std::uint32_t image, std::uint64_t offset) {
-    std::uint32_t& frame = frame_numbers_[image][offset];
-    if (frame == 0) {
-        frame = ++frame_count_;
-    }
-    std::uint32_t& number = node_numbers_[std::uint64_t{parent} << 32U | frame];
-    if (number == 0) {
-        nodes_.push_back({parent, image, offset, parent == 0 ? 0 : nodes_[parent - 1].depth + 1});
-        number = static_cast<std::uint32_t>(nodes_.size());
-    }
-    return number;
 }
 
 // Gives 1 + the node's index, 0 for a chain without frames.
@@ -117,7 +97,7 @@ std::uint32_t DaySums::node_of(StackNumber number) {
     }
     for (auto node = path.rbegin(); node != path.rend(); ++node) {
         const Frame& frame = dictionary_->stack(*node).frame;
-        here = node_numbered(here, image_of(frame.image), frame.offset);
+        here = tree_.number_of(here, image_of(frame.image), frame.offset);
         known_.nodes[node->value] = here;
     }
     return here;
@@ -208,24 +188,25 @@ std::size_t DaySums::size_bytes_max() const {
     for (const DayHour& hour : hours_) {
         range_count += hour.rows.seqs.size() + hour.meaning.seqs.size();
     }
-    return text_size_bytes_ + nodes_.size() * kNodeSizeBytes + (sums_.size() + names_.size()) * kSumSizeBytes +
+    return text_size_bytes_ + node_count() * kNodeSizeBytes + (sums_.size() + names_.size()) * kSumSizeBytes +
            images_.size() * kImageSizeBytes + range_count * kRangeSizeBytes;
 }
 
 // Callers first, level by level: then those of one caller stand side by side.
 std::vector<std::uint32_t> DaySums::node_ranks(const std::vector<std::uint32_t>& image_ranks) const {
-    std::vector<std::uint32_t> order(nodes_.size());
+    const std::vector<FrameTree::Node>& nodes = tree_.nodes();
+    std::vector<std::uint32_t> order(nodes.size());
     std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return nodes_[a].depth < nodes_[b].depth; });
-    std::vector<std::uint32_t> ranks(nodes_.size() + 1);
+                     [&](std::uint32_t a, std::uint32_t b) { return nodes[a].depth < nodes[b].depth; });
+    std::vector<std::uint32_t> ranks(nodes.size() + 1);
     std::uint32_t last = 0;
     for (auto level = order.begin(); level != order.end();) {
-        const std::uint32_t depth = nodes_[*level].depth;
+        const std::uint32_t depth = nodes[*level].depth;
         const auto end =
-            std::find_if(level, order.end(), [&](std::uint32_t index) { return nodes_[index].depth != depth; });
+            std::find_if(level, order.end(), [&](std::uint32_t index) { return nodes[index].depth != depth; });
         const auto place = [&](std::uint32_t index) {
-            const Node& node = nodes_[index];
+            const FrameTree::Node& node = nodes[index];
             return std::tuple{ranks[node.parent], image_ranks[node.image], node.offset};
         };
         std::sort(level, end, [&](std::uint32_t a, std::uint32_t b) { return place(a) < place(b); });
@@ -255,9 +236,10 @@ DayRollup DaySums::rollup() const {
         made.images.push_back(image);
     }
     const std::vector<std::uint32_t> ranks = node_ranks(image_ranks);
-    made.nodes.resize(nodes_.size());
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        made.nodes[ranks[i + 1] - 1] = {ranks[nodes_[i].parent], image_ranks[nodes_[i].image], nodes_[i].offset};
+    const std::vector<FrameTree::Node>& nodes = tree_.nodes();
+    made.nodes.resize(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        made.nodes[ranks[i + 1] - 1] = {ranks[nodes[i].parent], image_ranks[nodes[i].image], nodes[i].offset};
     }
     std::vector<std::uint32_t> name_ranks(names_.size());
     for (const auto& [text, number] : names_) {

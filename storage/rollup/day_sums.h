@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "storage/dictionary/epoch_dictionary.h"
+#include "storage/dictionary/frame_tree.h"
 #include "storage/dictionary/thread_names.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/rollup/flat_table.h"
@@ -43,7 +44,7 @@ public:
     // Ranges of seqs of the epoch that was begun.
     [[nodiscard]] std::size_t range_count() const { return hour_.rows.seqs.size(); }
     [[nodiscard]] std::size_t sum_count() const { return sums_.size(); }
-    [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
+    [[nodiscard]] std::size_t node_count() const { return tree_.nodes().size(); }
     [[nodiscard]] std::size_t image_count() const { return images_.size(); }
     // Of all rollups that were added, or would have been made of the rows.
     [[nodiscard]] std::uint64_t hour_sum_count() const { return hour_sum_count_; }
@@ -55,12 +56,6 @@ public:
     void clear();
 
 private:
-    struct Node {
-        std::uint32_t parent = 0;  // 1 + its index, 0: none
-        std::uint32_t image = 0;   // its number
-        std::uint64_t offset = 0;
-        std::uint32_t depth = 0;  // nodes above it
-    };
     struct Sum {
         std::uint32_t name = 0;  // its index
         std::uint32_t node = 0;  // 1 + its index, 0: no frames
@@ -88,7 +83,6 @@ private:
     [[nodiscard]] bool begin_hour();
     [[nodiscard]] std::uint32_t image_of(ImageNumber number);
     [[nodiscard]] std::uint32_t node_of(StackNumber number);
-    [[nodiscard]] std::uint32_t node_numbered(std::uint32_t parent, std::uint32_t image, std::uint64_t offset);
     [[nodiscard]] std::uint32_t name_numbered(const std::string& text);
     Sum& add_sum(std::uint32_t name, std::uint32_t node, std::uint64_t row_count, std::uint64_t weight);
     [[nodiscard]] std::uint32_t name_at(std::uint32_t tid, Ticks ticks);
@@ -108,12 +102,9 @@ private:
     Ticks last_ticks_{0};
     std::uint64_t hour_sum_count_ = 0;
     std::optional<ImageDefinition> kernel_;
-    std::map<ImageDefinition, std::uint32_t> images_;      // numbers, in the order in which they came
-    std::size_t text_size_bytes_ = 0;                      // of images and names
-    std::vector<FlatTable<std::uint32_t>> frame_numbers_;  // by image, then by offset: 1 + the frame's
-    std::uint32_t frame_count_ = 0;
-    std::vector<Node> nodes_;
-    FlatTable<std::uint32_t> node_numbers_;  // by (parent, frame): 1 + the node's index
+    std::map<ImageDefinition, std::uint32_t> images_;  // numbers, in the order in which they came
+    std::size_t text_size_bytes_ = 0;                  // of images and names
+    FrameTree tree_;
     std::map<std::string, std::uint32_t> names_;
     std::vector<Sum> sums_;
     FlatTable<std::uint32_t> sum_numbers_;  // by (name, node): 1 + the sum's index

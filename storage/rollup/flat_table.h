@@ -26,6 +26,9 @@ public:
         return slot.value;
     }
 
+    // The key's value; 0 when it isn't there.
+    [[nodiscard]] Value find(std::uint64_t key) const { return slots_.empty() ? Value{0} : find(slots_, key).value; }
+
     template <class Function>
     void for_each(Function function) const {
         for (const Slot& slot : slots_) {
@@ -43,7 +46,8 @@ private:
         Value value = 0;  // 0: the slot is free
     };
 
-    static Slot& find(std::vector<Slot>& slots, std::uint64_t key) {
+    template <class Slots>
+    static auto& find(Slots& slots, std::uint64_t key) {
         std::uint64_t hash = key * 0x9e37'79b9'7f4a'7c15ULL;
         hash ^= hash >> 32U;
         std::size_t i = hash & (slots.size() - 1);

@@ -368,6 +368,14 @@ Result<std::optional<ImageContent>> KeyedReads::image(std::string_view build_id)
     return decoded<ImageContent>(key, get_noting(key), decode_image_untrusted);
 }
 
+Result<std::optional<std::string>> KeyedReads::dictionary(const Partition& partition) const {
+    return get_noting(dictionary_key(partition));
+}
+
+Result<std::optional<std::string>> KeyedReads::stack_map(const StackMapKey& key) const {
+    return get_noting(stack_map_key(key));
+}
+
 Result<bool> KeyedReads::is_dropped(const Partition& partition) const {
     auto found = get_noting(dropped_key(partition));
     if (!found.ok()) {

@@ -50,6 +50,8 @@ public:
     [[nodiscard]] Result<Done> visit_rollups(
         const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const;
+    [[nodiscard]] Result<std::optional<std::string>> dictionary(const Partition& partition) const;
+    [[nodiscard]] Result<std::optional<std::string>> stack_map(const StackMapKey& key) const;
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const;
     [[nodiscard]] Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target, SessionId session) const;
@@ -148,6 +150,12 @@ public:
         const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
         return reads_.visit_rollups(partition, target, session, series, kind, visitor);
+    }
+    [[nodiscard]] Result<std::optional<std::string>> dictionary(const Partition& partition) const override {
+        return reads_.dictionary(partition);
+    }
+    [[nodiscard]] Result<std::optional<std::string>> stack_map(const StackMapKey& key) const override {
+        return reads_.stack_map(key);
     }
     [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
                                                                                 SessionId session) const override {

@@ -10,8 +10,8 @@
 #include "schemas/vocabulary/limits.h"
 #include "storage/key/key.h"
 #include "storage/rollup/day_rollup.h"
-#include "storage/store/day_maker.h"
 #include "storage/store/join_backlog.h"
+#include "storage/store/join_work.h"
 #include "storage/store/joiner.h"
 #include "storage/store/keyed_reads.h"
 #include "storage/store/known_seqs.h"
@@ -19,7 +19,6 @@
 #include "storage/store/partition_drop.h"
 #include "storage/store/put_call.h"
 #include "storage/store/record.h"
-#include "storage/store/rollup_maker.h"
 
 namespace perfleet {
 namespace {
@@ -33,7 +32,7 @@ public:
         : ReaderOver<Store>{std::move(engine)},
           known_{reads()},
           backlog_{options.join_batches},
-          rollups_{options.rollups} {}
+          makers_{options.rollups, options.dictionaries} {}
 
     [[nodiscard]] Result<Done> define(const Partition& partition, const SessionRecord& session) override {
         const std::lock_guard lock{writing_};
@@ -236,7 +235,8 @@ public:
         while (const auto work = backlog_.take(now)) {
             const std::uint64_t generation = generation_;
             backlog_.put_off(*work, now);
-            auto outcome = do_work(generation, *work, on_step);
+            const auto commit = [&](const Changes& changes) { return join_now(generation, work->partition, changes); };
+            auto outcome = do_join_work(engine(), reads(), *work, makers_, commit, on_step);
             if (!outcome.ok()) {
                 return outcome.error();
             }
@@ -426,7 +426,7 @@ private:
             }
             if (!mark.ok() || !mark->has_value()) {
                 unmarked.push_back(partition);
-            } else if (rollups_ && **mark < kMarkRolledUp) {
+            } else if (makers_.rollups && **mark < kMarkRolledUp) {
                 joined.push_back(partition);
             } else if (makes_days() && **mark < kMarkDayRolledUp) {
                 rolled_up.push_back(partition);
@@ -466,25 +466,7 @@ private:
         return written.ok() ? Result<bool>{true} : written.error();
     }
 
-    // With rollups where a whole partition is joined.
-    [[nodiscard]] Result<Joiner::Outcome> do_work(std::uint64_t generation, const JoinBacklog::Work& work,
-                                                  const std::function<Visit(const JoinStep&)>& on_step) {
-        const auto commit = [&](const Changes& changes) { return join_now(generation, work.partition, changes); };
-        if (work.is_day) {
-            return DayMaker{engine(), reads(), work.partition, *rollups_, commit, on_step}.make_days();
-        }
-        Joiner joiner{engine(), reads(), work.partition, commit, on_step};
-        auto joined = work.session ? joiner.join_session(*work.session) : joiner.join_partition();
-        const bool is_whole =
-            joined.ok() && (*joined == Joiner::Outcome::kDone || *joined == Joiner::Outcome::kLeftover);
-        if (!rollups_ || work.session || !is_whole) {
-            return joined;
-        }
-        auto rolled_up = RollupMaker{engine(), reads(), work.partition, *rollups_, commit, on_step}.roll_up_partition();
-        return rolled_up.ok() && *rolled_up == Joiner::Outcome::kDone ? std::move(joined) : std::move(rolled_up);
-    }
-
-    [[nodiscard]] bool makes_days() const { return rollups_ && rollups_->day_hours_min <= kHoursPerDay; }
+    [[nodiscard]] bool makes_days() const { return makers_.rollups && makers_.rollups->day_hours_min <= kHoursPerDay; }
 
     [[nodiscard]] Result<Done> settle_joined() {
         has_joined_partition_ = false;
@@ -501,7 +483,7 @@ private:
             return Done{};
         }
         OwnedChanges changes;
-        changes.put(joined_key(work.partition), encode_record(rollups_ ? kMarkRolledUp : kMarkJoined));
+        changes.put(joined_key(work.partition), encode_record(makers_.rollups ? kMarkRolledUp : kMarkJoined));
         auto written = engine().rewrite(changes.changes);
         if (written.ok()) {
             backlog_.forget_partition(work.partition);
@@ -559,7 +541,7 @@ private:
     std::optional<Partition> counted_;  // whose rows are being counted, as long as no batch comes there
     bool is_format_raised_ = false;     // as far as is known
     JoinBacklog backlog_;
-    std::optional<RollupPolicy> rollups_;
+    JoinMakers makers_;
     bool has_joined_ = false;                   // since it was settled; of the thread that joins
     bool has_joined_partition_ = false;         // a whole one
     std::atomic<std::uint64_t> generation_{0};  // of what was written: begins anew after a failure

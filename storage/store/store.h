@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/day_limits.h"
+#include "schemas/vocabulary/dictionary_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/batch.h"
@@ -76,6 +77,16 @@ struct RollupKey {
     friend constexpr auto operator<=>(const RollupKey&, const RollupKey&) = default;
 };
 
+// Where the map of an epoch's stacks into the dictionary of its partition stands.
+struct StackMapKey {
+    Partition partition;
+    TargetId target;
+    SessionId session;
+    EpochNumber epoch;
+
+    friend constexpr auto operator<=>(const StackMapKey&, const StackMapKey&) = default;
+};
+
 // An image's content (kernel symbols, ELF), by build-id; shared by all sessions.
 struct ImageContent {
     std::uint16_t sort = 0;  // protocol::ImageSort
@@ -93,6 +104,10 @@ struct JoinStep {
     std::uint64_t rollup_rows = 0;     // that are in those of whole hours
     std::uint64_t rollup_bytes = 0;    // keys and values
     std::uint64_t rows_left = 0;       // of which no rollup was made, for it would have saved little
+    std::uint64_t dictionaries = 0;    // of partitions that were written
+    std::uint64_t stack_maps = 0;      // of epochs, likewise
+    std::uint64_t map_bytes = 0;       // of both, keys and values
+    std::uint64_t epochs_left = 0;     // without a map: there was no room for their call chains, or they share too few
 };
 
 // When a rollup is worth its bytes.
@@ -102,6 +117,13 @@ struct RollupPolicy {
     std::uint32_t sums_max = limits::kRollupSumsMax;           // of one
     std::uint32_t day_hours_min = limits::kRollupDayHoursMin;  // of one of a day; more than 24: none are made
     std::uint32_t day_saving = limits::kRollupDaySaving;       // times its sums are those of its hours, at least
+};
+
+// When a dictionary of a partition is worth its bytes, and how much it may hold.
+struct DictionaryPolicy {
+    std::uint32_t epochs_min = limits::kDictionaryEpochsMin;  // that have a map
+    std::uint32_t reuse = limits::kDictionaryReuse;           // their nodes for each of the dictionary, at least
+    std::uint32_t nodes_max = limits::kDictionaryNodesMax;    // no more than this limit
 };
 
 // Reading. Safe for concurrent use by several threads. What a visitor is given is borrowed until it returns.
@@ -148,6 +170,15 @@ public:
         const Partition&, TargetId, SessionId, Series, RollupKind,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>&) const {
         return Done{};
+    }
+
+    // The dictionary of the partition, and the map of an epoch's stacks into it, as they are stored; nothing where
+    // there is none. kCorrupt is no loss: definitions are in blocks, too.
+    [[nodiscard]] virtual Result<std::optional<std::string>> dictionary(const Partition&) const {
+        return std::optional<std::string>{};
+    }
+    [[nodiscard]] virtual Result<std::optional<std::string>> stack_map(const StackMapKey&) const {
+        return std::optional<std::string>{};
     }
 
     // Rows of dropped partitions, per series, of this session: (series, rows). Ascending by series.
@@ -231,6 +262,9 @@ public:
     // With StoreOptions::rollups those of a bucket that is over are then rolled up (storage/rollup): what no rollup
     // covers yet of samples and tracepoints; and when nothing else waits, what was rolled up of a day that is over.
     //
+    // With StoreOptions::dictionaries what call chains the sessions of such a bucket have in common is then told once
+    // (storage/dictionary/partition_dictionary.h).
+    //
     // Runs until nothing is left to do or `on_step`, which is told each change, stops it; the next call goes on.
     // A step reads, changes and holds the writer up for one block or one value of records. One thread, which may be
     // another than the writer's. What an interruption, a failure or power loss leaves is joined or isn't, never half.
@@ -249,7 +283,8 @@ struct StoreOptions {
     // Of the disk, kept free so that drop() can write its marks when the disk is full; 0: none. While the disk doesn't
     // have that nothing is stored: kFull.
     std::uint64_t reserve_size_bytes = 0;
-    std::optional<RollupPolicy> rollups = std::nullopt;  // none: join() makes none
+    std::optional<RollupPolicy> rollups = std::nullopt;           // none: join() makes none
+    std::optional<DictionaryPolicy> dictionaries = std::nullopt;  // likewise
 };
 
 // Enough for drop() whatever the write-ahead logs of a store with so much memory hold.

@@ -10,6 +10,8 @@
 #include "schemas/columns/seal.h"
 #include "storage/block/block.h"
 #include "storage/dictionary/epoch_dictionary.h"
+#include "storage/dictionary/partition_dictionary.h"
+#include "storage/dictionary/partition_nodes.h"
 #include "storage/key/key.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
@@ -190,8 +192,46 @@ private:
             }
         } else if (key == joined_key(*partition)) {
             check_number(key, value, "nothing: its key says it all", nullptr);
+        } else if (key == dictionary_key(*partition)) {
+            on_dictionary(key, value);
+        } else if (const auto map = decode_stack_map_key(key); map.ok()) {
+            on_stack_map(key, *map, value);
         } else {
             add({describe_key(key), batch.error().message, "what it names", 0});
+        }
+    }
+
+    void on_dictionary(std::string_view key, std::string_view value) {
+        if (!verify_) {
+            return;
+        }
+        partition_dictionary_ = {dictionary_checksum(value), {}};
+        auto dictionary = decode_dictionary_untrusted(value);
+        check_record(key, dictionary, std::string{kDefinitionsStay});
+        if (dictionary.ok()) {
+            partition_dictionary_->second = std::move(*dictionary);
+        }
+    }
+
+    // All definitions of the partition were met before. One of others than these is passed over by readers.
+    void on_stack_map(std::string_view key, const StackMapKey& name, std::string_view value) {
+        if (!verify_) {
+            return;
+        }
+        const auto map = decode_stack_map_untrusted(value);
+        check_record(key, map, std::string{kDefinitionsStay});
+        if (!map.ok()) {
+            return;
+        }
+        if (!partition_dictionary_ || partition_dictionary_->first != map->dictionary_checksum) {
+            add({describe_key(key), "leads into another dictionary than its partition has",
+                 std::string{kDefinitionsStay}, 0});
+        } else if (!partition_dictionary_->second.nodes.empty()) {
+            const auto checked = check_stack_map(dictionaries_[{name.target, name.session, name.epoch}], map->nodes,
+                                                 partition_dictionary_->second);
+            if (!checked.ok()) {
+                add({describe_key(key), checked.error().message, std::string{kDefinitionsStay}, 0});
+            }
         }
     }
 
@@ -415,9 +455,12 @@ private:
             }
         }
         dictionaries_.clear();
+        partition_dictionary_.reset();
         named_.clear();
         checked_.clear();
     }
+
+    static constexpr std::string_view kDefinitionsStay = "nothing: its sessions' definitions are in their blocks";
 
     const Engine& engine_;
     bool verify_;
@@ -427,6 +470,8 @@ private:
     std::set<NamedRows> checked_;       // those whose block was checked with its batch
     std::optional<std::pair<BlockKey, std::string>> damaged_block_;
     std::map<std::tuple<TargetId, SessionId, EpochNumber>, EpochDictionary> dictionaries_;
+    // Of the partition, by its checksum; empty where it is damaged.
+    std::optional<std::pair<std::uint32_t, PartitionDictionary>> partition_dictionary_;
     RepeatedBlocks repeated_blocks_{engine_};
     RepeatedRecords repeated_records_;
 };

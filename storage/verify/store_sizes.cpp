@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "storage/block/block.h"
+#include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key.h"
 #include "storage/store/damaged_reads.h"
 #include "storage/store/keyed_reads.h"
@@ -57,12 +58,35 @@ private:
         } else if (decode_rollup_key(key).ok()) {
             ++sizes_.rollup_count;
             sizes_.rollup_bytes += size_bytes;
+        } else if (is_of_dictionary(key, value)) {
+            sizes_.dictionary_bytes += size_bytes;
         } else if (!key.empty() && key[0] == static_cast<char>(Table::kImage)) {
             ++sizes_.image_count;
             sizes_.image_bytes += size_bytes;
         } else {
             sizes_.session_bytes += size_bytes;
         }
+    }
+
+    bool is_of_dictionary(std::string_view key, std::string_view value) {
+        if (decode_stack_map_key(key).ok()) {
+            const auto map = decode_stack_map_untrusted(value);
+            sizes_.unreadable_count += map.ok() ? 0 : 1;
+            ++sizes_.map_count;
+            for (const std::uint32_t node : map.ok() ? map->nodes : std::vector<std::uint32_t>{}) {
+                sizes_.map_node_count += node != 0 ? 1 : 0;
+            }
+            return true;
+        }
+        const auto partition = decode_partition(key);
+        if (!partition.ok() || key != dictionary_key(*partition)) {
+            return false;
+        }
+        const auto dictionary = decode_dictionary_untrusted(value);
+        sizes_.unreadable_count += dictionary.ok() ? 0 : 1;
+        ++sizes_.dictionary_count;
+        sizes_.dictionary_node_count += dictionary.ok() ? dictionary->nodes.size() : 0;
+        return true;
     }
 
     void add_to_class(std::string_view key, std::string_view value, std::uint64_t size_bytes) {
@@ -126,7 +150,7 @@ void add_file_sizes(const std::string& directory, StoreSizes& sizes) {
 }  // namespace
 
 std::uint64_t StoreSizes::content_bytes() const {
-    std::uint64_t sum = record_bytes + rollup_bytes + session_bytes + image_bytes;
+    std::uint64_t sum = record_bytes + rollup_bytes + dictionary_bytes + session_bytes + image_bytes;
     for (const auto& [name, event] : events) {
         sum += event.size_bytes;
     }

@@ -43,6 +43,11 @@ struct StoreSizes {
     std::uint64_t session_bytes = 0;  // of sessions, their ends, watermarks, and what expired
     std::uint64_t rollup_count = 0;
     std::uint64_t rollup_bytes = 0;  // with their keys
+    std::uint64_t dictionary_count = 0;       // of partitions
+    std::uint64_t dictionary_node_count = 0;  // theirs
+    std::uint64_t map_count = 0;              // of epochs
+    std::uint64_t map_node_count = 0;         // that the epochs define, of all that have a map
+    std::uint64_t dictionary_bytes = 0;       // of both, with their keys
     std::uint64_t image_count = 0;
     std::uint64_t image_bytes = 0;
     std::uint64_t unreadable_count = 0;  // blocks that are left out

@@ -60,6 +60,7 @@ ProgramRun run_top(const Options& options, const std::string& store, bool is_exa
 void fill(const std::string& store_folder, std::uint64_t row_count, std::uint64_t series_count) {
     StoreOptions with_rollups;
     with_rollups.rollups = RollupPolicy{};
+    with_rollups.dictionaries = DictionaryPolicy{};
     const auto store = checked_or_stop(open_rocksdb_store(store_folder, with_rollups));
     for (std::uint64_t number = 1; number <= series_count; ++number) {
         store_session(*store, number, row_count / series_count, kStackCount);

@@ -120,6 +120,7 @@ Answer answer_of(const StoreSizes& sizes) {
     };
     add("(batch records)", sizes.batch_count, sizes.record_bytes);
     add("(rollups)", sizes.rollup_count, sizes.rollup_bytes);
+    add("(dictionaries)", sizes.dictionary_node_count, sizes.dictionary_bytes);
     add("(sessions, expired)", none, sizes.session_bytes);
     add("(images)", sizes.image_count, sizes.image_bytes);
     if (sizes.classes.size() > 1 || (sizes.classes.size() == 1 && sizes.classes.begin()->first != 0)) {
@@ -157,6 +158,13 @@ int run_sizes(const InspectOptions& options) {
     if (const std::uint64_t content = sizes->content_bytes(); content != 0) {
         std::fprintf(stderr, "perfleet: %s bytes on disk for each byte that is kept (table files and logs)\n",
                      ratio(sizes->table_file_bytes + sizes->log_bytes, content).c_str());
+    }
+    if (sizes->dictionary_node_count != 0) {
+        std::fprintf(stderr,
+                     "perfleet: %s stack nodes of %llu epochs for each of the %llu in the dictionaries of partitions\n",
+                     ratio(sizes->map_node_count, sizes->dictionary_node_count).c_str(),
+                     static_cast<unsigned long long>(sizes->map_count),
+                     static_cast<unsigned long long>(sizes->dictionary_node_count));
     }
     if (const std::uint64_t nodes = sizes->row_count(Kind::kStack); nodes != 0) {
         std::fprintf(stderr, "perfleet: %s samples for each stack node in the dictionaries\n",
