@@ -229,13 +229,13 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
     if (!all.ok()) {
         return std::move(all).error();
     }
+    const Result<SessionFilter> filter = SessionFilter::make(selection.matchers);
+    if (!filter.ok()) {
+        return Error{filter.error()};
+    }
     std::map<SessionKey, SessionRecord> records;
     for (SessionRecord& record : *all) {
-        const Result<bool> chosen = matches(selection.matchers, record);
-        if (!chosen.ok()) {
-            return Error{chosen.error()};
-        }
-        if (*chosen) {
+        if (filter->takes(record)) {
             records.emplace(key_of(record), std::move(record));
         }
     }

@@ -38,7 +38,8 @@ void read_partition_images(RecordReader& reader, std::vector<PartitionDictionary
         image.definition.build_id = reader.text();
         image.definition.name = reader.text();
         image.kernel = static_cast<std::uint32_t>(reader.varint(limits::kDictionaryImagesMax));
-        const bool has_kernel = image.kernel == 0 || (image.kernel <= images.size() && images[image.kernel - 1].kernel == 0);
+        const bool has_kernel =
+            image.kernel == 0 || (image.kernel <= images.size() && images[image.kernel - 1].kernel == 0);
         if (!has_kernel || (!images.empty() && !is_before(images.back(), image)) ||
             images.size() >= limits::kDictionaryImagesMax) {
             reader.fail(ErrorCode::kInvalid, "images out of order, without their kernel, or too many");
@@ -62,7 +63,8 @@ public:
     // To one of the nodes on the path. Gives the steps.
     [[nodiscard]] std::uint64_t go_up_to(std::uint32_t caller) {
         std::uint64_t step_count = 0;
-        while (step_count + 1 < path_.size() && path_[path_.size() - 1 - static_cast<std::size_t>(step_count)] != caller) {
+        while (step_count + 1 < path_.size() &&
+               path_[path_.size() - 1 - static_cast<std::size_t>(step_count)] != caller) {
             ++step_count;
         }
         return go_up(step_count) ? step_count : 0;
@@ -126,7 +128,8 @@ std::string encode_dictionary(const PartitionDictionary& dictionary) {
 
 Result<PartitionDictionary> decode_dictionary_untrusted(std::string_view bytes_untrusted) {
     if (bytes_untrusted.size() > limits::kDictionarySizeBytesMax) {
-        return Error{ErrorCode::kTooLarge, "dictionary of a partition: " + std::to_string(bytes_untrusted.size()) + " bytes"};
+        return Error{ErrorCode::kTooLarge,
+                     "dictionary of a partition: " + std::to_string(bytes_untrusted.size()) + " bytes"};
     }
     RecordReader reader{bytes_untrusted, "dictionary of a partition", kPartitionDictionaryVersion};
     PartitionDictionary dictionary;

@@ -230,9 +230,7 @@ std::string rollup_key(const RollupKey& key) {
         .take();
 }
 
-std::string dictionary_key(const Partition& partition) {
-    return inside(partition, PartitionTable::kDictionary).take();
-}
+std::string dictionary_key(const Partition& partition) { return inside(partition, PartitionTable::kDictionary).take(); }
 
 std::string stack_map_key(const StackMapKey& key) {
     return inside(key.partition, PartitionTable::kStackMap)

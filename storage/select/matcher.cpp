@@ -6,7 +6,9 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "schemas/vocabulary/limits.h"
 
@@ -124,7 +126,7 @@ Error pattern_error(std::string_view where, const std::string& pattern, const st
     return Error{ErrorCode::kUsage, std::string{where} + ": regular expression \"" + pattern + "\": " + what};
 }
 
-Result<bool> matches_whole(const std::string& pattern, const std::string& value, std::string_view where) {
+Result<std::unique_ptr<RE2>> compiled_pattern(const std::string& pattern, std::string_view where) {
     if (pattern.size() > kPatternSizeBytesMax) {
         return pattern_error(where, pattern.substr(0, 32) + "…",
                              "longer than " + std::to_string(kPatternSizeBytesMax) + " bytes");
@@ -133,11 +135,15 @@ Result<bool> matches_whole(const std::string& pattern, const std::string& value,
     options.set_max_mem(kPatternMemorySizeBytesMax);
     options.set_log_errors(false);
     options.set_dot_nl(true);
-    const RE2 compiled{pattern, options};
-    if (!compiled.ok()) {
-        return pattern_error(where, pattern, compiled.error() + " (the syntax is RE2's)");
+    auto compiled = std::make_unique<RE2>(pattern, options);
+    if (!compiled->ok()) {
+        return pattern_error(where, pattern, compiled->error() + " (the syntax is RE2's)");
     }
-    return RE2::FullMatch(value, compiled);
+    return compiled;
+}
+
+bool has_pattern(const Matcher& matcher) {
+    return matcher.op == Matcher::Operator::kMatches || matcher.op == Matcher::Operator::kNotMatches;
 }
 
 std::string label_of(const SessionRecord& session, const std::string& label) {
@@ -169,8 +175,8 @@ Result<std::vector<Matcher>> parse_matchers(std::string_view text, std::string_v
     if (matchers.ok()) {
         // A pattern that can't be used is an error even where no session is there to be matched.
         for (const Matcher& matcher : *matchers) {
-            if (matcher.op == Matcher::Operator::kMatches || matcher.op == Matcher::Operator::kNotMatches) {
-                if (Result<bool> tried = matches_whole(matcher.value, "", where); !tried.ok()) {
+            if (has_pattern(matcher)) {
+                if (auto tried = compiled_pattern(matcher.value, where); !tried.ok()) {
                     return std::move(tried).error();
                 }
             }
@@ -193,28 +199,45 @@ std::size_t end_of_matchers(std::string_view text) {
     return text.size();
 }
 
-Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& session) {
+struct SessionFilter::Condition {
+    Matcher matcher;
+    std::unique_ptr<RE2> pattern;  // of has_pattern()
+};
+
+Result<SessionFilter> SessionFilter::make(const std::vector<Matcher>& matchers) {
+    SessionFilter filter;
     for (const Matcher& matcher : matchers) {
-        const std::string value = label_of(session, matcher.label);
-        bool holds = false;
-        switch (matcher.op) {
-            case Matcher::Operator::kEqual: holds = value == matcher.value; break;
-            case Matcher::Operator::kNotEqual: holds = value != matcher.value; break;
-            case Matcher::Operator::kMatches:
-            case Matcher::Operator::kNotMatches: {
-                const Result<bool> whole = matches_whole(matcher.value, value, "label " + matcher.label);
-                if (!whole.ok()) {
-                    return Error{whole.error()};
-                }
-                holds = *whole == (matcher.op == Matcher::Operator::kMatches);
-                break;
+        auto condition = std::make_shared<Condition>();
+        condition->matcher = matcher;
+        if (has_pattern(matcher)) {
+            auto pattern = compiled_pattern(matcher.value, "label " + matcher.label);
+            if (!pattern.ok()) {
+                return std::move(pattern).error();
             }
+            condition->pattern = std::move(*pattern);
         }
-        if (!holds) {
-            return false;
-        }
+        filter.conditions_.push_back(std::move(condition));
     }
-    return true;
+    return filter;
+}
+
+bool SessionFilter::takes(const SessionRecord& session) const {
+    return std::all_of(conditions_.begin(), conditions_.end(), [&](const auto& condition) {
+        const Matcher& matcher = condition->matcher;
+        const std::string value = label_of(session, matcher.label);
+        const bool is_same = condition->pattern ? RE2::FullMatch(value, *condition->pattern) : value == matcher.value;
+        const bool is_negated =
+            matcher.op == Matcher::Operator::kNotEqual || matcher.op == Matcher::Operator::kNotMatches;
+        return is_same != is_negated;
+    });
+}
+
+Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& session) {
+    const auto filter = SessionFilter::make(matchers);
+    if (!filter.ok()) {
+        return Error{filter.error()};
+    }
+    return filter->takes(session);
 }
 
 std::string session_hex(SessionId session) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,20 @@ struct Matcher {
 // Where the matchers that begin the text end: behind the first } that stands in no string.
 [[nodiscard]] std::size_t end_of_matchers(std::string_view text);
 
-// Whether the session's labels satisfy all matchers. Errors: kUsage for an invalid regular expression, which
-// parse_matchers doesn't let through.
+// Whether sessions' labels satisfy all matchers, with regular expressions compiled once. Threads: any.
+class SessionFilter {
+public:
+    // Errors: kUsage for an invalid regular expression, which parse_matchers doesn't let through.
+    [[nodiscard]] static Result<SessionFilter> make(const std::vector<Matcher>& matchers);
+
+    [[nodiscard]] bool takes(const SessionRecord& session) const;
+
+private:
+    struct Condition;
+    std::vector<std::shared_ptr<const Condition>> conditions_;
+};
+
+// The same, of one session.
 [[nodiscard]] Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& session);
 
 [[nodiscard]] std::string session_hex(SessionId session);
