@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "storage/block/block.h"
+#include "storage/dictionary/partition_dictionary.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
 #include "storage/store/faulty_disk.h"
@@ -50,6 +51,8 @@ struct Sender {
         if (has_samples) {
             batch.add(kSamples, {{ColumnId::kTime, std::vector<std::uint64_t>(sample_count(seq), seq.value)},
                                  {ColumnId::kStack, std::vector<std::uint64_t>(sample_count(seq), stack(seq))}});
+            batch.add_images({{0, 0, "\x12", "/bin/true"}});
+            batch.add_stacks({{1 + static_cast<std::uint32_t>(seq.value), 0, 0, seq.value % 7}});
         }
         return batch.build();
     }
@@ -96,6 +99,7 @@ public:
     [[nodiscard]] std::uint64_t dropped_row_count() const { return dropped_row_count_; }
     [[nodiscard]] std::uint64_t rollup_count() const { return rollup_count_; }
     [[nodiscard]] std::uint64_t day_count() const { return day_count_; }
+    [[nodiscard]] std::uint64_t map_count() const { return map_count_; }
 
 private:
     FaultPlan healthy() {
@@ -126,6 +130,7 @@ private:
             StoreOptions options;
             if (is_joining_) {
                 options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .sums_max = 3, .day_saving = 1};
+                options.dictionaries = DictionaryPolicy{.epochs_min = 1, .reuse = 1};
             }
             auto store = disk_->open_store(folder_->path() + "/data", options);
             if (store.ok()) {
@@ -350,6 +355,7 @@ private:
                 check_expired(**reader, sender, found);
                 check_rollups(**reader, sender, found);
                 check_days(**reader, sender, found);
+                check_maps(**reader, sender);
             }
         }
     }
@@ -393,6 +399,36 @@ private:
                     return Visit::kContinue;
                 });
             wrong_ = visited.ok() ? wrong_ : visited.error().message;
+        }
+    }
+
+    // Each leads into the dictionary that is there, to the frames that its stacks were defined with.
+    void check_maps(const StoreReader& reader, const Sender& sender) {
+        const auto partitions = reader.partitions();
+        for (const Partition& partition : *partitions) {
+            const auto map_bytes = reader.stack_map({partition, sender.target, sender.session, EpochNumber{0}});
+            const auto bytes = reader.dictionary(partition);
+            if (!map_bytes.ok() || !bytes.ok()) {
+                wrong_ = map_bytes.ok() ? bytes.error().message : map_bytes.error().message;
+                return;
+            }
+            if (!map_bytes->has_value()) {
+                continue;
+            }
+            const auto map = decode_stack_map_untrusted(**map_bytes);
+            const auto dictionary = decode_dictionary_untrusted(bytes->value_or(""));
+            if (!map.ok() || !dictionary.ok() || map->dictionary_checksum != dictionary_checksum(**bytes)) {
+                wrong_ = "a map without its dictionary";
+                return;
+            }
+            for (std::uint32_t stack = 1; stack < map->nodes.size(); ++stack) {
+                const std::uint32_t node = map->nodes[stack];
+                if (node > dictionary->nodes.size() ||
+                    (node != 0 && dictionary->nodes[node - 1] != PartitionDictionary::Node{0, 0, (stack - 1) % 7})) {
+                    wrong_ = "a map of other stacks than were defined";
+                }
+            }
+            ++map_count_;
         }
     }
 
@@ -482,6 +518,7 @@ private:
     std::uint64_t joined_batch_count_ = 0;
     std::uint64_t rollup_count_ = 0;
     std::uint64_t day_count_ = 0;           // that were looked at
+    std::uint64_t map_count_ = 0;           // likewise
     BucketNumber dropped_until_ = kBucket;  // every bucket before it is dropped
     BucketNumber begun_until_ = kBucket;    // every one before it may be
     std::uint64_t dropped_row_count_ = 0;
@@ -509,6 +546,7 @@ TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
     std::uint64_t dropped_row_count = 0;
     std::uint64_t rollup_count = 0;
     std::uint64_t day_count = 0;
+    std::uint64_t map_count = 0;
     for (std::uint64_t seed = first; seed <= last; ++seed) {
         CrashRun run{seed, Breakage::kNone};
         EXPECT_EQ(run.run(kCrashesPerRun), "") << "seed " << seed;
@@ -516,11 +554,13 @@ TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
         dropped_row_count += run.dropped_row_count();
         rollup_count += run.rollup_count();
         day_count += run.day_count();
+        map_count += run.map_count();
     }
     EXPECT_GT(joined_batch_count, 0U);
     EXPECT_GT(dropped_row_count, 0U);
     EXPECT_GT(rollup_count, 0U);
     EXPECT_GT(day_count, 0U);
+    EXPECT_GT(map_count, 0U);
 }
 
 // Of its logs only the last was left, and that began with a torn record.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/columns/layout.h"
 #include "storage/store/engine.h"
 #include "storage/store/sample_batches.h"
 #include "storage/store/store.h"
@@ -147,6 +148,29 @@ inline bool fill_day(Store& store) {
                   store.put(partition, std::vector{batch.build()}).ok();
     }
     return is_done && store.advance_watermark(kTarget, kDaySession, Seq{kDayHours}).ok();
+}
+
+// A session of the first of these hours that has a call chain of that one's, and frames in its own kernel and in a
+// module of it.
+inline constexpr SessionId kKernelSession{0xabf, 0xdef};
+
+inline StoreOptions with_dictionaries() {
+    StoreOptions options = with_days();
+    options.dictionaries = DictionaryPolicy{.epochs_min = 2, .reuse = 1};
+    return options;
+}
+
+inline bool fill_kernel(Store& store) {
+    const Partition partition = partition_of(kTarget, kBucket);
+    SampleBatch batch{kTarget, kKernelSession, Seq{1}, EpochNumber{5}, kBucket};
+    batch.add_images({{0, image_flags::kKernel | image_flags::kKernelModule, "", "[ext4]", 0x7000, 9},
+                      {1, 0, "\x12\x34", "/bin/bash"},
+                      {2, image_flags::kKernel, "\x56", "[kernel.kallsyms]", 0x1000, 0x2000}});
+    batch.add_stacks({{1, 0, 1, 0x80}, {2, 1, 2, 0x30}, {3, 2, 0, 4}});
+    batch.add(kSamples, {{ColumnId::kTime, {kHourTicks + 7}}, {ColumnId::kTid, {40}}, {ColumnId::kStack, {3}}});
+    return store.define(partition, sample_session(kTarget, kKernelSession)).ok() &&
+           store.put(partition, std::vector{batch.build()}).ok() &&
+           store.advance_watermark(kTarget, kKernelSession, Seq{1}).ok();
 }
 
 inline std::string hex(std::string_view bytes) {

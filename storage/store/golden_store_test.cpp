@@ -7,6 +7,7 @@
 #include <map>
 
 #include "storage/block/block.h"
+#include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key.h"
 #include "storage/number/rank_sketch.h"
 #include "storage/rollup/day_rollup.h"
@@ -232,21 +233,52 @@ TEST(GoldenDay, IsReadAsItWasWritten) {
     EXPECT_EQ(day.sums, (std::vector<StackSum>{{StackNumber{1}, 21, 210}, {StackNumber{2}, 6, 60}}));
 }
 
+TEST(GoldenDictionary, IsReadAsItWasWritten) {
+    auto engine = std::make_unique<MemoryEngine>();
+    ASSERT_TRUE(write(*engine, golden("2-dictionaries")).ok());
+    const auto store = make_keyed_store(std::move(engine), {});
+    const Partition partition = partition_of(kTarget, kBucket);
+    const auto bytes = store->dictionary(partition);
+    ASSERT_TRUE(bytes.ok() && bytes->has_value());
+    const auto dictionary = decode_dictionary_untrusted(**bytes);
+    ASSERT_TRUE(dictionary.ok()) << dictionary.error().message;
+    ASSERT_EQ(dictionary->images.size(), 3U);
+    EXPECT_EQ(dictionary->images[0].definition.name, "/bin/bash");
+    EXPECT_EQ(dictionary->images[1].definition.address, 0U);
+    EXPECT_EQ(dictionary->images[2].definition.address, 0x6000U);
+    EXPECT_EQ(dictionary->images[2].kernel, 2U);
+    EXPECT_EQ(dictionary->nodes,
+              (std::vector<PartitionDictionary::Node>{{0, 0, 0x40}, {0, 0, 0x80}, {2, 1, 0x30}, {3, 2, 4}}));
+    const auto nodes_of = [&](SessionId session, std::uint32_t epoch) {
+        const auto map = store->stack_map({partition, kTarget, session, EpochNumber{epoch}});
+        EXPECT_TRUE(map.ok() && map->has_value());
+        const auto decoded = decode_stack_map_untrusted(**map);
+        EXPECT_TRUE(decoded.ok());
+        EXPECT_EQ(decoded->dictionary_checksum, dictionary_checksum(**bytes));
+        return decoded->nodes;
+    };
+    EXPECT_EQ(nodes_of(kDaySession, 0), (std::vector<std::uint32_t>{0, 1, 2}));
+    EXPECT_EQ(nodes_of(kKernelSession, 5), (std::vector<std::uint32_t>{0, 2, 3, 4}));
+}
+
 // But for the version of the first: so every byte that is written today has been released.
 TEST(GoldenStoreOfToday, IsByteForByteThatOfTheReleases) {
-    for (const std::string version : {"1", "2", "2-rollups", "2-days"}) {
-        const bool has_days = version == "2-days";
+    for (const std::string version : {"1", "2", "2-rollups", "2-days", "2-dictionaries"}) {
+        const bool has_dictionaries = version == "2-dictionaries";
+        const bool has_days = version == "2-days" || has_dictionaries;
         const bool is_summed = version == "2-rollups" || has_days;
         auto folder = TemporaryFolder::make("perfleet-test-");
         ASSERT_TRUE(folder.ok());
         {
-            auto store = open_rocksdb_store((*folder)->path(), has_days    ? with_days()
-                                                               : is_summed ? with_rollups()
-                                                                           : StoreOptions{});
+            auto store = open_rocksdb_store((*folder)->path(), has_dictionaries ? with_dictionaries()
+                                                               : has_days       ? with_days()
+                                                               : is_summed      ? with_rollups()
+                                                                                : StoreOptions{});
             ASSERT_TRUE(store.ok());
             ASSERT_TRUE(fill(**store));
             ASSERT_TRUE(!is_summed || fill_summed(**store));
             ASSERT_TRUE(!has_days || fill_day(**store));
+            ASSERT_TRUE(!has_dictionaries || fill_kernel(**store));
             if (version != "1") {
                 ASSERT_TRUE(
                     (*store)->join(UtcNs{INT64_MAX / 2}, [](const JoinStep&) { return Visit::kContinue; }).ok());

@@ -3,6 +3,7 @@
 //   storage_golden_writer DIR joined  with small batches joined
 //   storage_golden_writer DIR summed  with a session more, and all rolled up that is joined
 //   storage_golden_writer DIR days    with one more of several hours, and rolled up by day
+//   storage_golden_writer DIR dictionaries  with a session more, and what it has in common with others
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -18,13 +19,16 @@ int main(int argument_count, char** arguments) {
     }
     {
         const std::string_view what = argument_count > 2 ? arguments[2] : "";
-        const bool has_days = what == "days";
+        const bool has_dictionaries = what == "dictionaries";
+        const bool has_days = what == "days" || has_dictionaries;
         const bool is_summed = what == "summed" || has_days;
-        auto store = open_rocksdb_store(arguments[1], has_days    ? golden_store::with_days()
-                                                      : is_summed ? golden_store::with_rollups()
-                                                                  : StoreOptions{});
+        auto store = open_rocksdb_store(arguments[1], has_dictionaries ? golden_store::with_dictionaries()
+                                                      : has_days       ? golden_store::with_days()
+                                                      : is_summed      ? golden_store::with_rollups()
+                                                                       : StoreOptions{});
         if (!store.ok() || !golden_store::fill(**store) || (is_summed && !golden_store::fill_summed(**store)) ||
-            (has_days && !golden_store::fill_day(**store))) {
+            (has_days && !golden_store::fill_day(**store)) ||
+            (has_dictionaries && !golden_store::fill_kernel(**store))) {
             return 1;
         }
         if (argument_count > 2 &&

@@ -8,7 +8,9 @@
 #include <functional>
 #include <iterator>
 #include <random>
+#include <tuple>
 
+#include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key.h"
 #include "storage/store/folder.h"
 #include "storage/store/rocksdb_engine.h"
@@ -211,6 +213,56 @@ TEST_F(CheckedStore, FindsRollupsIntactAndNamesADamagedOne) {
     EXPECT_EQ(found.damage[0].place, describe_key(key));
     EXPECT_EQ(found.damage[0].lost_row_count, 0U);
     EXPECT_NE(found.damage[0].lost.find("read from its blocks"), std::string::npos);
+}
+
+// Nothing is lost with one: definitions are in blocks.
+TEST_F(CheckedStore, FindsDictionariesIntactAndNamesDamagedOnes) {
+    const Partition partition = test_writer::partition();
+    {
+        StoreOptions options;
+        options.dictionaries = DictionaryPolicy{.epochs_min = 1, .reuse = 1};
+        auto store = open_rocksdb_store(intact_, options);
+        ASSERT_TRUE(store.ok());
+        SampleBatch batch{kTarget, kSession, Seq{kBatches + 1}, EpochNumber{9}, kBucket};
+        batch.add_images({{0, 0, std::string(20, 'b'), "/bin/true"}});
+        batch.add_stacks({{1, 0, 0, 0x10}, {2, 1, 0, 0x20}, {3, 1, 0, 0x30}});
+        const std::vector batches{batch.build()};
+        ASSERT_TRUE((*store)->put(partition, batches).ok());
+        ASSERT_TRUE((*store)->advance_watermark(kTarget, kSession, Seq{kBatches + 1}).ok());
+        constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
+        ASSERT_TRUE((*store)->join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+        ASSERT_TRUE((*store)->sync().ok());
+    }
+    const StoreCheck intact = check(intact_);
+    EXPECT_TRUE(intact.damage.empty()) << intact.damage.front().place << intact.damage.front().what;
+    const std::string map_key = stack_map_key({partition, kTarget, kSession, EpochNumber{9}});
+    const auto swap_nodes = [](std::string& bytes) {
+        auto map = decode_stack_map_untrusted(bytes);
+        ASSERT_TRUE(map.ok());
+        std::swap(map->nodes[2], map->nodes[3]);
+        bytes = encode_stack_map(*map);
+    };
+    const auto lead_elsewhere = [](std::string& bytes) {
+        auto map = decode_stack_map_untrusted(bytes);
+        ASSERT_TRUE(map.ok());
+        map->dictionary_checksum ^= 1U;
+        bytes = encode_stack_map(*map);
+    };
+    using Change = std::function<void(std::string&)>;
+    for (const auto& [key, change, what] : std::vector<std::tuple<std::string, Change, std::string>>{
+             {dictionary_key(partition), flip, "checksum"},
+             {map_key, flip, "checksum"},
+             {map_key, swap_nodes, "stack 2 means something else"},
+             {map_key, lead_elsewhere, "another dictionary"}}) {
+        copy();
+        replace(key, change);
+        const StoreCheck found = check(damaged_);
+        ASSERT_EQ(found.damage.size(), 1U) << what;
+        EXPECT_EQ(found.damage[0].place, describe_key(key));
+        EXPECT_NE(found.damage[0].what.find(what), std::string::npos) << found.damage[0].what;
+        EXPECT_EQ(found.damage[0].lost_row_count, 0U);
+        EXPECT_NE(found.damage[0].lost.find("are in their blocks"), std::string::npos);
+    }
 }
 
 TEST_F(CheckedStore, NamesAMissingBlockAndABrokenSeal) {

@@ -99,6 +99,42 @@ TEST(StoreSizes, TellThoseOfRollups) {
     EXPECT_EQ(sizes->rollup_bytes, size_bytes);
 }
 
+TEST(StoreSizes, TellHowManyStacksANodeStandsFor) {
+    auto folder = TemporaryFolder::make("perfleet-test-");
+    ASSERT_TRUE(folder.ok());
+    std::uint64_t size_bytes = 0;
+    {
+        StoreOptions options;
+        options.dictionaries = DictionaryPolicy{.epochs_min = 2, .reuse = 1};
+        auto store = open_rocksdb_store((*folder)->path(), options);
+        ASSERT_TRUE(store.ok());
+        const Partition partition = partition_of(kTarget, kBucket);
+        for (std::uint64_t session = 1; session <= 3; ++session) {
+            ASSERT_TRUE((*store)->define(partition, sample_session(kTarget, {session, 1})).ok());
+            SampleBatch batch{kTarget, {session, 1}, Seq{1}, EpochNumber{0}, kBucket};
+            batch.add_images({{0, 0, std::string(20, 'b'), "/bin/true"}});
+            batch.add_stacks({{1, 0, 0, 0x10}, {2, 1, 0, 0x20 + session}});
+            const std::vector batches{batch.build()};
+            ASSERT_TRUE((*store)->put(partition, batches).ok());
+            ASSERT_TRUE((*store)->advance_watermark(kTarget, {session, 1}, Seq{1}).ok());
+        }
+        const UtcNs later{(std::int64_t{kBucket.value} + 9) * kBucketDurationS * kNsPerSecond};
+        const auto count = [&](const JoinStep& step) {
+            size_bytes += step.map_bytes;
+            return Visit::kContinue;
+        };
+        ASSERT_TRUE((*store)->join(later, count).ok());
+    }
+    const auto sizes = measure_store((*folder)->path());
+    ASSERT_TRUE(sizes.ok()) << sizes.error().message;
+    EXPECT_EQ(sizes->dictionary_count, 1U);
+    EXPECT_EQ(sizes->dictionary_node_count, 4U);
+    EXPECT_EQ(sizes->map_count, 3U);
+    EXPECT_EQ(sizes->map_node_count, 6U);
+    EXPECT_EQ(sizes->dictionary_bytes, size_bytes);
+    EXPECT_EQ(sizes->unreadable_count, 0U);
+}
+
 TEST(StoreSizes, AreToldByRetentionClassWithWhatExpired) {
     auto folder = TemporaryFolder::make("perfleet-test-");
     ASSERT_TRUE(folder.ok());

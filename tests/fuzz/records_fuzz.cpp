@@ -1,7 +1,9 @@
-// Records and keys as read from the store. First byte: which, from 0xe8 on a rollup of a day, from 0xf0 on one, from
+// Records and keys as read from the store. First byte: which, from 0xe0 on a dictionary of a partition, from 0xe4 on a
+// map into one, from 0xe8 on a rollup of a day, from 0xf0 on one, from
 // 0xf8 on one of values; odd: the record's checksum is put right first. What decodes must say the same after being
 // encoded and decoded again.
 #include "schemas/vocabulary/limits.h"
+#include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
@@ -63,6 +65,17 @@ void check_rollup(const std::string& bytes, Decode decode) {
     PERFLEET_ASSERT(again.ok() && *again == *rollup);
 }
 
+template <class Decode, class Encode>
+void check_dictionary(const std::string& bytes, Decode decode, Encode encode) {
+    const auto value = decode(bytes);
+    if (!value.ok()) {
+        PERFLEET_ASSERT(!value.error().message.empty());
+        return;
+    }
+    const auto again = decode(encode(*value));
+    PERFLEET_ASSERT(again.ok() && *again == *value);
+}
+
 void check_keys(std::string_view key) {
     for (const char letter : describe_key(key)) {
         PERFLEET_ASSERT(static_cast<unsigned char>(letter) >= ' ');
@@ -72,6 +85,9 @@ void check_keys(std::string_view key) {
     }
     if (const auto rollup = decode_rollup_key(key); rollup.ok()) {
         PERFLEET_ASSERT(rollup_key(*rollup) == key);
+    }
+    if (const auto map = decode_stack_map_key(key); map.ok()) {
+        PERFLEET_ASSERT(stack_map_key(*map) == key);
     }
     if (const auto batch = decode_partition_batch_key(key); batch.ok()) {
         PERFLEET_ASSERT(partition_batch_key(batch->partition, batch->key) == key);
@@ -119,6 +135,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto day = decode_day_rollup_untrusted(bytes);
         if (day.ok()) {
             PERFLEET_ASSERT(dictionary_of(*day).ok() || day->nodes.size() > limits::kStackChainMax);
+        }
+        return 0;
+    }
+    if (which >= 0xe4) {
+        check_dictionary(bytes, decode_stack_map_untrusted, encode_stack_map);
+        return 0;
+    }
+    if (which >= 0xe0) {
+        check_dictionary(bytes, decode_dictionary_untrusted, encode_dictionary);
+        const auto dictionary = decode_dictionary_untrusted(bytes);
+        if (dictionary.ok()) {
+            PERFLEET_ASSERT(peek_node_count_untrusted(bytes) == dictionary->nodes.size());
+            PERFLEET_ASSERT(epoch_dictionary_of(*dictionary).ok() || dictionary->nodes.size() > limits::kStackChainMax);
         }
         return 0;
     }

@@ -16,6 +16,7 @@
 #include "schemas/columns/codec.h"
 #include "schemas/columns/layout.h"
 #include "storage/block/block.h"
+#include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/store/record.h"
@@ -168,6 +169,12 @@ void write_records(SeedFolder& seeds) {
     day.names = {{"a", 1}, {"sh", 3}};
     day.sums = {{StackNumber{4}, 6, 60}, {StackNumber{0}, 1, 10}, {StackNumber{5}, 2, 20}};
     seeds.write("records", '\xe9' + encode_rollup(day));
+    PartitionDictionary dictionary;
+    dictionary.images = {{{1, 0, 5, "\x12\x34", "[k]"}, 0}, {{2, 0, 0, "", "/bin/zz"}, 0}, {{33, 64, 7, "", "[m]"}, 1}};
+    dictionary.nodes = {{0, 0, 16}, {1, 1, 24}, {2, 1, 1}, {1, 1, 300}, {0, 2, 8}};
+    seeds.write("records", '\xe1' + encode_dictionary(dictionary));
+    seeds.write("records", '\xe5' + encode_stack_map({7, {EpochNumber{3}, 7, {{Seq{1}, Seq{4}}}}, {0, 5, 4, 0, 1}}));
+    seeds.write("records", '\0' + stack_map_key({partition, target, session, EpochNumber{3}}));
     const RollupKind kind{RollupContent::kNamedStacks, RollupLevel::kDay};
     seeds.write("records",
                 '\0' + rollup_key({partition, target, session, {Kind::kSample, EventNumber{0}}, kind, Seq{1}}));
