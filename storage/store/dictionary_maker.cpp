@@ -189,8 +189,12 @@ Result<std::optional<EpochDictionary>> DictionaryMaker::read_definitions(const S
         const Series series{kind, kNoEvent};
         bool is_sound = true;
         auto visited = visit_undamaged(
-            *engine_, series_blocks_range(partition_, session.target, session.session, series),
-            [&](std::string_view, std::string_view value) {
+            *engine_,
+            series_blocks_range(partition_, session.target, session.session, series, cover.seqs.front().first),
+            [&](std::string_view key, std::string_view value) {
+                if (const auto name = decode_block_key(key); name.ok() && name->first_seq > cover.seqs.back().last) {
+                    return Visit::kStop;
+                }
                 const auto block = parse_block_untrusted(value);
                 if (!block.ok() || block->header.series != series || block->header.epoch != cover.epoch) {
                     return Visit::kContinue;
