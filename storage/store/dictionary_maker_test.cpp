@@ -221,6 +221,19 @@ TEST_P(StoreDictionaries, LeaveOutWhatIsAboveTheWatermark) {
     EXPECT_TRUE(map_of(1) && map_of(3));
 }
 
+// A map into a dictionary that is no more goes with it, also where no other follows.
+TEST_P(StoreDictionaries, TakeTheirMapsWithThem) {
+    put_all();
+    join();
+    ASSERT_TRUE(map_of(2));
+    put(2, 3, kNodes + 1);
+    last_seqs_[2] = 1;
+    put(3, 2, 3 * kNodes);
+    join(10);
+    EXPECT_FALSE(map_of(2));
+    EXPECT_TRUE(map_of(1) && map_of(3));
+}
+
 // However often it is stopped: the same bytes, and until then never a map without its dictionary.
 TEST_P(StoreDictionaries, AreTheSameHoweverOftenTheWorkIsStopped) {
     put_all(2);
