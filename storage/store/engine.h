@@ -73,7 +73,6 @@ public:
     }
 
     // The file that the error of a visit names; nothing where it names none that can be left out.
-    // The file that the error of a visit names; nothing where it names none that can be left out.
     [[nodiscard]] virtual std::optional<EngineFile> file_of(const Error&) const { return std::nullopt; }
     [[nodiscard]] virtual std::string name_of(EngineFile file) const { return std::to_string(file); }
 

@@ -567,5 +567,9 @@ int main(int argc, char** argv) {
             return 2;
         }
     }
+    if (!std::filesystem::is_directory(options.folder)) {
+        std::fprintf(stderr, "gateway_cost: --folder %s is no folder\n", options.folder.c_str());
+        return 2;
+    }
     return perfleet::measure(options);
 }
