@@ -58,7 +58,7 @@ public:
     };
 
     explicit WatchedStore(const StoreReader& store, Tampering tampering = Tampering::kNone)
-        : CancellableStore{store, never_}, tampering_{tampering} {}
+        : CancellableStore{store, kNever}, tampering_{tampering} {}
 
     Result<std::optional<std::string>> dictionary(const Partition& partition) const override {
         auto bytes = CancellableStore::dictionary(partition);
@@ -97,7 +97,7 @@ public:
     [[nodiscard]] int stack_visits() const { return stack_visits_; }
 
 private:
-    static inline const std::atomic<bool> never_{false};
+    static inline const std::atomic<bool> kNever{false};
     Tampering tampering_;
     mutable std::atomic<int> stack_visits_{0};
 };
