@@ -70,7 +70,22 @@ EventRecord event_of(const EventUntrusted& from, Texts& texts) {
     event.exclude_kernel = from.exclude_kernel;
     event.exclude_user = from.exclude_user;
     event.callchain = from.callchain;
+    event.group = from.group;
     return event;
+}
+
+// Groups are numbered from 1 on as they come, and their events stand side by side: whoever reads them relies on it.
+void check_groups(const std::vector<EventRecord>& events, Texts& texts) {
+    std::uint32_t group_count = 0;
+    std::uint32_t before = 0;
+    for (const EventRecord& event : events) {
+        if (event.group != 0 && event.group != before && event.group != ++group_count) {
+            texts.fail(invalid("the event '" + event.name + "' in group " + std::to_string(event.group) +
+                               " where group " + std::to_string(group_count) + " would begin"));
+            return;
+        }
+        before = event.group;
+    }
 }
 
 HostRecord host_of(const HostUntrusted& from, Texts& texts) {
@@ -156,6 +171,7 @@ Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted) {
     for (const EventUntrusted& event : hello.events) {
         record.events.push_back(event_of(event, texts));
     }
+    check_groups(record.events, texts);
     record.clock_name = texts.name("the clock's name", hello.clock_name);
     record.ticks_per_second = hello.ticks_per_second;
     if (record.ticks_per_second == 0) {
@@ -199,6 +215,7 @@ std::uint64_t fingerprint_of(const SessionRecord& record) {
                       (event.exclude_user ? 4U : 0U) | (event.callchain ? 8U : 0U));
         print.text(event.unit);
         print.text(event.format);
+        print.integer(event.group);
     }
     print.text(record.clock_name);
     print.integer(record.ticks_per_second);

@@ -36,6 +36,16 @@ TEST(AdmitHello, KeepsWhatTheCollectorSays) {
     EXPECT_EQ(*record, good_record());
 }
 
+TEST(AdmitHello, KeepsGroups) {
+    SessionRecord grouped = good_record();
+    ASSERT_GE(grouped.events.size(), 2U);
+    grouped.events[0].group = 1;
+    grouped.events[1].group = 1;
+    const auto record = admit(sample::hello(grouped));
+    ASSERT_TRUE(record.ok()) << record.error().message;
+    EXPECT_EQ(*record, grouped);
+}
+
 TEST(AdmitHello, SortsLabels) {
     const auto record = admit(sample::hello_with(good_record(), [](Hello hello) {
         auto labels = hello.initLabels(2);
@@ -109,6 +119,8 @@ std::vector<Refusal> refusals() {
         {"EventOfUnknownKind", [](Hello hello) { hello.getEvents()[0].setKind(99); }, "kind 99",
          ErrorCode::kUnsupported},
         {"EventOfDefinitions", [](Hello hello) { hello.getEvents()[0].setKind(8); }, "kind 8", kInvalid},
+        {"GroupOutOfOrder", [](Hello hello) { hello.getEvents()[1].setGroup(2); },
+         "in group 2 where group 1 would begin", kInvalid},
         {"LongFormat", [=](Hello hello) { hello.getEvents()[1].setFormat(long_text.c_str()); }, "format", kTooLarge},
         {"NoTicks", [](Hello hello) { hello.getClock().setTicksPerSecond(0); }, "clock", kInvalid},
         {"LongHost", [=](Hello hello) { hello.getHost().setOsRelease(long_text.c_str()); }, "release", kTooLarge},
@@ -140,6 +152,7 @@ TEST(SessionFingerprint, DiffersWithEveryField) {
     EXPECT_EQ(changed([](SessionRecord& record) { record.labels[0].second = "8"; }), print);  // they have their own
     EXPECT_NE(changed([](SessionRecord& record) { record.events[0].is_frequency = false; }), print);
     EXPECT_NE(changed([](SessionRecord& record) { record.events.pop_back(); }), print);
+    EXPECT_NE(changed([](SessionRecord& record) { record.events[0].group = 1; }), print);
     EXPECT_NE(changed([](SessionRecord& record) { ++record.start_point.uncertainty_ns; }), print);
     EXPECT_NE(changed([](SessionRecord& record) { record.host.tracing_header_page.clear(); }), print);
     EXPECT_NE(changed([](SessionRecord& record) { record.collector_version += "x"; }), print);

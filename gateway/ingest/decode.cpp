@@ -165,7 +165,7 @@ struct Decoder::State {
             events.push_back({text_of(event.getName()), event.getKind(), event.getPerfType(), event.getPerfConfig(),
                               event.getPeriod(), event.getIsFrequency(), event.getExcludeKernel(),
                               event.getExcludeUser(), event.getCallchain(), text_of(event.getUnit()),
-                              text_of(event.getFormat())});
+                              text_of(event.getFormat()), event.getGroup()});
         }
         offers.clear();
         const auto offer_list = from.getImageOffers();

@@ -77,6 +77,7 @@ void fill_hello(wire::Hello::Builder hello, const SessionRecord& record, Seq old
         events[i].setCallchain(event.callchain);
         events[i].setUnit(event.unit.c_str());
         events[i].setFormat(event.format.c_str());
+        events[i].setGroup(event.group);
     }
     auto clock = hello.initClock();
     clock.setName(record.clock_name.c_str());

@@ -36,6 +36,7 @@ struct EventUntrusted {
     bool callchain = false;
     std::string_view unit;
     std::string_view format;
+    std::uint16_t group = 0;
 };
 
 struct HostUntrusted {

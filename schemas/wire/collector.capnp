@@ -60,6 +60,7 @@ struct Event {                 # its index in Hello.events is its EventNumber
   callchain @8 :Bool;
   unit @9 :Text;               # of weight and value: "ns", "events", "cycles"
   format @10 :Text;            # tracepoint format as tracefs gives it, else empty
+  group @11 :UInt16;           # from 1; events of one stand side by side, their leader first: counted all or none. 0: in none
 }
 
 struct Host {                  # what an export says of the machine

@@ -87,7 +87,8 @@ struct EventRecord {
     bool exclude_user = false;
     bool callchain = false;
     std::string unit;
-    std::string format;  // tracepoint format as tracefs gives it, else empty
+    std::string format;       // tracepoint format as tracefs gives it, else empty
+    std::uint16_t group = 0;  // from 1: counted all or none with the others of it, which stand side by side; 0: in none
 
     friend bool operator==(const EventRecord&, const EventRecord&) = default;
 };

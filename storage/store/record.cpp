@@ -1,5 +1,8 @@
 #include "storage/store/record.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "storage/store/record_bytes.h"
 
 namespace perfleet {
@@ -72,6 +75,27 @@ HostRecord read_host(RecordReader& reader) {
     return host;
 }
 
+bool has_groups(const SessionRecord& session) {
+    return std::any_of(session.events.begin(), session.events.end(),
+                       [](const EventRecord& event) { return event.group != 0; });
+}
+
+void read_groups(RecordReader& reader, SessionRecord& session) {
+    std::vector<std::uint16_t> groups;
+    reader.list(groups, [&] { return static_cast<std::uint16_t>(reader.varint(0xffff)); });
+    if (groups.size() != session.events.size()) {
+        reader.fail(ErrorCode::kInvalid,
+                    std::to_string(groups.size()) + " groups of " + std::to_string(session.events.size()) + " events");
+        return;
+    }
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        session.events[i].group = groups[i];
+    }
+    if (!has_groups(session)) {
+        reader.fail(ErrorCode::kInvalid, "a session without groups, in the version of those with some");
+    }
+}
+
 template <class Record>
 Result<Record> finish(RecordReader& reader, Record record) {
     if (auto end = reader.end(); !end.ok()) {
@@ -83,7 +107,8 @@ Result<Record> finish(RecordReader& reader, Record record) {
 }  // namespace
 
 std::string encode_record(const SessionRecord& session) {
-    RecordWriter writer;
+    const bool is_grouped = has_groups(session);
+    RecordWriter writer{is_grouped ? kGroupedSessionVersion : kRecordVersion};
     writer.varint(session.target.value);
     writer.varint(session.session.high);
     writer.varint(session.session.low);
@@ -100,11 +125,14 @@ std::string encode_record(const SessionRecord& session) {
     writer.clock_point(session.start_point);
     write_host(writer, session.host);
     writer.text(session.collector_version);
+    if (is_grouped) {
+        writer.list(session.events, [&](const EventRecord& event) { writer.varint(event.group); });
+    }
     return writer.finish();
 }
 
 Result<SessionRecord> decode_session_untrusted(std::string_view bytes) {
-    RecordReader reader{bytes, "session record"};
+    RecordReader reader{bytes, "session record", kGroupedSessionVersion};
     SessionRecord session;
     session.target.value = reader.varint();
     session.session.high = reader.varint();
@@ -122,6 +150,9 @@ Result<SessionRecord> decode_session_untrusted(std::string_view bytes) {
     session.start_point = reader.clock_point();
     session.host = read_host(reader);
     session.collector_version = reader.text();
+    if (reader.version() == kGroupedSessionVersion) {
+        read_groups(reader, session);
+    }
     return finish(reader, std::move(session));
 }
 

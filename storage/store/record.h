@@ -17,8 +17,9 @@
 
 namespace perfleet {
 
-inline constexpr std::uint8_t kRecordVersion = 1;     // of all but
-inline constexpr std::uint8_t kBatchListVersion = 2;  // several batch records in one value
+inline constexpr std::uint8_t kRecordVersion = 1;          // of all but
+inline constexpr std::uint8_t kBatchListVersion = 2;       // several batch records in one value
+inline constexpr std::uint8_t kGroupedSessionVersion = 2;  // a session with groups of events
 
 // A batch that is known but whose rows aren't stored: they expired.
 struct ExpiredBatch {

@@ -56,6 +56,16 @@ SessionEnd some_end() {
     return end;
 }
 
+// Three events, the last two of one group.
+SessionRecord some_grouped_session() {
+    SessionRecord session = sample_session(TargetId{1}, SessionId{2, 3});
+    session.events.resize(1);
+    session.events.resize(3, session.events[0]);
+    session.events[1].group = 1;
+    session.events[2].group = 1;
+    return session;
+}
+
 TEST(Record, HasTheGoldenBytes) {
     // CRC-32C of 01 ac 02, computed by another implementation.
     EXPECT_EQ(hex(encode_record(std::uint64_t{300})), "01ac026cfac873");
@@ -170,6 +180,30 @@ TEST(Record, OfASessionHasTheGoldenBytes) {
     EXPECT_EQ(*back, session);
 }
 
+// One without groups has the bytes that it always had.
+TEST(Record, OfASessionWithGroupsHasThemBehindAllElse) {
+    const SessionRecord grouped = some_grouped_session();
+    SessionRecord plain = grouped;
+    for (EventRecord& event : plain.events) {
+        event.group = 0;
+    }
+    const std::string bytes = encode_record(grouped);
+    EXPECT_EQ(bytes.front(), 2);
+    EXPECT_EQ(encode_record(plain).front(), 1);
+    EXPECT_EQ(body_hex(bytes), body_hex(encode_record(plain)) + "03" + "000101");
+    auto back = decode_session_untrusted(bytes);
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    EXPECT_EQ(*back, grouped);
+
+    const std::string body = bytes.substr(0, bytes.size() - 4);
+    const auto without = decode_session_untrusted(sealed(body.substr(0, body.size() - 3) + std::string(3, '\0')));
+    ASSERT_FALSE(without.ok());
+    EXPECT_NE(without.error().message.find("without groups"), std::string::npos) << without.error().message;
+    const auto fewer = decode_session_untrusted(sealed(body.substr(0, body.size() - 4) + "\2\1\1"));
+    ASSERT_FALSE(fewer.ok());
+    EXPECT_NE(fewer.error().message.find("2 groups of 3 events"), std::string::npos) << fewer.error().message;
+}
+
 TEST(Record, GivesBackWhatWasPutIn) {
     const SessionRecord session = sample_session(TargetId{~0ULL}, SessionId{1, ~0ULL});
     auto session_back = decode_session_untrusted(encode_record(session));
@@ -219,11 +253,13 @@ Decoder decoder(Decode decode) {
 struct Sample {
     std::string bytes;
     Decoder decode;
+    std::uint8_t newest_version = 1;
 };
 
 std::vector<Sample> samples() {
     return {
-        {encode_record(sample_session(TargetId{1}, SessionId{2, 3})), decoder(decode_session_untrusted)},
+        {encode_record(sample_session(TargetId{1}, SessionId{2, 3})), decoder(decode_session_untrusted), 2},
+        {encode_record(some_grouped_session()), decoder(decode_session_untrusted), 2},
         {encode_record(some_end()), decoder(decode_session_end_untrusted)},
         {encode_record(some_batch()),
          decoder([](std::string_view bytes) { return decode_batch_untrusted(bytes, Seq{1}, BucketNumber{2}); })},
@@ -252,11 +288,13 @@ TEST(Record, IsRefusedWhenTruncatedOrFlippedAnywhere) {
 TEST(Record, OfANewerVersionIsRefusedByName) {
     for (const Sample& sample : samples()) {
         std::string newer = sample.bytes.substr(0, sample.bytes.size() - 4);
-        newer[0] = 2;
+        newer[0] = static_cast<char>(sample.newest_version + 1);
         const auto done = sample.decode(sealed(newer));
         ASSERT_FALSE(done.ok());
         EXPECT_EQ(done.error().code, ErrorCode::kUnsupported);
-        EXPECT_NE(done.error().message.find("format 2 is newer than 1"), std::string::npos) << done.error().message;
+        const std::string told = "format " + std::to_string(sample.newest_version + 1) + " is newer than " +
+                                 std::to_string(sample.newest_version);
+        EXPECT_NE(done.error().message.find(told), std::string::npos) << done.error().message;
         newer[0] = 0;
         EXPECT_FALSE(sample.decode(sealed(newer)).ok());
     }

@@ -82,7 +82,8 @@ void add_options(CLI::App& app, CollectorOptions& options, LabelOptions& labels)
     app.add_option(
            "-e,--event", options.events,
            "Events, with commas between: cpu-clock, page-faults, cycles, sched:sched_switch, r1a8, each with :u "
-           "or :k. Default: cycles, or cpu-clock where there is no counter")
+           "or :k; in braces those that are counted all or none: {cache-misses,instructions}. Default: cycles, or "
+           "cpu-clock where there is no counter")
         ->allow_extra_args(false)
         ->trigger_on_parse(false);
     auto* const frequency =

@@ -96,6 +96,7 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
         event.callchain = options.callchain;
         event.unit = open.spec.unit;
         event.format = open.spec.format;
+        event.group = open.spec.group;
         events.push_back(event);
     }
     hello.events = events;

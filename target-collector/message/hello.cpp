@@ -22,6 +22,7 @@ void write_event(CapnpWriter& writer, StructPlace place, const EventDescription&
     writer.set(place, layout::kCallchain, event.callchain);
     writer.set_text(place, layout::kUnit, event.unit);
     writer.set_text(place, layout::kFormat, event.format);
+    writer.set(place, layout::kGroup, event.group);
 }
 
 void write_host(CapnpWriter& writer, StructPlace place, const HostDescription& host) {

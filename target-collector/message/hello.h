@@ -34,6 +34,7 @@ struct EventDescription {
     bool callchain = false;
     std::string_view unit{};    // of weight and value
     std::string_view format{};  // of a tracepoint
+    std::uint16_t group = 0;    // from 1, of events side by side, counted all or none; 0: in none
 };
 
 struct ClockDescription {

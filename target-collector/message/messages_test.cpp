@@ -114,6 +114,7 @@ TEST(Hello, IsReadByTheLibraryFieldByField) {
     EXPECT_TRUE(tracepoint.getExcludeKernel());
     EXPECT_FALSE(tracepoint.getExcludeUser());
     EXPECT_FALSE(tracepoint.getCallchain());
+    EXPECT_EQ(tracepoint.getGroup(), 0U);
     EXPECT_STREQ(tracepoint.getFormat().cStr(), "name: sched_switch\nID: 316\n");
     EXPECT_STREQ(hello.getClock().getName().cStr(), "monotonic");
     EXPECT_EQ(hello.getClock().getTicksPerSecond(), 1'000'000'000U);
@@ -143,6 +144,19 @@ TEST(Hello, IsReadByTheLibraryFieldByField) {
     EXPECT_EQ(hello.getOldestRetainedSeq(), 42U);
     EXPECT_EQ(string_of(hello.getDeviceId()), "serial");
     EXPECT_EQ(hello.getBootNonce(), 0xdeadU);
+}
+
+// It stands where older collectors wrote zeros: their golden bytes below are those of events in no group.
+TEST(Hello, TellsTheGroupsOfEvents) {
+    Everything all;
+    all.events[1].group = 0xfedc;
+    Read read(written(all.hello));
+    const auto events = read.envelope().getHello().getEvents();
+    EXPECT_EQ(events[0].getGroup(), 0U);
+    EXPECT_EQ(events[1].getGroup(), 0xfedcU);
+    EXPECT_EQ(events[1].getKind(), 2U);
+    EXPECT_EQ(events[1].getPerfType(), 2U);
+    EXPECT_TRUE(events[1].getExcludeKernel());
 }
 
 TEST(Hello, TheSizeBoundHoldsForManyAndEmptyParts) {

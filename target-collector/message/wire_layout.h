@@ -92,6 +92,7 @@ inline constexpr BitField kCallchain{11};
 inline constexpr Field<std::uint32_t> kPerfType{4};
 inline constexpr Field<std::uint64_t> kPerfConfig{8};
 inline constexpr Field<std::uint64_t> kPeriod{16};
+inline constexpr Field<std::uint16_t> kGroup{2};
 }  // namespace event
 
 namespace host {

@@ -114,6 +114,7 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("callchain", layout::event::kCallchain)
         .has("unit", layout::event::kUnit)
         .has("format", layout::event::kFormat)
+        .has("group", layout::event::kGroup)
         .done();
     Struct::of<wire::Host>(layout::host::kShape)
         .has("osRelease", layout::host::kOsRelease)

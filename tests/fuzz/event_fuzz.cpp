@@ -1,11 +1,14 @@
 // What stands behind -e, and what tracefs says of a tracepoint. Input: the text of -e, a NUL, the tracepoint's id, a
-// NUL, its format. Names come out as they went in, and a format is taken whole or not at all.
+// NUL, its format. Names come out as they went in, with what their group adds, and name the same event by themselves;
+// groups have ascending numbers, and two events at least that stand side by side; a format is taken whole or not at
+// all.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/assert.h"
@@ -51,6 +54,20 @@ std::string_view take_part(std::string_view& rest) {
     return part;
 }
 
+void check_groups(const std::vector<EventSpec>& events) {
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < events.size();) {
+        std::size_t end = i + 1;
+        while (end < events.size() && events[i].group != 0 && events[end].group == events[i].group) {
+            ++end;
+        }
+        if (events[i].group != 0) {
+            PERFLEET_ASSERT(events[i].group == ++group && end - i >= 2 && end - i <= kGroupEventsMax);
+        }
+        i = end;
+    }
+}
+
 }  // namespace
 }  // namespace perfleet
 
@@ -78,6 +95,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             PERFLEET_ASSERT(event.format == rest && rest.size() < limits::kEventFormatSizeBytesMax);
         }
     }
-    PERFLEET_ASSERT(joined == list);
+    PERFLEET_ASSERT(joined == list || list.find('{') != std::string::npos);
+    check_groups(*events);
+    const auto alone = parse_events({joined}, tracefs.places());
+    PERFLEET_ASSERT(alone.ok() && alone->size() == events->size());
+    for (std::size_t i = 0; i < events->size(); ++i) {
+        const EventSpec& one = (*events)[i];
+        const EventSpec& other = (*alone)[i];
+        PERFLEET_ASSERT(one.type == other.type && one.config == other.config && other.group == 0 &&
+                        one.exclude_kernel == other.exclude_kernel && one.exclude_user == other.exclude_user);
+    }
     return 0;
 }

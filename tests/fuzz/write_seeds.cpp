@@ -285,7 +285,8 @@ void write_query_messages(SeedFolder& seeds) {
 }
 
 void write_lines(SeedFolder& seeds) {
-    for (const char* text : {"cpu-clock", "cycles:u,r1a8:k", "page-faults", "a:b", "a:b:u"}) {
+    for (const char* text : {"cpu-clock", "cycles:u,r1a8:k", "page-faults", "a:b", "a:b:u", "{cs,r1:k}:u,cpu-clock",
+                             "{cycles,instructions},{a:b,cs}:uk"}) {
         seeds.write("event", text + std::string{"\0"
                                                 "42\n\0name: b\nID: 42\nformat:\n",
                                                 29});

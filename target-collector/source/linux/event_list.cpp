@@ -83,6 +83,8 @@ std::string list_events(const std::vector<ListedEvent>& events, const TracefsPla
                             : "all stand in " + tracefs + "/available_events\n";
     text += "raw events of the processor\n  rHEX, such as r1a8: its manual has the numbers\n";
     text += "Behind a name: :u counts in user space only, :k in the kernel only.\n";
+    text +=
+        "In braces: events that are counted all or none, for ratios: {cache-misses,instructions}, {cs,cpu-clock}:u\n";
     return text;
 }
 

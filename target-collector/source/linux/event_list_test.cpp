@@ -45,7 +45,9 @@ TEST(EventList, TextNamesEachEventOnceBelowItsCategoryAndWhatIsWrong) {
               "  SYSTEM:NAME, such as sched:sched_switch; they need tracefs, which can't be read here (run as root)\n"
               "raw events of the processor\n"
               "  rHEX, such as r1a8: its manual has the numbers\n"
-              "Behind a name: :u counts in user space only, :k in the kernel only.\n");
+              "Behind a name: :u counts in user space only, :k in the kernel only.\n"
+              "In braces: events that are counted all or none, for ratios: {cache-misses,instructions}, "
+              "{cs,cpu-clock}:u\n");
 }
 
 }  // namespace

@@ -197,6 +197,147 @@ Result<EventSpec> parse_event(std::string_view text, const TracefsPlaces& places
     return unknown_event(name);
 }
 
+// One -e.
+class EventListParser {
+public:
+    // `events` are those of the lists before, and get this one's. All are borrowed.
+    EventListParser(std::string_view list, const TracefsPlaces& places, std::vector<EventSpec>& events)
+        : list_{list}, places_{places}, events_{events} {}
+
+    Result<Done> parse() {
+        for (;;) {
+            if (auto done = next_is('{') ? parse_group() : parse_single(); !done.ok()) {
+                return done;
+            }
+            if (at_ == list_.size()) {
+                return Done{};
+            }
+            ++at_;  // the comma
+        }
+    }
+
+private:
+    [[nodiscard]] bool next_is(char c) const { return at_ < list_.size() && list_[at_] == c; }
+
+    [[nodiscard]] Error trouble_at(std::size_t at, const std::string& what) const {
+        return usage("-e " + std::string(list_.substr(0, kShownSizeMax)) + ": character " + std::to_string(at + 1) +
+                     ": " + what);
+    }
+
+    std::string_view take_until(std::string_view ends) {
+        const std::string_view text = list_.substr(at_, list_.find_first_of(ends, at_) - at_);
+        at_ += text.size();
+        return text;
+    }
+
+    Result<Done> parse_single() {
+        const std::string_view text = take_until(",{}");
+        if (next_is('{')) {
+            return trouble_at(at_, "a group begins behind a comma, and has no name");
+        }
+        if (next_is('}')) {
+            return trouble_at(at_, "there is no '{' to this '}'");
+        }
+        auto event = parse_event(text, places_);
+        return event.ok() ? add(std::move(*event)) : Result<Done>{std::move(event).error()};
+    }
+
+    Result<Done> parse_group() {
+        const std::size_t open = at_;
+        std::vector<EventSpec> members;
+        do {
+            ++at_;  // '{' or a comma
+            const std::string_view text = take_until(",{}");
+            if (at_ == list_.size()) {
+                return trouble_at(open, "the '}' to this '{' is missing");
+            }
+            if (next_is('{')) {
+                return trouble_at(at_, "a group within a group; close the one before");
+            }
+            if (text.empty() && members.empty() && next_is('}')) {
+                return trouble_at(open, "a group without events");
+            }
+            if (members.size() == kGroupEventsMax) {
+                return trouble_at(open, "at most " + std::to_string(kGroupEventsMax) + " events in a group");
+            }
+            auto event = parse_event(text, places_);
+            if (!event.ok()) {
+                return std::move(event).error();
+            }
+            members.push_back(std::move(*event));
+        } while (!next_is('}'));
+        ++at_;
+        if (at_ < list_.size() && !next_is(',')) {
+            const std::size_t behind = at_;
+            EventSpec modified;
+            if (!next_is(':') || !take_modifier(take_until(",{}").substr(1), modified)) {
+                return trouble_at(behind,
+                                  "behind a group stands ':u' (user space only), ':k' (kernel only) or a comma");
+            }
+            if (at_ < list_.size() && !next_is(',')) {
+                return trouble_at(at_, "a comma is missing");
+            }
+            for (EventSpec& member : members) {
+                modify(member, modified);
+            }
+        }
+        // One event by itself is no group, as in perf.
+        const auto number = static_cast<std::uint16_t>(members.size() > 1 ? group_count() + 1 : 0);
+        for (EventSpec& member : members) {
+            member.group = number;
+            if (auto done = add(std::move(member)); !done.ok()) {
+                return done;
+            }
+        }
+        return Done{};
+    }
+
+    // Adds the group's sides to those that the event asks for by itself.
+    static void modify(EventSpec& event, const EventSpec& group) {
+        const bool has_own = std::count(event.name.begin(), event.name.end(), ':') > (event.is_tracepoint() ? 1 : 0);
+        const bool kernel = !group.exclude_kernel || (has_own && !event.exclude_kernel);
+        const bool user = !group.exclude_user || (has_own && !event.exclude_user);
+        if (has_own) {
+            event.name.resize(event.name.rfind(':'));
+        }
+        event.name += std::string(":") + (user ? "u" : "") + (kernel ? "k" : "");
+        event.exclude_kernel = !kernel;
+        event.exclude_user = !user;
+    }
+
+    Result<Done> add(EventSpec event) {
+        const bool is_twice = std::any_of(events_.begin(), events_.end(),
+                                          [&](const EventSpec& other) { return other.name == event.name; });
+        if (is_twice) {
+            return usage("-e: '" + event.name + "' is named twice" +
+                         (event.group != 0 && !event.exclude_kernel && !event.exclude_user
+                              ? " (in another group ':uk' behind it makes another name of it)"
+                              : ""));
+        }
+        if (events_.size() == limits::kEventsMax) {
+            return usage("-e: at most " + std::to_string(limits::kEventsMax) + " events at once");
+        }
+        events_.push_back(std::move(event));
+        return Done{};
+    }
+
+    // In this list and those before.
+    [[nodiscard]] std::uint32_t group_count() const {
+        std::uint32_t count = 0;
+        for (const EventSpec& event : events_) {
+            count = std::max<std::uint32_t>(count, event.group);
+        }
+        return count;
+    }
+
+    static constexpr std::size_t kShownSizeMax = 256;
+
+    std::string_view list_;
+    const TracefsPlaces& places_;
+    std::vector<EventSpec>& events_;
+    std::size_t at_ = 0;
+};
+
 }  // namespace
 
 bool EventSpec::is_tracepoint() const { return type == perf::kTypeTracepoint; }
@@ -213,23 +354,8 @@ std::string find_tracefs(const TracefsPlaces& places) {
 Result<std::vector<EventSpec>> parse_events(const std::vector<std::string>& lists, const TracefsPlaces& places) {
     std::vector<EventSpec> events;
     for (const std::string& list : lists) {
-        std::size_t begin = 0;
-        while (begin <= list.size()) {
-            const std::size_t end = std::min(list.find(',', begin), list.size());
-            auto event = parse_event(std::string_view(list).substr(begin, end - begin), places);
-            if (!event.ok()) {
-                return event.error();
-            }
-            const bool is_twice = std::any_of(events.begin(), events.end(),
-                                              [&](const EventSpec& other) { return other.name == event->name; });
-            if (is_twice) {
-                return usage("-e: '" + event->name + "' is named twice");
-            }
-            if (events.size() == limits::kEventsMax) {
-                return usage("-e: at most " + std::to_string(limits::kEventsMax) + " events at once");
-            }
-            events.push_back(std::move(*event));
-            begin = end + 1;
+        if (auto done = EventListParser{list, places, events}.parse(); !done.ok()) {
+            return std::move(done).error();
         }
     }
     return events;

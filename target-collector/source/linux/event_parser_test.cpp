@@ -126,6 +126,68 @@ TEST_F(EventParser, RefusesMoreEventsThanASessionHolds) {
     EXPECT_EQ(error_of(list).code, ErrorCode::kUsage);
 }
 
+// Names and groups, a word an event: "page-faults/1".
+std::string groups_of(const std::vector<EventSpec>& events) {
+    std::string text;
+    for (const EventSpec& event : events) {
+        text += (text.empty() ? "" : " ") + event.name + "/" + std::to_string(event.group);
+    }
+    return text;
+}
+
+TEST_F(EventParser, BracesMakeGroups) {
+    EXPECT_EQ(groups_of(parse({"cpu-clock,{cache-misses,instructions},{cs,faults}", "r1,{r2,sched:sched_switch}"})),
+              "cpu-clock/0 cache-misses/1 instructions/1 cs/2 faults/2 r1/0 r2/3 sched:sched_switch/3");
+    EXPECT_EQ(groups_of(parse({"{cpu-clock}:u,{cs,faults}"})), "cpu-clock:u/0 cs/1 faults/1") << "one is no group";
+}
+
+// Checked against what `perf record -vv` opens for the same text.
+TEST_F(EventParser, AGroupsModifierIsAddedToThoseOfItsEvents) {
+    const auto events = parse({"{task-clock:k,page-faults,cs:u,sched:sched_switch,sched:sched_wakeup:k,r1:uk}:u"});
+    EXPECT_EQ(groups_of(events),
+              "task-clock:uk/1 page-faults:u/1 cs:u/1 sched:sched_switch:u/1 sched:sched_wakeup:uk/1 r1:uk/1");
+    for (const EventSpec& event : events) {
+        EXPECT_FALSE(event.exclude_user) << event.name;
+        EXPECT_EQ(event.exclude_kernel, event.name.ends_with(":u")) << event.name;
+        const auto alone = parse({event.name});
+        EXPECT_EQ(alone[0].config, event.config);
+        EXPECT_EQ(alone[0].exclude_kernel, event.exclude_kernel);
+    }
+}
+
+TEST_F(EventParser, RefusesWhatIsNoGroupByItsPlace) {
+    const std::vector<std::pair<std::string, std::string>> refused{
+        {"{cs,faults", "character 1: the '}' to this '{' is missing"},
+        {"cs,{", "character 4: the '}' to this '{' is missing"},
+        {"cpu-clock,{}", "character 11: a group without events"},
+        {"{cs,{faults}}", "character 5: a group within a group"},
+        {"cs,faults}", "character 10: there is no '{' to this '}'"},
+        {"mine{cs,faults}", "character 5: a group begins behind a comma"},
+        {"{cs,faults}cpu-clock", "character 12: behind a group stands"},
+        {"{cs,faults}:", "character 12: behind a group stands"},
+        {"{cs,faults}:S", "character 12: behind a group stands"},
+        {"{cs,faults}:u{r1,r2}", "character 14: a comma is missing"},
+        {"{cs,}", "an event's name is missing"},
+        {"{,cs}", "an event's name is missing"},
+        {"{cs,faults},", "an event's name is missing"},
+        {"{cs,nonsense}", "'nonsense'"},
+        {"{cs,cs}", "'cs' is named twice (in another group ':uk'"},
+    };
+    for (const auto& [list, told] : refused) {
+        const Error error = error_of(list);
+        EXPECT_EQ(error.code, ErrorCode::kUsage) << list;
+        EXPECT_NE(error.message.find(told), std::string::npos) << list << " → " << error.message;
+    }
+    std::string list = "cs,{r1";
+    for (std::size_t i = 2; i <= kGroupEventsMax; ++i) {
+        char name[16];
+        std::snprintf(name, sizeof(name), ",r%zx", i);
+        list += name;
+    }
+    EXPECT_EQ(parse({list + "}"}).size(), 1 + kGroupEventsMax);
+    EXPECT_NE(error_of(list + ",faults}").message.find("character 4: at most 32 events"), std::string::npos);
+}
+
 TEST_F(EventParser, SaysHowToMountTracefs) {
     places_.roots = {"/nonexistent/tracing"};
     const Error error = error_of("sched:sched_switch");

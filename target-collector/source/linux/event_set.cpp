@@ -13,6 +13,7 @@
 
 #include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/event_table.h"
+#include "target-collector/source/linux/event_trouble.h"
 #include "target-collector/source/linux/proc_reader.h"
 #include "target-collector/source/linux/small_file.h"
 #include "target-collector/source/linux/word_hash.h"
@@ -21,37 +22,9 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint32_t kSideBandRingPagesMin = 1;
-constexpr const char* kParanoidPath = "/proc/sys/kernel/perf_event_paranoid";
 constexpr const char* kMaxRatePath = "/proc/sys/kernel/perf_event_max_sample_rate";
-
-std::string paranoid_text() {
-    const auto level = read_integer_file(kParanoidPath);
-    return "perf_event_paranoid is " + (level ? std::to_string(*level) : std::string("not readable"));
-}
-
-bool is_permission(int error) { return error == EACCES || error == EPERM; }
-
-bool is_hardware(const EventSpec& event) {
-    return event.type == PERF_TYPE_HARDWARE || event.type == PERF_TYPE_HW_CACHE || event.type == PERF_TYPE_RAW;
-}
-
-Error permission_error(const std::string& what) {
-    return {ErrorCode::kPermission,
-            what + ": the kernel doesn't allow it (" + paranoid_text() +
-                "); run as root, give the program CAP_PERFMON (setcap cap_perfmon,cap_sys_ptrace+ep), or lower "
-                "kernel.perf_event_paranoid with sysctl"};
-}
-
-Error descriptors_error(std::uint64_t wanted) {
-    rlimit limit{};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    return {ErrorCode::kFull, "the events need " + (wanted > 0 ? std::to_string(wanted) + " " : std::string{}) +
-                                  "file descriptors and the limit is " + std::to_string(limit.rlim_max) +
-                                  "; raise it (ulimit -n), name fewer events or processes, or, as root, profile the "
-                                  "whole system (-a), which needs fewer"};
-}
-
-Error process_ended() { return {ErrorCode::kNotFound, "the process to profile has ended"}; }
+constexpr std::size_t kOwnReadingValues = 5;    // value, time enabled, time running, id, lost
+constexpr std::size_t kGroupReadingHeader = 3;  // events, time enabled, time running; then value, id, lost of each
 
 EventSpec spec_of(const NamedEvent& named) {
     EventSpec spec;
@@ -60,26 +33,6 @@ EventSpec spec_of(const NamedEvent& named) {
     spec.config = named.config;
     spec.unit = named.unit;
     return spec;
-}
-
-Error open_error(const EventSpec& event, int error) {
-    const std::string what = "-e " + event.name;
-    if (is_permission(error)) {
-        return permission_error(what);
-    }
-    if (is_hardware(event) && (error == ENOENT || error == EOPNOTSUPP || error == ENODEV || error == EINVAL)) {
-        return {ErrorCode::kUnsupported, what +
-                                             ": not supported by this machine (it has no such hardware counter, or "
-                                             "hides it from virtual machines); try '-e cpu-clock'"};
-    }
-    if (error == EMFILE || error == ENFILE) {
-        return descriptors_error(0);
-    }
-    Error refused = error_from_errno(error, what + ": the kernel refused the event");
-    if (error == ENOENT || error == EOPNOTSUPP || error == EINVAL) {
-        refused.code = ErrorCode::kUnsupported;
-    }
-    return refused;
 }
 
 }  // namespace
@@ -265,7 +218,7 @@ bool EventSet::can_have_user_space_only(const OpenEvent& event) const {
 
 Result<Done> EventSet::make_room_for_descriptors() const {
     constexpr std::uint64_t kOthers = 64;  // logs, sockets, /proc
-    const std::uint64_t wanted = kOthers + (cpus_.size() * (2 + (targets_.size() * (events_.size() + 1))));
+    const std::uint64_t wanted = kOthers + (cpus_.size() * (2 + (targets_.size() * opening_count(events_))));
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
         return Done{};
@@ -278,16 +231,16 @@ Result<Done> EventSet::make_room_for_descriptors() const {
     return Done{};
 }
 
-AttrOptions EventSet::attr_options(bool is_side_band) const {
+AttrOptions EventSet::attr_options() const {
     AttrOptions attr;
     attr.callchain = options_.callchain;
     attr.inherit = !options_.all_cpus;
-    attr.enable_on_exec = options_.enable_on_exec && !is_side_band && !options_.all_cpus;
+    attr.enable_on_exec = options_.enable_on_exec && !options_.all_cpus;
     return attr;
 }
 
 perf_event_attr EventSet::attr_of(const OpenEvent& event) const {
-    return sampling_attr(event.spec, event.rate, attr_options(false), features_);
+    return sampling_attr(event.spec, event.rate, attr_options(), features_);
 }
 
 Result<Done> EventSet::map_rings(const Notice& notice) {
@@ -334,50 +287,60 @@ Result<Done> EventSet::map_rings(const Notice& notice) {
     return Done{};
 }
 
-Result<Done> EventSet::open_one(const perf_event_attr& attr, const Target& target, std::uint32_t event_index,
-                                std::uint32_t cpu_index) {
-    const bool is_side_band = event_index == kSideBand;
-    const std::string what = is_side_band ? "mappings and names" : "-e " + events_[event_index].spec.name;
-    const int fd = open_perf_event(attr, target.tid, static_cast<std::int32_t>(cpus_[cpu_index]));
-    if (fd < 0) {
-        const int error = errno;
-        if (is_optional_gone(target, error)) {
-            return Done{};
-        }
-        if (error == ESRCH) {
-            return process_ended();
-        }
-        if (error == EMFILE || error == ENFILE) {
-            return descriptors_error(0);
-        }
-        return is_side_band ? (is_permission(error) ? permission_error(what) : error_from_errno(error, what))
-                            : open_error(events_[event_index].spec, error);
+Error EventSet::opening_error(const Opening& opening, int error) const {
+    if (error == EMFILE || error == ENFILE) {
+        return descriptors_error(0);
     }
-    fds_.push_back({fd, event_index, cpu_index, 0});
-    const KernelRing& ring = *rings_[cpu_index + (is_side_band ? cpus_.size() : 0)];
-    if (::ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring.fd()) != 0 ||
-        ::ioctl(fd, PERF_EVENT_IOC_ID, &fds_.back().id) != 0) {
+    if (opening.role == OpeningRole::kSideBand) {
+        const std::string what = "mappings and names";
+        return is_permission(error) ? permission_error(what) : error_from_errno(error, what);
+    }
+    const EventSpec& spec = events_[opening.event_index].spec;
+    return joins_group(opening.role) ? group_error(events_[leader_of(events_, opening.event_index)].spec, spec, error)
+                                     : open_error(spec, error);
+}
+
+Result<Done> EventSet::direct_to_ring(const OpenFd& open, std::uint64_t& id) const {
+    const bool is_side_band = open.role == OpeningRole::kSideBand;
+    const KernelRing& ring = *rings_[open.cpu_index + (is_side_band ? cpus_.size() : 0)];
+    if (::ioctl(open.fd, PERF_EVENT_IOC_SET_OUTPUT, ring.fd()) != 0 || ::ioctl(open.fd, PERF_EVENT_IOC_ID, &id) != 0) {
+        const std::string what = is_side_band ? "mappings and names" : "-e " + events_[open.event_index].spec.name;
         return error_from_errno(errno, what + ": can't direct the event to its ring");
     }
     return Done{};
 }
 
-Result<Done> EventSet::open_events() {
-    const perf_event_attr side_band = side_band_attr(attr_options(true), features_);
-    std::vector<perf_event_attr> attrs;
-    attrs.reserve(events_.size());
-    for (const OpenEvent& event : events_) {
-        attrs.push_back(attr_of(event));
+Result<int> EventSet::open_one(const Opening& opening, const Target& target, std::uint32_t cpu_index, int group_fd) {
+    const int fd = open_perf_event(opening.attr, target.tid, static_cast<std::int32_t>(cpus_[cpu_index]), group_fd);
+    if (fd < 0) {
+        const int error = errno;
+        if (is_optional_gone(target, error)) {
+            return -1;
+        }
+        return error == ESRCH ? process_ended() : opening_error(opening, error);
     }
+    fds_.push_back({fd, opening.role, opening.event_index, cpu_index, 0});
+    if (auto done = direct_to_ring(fds_.back(), fds_.back().id); !done.ok()) {
+        return std::move(done).error();
+    }
+    return fd;
+}
+
+Result<Done> EventSet::open_events() {
+    const std::vector<Opening> plan = plan_openings(events_, attr_options(), features_);
     for (std::uint32_t cpu_index = 0; cpu_index < cpus_.size(); ++cpu_index) {
         for (const Target& target : targets_) {
-            if (auto done = open_one(side_band, target, kSideBand, cpu_index); !done.ok()) {
-                return done;
-            }
-            for (std::uint32_t event_index = 0; event_index < attrs.size(); ++event_index) {
-                if (auto done = open_one(attrs[event_index], target, event_index, cpu_index); !done.ok()) {
-                    return done;
+            int leader_fd = -1;
+            for (const Opening& opening : plan) {
+                const bool is_joining = joins_group(opening.role);
+                if (is_joining && leader_fd < 0) {
+                    continue;  // it went with its leader
                 }
+                auto fd = open_one(opening, target, cpu_index, is_joining ? leader_fd : -1);
+                if (!fd.ok()) {
+                    return std::move(fd).error();
+                }
+                leader_fd = is_joining ? leader_fd : *fd;
             }
         }
     }
@@ -398,7 +361,9 @@ void EventSet::index_ids() {
         id_slots_[slot] = {id, origin};
     };
     for (const OpenFd& open : fds_) {
-        add(open.id, origin_of_event(open.event_index));
+        if (open.role != OpeningRole::kReader) {
+            add(open.id, origin_of_event(open.event_index));
+        }
     }
     for (const ClosedFd& closed : closed_) {
         add(closed.id, closed.origin);
@@ -406,8 +371,8 @@ void EventSet::index_ids() {
 }
 
 RecordOrigin EventSet::origin_of_event(std::uint32_t event_index) const {
-    return event_index == kSideBand
-               ? RecordOrigin{kSideBand, {}, 0}
+    return event_index == kSideBandIndex
+               ? RecordOrigin{kSideBandIndex, {}, 0}
                : RecordOrigin{event_index, events_[event_index].fields, events_[event_index].weight};
 }
 
@@ -415,7 +380,7 @@ const RecordOrigin* EventSet::origin_of(std::uint64_t id) const {
     std::size_t slot = static_cast<std::size_t>(hash_words(id, 0)) & (id_slots_.size() - 1);
     for (; id_slots_[slot].id != 0; slot = (slot + 1) & (id_slots_.size() - 1)) {
         if (id_slots_[slot].id == id) {
-            return id_slots_[slot].origin.event_index == kSideBand ? nullptr : &id_slots_[slot].origin;
+            return id_slots_[slot].origin.event_index == kSideBandIndex ? nullptr : &id_slots_[slot].origin;
         }
     }
     return nullptr;
@@ -428,7 +393,7 @@ std::optional<std::uint32_t> EventSet::event_of(std::uint64_t id) const {
 
 void EventSet::enable_side_band() {
     for (const OpenFd& open : fds_) {
-        if (open.event_index == kSideBand) {
+        if (open.role == OpeningRole::kSideBand) {
             ::ioctl(open.fd, PERF_EVENT_IOC_ENABLE, 0);
         }
     }
@@ -439,7 +404,7 @@ void EventSet::enable_sampling() {
         return;
     }
     for (const OpenFd& open : fds_) {
-        if (open.event_index != kSideBand) {
+        if (is_switch(open)) {
             ::ioctl(open.fd, PERF_EVENT_IOC_ENABLE, 0);
         }
     }
@@ -447,14 +412,18 @@ void EventSet::enable_sampling() {
 
 void EventSet::disable() {
     for (const OpenFd& open : fds_) {
-        ::ioctl(open.fd, PERF_EVENT_IOC_DISABLE, 0);
+        if (is_switch(open) || open.role == OpeningRole::kSideBand) {
+            ::ioctl(open.fd, PERF_EVENT_IOC_DISABLE, 0);
+        }
     }
 }
 
 void EventSet::stop(std::optional<std::uint32_t> event_index) {
     for (const OpenFd& open : fds_) {
         if (is_meant(open, event_index)) {
-            ::ioctl(open.fd, PERF_EVENT_IOC_DISABLE, 0);
+            if (is_switch(open)) {
+                ::ioctl(open.fd, PERF_EVENT_IOC_DISABLE, 0);
+            }
             events_[open.event_index].is_stopped = true;
         }
     }
@@ -463,7 +432,9 @@ void EventSet::stop(std::optional<std::uint32_t> event_index) {
 void EventSet::start(std::optional<std::uint32_t> event_index) {
     for (const OpenFd& open : fds_) {
         if (is_meant(open, event_index)) {
-            ::ioctl(open.fd, PERF_EVENT_IOC_ENABLE, 0);
+            if (is_switch(open)) {
+                ::ioctl(open.fd, PERF_EVENT_IOC_ENABLE, 0);
+            }
             events_[open.event_index].is_stopped = false;
         }
     }
@@ -482,41 +453,58 @@ Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, con
     if (rate.is_frequency && rate_max && rate.value > static_cast<std::uint64_t>(*rate_max)) {
         return Error{ErrorCode::kUsage, "at most " + std::to_string(*rate_max) + " Hz, as " + kMaxRatePath + " says"};
     }
-    std::vector<std::pair<OpenFd*, OpenFd>> replaced;
+    std::vector<OpenEvent> changed = events_;
+    for (std::uint32_t i = 0; i < changed.size(); ++i) {
+        changed[i].rate = !event_index || i == *event_index ? rate : changed[i].rate;
+    }
+    const std::vector<Opening> plan = plan_openings(changed, attr_options(), features_);
+    std::vector<OpenFd*> old;
+    std::vector<OpenFd> anew;
     std::optional<Error> refused;
-    for (OpenFd& open : fds_) {
-        if (!is_meant(open, event_index) || refused) {
+    int leader_fd = -1;
+    for (std::size_t i = 0; i < fds_.size() && !refused; ++i) {
+        OpenFd& open = fds_[i];
+        if (!is_meant(open, event_index)) {
             continue;
         }
-        OpenEvent changed = events_[open.event_index];
-        changed.rate = rate;
-        OpenFd anew = open;
-        anew.fd = open_perf_event(attr_of(changed), -1, static_cast<std::int32_t>(cpus_[open.cpu_index]));
-        if (anew.fd < 0) {
-            refused = open_error(changed.spec, errno);
+        const Opening& opening = plan[i % plan.size()];  // of each CPU all of them, for there is one target
+        OpenFd fresh = open;
+        fresh.fd = open_perf_event(opening.attr, -1, static_cast<std::int32_t>(cpus_[open.cpu_index]),
+                                   joins_group(opening.role) ? leader_fd : -1);
+        if (fresh.fd < 0) {
+            refused = opening_error(opening, errno);
             continue;
         }
-        replaced.emplace_back(&open, anew);
-        if (::ioctl(anew.fd, PERF_EVENT_IOC_SET_OUTPUT, rings_[open.cpu_index]->fd()) != 0 ||
-            ::ioctl(anew.fd, PERF_EVENT_IOC_ID, &replaced.back().second.id) != 0) {
-            refused = error_from_errno(errno, "-e " + changed.spec.name + ": can't direct the event to its ring");
+        leader_fd = joins_group(opening.role) ? leader_fd : fresh.fd;
+        old.push_back(&open);
+        anew.push_back(fresh);
+        if (auto done = direct_to_ring(fresh, anew.back().id); !done.ok()) {
+            refused = std::move(done).error();
         }
     }
     if (refused) {
-        for (const auto& [open, anew] : replaced) {
-            ::close(anew.fd);
+        for (const OpenFd& fresh : anew) {
+            ::close(fresh.fd);
         }
         return std::move(*refused);
     }
+    std::vector<OpenFd> closing;
+    for (OpenFd* const open : old) {
+        if (is_switch(*open)) {
+            ::ioctl(open->fd, PERF_EVENT_IOC_DISABLE, 0);
+        }
+        closing.push_back(*open);
+    }
     closed_readings_.resize((events_.size() + 1) * cpus_.size());
-    for (const auto& [open, anew] : replaced) {
-        ::ioctl(open->fd, PERF_EVENT_IOC_DISABLE, 0);
-        add_reading(*open, closed_readings_);
-        ::close(open->fd);
-        closed_.push_back({open->id, origin_of_event(open->event_index), now_ns});
-        *open = anew;
-        if (!events_[open->event_index].is_stopped) {
-            ::ioctl(open->fd, PERF_EVENT_IOC_ENABLE, 0);
+    add_readings(closing, closed_readings_);
+    for (std::size_t i = 0; i < old.size(); ++i) {
+        ::close(closing[i].fd);
+        if (closing[i].role != OpeningRole::kReader) {
+            closed_.push_back({closing[i].id, origin_of_event(closing[i].event_index), now_ns});
+        }
+        *old[i] = anew[i];
+        if (is_switch(anew[i]) && !events_[anew[i].event_index].is_stopped) {
+            ::ioctl(anew[i].fd, PERF_EVENT_IOC_ENABLE, 0);
         }
     }
     for (std::uint32_t i = 0; i < events_.size(); ++i) {
@@ -535,25 +523,67 @@ void EventSet::forget_closed(std::uint64_t taken_until_ns) {
     }
 }
 
-void EventSet::add_reading(const OpenFd& open, std::vector<Reading>& sums) const {
-    const std::size_t event_index = open.event_index == kSideBand ? events_.size() : open.event_index;
-    Reading& sum = sums[(event_index * cpus_.size()) + open.cpu_index];
-    // value, time enabled, time running, id, lost
-    std::array<std::uint64_t, 5> values{};
+EventSet::OwnReading EventSet::read_own(const OpenFd& open) const {
+    const std::size_t event_index = open.role == OpeningRole::kSideBand ? events_.size() : open.event_index;
+    OwnReading own{(event_index * cpus_.size()) + open.cpu_index, {}};
+    std::array<std::uint64_t, kOwnReadingValues> values{};
     if (::read(open.fd, values.data(), sizeof(values)) >= static_cast<ssize_t>(4 * sizeof(std::uint64_t))) {
-        sum.value += values[0];
-        sum.enabled_ns += values[1];
-        sum.running_ns += values[2];
-        sum.lost_count += features_.lost_counts ? values[4] : 0;
+        own.reading = {values[0], values[1], values[2], features_.lost_counts ? values[4] : 0};
     }
+    return own;
+}
+
+bool EventSet::add_group_reading(const OpenFd& reader, std::vector<Reading>& sums) const {
+    const std::size_t each = features_.lost_counts ? 3 : 2;
+    std::array<std::uint64_t, kGroupReadingHeader + ((kGroupEventsMax + 1) * 3)> values{};
+    const ssize_t size_bytes = ::read(reader.fd, values.data(), sizeof(values));
+    const std::uint64_t count = values[0];
+    if (size_bytes <= 0 || count > kGroupEventsMax + 1 ||
+        static_cast<std::size_t>(size_bytes) != (kGroupReadingHeader + (count * each)) * sizeof(std::uint64_t)) {
+        return false;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t* const one = &values[kGroupReadingHeader + (i * each)];
+        if (const auto event_index = event_of(one[1])) {
+            Reading& sum = sums[(*event_index * cpus_.size()) + reader.cpu_index];
+            sum.value += one[0];
+            sum.enabled_ns += values[1];
+            sum.running_ns += values[2];
+        }
+    }
+    return true;
+}
+
+void EventSet::add_readings(std::span<const OpenFd> wanted, std::vector<Reading>& sums) const {
+    std::vector<OwnReading> group;  // the one that is gone through
+    const auto add_group = [&] {
+        for (const OwnReading& own : group) {
+            sums[own.place].value += own.reading.value;
+            sums[own.place].enabled_ns += own.reading.enabled_ns;
+            sums[own.place].running_ns += own.reading.running_ns;
+        }
+        group.clear();
+    };
+    for (const OpenFd& open : wanted) {
+        if (open.role == OpeningRole::kReader) {
+            if (add_group_reading(open, sums)) {
+                group.clear();
+            }
+            continue;
+        }
+        if (open.role != OpeningRole::kMember) {
+            add_group();
+        }
+        group.push_back(read_own(open));
+        sums[group.back().place].lost_count += group.back().reading.lost_count;
+    }
+    add_group();
 }
 
 std::vector<EventSet::Reading> EventSet::read_all() const {
     std::vector<Reading> sums = closed_readings_;
     sums.resize((events_.size() + 1) * cpus_.size());
-    for (const OpenFd& open : fds_) {
-        add_reading(open, sums);
-    }
+    add_readings(fds_, sums);
     return sums;
 }
 

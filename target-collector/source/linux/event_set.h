@@ -16,6 +16,7 @@
 #include "schemas/vocabulary/error.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/kernel_ring.h"
+#include "target-collector/source/linux/opening_plan.h"
 #include "target-collector/source/linux/perf_attr.h"
 #include "target-collector/source/linux/record_reader.h"
 
@@ -37,15 +38,6 @@ inline constexpr std::uint32_t kRingPagesMax = 1U << 16;
 inline constexpr std::uint32_t kSideBandRingPages = 32;
 
 using Notice = std::function<void(std::string_view)>;
-
-// An event as it was opened.
-struct OpenEvent {
-    EventSpec spec;
-    SamplingRate rate;
-    SampleFields fields;
-    std::uint64_t weight = 0;  // of a sample that doesn't carry its period
-    bool is_stopped = false;
-};
 
 // What the records of one descriptor are: those of an event, as it was opened when they were written.
 struct RecordOrigin {
@@ -82,7 +74,8 @@ public:
     void enable_sampling();  // but for those that wait for an exec
     void disable();
 
-    // Of one event, or of all when there is none. A stopped one keeps its mappings, names and counter readings coming.
+    // Of one event that is in no group, or of all when there is none. A stopped one keeps its mappings, names and
+    // counter readings coming.
     void stop(std::optional<std::uint32_t> event_index);
     void start(std::optional<std::uint32_t> event_index);
     // Opens them anew, for the kernel tells the weights of samples wrongly where it changes a rate itself: records that
@@ -105,6 +98,7 @@ public:
         std::uint64_t lost_count = 0;  // records; 0 when the kernel doesn't count them
     };
     // Of event e on CPU c at [e * cpus().size() + c], summed over its threads; the side-band stands behind the events.
+    // Events of a group are read at one moment, where this kernel can.
     [[nodiscard]] std::vector<Reading> read_all() const;
 
 private:
@@ -115,9 +109,15 @@ private:
     };
     struct OpenFd {
         int fd = -1;
-        std::uint32_t event_index = 0;  // kSideBand: the side-band
+        OpeningRole role = OpeningRole::kAlone;
+        std::uint32_t event_index = 0;  // kSideBandIndex: the side-band
         std::uint32_t cpu_index = 0;
         std::uint64_t id = 0;
+    };
+    // What one descriptor reads of its event.
+    struct OwnReading {
+        std::size_t place = 0;  // in what read_all() gives
+        Reading reading;
     };
     struct IdSlot {
         std::uint64_t id = 0;  // 0: free; the kernel's start at 1
@@ -129,8 +129,6 @@ private:
         RecordOrigin origin;
         std::uint64_t closed_ns = 0;
     };
-    static constexpr std::uint32_t kSideBand = 0xffff'ffff;
-
     explicit EventSet(EventSetOptions options) : options_{std::move(options)} {}
 
     Result<Done> plan(const Notice& notice);
@@ -149,14 +147,24 @@ private:
     Result<Done> open_events();
     [[nodiscard]] RecordOrigin origin_of_event(std::uint32_t event_index) const;
     [[nodiscard]] static bool is_meant(const OpenFd& open, std::optional<std::uint32_t> event_index) {
-        return open.event_index != kSideBand && (!event_index || open.event_index == *event_index);
+        return open.role != OpeningRole::kSideBand && (!event_index || open.event_index == *event_index);
     }
-    void add_reading(const OpenFd& open, std::vector<Reading>& sums) const;
-    Result<Done> open_one(const perf_event_attr& attr, const Target& target, std::uint32_t event_index,
-                          std::uint32_t cpu_index);
+    // Switches what it stands for on and off: an event, or a group.
+    [[nodiscard]] static bool is_switch(const OpenFd& open) {
+        return open.role == OpeningRole::kAlone || open.role == OpeningRole::kLeader;
+    }
+    // Those of the open descriptors that are `wanted`, which are whole groups.
+    void add_readings(std::span<const OpenFd> wanted, std::vector<Reading>& sums) const;
+    [[nodiscard]] OwnReading read_own(const OpenFd& open) const;
+    // False: it can't be read.
+    bool add_group_reading(const OpenFd& reader, std::vector<Reading>& sums) const;
+    // The descriptor; -1 when the thread has gone, which may be.
+    Result<int> open_one(const Opening& opening, const Target& target, std::uint32_t cpu_index, int group_fd);
+    [[nodiscard]] Error opening_error(const Opening& opening, int error) const;
+    Result<Done> direct_to_ring(const OpenFd& open, std::uint64_t& id) const;
     void index_ids();
     [[nodiscard]] perf_event_attr attr_of(const OpenEvent& event) const;
-    [[nodiscard]] AttrOptions attr_options(bool is_side_band) const;
+    [[nodiscard]] AttrOptions attr_options() const;
 
     EventSetOptions options_;
     PerfFeatures features_;

@@ -61,6 +61,10 @@ PerfFeatures probe_perf_features() {
     attr.mmap2 = 1;
     attr.build_id = 1;
     features.build_ids = opens(attr);
+    attr = dummy_attr({});
+    attr.inherit = 1;
+    attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP;
+    features.inherited_group_reads = opens(attr);
     return features;
 }
 
@@ -125,14 +129,21 @@ perf_event_attr side_band_attr(const AttrOptions& options, const PerfFeatures& f
     return attr;
 }
 
+perf_event_attr group_reader_attr(const AttrOptions& options, const PerfFeatures& features) {
+    perf_event_attr attr = dummy_attr(options);
+    attr.read_format = read_format(features) | PERF_FORMAT_GROUP;
+    attr.inherit = options.inherit ? 1 : 0;
+    return attr;
+}
+
 perf_event_attr ring_owner_attr(const AttrOptions& options) {
     perf_event_attr attr = dummy_attr(options);
     attr.disabled = 1;
     return attr;
 }
 
-int open_perf_event(const perf_event_attr& attr, std::int32_t pid, std::int32_t cpu) {
-    return static_cast<int>(::syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
+int open_perf_event(const perf_event_attr& attr, std::int32_t pid, std::int32_t cpu, std::int32_t group_fd) {
+    return static_cast<int>(::syscall(SYS_perf_event_open, &attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC));
 }
 
 }  // namespace perfleet

@@ -15,6 +15,8 @@ namespace perfleet {
 struct PerfFeatures {
     bool lost_counts = false;  // PERF_FORMAT_LOST, Linux 6.0
     bool build_ids = false;    // build-ids in MMAP2 records, Linux 5.12
+    // A group of events that processes inherit can be read at once, Linux 4.13.
+    bool inherited_group_reads = false;
 };
 [[nodiscard]] PerfFeatures probe_perf_features();
 
@@ -48,10 +50,16 @@ struct AttrOptions {
 // A dummy event that reports mappings, names, forks and exits.
 [[nodiscard]] perf_event_attr side_band_attr(const AttrOptions& options, const PerfFeatures& features);
 
+// A dummy event, last of a group, whose read() gives all of the group at one moment: 3 + 3 or 4 values an event. The
+// group's own events can't do that beside what they tell by themselves: of events that are inherited the kernel
+// forgets, in a group's reading, what was lost.
+[[nodiscard]] perf_event_attr group_reader_attr(const AttrOptions& options, const PerfFeatures& features);
+
 // A dummy event that only owns a ring.
 [[nodiscard]] perf_event_attr ring_owner_attr(const AttrOptions& options);
 
-// perf_event_open(2); -1 with errno. Close-on-exec.
-[[nodiscard]] int open_perf_event(const perf_event_attr& attr, std::int32_t pid, std::int32_t cpu);
+// perf_event_open(2); -1 with errno. Close-on-exec. `group_fd`: the leader of the group that it joins, -1: none.
+[[nodiscard]] int open_perf_event(const perf_event_attr& attr, std::int32_t pid, std::int32_t cpu,
+                                  std::int32_t group_fd = -1);
 
 }  // namespace perfleet

@@ -491,6 +491,11 @@ ControlAnswer PerfSource::take_order(const ControlOrder& order) {
             return {ControlOutcome::kUnknownEvent, {}};
         }
         event_index = order.event.value;
+        const EventSpec& spec = events_->events()[*event_index].spec;
+        if (spec.group != 0) {
+            refusal_ = spec.name + " is counted in a group, all or none; order all events of the session at once";
+            return {ControlOutcome::kUnsupported, refusal_};
+        }
     }
     std::uint64_t time = now().value;
     switch (order.command) {

@@ -1,90 +1,19 @@
 #include "target-collector/source/linux/perf_source.h"
 
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include "target-collector/source/linux/recording_sink.h"
+#include "target-collector/source/linux/worker_test.h"
 
 namespace perfleet {
 namespace {
-
-// A child that does `work` once it is told to, and then ends.
-class Worker {
-public:
-    explicit Worker(const std::function<void()>& work) {
-        int go[2];
-        EXPECT_EQ(::pipe(go), 0);
-        pid_ = ::fork();
-        if (pid_ == 0) {
-            ::close(go[1]);
-            char byte = 0;
-            if (::read(go[0], &byte, 1) == 1) {
-                work();
-            }
-            ::_exit(0);
-        }
-        ::close(go[0]);
-        go_ = go[1];
-    }
-    Worker(const Worker&) = delete;
-    Worker& operator=(const Worker&) = delete;
-    ~Worker() {
-        if (pid_ > 0) {
-            ::kill(pid_, SIGKILL);
-            ::waitpid(pid_, nullptr, 0);
-        }
-        ::close(go_);
-    }
-    void go() { EXPECT_EQ(::write(go_, "g", 1), 1); }
-    [[nodiscard]] std::uint32_t pid() const { return static_cast<std::uint32_t>(pid_); }
-    // Drains until the child is gone.
-    void wait(PerfSource& source) {
-        int status = 0;
-        while (::waitpid(pid_, &status, WNOHANG) == 0) {
-            std::vector<pollfd> fds;
-            for (const int fd : source.wake_fds()) {
-                fds.push_back({fd, POLLIN, 0});
-            }
-            ::poll(fds.data(), fds.size(), 5);
-            source.drain();
-        }
-        EXPECT_TRUE(WIFEXITED(status));
-        pid_ = -1;
-    }
-
-private:
-    pid_t pid_ = -1;
-    int go_ = -1;
-};
-
-__attribute__((noinline)) void burn_cpu(std::uint64_t rounds) {
-    volatile std::uint64_t sum = 0;
-    for (std::uint64_t i = 0; i < rounds; ++i) {
-        sum = sum + i * i;
-    }
-}
-
-Result<std::unique_ptr<PerfSource>> open_source(PerfSourceOptions options, const std::string& events,
-                                                std::vector<std::string>* notices = nullptr) {
-    auto parsed = parse_events(events.empty() ? std::vector<std::string>{} : std::vector{events}, TracefsPlaces{});
-    if (!parsed.ok()) {
-        return std::move(parsed).error();
-    }
-    options.events.events = std::move(*parsed);
-    return PerfSource::open(std::move(options), [notices](std::string_view text) {
-        if (notices != nullptr) {
-            notices->emplace_back(text);
-        }
-    });
-}
 
 std::string name_of_image(const RecordingSink& sink, std::uint64_t number) {
     for (const auto& row : sink.of(Kind::kImage)) {
@@ -93,14 +22,6 @@ std::string name_of_image(const RecordingSink& sink, std::uint64_t number) {
         }
     }
     return "?";
-}
-
-// Why a test that sees the whole machine or tracepoints can't run here; empty: it can.
-std::string why_not_as_root() {
-    if (::geteuid() != 0) {
-        return "needs root";
-    }
-    return find_tracefs({}).empty() ? "needs tracefs (mount -t tracefs tracefs /sys/kernel/tracing)" : "";
 }
 
 constexpr Series kFirstSample{Kind::kSample, EventNumber{0}};
