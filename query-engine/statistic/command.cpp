@@ -117,6 +117,9 @@ bool has_option(std::string_view command, std::string_view name) {
     if (command == "diff") {
         return is_diff_option(name);
     }
+    if (command == "counters") {
+        return is_counter_option(name);
+    }
     return command == "tree" && (name == "min-percent" || name == "weight");
 }
 
@@ -209,7 +212,7 @@ Result<Done> check_table_command(std::string_view command, const CommandOptions&
     for (Result<Done>& checked :
          std::array{check("top", parse_top(options)), check("tree", parse_tree(options)),
                     check("latency", parse_latency(options)), check("kernel-entries", parse_kernel_entries(options)),
-                    check("tracepoints", parse_tracepoints(options))}) {
+                    check("tracepoints", parse_tracepoints(options)), check("counters", parse_counters(options))}) {
         if (!checked.ok()) {
             return std::move(checked);
         }
@@ -274,7 +277,7 @@ Result<Answer> answer_table_command(std::string_view command, const CommandOptio
         return make_losses(*scan);
     }
     if (command == "counters") {
-        return make_counters(*scan);
+        return make_counters(*scan, *parse_counters(options));
     }
     if (command == "tracepoints") {
         return make_tracepoints(*scan, *parse_tracepoints(options));

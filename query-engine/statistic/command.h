@@ -2,8 +2,9 @@
 // wire, and gets the same bytes from both.
 //
 // Option names are those of the command line without dashes: select, session, event, from, to, exact, threads, memory;
-// of top also by, weight, limit; of tree min-percent, weight; those of latency, diff, kernel-entries and tracepoints
-// stand in latency_command.h, diff_command.h, kernel_entries.h, tracepoints.h. Errors: kUsage names the option.
+// of top also by, weight, limit; of tree min-percent, weight; those of latency, diff, kernel-entries, tracepoints and
+// counters stand in latency_command.h, diff_command.h, kernel_entries.h, tracepoints.h, counters.h. Errors: kUsage
+// names the option.
 #pragma once
 
 #include <map>

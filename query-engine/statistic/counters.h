@@ -1,6 +1,12 @@
 // `counters`: totals by session and event.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
 
@@ -11,6 +17,21 @@ namespace perfleet {
 // each cpu; null where a cpu's counter was enabled and never ran. A counter bound to a process stands on every cpu, and
 // each is enabled while the process runs on any: there the time enabled is the mean of the cpus (at least the time
 // running), and one ratio holds for the sum.
-[[nodiscard]] Result<Answer> make_counters(const Scan& scan);
+//
+// `group` and `per_leader` are of events that were counted in a group: its number, and this event's value over that of
+// the group's first, over the time in which both counted. Null, with a warning, where they didn't count at the same
+// time.
+struct CounterOptions {
+    std::optional<std::pair<std::string, std::string>> ratio;  // of one event to another: then only a row a session
+};
+
+// Errors: kUsage: `ratio` of events of different groups, or that no session has; kInvalid: of readings that aren't of
+// the same time.
+[[nodiscard]] Result<Answer> make_counters(const Scan& scan, const CounterOptions& options = {});
+
+// ratio: "A/B". Errors: kUsage.
+[[nodiscard]] Result<CounterOptions> parse_counters(const std::map<std::string, std::string>& options);
+
+[[nodiscard]] bool is_counter_option(std::string_view name);
 
 }  // namespace perfleet

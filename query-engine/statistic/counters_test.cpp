@@ -102,5 +102,140 @@ TEST(Counters, OfATimeRangeTakeTheReadingsInIt) {
     EXPECT_EQ(figures(answer), (Figures{4ULL, 10ULL, 10ULL, 4ULL}));
 }
 
+// Three events, the first two of one group; rows by event.
+Result<Answer> grouped_counters_of(const std::vector<std::vector<Reading>>& by_event,
+                                   const CounterOptions& options = {}, const Selection& selection = {}) {
+    SessionRecord session = sample_session(kTarget, kSession);
+    session.events.resize(1);
+    session.events.resize(3, session.events[0]);
+    session.events[0].name = "a";
+    session.events[1].name = "b";
+    session.events[2].name = "c";
+    session.events[0].group = session.events[1].group = 1;
+    SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
+    for (std::size_t event = 0; event < by_event.size(); ++event) {
+        SampleIntegers rows;
+        for (const Reading& reading : by_event[event]) {
+            rows[ColumnId::kTime].push_back(reading.ticks);
+            rows[ColumnId::kCpu].push_back(reading.cpu);
+            rows[ColumnId::kPid].push_back(reading.pid);
+            rows[ColumnId::kValue].push_back(reading.value);
+            rows[ColumnId::kTimeEnabled].push_back(reading.enabled_ns);
+            rows[ColumnId::kTimeRunning].push_back(reading.running_ns);
+        }
+        const Series series{Kind::kCounter, EventNumber{static_cast<std::uint16_t>(event)}};
+        batch.add(series, rows).tally(series, TallyName::kProduced, by_event[event].size());
+    }
+    const std::vector<AdmittedBatch> batches{batch.build()};
+    const std::unique_ptr<Store> store = make_memory_store();
+    EXPECT_TRUE(store->define(partition_of(kTarget, kBucket), session).ok());
+    EXPECT_TRUE(store->put(partition_of(kTarget, kBucket), batches).ok());
+    const Result<Scan> scan = Scan::open(*store, selection);
+    EXPECT_TRUE(scan.ok());
+    return make_counters(*scan, options);
+}
+
+// Half of the time on each of two cpus.
+std::vector<Reading> readings(std::uint64_t on_first_cpu, std::uint64_t on_second_cpu, std::uint64_t ran_ns = 50) {
+    return {{10, 0, kWholeCpu, 0, 0, 0},
+            {10, 1, kWholeCpu, 0, 0, 0},
+            {20, 0, kWholeCpu, on_first_cpu, 100, 50},
+            {20, 1, kWholeCpu, on_second_cpu, 100, ran_ns}};
+}
+
+CounterOptions ratio(const std::string& text) {
+    const Result<CounterOptions> options = parse_counters({{"ratio", text}});
+    EXPECT_TRUE(options.ok()) << text;
+    return options.ok() ? *options : CounterOptions{};
+}
+
+TEST(CounterRatio, StandsBesideTheEventsOfAGroupByItsLeader) {
+    const Result<Answer> answer = grouped_counters_of({readings(100, 300), readings(30, 70), readings(5, 5)});
+    ASSERT_TRUE(answer.ok());
+    ASSERT_EQ(answer->rows.size(), 3U);
+    EXPECT_EQ(answer->columns[8].name, "group");
+    EXPECT_EQ(answer->columns[9].name, "per_leader");
+    EXPECT_EQ(answer->rows[0][8], AnswerValue{std::uint64_t{1}});
+    EXPECT_EQ(answer->rows[0][9], AnswerValue{});
+    EXPECT_EQ(answer->rows[1][8], AnswerValue{std::uint64_t{1}});
+    EXPECT_EQ(answer->rows[1][9], AnswerValue{0.25});
+    EXPECT_EQ(answer->rows[2][8], AnswerValue{});
+    EXPECT_EQ(answer->rows[2][9], AnswerValue{});
+    EXPECT_EQ(answer->rows[1][7], AnswerValue{std::uint64_t{200}}) << "twice what was counted in half of the time";
+}
+
+TEST(CounterRatio, OfOneEventToAnotherIsARowASession) {
+    const Result<Answer> answer =
+        grouped_counters_of({readings(100, 300), readings(30, 70), readings(5, 5)}, ratio("a/b"));
+    ASSERT_TRUE(answer.ok()) << answer.error().message;
+    ASSERT_EQ(answer->rows.size(), 1U);
+    const std::vector<AnswerValue>& row = answer->rows[0];
+    EXPECT_EQ((std::vector<AnswerValue>{row.begin() + 2, row.end()}),
+              (std::vector<AnswerValue>{"a", "b", 400ULL, 100ULL, 100ULL, 4.0}));
+    const Result<Answer> nothing = grouped_counters_of({readings(1, 3), readings(0, 0)}, ratio("a/b"));
+    ASSERT_TRUE(nothing.ok());
+    EXPECT_EQ(nothing->rows[0].back(), AnswerValue{});
+}
+
+TEST(CounterRatio, OfEventsOfDifferentGroupsIsRefused) {
+    const std::vector<std::vector<Reading>> all{readings(100, 300), readings(30, 70), readings(5, 5)};
+    for (const char* text : {"a/c", "c/a", "c/c"}) {
+        const Result<Answer> answer = grouped_counters_of(all, ratio(text));
+        ASSERT_FALSE(answer.ok()) << text;
+        EXPECT_EQ(answer.error().code, ErrorCode::kUsage);
+        EXPECT_NE(answer.error().message.find("in one group"), std::string::npos) << answer.error().message;
+        EXPECT_NE(answer.error().message.find("target-1"), std::string::npos) << answer.error().message;
+    }
+    EXPECT_NE(grouped_counters_of(all, ratio("a/c")).error().message.find("-e '{a,c}'"), std::string::npos);
+    const Result<Answer> unknown = grouped_counters_of(all, ratio("a/d"));
+    ASSERT_FALSE(unknown.ok());
+    EXPECT_EQ(unknown.error().code, ErrorCode::kUsage);
+    EXPECT_NE(unknown.error().message.find("no session"), std::string::npos);
+}
+
+TEST(CounterRatio, OfUnequalTimesIsRefused) {
+    std::vector<Reading> later = readings(30, 70);
+    later.back().ticks = 21;
+    std::vector<Reading> fewer = readings(30, 70);
+    fewer.pop_back();
+    std::vector<Reading> elsewhere = readings(30, 70);
+    elsewhere[1].cpu = elsewhere[3].cpu = 2;
+    const std::vector<std::pair<std::vector<Reading>, std::string>> others{
+        {readings(30, 70, 49), "on cpu 1 a ran for 50 ns, b for 49 ns"},
+        {later, "not of the same moment"},
+        {fewer, "not of the same moment"},
+        {elsewhere, "on a cpu, or of a thread"},
+        {{readings(30, 70)[0], readings(30, 70)[2]}, "on a cpu, or of a thread"}};
+    for (const auto& [other, told] : others) {
+        const Result<Answer> refused = grouped_counters_of({readings(100, 300), other}, ratio("a/b"));
+        ASSERT_FALSE(refused.ok()) << told;
+        EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+        EXPECT_NE(refused.error().message.find(told), std::string::npos) << refused.error().message;
+        const Result<Answer> table = grouped_counters_of({readings(100, 300), other});
+        ASSERT_TRUE(table.ok());
+        EXPECT_EQ(table->rows[1][9], AnswerValue{});
+        ASSERT_FALSE(table->warnings.empty());
+        EXPECT_NE(table->warnings[0].find("no ratio of b to a"), std::string::npos) << table->warnings[0];
+        EXPECT_NE(table->warnings[0].find(told), std::string::npos) << table->warnings[0];
+    }
+}
+
+TEST(CounterRatio, ALeaderThatIsNotSelectedIsNotDividedBy) {
+    Selection selection;
+    selection.event = "b";
+    const Result<Answer> answer = grouped_counters_of({readings(100, 300), readings(30, 70)}, {}, selection);
+    ASSERT_TRUE(answer.ok());
+    ASSERT_EQ(answer->rows.size(), 1U);
+    EXPECT_EQ(answer->rows[0][9], AnswerValue{});
+}
+
+TEST(CounterRatio, IsWrittenWithASlash) {
+    for (const char* text : {"", "a", "/", "a/", "/b", "a/b/c", "a,b"}) {
+        const Result<CounterOptions> options = parse_counters({{"ratio", text}});
+        ASSERT_FALSE(options.ok()) << text;
+        EXPECT_EQ(options.error().code, ErrorCode::kUsage);
+    }
+}
+
 }  // namespace
 }  // namespace perfleet::counters_test

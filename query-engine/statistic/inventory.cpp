@@ -47,6 +47,18 @@ std::string joined(const std::vector<std::string>& parts, const char* separator)
     return text;
 }
 
+// As -e has them, with braces around groups.
+std::string events_text(const std::vector<EventRecord>& events) {
+    std::string text;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const std::uint16_t group = events[i].group;
+        const bool begins = group != 0 && (i == 0 || events[i - 1].group != group);
+        const bool ends = group != 0 && (i + 1 == events.size() || events[i + 1].group != group);
+        text += (i == 0 ? "" : ",") + std::string(begins ? "{" : "") + events[i].name + (ends ? "}" : "");
+    }
+    return text;
+}
+
 std::string labels_text(const SessionRecord& record) {
     std::vector<std::string> parts;
     for (const auto& [key, value] : record.labels) {
@@ -155,10 +167,7 @@ Result<Answer> make_sessions(const Scan& scan) {
                       {"events", ""},  {"rows", ""},   {"batches", ""}, {"version", ""}, {"labels", ""}};
     for (const std::size_t i : indices) {
         const ScannedSession& session = scan.sessions()[i];
-        std::vector<std::string> events;
-        for (const EventRecord& event : session.record.events) {
-            events.push_back(event.name);
-        }
+        const std::vector<EventRecord>& events = session.record.events;
         const auto changes = read_changes(scan, i);
         if (!changes.ok()) {
             return Error{changes.error()};
@@ -167,7 +176,7 @@ Result<Answer> make_sessions(const Scan& scan) {
         answer.rows.push_back({session_hex(session.record.session), session.record.target_name,
                                session.record.architecture, format_time(session.record.start_point.utc_ns),
                                session.end ? format_time(session.end->end_point.utc_ns) : std::string{},
-                               std::string{state}, joined(events, ","), stored_rows(session),
+                               std::string{state}, events_text(events), stored_rows(session),
                                std::uint64_t{session.batches.size()}, session.record.collector_version,
                                labels_text(session.record)});
     }

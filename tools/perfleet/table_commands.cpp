@@ -32,7 +32,7 @@ struct TableOptions {
     std::string row_count_max;
     std::string percent_min;
     bool sum_weights = false;
-    // Of latency, kernel-entries and tracepoints: options that are passed on as they are, and flags.
+    // Of latency, kernel-entries, tracepoints and counters: options that are passed on as they are, and flags.
     std::map<std::string, std::string> passed;
     bool is_kbench = false;
     bool is_table = false;
@@ -341,6 +341,9 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
         }
         if (name == "kernel-entries") {
             add_kernel_entry_options(*command, *options);
+        }
+        if (name == "counters") {
+            adder(*command, *options)("ratio", "of one event's value to another's of its group: -e '{A,B}'", "A/B");
         }
         if (name == "tracepoints") {
             add_tracepoint_options(*command, *options);
