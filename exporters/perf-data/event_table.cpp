@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "schemas/perf/perf_event.h"
 
@@ -36,6 +39,42 @@ std::optional<std::uint64_t> format_id(std::string_view format) {
     return std::nullopt;
 }
 
+std::uint16_t group_of(const SessionRecord& session, Series series) {
+    return series.event.value < session.events.size() ? session.events[series.event.value].group : std::uint16_t{0};
+}
+
+// Samples and tracepoints that are selected and have rows, or are in a group with such; where there are groups in the
+// order of the events, for perf wants those of a group side by side.
+std::vector<Series> wanted_series(const Scan& scan, std::size_t session_index) {
+    const ScannedSession& session = scan.sessions()[session_index];
+    const std::vector<EventRecord>& events = session.record.events;
+    std::vector<Series> wanted;
+    std::set<std::uint16_t> groups;
+    const auto is_exported = [&](Series series) {
+        return (series.kind == Kind::kSample || series.kind == Kind::kTracepoint) &&
+               scan.is_selected(session_index, series);
+    };
+    for (const Series series : session.series) {
+        if (is_exported(series)) {
+            wanted.push_back(series);
+            groups.insert(group_of(session.record, series));
+        }
+    }
+    groups.erase(0);
+    if (groups.empty()) {
+        return wanted;
+    }
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const Series series{events[i].kind, EventNumber{static_cast<std::uint16_t>(i)}};
+        if (groups.contains(events[i].group) && is_exported(series) &&
+            std::find(wanted.begin(), wanted.end(), series) == wanted.end()) {
+            wanted.push_back(series);
+        }
+    }
+    std::stable_sort(wanted.begin(), wanted.end(), [](Series a, Series b) { return a.event.value < b.event.value; });
+    return wanted;
+}
+
 void store(std::string& attr, std::size_t offset, std::uint64_t value, std::size_t size_bytes) {
     std::memcpy(attr.data() + offset, &value, size_bytes);
 }
@@ -65,14 +104,55 @@ std::string ExportedEvent::attr() const {
 
 EventTable::EventTable(const Scan& scan, std::vector<std::string>& warnings) {
     for (std::size_t session_index = 0; session_index < scan.sessions().size(); ++session_index) {
-        const ScannedSession& session = scan.sessions()[session_index];
-        for (const Series series : session.series) {
-            if ((series.kind == Kind::kSample || series.kind == Kind::kTracepoint) &&
-                scan.is_selected(session_index, series)) {
-                add(session_index, session.record, series, warnings);
-            }
+        for (const Series series : wanted_series(scan, session_index)) {
+            add(session_index, scan.sessions()[session_index].record, series, warnings);
         }
     }
+    find_groups(scan, warnings);
+}
+
+void EventTable::find_groups(const Scan& scan, std::vector<std::string>& warnings) {
+    using Members = std::vector<std::size_t>;  // in events_
+    std::map<std::pair<std::size_t, std::uint16_t>, Members> members;
+    for (const Entry& entry : entries_) {
+        members[{entry.session_index, group_of(scan.sessions()[entry.session_index].record, entry.series)}].push_back(
+            entry.event_index);
+    }
+    std::vector<std::set<Members>> of_event(events_.size());  // the groups that each is in
+    for (const Entry& entry : entries_) {
+        const std::uint16_t group = group_of(scan.sessions()[entry.session_index].record, entry.series);
+        of_event[entry.event_index].insert(group == 0 ? Members{} : members[{entry.session_index, group}]);
+    }
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+        const Members& group = *of_event[i].rbegin();
+        if (group.size() < 2 || group.front() != i) {
+            continue;
+        }
+        if (!has_rows(scan, i)) {
+            warnings.push_back(events_[i].name +
+                               " has no samples, and leads a group: perf would show none of it; exported without it");
+            continue;
+        }
+        bool is_whole = true;
+        for (std::size_t k = 0; k < group.size(); ++k) {
+            is_whole = is_whole && group[k] == i + k && of_event[group[k]].size() == 1;
+        }
+        if (is_whole) {
+            groups_.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(group.size())});
+        } else {
+            warnings.push_back(
+                events_[i].name +
+                ": its group isn't the same in all sessions; exported without it (--session chooses one)");
+        }
+    }
+}
+
+bool EventTable::has_rows(const Scan& scan, std::size_t event_index) const {
+    return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+        const std::vector<Series>& series = scan.sessions()[entry.session_index].series;
+        return entry.event_index == event_index &&
+               std::find(series.begin(), series.end(), entry.series) != series.end();
+    });
 }
 
 void EventTable::add(std::size_t session_index, const SessionRecord& session, Series series,

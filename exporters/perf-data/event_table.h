@@ -1,5 +1,5 @@
 // The events of an export: which attr and id the rows of each session's series get. One attr for each distinct event
-// (name, type, config) over all sessions.
+// (name, type, config) over all sessions. Of a group in which one event has rows, all have an attr.
 #pragma once
 
 #include <cstddef>
@@ -33,13 +33,23 @@ struct ExportedEvent {
     [[nodiscard]] std::string attr() const;  // kAttrSizeBytes
 };
 
+// Events that were counted all or none.
+struct ExportedGroup {
+    std::uint32_t leader_index = 0;  // in EventTable::events(); the others stand behind it
+    std::uint32_t event_count = 0;
+};
+
 class EventTable {
 public:
     // The sample and tracepoint series of the scan that have rows and are selected. `warnings` gets a line for a
-    // tracepoint whose format isn't known: its raw data can't be exported.
+    // tracepoint whose format isn't known: its raw data can't be exported; and for events that aren't in the same group
+    // in all sessions, or whose leader has no rows (`perf report` would show none of them): exported without one.
     EventTable(const Scan& scan, std::vector<std::string>& warnings);
 
     [[nodiscard]] std::span<const ExportedEvent> events() const { return events_; }
+
+    // Ascending.
+    [[nodiscard]] std::span<const ExportedGroup> groups() const { return groups_; }
 
     // Says of all events that they leave out the kernel.
     void exclude_kernel();
@@ -51,6 +61,9 @@ private:
     void add(std::size_t session_index, const SessionRecord& session, Series series,
              std::vector<std::string>& warnings);
 
+    void find_groups(const Scan& scan, std::vector<std::string>& warnings);
+    [[nodiscard]] bool has_rows(const Scan& scan, std::size_t event_index) const;
+
     struct Entry {
         std::size_t session_index;
         Series series;
@@ -58,6 +71,7 @@ private:
     };
     std::vector<ExportedEvent> events_;
     std::vector<Entry> entries_;
+    std::vector<ExportedGroup> groups_;
 };
 
 }  // namespace perfleet

@@ -71,6 +71,15 @@ std::string event_section(std::span<const ExportedEvent> events) {
     return out.take();
 }
 
+std::string group_section(std::span<const ExportedGroup> groups) {
+    SectionBytes out;
+    out.put(static_cast<std::uint32_t>(groups.size()));
+    for (const ExportedGroup& group : groups) {
+        out.put_string("{anon_group}").put(group.leader_index).put(group.event_count);  // perf's word for: no name
+    }
+    return out.take();
+}
+
 std::string command_line_section(const std::vector<std::string>& words) {
     SectionBytes out;
     out.put(static_cast<std::uint32_t>(words.size()));
@@ -83,6 +92,7 @@ std::string command_line_section(const std::vector<std::string>& words) {
 }  // namespace
 
 std::vector<FeatureSection> feature_sections(const SessionRecord& host, std::span<const ExportedEvent> events,
+                                             std::span<const ExportedGroup> groups,
                                              std::span<const ExportedBuildId> build_ids, const ExportedTimes& times) {
     using perf::Feature;
     std::vector<FeatureSection> sections;
@@ -105,6 +115,9 @@ std::vector<FeatureSection> feature_sections(const SessionRecord& host, std::spa
     sections.emplace_back(Feature::kTotalMem, SectionBytes{}.put(host.host.memory_kib).take());
     sections.emplace_back(Feature::kCmdline, command_line_section(host.host.command_line));
     sections.emplace_back(Feature::kEventDesc, event_section(events));
+    if (!groups.empty()) {
+        sections.emplace_back(Feature::kGroupDesc, group_section(groups));
+    }
     sections.emplace_back(Feature::kSampleTime, SectionBytes{}.put(times.first_ns).put(times.last_ns).take());
     sections.emplace_back(Feature::kClockid, SectionBytes{}.put(std::uint64_t{1}).take());  // resolution, ns
     const auto clock_id = static_cast<std::uint32_t>(events.empty() ? 1 : events.front().clock_id);

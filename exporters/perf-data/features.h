@@ -31,6 +31,7 @@ struct ExportedTimes {
 // Ascending by bit. `host` is the session whose machine is described.
 [[nodiscard]] std::vector<FeatureSection> feature_sections(const SessionRecord& host,
                                                            std::span<const ExportedEvent> events,
+                                                           std::span<const ExportedGroup> groups,
                                                            std::span<const ExportedBuildId> build_ids,
                                                            const ExportedTimes& times);
 

@@ -420,7 +420,8 @@ private:
         times.last_ns = stream_.last_sample_ns();
         times.clock_point = {Ticks{times.first_ns}, clock_.utc_of_ns(times.first_ns), 0};
         const auto build_ids = stream_.build_ids();
-        const auto sections = feature_sections(clock_.first().record, events_.events(), build_ids, times);
+        const auto sections =
+            feature_sections(clock_.first().record, events_.events(), events_.groups(), build_ids, times);
 
         std::array<std::uint64_t, 4> bits{};
         std::uint64_t offset = table_first + sections.size() * 16;

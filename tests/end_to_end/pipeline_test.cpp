@@ -203,6 +203,49 @@ TEST_F(PipelineTest, ATinyKernelRingLosesButCountsEveryCall) {
     EXPECT_LT(stored_calls(), kCalls);
 }
 
+// From braces on the command line to a ratio of one time, and to perf.
+TEST_F(PipelineTest, AGroupIsCountedAllOrNoneAndPerfFindsIt) {
+    GatewayProgram gateway{store(), "tcp://127.0.0.1:*", "tcp://127.0.0.1:*"};
+    const Finished collected =
+        run(collector(gateway.listen(), {"-e", "{task-clock,page-faults,context-switches}:uk,cpu-clock", "--",
+                                         workload_path("shares_workload"), "1"}));
+    ASSERT_EQ(collected.ending.status, 0) << collected.error_output;
+    const json counters = perfleet_json({"counters", "--gateway", gateway.query()});
+    EXPECT_EQ(counters, perfleet_json({"counters", "--data", store()}));
+    std::map<std::string, json> by_event;
+    for (const json& row : rows_of(counters)) {
+        by_event[row.at("event").get<std::string>()] = row;
+    }
+    ASSERT_EQ(by_event.size(), 4U) << counters.dump();
+    const json& leader = by_event.at("task-clock:uk");
+    for (const char* event : {"page-faults:uk", "context-switches:uk"}) {
+        const json& row = by_event.at(event);
+        EXPECT_EQ(row.at("group"), 1);
+        EXPECT_EQ(row.at("time_running_ns"), leader.at("time_running_ns"));
+        EXPECT_DOUBLE_EQ(row.at("per_leader").get<double>(),
+                         row.at("value").get<double>() / leader.at("value").get<double>());
+    }
+    EXPECT_TRUE(leader.at("per_leader").is_null());
+    EXPECT_TRUE(by_event.at("cpu-clock").at("group").is_null());
+
+    const json ratio = rows_of(perfleet_json({"counters", "--gateway", gateway.query(), "--ratio",
+                                              "page-faults:uk/context-switches:uk"}))
+                           .at(0);
+    EXPECT_EQ(ratio.at("value"), by_event.at("page-faults:uk").at("value"));
+    EXPECT_EQ(ratio.at("per_value"), by_event.at("context-switches:uk").at("value"));
+    const Finished refused =
+        run({program_path("perfleet"), "counters", "--data", store(), "--ratio", "task-clock:uk/cpu-clock"});
+    EXPECT_EQ(refused.ending.status, 2);
+    EXPECT_NE(refused.error_output.find("-e '{task-clock:uk,cpu-clock}'"), std::string::npos) << refused.error_output;
+
+    const std::string events = rows_of(perfleet_json({"sessions", "--data", store()})).at(0).at("events");
+    EXPECT_EQ(events, "{task-clock:uk,page-faults:uk,context-switches:uk},cpu-clock");
+    const std::string file = folder_ / "perf.data";
+    (void)perfleet({"export", "--to", "perf.data", "-o", file, "--data", store()});
+    const Finished listed = run({"perf", "evlist", "-g", "-i", file});
+    EXPECT_EQ(listed.output, events.substr(0, events.find("},") + 1) + "\ncpu-clock\n") << listed.error_output;
+}
+
 // What a newcomer does first: no server, no folder named.
 TEST_F(PipelineTest, RecordShowsWhereTheTimeWentAndWhatToTryNext) {
     Process::Options options;
