@@ -18,6 +18,7 @@
 #include "target-collector/bare-metal/virtio_serial.h"
 #include "target-collector/small/frame_chain.h"
 #include "target-collector/small/small_collector.h"
+#include "target-collector/source/pmu_description.h"
 #include "target-collector/wire/frame_stream_driver.h"
 #include "target-collector/wire/one_way_line.h"
 #include "target-collector/wire/zmtp_driver.h"
@@ -109,6 +110,7 @@ Place<ZmtpDriver> gateway_driver;
 Place<FrameStreamDriver> file_driver;
 Place<SmallTarget> target;
 Place<SmallImage> image;
+Place<PmuLabels> pmu_labels;
 Place<Sampler> sampler;
 Place<SamplingOrders> orders;
 ThreadTimes thread_times;
@@ -241,6 +243,8 @@ void describe_target(const Seed& seed) {
                           .build_id = find_build_id(),
                           .address = reinterpret_cast<std::uint64_t>(image_begin),
                           .size_bytes = static_cast<std::uint64_t>(image_end - image_begin)});
+    pmu_labels.make(pmu_of_pmcr(PERFLEET_READ_REGISTER(pmcr_el0),
+                                pmu_version_of_aa64dfr0(PERFLEET_READ_REGISTER(id_aa64dfr0_el1))));
     target.make(SmallTarget{
         .target = TargetId{0x7065'7266'7669'7274},
         .name = "qemu-virt",
@@ -250,6 +254,7 @@ void describe_target(const Seed& seed) {
         .clock = {.name = "cntvct", .ticks_per_second = ticks_per_second, .linux_clockid = -1},
         .start_point = find_start(),
         .host = {.os_release = "bare metal", .cpus_online = 1, .cpus_configured = 1, .page_size_bytes = 4'096},
+        .labels = pmu_labels->labels(),
         .events = options.is_circle
                       ? std::span<const EventDescription>{kCircleEvents}
                       : std::span{kEvents}.first(options.is_traced ? std::size(kEvents) : kFirstTraceEvent),

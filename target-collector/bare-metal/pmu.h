@@ -14,6 +14,7 @@ inline constexpr std::uint64_t kEvery64thCycle = 1U << 3;
 inline constexpr std::uint64_t kExportEvents = 1U << 4;
 inline constexpr std::uint64_t kNotWhereProhibited = 1U << 5;
 inline constexpr std::uint64_t kLongCycleCounter = 1U << 6;  // overflows at 64 bits; not before PMUv3
+inline constexpr std::uint64_t kLongCounters = 1U << 7;      // so do the others; not before PMUv3p5
 
 // PMCNTENSET, PMINTENSET, PMOVSCLR and those that clear: a bit for each counter, and that of cycles.
 inline constexpr std::uint64_t kCycleCounter = 1ULL << 31;

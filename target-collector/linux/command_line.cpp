@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "target-collector/linux/machine_state.h"
+#include "target-collector/linux/processor_pmu.h"
 #include "target-collector/source/linux/event_list.h"
 
 namespace perfleet {
@@ -68,7 +69,11 @@ void add_labels(const LabelOptions& labels, CollectorOptions& options) {
         options.labels.push_back(split_label(label));
     }
     if (labels.has_machine_state) {
-        for (auto& [name, text] : machine_state()) {
+        auto state = machine_state();
+        for (auto& label : processor_pmu()) {
+            state.push_back(std::move(label));
+        }
+        for (auto& [name, text] : state) {
             const bool is_given = std::any_of(options.labels.begin(), options.labels.end(),
                                               [&, &key = name](const auto& label) { return label.first == key; });
             if (!is_given) {
@@ -100,10 +105,10 @@ void add_options(CLI::App& app, CollectorOptions& options, LabelOptions& labels)
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("--label", labels.given, "A label of this target, KEY=VALUE")->allow_extra_args(false);
-    app.add_flag(
-        "--machine-state", labels.has_machine_state,
-        "Governor, turbo, frequency, kernel and processor as labels, as they are at the start. Not with --key: "
-        "there labels are those of the key");
+    app.add_flag("--machine-state", labels.has_machine_state,
+                 "Governor, turbo, frequency, kernel, processor and its counters as labels, as they are at the start. "
+                 "Not with --key: "
+                 "there labels are those of the key");
     app.add_option("--target", options.target_name, "The target's name. Default: that of the key, else the host's");
     app.add_flag("--include-self", options.include_self, "With -a: the collector's own samples, too");
     app.add_flag("--all-user", options.all_user, "User space only");

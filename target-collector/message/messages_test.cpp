@@ -212,7 +212,8 @@ TEST(Hello, ItsIdentityIsTakenOutWithoutTouchingTheRest) {
     EXPECT_EQ(hello.getTargetId(), 0U);
     EXPECT_FALSE(hello.hasTargetName());
     EXPECT_STREQ(hello.getArchitecture().cStr(), "aarch64");
-    EXPECT_EQ(hello.getLabels().size(), 2U);
+    EXPECT_FALSE(hello.hasLabels());
+    EXPECT_EQ(hello.getEvents().size(), 2U);
     EXPECT_EQ(hello.getBootNonce(), 0xdeadU);
     for (std::size_t size = 0; size < message.size(); ++size) {
         EXPECT_FALSE(clear_hello_identity(std::span{message}.first(size)));

@@ -83,10 +83,12 @@ bool clear_hello_identity(std::span<std::byte> message_untrusted) {
         return false;
     }
     (void)patch(message_untrusted, *hello, layout::kTargetId, std::uint64_t{0});
-    const std::size_t at = layout::kTargetName.index * kPointerSizeBytes;
-    if (at + kPointerSizeBytes <= hello->pointers.size()) {
-        const auto offset = static_cast<std::size_t>(hello->pointers.data() - message_untrusted.data());
-        std::memset(message_untrusted.data() + offset + at, 0, kPointerSizeBytes);
+    for (const wire_layout::PointerField field : {layout::kTargetName, layout::kLabels}) {
+        const std::size_t at = field.index * kPointerSizeBytes;
+        if (at + kPointerSizeBytes <= hello->pointers.size()) {
+            const auto offset = static_cast<std::size_t>(hello->pointers.data() - message_untrusted.data());
+            std::memset(message_untrusted.data() + offset + at, 0, kPointerSizeBytes);
+        }
     }
     return true;
 }

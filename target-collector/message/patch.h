@@ -19,8 +19,8 @@ namespace perfleet {
 [[nodiscard]] Checked<Done> set_hello_state(std::span<std::byte> message, SessionId session, Seq oldest,
                                             Ticks clock = Ticks{0});
 
-// Takes Hello.targetId and Hello.targetName out: whoever carries the message vouches for its sender with a key, and the
-// gateway takes the identity from that. True: it was a Hello.
+// Takes Hello.targetId, Hello.targetName and Hello.labels out: whoever carries the message vouches for its sender with
+// a key, and the gateway takes the identity from that. True: it was a Hello.
 [[nodiscard]] bool clear_hello_identity(std::span<std::byte> message_untrusted);
 
 }  // namespace perfleet

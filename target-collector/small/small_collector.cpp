@@ -54,6 +54,7 @@ std::span<std::byte> SmallCollector::write_hello_message() {
     hello.target = target_.target;
     hello.target_name = target_.name;
     hello.architecture = target_.architecture;
+    hello.labels = target_.labels;
     hello.events = target_.events;
     hello.clock = target_.clock;
     hello.start_point = target_.start_point;

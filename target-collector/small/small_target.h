@@ -46,6 +46,7 @@ struct SmallTarget {
     ClockDescription clock{};
     ClockPoint start_point{};
     HostDescription host{};
+    std::span<const LabelDescription> labels{};  // no key twice
     std::span<const EventDescription> events{};
     std::span<const SmallImage> images{};
     std::span<const SmallThread> threads{};

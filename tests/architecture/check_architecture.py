@@ -86,7 +86,8 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 FREESTANDING = re.compile(r"schemas/vocabulary/(assert|duration_histogram|ids|kind|limits|result|time)\.(h|cpp)$"
                           r"|schemas/vocabulary/utilisation_thread\.h$"
                           r"|schemas/(columns|perf)/|schemas/sel4/(kernel_log|names)\.(h|cpp)$|schemas/wire/\w+\.h$"
-                          r"|target-collector/(ring|message|small|source/sel4)/|target-collector/source/row_sink\.h$"
+                          r"|target-collector/(ring|message|small|source/sel4)/|target-collector/source/(row_sink|pmu_description)\.(h|cpp)$"
+                          r"|target-collector/bare-metal/pmu\.h$"
                           r"|target-collector/sel4/run/"
                           r"|target-collector/wire/(byte_stream|delivery\w*|driver|line_stream|resend_patience|zmtp_\w+)\.(h|cpp)$")
 NOT_FREESTANDING = re.compile(r".*_(test|host)\.(cpp|h)$|.*/test_\w+\.(cpp|h)$")

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "target-collector/wire/held_address_test.h"
@@ -22,6 +23,8 @@
 
 namespace perfleet::end_to_end {
 namespace {
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
 
 constexpr double kSharePointsMax = 4;
 constexpr double kInStepPointsMin = 30;
@@ -185,6 +188,13 @@ TEST_F(BareMetal, WhereTimeCountsInstructionsItsLoadIsSeenAsItWasAndEachRunIsASe
         ASSERT_EQ(ledgers.size(), run);
         for (const StoredLedger& ledger : ledgers) {
             ledger.expect_exact();
+            // Of QEMU's Cortex-A57.
+            EXPECT_EQ(ledger.session.labels, (Labels{{"pmu_counter_bits", "32"},
+                                                     {"pmu_counters", "6"},
+                                                     {"pmu_fixed", "1"},
+                                                     {"pmu_fixed_bits", "64"},
+                                                     {"pmu_fixed_mask", "0x80000000"},
+                                                     {"pmu_mask", "0x8000003f"}}));
         }
         if (run == 1) {
             expect_shares_as_they_were(machine, "timer", kSamplesMin);

@@ -17,6 +17,7 @@ namespace perfleet::end_to_end {
 inline constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 inline constexpr EventDescription kTimer{.name = "timer", .period = 1'000'000, .unit = "ns"};
 inline constexpr SmallThread kThread{7, "main"};
+inline constexpr LabelDescription kLabel{"pmu", "none"};
 inline constexpr SmallImage kImage{"/small.elf", {}, 0x1000, 0x1000};
 
 inline Ticks clock_now() {
@@ -32,6 +33,7 @@ inline SmallTarget small_target(SessionId session) {
     target.session = session;
     target.clock = {.name = "steady", .ticks_per_second = kNsPerSecond};
     target.start_point = {clock_now(), UtcNs{1'700'000'000 * kNsPerSecond}, 0};
+    target.labels = {&kLabel, 1};
     target.events = {&kTimer, 1};
     target.images = {&kImage, 1};
     target.threads = {&kThread, 1};

@@ -37,6 +37,7 @@ SmallTarget Domain::describe(const DomainTable& table, const BoardClock& clock) 
                      .cpus_online = 1,
                      .cpus_configured = 1,
                      .page_size_bytes = 4'096},
+            .labels = pmu_labels_.labels(),
             .events = events_.descriptions(),
             .images = watched_.images(),
             .threads = watched_.threads(),

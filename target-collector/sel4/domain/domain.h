@@ -42,6 +42,7 @@ private:
     StockKernel kernel_;
     El0Alarm alarm_;
     PmuCounters counters_;
+    PmuLabels pmu_labels_{describe_pmu()};
     Machine machine_;
     RunEvents events_;
     TickTimer timer_;

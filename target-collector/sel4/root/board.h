@@ -5,6 +5,7 @@
 //   find_clock()             the cycle counter's rate, and what UTC it is: takes up to two seconds
 //   open_stream()            what leads to the gateway
 //   start_machine(clock, …)  what wakes the root task, and the processor's counters
+//   pmu()                    what the processor's counters are
 //   wait()                   for the next interrupt, whatever it comes from
 //   kTarget, kName, kArchitecture, kClockName
 #pragma once

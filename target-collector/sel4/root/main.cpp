@@ -99,6 +99,7 @@ void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector&
     for (std::uint32_t i = 0; i < kThreads; ++i) {
         named[i] = {i + 1, kThreadNames[i]};
     }
+    const PmuLabels pmu{Board::pmu()};
     const SmallTarget target{
         .target = Board::kTarget,
         .name = Board::kName,
@@ -111,6 +112,7 @@ void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector&
                  .cpus_online = 1,
                  .cpus_configured = 1,
                  .page_size_bytes = 4'096},
+        .labels = pmu.labels(),
         .events = events.descriptions(),
         .images = {&image, 1},
         .threads = named,

@@ -15,6 +15,7 @@
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/store.h"
 #include "target-collector/linux/machine_state.h"
+#include "target-collector/linux/processor_pmu.h"
 #include "target-collector/linux/target_identity.h"
 #include "tools/perfleet/import/frame_import.h"
 #include "tools/perfleet/import/imported_run.h"
@@ -95,8 +96,10 @@ Result<SourceFile> read_file(const std::string& path) {
 
 Result<Done> add_labels(const ImportOptions& options, ImportedRun& run) {
     if (options.is_measured_here) {
-        for (const auto& [name, text] : machine_state()) {
-            run.labels[name] = text;
+        for (const auto& labels : {machine_state(), processor_pmu()}) {
+            for (const auto& [name, text] : labels) {
+                run.labels[name] = text;
+            }
         }
     }
     for (const std::string& label : options.labels) {

@@ -32,6 +32,8 @@ void select(std::uint64_t counter) {
 
 }  // namespace
 
+PmuDescription describe_pmu() { return pmu_of_pmcr(PERFLEET_READ_REGISTER(pmcr_el0), ArmPmuVersion::kV3); }
+
 PmuCounters::PmuCounters() : begun_cycles_{cycles()} {
     const std::uint64_t there = PERFLEET_READ_REGISTER(pmceid0_el0);
     const std::uint64_t counters = counter_count() - 1;  // the last one is CycleOverflow's

@@ -15,8 +15,12 @@
 #include "target-collector/sel4/kernel/libsel4.h"
 #include "target-collector/sel4/run/machine.h"
 #include "target-collector/small/jittered_period.h"
+#include "target-collector/source/pmu_description.h"
 
 namespace perfleet::sel4 {
+
+// What EL0 can read of it: not its version.
+[[nodiscard]] PmuDescription describe_pmu();
 
 class PmuCounters final : public EventCounters {
 public:

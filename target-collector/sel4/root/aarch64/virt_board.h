@@ -37,6 +37,7 @@ public:
     void start_machine(const BoardClock& clock, std::uint64_t seed);
     // From then on.
     [[nodiscard]] Alarm& alarm() { return *alarm_; }
+    [[nodiscard]] static PmuDescription pmu() { return describe_pmu(); }
     [[nodiscard]] WakeCauses wait() const;
     [[nodiscard]] CycleInterrupts* cycle_interrupts() { return overflow_ ? &*overflow_ : nullptr; }
     [[nodiscard]] EventCounters& counters() { return *counters_; }

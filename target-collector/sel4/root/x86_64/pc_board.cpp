@@ -12,15 +12,15 @@
 namespace perfleet::sel4 {
 namespace {
 
-// CPUID, leaf 1.
+CpuidRegisters cpuid(std::uint32_t leaf) {
+    CpuidRegisters registers{.eax = leaf};
+    asm volatile("cpuid" : "+a"(registers.eax), "=b"(registers.ebx), "+c"(registers.ecx), "=d"(registers.edx));
+    return registers;
+}
+
 bool makes_random_numbers() {
     constexpr std::uint32_t kRdrand = 1U << 30;
-    std::uint32_t leaf = 1;
-    std::uint32_t ebx = 0;
-    std::uint32_t ecx = 0;
-    std::uint32_t edx = 0;
-    asm volatile("cpuid" : "+a"(leaf), "=b"(ebx), "=c"(ecx), "=d"(edx));
-    return (ecx & kRdrand) != 0;
+    return (cpuid(1).ecx & kRdrand) != 0;
 }
 
 std::uint64_t random_number() {
@@ -53,6 +53,8 @@ std::uint64_t PcBoard::seconds() const {
     }
     return *seconds;
 }
+
+PmuDescription PcBoard::pmu() { return pmu_of_cpuid(cpuid, false); }
 
 SessionId PcBoard::session() {
     return makes_random_numbers() ? SessionId{random_number(), random_number()} : SessionId{};

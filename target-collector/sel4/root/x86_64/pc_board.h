@@ -14,6 +14,7 @@
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/sel4/root/x86_64/com_port.h"
 #include "target-collector/sel4/root/x86_64/pit_alarm.h"
+#include "target-collector/source/pmu_description.h"
 #include "target-collector/wire/line_stream.h"
 
 namespace perfleet::sel4 {
@@ -46,6 +47,7 @@ public:
     void start_machine(const BoardClock& clock, std::uint64_t seed);
     // From then on.
     [[nodiscard]] Alarm& alarm() { return *alarm_; }
+    [[nodiscard]] static PmuDescription pmu();
     [[nodiscard]] WakeCauses wait() { return alarm_->wait(); }
     [[nodiscard]] static CycleInterrupts* cycle_interrupts() { return nullptr; }
     [[nodiscard]] EventCounters& counters() { return counters_; }
