@@ -16,6 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/columns/crc32c.h"
+#include "schemas/columns/layout.h"
+#include "storage/block/block.h"
+#include "storage/store/store.h"
 #include "target-collector/wire/held_address_test.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
@@ -275,7 +279,47 @@ private:
             answers.push_back(std::string{kind_name(series.kind)} + ' ' + std::to_string(counts.stored));
         }
         EXPECT_GT(answers.front().size(), 500U);
+        for (const std::string& rows : rows_of(store, ledgers.front())) {
+            answers.push_back(rows);
+        }
         return answers;
+    }
+
+    // Of each series a line that only the same rows in the same order have, whatever batches they came in.
+    static std::vector<std::string> rows_of(const std::string& store, const StoredLedger& ledger) {
+        const auto reader = open_rocksdb_reader(store);
+        EXPECT_TRUE(reader.ok()) << reader.error().message;
+        const auto partitions = (*reader)->partitions();
+        EXPECT_TRUE(partitions.ok()) << partitions.error().message;
+        std::vector<std::string> lines;
+        for (const auto& [series, counts] : ledger.series) {
+            std::map<ColumnId, std::string> columns;  // a text a value
+            for (const Partition& partition : *partitions) {
+                const auto visited = (*reader)->visit_blocks(
+                    partition, ledger.session.target, ledger.session.session, series,
+                    [&, kind = series.kind](const BlockKey&, std::string_view bytes) {
+                        const auto block = parse_block_untrusted(bytes);
+                        DecodedRows rows;
+                        EXPECT_TRUE(block.ok() && rows.decode(*block).ok());
+                        for (const ColumnRule& rule : columns_of(kind)) {
+                            for (std::size_t row = 0; row < rows.row_count(); ++row) {
+                                columns[rule.id] += rule.shape == ColumnShape::kBytes
+                                                        ? std::string{rows.bytes(rule.id, row)} + '\n'
+                                                        : std::to_string(rows.integers(rule.id)[row]) + '\n';
+                            }
+                        }
+                        return Visit::kContinue;
+                    });
+                EXPECT_TRUE(visited.ok());
+            }
+            for (const auto& [id, text] : columns) {
+                lines.push_back(std::string{kind_name(series.kind)} + '/' + std::to_string(series.event.value) + ' ' +
+                                std::string{column_name(id)} + ": " + std::to_string(text.size()) + " B, checksum " +
+                                std::to_string(crc32c(0, std::as_bytes(std::span{text}))));
+            }
+        }
+        EXPECT_GT(lines.size(), 10U);
+        return lines;
     }
 };
 
