@@ -96,12 +96,6 @@ private:
 
     [[nodiscard]] bool is_wanted(const LoggedEntry& entry) const { return !path_ || entry.path == *path_; }
 
-    void add_identity(RowMaker& row, const KernelLog& log) const {
-        const SessionRecord& session = scan_.sessions()[log.session_index].record;
-        row.add("session", "", session_hex(session.session));
-        row.add("target", "", session.target_name);
-    }
-
     Result<Done> add_summary(const KernelLog& log) {
         std::array<std::uint64_t, sel4::kEntryPathCount> counts{};
         std::uint64_t count = 0;
@@ -130,7 +124,7 @@ private:
             share = real(static_cast<long double>(kernel_ticks) / static_cast<long double>(window) * 100);
         }
         RowMaker row{answer_};
-        add_identity(row, log);
+        add_identity(scan_, log, row);
         row.add("kernel", "", log.description.version.empty() ? AnswerValue{} : AnswerValue{log.description.version});
         row.add("saturated", "", std::string{log.description.is_saturated ? "yes" : "no"});
         row.add("lost_after", "", std::string{log.description.is_loss_known ? "none" : "unknown"});
@@ -172,7 +166,7 @@ private:
                 return Visit::kContinue;  // the rest is counted
             }
             RowMaker row{answer_};
-            add_identity(row, log);
+            add_identity(scan_, log, row);
             row.add("log_id", "", entry.log_id);
             if (path == sel4::EntryPath::kSyscall) {
                 const sel4::SyscallDetail detail = sel4::syscall_detail(entry.detail);
@@ -238,7 +232,7 @@ private:
             }
             const Moments& moments = described->moments;
             RowMaker row{answer_};
-            add_identity(row, log);
+            add_identity(scan_, log, row);
             row.add(options_.key == KernelEntryKey::kPath      ? "path"
                     : options_.key == KernelEntryKey::kSyscall ? "syscall"
                                                                : "cap",
@@ -266,7 +260,7 @@ private:
         for (std::size_t i = 0; i < measured->size() && i < options_.row_count_max; ++i) {
             const Measured& one = (*measured)[i];
             RowMaker row{answer_};
-            add_identity(row, log);
+            add_identity(scan_, log, row);
             row.add("log_id", "", one.entry.log_id);
             row.add("path", "", std::string{sel4::path_name(one.entry.path)});
             row.add("event", log.unit, one.event_ticks);

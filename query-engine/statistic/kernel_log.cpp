@@ -84,6 +84,12 @@ std::string cap_type_text(const KernelLog& log, const LoggedEntry& entry) {
     return name.empty() ? std::to_string(cap_type) : std::string{name};
 }
 
+void add_identity(const Scan& scan, const KernelLog& log, RowMaker& row) {
+    const SessionRecord& session = scan.sessions()[log.session_index].record;
+    row.add("session", "", session_hex(session.session));
+    row.add("target", "", session.target_name);
+}
+
 std::string log_name(const Scan& scan, const KernelLog& log) {
     const SessionId session = scan.sessions()[log.session_index].record.session;
     return "session " + session_hex(session).substr(0, 8) + " " + log.event;

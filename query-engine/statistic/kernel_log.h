@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "query-engine/scan/scan.h"
+#include "query-engine/statistic/answer_row.h"
 #include "schemas/sel4/log_description.h"
 
 namespace perfleet {
@@ -39,6 +40,9 @@ struct LoggedEntry {
 // "Call" and the like: the name, else the number.
 [[nodiscard]] std::string syscall_text(const KernelLog& log, const LoggedEntry& entry);
 [[nodiscard]] std::string cap_type_text(const KernelLog& log, const LoggedEntry& entry);
+
+// What each row about it begins with: session and target.
+void add_identity(const Scan& scan, const KernelLog& log, RowMaker& row);
 
 // "session 0a1b2c3d event kernel_entries".
 [[nodiscard]] std::string log_name(const Scan& scan, const KernelLog& log);

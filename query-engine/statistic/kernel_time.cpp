@@ -255,12 +255,6 @@ private:
                                  : real(static_cast<long double>(ticks) / static_cast<long double>(total_ticks_) * 100);
     }
 
-    void add_identity(RowMaker& row) const {
-        const SessionRecord& session = scan_.sessions()[log_.session_index].record;
-        row.add("session", "", session_hex(session.session));
-        row.add("target", "", session.target_name);
-    }
-
     void add_threads() {
         std::map<Thread, KernelTime> sums;
         for (const auto& [key, time] : times_) {
@@ -280,7 +274,7 @@ private:
         rows.resize(std::min<std::uint64_t>(rows.size(), options_.row_count_max));
         for (const auto& [name, tid, time] : rows) {
             RowMaker row{answer_};
-            add_identity(row);
+            add_identity(scan_, log_, row);
             row.add("thread", "", name);
             row.add("tid", "", whole_if(tid.has_value(), tid.value_or(0)));
             row.add("samples", "", whole_if(tid.has_value(), time.sample_count));
@@ -330,7 +324,7 @@ private:
         rows.resize(std::min<std::uint64_t>(rows.size(), options_.row_count_max));
         for (const Row& one : rows) {
             RowMaker row{answer_};
-            add_identity(row);
+            add_identity(scan_, log_, row);
             row.add("symbol", "", one.symbol);
             row.add("image", "", one.image);
             row.add("thread", "", one.thread);

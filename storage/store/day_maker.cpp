@@ -31,7 +31,7 @@ Result<Joiner::Outcome> DayMaker::make_days() {
             return made.error();
         }
         if (made.ok() && !*made) {
-            return ended_;
+            return steps_.ended();
         }
     }
     return Joiner::Outcome::kDone;
@@ -70,7 +70,7 @@ Result<bool> DayMaker::add_hour(const SessionName& session, const Partition& par
             }
         }
     }
-    return tell({.partition = partition_});
+    return steps_.tell({.partition = partition_});
 }
 
 Result<bool> DayMaker::add_series(const Place& place, Series series, EpochBatches& batches,
@@ -228,23 +228,7 @@ Result<bool> DayMaker::finish(const SessionName& session, Series series) {
     }
     Changes changes;
     changes.puts.push_back({key, value});
-    auto written = commit_(changes);
-    if (!written.ok()) {
-        return written;
-    }
-    if (!*written) {
-        ended_ = Joiner::Outcome::kOvertaken;
-        return false;
-    }
-    return tell({.partition = partition_, .rollups = 1, .rollup_bytes = key.size() + value.size()});
-}
-
-bool DayMaker::tell(const JoinStep& step) {
-    if (on_step_(step) == Visit::kStop) {
-        ended_ = Joiner::Outcome::kStopped;
-        return false;
-    }
-    return true;
+    return steps_.write(changes, {.partition = partition_, .rollups = 1, .rollup_bytes = key.size() + value.size()});
 }
 
 // Empty where there are too many batches. Records that are damaged are left out: a reader who can read them passes over

@@ -31,8 +31,7 @@ public:
           reads_{&reads},
           partition_{partition},
           policy_{policy},
-          commit_{std::move(commit)},
-          on_step_{std::move(on_step)} {}
+          steps_{std::move(commit), std::move(on_step)} {}
 
     // Passes over what was made already.
     [[nodiscard]] Result<Joiner::Outcome> make_days();
@@ -82,8 +81,6 @@ private:
                                          const EpochBatches& batches, std::optional<Meaning>& meaning);
     [[nodiscard]] Result<bool> finish(const SessionName& session, Series series);
     [[nodiscard]] Result<bool> finish_all(const SessionName& session);
-    // False when the work ends.
-    [[nodiscard]] bool tell(const JoinStep& step);
 
     [[nodiscard]] static std::vector<Named*> covered_by(const RollupCover& cover, std::vector<Named>& named);
     [[nodiscard]] Result<Hour> read_hour(const SessionName& session, const Partition& partition) const;
@@ -99,10 +96,8 @@ private:
     const KeyedReads* reads_;
     Partition partition_;
     RollupPolicy policy_;
-    Joiner::Commit commit_;
-    Joiner::OnStep on_step_;
-    std::map<Series, SeriesDay> days_;                // of the session at hand
-    Joiner::Outcome ended_ = Joiner::Outcome::kDone;  // why the work ends
+    JoinSteps steps_;
+    std::map<Series, SeriesDay> days_;  // of the session at hand
 };
 
 }  // namespace perfleet

@@ -25,7 +25,7 @@ Result<Joiner::Outcome> DictionaryMaker::make_dictionary() {
             return added.error();
         }
         if (!*added) {
-            return ended_;
+            return steps_.ended();
         }
     }
     const std::uint64_t epoch_node_count = nodes_.epoch_node_count();
@@ -35,7 +35,8 @@ Result<Joiner::Outcome> DictionaryMaker::make_dictionary() {
                              epoch_node_count >= std::uint64_t{policy_.reuse} * made.dictionary.nodes.size() &&
                              bytes.size() <= limits::kDictionarySizeBytesMax;
     if (!is_worth_it) {
-        return tell({.partition = partition_, .epochs_left = made.maps.size()}) ? Joiner::Outcome::kDone : ended_;
+        return steps_.tell({.partition = partition_, .epochs_left = made.maps.size()}) ? Joiner::Outcome::kDone
+                                                                                       : steps_.ended();
     }
     made.dictionary = {};
     auto written = write_dictionary(bytes);
@@ -45,7 +46,7 @@ Result<Joiner::Outcome> DictionaryMaker::make_dictionary() {
     if (!written.ok()) {
         return written.error();
     }
-    return *written ? Joiner::Outcome::kDone : ended_;
+    return *written ? Joiner::Outcome::kDone : steps_.ended();
 }
 
 Result<bool> DictionaryMaker::add_session(const SessionName& session) {
@@ -65,7 +66,7 @@ Result<bool> DictionaryMaker::add_session(const SessionName& session) {
             ++step.epochs_left;
         }
     }
-    return tell(step);
+    return steps_.tell(step);
 }
 
 // Another one than before: with the same write the maps into that go.
@@ -90,7 +91,7 @@ Result<bool> DictionaryMaker::write_dictionary(const std::string& bytes) {
         return visited.error();
     }
     changes.puts.push_back({key, bytes});
-    return write(changes, {.partition = partition_, .dictionaries = 1, .map_bytes = key.size() + bytes.size()});
+    return steps_.write(changes, {.partition = partition_, .dictionaries = 1, .map_bytes = key.size() + bytes.size()});
 }
 
 Result<bool> DictionaryMaker::write_maps(std::uint32_t checksum, std::vector<std::vector<std::uint32_t>> maps) {
@@ -101,7 +102,7 @@ Result<bool> DictionaryMaker::write_maps(std::uint32_t checksum, std::vector<std
         for (const auto& [key, value] : made) {
             changes.puts.push_back({key, value});
         }
-        auto written = write(changes, std::exchange(step, JoinStep{.partition = partition_}));
+        auto written = steps_.write(changes, std::exchange(step, JoinStep{.partition = partition_}));
         made.clear();
         return written;
     };
@@ -126,26 +127,6 @@ Result<bool> DictionaryMaker::write_maps(std::uint32_t checksum, std::vector<std
         }
     }
     return made.empty() ? Result<bool>{true} : write_made();
-}
-
-Result<bool> DictionaryMaker::write(const Changes& changes, const JoinStep& step) {
-    auto written = commit_(changes);
-    if (!written.ok()) {
-        return written;
-    }
-    if (!*written) {
-        ended_ = Joiner::Outcome::kOvertaken;
-        return false;
-    }
-    return tell(step);
-}
-
-bool DictionaryMaker::tell(const JoinStep& step) {
-    if (on_step_(step) == Visit::kStop) {
-        ended_ = Joiner::Outcome::kStopped;
-        return false;
-    }
-    return true;
 }
 
 // Epochs of which no batch can come any more between those that are there: so each has one range. Where one of them

@@ -31,8 +31,7 @@ public:
           reads_{&reads},
           partition_{partition},
           policy_{policy},
-          commit_{std::move(commit)},
-          on_step_{std::move(on_step)},
+          steps_{std::move(commit), std::move(on_step)},
           nodes_{policy.nodes_max} {}
 
     // Once.
@@ -49,8 +48,6 @@ private:
     [[nodiscard]] Result<bool> add_session(const SessionName& session);
     [[nodiscard]] Result<bool> write_dictionary(const std::string& bytes);
     [[nodiscard]] Result<bool> write_maps(std::uint32_t checksum, std::vector<std::vector<std::uint32_t>> maps);
-    [[nodiscard]] Result<bool> write(const Changes& changes, const JoinStep& step);
-    [[nodiscard]] bool tell(const JoinStep& step);
 
     [[nodiscard]] Result<std::map<EpochNumber, RollupCover>> read_covers(const SessionName& session) const;
     // Nothing where one is damaged or missing, or they contradict each other.
@@ -61,11 +58,9 @@ private:
     const KeyedReads* reads_;
     Partition partition_;
     DictionaryPolicy policy_;
-    Joiner::Commit commit_;
-    Joiner::OnStep on_step_;
+    JoinSteps steps_;
     PartitionNodes nodes_;
     std::vector<Epoch> epochs_;
-    Joiner::Outcome ended_ = Joiner::Outcome::kDone;  // why the work ends
 };
 
 }  // namespace perfleet

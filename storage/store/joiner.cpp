@@ -62,7 +62,7 @@ Result<Joiner::Outcome> Joiner::join_session(const SessionName& session) {
             return joined.error();
         }
         if (!*joined) {
-            return ended_;
+            return steps_.ended();
         }
     }
 }
@@ -218,20 +218,8 @@ Result<Joiner::Run> Joiner::read_run(const SessionName& session, Series series, 
 }
 
 Result<bool> Joiner::write(const Changes& changes, JoinStep step) {
-    auto written = commit_(changes);
-    if (!written.ok()) {
-        return written;
-    }
-    if (!*written) {
-        ended_ = Outcome::kOvertaken;
-        return false;
-    }
     step.size_bytes_out = size_of(changes);
-    if (on_step_(step) == Visit::kStop) {
-        ended_ = Outcome::kStopped;
-        return false;
-    }
-    return true;
+    return steps_.write(changes, step);
 }
 
 }  // namespace perfleet

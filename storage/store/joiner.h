@@ -7,12 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "storage/block/block_joiner.h"
 #include "storage/key/key.h"
 #include "storage/store/engine.h"
+#include "storage/store/join_steps.h"
 #include "storage/store/keyed_reads.h"
 #include "storage/store/store.h"
 
@@ -20,23 +20,12 @@ namespace perfleet {
 
 class Joiner {
 public:
-    // Writes the changes of one step; false when what they were made from may have changed: then the work ends.
-    using Commit = std::function<Result<bool>(const Changes& changes)>;
-    using OnStep = std::function<Visit(const JoinStep&)>;
+    using Commit = JoinSteps::Commit;
+    using OnStep = JoinSteps::OnStep;
+    using Outcome = JoinSteps::Outcome;
 
     Joiner(const Engine& engine, const KeyedReads& reads, const Partition& partition, Commit commit, OnStep on_step)
-        : engine_{&engine},
-          reads_{&reads},
-          partition_{partition},
-          commit_{std::move(commit)},
-          on_step_{std::move(on_step)} {}
-
-    enum class Outcome : std::uint8_t {
-        kDone,
-        kLeftover,   // batches above their session's watermark wait
-        kStopped,    // by on_step
-        kOvertaken,  // by the writer
-    };
+        : engine_{&engine}, reads_{&reads}, partition_{partition}, steps_{std::move(commit), std::move(on_step)} {}
 
     [[nodiscard]] Result<Outcome> join_partition();
     [[nodiscard]] Result<Outcome> join_session(const SessionName& session);
@@ -68,10 +57,8 @@ private:
     const Engine* engine_;
     const KeyedReads* reads_;
     Partition partition_;
-    Commit commit_;
-    OnStep on_step_;
+    JoinSteps steps_;
     BlockJoiner blocks_;
-    Outcome ended_ = Outcome::kDone;  // why write() said that the work ends
 };
 
 }  // namespace perfleet

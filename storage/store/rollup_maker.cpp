@@ -37,7 +37,7 @@ Result<Joiner::Outcome> RollupMaker::roll_up_partition() {
             return rolled_up.error();
         }
         if (rolled_up.ok() && !*rolled_up) {
-            return ended_;
+            return steps_.ended();
         }
     }
     return Joiner::Outcome::kDone;
@@ -253,7 +253,7 @@ public:
             keep(RollupLevel::kHour, hours_);
         }
         auto written = is_kept ? maker_.write(made_, row_count)
-                               : maker_.tell({.partition = maker_.partition_, .rows_left = row_count});
+                               : maker_.steps_.tell({.partition = maker_.partition_, .rows_left = row_count});
         hours_.clear();
         made_.clear();
         made_sums_ = 0;
@@ -299,7 +299,7 @@ Result<bool> RollupMaker::roll_up_stacks(const Source& source, const std::vector
         }
         if (!*read) {
             renames.reset();
-            return tell({.partition = partition_, .rows_left = row_count});
+            return steps_.tell({.partition = partition_, .rows_left = row_count});
         }
     }
     return roll_up_series(source, named,
@@ -351,7 +351,7 @@ Result<bool> RollupMaker::roll_up_series(const Source& source, const std::vector
                 return taken;
             }
         }
-        if (!tell({.partition = partition_})) {
+        if (!steps_.tell({.partition = partition_})) {
             return false;
         }
     }
@@ -397,23 +397,7 @@ Result<bool> RollupMaker::write(const std::vector<std::pair<std::string, std::st
         changes.puts.push_back({key, value});
         step.rollup_bytes += key.size() + value.size();
     }
-    auto written = commit_(changes);
-    if (!written.ok()) {
-        return written;
-    }
-    if (!*written) {
-        ended_ = Joiner::Outcome::kOvertaken;
-        return false;
-    }
-    return tell(step);
-}
-
-bool RollupMaker::tell(const JoinStep& step) {
-    if (on_step_(step) == Visit::kStop) {
-        ended_ = Joiner::Outcome::kStopped;
-        return false;
-    }
-    return true;
+    return steps_.write(changes, step);
 }
 
 }  // namespace perfleet

@@ -33,8 +33,7 @@ public:
           reads_{&reads},
           partition_{partition},
           policy_{policy},
-          commit_{std::move(commit)},
-          on_step_{std::move(on_step)} {}
+          steps_{std::move(commit), std::move(on_step)} {}
 
     // kDone also where batches wait above their watermark.
     [[nodiscard]] Result<Joiner::Outcome> roll_up_partition();
@@ -83,16 +82,12 @@ private:
     // Keys and values; `row_count`: rows that those of hours stand for.
     [[nodiscard]] Result<bool> write(const std::vector<std::pair<std::string, std::string>>& rollups,
                                      std::uint64_t row_count);
-    // False when the work ends.
-    [[nodiscard]] bool tell(const JoinStep& step);
 
     const Engine* engine_;
     const KeyedReads* reads_;
     Partition partition_;
     RollupPolicy policy_;
-    Joiner::Commit commit_;
-    Joiner::OnStep on_step_;
-    Joiner::Outcome ended_ = Joiner::Outcome::kDone;  // why the work ends
+    JoinSteps steps_;
 };
 
 }  // namespace perfleet

@@ -1,0 +1,60 @@
+// The steps of a maker that works behind the writer (joining, rollups, days, dictionaries): each is written, unless
+// what it was made from may have changed, and told; and why the work ends is remembered.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "storage/store/engine.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+class JoinSteps {
+public:
+    // Writes the changes of one step; false when what they were made from may have changed: then the work ends.
+    using Commit = std::function<Result<bool>(const Changes& changes)>;
+    using OnStep = std::function<Visit(const JoinStep&)>;
+
+    enum class Outcome : std::uint8_t {
+        kDone,
+        kLeftover,   // batches above their session's watermark wait
+        kStopped,    // by on_step
+        kOvertaken,  // by the writer
+    };
+
+    JoinSteps(Commit commit, OnStep on_step) : commit_{std::move(commit)}, on_step_{std::move(on_step)} {}
+
+    // Both are false when the work ends.
+    [[nodiscard]] Result<bool> write(const Changes& changes, const JoinStep& step) {
+        auto written = commit_(changes);
+        if (!written.ok()) {
+            return written;
+        }
+        if (!*written) {
+            ended_ = Outcome::kOvertaken;
+            return false;
+        }
+        return tell(step);
+    }
+    [[nodiscard]] bool tell(const JoinStep& step) {
+        if (on_step_(step) == Visit::kStop) {
+            ended_ = Outcome::kStopped;
+            return false;
+        }
+        return true;
+    }
+
+    // Why.
+    [[nodiscard]] Outcome ended() const { return ended_; }
+
+private:
+    Commit commit_;
+    OnStep on_step_;
+    Outcome ended_ = Outcome::kDone;
+};
+
+}  // namespace perfleet
