@@ -167,12 +167,13 @@ TEST_F(KernelTimes, AreOfTheWantedPathAlone) {
 }
 
 TEST_F(KernelTimes, AreDividedEquallyWhereNobodyTellsWhoRan) {
-    put({{1'000, 1, 2, 1}, {1'000, 2, 3, 1}, {2'000, 1, 2, 1}, {2'000, 2, 3, 1}}, entries_, "timer (running unknown)");
-    const Answer told = answer({{"table", "threads"}});
-    EXPECT_TRUE(warns_of(told, "doesn't tell who ran"));
-    const auto rows = rows_of(told, {"kernel_time"});
-    EXPECT_NEAR(rows.at("client")[0], rows.at("server")[0], 1);
-    EXPECT_EQ(rows.at("client")[0] + rows.at("server")[0], 141);
+    std::vector<MadeSample> samples;
+    for (const std::uint64_t moment : {1'000U, 2'000U}) {
+        samples.insert(samples.end(), {{moment, 1, 1, 1}, {moment, 1, 2, 1}, {moment, 2, 3, 1}});
+    }
+    put(samples, {{900, 40, kSyscall, kCall}, {1'900, 40, kSyscall, kCall}});
+    EXPECT_EQ(rows_of(answer({{"table", "threads"}}), {"kernel_time"}),
+              (Rows{{"client", {52}}, {"server", {28}}, {"(collector)", {0}}, {"(no sample)", {0}}}));
 }
 
 TEST_F(KernelTimes, NeedSamplesOfTheSession) {

@@ -22,6 +22,7 @@ namespace {
 constexpr std::uint32_t kFirstBucket = 472'223;  // long over
 constexpr std::uint32_t kHours = 10;
 constexpr std::uint64_t kSessions = 6;
+constexpr std::uint32_t kBatchesAnHour = 2;  // of each session, which are joined
 constexpr std::uint32_t kStacks = 200;
 constexpr std::uint32_t kOwnStacks = 5;  // of each session
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
@@ -30,23 +31,27 @@ TargetId target_of(std::uint64_t number) { return TargetId{3 + number * limits::
 SessionId session_of(std::uint64_t number) { return {number, 2}; }
 Partition partition_in(std::uint32_t hour) { return partition_of(target_of(0), BucketNumber{kFirstBucket + hour}); }
 
-AdmittedBatch batch_of(std::uint64_t number, std::uint32_t hour) {
+// The first of an hour defines what the others of it use.
+AdmittedBatch batch_of(std::uint64_t number, std::uint32_t hour, std::uint32_t batch_of_hour) {
     const BucketNumber bucket{kFirstBucket + hour};
     const std::uint64_t start =
         std::uint64_t{bucket.value} * kBucketDurationS * kNsPerSecond - 1'700'000'000'000'000'000;
-    SampleBatch batch{target_of(number), session_of(number), Seq{hour + 1}, EpochNumber{hour}, bucket};
+    const std::uint64_t seq = std::uint64_t{hour} * kBatchesAnHour + batch_of_hour + 1;
+    SampleBatch batch{target_of(number), session_of(number), Seq{seq}, EpochNumber{hour}, bucket};
     std::vector<SampleBatch::Stack> stacks;
     SampleIntegers rows;
     for (std::uint32_t stack = 1; stack <= kStacks; ++stack) {
         // The same chains under other numbers: every session begins elsewhere.
         const std::uint64_t offset = stack <= kOwnStacks ? number << 32U | stack : 0x1000 + (stack + number) % 100;
         stacks.push_back({stack, stack <= 100 ? 0 : stack - 100, 0, offset});
-        rows[ColumnId::kTime].push_back(start + stack);
+        rows[ColumnId::kTime].push_back(start + batch_of_hour * kStacks + stack);
         rows[ColumnId::kTid].push_back(40);
         rows[ColumnId::kStack].push_back(stack);
     }
-    batch.add_images({{0, 0, std::string(20, 'b'), "/nowhere/service"}}).add_stacks(stacks).add(kSamples, rows);
-    return batch.tally(kSamples, TallyName::kProduced, std::uint64_t{kStacks} * (hour + 1)).build();
+    if (batch_of_hour == 0) {
+        batch.add_images({{0, 0, std::string(20, 'b'), "/nowhere/service"}}).add_stacks(stacks);
+    }
+    return batch.add(kSamples, rows).tally(kSamples, TallyName::kProduced, kStacks * seq).build();
 }
 
 void make_store(const std::string& data) {
@@ -56,9 +61,12 @@ void make_store(const std::string& data) {
         for (std::uint32_t hour = 0; hour < kHours; ++hour) {
             const SessionRecord session = sample_session(target_of(number), session_of(number));
             ASSERT_TRUE((*store)->define(partition_in(hour), session).ok());
-            ASSERT_TRUE((*store)->put(partition_in(hour), std::vector{batch_of(number, hour)}).ok());
+            for (std::uint32_t i = 0; i < kBatchesAnHour; ++i) {
+                ASSERT_TRUE((*store)->put(partition_in(hour), std::vector{batch_of(number, hour, i)}).ok());
+            }
         }
-        ASSERT_TRUE((*store)->advance_watermark(target_of(number), session_of(number), Seq{kHours}).ok());
+        ASSERT_TRUE(
+            (*store)->advance_watermark(target_of(number), session_of(number), Seq{kHours * kBatchesAnHour}).ok());
     }
     ASSERT_TRUE((*store)->sync().ok());
 }
@@ -90,9 +98,9 @@ bool is_mapped(const std::string& data) {
 
 class JoiningGateway : public GatewayProgram {
 public:
-    explicit JoiningGateway(const std::string& data)
-        : GatewayProgram{data, "tcp://127.0.0.1:*",         "none", program_path("perfleet-gateway"),
-                         {},   {"--metrics", "127.0.0.1:*"}},
+    explicit JoiningGateway(const std::string& data, const std::vector<std::string>& options = {})
+        : GatewayProgram{data, "tcp://127.0.0.1:*",  "none", program_path("perfleet-gateway"),
+                         {},   with_metrics(options)},
           data_{data} {}
 
     // Until it has made so many dictionaries, or there is nothing left to be made.
@@ -107,9 +115,41 @@ public:
         }
     }
 
+    // Until it has been through all hours but the last: an hour's dictionary is made before the next one is joined.
+    void wait_until_joined() {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        while (scrape(metrics()).value("perfleet_gateway_join_batches_total").value_or(0) <
+               kSessions * kHours * kBatchesAnHour) {
+            ASSERT_LT(std::chrono::steady_clock::now(), end);
+            std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        }
+    }
+
 private:
+    static std::vector<std::string> with_metrics(std::vector<std::string> options) {
+        options.insert(options.end(), {"--metrics", "127.0.0.1:*"});
+        return options;
+    }
+
     std::string data_;
 };
+
+TEST(DictionaryProgram, MakesNoneWhenAskedNotTo) {
+    const TemporaryFolder folder;
+    const std::string data = folder / "data";
+    make_store(data);
+    JoiningGateway gateway{data, {"--no-dictionaries"}};
+    gateway.wait_until_joined();
+    EXPECT_EQ(scrape(gateway.metrics()).value("perfleet_gateway_dictionaries_total"), 0);
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    const auto reader = open_rocksdb_reader(data);
+    ASSERT_TRUE(reader.ok()) << reader.error().message;
+    for (std::uint32_t hour = 0; hour < kHours; ++hour) {
+        const auto dictionary = (*reader)->dictionary(partition_in(hour));
+        ASSERT_TRUE(dictionary.ok());
+        EXPECT_FALSE(dictionary->has_value()) << hour;
+    }
+}
 
 TEST(DictionaryProgram, KilledWhileItMakesThemChangesNoProfile) {
     const TemporaryFolder folder;

@@ -36,14 +36,15 @@ inline constexpr unsigned kRateSteps = 64;
         }
         return end;
     };
-    for (std::size_t first = 0; first < parts.size(); first = end_of(first)) {
+    for (std::size_t first = 0; first < parts.size();) {
+        const std::size_t end = end_of(first);
         std::uint64_t any = 0;
-        for (std::size_t i = first; i < end_of(first); ++i) {
+        for (std::size_t i = first; i < end; ++i) {
             any |= parts[i].weight;
         }
-        for (std::size_t i = first; i < end_of(first); ++i) {
-            weights[i] = any == 0 ? 1 : static_cast<double>(parts[i].weight);
-            exposures[parts[i].member] += weights[i];
+        for (; first < end; ++first) {
+            weights[first] = any == 0 ? 1 : static_cast<double>(parts[first].weight);
+            exposures[parts[first].member] += weights[first];
         }
     }
     std::vector<double> rates(member_count, 1);
