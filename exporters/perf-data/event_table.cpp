@@ -40,7 +40,8 @@ std::optional<std::uint64_t> format_id(std::string_view format) {
 }
 
 std::uint16_t group_of(const SessionRecord& session, Series series) {
-    return series.event.value < session.events.size() ? session.events[series.event.value].group : std::uint16_t{0};
+    const EventRecord* const event = session.event_at(series.event);
+    return event != nullptr ? event->group : std::uint16_t{0};
 }
 
 // Samples and tracepoints that are selected and have rows, or are in a group with such; where there are groups in the
@@ -158,17 +159,16 @@ bool EventTable::has_rows(const Scan& scan, std::size_t event_index) const {
 void EventTable::add(std::size_t session_index, const SessionRecord& session, Series series,
                      std::vector<std::string>& warnings) {
     ExportedEvent event;
-    if (series.event.value < session.events.size()) {
-        const EventRecord& record = session.events[series.event.value];
-        event.name = record.name;
-        event.type = record.perf_type;
-        event.config = record.perf_config;
-        event.period = record.period;
-        event.is_frequency = record.is_frequency;
-        event.exclude_kernel = record.exclude_kernel;
-        event.exclude_user = record.exclude_user;
-        event.callchain = record.callchain;
-        event.format = record.format;
+    if (const EventRecord* const record = session.event_at(series.event)) {
+        event.name = record->name;
+        event.type = record->perf_type;
+        event.config = record->perf_config;
+        event.period = record->period;
+        event.is_frequency = record->is_frequency;
+        event.exclude_kernel = record->exclude_kernel;
+        event.exclude_user = record->exclude_user;
+        event.callchain = record->callchain;
+        event.format = record->format;
     } else {
         event.name = "event-" + std::to_string(series.event.value);
         event.type = perf::kTypeSoftware;

@@ -336,8 +336,8 @@ bool Scan::is_selected(std::size_t session_index, Series series) const {
     if (!selection_.event) {
         return true;
     }
-    const std::vector<EventRecord>& events = sessions_[session_index].record.events;
-    return series.event.value < events.size() && events[series.event.value].name == *selection_.event;
+    const EventRecord* const event = sessions_[session_index].record.event_at(series.event);
+    return event != nullptr && event->name == *selection_.event;
 }
 
 bool Scan::is_pruned(std::size_t session_index, Series series, Ticks first, Ticks last) const {

@@ -105,19 +105,18 @@ Total total_of(const Readings& readings) {
 }
 
 std::string event_name(const ScannedSession& session, Series series) {
-    const std::vector<EventRecord>& events = session.record.events;
-    return series.event.value < events.size() ? events[series.event.value].name
-                                              : "event " + std::to_string(series.event.value);
+    const EventRecord* const event = session.record.event_at(series.event);
+    return event != nullptr ? event->name : "event " + std::to_string(series.event.value);
 }
 
 std::uint16_t group_of(const ScannedSession& session, Series series) {
-    const std::vector<EventRecord>& events = session.record.events;
-    return series.event.value < events.size() ? events[series.event.value].group : std::uint16_t{0};
+    const EventRecord* const event = session.record.event_at(series.event);
+    return event != nullptr ? event->group : std::uint16_t{0};
 }
 
 std::string event_unit(const ScannedSession& session, Series series) {
-    const std::vector<EventRecord>& events = session.record.events;
-    return series.event.value < events.size() ? events[series.event.value].unit : "";
+    const EventRecord* const event = session.record.event_at(series.event);
+    return event != nullptr ? event->unit : "";
 }
 
 // Of a session, one event's readings in the time range.

@@ -12,11 +12,6 @@ constexpr std::size_t kSessionsNamedMax = 3;
 
 bool is_profile(Kind kind) { return kind == Kind::kSample || kind == Kind::kTracepoint; }
 
-const EventRecord* event_of(const ScannedSession& session, Series series) {
-    const std::vector<EventRecord>& events = session.record.events;
-    return series.event.value < events.size() ? &events[series.event.value] : nullptr;
-}
-
 std::string join(const std::set<std::string>& names) {
     std::string text;
     for (const std::string& name : names) {
@@ -35,14 +30,15 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
             known.insert(event.name);
         }
         for (const Series& series : session.series) {
-            if (const EventRecord* event = event_of(session, series); event != nullptr && is_profile(series.kind)) {
+            if (const EventRecord* event = session.record.event_at(series.event);
+                event != nullptr && is_profile(series.kind)) {
                 with_rows.emplace(series.event, event->name);
             }
         }
     }
     for (std::size_t i = 0; with_rows.empty() && i < scan.sessions().size(); ++i) {
         for (const auto& [series, row_count] : scan.sessions()[i].expired) {  // so that the ledger tells of them
-            const EventRecord* event = event_of(scan.sessions()[i], series);
+            const EventRecord* event = scan.sessions()[i].record.event_at(series.event);
             if (event != nullptr && is_profile(series.kind)) {
                 with_rows.emplace(series.event, event->name);
             }
@@ -86,7 +82,7 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
 std::vector<Series> event_series(const ScannedSession& session, const std::string& event) {
     std::vector<Series> chosen;
     for (const Series& series : session.series) {
-        const EventRecord* record = event_of(session, series);
+        const EventRecord* record = session.record.event_at(series.event);
         if (record != nullptr && is_profile(series.kind) && record->name == event) {
             chosen.push_back(series);
         }
@@ -98,7 +94,7 @@ Ledger event_ledger(const Scan& scan, const std::string& event, std::vector<std:
     Ledger sum;
     for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
         for (const Series& series : scan.ledger_series(i)) {
-            const EventRecord* record = event_of(scan.sessions()[i], series);
+            const EventRecord* record = scan.sessions()[i].record.event_at(series.event);
             if (record != nullptr && is_profile(series.kind) && record->name == event) {
                 sum.add(scan.ledger(i, series, warnings));
             }

@@ -220,17 +220,16 @@ Answer make_losses(const Scan& scan) {
             for (const auto& [reason, rows] : ledger.lost) {
                 lost_sum += rows;
             }
-            const bool has_event = series.event.value < session.record.events.size();
-            std::vector<AnswerValue> row{
-                session_hex(session.record.session),
-                session.record.target_name,
-                std::string{kind_name(series.kind)},
-                has_event ? AnswerValue{session.record.events[series.event.value].name} : AnswerValue{},
-                ledger.produced,
-                ledger.stored,
-                ledger.expired,
-                ledger.pending,
-                lost_sum};
+            const EventRecord* const event = session.record.event_at(series.event);
+            std::vector<AnswerValue> row{session_hex(session.record.session),
+                                         session.record.target_name,
+                                         std::string{kind_name(series.kind)},
+                                         event != nullptr ? AnswerValue{event->name} : AnswerValue{},
+                                         ledger.produced,
+                                         ledger.stored,
+                                         ledger.expired,
+                                         ledger.pending,
+                                         lost_sum};
             for (const LossColumn& reason : kReasons) {
                 row.emplace_back(lost(reason.name));
             }

@@ -339,9 +339,9 @@ private:
         const std::pair<Ticks, Ticks> range = scan_.tick_range(session_index);
         std::vector<std::uint64_t> found;
         for (const Series& series : session.series) {
-            const bool is_event = series.kind == Kind::kTracepoint &&
-                                  series.event.value < session.record.events.size() &&
-                                  session.record.events[series.event.value].name == options_.since_event;
+            const EventRecord* const event = session.record.event_at(series.event);
+            const bool is_event =
+                series.kind == Kind::kTracepoint && event != nullptr && event->name == options_.since_event;
             is_event_found_ = is_event_found_ || is_event;
             for (std::size_t i = 0; is_event && i < session.epochs.size(); ++i) {
                 auto visited =

@@ -18,11 +18,10 @@ std::vector<KernelLog> find_kernel_logs(const Scan& scan, std::vector<std::strin
             log.session_index = index;
             log.series = series;
             std::optional<sel4::LogDescription> description;
-            if (series.event.value < session.record.events.size()) {
-                const EventRecord& event = session.record.events[series.event.value];
-                log.event = event.name;
-                log.unit = event.unit;
-                description = sel4::parse_description(event.format);
+            if (const EventRecord* const event = session.record.event_at(series.event)) {
+                log.event = event->name;
+                log.unit = event->unit;
+                description = sel4::parse_description(event->format);
             }
             if (!description || !description->architecture) {
                 warnings.push_back(log_name(scan, log) +

@@ -105,10 +105,10 @@ private:
 
     [[nodiscard]] std::string event_of_samples(const ScannedSession& session) const {
         for (const Series& series : session.series) {
-            const std::vector<EventRecord>& events = session.record.events;
-            if (series.kind == Kind::kSample && series.event.value < events.size() &&
-                (options_.samples.empty() || events[series.event.value].name == options_.samples)) {
-                return events[series.event.value].name;
+            const EventRecord* const event = session.record.event_at(series.event);
+            if (series.kind == Kind::kSample && event != nullptr &&
+                (options_.samples.empty() || event->name == options_.samples)) {
+                return event->name;
             }
         }
         return {};

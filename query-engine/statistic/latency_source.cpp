@@ -69,11 +69,11 @@ Result<Done> visit_values(const Scan& scan, std::size_t session_index, Series se
 }
 
 std::string event_text(const ScannedSession& session, Series series, bool is_unit) {
-    const std::vector<EventRecord>& events = session.record.events;
-    if (series.event.value >= events.size()) {
+    const EventRecord* const event = session.record.event_at(series.event);
+    if (event == nullptr) {
         return "";
     }
-    return is_unit ? events[series.event.value].unit : events[series.event.value].name;
+    return is_unit ? event->unit : event->name;
 }
 
 }  // namespace

@@ -88,10 +88,10 @@ Result<Answer> make_controls(const Scan& scan) {
             if (change.time < first || change.time >= last) {
                 continue;
             }
-            const auto& events = session.record.events;
-            const std::string event = change.event == kNoEvent             ? "all"
-                                      : change.event.value < events.size() ? events[change.event.value].name
-                                                                           : std::to_string(change.event.value);
+            const EventRecord* const changed = session.record.event_at(change.event);
+            const std::string event = change.event == kNoEvent ? "all"
+                                      : changed != nullptr     ? changed->name
+                                                               : std::to_string(change.event.value);
             answer.rows.push_back({session_hex(session.record.session), session.record.target_name,
                                    format_time(session.clock.utc_of(change.time)), command_name(change.command), event,
                                    has_value(change.command) ? AnswerValue{change.value} : AnswerValue{}});

@@ -9,14 +9,14 @@
 namespace perfleet {
 
 bool is_tracepoint(const ScannedSession& session, Series series, const std::string& event) {
-    if (series.kind != Kind::kTracepoint || series.event.value >= session.record.events.size()) {
+    const EventRecord* const record = session.record.event_at(series.event);
+    if (series.kind != Kind::kTracepoint || record == nullptr) {
         return false;
     }
-    const EventRecord& record = session.record.events[series.event.value];
-    if (record.name == event) {
+    if (record->name == event) {
         return true;
     }
-    const auto description = sel4::parse_description(record.format);
+    const auto description = sel4::parse_description(record->format);
     return description && description->tracepoint_id && std::to_string(*description->tracepoint_id) == event;
 }
 

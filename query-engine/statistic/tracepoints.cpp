@@ -120,16 +120,12 @@ private:
         return Done{};
     }
 
-    [[nodiscard]] const EventRecord* event_of(Series series) const {
-        const std::vector<EventRecord>& events = session_->record.events;
-        return series.event.value < events.size() ? &events[series.event.value] : nullptr;
-    }
     [[nodiscard]] std::string name_of(Series series) const {
-        const EventRecord* event = event_of(series);
+        const EventRecord* event = session_->record.event_at(series.event);
         return event != nullptr ? event->name : "event " + std::to_string(series.event.value);
     }
     [[nodiscard]] std::string unit_of(Series series) const {
-        const EventRecord* event = event_of(series);
+        const EventRecord* event = session_->record.event_at(series.event);
         return event != nullptr ? event->unit : "";
     }
     [[nodiscard]] std::string unit_of(const std::string& event) const {
@@ -145,7 +141,7 @@ private:
     }
 
     void warn_of_log(Series series) {
-        const EventRecord* event = event_of(series);
+        const EventRecord* event = session_->record.event_at(series.event);
         const auto description = event != nullptr ? sel4::parse_description(event->format) : std::nullopt;
         if (description && description->is_saturated) {
             answer_.warnings.push_back(session_name() +

@@ -72,10 +72,9 @@ private:
         const std::pair<Ticks, Ticks> range = scan_.tick_range(index);
         unit_.clear();
         description_ = {};
-        if (series.event.value < session.record.events.size()) {
-            const EventRecord& event = session.record.events[series.event.value];
-            unit_ = event.unit;
-            description_ = sel4::parse_description(event.format).value_or(sel4::LogDescription{});
+        if (const EventRecord* const event = session.record.event_at(series.event)) {
+            unit_ = event->unit;
+            description_ = sel4::parse_description(event->format).value_or(sel4::LogDescription{});
         }
         session_ = &session.record;
         UtilisationWindow window;

@@ -123,6 +123,11 @@ struct SessionRecord {
     HostRecord host;
     std::string collector_version;
 
+    // Null where no event has this number: of series without one, and of what was damaged.
+    [[nodiscard]] const EventRecord* event_at(EventNumber number) const {
+        return number.value < events.size() ? &events[number.value] : nullptr;
+    }
+
     friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
 };
 
