@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -183,38 +182,6 @@ void summarise_batches(ScannedSession& session) {
 
 }  // namespace
 
-void ScanDamage::add_rows(std::size_t session_index, EpochNumber epoch, Series series, Why why,
-                          std::uint64_t row_count) {
-    const std::lock_guard lock{mutex_};
-    rows_[{session_index, series, epoch}] = {why, row_count};
-}
-
-void ScanDamage::add_note(std::size_t session_index, const std::string& text) {
-    const std::lock_guard lock{mutex_};
-    std::set<std::string>& notes = notes_[session_index];
-    notes.insert(text);
-    if (notes.size() > kNotesMax) {  // which are kept doesn't depend on the order
-        notes.erase(std::prev(notes.end()));
-    }
-}
-
-std::uint64_t ScanDamage::rows(std::size_t session_index, Series series, Why why) const {
-    const std::lock_guard lock{mutex_};
-    std::uint64_t sum = 0;
-    for (auto at = rows_.lower_bound({session_index, series, EpochNumber{0}});
-         at != rows_.end() && std::get<0>(at->first) == session_index && std::get<1>(at->first) == series; ++at) {
-        sum += at->second.first == why ? at->second.second : 0;
-    }
-    return sum;
-}
-
-std::vector<std::string> ScanDamage::notes(std::size_t session_index) const {
-    const std::lock_guard lock{mutex_};
-    const auto found = notes_.find(session_index);
-    return found == notes_.end() ? std::vector<std::string>{}
-                                 : std::vector<std::string>{found->second.begin(), found->second.end()};
-}
-
 Scan::Scan(const StoreReader& store, Selection selection, MemoryPool* pool)
     : store_{&store},
       selection_{std::move(selection)},
@@ -345,6 +312,9 @@ bool Scan::is_pruned(std::size_t session_index, Series series, Ticks first, Tick
         return false;  // what follows from them holds on
     }
     const auto& [range_first, range_last] = tick_ranges_[session_index];
+    if (series.kind == Kind::kCounter) {
+        return first > range_last;  // a reading tells of the time up to it, and what follows is counted from it
+    }
     return last < range_first || (first >= range_last && range_last != Ticks{~0ULL});
 }
 

@@ -153,10 +153,10 @@ public:
     [[nodiscard]] bool is_all_in_range(std::size_t session_index, EpochNumber epoch, Series series) const;
 
     // The series' rows of one epoch, block by block, ascending by seq. Blocks that lie wholly outside the time range
-    // are left out, except those of tasks, operators' changes and definitions; the rows of others are NOT cut to the
-    // range: compare with tick_range. `wanted` columns only; all when empty. A block that is damaged or missing is left
-    // out: the ledger that is made afterwards counts its rows as lost (`damaged`), and its warnings name it. Errors:
-    // those of the store.
+    // are left out, except those of tasks, operators' changes and definitions, and of counter readings those up to its
+    // end, itself included; the rows of others are NOT cut to the range: compare with tick_range. `wanted` columns
+    // only; all when empty. A block that is damaged or missing is left out: the ledger that is made afterwards counts
+    // its rows as lost (`damaged`), and its warnings name it. Errors: those of the store.
     [[nodiscard]] Result<Done> visit_rows(std::size_t session_index, EpochNumber epoch, Series series,
                                           std::span<const ColumnId> wanted,
                                           const std::function<Visit(const RowBlock&)>& visitor) const;

@@ -6,8 +6,12 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
+#include <vector>
 
+#include "query-engine/select/selection.h"
 #include "query-engine/statistic/answer_ledger.h"
+#include "query-engine/statistic/answer_row.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/inventory.h"
 #include "query-engine/statistic/usage.h"
@@ -47,29 +51,99 @@ std::optional<std::uint64_t> scaled(std::uint64_t value, std::uint64_t enabled_n
     return product > ~0ULL ? ~0ULL : static_cast<std::uint64_t>(product);
 }
 
-Result<Readings> read_counters(const Scan& scan, std::size_t session_index, Series series) {
+// What was read of one counter around a time range.
+struct Seen {
+    std::optional<Reading> before;  // the last at or before the range's beginning
+    std::optional<Reading> first;   // of those behind it, up to the range's end, itself included
+    std::optional<Reading> last;
+};
+
+// Those with readings in the time range, and the last one before them that has any. Ascending.
+std::vector<EpochNumber> epochs_to_read(const Scan& scan, std::size_t session_index, Series series) {
+    const ScannedSession& session = scan.sessions()[session_index];
+    const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
+    std::vector<EpochNumber> chosen;
+    std::optional<std::pair<Ticks, EpochNumber>> before;
+    for (const auto& [epoch, batches] : session.epoch_batches) {
+        Ticks first{~0ULL};
+        Ticks last{0};
+        bool has_rows = false;
+        for (const auto& [begin, end] : batches) {
+            for (std::size_t i = begin; i < end; ++i) {
+                for (const BatchRecord::Rows& rows : session.batches[i].rows) {
+                    if (rows.series == series && rows.row_count != 0) {
+                        has_rows = true;
+                        first = std::min(first, rows.first_ticks);
+                        last = std::max(last, rows.last_ticks);
+                    }
+                }
+            }
+        }
+        if (has_rows && last < range.first) {
+            before = std::max(before.value_or(std::pair{last, epoch}), std::pair{last, epoch});
+        } else if (has_rows && first <= range.second) {
+            chosen.push_back(epoch);
+        }
+    }
+    if (before) {
+        chosen.insert(chosen.begin(), before->second);
+    }
+    return chosen;
+}
+
+Result<std::map<Place, Seen>> see_counters(const Scan& scan, std::size_t session_index, Series series) {
     constexpr std::array kWanted{ColumnId::kTime,  ColumnId::kCpu,         ColumnId::kPid,        ColumnId::kTid,
                                  ColumnId::kValue, ColumnId::kTimeEnabled, ColumnId::kTimeRunning};
     const std::pair<Ticks, Ticks> range = scan.tick_range(session_index);
-    Readings readings;
-    for (const EpochNumber epoch : scan.sessions()[session_index].epochs) {
+    std::map<Place, Seen> seen;
+    for (const EpochNumber epoch : epochs_to_read(scan, session_index, series)) {
         const Result<Done> visited = scan.visit_rows(session_index, epoch, series, kWanted, [&](const RowBlock& block) {
             for (std::size_t i = 0; i < block.rows.row_count(); ++i) {
                 const auto value = [&](ColumnId id) { return block.rows.integers(id)[i]; };
                 const Reading reading{Ticks{value(ColumnId::kTime)}, value(ColumnId::kValue),
                                       value(ColumnId::kTimeEnabled), value(ColumnId::kTimeRunning)};
-                if (reading.ticks < range.first || reading.ticks >= range.second) {
+                if (reading.ticks > range.second) {
                     continue;
                 }
-                const Place place{value(ColumnId::kCpu), value(ColumnId::kPid), value(ColumnId::kTid)};
-                const auto [entry, is_new] = readings.try_emplace(place, FirstAndLast{reading, reading});
-                entry->second.first = std::min(entry->second.first, reading);
-                entry->second.last = std::max(entry->second.last, reading);
+                Seen& here = seen[{value(ColumnId::kCpu), value(ColumnId::kPid), value(ColumnId::kTid)}];
+                if (scan.selection().from && reading.ticks <= range.first) {
+                    here.before = std::max(here.before.value_or(reading), reading);
+                } else {
+                    here.first = std::min(here.first.value_or(reading), reading);
+                    here.last = std::max(here.last.value_or(reading), reading);
+                }
             }
             return Visit::kContinue;
         });
         if (!visited.ok()) {
             return Error{visited.error()};
+        }
+    }
+    return seen;
+}
+
+bool has_expired(const ScannedSession& session, Series series) {
+    return std::any_of(session.expired.begin(), session.expired.end(),
+                       [&](const auto& expired) { return expired.first == series && expired.second != 0; });
+}
+
+// Without counters that nothing was read of in the time range. `not_read` counts those.
+Result<Readings> read_counters(const Scan& scan, std::size_t session_index, Series series, std::size_t& not_read) {
+    const Result<std::map<Place, Seen>> all = see_counters(scan, session_index, series);
+    if (!all.ok()) {
+        return Error{all.error()};
+    }
+    const ScannedSession& session = scan.sessions()[session_index];
+    // Collectors count from the session's start on. Where readings have expired the first that is left stands for it.
+    const Reading start{session.record.start_point.ticks, 0, 0, 0};
+    const bool is_start_known = !has_expired(session, series);
+    Readings readings;
+    for (const auto& [place, seen] : *all) {
+        const std::optional<Reading> base = seen.before ? seen.before : is_start_known ? start : seen.first;
+        if (seen.last && base->ticks < seen.last->ticks) {
+            readings.emplace(place, FirstAndLast{*base, *seen.last});
+        } else {
+            ++not_read;
         }
     }
     return readings;
@@ -124,11 +198,16 @@ struct Counted {
     Series series;
     std::string name;
     std::uint16_t group = 0;
-    Readings readings;
+    Readings readings;  // none: not known
 };
 
-// Those with readings, by the events' numbers. The ledger gets all that are selected.
-Result<std::vector<Counted>> read_session(const Scan& scan, std::size_t session_index, AnswerLedger& ledger) {
+std::string named(const ScannedSession& session, Series series) {
+    return "counter " + event_name(session, series) + " of session " + session_hex(session.record.session);
+}
+
+// Those that were ever read, by the events' numbers. The ledger gets all that are selected.
+Result<std::vector<Counted>> read_session(const Scan& scan, std::size_t session_index, AnswerLedger& ledger,
+                                          std::vector<std::string>& warnings) {
     const ScannedSession& session = scan.sessions()[session_index];
     std::vector<Counted> all;
     for (const Series& series : scan.ledger_series(session_index)) {
@@ -136,13 +215,23 @@ Result<std::vector<Counted>> read_session(const Scan& scan, std::size_t session_
             continue;
         }
         ledger.add(session_index, series);
-        Result<Readings> readings = read_counters(scan, session_index, series);
+        if (!std::binary_search(session.series.begin(), session.series.end(), series)) {
+            continue;
+        }
+        std::size_t not_read = 0;
+        Result<Readings> readings = read_counters(scan, session_index, series, not_read);
         if (!readings.ok()) {
             return Error{readings.error()};
         }
-        if (!readings->empty()) {
-            all.push_back({series, event_name(session, series), group_of(session, series), std::move(*readings)});
+        if (readings->empty()) {
+            warnings.push_back(named(session, series) +
+                               " was not read in this time: what it counted is not known "
+                               "(choose a longer one; Linux and seL4 are read once a second)");
+        } else if (not_read != 0) {
+            warnings.push_back(named(session, series) + ": on " + std::to_string(not_read) +
+                               " of its cpus or threads it was not read in this time; not counted there");
         }
+        all.push_back({series, event_name(session, series), group_of(session, series), std::move(*readings)});
     }
     return all;
 }
@@ -196,26 +285,43 @@ AnswerValue per_leader(const ScannedSession& session, const Counted& counted, co
     return ratio_of(counted, *leader);
 }
 
-void add_totals(const ScannedSession& session, const std::vector<Counted>& all, Answer& answer) {
+// From which moment to which the readings count: null, where nothing is known or the whole session was asked for.
+std::array<AnswerValue, 2> covered(const Scan& scan, const ScannedSession& session, const Readings& readings) {
+    if (readings.empty() || (!scan.selection().from && !scan.selection().to)) {
+        return {};
+    }
+    Ticks first{~0ULL};
+    Ticks last{0};
+    for (const auto& [place, reading] : readings) {
+        first = std::min(first, reading.first.ticks);
+        last = std::max(last, reading.last.ticks);
+    }
+    return {format_time(session.clock.utc_of(first)), format_time(session.clock.utc_of(last))};
+}
+
+void add_totals(const Scan& scan, const ScannedSession& session, const std::vector<Counted>& all, Answer& answer) {
     for (const Counted& counted : all) {
         const Total total = total_of(counted.readings);
         if (!total.scaled) {
-            answer.warnings.push_back("counter " + counted.name + " of session " + session_hex(session.record.session) +
+            answer.warnings.push_back(named(session, counted.series) +
                                       " never ran on some cpu while it was enabled: not counted there");
         }
+        const bool is_known = !counted.readings.empty();
+        auto [from, to] = covered(scan, session, counted.readings);
         answer.rows.push_back({session_hex(session.record.session), session.record.target_name, counted.name,
-                               total.sum.value, event_unit(session, counted.series), total.sum.enabled_ns,
-                               total.sum.running_ns, total.scaled ? AnswerValue{*total.scaled} : AnswerValue{},
-                               counted.group != 0 ? AnswerValue{std::uint64_t{counted.group}} : AnswerValue{},
-                               per_leader(session, counted, all, answer.warnings)});
+                               whole_if(is_known, total.sum.value), event_unit(session, counted.series),
+                               whole_if(is_known, total.sum.enabled_ns), whole_if(is_known, total.sum.running_ns),
+                               whole_if(is_known && total.scaled, total.scaled.value_or(0)),
+                               whole_if(counted.group != 0, counted.group),
+                               per_leader(session, counted, all, answer.warnings), std::move(from), std::move(to)});
     }
 }
 
 using EventPair = std::pair<std::string, std::string>;
 
 // A row, where the session has both events.
-Result<Done> add_ratio(const ScannedSession& session, const std::vector<Counted>& all, const EventPair& names,
-                       Answer& answer) {
+Result<Done> add_ratio(const Scan& scan, const ScannedSession& session, const std::vector<Counted>& all,
+                       const EventPair& names, Answer& answer) {
     const auto find = [&](const std::string& name) {
         return std::find_if(all.begin(), all.end(), [&](const Counted& counted) { return counted.name == name; });
     };
@@ -235,8 +341,11 @@ Result<Done> add_ratio(const ScannedSession& session, const std::vector<Counted>
                                               "; choose another time with --from and --to, or another session"};
     }
     const Reading sum = total_of(one->readings).sum;
+    const bool is_known = !one->readings.empty();
+    auto [from, to] = covered(scan, session, one->readings);
     answer.rows.push_back({session_hex(session.record.session), session.record.target_name, names.first, names.second,
-                           sum.value, total_of(other->readings).sum.value, sum.running_ns, ratio_of(*one, *other)});
+                           whole_if(is_known, sum.value), whole_if(is_known, total_of(other->readings).sum.value),
+                           whole_if(is_known, sum.running_ns), ratio_of(*one, *other), std::move(from), std::move(to)});
     return Done{};
 }
 
@@ -278,16 +387,18 @@ Result<Answer> make_counters(const Scan& scan, const CounterOptions& options) {
                           {"group", "", true},
                           {"per_leader", "", true}};
     }
+    answer.columns.push_back({"covered_from", "", true});
+    answer.columns.push_back({"covered_to", "", true});
     AnswerLedger ledger{scan};
     for (const std::size_t i : sessions_by_start(scan)) {
         const ScannedSession& session = scan.sessions()[i];
-        const Result<std::vector<Counted>> all = read_session(scan, i, ledger);
+        const Result<std::vector<Counted>> all = read_session(scan, i, ledger, answer.warnings);
         if (!all.ok()) {
             return Error{all.error()};
         }
         if (!options.ratio) {
-            add_totals(session, *all, answer);
-        } else if (Result<Done> added = add_ratio(session, *all, *options.ratio, answer); !added.ok()) {
+            add_totals(scan, session, *all, answer);
+        } else if (Result<Done> added = add_ratio(scan, session, *all, *options.ratio, answer); !added.ok()) {
             return std::move(added).error();
         }
     }

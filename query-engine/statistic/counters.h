@@ -12,7 +12,13 @@
 
 namespace perfleet {
 
-// A row a session and event with counter readings: last reading minus first in the time range, added up over cpus.
+// A row a session and event with counter readings, added up over cpus. Collectors count from their session's start on
+// and read now and then: what was counted up to a moment is the last reading at or before it, 0 before the first; of a
+// time range it is that of its end minus that of its beginning. So the values of ranges that follow each other add up
+// to that of them all, and `covered_from` and `covered_to` say which readings they are between. Where none lies behind
+// a range's beginning up to its end the values are null, with a warning. Of a session whose first readings have expired
+// the first that is left stands for its start.
+//
 // `scaled` is what the counter would have seen had it counted all the time: value × enabled / running, rounded down, of
 // each cpu; null where a cpu's counter was enabled and never ran. A counter bound to a process stands on every cpu, and
 // each is enabled while the process runs on any: there the time enabled is the mean of the cpus (at least the time

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "query-engine/scan/scan.h"
+#include "query-engine/select/selection.h"
 #include "storage/store/sample_batches.h"
 
 namespace perfleet::counters_test {
@@ -17,7 +18,7 @@ struct Reading {
     std::uint64_t ticks, cpu, pid, value, enabled_ns, running_ns;
 };
 
-Answer counters_of(const std::vector<Reading>& readings, const Selection& selection = {}) {
+SampleIntegers columns_of(const std::vector<Reading>& readings) {
     SampleIntegers rows;
     for (const Reading& reading : readings) {
         rows[ColumnId::kTime].push_back(reading.ticks);
@@ -27,10 +28,20 @@ Answer counters_of(const std::vector<Reading>& readings, const Selection& select
         rows[ColumnId::kTimeEnabled].push_back(reading.enabled_ns);
         rows[ColumnId::kTimeRunning].push_back(reading.running_ns);
     }
+    return rows;
+}
+
+// A batch and an epoch each.
+Answer counters_of_epochs(const std::vector<std::vector<Reading>>& epochs, const Selection& selection = {}) {
     const Series series{Kind::kCounter, EventNumber{0}};
-    SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
-    batch.add(series, rows).tally(series, TallyName::kProduced, readings.size());
-    const std::vector<AdmittedBatch> batches{batch.build()};
+    std::vector<AdmittedBatch> batches;
+    std::uint64_t produced = 0;
+    for (std::uint32_t i = 0; i < epochs.size(); ++i) {
+        SampleBatch batch{kTarget, kSession, Seq{i + 1ULL}, EpochNumber{i}, kBucket};
+        produced += epochs[i].size();
+        batch.add(series, columns_of(epochs[i])).tally(series, TallyName::kProduced, produced);
+        batches.push_back(batch.build());
+    }
     const std::unique_ptr<Store> store = make_memory_store();
     EXPECT_TRUE(store->define(partition_of(kTarget, kBucket), sample_session(kTarget, kSession)).ok());
     EXPECT_TRUE(store->put(partition_of(kTarget, kBucket), batches).ok());
@@ -39,6 +50,19 @@ Answer counters_of(const std::vector<Reading>& readings, const Selection& select
     Result<Answer> answer = make_counters(*scan);
     EXPECT_TRUE(answer.ok());
     return std::move(answer).value();
+}
+
+Answer counters_of(const std::vector<Reading>& readings, const Selection& selection = {}) {
+    return counters_of_epochs({readings}, selection);
+}
+
+UtcNs at(std::uint64_t ticks) { return UtcNs{1'700'000'000'000'000'000 + static_cast<std::int64_t>(ticks)}; }
+
+Selection between(std::uint64_t first, std::uint64_t last) {
+    Selection selection;
+    selection.from = at(first);
+    selection.to = at(last);
+    return selection;
 }
 
 // value, enabled, running, scaled.
@@ -50,13 +74,19 @@ std::vector<AnswerValue> figures(const Answer& answer) {
 
 using Figures = std::vector<AnswerValue>;
 
-TEST(Counters, AreLastMinusFirstScaledOnEachCpu) {
+TEST(Counters, AreTheLastReadingScaledOnEachCpu) {
     const Answer answer = counters_of({{10, 0, kWholeCpu, 100, 10, 5},
                                        {10, 1, kWholeCpu, 0, 0, 0},
                                        {20, 0, kWholeCpu, 300, 110, 55},
                                        {20, 1, kWholeCpu, 50, 100, 100}});
-    EXPECT_EQ(figures(answer), (Figures{250ULL, 200ULL, 150ULL, 450ULL}));
+    EXPECT_EQ(figures(answer), (Figures{350ULL, 210ULL, 155ULL, 650ULL}));
     EXPECT_EQ(answer.rows.front()[4], AnswerValue{std::string{"ns"}});
+    EXPECT_EQ(answer.rows.front()[10], AnswerValue{}) << "the whole session";
+}
+
+TEST(Counters, WhatWasCountedBeforeTheFirstReadingIsInTheTotal) {
+    EXPECT_EQ(figures(counters_of({{1'000, 0, kWholeCpu, 70, 1'000, 1'000}})),
+              (Figures{70ULL, 1'000ULL, 1'000ULL, 70ULL}));
 }
 
 TEST(Counters, CpuThatNeverRanIsNotCounted) {
@@ -90,16 +120,48 @@ TEST(Counters, GreatFiguresDoNotOverflow) {
     EXPECT_EQ(figures(answer), (Figures{kGreat, kGreat, kGreat / 2, kGreat * 2}));
 }
 
-TEST(Counters, OfATimeRangeTakeTheReadingsInIt) {
-    Selection selection;
-    selection.from = UtcNs{1'700'000'000'000'000'020};
-    selection.to = UtcNs{1'700'000'000'000'000'040};
-    const Answer answer = counters_of({{10, 0, kWholeCpu, 0, 0, 0},
-                                       {20, 0, kWholeCpu, 5, 10, 10},
-                                       {30, 0, kWholeCpu, 9, 20, 20},
-                                       {40, 0, kWholeCpu, 90, 30, 30}},
-                                      selection);
-    EXPECT_EQ(figures(answer), (Figures{4ULL, 10ULL, 10ULL, 4ULL}));
+const std::vector<std::vector<Reading>> kEpochs{
+    {{10, 0, kWholeCpu, 0, 0, 0}, {20, 0, kWholeCpu, 5, 10, 10}, {30, 0, kWholeCpu, 9, 20, 20}},
+    {{40, 0, kWholeCpu, 90, 30, 30}, {50, 0, kWholeCpu, 91, 40, 40}},
+    {{60, 0, kWholeCpu, 100, 50, 50}}};
+
+TEST(Counters, OfATimeRangeAreBetweenTheLastReadingsUpToItsEnds) {
+    const Answer in_one_batch = counters_of_epochs(kEpochs, between(15, 35));
+    EXPECT_EQ(figures(in_one_batch), (Figures{9ULL, 20ULL, 20ULL, 9ULL}));
+    EXPECT_EQ(in_one_batch.columns[10].name, "covered_from");
+    EXPECT_EQ(in_one_batch.rows[0][10], AnswerValue{format_time(at(10))});
+    EXPECT_EQ(in_one_batch.columns[11].name, "covered_to");
+    EXPECT_EQ(in_one_batch.rows[0][11], AnswerValue{format_time(at(30))});
+    const Answer of_a_block_before = counters_of_epochs(kEpochs, between(35, 45));
+    EXPECT_EQ(figures(of_a_block_before), (Figures{81ULL, 10ULL, 10ULL, 81ULL}));
+    EXPECT_EQ(of_a_block_before.rows[0][10], AnswerValue{format_time(at(30))});
+    EXPECT_EQ(figures(counters_of_epochs(kEpochs, between(20, 40))), (Figures{85ULL, 20ULL, 20ULL, 85ULL}))
+        << "readings at the ends themselves";
+    const Answer of_the_start = counters_of_epochs(kEpochs, between(5, 25));
+    EXPECT_EQ(figures(of_the_start)[0], AnswerValue{5ULL});
+    EXPECT_EQ(of_the_start.rows[0][10], AnswerValue{format_time(at(0))});
+}
+
+TEST(Counters, OfRangesThatFollowEachOtherAddUp) {
+    for (std::uint64_t step = 1; step <= 70; ++step) {
+        std::uint64_t sum = 0;
+        for (std::uint64_t first = 0; first < 70; first += step) {
+            const Answer answer = counters_of_epochs(kEpochs, between(first, first + step));
+            if (!answer.rows.empty()) {
+                const auto* value = std::get_if<std::uint64_t>(&answer.rows[0][3]);
+                sum += value != nullptr ? *value : 0;
+            }
+        }
+        EXPECT_EQ(sum, 100U) << step;
+    }
+}
+
+TEST(Counters, OfATimeWithoutAReadingAreNotKnown) {
+    const Answer answer = counters_of_epochs(kEpochs, between(21, 29));
+    EXPECT_EQ(figures(answer), (Figures{{}, {}, {}, {}}));
+    ASSERT_FALSE(answer.warnings.empty());
+    EXPECT_NE(answer.warnings[0].find("was not read in this time"), std::string::npos) << answer.warnings[0];
+    EXPECT_TRUE(counters_of_epochs(kEpochs, between(1'000, 2'000)).rows.empty()) << "the session was over";
 }
 
 // Three events, the first two of one group; rows by event.
@@ -114,15 +176,7 @@ Result<Answer> grouped_counters_of(const std::vector<std::vector<Reading>>& by_e
     session.events[0].group = session.events[1].group = 1;
     SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
     for (std::size_t event = 0; event < by_event.size(); ++event) {
-        SampleIntegers rows;
-        for (const Reading& reading : by_event[event]) {
-            rows[ColumnId::kTime].push_back(reading.ticks);
-            rows[ColumnId::kCpu].push_back(reading.cpu);
-            rows[ColumnId::kPid].push_back(reading.pid);
-            rows[ColumnId::kValue].push_back(reading.value);
-            rows[ColumnId::kTimeEnabled].push_back(reading.enabled_ns);
-            rows[ColumnId::kTimeRunning].push_back(reading.running_ns);
-        }
+        const SampleIntegers rows = columns_of(by_event[event]);
         const Series series{Kind::kCounter, EventNumber{static_cast<std::uint16_t>(event)}};
         batch.add(series, rows).tally(series, TallyName::kProduced, by_event[event].size());
     }
@@ -170,11 +224,11 @@ TEST(CounterRatio, OfOneEventToAnotherIsARowASession) {
     ASSERT_TRUE(answer.ok()) << answer.error().message;
     ASSERT_EQ(answer->rows.size(), 1U);
     const std::vector<AnswerValue>& row = answer->rows[0];
-    EXPECT_EQ((std::vector<AnswerValue>{row.begin() + 2, row.end()}),
+    EXPECT_EQ((std::vector<AnswerValue>{row.begin() + 2, row.begin() + 8}),
               (std::vector<AnswerValue>{"a", "b", 400ULL, 100ULL, 100ULL, 4.0}));
     const Result<Answer> nothing = grouped_counters_of({readings(1, 3), readings(0, 0)}, ratio("a/b"));
     ASSERT_TRUE(nothing.ok());
-    EXPECT_EQ(nothing->rows[0].back(), AnswerValue{});
+    EXPECT_EQ(nothing->rows[0][7], AnswerValue{});
 }
 
 TEST(CounterRatio, OfEventsOfDifferentGroupsIsRefused) {
