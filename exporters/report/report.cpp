@@ -32,6 +32,9 @@ Json json_of(const Ledger& ledger) {
     if (ledger.pending != 0) {
         object["pending"] = ledger.pending;
     }
+    if (ledger.of_cut_batches != 0) {
+        object["of_cut_batches"] = ledger.of_cut_batches;
+    }
     return object;
 }
 
@@ -127,6 +130,10 @@ std::string ledger_line(const Ledger& ledger) {
     }
     if (ledger.pending != 0) {
         line += " + " + grouped_digits(ledger.pending) + " on the way";
+    }
+    if (ledger.of_cut_batches != 0) {
+        line += "; of the stored up to " + grouped_digits(ledger.of_cut_batches) +
+                " lie outside the time range, in batches that it cuts";
     }
     return line;
 }

@@ -22,8 +22,8 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 //   text  aligned columns, units beside the names, percentages and reals with two digits, "-" for null; what is longer
 //         than 81 characters is cut in the middle
 //   json  {"columns":[{"name":…,"unit":…}],"rows":[[…]],"ledger":{"produced":n,"stored":n,"expired":n,
-//         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n in the ledger when it isn't 0, and
-//         "parts":{"before":{…},"after":{…}} where the answer has parts; behind the warnings
+//         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n and "of_cut_batches":n in the ledger when
+//         they aren't 0, and "parts":{"before":{…},"after":{…}} where the answer has parts; behind the warnings
 //         "sources":{"rollups":n,"rollup_rows":n,"blocks":n} where it was counted from rollups
 //   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field
 [[nodiscard]] std::string format_report(const Answer& answer, ReportFormat format);

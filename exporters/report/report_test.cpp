@@ -88,6 +88,18 @@ TEST(Report, PendingStandsInTheLedgerOnlyWhenThereIsSome) {
     EXPECT_NE(format_report(answer, ReportFormat::kText).find("+ 9 on the way\n"), std::string::npos);
 }
 
+TEST(Report, LedgerOfCutBatchesSaysHowManyRowsMayLieOutside) {
+    Answer answer = sample_answer();
+    EXPECT_FALSE(
+        nlohmann::json::parse(format_report(answer, ReportFormat::kJson))["ledger"].contains("of_cut_batches"));
+    EXPECT_EQ(format_report(answer, ReportFormat::kText).find("outside"), std::string::npos);
+    answer.ledger.of_cut_batches = 1'234;
+    EXPECT_EQ(nlohmann::json::parse(format_report(answer, ReportFormat::kJson))["ledger"]["of_cut_batches"], 1'234);
+    EXPECT_NE(format_report(answer, ReportFormat::kText)
+                  .find("; of the stored up to 1,234 lie outside the time range, in batches that it cuts\n"),
+              std::string::npos);
+}
+
 TEST(Report, CsvQuotesAsRfc4180) {
     Answer answer = sample_answer();
     answer.rows.push_back({std::string{"two\nlines"}, std::string{}, std::int64_t{-1}, 1.5, {}});

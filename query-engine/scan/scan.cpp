@@ -541,6 +541,7 @@ Ledger Scan::ledger(std::size_t session_index, Series series, std::vector<std::s
         ledger.lost["damaged"] += row_count;
     }
     ledger.expired += take_off_stored(ScanDamage::Why::kExpired);
+    ledger.of_cut_batches = std::min(ledger.of_cut_batches, ledger.stored);
     for (std::string& note : damage_->notes(session_index)) {
         warnings.push_back("not readable: " + std::move(note));
     }

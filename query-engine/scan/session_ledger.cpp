@@ -173,6 +173,8 @@ private:
         if (own.row_count != 0 && overlaps(own.first, own.last)) {
             ledger_.produced += own.row_count;
             ledger_.stored += own.row_count;
+            const bool is_cut = own.first < range_.first || own.last >= range_.second;
+            ledger_.of_cut_batches += is_cut ? own.row_count : 0;
         }
         seq_ = seq;
         tallies_ = tallies;

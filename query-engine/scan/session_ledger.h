@@ -17,9 +17,10 @@ namespace perfleet {
 // Over the whole session.
 [[nodiscard]] Ledger session_ledger(const ScannedSession& session, Series series, std::vector<std::string>& warnings);
 
-// Over the batches that overlap ticks [range.first, range.second): differences of the tallies from batch to batch. A
-// loss that is told when it happens counts by the time between the two batches that enclose it. Batches that never came
-// are gaps in the seqs: their rows count by the gap's time, under the reason that the session gives for them.
+// Over the batches that overlap ticks [range.first, range.second), whole: differences of the tallies from batch to
+// batch. Ledger::of_cut_batches says how many of their rows may lie outside. A loss that is told when it happens counts
+// by the time between the two batches that enclose it. Batches that never came are gaps in the seqs: their rows count
+// by the gap's time, under the reason that the session gives for them.
 [[nodiscard]] Ledger session_ledger_between(const ScannedSession& session, Series series, std::pair<Ticks, Ticks> range,
                                             std::vector<std::string>& warnings);
 

@@ -135,6 +135,17 @@ TEST(SessionLedger, OfRangeCountsTheBatchesThatOverlapIt) {
     EXPECT_EQ(story.between(191, 300).stored, 10U);
 }
 
+TEST(SessionLedger, OfRangeSaysHowManyRowsAreOfBatchesThatItCuts) {
+    Story story;
+    story.batch(1).batch(2).batch(3).end(3);
+    EXPECT_EQ(story.whole().of_cut_batches, 0U);
+    EXPECT_EQ(story.between(100, 391).of_cut_batches, 0U);
+    EXPECT_EQ(story.between(101, 391).of_cut_batches, 10U);
+    EXPECT_EQ(story.between(100, 390).of_cut_batches, 10U);
+    EXPECT_EQ(story.between(150, 350).of_cut_batches, 20U);
+    EXPECT_EQ(story.between(250, 260).of_cut_batches, 10U) << "one batch, cut at both ends";
+}
+
 TEST(SessionLedger, OfRangeNamesTheLossesThatOverlapIt) {
     Story story;
     story.batch(1)

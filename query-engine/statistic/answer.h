@@ -23,6 +23,9 @@ struct Ledger {
     // but not readable any more. Only reasons with a count.
     std::map<std::string, std::uint64_t> lost;
     std::uint64_t pending = 0;  // of a session that has not ended: produced, and not yet heard of again
+    // Of a time range: of the stored those in batches that an end of the range cuts. Batches count whole, for what was
+    // produced and lost is known by batch only: as many rows as this, at most, lie outside the range.
+    std::uint64_t of_cut_batches = 0;
 
     void add(const Ledger& other) {
         produced += other.produced;
@@ -32,6 +35,7 @@ struct Ledger {
             lost[reason] += rows;
         }
         pending += other.pending;
+        of_cut_batches += other.of_cut_batches;
     }
 
     friend bool operator==(const Ledger&, const Ledger&) = default;

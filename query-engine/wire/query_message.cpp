@@ -96,6 +96,7 @@ private:
         builder.setStored(ledger.stored);
         builder.setExpired(ledger.expired);
         builder.setPending(ledger.pending);
+        builder.setOfCutBatches(ledger.of_cut_batches);
         auto lost = builder.initLost(count_of(ledger.lost.size()));
         unsigned i = 0;
         for (const auto& [reason, rows] : ledger.lost) {
@@ -181,6 +182,7 @@ Ledger read_ledger(Reader reader) {
     ledger.stored = reader.getStored();
     ledger.expired = reader.getExpired();
     ledger.pending = reader.getPending();
+    ledger.of_cut_batches = reader.getOfCutBatches();
     for (const auto lost : reader.getLost()) {
         ledger.lost[lost.getReason()] = lost.getRows();
     }

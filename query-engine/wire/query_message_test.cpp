@@ -38,11 +38,11 @@ TEST(QueryMessage, CarriesEveryField) {
     EXPECT_EQ(bytes.offset, 1ULL << 40U);
     EXPECT_EQ(bytes.bytes, "xyz");
     QueryEnd end;
-    end.ledger = {10, 5, 1, {{"kernel_ring", 3}}, 1};
+    end.ledger = {10, 5, 1, {{"kernel_ring", 3}}, 1, 4};
     end.warnings = {"one", "two"};
     end.modified = UtcNs{-4};
     end.summary = "4 samples";
-    end.parts = {{"before", {7, 4, 1, {{"kernel_ring", 2}}, 0}}, {"after", {3, 1, 0, {{"kernel_ring", 1}}, 1}}};
+    end.parts = {{"before", {7, 4, 1, {{"kernel_ring", 2}}, 0}}, {"after", {3, 1, 0, {{"kernel_ring", 1}}, 1, 1}}};
     const QueryEnd got = carried(end);
     EXPECT_EQ(got.ledger, end.ledger);
     EXPECT_EQ(got.warnings, end.warnings);

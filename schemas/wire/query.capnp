@@ -82,6 +82,7 @@ struct End {
   rollups @10 :UInt64;      # that the answer was counted from; 0: only from blocks
   rollupRows @11 :UInt64;   # that those stand for
   blocks @12 :UInt64;       # that were read beside them
+  ofCutBatches @13 :UInt64;  # of the stored: in batches that an end of the time range cuts
 }
 
 struct LedgerPart {
@@ -91,6 +92,7 @@ struct LedgerPart {
   expired @3 :UInt64;
   pending @4 :UInt64;
   lost @5 :List(Lost);
+  ofCutBatches @6 :UInt64;
 }
 
 struct Failure {
