@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "query-engine/statistic/option_text.h"
+#include "query-engine/statistic/usage.h"
 
 namespace perfleet {
 namespace {
@@ -170,6 +171,13 @@ Result<DiffQuestion> parse_diff(const std::map<std::string, std::string>& option
                 return option_error(name, text, "a whole number");
             }
             diff.row_count_max = limit;
+        }
+    }
+    for (const auto& [name, subject] :
+         {std::pair{"limit", DiffSubject::kLatency}, std::pair{"by", DiffSubject::kProfile},
+          std::pair{"percentiles", DiffSubject::kProfile}}) {
+        if (options.contains("of") && diff.subject == subject && options.contains(name)) {
+            return usage(std::string{"--"} + name + ": --of " + options.at("of") + " doesn't use it");
         }
     }
     auto figures = parse_figures(options, diff.conditions);

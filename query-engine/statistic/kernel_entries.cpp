@@ -440,6 +440,13 @@ Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std:
     if (!parsed.samples.empty() && !is_of_samples) {
         return usage("--samples goes with --table threads or functions");
     }
+    if (options.contains("limit") &&
+        (parsed.table == KernelEntryTable::kSummary || parsed.table == KernelEntryTable::kDurations)) {
+        return usage("--limit goes with --table syscalls, interrupts, matches, threads or functions");
+    }
+    if (options.contains("by") && parsed.table == KernelEntryTable::kMatches) {
+        return usage("--by goes with --table durations");
+    }
     if (parsed.table == KernelEntryTable::kMatches && parsed.since_event.empty()) {
         return usage("--table matches: say of which event, with --since-event");
     }

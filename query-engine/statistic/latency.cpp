@@ -50,6 +50,7 @@ public:
         if (!sources.ok()) {
             return std::move(sources).error();
         }
+        const bool has_sources = !sources->empty();
         if (is_sketched) {
             if (auto made = make_sketches(*sources); !made.ok()) {
                 return std::move(made).error();
@@ -75,6 +76,9 @@ public:
             if (sessions.insert(source.session_index).second) {
                 warn_of_session(session);
             }
+        }
+        if (answer_.rows.empty() && has_sources && options_.skipped_tests != 0) {
+            answer_.warnings.push_back(fmt::format("--skip {}: no series has more values", options_.skipped_tests));
         }
         for (const auto& [event, runs] : runs_of_event) {
             for (const std::string& sentence : differing_state(runs)) {
@@ -115,7 +119,7 @@ private:
             if (!values.ok()) {
                 return Error{values.error()};
             }
-            if (values->moments.max() != 0) {
+            if (values->moments.count() != 0 && values->moments.max() != 0) {
                 add_sketch_row(scan_, source, *values, options_, answer_);
                 with_values.push_back(source);
             }
@@ -236,7 +240,11 @@ private:
                    sources[last].series == sources[first].series) {
                 ++last;
             }
-            if (sources[first].group) {
+            if (!sources[first].group) {
+                answer_.warnings.push_back(sources[first].event +
+                                           ": single values, of which --kbench says nothing: it is about groups of "
+                                           "accumulated latencies (import --format kbench); leave it out");
+            } else {
                 if (auto added = add_inference({sources.begin() + static_cast<std::ptrdiff_t>(first),
                                                 sources.begin() + static_cast<std::ptrdiff_t>(last)});
                     !added.ok()) {

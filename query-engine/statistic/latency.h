@@ -24,7 +24,7 @@ enum class LatencyView : std::uint8_t {
 
 struct LatencyOptions {
     LatencyView view = LatencyView::kSummary;
-    std::uint64_t skipped_tests = 0;      // the first of each group, left out
+    std::uint64_t skipped_tests = 0;      // the first of each group, or of a series of single values: left out
     long double confidence = 0.95L;       // of intervals; 0.90 is Kanata Bench's
     long double wanted_fraction = 0.02L;  // half-width of the mean's interval, as a fraction of the mean
     long double settled_change = 0.005L;  // the greatest relative change of a settled mean

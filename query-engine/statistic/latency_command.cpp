@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "query-engine/statistic/option_text.h"
+#include "query-engine/statistic/usage.h"
 
 namespace perfleet {
 namespace {
@@ -18,6 +20,45 @@ bool parse_whole(const std::string& text, Number& number) {
     const char* end = text.data() + text.size();
     const auto [rest, status] = std::from_chars(text.data(), end, number);
     return status == std::errc{} && rest == end && !text.empty();
+}
+
+// Options that only some views use.
+struct OptionUse {
+    std::string_view option;
+    std::string_view users;
+    bool (*is_used)(const LatencyOptions&);
+};
+
+constexpr std::array kOptionUses{
+    OptionUse{
+        "bucket", "--histogram linear and cumulative",
+        [](const LatencyOptions& latency) { return latency.view == LatencyView::kHistogram && latency.is_linear; }},
+    OptionUse{"confidence", "the plain table, --kbench, --runs and --sketch",
+              [](const LatencyOptions& latency) {
+                  return latency.view == LatencyView::kSummary || latency.view == LatencyView::kInference ||
+                         latency.view == LatencyView::kRuns || latency.view == LatencyView::kSketch;
+              }},
+    OptionUse{"error", "--kbench",
+              [](const LatencyOptions& latency) { return latency.view == LatencyView::kInference; }},
+    OptionUse{"percentiles", "the plain table and --sketch",
+              [](const LatencyOptions& latency) {
+                  return latency.view == LatencyView::kSummary || latency.view == LatencyView::kSketch;
+              }},
+    OptionUse{"settled", "--kbench",
+              [](const LatencyOptions& latency) { return latency.view == LatencyView::kInference; }},
+};
+
+Result<Done> refuse_unused(const std::map<std::string, std::string>& options, const std::string& view,
+                           const LatencyOptions& latency) {
+    for (const OptionUse& use : kOptionUses) {
+        if (options.contains(std::string{use.option}) && !use.is_used(latency)) {
+            const std::string kind = view == "histogram" || view == "mode" ? " " + options.at(view) : "";
+            return usage("--" + std::string{use.option} + ": " +
+                         (view.empty() ? "the plain table" : "--" + view + kind) + " doesn't use it; it goes with " +
+                         std::string{use.users});
+        }
+    }
+    return Done{};
 }
 
 }  // namespace
@@ -80,6 +121,9 @@ Result<LatencyOptions> parse_latency(const std::map<std::string, std::string>& o
         if (!taken.ok()) {
             return std::move(taken).error();
         }
+    }
+    if (auto refused = refuse_unused(options, view, latency); !refused.ok()) {
+        return std::move(refused).error();
     }
     if (latency.view == LatencyView::kInference && !options.contains("confidence")) {
         latency.confidence = 0.90L;

@@ -12,7 +12,8 @@ namespace perfleet {
 
 [[nodiscard]] bool is_latency_option(std::string_view name);
 
-// Other options are passed over. Errors: kUsage names the option.
+// Options of other commands are passed over; those that the chosen view doesn't use are refused. Errors: kUsage names
+// the option.
 [[nodiscard]] Result<LatencyOptions> parse_latency(const std::map<std::string, std::string>& options);
 
 }  // namespace perfleet

@@ -166,6 +166,9 @@ Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options
     if (answer.columns.empty()) {
         answer.columns = {{"target", ""}, {"event", ""}, {"unit", ""}, {"runs", ""}};
     }
+    if (answer.rows.empty() && ledger.series_count() != 0 && options.skipped_tests != 0) {
+        answer.warnings.push_back(fmt::format("--skip {}: no series has more values", options.skipped_tests));
+    }
     answer.ledger = ledger.sum(answer.warnings);
     warn_of_open_sessions(scan, answer.warnings);
     drop_repeated(answer.warnings);

@@ -68,6 +68,29 @@ Result<Done> visit_values(const Scan& scan, std::size_t session_index, Series se
     return Done{};
 }
 
+// Which rows of a series are the source's, told in their order: those of its group without its first tests, or all
+// without the first ones of the time range.
+class SourceRows {
+public:
+    explicit SourceRows(const ValueSource& source) : source_{source}, to_skip_{source.skipped_tests} {}
+
+    bool takes(const ValueRow& row) {
+        if (source_.group) {
+            return row.group == *source_.group && row.test_size == source_.test_size &&
+                   row.test > source_.skipped_tests;
+        }
+        if (to_skip_ != 0) {
+            --to_skip_;
+            return false;
+        }
+        return true;
+    }
+
+private:
+    const ValueSource& source_;
+    std::uint64_t to_skip_;
+};
+
 std::string event_text(const ScannedSession& session, Series series, bool is_unit) {
     const EventRecord* const event = session.record.event_at(series.event);
     if (event == nullptr) {
@@ -81,11 +104,11 @@ std::string event_text(const ScannedSession& session, Series series, bool is_uni
 ValuePieces ValueSource::pieces(const Scan& scan) const {
     return [source = *this, &scan](const auto& visitor) -> Result<Done> {
         std::vector<std::uint64_t> values;
+        SourceRows ours{source};
         return visit_values(scan, source.session_index, source.series, [&](std::span<const ValueRow> rows) {
             values.clear();
             for (const ValueRow& row : rows) {
-                if (!source.group || (row.group == *source.group && row.test_size == source.test_size &&
-                                      row.test > source.skipped_tests)) {
+                if (ours.takes(row)) {
                     values.push_back(row.value);
                 }
             }
@@ -162,17 +185,17 @@ void add_moments(RowMaker& row, const Moments& moments, long double confidence) 
     row.figure("mean", moments.mean());
     row.figure("mean_low", interval ? std::optional{interval->low} : std::nullopt);
     row.figure("mean_high", interval ? std::optional{interval->high} : std::nullopt);
+    row.square("var", moments.variance());
     row.figure("sd", moments.standard_deviation());
     row.add("cv", "percent", percent(moments.coefficient_of_variation()));
 }
 
 Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source, std::size_t count_max) {
     std::vector<std::uint64_t> values;
+    SourceRows ours{source};
     const auto visited = visit_values(scan, source.session_index, source.series, [&](std::span<const ValueRow> rows) {
         for (const ValueRow& row : rows) {
-            const bool is_ours = !source.group || (row.group == *source.group && row.test_size == source.test_size &&
-                                                   row.test > source.skipped_tests);
-            if (is_ours && values.size() < count_max) {
+            if (ours.takes(row) && values.size() < count_max) {
                 values.push_back(row.value);
             }
         }

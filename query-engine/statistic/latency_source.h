@@ -25,7 +25,7 @@ struct ValueSource {
     // Of accumulated latencies only.
     std::optional<std::uint64_t> group;
     std::uint64_t test_size = 1;
-    std::uint64_t skipped_tests = 0;
+    std::uint64_t skipped_tests = 0;  // of accumulated latencies the group's first tests, else the first values
 
     // Borrows the scan.
     [[nodiscard]] ValuePieces pieces(const Scan& scan) const;

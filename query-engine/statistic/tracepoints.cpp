@@ -513,6 +513,9 @@ Result<TracepointOptions> parse_tracepoints(const std::map<std::string, std::str
     if ((!parsed.inner.empty() || parsed.inner_pairs) && parsed.view != TracepointView::kCorrected) {
         return usage("--inner and --inner-pairs go with --correct");
     }
+    if (options.contains("event") && !parsed.events.empty()) {
+        return usage("--event: --" + view + " names its events itself");
+    }
     if (!parsed.inner.empty() && parsed.inner_pairs) {
         return usage("--inner-pairs: not together with --inner");
     }

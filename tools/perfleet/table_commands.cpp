@@ -133,7 +133,7 @@ void add_latency_options(CLI::App& command, TableOptions& options) {
     command.add_option("-o,--output", options.output, "draw the histogram, too, as .svg or .png")->type_name("FILE");
     add("bucket", "width of a linear histogram's buckets", "N");
     add("mode", "by older rules, for comparison with what was published: bernat or sel4bench-legacy", "MODE");
-    add("skip", "leave out the first tests of each group", "K");
+    add("skip", "leave out the first tests of each group, or the first values", "K");
     add("confidence", "of intervals, in percent (default: 95; with --kbench 90)", "P");
     add("percentiles", "which, with commas (default: 90,95,99); nearest rank, and type 7 beside it", "LIST");
     add("error", "with --kbench: wanted half-width of the mean's interval, in percent of the mean (default: 2)", "P");
@@ -199,7 +199,7 @@ Result<Done> write_file(const std::string& path, const std::string& bytes) {
 // The histogram as a figure; a second question gives its title and marks.
 Result<Done> write_figure(const Answer& histogram, const TableOptions& options) {
     TableOptions plain = options;
-    for (const char* name : {"histogram", "bucket", "percentiles"}) {
+    for (const char* name : {"histogram", "bucket"}) {
         plain.passed[name].clear();
     }
     const Result<Answer> summary = ask("latency", plain);

@@ -46,6 +46,40 @@ TEST(Import, SkippedTestsAreLeftOutOfEachGroup) {
     EXPECT_EQ(printed(answer, "sd_a")[0], "255.29");
 }
 
+TEST(Import, SkippedValuesOfAColumnAreLeftOutInEveryView) {
+    const auto store = stored(read_columns("a\n1000\n1\n2\n3\n4\n", {}));
+    EXPECT_EQ(printed(ask(*store, {{"skip", "1"}}), "count"), Texts{"4"});
+    EXPECT_EQ(printed(ask(*store, {{"skip", "1"}}), "max"), Texts{"4"});
+    EXPECT_EQ(printed(ask(*store, {{"skip", "2"}, {"sketch", "yes"}}), "count"), Texts{"3"});
+    EXPECT_EQ(printed(ask(*store, {{"skip", "1"}, {"mode", "bernat"}}), "max"), Texts{"4"});
+    EXPECT_EQ(printed(ask(*store, {{"skip", "1"}, {"mode", "sel4bench-legacy"}}), "samples"), Texts{"4"});
+    EXPECT_EQ(printed(ask(*store, {{"skip", "1"}, {"runs", "yes"}}), "least"),
+              printed(ask(*store, {{"runs", "yes"}}), "least"));
+    EXPECT_EQ(ask(*store, {{"skip", "1"}, {"histogram", "log2"}}).rows.back()[3], AnswerValue{std::uint64_t{4}});
+    EXPECT_EQ(ask(*store, {{"skip", "1"}, {"histogram", "linear"}}).rows.back()[3], AnswerValue{std::uint64_t{4}});
+    const Answer table = ask(*store, {{"skip", "1"}, {"table", "yes"}});
+    ASSERT_EQ(table.rows.size(), 4U);
+    EXPECT_EQ(table.rows[0], (std::vector<AnswerValue>{std::uint64_t{2}, std::uint64_t{1}}));
+    for (const char* view : {"sketch", "runs", "table"}) {
+        const Answer nothing = ask(*store, {{"skip", "5"}, {view, "yes"}});
+        EXPECT_TRUE(nothing.rows.empty()) << view;
+        EXPECT_TRUE(warns_of(nothing, "--skip 5")) << view;
+    }
+    EXPECT_TRUE(warns_of(ask(*store, {{"skip", "5"}}), "--skip 5"));
+}
+
+TEST(Import, SingleValuesHaveNoAccumulatedLatencies) {
+    const Answer answer = ask(*stored(read_columns("a\n1\n2\n3\n", {})), {{"kbench", "yes"}});
+    EXPECT_TRUE(answer.rows.empty());
+    EXPECT_TRUE(warns_of(answer, "a: single values, of which --kbench says nothing"));
+}
+
+TEST(Import, TheVarianceStandsBesideItsRoot) {
+    const Answer answer = ask(*stored(read_columns("a\n1\n2\n3\n4\n", {})), {});
+    EXPECT_EQ(printed(answer, "var"), Texts{"1.67"});
+    EXPECT_EQ(printed(answer, "sd"), Texts{"1.29"});
+}
+
 TEST(Import, TableComesBackAsItWas) {
     const auto store = stored(read_kbench(golden("kanata_table_3_4.txt"), {}));
     const Answer answer = ask(*store, {{"table", "yes"}});
