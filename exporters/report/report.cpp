@@ -77,8 +77,9 @@ std::string counted_noun(std::uint64_t count, const std::string& noun) {
     return grouped_digits(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-std::string csv_field(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) {
+std::string csv_field(const std::string& text_untrusted) {
+    const std::string text = printable(text_untrusted);
+    if (text.find_first_of(",\"") == std::string::npos) {
         return text;
     }
     std::string field = "\"";
@@ -136,6 +137,20 @@ std::string ledger_line(const Ledger& ledger) {
                 " lie outside the time range, in batches that it cuts";
     }
     return line;
+}
+
+std::string ledger_note(const Answer& answer) {
+    const auto is_all_there = [](const Ledger& ledger) {
+        return ledger.stored == ledger.produced && ledger.of_cut_batches == 0;
+    };
+    if (answer.parts.empty()) {
+        return is_all_there(answer.ledger) ? "" : "rows: " + ledger_line(answer.ledger) + "\n";
+    }
+    std::string text;
+    for (const auto& [name, part] : answer.parts) {
+        text += is_all_there(part) ? "" : "rows " + name + ": " + ledger_line(part) + "\n";
+    }
+    return text;
 }
 
 std::string ledger_text(const Answer& answer) {

@@ -1,7 +1,7 @@
 // Prints an answer: a table for people, one JSON object, or CSV.
 //
-// Bytes depend on the answer alone. Text in an answer comes from targets and may be any bytes: JSON and tables get it
-// as valid UTF-8 (invalid bytes become U+FFFD) and without control characters.
+// Bytes depend on the answer alone. Text in an answer comes from targets and may be any bytes: all get it as valid
+// UTF-8 (invalid bytes become U+FFFD), tables and CSV without control characters, which JSON escapes.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace perfleet {
 enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 
 // The table, and for text last lines with the ledger and with the rollups that were used. The warnings are in the JSON
-// object only: programs write them to their standard error for the others.
+// object only: programs write them to their standard error for the others, and for CSV what ledger_note() says.
 //
 //   text  aligned columns, units beside the names, percentages and reals with two digits, "-" for null; what is longer
 //         than 81 characters is cut in the middle
@@ -47,6 +47,10 @@ struct SessionTableStyle {
 // changed, then what didn't. As wide as `width_columns`, but for what is the user's own: long names of events and
 // labels.
 [[nodiscard]] std::string format_comparison(const Answer& answer, std::size_t width_columns);
+
+// Lines for beside a CSV table: the ledger, or those of its parts, of which not every row that was produced is stored,
+// or that has cut batches; empty otherwise.
+[[nodiscard]] std::string ledger_note(const Answer& answer);
 
 // "1,000 produced = 990 stored + 10 lost (10 kernel_ring)".
 [[nodiscard]] std::string ledger_line(const Ledger& ledger);

@@ -107,7 +107,26 @@ TEST(Report, CsvQuotesAsRfc4180) {
               "symbol,image,self,self_percent,lag\r\n"
               "\"hot(int, \"\"x\"\")\",worker,12345,66.6666,\r\n"
               "grün,,7,0.0,0\r\n"
-              "\"two\nlines\",,-1,1.5,\r\n");
+              "two?lines,,-1,1.5,\r\n");
+}
+
+TEST(Report, CsvIsValidUtf8WithoutControlCharacters) {
+    Answer answer;
+    answer.columns = {{"name\x1b", ""}, {"n", ""}};
+    answer.rows.push_back({std::string{"\xff\xfe"}, std::string{"\x1b[2J,\x9b\x7f"}});
+    EXPECT_EQ(format_report(answer, ReportFormat::kCsv),
+              "name?,n\r\n\xef\xbf\xbd\xef\xbf\xbd,\"?[2J,\xef\xbf\xbd?\"\r\n");
+}
+
+TEST(Report, WhatStandsBesideCsvIsTheLedgerThatHasMoreToSay) {
+    Answer answer = sample_answer();
+    EXPECT_EQ(ledger_note(answer), "rows: 12,360 produced = 12,352 stored + 8 lost (5 kernel_ring, 3 spool_full)\n");
+    answer.ledger = {10, 10, 0, {}, 0};
+    EXPECT_EQ(ledger_note(answer), "");
+    answer.ledger.of_cut_batches = 3;
+    EXPECT_NE(ledger_note(answer), "");
+    answer.parts = {{"before", {7, 7, 0, {}, 0}}, {"after", {3, 2, 0, {{"quota", 1}}, 0}}};
+    EXPECT_EQ(ledger_note(answer), "rows after: 3 produced = 2 stored + 1 lost (1 quota)\n");
 }
 
 TEST(Report, EmptyAnswerPrintsItsColumns) {

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <sstream>
 
 #include "exporters/report/report.h"
 #include "schemas/peers/key_file.h"
@@ -121,6 +122,12 @@ Result<Answer> ask_table(const QueryOptions& options, const std::string& command
 int print_answer(const Answer& answer, const std::string& report, const std::string& format) {
     if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size() || std::fflush(stdout) != 0) {
         return report_error(error_from_errno(errno, "standard output"));
+    }
+    if (format == "csv") {
+        std::istringstream lines{ledger_note(answer)};
+        for (std::string line; std::getline(lines, line);) {
+            std::fprintf(stderr, "perfleet: %s\n", line.c_str());
+        }
     }
     if (format != "json") {
         for (const std::string& warning : answer.warnings) {
