@@ -18,6 +18,7 @@
 #include "exporters/report/report.h"
 #include "query-engine/scan/cancellable_store.h"
 #include "query-engine/statistic/command.h"
+#include "query-engine/statistic/event_choice.h"
 #include "query-engine/wire/query_server.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/limits.h"
@@ -130,6 +131,9 @@ Result<QueryEnd> answer_export(Source& source, CommandOptions options, QueryRepl
     const Result<Scan> scan = Scan::open(store, *selection, &source.memory);
     if (!scan.ok()) {
         return Error{scan.error()};
+    }
+    if (const auto checked = check_event(*scan); !checked.ok()) {
+        return Error{checked.error()};
     }
     if (format == "perf.data") {
         return write_perf_data(*scan, reply);

@@ -83,7 +83,8 @@ Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer) {
         return Error{event.error()};
     }
     if (!event->has_value()) {
-        return Error{ErrorCode::kNotFound, "no samples are in the selection: nothing to export"};
+        return Error{ErrorCode::kNotFound,
+                     "no samples are in the selection: nothing to export (perfleet losses lists what there is)"};
     }
     Folding folding{symbolizer, scan.memory(), scan.worker_count()};
     const Result<Done> visited = visit_stack_counts(scan, StackCountOptions{.event = (*event)->name},

@@ -9,6 +9,7 @@
 
 #include "query-engine/statistic/counters.h"
 #include "query-engine/statistic/diff_command.h"
+#include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/inventory.h"
 #include "query-engine/statistic/kernel_entries.h"
 #include "query-engine/statistic/latency_command.h"
@@ -100,7 +101,7 @@ Result<TreeOptions> parse_tree(const CommandOptions& options) {
 
 bool has_option(std::string_view command, std::string_view name) {
     if (std::find(kSelectionOptions.begin(), kSelectionOptions.end(), name) != kSelectionOptions.end()) {
-        return true;
+        return name != "event" || (command != "targets" && command != "sessions" && command != "controls");
     }
     if (command == "top") {
         return name == "by" || name == "limit" || name == "weight";
@@ -136,6 +137,11 @@ Result<Done> refuse_unknown(std::string_view command, const CommandOptions& opti
 
 Result<Selection> parse_selection(const CommandOptions& options, UtcNs now) {
     Selection selection;
+    for (const char* name : {"select", "session", "event", "from", "to"}) {
+        if (const std::string* text = find(options, name); text != nullptr && text->empty()) {
+            return usage(std::string{"--"} + name + ": is empty; leave it out to select everything");
+        }
+    }
     if (const std::string* text = find(options, "select")) {
         Result<std::vector<Matcher>> matchers = parse_matchers(*text);
         if (!matchers.ok()) {
@@ -247,6 +253,9 @@ Result<Answer> answer_diff(const CommandOptions& options, Selection common, cons
     if (!after.ok()) {
         return Error{after.error()};
     }
+    if (const auto checked = check_event(*before); !checked.ok() && !check_event(*after).ok()) {
+        return Error{checked.error()};
+    }
     Symbolizer symbolizer = make_symbolizer(common, store, paths);
     return make_diff(*before, *after, symbolizer, question->options);
 }
@@ -263,6 +272,9 @@ Result<Answer> answer_table_command(std::string_view command, const CommandOptio
     const Result<Scan> scan = Scan::open(store, *selection, pool);
     if (!scan.ok()) {
         return Error{scan.error()};
+    }
+    if (const auto checked_event = check_event(*scan); !checked_event.ok()) {
+        return Error{checked_event.error()};
     }
     if (command == "targets") {
         return make_targets(*scan);

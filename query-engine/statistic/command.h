@@ -1,7 +1,8 @@
 // The table commands by name, with their options as text: what `perfleet COMMAND` asks, of a data folder or over the
 // wire, and gets the same bytes from both.
 //
-// Option names are those of the command line without dashes: select, session, event, from, to, exact, threads, memory;
+// Option names are those of the command line without dashes: select, session, event (not of targets, sessions and
+// controls), from, to, exact, threads, memory;
 // of top also by, weight, limit; of tree min-percent, weight; those of latency, diff, kernel-entries, tracepoints and
 // counters stand in latency_command.h, diff_command.h, kernel_entries.h, tracepoints.h, counters.h. Errors: kUsage
 // names the option.

@@ -12,6 +12,13 @@ constexpr std::size_t kSessionsNamedMax = 3;
 
 bool is_profile(Kind kind) { return kind == Kind::kSample || kind == Kind::kTracepoint; }
 
+bool is_profile(const ScannedSession& session, Series series) {
+    const auto is_stack = [](Series one) { return one.kind == Kind::kStack; };
+    return series.kind == Kind::kSample ||
+           (series.kind == Kind::kTracepoint &&
+            (session.series.empty() || std::any_of(session.series.begin(), session.series.end(), is_stack)));
+}
+
 std::string join(const std::set<std::string>& names) {
     std::string text;
     for (const std::string& name : names) {
@@ -22,16 +29,33 @@ std::string join(const std::set<std::string>& names) {
 
 }  // namespace
 
-Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
+Result<Done> check_event(const Scan& scan) {
+    const std::optional<std::string>& wanted = scan.selection().event;
+    if (!wanted || scan.sessions().empty()) {
+        return Done{};
+    }
     std::set<std::string> known;
-    std::set<std::pair<EventNumber, std::string>> with_rows;
     for (const ScannedSession& session : scan.sessions()) {
         for (const EventRecord& event : session.record.events) {
             known.insert(event.name);
         }
+    }
+    if (known.contains(*wanted)) {
+        return Done{};
+    }
+    return Error{ErrorCode::kUsage, "--event " + *wanted + ": no selected session recorded it; recorded were: " +
+                                        (known.empty() ? "no events" : join(known))};
+}
+
+Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
+    if (const auto checked = check_event(scan); !checked.ok()) {
+        return Error{checked.error()};
+    }
+    std::set<std::pair<EventNumber, std::string>> with_rows;
+    for (const ScannedSession& session : scan.sessions()) {
         for (const Series& series : session.series) {
             if (const EventRecord* event = session.record.event_at(series.event);
-                event != nullptr && is_profile(series.kind)) {
+                event != nullptr && is_profile(session, series)) {
                 with_rows.emplace(series.event, event->name);
             }
         }
@@ -46,13 +70,11 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
     }
     EventChoice choice;
     if (const std::optional<std::string>& wanted = scan.selection().event) {
-        if (!known.contains(*wanted)) {
-            if (scan.sessions().empty()) {
-                return std::optional<EventChoice>{};
-            }
-            return Error{ErrorCode::kUsage, "--event " + *wanted +
-                                                ": no selected session recorded it; recorded were: " +
-                                                (known.empty() ? "no events" : join(known))};
+        std::vector<std::string> left_out;
+        const bool has_rows =
+            std::any_of(with_rows.begin(), with_rows.end(), [&](const auto& event) { return event.second == *wanted; });
+        if (!has_rows && event_ledger(scan, *wanted, left_out).produced == 0) {
+            return std::optional<EventChoice>{};
         }
         choice.name = *wanted;
     } else if (!with_rows.empty()) {
@@ -83,7 +105,7 @@ std::vector<Series> event_series(const ScannedSession& session, const std::strin
     std::vector<Series> chosen;
     for (const Series& series : session.series) {
         const EventRecord* record = session.record.event_at(series.event);
-        if (record != nullptr && is_profile(series.kind) && record->name == event) {
+        if (record != nullptr && is_profile(session, series) && record->name == event) {
             chosen.push_back(series);
         }
     }
@@ -95,7 +117,7 @@ Ledger event_ledger(const Scan& scan, const std::string& event, std::vector<std:
     for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
         for (const Series& series : scan.ledger_series(i)) {
             const EventRecord* record = scan.sessions()[i].record.event_at(series.event);
-            if (record != nullptr && is_profile(series.kind) && record->name == event) {
+            if (record != nullptr && is_profile(scan.sessions()[i], series) && record->name == event) {
                 sum.add(scan.ledger(i, series, warnings));
             }
         }

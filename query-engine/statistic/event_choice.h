@@ -24,11 +24,15 @@ struct EventChoice {
 // Fewer are told to be few: a share of so many may be 10 percentage points off, 19 times of 20.
 inline constexpr std::uint64_t kFewSamples = 100;
 
+// Errors: kUsage when the selected event is in none of the sessions, naming those that are.
+[[nodiscard]] Result<Done> check_event(const Scan& scan);
+
 // The selected event, else the first with rows of samples or tracepoints: the least event number, then name. Nothing
-// when there are no such rows. Errors: kUsage when the selected event is in no session, naming those that are.
+// when there are no such rows, of the selected event either. Errors: those of check_event().
 [[nodiscard]] Result<std::optional<EventChoice>> choose_event(const Scan& scan);
 
-// The session's series of samples and tracepoints of this event that have rows. Ascending.
+// The session's series of samples and tracepoints of this event that have rows; of a session without any stack, such as
+// one of imported values, tracepoints are no profile and left out, here as in the rest. Ascending.
 [[nodiscard]] std::vector<Series> event_series(const ScannedSession& session, const std::string& event);
 
 // Of the samples and tracepoints of this event, over all sessions.

@@ -92,7 +92,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     Answer answer;
     if (!event->has_value()) {
         answer.columns = columns_of_top(options, "samples");
-        answer.warnings.push_back("no samples are in the selection");
+        answer.warnings.push_back("no samples are in the selection (perfleet losses lists what there is)");
         return answer;
     }
     const EventChoice& choice = **event;

@@ -149,7 +149,7 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
                       {"self", unit},
                       {"self_percent", "percent"}};
     if (!event->has_value()) {
-        answer.warnings.emplace_back("no samples are in the selection");
+        answer.warnings.emplace_back("no samples are in the selection (perfleet losses lists what there is)");
         return answer;
     }
     CallTree tree{symbolizer, scan.memory(), scan.worker_count(), options};

@@ -68,6 +68,9 @@ TEST_F(QueryProgram, EveryTableCommandAnswersInEveryFormat) {
             accounted += lost.get<std::uint64_t>();
         }
         EXPECT_EQ(answer["ledger"]["produced"], accounted) << command;
+        EXPECT_EQ(csv.error_output.find("perfleet: rows: ") != std::string::npos,
+                  answer["ledger"]["produced"] != answer["ledger"]["stored"])
+            << command << csv.error_output;
     }
 }
 
@@ -187,6 +190,26 @@ TEST_F(QueryProgram, BadUsageExitsWith2AndNamesTheOption) {
         {{"top", "--data", data_, "--session", "zz"}, "--session"},
         {{"top", "--data", data_, "--session", "0"}, "--session"},
         {{"top", "--data", data_, "--event", "cycles"}, "--event"},
+        {{"losses", "--data", data_, "--event", "cycles"}, "recorded were: cpu-clock"},
+        {{"counters", "--data", data_, "--event", "cycles"}, "recorded were: cpu-clock"},
+        {{"tracepoints", "--data", data_, "--event", "cycles"}, "recorded were: cpu-clock"},
+        {{"latency", "--data", data_, "--event", "cycles"}, "recorded were: cpu-clock"},
+        {{"kernel-entries", "--data", data_, "--event", "cycles"}, "recorded were: cpu-clock"},
+        {{"diff", "--data", data_, "--before", "last~1", "--after", "last", "--event", "cycles"}, "recorded were: "},
+        {{"export", "--data", data_, "--event", "cycles", "--to", "folded", "-o", "-"}, "recorded were: cpu-clock"},
+        {{"export", "--data", data_, "--event", "cycles", "--to", "perf.data", "-o", folder_ / "x"},
+         "recorded were: cpu-clock"},
+        {{"targets", "--data", data_, "--event", "cpu-clock"}, "--event"},
+        {{"sessions", "--data", data_, "--event", "cpu-clock"}, "--event"},
+        {{"controls", "--data", data_, "--event", "cpu-clock"}, "--event"},
+        {{"top", "--data", data_, "--select", ""}, "--select: is empty"},
+        {{"top", "--data", data_, "--session", ""}, "--session: is empty"},
+        {{"top", "--data", data_, "--event", ""}, "--event: is empty"},
+        {{"top", "--data", data_, "--from", ""}, "--from: is empty"},
+        {{"top", "--data", data_, "--to", ""}, "--to: is empty"},
+        {{"top", "--data", ""}, "--data: is empty"},
+        {{"top", "--gateway", "tcp://127.0.0.1:1", "--symfs", "/"}, "--symfs"},
+        {{"latency", "--data", data_, "--bucket", "5"}, "--bucket"},
         {{"top", "--data", data_, "--by", "colour"}, "--by"},
         {{"top", "--data", data_, "--threads", "1000"}, "--threads"},
         {{"top", "--data", data_, "--gateway", "tcp://127.0.0.1:1"}, "--gateway"},

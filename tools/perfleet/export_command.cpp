@@ -7,6 +7,7 @@
 #include "exporters/folded/folded_exporter.h"
 #include "exporters/perf-data/perf_data_exporter.h"
 #include "exporters/report/report.h"
+#include "query-engine/statistic/event_choice.h"
 #include "query-engine/wire/query_client.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
@@ -92,6 +93,9 @@ Result<Outcome> write_export(const ExportOptions& options, ExportSink& sink) {
     if (!scan.ok()) {
         return Error{scan.error()};
     }
+    if (const auto checked = check_event(*scan); !checked.ok()) {
+        return Error{checked.error()};
+    }
     return options.format == "perf.data" ? write_perf_data(*scan, sink)
                                          : write_folded(*scan, options.query.symbol_paths(), sink);
 }
@@ -133,7 +137,7 @@ int run(const ExportOptions& options) {
 void add_export_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("export", "Write a file for other tools: perf.data or folded stacks");
     const auto options = std::make_shared<ExportOptions>();
-    options->query.add_to(*command, true);
+    options->query.add_to(*command, {.has_own_to = true});
     command->add_option("--to", options->format, "perf.data or folded")
         ->required()
         ->check(CLI::IsMember({"perf.data", "folded"}))

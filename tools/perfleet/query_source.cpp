@@ -11,32 +11,42 @@
 
 namespace perfleet {
 
-void QueryOptions::add_to(CLI::App& command, bool has_own_to) {
-    CLI::Option* data_option =
-        command.add_option("--data", data, "data folder (default: where `perfleet record` writes)")->type_name("DIR");
+namespace {
+
+CLI::Validator not_empty() {
+    return CLI::Validator{[](const std::string& text) {
+                              return text.empty() ? std::string{"is empty; leave it out, or set the variable"}
+                                                  : std::string{};
+                          },
+                          ""};
+}
+
+}  // namespace
+
+void QueryOptions::add_to(CLI::App& command, Kind kind) {
+    const auto add = [&](const char* names, std::string& text, const char* summary, const char* type) {
+        return command.add_option(names, text, summary)->type_name(type)->check(not_empty());
+    };
+    CLI::Option* data_option = add("--data", data, "data folder (default: where `perfleet record` writes)", "DIR");
     CLI::Option* gateway_option =
-        command.add_option("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412")
-            ->type_name("ENDPOINT")
+        add("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412", "ENDPOINT")
             ->excludes(data_option);
     CLI::Option* key_option =
-        command.add_option("--key", key, "your secret key (perfleet keygen), for a gateway that asks for one")
-            ->type_name("FILE")
+        add("--key", key, "your secret key (perfleet keygen), for a gateway that asks for one", "FILE")
             ->needs(gateway_option);
     key_option->needs(
-        command
-            .add_option("--gateway-key", gateway_key, "public key of its query endpoint: a file, or the 40 characters")
-            ->type_name("KEY")
+        add("--gateway-key", gateway_key, "public key of its query endpoint: a file, or the 40 characters", "KEY")
             ->needs(key_option));
-    command.add_option("--select", select, "only sessions with these labels: '{target=\"a\", arch=~\"aarch.*\"}'")
-        ->type_name("MATCHERS");
-    command.add_option("--session", session, "only this session: first digits of its id, last, or last~1 (before it)")
-        ->type_name("ID");
-    command.add_option("--event", event, "only this event")->type_name("NAME");
-    command.add_option("--from", from, "from this time on: RFC 3339, now, -15m, -2h")->type_name("TIME");
-    command.add_option(has_own_to ? "--until" : "--to,--until", to, "up to this time, itself left out")
-        ->type_name("TIME");
+    add("--select", select, "only sessions with these labels: '{target=\"a\", arch=~\"aarch.*\"}'", "MATCHERS");
+    add("--session", session, "only this session: first digits of its id, last, or last~1 (before it)", "ID");
+    if (kind.has_event) {
+        add("--event", event, "only this event", "NAME");
+    }
+    add("--from", from, "from this time on: RFC 3339, now, -15m, -2h", "TIME");
+    add(kind.has_own_to ? "--until" : "--to,--until", to, "up to this time, itself left out", "TIME");
     command.add_flag("--exact", is_exact, "count from every row, never from rollups (sums by minute and hour)");
-    command.add_option("--symfs", symfs, "look for images below this folder (with --data)")->type_name("DIR");
+    add("--symfs", symfs, "look for images below this folder (with --data: a gateway has its own)", "DIR")
+        ->excludes(gateway_option);
     command.add_option("--threads", thread_count, "threads of the scan (default: one a core)")
         ->type_name("N")
         ->check(CLI::Range(0, 64));

@@ -30,9 +30,16 @@ struct QueryOptions {
     unsigned thread_count = 0;
     std::size_t memory_size_bytes = limits::kQueryMemorySizeBytes;
 
-    // Adds them to the subcommand; the object must outlive the parsing. The end of the time range is --to, and --until
-    // everywhere: `export` has a --to of its own.
-    void add_to(CLI::App& command, bool has_own_to = false);
+    // What a command has that others don't. The end of the time range is --to, and --until everywhere: `export` has a
+    // --to of its own.
+    struct Kind {
+        bool has_own_to = false;
+        bool has_event = true;
+    };
+    // Adds them to the subcommand; the object must outlive the parsing. None may be an empty text: a shell variable
+    // that isn't set must not select everything.
+    void add_to(CLI::App& command, Kind kind);
+    void add_to(CLI::App& command) { add_to(command, Kind{}); }
 
     // As the query engine takes them.
     [[nodiscard]] CommandOptions as_text() const;

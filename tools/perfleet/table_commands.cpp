@@ -319,7 +319,7 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
     for (const auto& [name, summary] : summaries) {
         CLI::App* command = app.add_subcommand(name, summary);
         const auto options = std::make_shared<TableOptions>();
-        options->query.add_to(*command);
+        options->query.add_to(*command, {.has_event = name != "targets" && name != "sessions" && name != "controls"});
         command->add_option("--format", options->format, "text, json or csv")
             ->check(CLI::IsMember({"text", "json", "csv"}))
             ->type_name("FORMAT");

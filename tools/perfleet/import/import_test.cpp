@@ -1,4 +1,5 @@
 // From a file to the answer, through the store: published figures to the printed digit.
+#include "query-engine/statistic/command.h"
 #include "tools/perfleet/import/import_fixture.h"
 
 namespace perfleet::import_test {
@@ -72,6 +73,23 @@ TEST(Import, SingleValuesHaveNoAccumulatedLatencies) {
     const Answer answer = ask(*stored(read_columns("a\n1\n2\n3\n", {})), {{"kbench", "yes"}});
     EXPECT_TRUE(answer.rows.empty());
     EXPECT_TRUE(warns_of(answer, "a: single values, of which --kbench says nothing"));
+}
+
+TEST(Import, MeasuredValuesAreNoProfile) {
+    const auto store = stored(read_columns("a\n1\n2\n3\n", {}));
+    for (const char* command : {"top", "tree"}) {
+        for (const CommandOptions& options : {CommandOptions{}, CommandOptions{{"event", "a"}}}) {
+            const Result<Answer> answer = run_table_command(command, options, *store, SymbolPaths{}, UtcNs{0});
+            ASSERT_TRUE(answer.ok()) << answer.error().message;
+            EXPECT_TRUE(answer->rows.empty()) << command;
+            EXPECT_EQ(answer->ledger, Ledger{}) << command;
+            EXPECT_TRUE(warns_of(*answer, "no samples are in the selection")) << command;
+        }
+    }
+    EXPECT_EQ(run_table_command("latency", {{"event", "b"}}, *store, SymbolPaths{}, UtcNs{0}).error().code,
+              ErrorCode::kUsage);
+    EXPECT_EQ(run_table_command("latency", {{"event", ""}}, *store, SymbolPaths{}, UtcNs{0}).error().code,
+              ErrorCode::kUsage);
 }
 
 TEST(Import, TheVarianceStandsBesideItsRoot) {
