@@ -16,6 +16,7 @@ namespace perfleet {
 namespace {
 
 constexpr mode_t kPermissions = 0777;
+constexpr unsigned kNamesTried = 100;
 constexpr std::size_t kCopySizeBytes = std::size_t{64} << 10U;
 
 // As an ordinary new file: what the user's mask leaves of rw-rw-rw-.
@@ -23,6 +24,23 @@ mode_t mode_of_new_files() {
     const mode_t mask = ::umask(0);
     ::umask(mask);
     return 0666 & ~mask;
+}
+
+std::string path_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+// A file of the folder without a name; -1 where there is none to be had, or none that could be given a name.
+int open_nameless(const std::string& folder) {
+    const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor >= 0 && ::access(path_of(descriptor).c_str(), F_OK) != 0) {
+        ::close(descriptor);
+        return -1;
+    }
+    return descriptor;
+}
+
+// Gives a nameless file this name. 0, or errno.
+int link_nameless(int descriptor, const std::string& name) {
+    return ::linkat(AT_FDCWD, path_of(descriptor).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -53,6 +71,11 @@ Result<std::unique_ptr<FileSink>> FileSink::create(const std::string& path) {
 
 Result<Done> FileSink::open_beside(const std::string& place, mode_t mode) {
     place_ = place;
+    descriptor_ = open_nameless(std::filesystem::path{place}.parent_path().string());
+    if (descriptor_ >= 0) {
+        (void)::fchmod(descriptor_, mode);
+        return Done{};
+    }
     std::string unfinished = place + ".XXXXXX";
     descriptor_ = ::mkostemp(unfinished.data(), O_CLOEXEC);
     if (descriptor_ < 0) {
@@ -126,6 +149,33 @@ Result<Done> FileSink::write_through() {
     }
 }
 
+Result<Done> FileSink::put_in_place() {
+    if (unfinished_path_.empty()) {
+        int error = link_nameless(descriptor_, place_);
+        // A link replaces nothing: beside what is there it gets a name of this process, to be renamed.
+        for (unsigned i = 0; error == EEXIST && i < kNamesTried; ++i) {
+            std::string name = place_ + "." + std::to_string(::getpid()) + "." + std::to_string(i);
+            error = link_nameless(descriptor_, name);
+            if (error == 0) {
+                unfinished_path_ = std::move(name);
+            } else if (error != EEXIST) {
+                break;
+            }
+        }
+        if (error != 0) {
+            return failure(error);
+        }
+    }
+    if (::close(std::exchange(descriptor_, -1)) != 0) {
+        return failure(errno);
+    }
+    if (!unfinished_path_.empty() && std::rename(unfinished_path_.c_str(), place_.c_str()) != 0) {
+        return failure(errno);
+    }
+    unfinished_path_.clear();
+    return Done{};
+}
+
 Result<Done> FileSink::commit(const std::optional<UtcNs>& modified) {
     if (through_descriptor_ >= 0) {
         auto written = write_through();
@@ -141,12 +191,7 @@ Result<Done> FileSink::commit(const std::optional<UtcNs>& modified) {
         const std::array times{time, time};
         (void)::futimens(descriptor_, times.data());
     }
-    const int descriptor = std::exchange(descriptor_, -1);
-    if (::close(descriptor) != 0 || std::rename(unfinished_path_.c_str(), place_.c_str()) != 0) {
-        return failure(errno);
-    }
-    unfinished_path_.clear();
-    return Done{};
+    return put_in_place();
 }
 
 }  // namespace perfleet

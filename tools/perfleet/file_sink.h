@@ -1,6 +1,8 @@
-// A file that appears whole or not at all: written beside its place, renamed at the end, removed when that never comes.
-// A link's file is replaced, not the link; what is no ordinary file (a device, a pipe, /dev/stdout) is never replaced:
-// it is written through a file of the folder for temporary ones.
+// A file that appears whole or not at all: written where it has no name (O_TMPFILE), which it is given at the end;
+// however the program is ended before, nothing of it is left. Where a file system knows no such files (NFS), it is
+// written beside its place, renamed at the end, and removed when that never comes, unless a signal ends the program. A
+// link's file is replaced, not the link; what is no ordinary file (a device, a pipe, /dev/stdout) is never replaced: it
+// is written through a file of the folder for temporary ones.
 #pragma once
 
 #include <sys/types.h>
@@ -34,6 +36,7 @@ public:
 private:
     explicit FileSink(std::string named) : named_{std::move(named)} {}
     [[nodiscard]] Result<Done> open_beside(const std::string& place, mode_t mode);
+    [[nodiscard]] Result<Done> put_in_place();
     [[nodiscard]] Result<Done> open_through();
     [[nodiscard]] Result<Done> write_through();
     [[nodiscard]] Error failure(int number) const;

@@ -1,8 +1,12 @@
 #include "tools/perfleet/file_sink.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -58,6 +62,30 @@ void write_whole(const std::string& path, const std::string& text) {
     write_tail_first(**sink, text);
     const auto committed = (*sink)->commit(std::nullopt);
     ASSERT_TRUE(committed.ok()) << committed.error().message;
+}
+
+TEST(FileSinkOfExports, LeavesNothingHoweverTheProgramIsEnded) {
+    for (const int signal : {SIGTERM, SIGHUP, SIGXFSZ, SIGKILL}) {
+        const TemporaryFolder folder;
+        const std::string path = folder / "out";
+        if (const int nameless = ::open(folder.path().c_str(), O_TMPFILE | O_RDWR, 0600); nameless < 0) {
+            GTEST_SKIP() << "the file system of " << folder.path() << " has no files without a name";
+        } else {
+            ::close(nameless);
+        }
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            const auto sink = FileSink::create(path);
+            write_tail_first(**sink, "never seen");
+            (void)::raise(signal);
+            ::_exit(0);
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        ASSERT_TRUE(WIFSIGNALED(status)) << signal;
+        EXPECT_EQ(entries_in(folder.path()), 0U) << signal;
+    }
 }
 
 TEST(FileSinkOfExports, AppearsWholeOrNotAtAll) {
