@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <list>
@@ -21,7 +22,9 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/elf_symbols.h"
 #include "query-engine/symbol/kernel_symbols.h"
+#include "query-engine/symbol/symbol_files.h"
 #include "query-engine/symbol/symbol_table.h"
+#include "query-engine/symbol/told_files.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/protocol.h"
 
@@ -31,22 +34,10 @@ namespace {
 // Tables kept at once; the least recently used one goes first.
 constexpr std::size_t kTablesMax = 4'096;
 constexpr std::size_t kWarningsMax = 256;
-constexpr std::ptrdiff_t kReplacedToldMax = 3;     // files with another build-id, each in a warning of its own
 constexpr std::size_t kModulesMax = 16'384;        // kernel modules whose kernel is remembered
 constexpr std::size_t kDemangledKeptMax = 65'536;  // names of one table
 
 using FilePtr = std::unique_ptr<ElfFile>;
-
-std::string hex(std::string_view bytes) {
-    constexpr std::string_view kDigits{"0123456789abcdef"};
-    std::string text;
-    for (const char byte : bytes) {
-        const auto value = static_cast<unsigned char>(byte);
-        text += kDigits[value >> 4U];
-        text += kDigits[value & 15U];
-    }
-    return text;
-}
 
 // The kernel's vdso as it is mapped into this process.
 std::string own_vdso() {
@@ -73,11 +64,6 @@ bool has(const ImageDefinition& image, std::uint64_t flag) { return (image.flags
 // A function that a process made at run time is an image of its own, with a size.
 bool is_run_time_function(const ImageDefinition& image) {
     return has(image, image_flags::kAnonymous) && image.size_bytes > 0;
-}
-
-// The build-id that a file must have; a hash of the content is none.
-std::string_view build_id_of(const ImageDefinition& image) {
-    return has(image, image_flags::kContentHash) ? std::string_view{} : std::string_view{image.build_id};
 }
 
 }  // namespace
@@ -166,19 +152,8 @@ public:
     std::vector<std::string> warnings() const {
         const std::lock_guard lock{mutex_};
         std::vector<std::string> all{warnings_.begin(), warnings_.end()};
-        if (std::ssize(replaced_) <= kReplacedToldMax) {
-            for (const auto& [path, text] : replaced_) {
-                all.push_back(text);
-            }
-            return all;
-        }
-        // Where programs are built all the time there are many: one line for all of them.
-        std::string some;
-        for (auto file = replaced_.begin(); file != std::next(replaced_.begin(), kReplacedToldMax); ++file) {
-            some += file->first + ", ";
-        }
-        all.push_back(some + "and " + std::to_string(std::ssize(replaced_) - kReplacedToldMax) +
-                      " more have other build-ids than when they were recorded; no symbols are taken from them");
+        replaced_.append_to(all);
+        missing_.append_to(all);
         return all;
     }
 
@@ -203,14 +178,6 @@ private:
         warnings_.insert(std::move(text));
         if (warnings_.size() > kWarningsMax) {  // which are kept doesn't depend on the order
             warnings_.erase(std::prev(warnings_.end()));
-        }
-    }
-
-    void warn_replaced(const std::string& path, std::string text) {
-        const std::lock_guard lock{mutex_};
-        replaced_.emplace(path, std::move(text));
-        if (replaced_.size() > kWarningsMax) {
-            replaced_.erase(std::prev(replaced_.end()));
         }
     }
 
@@ -265,25 +232,10 @@ private:
     SymbolTable from_files(const ImageDefinition& image) {
         FilePtr names;
         FilePtr running;
-        for (const std::string& path : candidates(image)) {
-            const bool is_own_path = path == paths_.symfs + image.name;
-            auto opened = ElfFile::open(path);
-            if (!opened) {
-                if (opened.error().code != ErrorCode::kNotFound) {
-                    warn(opened.error().message);
-                }
-                continue;
-            }
-            FilePtr file = std::move(*opened);
-            if (file->build_id() != build_id_of(image)) {
-                if (is_own_path) {
-                    warn_replaced(path, path + ": has build-id " +
-                                            (file->build_id().empty() ? "none" : hex(file->build_id())) + ", not " +
-                                            (build_id_of(image).empty() ? "none" : hex(build_id_of(image))) +
-                                            " as when it was recorded; no symbols are taken from it");
-                } else {
-                    warn(path + ": its build-id isn't that of its name; not used");
-                }
+        const std::string own_path = own_file_of(image, paths_);
+        for (const std::string& path : symbol_files_of(image, paths_)) {
+            FilePtr file = open_file_of(image, path, path == own_path);
+            if (file == nullptr) {
                 continue;
             }
             const bool has_symbols = file->find_section(".symtab", SHT_SYMTAB).has_value();
@@ -293,35 +245,66 @@ private:
                 if (has_dynamic && running == nullptr) {
                     return symbols_of_elf(*names, *names);
                 }
-            } else if (running == nullptr && (has_dynamic || is_own_path)) {
+            } else if (running == nullptr && (has_dynamic || path == own_path)) {
                 running = std::move(file);
             }
             if (names != nullptr && running != nullptr) {
                 break;
             }
         }
+        if (names == nullptr && running != nullptr) {
+            names = open_linked_debug_file(image, *running);
+        }
         if (names == nullptr && running == nullptr) {
+            tell_if_missing(own_path, image);
             return {};
         }
         return symbols_of_elf(names != nullptr ? *names : *running, running != nullptr ? *running : *names);
     }
 
-    std::vector<std::string> candidates(const ImageDefinition& image) const {
-        std::vector<std::string> paths;
-        const std::string id = hex(build_id_of(image));
-        if (id.size() > 2) {
-            const std::string place = "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2);
-            if (!paths_.build_id_cache.empty()) {
-                paths.push_back(paths_.build_id_cache + place + "/elf");
+    // Null, and told where it is worth it, where there is none or it is of another image.
+    FilePtr open_file_of(const ImageDefinition& image, const std::string& path, bool is_own) {
+        auto opened = ElfFile::open(path);
+        if (!opened) {
+            if (opened.error().code != ErrorCode::kNotFound) {
+                warn(opened.error().message);
             }
-            for (const std::string& folder : paths_.debug_folders) {
-                paths.push_back(folder + place + ".debug");
+            return nullptr;
+        }
+        if ((*opened)->build_id() == build_id_of(image)) {
+            return std::move(*opened);
+        }
+        const auto text_of = [](std::string_view build_id) {
+            return build_id.empty() ? "none" : build_id_text(build_id);
+        };
+        if (!is_own) {
+            warn(path + ": its build-id isn't that of " + image.name + "; not used");
+            return nullptr;
+        }
+        const std::lock_guard lock{mutex_};
+        replaced_.add(path, path + ": has build-id " + text_of((*opened)->build_id()) + ", not " +
+                                text_of(build_id_of(image)) + " as when it was recorded; no symbols are taken from it");
+        return nullptr;
+    }
+
+    // Modules have names among their kernel's symbols, too.
+    void tell_if_missing(const std::string& path, const ImageDefinition& image) {
+        std::error_code error;
+        if (path.empty() || has(image, image_flags::kKernelModule) || std::filesystem::exists(path, error) || error) {
+            return;
+        }
+        const std::lock_guard lock{mutex_};
+        missing_.add(path, path + ": isn't here; its functions have no names (--symfs DIR looks elsewhere)");
+    }
+
+    FilePtr open_linked_debug_file(const ImageDefinition& image, const ElfFile& running) {
+        for (const std::string& path : linked_debug_files_of(running, image, paths_)) {
+            FilePtr file = open_file_of(image, path, false);
+            if (file != nullptr && file->find_section(".symtab", SHT_SYMTAB)) {
+                return file;
             }
         }
-        if (image.name.starts_with('/')) {
-            paths.push_back(paths_.symfs + image.name);
-        }
-        return paths;
+        return nullptr;
     }
 
     const StoreReader* store_;
@@ -332,7 +315,8 @@ private:
     std::list<std::string> used_;  // keys, the most recently used first
     std::size_t size_bytes_ = 0;
     std::set<std::string> warnings_;
-    std::map<std::string, std::string> replaced_;               // warnings of files with another build-id, by path
+    ToldFiles replaced_{"have other build-ids than when they were recorded; no symbols are taken from them"};
+    ToldFiles missing_{"aren't here; their functions have no names (--symfs DIR looks elsewhere)"};
     std::unordered_map<std::string, ImageDefinition> kernels_;  // by module
 };
 

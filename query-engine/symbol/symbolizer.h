@@ -1,5 +1,6 @@
-// From (image, offset) to a symbol's name. Sources, in this order: kernel symbols that the collector sent (store), the
-// ELF file at the image's path, the build-id folders for debug files; a file whose build-id differs is never used.
+// From (image, offset) to a symbol's name. Sources: kernel symbols that the collector sent (store), ELF files by
+// build-id and by path, debug files that a stripped one names (symbol_files.h); a file whose build-id differs is never
+// used.
 //
 // Names are what `perf report` shows: the best symbol at an address by perf's own rules (symbol-elf.c, symbol.c
 // choose_best_symbol), PLT entries as `name@plt`, C++ demangled. What isn't resolved is `image+0xoffset`, and
@@ -38,7 +39,7 @@ struct SymbolRun {
 
 struct SymbolPaths {
     std::string symfs;                                         // prefix of image paths, as perf's --symfs
-    std::vector<std::string> debug_folders{"/usr/lib/debug"};  // each with .build-id/xx/yyyy.debug
+    std::vector<std::string> debug_folders{"/usr/lib/debug"};  // with .build-id/xx/yyyy.debug, PATH.debug and links
     std::string build_id_cache = default_build_id_cache();     // perf's, with .build-id/xx/yyyy/elf; empty: none
 
     [[nodiscard]] static std::string default_build_id_cache();  // ~/.debug, or nothing where there is no HOME

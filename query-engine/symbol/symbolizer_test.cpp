@@ -34,6 +34,7 @@ public:
     ~TemporaryFolder() { fs::remove_all(path_); }
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    [[nodiscard]] const fs::path& path() const { return path_; }
     [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
 
 private:
@@ -154,6 +155,76 @@ TEST(Symbolizer, TakesNamesOfStrippedProgramFromDebugFile) {
     EXPECT_TRUE(Symbolizer(nullptr, paths).resolve(image, offset).resolved);
 }
 
+// As Debian's dh_strip, Yocto and others lay them out.
+TEST(Symbolizer, TakesNamesFromTheDebugFileThatAStrippedProgramNames) {
+    const TemporaryFolder folder;
+    const std::string program = folder / "bin/program";
+    const std::string debug = folder / "program.debug";
+    fs::create_directories(folder / "bin/.debug");
+    output_of("objcopy --only-keep-debug " + kFixture + " " + debug);
+    output_of("objcopy --strip-all --add-gnu-debuglink=" + debug + " " + kFixture + " " + program);
+    const ImageDefinition image = image_of(program);
+    const std::uint64_t offset = functions_by_nm(kFixture).at("fixture_plain");
+    SymbolPaths paths = no_paths();
+    paths.debug_folders = {folder / "debug"};
+    EXPECT_FALSE(Symbolizer(nullptr, paths).resolve(image, offset).resolved);
+    for (const fs::path& place : {folder / "bin/program.debug", folder / "bin/.debug/program.debug",
+                                  fs::path{paths.debug_folders[0] + folder.path().string() + "/bin/program.debug"}}) {
+        write(place, content_of(debug));
+        EXPECT_EQ(Symbolizer(nullptr, paths).resolve(image, offset).name, "fixture_plain") << place;
+        // One of another build is passed over, and named.
+        output_of("objcopy --remove-section=.note.gnu.build-id " + debug + " " + place.string());
+        Symbolizer symbolizer{nullptr, paths};
+        EXPECT_FALSE(symbolizer.resolve(image, offset).resolved) << place;
+        ASSERT_EQ(symbolizer.warnings().size(), 1U);
+        EXPECT_TRUE(symbolizer.warnings()[0].starts_with(place.string() + ": its build-id isn't that of"));
+        fs::remove(place);
+    }
+}
+
+TEST(Symbolizer, FollowsNoDebugFileOutOfItsFolder) {
+    const TemporaryFolder folder;
+    const std::string program = folder / "bin/program";
+    fs::create_directories(folder / "bin");
+    output_of("objcopy --only-keep-debug " + kFixture + " " + (folder / "else.dbg").string());
+    output_of("objcopy --strip-all --add-gnu-debuglink=" + (folder / "else.dbg").string() + " " + kFixture + " " +
+              program);
+    std::string bytes = content_of(program);
+    const std::size_t name = bytes.find("else.dbg");
+    ASSERT_NE(name, std::string::npos);
+    bytes.replace(name, 8, "../o.dbg");
+    write(program, bytes);
+    fs::copy_file(folder / "else.dbg", folder / "o.dbg");
+    const std::uint64_t offset = functions_by_nm(kFixture).at("fixture_plain");
+    EXPECT_FALSE(Symbolizer(nullptr, no_paths()).resolve(image_of(program), offset).resolved);
+}
+
+TEST(Symbolizer, TellsOfFilesThatAreGone) {
+    const TemporaryFolder folder;
+    ImageDefinition image = image_of(kFixture);
+    for (const int count : {1, 3, 5}) {
+        Symbolizer symbolizer{nullptr, no_paths()};
+        for (int number = 1; number <= count; ++number) {
+            image.name = folder / ("program" + std::to_string(number));
+            EXPECT_FALSE(symbolizer.resolve(image, 0x1000).resolved);
+        }
+        const std::vector<std::string> warnings = symbolizer.warnings();
+        ASSERT_EQ(warnings.size(), count == 5 ? 1U : static_cast<std::size_t>(count));
+        EXPECT_TRUE(warnings[0].starts_with((folder / "program1").string()));
+        EXPECT_EQ(warnings[0].find("and 2 more aren't here") != std::string::npos, count == 5);
+    }
+    // Nobody misses a program whose debug file is there, nor what was never a file.
+    SymbolPaths paths = no_paths();
+    paths.debug_folders = {folder / "debug"};
+    image.name = folder / "program1";
+    write(paths.debug_folders[0] + image.name + ".debug", content_of(kFixture));
+    Symbolizer symbolizer{nullptr, paths};
+    EXPECT_TRUE(symbolizer.resolve(image, functions_by_nm(kFixture).at("main")).resolved);
+    image.name = "[vsyscall]";
+    (void)symbolizer.resolve(image, 0x10);
+    EXPECT_TRUE(symbolizer.warnings().empty());
+}
+
 TEST(Symbolizer, TakesNamesFromBuildIdCache) {
     const TemporaryFolder folder;
     ImageDefinition image = image_of(kFixture);
@@ -231,7 +302,7 @@ TEST(Symbolizer, ShowsUnresolvedAsImageAndOffset) {
     EXPECT_EQ(Symbolizer::image_display_name(image), "[JIT]");
     image = {.flags = image_flags::kUnknown, .address = 0, .size_bytes = 0, .build_id = {}, .name = "[unknown]"};
     EXPECT_EQ(symbolizer.resolve(image, 0).name, "[unknown]");
-    EXPECT_TRUE(symbolizer.warnings().empty());
+    EXPECT_EQ(symbolizer.warnings().size(), 1U) << "but for the file that is gone";
 }
 
 TEST(Symbolizer, ImageDisplayNameIsWhatPerfShows) {

@@ -1,0 +1,53 @@
+// Files of which the same is to be told: a sentence for each, or where there are many, as where programs are built all
+// the time or recorded elsewhere, one line for all of them.
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace perfleet {
+
+class ToldFiles {
+public:
+    static constexpr std::size_t kFilesMax = 256;  // that are kept
+    static constexpr std::ptrdiff_t kSentencesMax = 3;
+
+    // `of_all` follows the names.
+    explicit ToldFiles(std::string of_all) : of_all_{std::move(of_all)} {}
+
+    void add(const std::string& path, std::string sentence) {
+        files_.emplace(path, std::move(sentence));
+        if (files_.size() > kFilesMax) {  // which are kept doesn't depend on the order
+            is_cut_ = true;
+            files_.erase(std::prev(files_.end()));
+        }
+    }
+
+    void append_to(std::vector<std::string>& warnings) const {
+        if (std::ssize(files_) <= kSentencesMax) {
+            for (const auto& [path, sentence] : files_) {
+                warnings.push_back(sentence);
+            }
+            return;
+        }
+        std::string some;
+        for (auto file = files_.begin(); file != std::next(files_.begin(), kSentencesMax); ++file) {
+            some += file->first + ", ";
+        }
+        warnings.push_back(some + (is_cut_ ? "and over " : "and ") +
+                           std::to_string(std::ssize(files_) - kSentencesMax) + " more " + of_all_);
+    }
+
+private:
+    std::string of_all_;
+    std::map<std::string, std::string> files_;  // by path
+    bool is_cut_ = false;
+};
+
+}  // namespace perfleet
