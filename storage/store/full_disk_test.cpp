@@ -161,6 +161,27 @@ TEST_F(FullDisk, IsOpenedAndDroppedFrom) {
     EXPECT_EQ(expired_rows(), kLargeBatches * kRows);
 }
 
+// Whatever is left, and wherever opening would run out of it: RocksDB would end the program.
+TEST_F(FullDisk, IsntOpenedWithoutRoomForItAndSaysHowMuchThatTakes) {
+    options_.reserve_size_bytes = 0;
+    open();
+    ASSERT_EQ(put(kNow), "stored");
+    store_.reset();
+    for (const std::string& folder : {data(), folder_->path() + "/new"}) {
+        for (const std::string room : {"0", "1", "300", "4096", "100000", "1000000"}) {
+            set_room(room);
+            const auto store = disk_.open_store(folder, options_);
+            ASSERT_FALSE(store.ok());
+            EXPECT_EQ(store.error().code, ErrorCode::kFull);
+            EXPECT_TRUE(says(store.error().message, folder)) << room;
+            EXPECT_TRUE(says(store.error().message, "make room")) << room;
+        }
+    }
+    set_room("20000000");
+    open();
+    EXPECT_EQ(store_->partitions()->size(), 1U);
+}
+
 // The power goes while it is full, after the marks were synced, or before.
 TEST_F(FullDisk, KeepsItsCountsWhenThePowerGoesInTheMiddleOfADrop) {
     fill();

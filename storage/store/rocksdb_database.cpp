@@ -156,6 +156,21 @@ rocksdb::Env& env_of(const std::shared_ptr<rocksdb::Env>& env) {
     return env == nullptr ? *rocksdb::Env::Default() : *env;
 }
 
+bool has_free(rocksdb::Env& env, const std::string& directory, std::uint64_t needed_size_bytes) {
+    std::uint64_t free_size_bytes = 0;
+    return !env.GetFreeSpace(directory, &free_size_bytes).ok() || free_size_bytes >= needed_size_bytes;
+}
+
+std::uint64_t logs_size_bytes(const std::string& directory) {
+    std::uint64_t sum_bytes = 0;
+    for (const std::string& log : log_files(directory)) {
+        std::error_code gone;
+        const std::uint64_t size_bytes = std::filesystem::file_size(directory + "/" + log, gone);
+        sum_bytes += gone ? 0 : size_bytes;
+    }
+    return sum_bytes;
+}
+
 Error rocksdb_error(const rocksdb::Status& status, const std::string& what) {
     const std::string message = what + ": " + text_of(status);
     if (status.IsCorruption()) {
@@ -209,6 +224,11 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
                                                        std::size_t memory_size_bytes, bool compacts) {
     if (auto cut = cut_log_tail_locked(directory, env_of(env)); !cut.ok()) {
         return cut.error();
+    }
+    if (const std::uint64_t needed = kOpenRoomSizeBytes + logs_size_bytes(directory);
+        !has_free(env_of(env), directory, needed)) {
+        return Error{ErrorCode::kFull, directory + ": the disk is full: opening the store takes " +
+                                           std::to_string((needed >> 20) + 1) + " MiB, which aren't free; make room"};
     }
     rocksdb::Options options = writer_options(memory_size_bytes);
     options.env = &env_of(env);

@@ -44,6 +44,11 @@ struct RocksdbDatabase {
 // What RocksDB said, without what was done.
 [[nodiscard]] std::string status_in(std::string_view message);
 
+// Whether so much is free on the disk; true where nobody can tell.
+[[nodiscard]] bool has_free(rocksdb::Env& env, const std::string& directory, std::uint64_t needed_size_bytes);
+// Opening a store writes what its logs hold into a table file.
+[[nodiscard]] std::uint64_t logs_size_bytes(const std::string& directory);
+
 // Creates it where there is none. Errors: kBusy (another writer), kInvalid (not a store), kFull, kIo, kPermission.
 [[nodiscard]] Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& directory,
                                                                      std::shared_ptr<rocksdb::Env> env,

@@ -335,12 +335,7 @@ private:
         for (const rocksdb::LiveFileMetaData& file : files) {
             needed_size_bytes += file.largestkey >= range.begin && file.smallestkey < range.end ? file.size : 0;
         }
-        return has_free(env_of(held.env), needed_size_bytes);
-    }
-
-    [[nodiscard]] bool has_free(rocksdb::Env& env, std::uint64_t needed_size_bytes) const {
-        std::uint64_t free_size_bytes = 0;
-        return !env.GetFreeSpace(directory(), &free_size_bytes).ok() || free_size_bytes >= needed_size_bytes;
+        return has_free(env_of(held.env), directory(), needed_size_bytes);
     }
 
     [[nodiscard]] bool has_room_for(GoOn purpose, rocksdb::Env& env) {
@@ -353,17 +348,7 @@ private:
     // Opening writes what the logs hold into a table file. A store that can't be opened answers nobody, so it stays as
     // it is until it can.
     [[nodiscard]] bool has_room(rocksdb::Env& env, std::uint64_t more_size_bytes) const {
-        std::uint64_t needed_size_bytes = kRecoverRoomSizeBytes + more_size_bytes;
-        std::error_code error;
-        for (std::filesystem::directory_iterator at{directory(), error}, end; !error && at != end;
-             at.increment(error)) {
-            if (at->path().extension() == ".log") {
-                std::error_code gone;
-                const std::uint64_t size_bytes = at->file_size(gone);
-                needed_size_bytes += gone ? 0 : size_bytes;
-            }
-        }
-        return has_free(env, needed_size_bytes);
+        return has_free(env, directory(), kRecoverRoomSizeBytes + more_size_bytes + logs_size_bytes(directory()));
     }
 
     [[nodiscard]] std::uint64_t logged_sequence() const {

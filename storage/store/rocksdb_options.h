@@ -12,7 +12,11 @@ namespace perfleet {
 inline constexpr int kWriterFilesMax = 1'024;
 inline constexpr std::uint64_t kTableFileSizeBytes = 128U << 20;
 
-// What has to fit on the disk, beside the logs once more, before a store whose disk was full goes on.
+// What has to fit on the disk, beside the logs once more, for a store to be opened: RocksDB's own small files. Its
+// assertions, which Debian's library has, end the program where one of them doesn't fit.
+inline constexpr std::uint64_t kOpenRoomSizeBytes = 1U << 20;
+
+// And before one whose disk was full goes on.
 inline constexpr std::uint64_t kRecoverRoomSizeBytes = 16U << 20;
 
 // `memory_size_bytes` is for memtables and the block cache together.
