@@ -126,7 +126,8 @@ Result<Done> Ingest::State::commit(const Now& now) {
         counts.is_store_stuck = true;
         return wait_for_store(outcome.error(), now);
     }
-    if (is_stuck()) {
+    const bool was_stuck = is_stuck();
+    if (was_stuck) {
         retry_after_ns = 0;
         counts.is_store_stuck = false;
         notice({LogLevel::kNotice, "store", "storing again"});
@@ -157,7 +158,23 @@ Result<Done> Ingest::State::commit(const Now& now) {
             counts.acknowledged_after.observe(acknowledged_ns - since_ns);
         }
     }
+    if (was_stuck) {
+        ask_again();
+    }
     return Done{};
+}
+
+// They would send it again by themselves, after ever longer times.
+void Ingest::State::ask_again() {
+    std::vector<SessionPtr> sessions;
+    table.for_each_peer([&](const SessionPtr& session) {
+        if (std::exchange(session->was_passed_over, false)) {
+            sessions.push_back(session);
+        }
+    });
+    for (const SessionPtr& session : sessions) {
+        send(session->routing_id, encode_hello_again(options.incarnation));
+    }
 }
 
 Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {

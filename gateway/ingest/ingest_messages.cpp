@@ -165,6 +165,7 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
     }
     if (is_stuck()) {
         counts.batches_ignored.add(BatchIgnored::kStoreStuck);
+        session->was_passed_over = true;
         return;
     }
     if (session->progress.is_beyond(seq, oldest_retained)) {
@@ -253,7 +254,11 @@ void Ingest::State::on_conflict(Session& session, Seq seq) {
 
 void Ingest::State::on_bye(const std::string& routing_id, const ByeUntrusted& bye_untrusted, const Now& now) {
     const SessionPtr session = session_of(routing_id, bye_untrusted.session);
-    if (session == nullptr || is_stuck()) {
+    if (session == nullptr) {
+        return;
+    }
+    if (is_stuck()) {
+        session->was_passed_over = true;
         return;
     }
     if (session->finished) {
@@ -274,7 +279,12 @@ void Ingest::State::on_bye(const std::string& routing_id, const ByeUntrusted& by
 }
 
 void Ingest::State::on_image(const std::string& routing_id, const ImageUntrusted& image_untrusted, const Now& now) {
-    if (session_of(routing_id, image_untrusted.session) == nullptr || is_stuck()) {
+    const SessionPtr session = session_of(routing_id, image_untrusted.session);
+    if (session == nullptr) {
+        return;
+    }
+    if (is_stuck()) {
+        session->was_passed_over = true;
         return;
     }
     if (auto whole = images.take(routing_id, image_untrusted, now.monotonic_ns); whole.has_value()) {

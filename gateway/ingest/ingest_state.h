@@ -88,6 +88,8 @@ struct Ingest::State {
     [[nodiscard]] bool is_group_full() const;
     [[nodiscard]] bool is_commit_due(const Now& now) const;
     Result<Done> commit(const Now& now);
+    // Those who sent something while the store was stuck.
+    void ask_again();
     Result<Done> wait_for_store(const Error& error, const Now& now);
     // Repeats acknowledgements to everybody who is there, for any may have been lost, and looks after images.
     void go_round(const Now& now);

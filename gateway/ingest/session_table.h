@@ -57,6 +57,7 @@ struct Session {
     bool is_touched = false;
     bool has_end = false;
 
+    bool was_passed_over = false;  // sent something while the store was stuck, which comes again
     bool needs_ack = false;
     std::uint64_t acknowledged_ns = 0;
     ToldLosses losses;

@@ -113,7 +113,7 @@ struct Welcome {
   bucketDurationS @7 :UInt32;
 }
 
-struct HelloAgain {            # a peer the gateway doesn't know sent something
+struct HelloAgain {            # a peer the gateway doesn't know sent something; or the gateway stores again, and let go what came meanwhile
   incarnation @0 :UInt64;
 }
 

@@ -339,6 +339,7 @@ void DeliveryCore::take_final(const SealedRecord& header, std::span<const std::b
     }
     end_point_ = header.end_point;
     has_final_ = true;
+    patience_.forget();  // the time that is left is short
 }
 
 bool DeliveryCore::drop_oldest() {

@@ -126,6 +126,21 @@ TEST_F(DeliveryTest, SendsAgainWhatIsNotAcknowledged) {
     expect_silence();
 }
 
+TEST_F(DeliveryTest, AtItsEndItWaitsNoLongerThanAtFirst) {
+    start();
+    seal();
+    welcome();
+    expect_batch(1);
+    for (std::uint64_t patience_ns = limits::kResendAfterNs, i = 0; i < 6; ++i) {
+        now_ns_ += patience_ns;
+        expect_batch(1);
+        patience_ns = std::min(2 * patience_ns, ResendPatience::kBackoffMax * limits::kResendAfterNs);
+    }
+    ASSERT_TRUE(sealer_->finish({}));
+    now_ns_ += limits::kResendAfterNs;
+    expect_batch(1);
+}
+
 TEST_F(DeliveryTest, WaitsTwiceAsLongAfterEachRepetitionUpToALimit) {
     start();
     seal();
