@@ -78,7 +78,7 @@ std::string counted_noun(std::uint64_t count, const std::string& noun) {
 }
 
 std::string csv_field(const std::string& text_untrusted) {
-    const std::string text = printable(text_untrusted);
+    std::string text = printable(text_untrusted);
     if (text.find_first_of(",\"") == std::string::npos) {
         return text;
     }

@@ -444,6 +444,10 @@ Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std:
         (parsed.table == KernelEntryTable::kSummary || parsed.table == KernelEntryTable::kDurations)) {
         return usage("--limit goes with --table syscalls, interrupts, matches, threads or functions");
     }
+    if (options.contains("path") &&
+        (parsed.table == KernelEntryTable::kSyscalls || parsed.table == KernelEntryTable::kInterrupts)) {
+        return usage("--path goes with --table summary, durations, matches, threads or functions");
+    }
     if (options.contains("by") && parsed.table == KernelEntryTable::kMatches) {
         return usage("--by goes with --table durations");
     }
