@@ -84,6 +84,16 @@ Result<bool> has_database(const std::string& directory) {
 
 }  // namespace
 
+std::optional<FolderIdentity> store_folder_at(const std::string& directory) {
+    struct stat folder {};
+    struct stat current {};
+    if (::stat(directory.c_str(), &folder) != 0 ||
+        ::stat((directory + "/" + std::string{kDatabaseMarker}).c_str(), &current) != 0) {
+        return std::nullopt;
+    }
+    return FolderIdentity{folder.st_dev, folder.st_ino};
+}
+
 std::set<std::string> log_files(const std::string& directory) {
     std::set<std::string> names;
     std::error_code error;

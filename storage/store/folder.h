@@ -1,7 +1,9 @@
 // The folder that a store stands in, and the temporary one of a reader.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -15,6 +17,16 @@ namespace perfleet {
 
 // Errors: kNotFound (no folder, or no database in it), kInvalid (not a folder), kPermission.
 [[nodiscard]] Result<Done> check_reader_folder(const std::string& directory);
+
+// Which folder stands at a path: another one may be put in its place.
+struct FolderIdentity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+
+    friend bool operator==(const FolderIdentity&, const FolderIdentity&) = default;
+};
+// Nothing where there is no database in it.
+[[nodiscard]] std::optional<FolderIdentity> store_folder_at(const std::string& directory);
 
 // Names of the write-ahead logs, in the order of writing.
 [[nodiscard]] std::set<std::string> log_files(const std::string& directory);

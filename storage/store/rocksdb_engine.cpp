@@ -148,6 +148,7 @@ public:
         : RocksdbEngine{std::move(directory), std::move(opened)},
           synced_sequence_{db().GetLatestSequenceNumber()},
           logged_sequence_{synced_sequence_},
+          folder_{store_folder_at(this->directory())},
           reserve_{std::move(reserve)} {}
 
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
@@ -161,6 +162,9 @@ public:
             const bool needs_reserve = purpose == GoOn::kToStore && reserve_.is_missing();
             auto made = needs_reserve ? reserve_.make(kRecoverRoomSizeBytes) : Done{};
             return made.ok() ? Result<bool>{false} : made.error();
+        }
+        if (auto there = check_folder(); !there.ok()) {
+            return there.error();
         }
         const std::shared_ptr<rocksdb::Env> env = opened()->env;
         const std::size_t memory_size_bytes = opened()->memory_size_bytes;
@@ -210,6 +214,10 @@ public:
         const std::uint64_t sequence = logged_sequence();
         if (const rocksdb::Status status = db().SyncWAL(); !status.ok()) {
             return changed(status, "syncing the write-ahead log");
+        }
+        if (auto there = check_folder(); !there.ok()) {
+            set_failure(there.error());
+            return there;
         }
         if (sequence != synced_sequence_) {
             synced_sequence_ = sequence;
@@ -326,6 +334,16 @@ private:
         failure_ = std::move(failure);
     }
 
+    // Files that are deleted beneath RocksDB take writes and syncs as before, and nobody finds them again.
+    [[nodiscard]] Result<Done> check_folder() const {
+        if (!folder_ || store_folder_at(directory()) == folder_) {
+            return Done{};
+        }
+        return Error{ErrorCode::kIo, directory() +
+                                         ": the store isn't there any more: it was deleted, moved or replaced beneath "
+                                         "its writer; put it back, or start the gateway again for a new one"};
+    }
+
     // A compaction writes what it keeps of these files before it deletes them. On a disk that is too full for that it
     // would take what else can be dropped with; later ones give the space back.
     [[nodiscard]] bool has_room_to_compact(const RocksdbDatabase& held, const KeyRange& range) const {
@@ -359,8 +377,9 @@ private:
     std::uint64_t synced_sequence_;  // opening makes durable what it finds
     mutable std::mutex logging_;     // of all that is written, by erase() too
     std::uint64_t logged_sequence_;  // of the last change that went to the log
-    mutable std::mutex failing_;     // between erase() and the others
-    std::optional<Error> failure_;   // since which nothing is written
+    std::optional<FolderIdentity> folder_;
+    mutable std::mutex failing_;    // between erase() and the others
+    std::optional<Error> failure_;  // since which nothing is written
     std::atomic<bool> compacts_ = true;
     DiskReserve reserve_;
 };

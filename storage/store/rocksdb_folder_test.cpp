@@ -47,6 +47,47 @@ TEST_F(RocksdbStore, RefusesASecondWriterInAnotherProcess) {
     EXPECT_NE(open(), nullptr) << "a killed writer leaves no lock behind";
 }
 
+// Deleted files take writes and syncs as before.
+TEST_F(RocksdbStore, PromisesNothingOnceItsFolderIsGoneAndGoesOnWhenItIsBack) {
+    auto store = open();
+    ASSERT_NE(store, nullptr);
+    put(*store, 1, 3);
+    const std::string elsewhere = folder_->path() + "/elsewhere";
+    fs::rename(directory_, elsewhere);
+    for (const bool is_replaced : {false, true}) {
+        if (is_replaced) {
+            fs::copy(elsewhere, directory_);
+        }
+        for (int again = 0; again < 2; ++again) {
+            (void)store->advance_watermark(test_writer::kTarget, test_writer::kSession, Seq{3});
+            const auto synced = store->sync();
+            ASSERT_FALSE(synced.ok());
+            expect_error(synced.error(), ErrorCode::kIo, directory_ + ": the store isn't there any more");
+        }
+    }
+    fs::remove_all(directory_);
+    fs::rename(elsewhere, directory_);
+    put(*store, 4, 5);
+    EXPECT_TRUE(store->sync().ok());
+    store.reset();
+    EXPECT_EQ(intact_seqs(*open_reader()), one_to(5));
+}
+
+TEST_F(RocksdbStore, PromisesNothingOnceItsFilesAreDeleted) {
+    auto store = open();
+    ASSERT_NE(store, nullptr);
+    put(*store, 1, 3);
+    for (const auto& entry : fs::directory_iterator{directory_}) {
+        fs::remove(entry);
+    }
+    for (int again = 0; again < 3; ++again) {
+        const auto synced = store->sync();
+        ASSERT_FALSE(synced.ok());
+        expect_error(synced.error(), ErrorCode::kIo, directory_ + ": the store isn't there any more");
+    }
+    EXPECT_TRUE(fs::is_empty(directory_)) << "and makes no new one by itself";
+}
+
 TEST_F(RocksdbStore, IsReadWithoutAWriterAndLeavesNothingBehind) {
     auto store = open();
     put(*store, 1, 5);
