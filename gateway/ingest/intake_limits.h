@@ -5,13 +5,14 @@
 #include <cstdint>
 
 #include "schemas/vocabulary/limits.h"
+#include "schemas/wire/hello_limits.h"
 
 namespace perfleet::intake_limits {
 
 // -- a Hello ----------------------------------------------------------------------------------------------------------
-inline constexpr std::size_t kNameSizeBytesMax = 256;  // of a target, architecture, clock, unit, collector version
+using hello_limits::kCommandLineWordsMax;
+using hello_limits::kNameSizeBytesMax;
 inline constexpr std::size_t kHostTextSizeBytesMax = 4'096;
-inline constexpr std::uint32_t kCommandLineWordsMax = 4'096;
 inline constexpr std::uint32_t kImageOffersMax = 64;
 inline constexpr std::size_t kDeviceIdSizeBytesMax = 64;
 

@@ -514,7 +514,15 @@ CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
     for (const Tally& tally : from_wire) {
         take(tally);
     }
-    summary.lost_by_reason.assign(lost.begin(), lost.end());
+    // The ledger has no word of its own for them: to it they were dropped from the spool.
+    auto& dropped = lost[TallyName::kLostSpoolFull];
+    summary.rows_undelivered = std::min(outcome.rows_given_up, dropped);
+    dropped -= summary.rows_undelivered;
+    for (const auto& [reason, count] : lost) {
+        if (count > 0) {
+            summary.lost_by_reason.emplace_back(reason, count);
+        }
+    }
     return summary;
 }
 

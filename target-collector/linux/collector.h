@@ -56,7 +56,8 @@ struct CollectorSummary {
     int command_exit_status = 0;
     std::uint64_t rows_produced = 0;  // all row series, definitions not counted
     std::uint64_t rows_lost = 0;
-    std::vector<std::pair<TallyName, std::uint64_t>> lost_by_reason;  // their sum is rows_lost
+    std::uint64_t rows_undelivered = 0;  // of rows_lost: nobody acknowledged them in time, though the spool had room
+    std::vector<std::pair<TallyName, std::uint64_t>> lost_by_reason;  // the others of rows_lost
     std::uint64_t batches_sealed = 0;
     std::uint64_t batches_dropped = 0;
     std::uint64_t batches_kept = 0;        // in the spool folder: the next run delivers them

@@ -214,11 +214,15 @@ int exit_status_of(const Error& error, bool has_command) {
 std::string summary_line(const CollectorSummary& summary) {
     std::string line = std::to_string(summary.rows_produced) + " rows, " + std::to_string(summary.rows_lost) + " lost";
     const char* separator = " (";
+    if (summary.rows_undelivered > 0) {
+        line += separator + std::string("undelivered ") + std::to_string(summary.rows_undelivered);
+        separator = ", ";
+    }
     for (const auto& [reason, count] : summary.lost_by_reason) {
         line += separator + std::string(tally_name(reason)) + " " + std::to_string(count);
         separator = ", ";
     }
-    line += summary.lost_by_reason.empty() ? "" : ")";
+    line += summary.rows_undelivered == 0 && summary.lost_by_reason.empty() ? "" : ")";
     line += "; " + std::to_string(summary.batches_sealed) + " batches, ";
     if (summary.batches_dropped > 0) {
         line += std::to_string(summary.batches_dropped) + " dropped, ";

@@ -1,11 +1,15 @@
 #include "target-collector/linux/option_check.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "schemas/vocabulary/limits.h"
+#include "schemas/wire/hello_limits.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/source/linux/event_set.h"
 #include "target-collector/spool/spool_folder.h"
@@ -19,6 +23,37 @@ constexpr double kSpoolSyncSMin = 0.01;
 constexpr double kSpoolSyncSMax = 3'600;
 
 Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
+
+constexpr std::size_t kShownSizeBytesMax = 40;
+
+std::string shown(std::string_view text) {
+    return text.size() <= kShownSizeBytesMax ? std::string{text}
+                                             : std::string{text.substr(0, kShownSizeBytesMax)} + "...";
+}
+
+// What a gateway would refuse the whole session for.
+Result<Done> check_labels(const std::vector<std::pair<std::string, std::string>>& labels) {
+    if (labels.size() > limits::kLabelsMax) {
+        return usage("--label: " + std::to_string(labels.size()) + " labels; there can be at most " +
+                     std::to_string(limits::kLabelsMax));
+    }
+    for (auto label = labels.begin(); label != labels.end(); ++label) {
+        const auto& [key, value] = *label;
+        if (key.empty()) {
+            return usage("--label ='" + shown(value) + "': a label has a key; write KEY=VALUE");
+        }
+        for (const auto& [part, text] : {std::pair{"key", &key}, std::pair{"value", &value}}) {
+            if (text->size() > limits::kLabelSizeBytesMax) {
+                return usage("--label " + shown(key) + ": its " + part + " has " + std::to_string(text->size()) +
+                             " bytes; at most " + std::to_string(limits::kLabelSizeBytesMax) + " are allowed");
+            }
+        }
+        if (std::any_of(labels.begin(), label, [&](const auto& before) { return before.first == label->first; })) {
+            return usage("--label " + shown(key) + ": this key is given twice; a target has one value of each label");
+        }
+    }
+    return Done{};
+}
 
 }  // namespace
 
@@ -76,16 +111,12 @@ Result<Done> check_options(const CollectorOptions& options) {
     if (!(options.exit_wait_s >= 0)) {
         return usage("--exit-wait: 0 seconds or more");
     }
-    if (options.labels.size() > limits::kLabelsMax) {
-        return usage("--label: at most " + std::to_string(limits::kLabelsMax) + " labels");
+    if (options.target_name.size() > hello_limits::kNameSizeBytesMax) {
+        return usage("--target " + shown(options.target_name) + ": a name of " +
+                     std::to_string(options.target_name.size()) + " bytes; at most " +
+                     std::to_string(hello_limits::kNameSizeBytesMax) + " are allowed");
     }
-    for (const auto& [key, value] : options.labels) {
-        if (key.empty() || key.size() + value.size() > limits::kLabelSizeBytesMax) {
-            return usage("--label " + key + ": a label has a key, and at most " +
-                         std::to_string(limits::kLabelSizeBytesMax) + " bytes");
-        }
-    }
-    return Done{};
+    return check_labels(options.labels);
 }
 
 }  // namespace perfleet

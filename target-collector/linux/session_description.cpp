@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "schemas/vocabulary/limits.h"
+#include "schemas/wire/hello_limits.h"
 #include "target-collector/message/hello.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/small_file.h"
@@ -53,6 +54,24 @@ std::string cpu_id(std::string_view cpuinfo) {
         midr.pop_back();
     }
     return midr;
+}
+
+// The command line is told for people to read: what is too long for a Hello is cut off, and a last word says so.
+std::vector<std::string> told_words(const std::vector<std::string>& words) {
+    constexpr std::size_t kWordsMax = hello_limits::kCommandLineWordsMax - 1;
+    constexpr std::size_t kWordOverheadBytes = 16;
+    constexpr std::size_t kSizeBytesMax = limits::kHelloSizeBytesMax / 4;
+    std::size_t size_bytes = 0;
+    std::size_t count = 0;
+    while (count < words.size() && count < kWordsMax &&
+           size_bytes + words[count].size() + kWordOverheadBytes <= kSizeBytesMax) {
+        size_bytes += words[count++].size() + kWordOverheadBytes;
+    }
+    std::vector<std::string> told(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count));
+    if (count < words.size()) {
+        told.push_back("...(" + std::to_string(words.size() - count) + " more words)");
+    }
+    return told;
 }
 
 std::span<const std::byte> bytes_of(const std::string& text) {
@@ -112,7 +131,8 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
         hello.host.memory_kib = std::uint64_t{memory.totalram} * memory.mem_unit / 1'024;
     }
     hello.host.page_size_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
-    std::vector<std::string_view> command_line(options.own_command_line.begin(), options.own_command_line.end());
+    const std::vector<std::string> words = told_words(options.own_command_line);
+    const std::vector<std::string_view> command_line(words.begin(), words.end());
     hello.host.command_line = command_line;
 
     std::string header_page;

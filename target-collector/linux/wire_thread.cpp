@@ -120,6 +120,7 @@ void WireThread::run() {
                 has_given_up_,
                 status.session_refused,
                 status.batches_dropped,
+                status.rows_given_up,
                 status.batches_kept,
                 status.batches_refused,
                 (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec)};

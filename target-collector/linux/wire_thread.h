@@ -39,7 +39,8 @@ public:
         bool has_given_up = false;  // some of it wasn't when the time was over
         bool session_refused = false;
         std::uint64_t batches_dropped = 0;
-        std::uint64_t batches_kept = 0;  // still in the spool
+        std::uint64_t rows_given_up = 0;  // of those dropped
+        std::uint64_t batches_kept = 0;   // still in the spool
         std::uint64_t batches_refused = 0;
         std::uint64_t cpu_ns = 0;
     };

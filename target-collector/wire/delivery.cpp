@@ -112,10 +112,8 @@ bool DeliveryCore::step(std::uint64_t now_ns) {
     bool has_done = receive(now_ns);
     has_done = take_from_ring() || has_done;
     write_journal();
-    if (has_given_up_ && has_final_) {
-        while (spool_.front() != nullptr && drop_oldest()) {
-            has_done = true;
-        }
+    if (has_final_ && (has_given_up_ || (status_.session_refused && journal_ == nullptr))) {
+        has_done = drop_all() || has_done;
     }
     if (!status_.session_refused) {
         has_done = say_hello(now_ns) || has_done;
@@ -344,7 +342,8 @@ void DeliveryCore::take_final(const SealedRecord& header, std::span<const std::b
 
 bool DeliveryCore::drop_oldest() {
     SpooledBatch* const batch = spool_.front();
-    if (batch == nullptr || !losses_.drop_oldest(batch->seq, batch->epoch, DeliverySpool::rows_of(*batch))) {
+    const TallyName reason = status_.session_refused ? TallyName::kLostRefused : TallyName::kLostSpoolFull;
+    if (batch == nullptr || !losses_.drop_oldest(batch->seq, batch->epoch, DeliverySpool::rows_of(*batch), reason)) {
         return false;
     }
     resolvable_ = batch->seq > resolvable_ ? batch->seq : resolvable_;
@@ -352,6 +351,22 @@ bool DeliveryCore::drop_oldest() {
     pop_front();
     pop_resolved();
     return true;
+}
+
+bool DeliveryCore::drop_all() {
+    bool has_done = false;
+    for (const SpooledBatch* batch = spool_.front(); batch != nullptr; batch = spool_.front()) {
+        std::uint64_t row_count = 0;
+        for (const SealedRecord::Rows& part : DeliverySpool::rows_of(*batch)) {
+            row_count += is_definition(part.series.kind) ? 0 : part.row_count;
+        }
+        if (!drop_oldest()) {
+            break;
+        }
+        status_.rows_given_up += status_.session_refused ? 0 : row_count;
+        has_done = true;
+    }
+    return has_done;
 }
 
 void DeliveryCore::pop_front() {

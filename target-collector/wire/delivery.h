@@ -74,6 +74,7 @@ public:
         std::uint64_t batches_kept = 0;  // in the spool
         std::uint64_t batches_acknowledged = 0;
         std::uint64_t batches_dropped = 0;
+        std::uint64_t rows_given_up = 0;  // of those dropped: not because the spool was full, but by give_up()
         std::uint64_t batches_resent = 0;
         std::uint64_t batches_refused = 0;
         std::uint64_t gateway_changes = 0;  // another incarnation answered than before
@@ -99,7 +100,8 @@ public:
     bool step(std::uint64_t now_ns);
 
     // Patience is over: what isn't acknowledged counts as dropped from the spool, and the Bye says so. To be called
-    // after Sealer::finish(), when the gateway has taken too long.
+    // after Sealer::finish(), when the gateway has taken too long. A session that was refused, and has no journal to
+    // wait in, is given up by itself then: what is left of it counts as refused.
     void give_up();
 
     // Drops the oldest batches until the spool holds no more than this.
@@ -146,6 +148,8 @@ private:
     void take_final(const SealedRecord& header, std::span<const std::byte> tallies);
     // Makes room. False: nothing may be dropped now.
     [[nodiscard]] bool drop_oldest();
+    // All that is kept, for good.
+    [[nodiscard]] bool drop_all();
     void acknowledge(Seq prefix);
     void pop_front();
     void pop_resolved();

@@ -90,12 +90,13 @@ void DeliveryLosses::count(TallyName reason, EpochNumber epoch, std::span<const 
     is_news_ = true;
 }
 
-bool DeliveryLosses::drop_oldest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows) {
+bool DeliveryLosses::drop_oldest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows,
+                                 TallyName reason) {
     if (range_count_ == ranges_.size() && !has_neighbour(seq) && !join_to_last_dropped(seq)) {
         return false;
     }
     add_to_ranges(seq);
-    count(TallyName::kLostSpoolFull, epoch, rows);
+    count(reason, epoch, rows);
     last_dropped_ = seq;
     for (const Tally& tally : since_drop_.entries()) {
         acknowledged_.add(tally.series, tally.name, tally.value);

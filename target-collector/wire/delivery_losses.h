@@ -28,8 +28,9 @@ public:
     // The oldest batch that was kept is dropped. Where limits::kDroppedRangesMax ranges wait already, it is joined to
     // the one before it, with the acknowledged batches in between: their rows count as lost, too, for whoever makes a
     // ledger takes the rows of held batches in named ranges off. False (and nothing has happened) when there is nothing
-    // to join it to.
-    [[nodiscard]] bool drop_oldest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows);
+    // to join it to. `reason`: why its rows are lost.
+    [[nodiscard]] bool drop_oldest(Seq seq, EpochNumber epoch, std::span<const SealedRecord::Rows> rows,
+                                   TallyName reason = TallyName::kLostSpoolFull);
 
     // A batch that could not be kept at all, newer than all that are. False when limits::kDroppedRangesMax ranges wait
     // to be acknowledged, none of them its neighbour.

@@ -431,6 +431,21 @@ TEST_F(DeliveryTest, ARefusedSessionFallsSilent) {
     EXPECT_EQ(delivery_->status().last_sealed, Seq{2});  // the ring is drained all the same
 }
 
+TEST_F(DeliveryTest, WhatIsLeftOfARefusedSessionIsCountedAsRefused) {
+    start();
+    seal();
+    seal();
+    expect(MessageTag::kHello);
+    gateway_.say(
+        make_refused(kSession, Seq{0}, static_cast<std::uint16_t>(protocol::RefusedReason::kIdentity), "who?"));
+    run_until([&] { return delivery_->status().session_refused; });
+    ASSERT_TRUE(sealer_->finish({}));
+    expect_silence();
+    EXPECT_EQ(delivery_->status().batches_dropped, 2U);
+    EXPECT_EQ(delivery_->status().batches_kept, 0U);
+    EXPECT_EQ(delivery_->status().rows_given_up, 0U);
+}
+
 TEST_F(DeliveryTest, RefusesAVersionThatItDoesNotSpeak) {
     start();
     expect(MessageTag::kHello);
@@ -473,6 +488,7 @@ TEST_F(DeliveryTest, GivingUpDropsWhatIsLeftAndSaysGoodbye) {
     const SeenFrame bye = expect(MessageTag::kBye);
     EXPECT_EQ(bye.dropped, (std::vector<SeqRange>{{Seq{1}, Seq{2}}}));
     EXPECT_EQ(bye.tally(kSamples, TallyName::kLostSpoolFull), 2U);
+    EXPECT_EQ(delivery_->status().rows_given_up, 2U);
     ack({{}, 1, Seq{2}, Seq{64}, true});
     run_until([&] { return delivery_->status().finished; });
 }

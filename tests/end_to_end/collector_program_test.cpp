@@ -130,6 +130,11 @@ TEST(CollectorProgram, BadUsageExitsWithTwoAndNamesTheOption) {
         {{"--output", file, "-p", "abc"}, "abc"},
         {{"--output", file, "-a", "-p", "1"}, "-p"},
         {{"--output", file, "-a", "--label", "nothing"}, "--label"},
+        {{"--output", file, "-a", "--label", "a=1", "--label", "b=1", "--label", "a=2"},
+         "--label a: this key is given twice"},
+        {{"--output", file, "-a", "--label", std::string(257, 'k') + "=1"}, "its key has 257 bytes; at most 256"},
+        {{"--output", file, "-a", "--label", "a=" + std::string(257, 'v')}, "its value has 257 bytes; at most 256"},
+        {{"--output", file, "-a", "--target", std::string(257, 't')}, "a name of 257 bytes; at most 256"},
         {{"--output", file, "-a", "--ring-pages", "3"}, "--ring-pages"},
         {{"--output", file, "-a", "--ring-size", "1KB"}, "--ring-size"},
         {{"--output", file, "-a", "--spool-size", "1KB"}, "--spool-size"},
@@ -165,6 +170,18 @@ TEST(CollectorProgram, WhatIsntThereExitsWithOne) {
     const Finished no_event = collect({"--output", folder / "out", "-e", "rffffffffffffffff", "--", "true"});
     EXPECT_EQ(no_event.ending.status, 1);
     EXPECT_NE(no_event.error_output.find("not supported by this machine"), std::string::npos);
+}
+
+// A gateway takes 4,096 words of a session's command line.
+TEST(CollectorProgram, ACommandOfManyWordsIsRecordedAllTheSame) {
+    const TemporaryFolder folder;
+    const std::string file = folder / "out";
+    std::vector<std::string> arguments{"--output", file, "-e", "cpu-clock", "--", "true"};
+    arguments.resize(6'000, "word");
+    EXPECT_EQ(collect(arguments).ending.status, 0);
+    const Finished imported =
+        run({program_path("perfleet"), "import", "--format", "frames", "--data", folder / "store", file});
+    EXPECT_EQ(imported.ending.status, 0) << imported.error_output;
 }
 
 TEST(CollectorProgram, AFileThatItWroteIsImportedAsTheSessionThatItIs) {
@@ -273,7 +290,8 @@ TEST(CollectorProgram, AnAbsentGatewayIsToldAndWhatIsLostCounted) {
     EXPECT_EQ(finished.ending.status, 1);
     EXPECT_NE(finished.error_output.find("waiting for the gateway at tcp://127.0.0.1:1"), std::string::npos)
         << finished.error_output;
-    EXPECT_NE(finished.error_output.find("spool_full"), std::string::npos) << finished.error_output;
+    EXPECT_NE(finished.error_output.find("(undelivered "), std::string::npos) << finished.error_output;
+    EXPECT_EQ(finished.error_output.find("spool_full"), std::string::npos) << "it had room:\n" << finished.error_output;
     EXPECT_NE(finished.error_output.find("1 dropped"), std::string::npos) << finished.error_output;
 }
 

@@ -88,6 +88,21 @@ TEST_F(KeyedGateway, ACollectorIsTheTargetOfItsKey) {
     EXPECT_NE(targets.output.find("rack=r12"), std::string::npos) << targets.output;
 }
 
+TEST_F(KeyedGateway, RowsOfARefusedSessionAreLost) {
+    const Finished collected = run(collector(
+        gateway_.listen(), {"--key", keys_.secret("a"), "--gateway-key", keys_.pub("gateway"), "--label", "no=such"}));
+    EXPECT_EQ(collected.ending.status, 1) << collected.error_output;
+    const std::string& said = collected.error_output;
+    EXPECT_NE(said.find("refuses this session"), std::string::npos) << said;
+    // "perfleet-collector: N rows, N lost (refused N); …"
+    const std::size_t end = said.find(" rows, ");
+    ASSERT_NE(end, std::string::npos) << said;
+    const std::size_t begin = said.rfind(' ', end - 1) + 1;
+    const std::string count = said.substr(begin, end - begin);
+    EXPECT_NE(count, "0") << said;
+    EXPECT_NE(said.find(count + " rows, " + count + " lost (refused " + count + "); "), std::string::npos) << said;
+}
+
 TEST_F(KeyedGateway, TellsWhyItRefusesACollector) {
     keys_.make("stranger");
     keys_.make("other-gateway");
