@@ -19,6 +19,7 @@
 #include "daemon/metrics/metrics_server.h"
 #include "daemon/metrics/process_metrics.h"
 #include "daemon/service/service_manager.h"
+#include "daemon/start/program_start.h"
 #include "gateway/gateway.h"
 #include "gateway/joining/store_joining.h"
 #include "gateway/memory_plan.h"
@@ -40,6 +41,7 @@ using namespace perfleet;
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
+constexpr unsigned kLibraryThreads = 4;  // ZeroMQ's, and those of the server of metrics
 constexpr std::string_view kNoQueries = "none";
 
 const std::map<std::string, std::int64_t> kAgeUnits{{"h", 3'600}, {"d", 86'400}, {"w", 7 * 86'400}};
@@ -246,12 +248,17 @@ int run(const Arguments& arguments) {
     const auto served = (*gateway)->serve((*stop)->flag(), (*stop)->fd());
     manager.say_stopping();
     tell({LogLevel::kInfo, "end", "stopped"});
-    return served ? 0 : fail(*log, served.error());
+    return served ? 0
+                  : fail(*log, Error{served.error().code, served.error().message + "; what isn't acknowledged its "
+                                                                                   "collectors still have"});
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (!start_program("perfleet-gateway", kLibraryThreads)) {
+        return kExitFailure;
+    }
     keep_little_freed_memory();
     Arguments arguments;
     CLI::App app{

@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "daemon/start/program_start.h"
 #include "exporters/folded/folded_exporter.h"
 #include "exporters/perf-data/perf_data_exporter.h"
 #include "exporters/report/report.h"
@@ -30,6 +31,7 @@ using namespace perfleet;
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
+constexpr unsigned kLibraryThreads = 2;  // ZeroMQ's
 
 int fail(const Error& error) {
     std::fprintf(stderr, "perfleet-query: %s\n", printable(error.message).c_str());
@@ -190,6 +192,9 @@ Result<int> catch_stop_signals() {
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    if (!is_signal_ignored(SIGHUP)) {
+        sigaddset(&signals, SIGHUP);
+    }
     if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0) {
         return error_from_errno(errno, "sigprocmask");
     }
@@ -203,6 +208,9 @@ Result<int> catch_stop_signals() {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (!start_program("perfleet-query", kLibraryThreads)) {
+        return kExitFailure;
+    }
     std::string data;
     std::string listen = "tcp://127.0.0.1:7412";
     SymbolPaths paths;

@@ -84,6 +84,10 @@ Result<std::unique_ptr<StopSignal>> StopSignal::catch_signals(std::function<void
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    struct sigaction hangup {};
+    if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+        sigaddset(&signals, SIGHUP);
+    }
     if (const int error = pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
         return error_from_errno(error, "blocking signals");
     }

@@ -1,4 +1,5 @@
-// SIGTERM and SIGINT as a flag and an eventfd, for loops that wait on descriptors.
+// SIGTERM, SIGINT, and SIGHUP unless it was ignored (nohup), as a flag and an eventfd, for loops that wait on
+// descriptors.
 //
 // To be made by main before any thread: the signals are blocked in all of them, and taken by a thread of this object.
 #pragma once

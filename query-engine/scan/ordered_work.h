@@ -12,18 +12,23 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/scan/start_threads.h"
+
 namespace perfleet {
 
 // make(i) gives the product of task i, on any thread; take(product) is called for task 0, 1, … and says whether to go
 // on. At most `worker_count` products are made ahead of the one that is to be taken, and none where is_tight() says so.
-// On one thread everything happens on the caller's.
+// On one thread everything happens on the caller's; where the system gives fewer than were asked for, those do it.
 template <class Make, class Take, class IsTight>
 void do_in_order(std::size_t task_count, unsigned worker_count, const Make& make, const Take& take,
                  const IsTight& is_tight) {
     using Product = decltype(make(std::size_t{0}));
-    if (worker_count <= 1 || task_count <= 1) {
+    const auto do_alone = [&] {
         for (std::size_t i = 0; i < task_count && take(make(i)); ++i) {
         }
+    };
+    if (worker_count <= 1 || task_count <= 1) {
+        do_alone();
         return;
     }
     std::mutex mutex;
@@ -33,7 +38,7 @@ void do_in_order(std::size_t task_count, unsigned worker_count, const Make& make
     std::size_t taken = 0;  // to be taken
     bool is_stopped = false;
 
-    const auto work = [&] {
+    const auto work = [&](std::size_t) {
         std::unique_lock lock{mutex};
         while (true) {
             changed.wait(lock, [&] {
@@ -52,9 +57,10 @@ void do_in_order(std::size_t task_count, unsigned worker_count, const Make& make
         }
     };
     std::vector<std::thread> workers;
-    workers.reserve(worker_count);
-    for (std::size_t i = 0; i < std::min<std::size_t>(worker_count, task_count); ++i) {
-        workers.emplace_back(work);
+    start_threads(std::min<std::size_t>(worker_count, task_count), workers, work);
+    if (workers.empty()) {
+        do_alone();
+        return;
     }
     std::unique_lock lock{mutex};
     while (taken < task_count && !is_stopped) {

@@ -1,6 +1,8 @@
 #include "query-engine/scan/ordered_work.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
@@ -53,6 +55,26 @@ TEST(OrderedWork, EndsWhenItsTakerSaysSo) {
         std::size_t ahead = 0;
         EXPECT_EQ(taken_of(workers, 3, ahead, [] { return false; }), (std::vector<std::size_t>{0, 1, 2}));
     }
+}
+
+// A limit is the whole process's: one of its own.
+TEST(OrderedWorkDeathTest, MakesDoWithTheThreadsThatThereAre) {
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "a user whose processes are only this one: needs root";
+    }
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto work_below = [](rlim_t process_count) {
+        constexpr uid_t kUsersBegin = 1'000'000;
+        const rlimit limit{process_count, process_count};
+        if (setuid(kUsersBegin + static_cast<uid_t>(getpid())) != 0 || setrlimit(RLIMIT_NPROC, &limit) != 0) {
+            _exit(2);
+        }
+        std::size_t ahead = 0;
+        const std::vector<std::size_t> taken = taken_of(8, kTasks, ahead, [] { return false; });
+        _exit(taken.size() == kTasks && std::is_sorted(taken.begin(), taken.end()) ? 0 : 1);
+    };
+    EXPECT_EXIT(work_below(1), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(work_below(3), testing::ExitedWithCode(0), "");
 }
 
 TEST(OrderedWork, OfNoTasksIsNothing) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "query-engine/scan/scan.h"
+#include "query-engine/scan/start_threads.h"
 
 namespace perfleet {
 namespace {
@@ -98,7 +99,8 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
     BlockQueue queue{kQueuedBlocksPerWorker * worker_count};
     std::vector<std::uint64_t> row_counts(worker_count, 0);
 
-    const auto work = [&](unsigned worker) {
+    const auto work = [&](std::size_t index) {
+        const auto worker = static_cast<unsigned>(index);
         DecodedRows rows;
         while (const std::optional<ReadBlock> read = queue.pop()) {
             bool is_read = false;
@@ -117,9 +119,9 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
         }
     };
     std::vector<std::thread> workers;
-    workers.reserve(worker_count);
-    for (unsigned worker = 0; worker < worker_count; ++worker) {
-        workers.emplace_back(work, worker);
+    start_threads(worker_count, workers, work);
+    if (workers.empty()) {
+        return visit_rows_alone(session_index, epoch, series, left, visitor);
     }
     const Result<Done> visited =
         visit_blocks(session_index, epoch, series, &left,

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <optional>
+#include <system_error>
 
 #include "query-engine/wire/query_run.h"
 #include "query-engine/wire/query_socket.h"
@@ -99,8 +100,15 @@ private:
                                                    " queries are running already; ask again later"});
             return;
         }
+        try {
+            runs_.emplace(name, std::make_unique<QueryRun>(name, std::move(ask), handler->second, outbox_));
+        } catch (const std::system_error&) {
+            send(name, Error{ErrorCode::kBusy,
+                             "no thread can be started for this query: a limit is reached where it is asked (ulimit "
+                             "-u, pids.max of the control group, ulimit -v); raise it, or ask again later"});
+            return;
+        }
         send(name, Working{});
-        runs_.emplace(name, std::make_unique<QueryRun>(name, std::move(ask), handler->second, outbox_));
     }
 
     void send_posted() {

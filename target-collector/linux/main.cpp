@@ -10,6 +10,7 @@
 #include "daemon/metrics/metrics_server.h"
 #include "daemon/metrics/process_metrics.h"
 #include "daemon/service/service_manager.h"
+#include "daemon/start/program_start.h"
 #include "target-collector/linux/collector.h"
 #include "target-collector/linux/command_line.h"
 #include "target-collector/metrics/collector_metrics.h"
@@ -18,11 +19,16 @@ namespace perfleet {
 namespace {
 
 constexpr int kExitFailure = 1;
+constexpr unsigned kLibraryThreads = 4;  // ZeroMQ's, and those of the server of metrics
 
 std::atomic<Collector*> running_collector{nullptr};
 
-void on_signal(int /*signal*/) {
-    if (Collector* const collector = running_collector.load()) {
+std::atomic<bool> is_stopping{false};
+
+void on_signal(int signal) {
+    // Two hang-ups often come together, and neither means that the user has no patience.
+    const bool is_again = is_stopping.exchange(true) && signal == SIGHUP;
+    if (Collector* const collector = running_collector.load(); collector != nullptr && !is_again) {
         collector->stop();
     }
 }
@@ -87,6 +93,9 @@ int run(int argc, char** argv) {
     action.sa_flags = SA_RESTART;
     ::sigaction(SIGINT, &action, nullptr);
     ::sigaction(SIGTERM, &action, nullptr);
+    if (!is_signal_ignored(SIGHUP)) {
+        ::sigaction(SIGHUP, &action, nullptr);
+    }
     ::signal(SIGPIPE, SIG_IGN);
     manager.say_ready();
     const auto summary = (*collector)->run();
@@ -104,4 +113,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace perfleet
 
-int main(int argc, char** argv) { return perfleet::run(argc, argv); }
+int main(int argc, char** argv) {
+    return perfleet::start_program("perfleet-collector", perfleet::kLibraryThreads) ? perfleet::run(argc, argv)
+                                                                                    : perfleet::kExitFailure;
+}

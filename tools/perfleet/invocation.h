@@ -21,8 +21,11 @@ struct Invocation {
 [[nodiscard]] int report_error(const Error& error);
 
 // Where `record` writes and the other commands read when no folder is named: $XDG_DATA_HOME/perfleet, else
-// ~/.local/share/perfleet.
+// ~/.local/share/perfleet. Empty where this user has no home.
 [[nodiscard]] std::string default_data_folder();
+
+// The folder that was named, else the default. Errors: kUsage, with the way out.
+[[nodiscard]] Result<std::string> data_folder_of(const std::string& named);
 
 // The groups. Each stands in a file of its own.
 void add_table_commands(CLI::App& app, Invocation& invocation);

@@ -1,17 +1,40 @@
 // The command line `perfleet`.
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <string_view>
 
+#include "daemon/start/program_start.h"
 #include "exporters/report/report.h"
 #include "tools/perfleet/help_text.h"
 #include "tools/perfleet/invocation.h"
 
 constexpr const char* kRecord = "record";
+constexpr unsigned kLibraryThreads = 2;  // ZeroMQ's, and more of RocksDB's, which says so itself
 
 namespace perfleet {
+namespace {
+
+// $HOME, else what the system's list of users says; empty where neither names a folder. Users of services often have
+// the root folder, or one that isn't there.
+std::string home_folder() {
+    if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
+        return home;
+    }
+    const passwd* const user = ::getpwuid(::getuid());
+    const std::string folder = user == nullptr || user->pw_dir == nullptr ? "" : user->pw_dir;
+    struct stat status {};
+    const bool is_there = folder.starts_with('/') && ::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    return is_there && folder != "/" ? folder : "";
+}
+
+}  // namespace
 
 int report_error(const Error& error) {
     std::fprintf(stderr, "perfleet: %s\n", printable(error.message).c_str());
@@ -22,13 +45,26 @@ std::string default_data_folder() {
     if (const char* data_home = std::getenv("XDG_DATA_HOME"); data_home != nullptr && data_home[0] == '/') {
         return std::string{data_home} + "/perfleet";
     }
-    const char* home = std::getenv("HOME");
-    return std::string{home == nullptr ? "" : home} + "/.local/share/perfleet";
+    const std::string home = home_folder();
+    return home.empty() ? "" : home + "/.local/share/perfleet";
+}
+
+Result<std::string> data_folder_of(const std::string& named) {
+    std::string folder = named.empty() ? default_data_folder() : named;
+    if (folder.empty()) {
+        return Error{ErrorCode::kUsage,
+                     "which data folder? HOME and XDG_DATA_HOME aren't set, and this user has no home folder: name one "
+                     "with --data, or set one of them"};
+    }
+    return folder;
 }
 
 }  // namespace perfleet
 
 int main(int argument_count, char** arguments) {
+    if (!perfleet::start_program("perfleet", kLibraryThreads)) {
+        return perfleet::kExitFailure;
+    }
     if (argument_count > 1 && std::string_view{arguments[1]} == kRecord) {
         return perfleet::record_command(argument_count - 1, arguments + 1);
     }

@@ -7,9 +7,8 @@
 #include <sys/mman.h>
 
 #include <cstddef>
+#include <new>
 #include <type_traits>
-
-#include "schemas/vocabulary/assert.h"
 
 namespace perfleet {
 
@@ -20,7 +19,9 @@ class ZeroedArray {
 public:
     explicit ZeroedArray(std::size_t count) : count_{count} {
         void* const memory = ::mmap(nullptr, size_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        PERFLEET_ASSERT(memory != MAP_FAILED);  // only addresses are taken here, as by a failing operator new
+        if (memory == MAP_FAILED) {
+            throw std::bad_alloc{};  // only addresses are taken here: there is a limit of them, as below ulimit -v
+        }
         items_ = static_cast<T*>(memory);
     }
     ZeroedArray(const ZeroedArray&) = delete;

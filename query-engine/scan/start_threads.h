@@ -1,0 +1,26 @@
+// Threads as many as the system gives.
+#pragma once
+
+#include <cstddef>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace perfleet {
+
+// Starts up to `count` threads that each call a copy of work(index), index from 0 on; appends them to `threads`. Where
+// a limit (ulimit -u, pids.max, ulimit -v) allows no more of them, there are fewer, or none: what was started goes on.
+template <class Work>
+void start_threads(std::size_t count, std::vector<std::thread>& threads, const Work& work) {
+    threads.reserve(threads.size() + count);
+    for (std::size_t i = 0; i < count; ++i) {
+        try {
+            threads.emplace_back([work, i] { work(i); });
+        } catch (const std::system_error&) {
+            return;
+        }
+    }
+}
+
+}  // namespace perfleet
