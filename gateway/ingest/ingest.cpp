@@ -187,6 +187,7 @@ Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {
                     " batches wait here, collectors keep theirs; make room or repair the folder, storing is tried "
                     "again"});
     }
+    store_trouble = error.message;
     retry_after_ns = std::clamp(2 * retry_after_ns, intake_limits::kStoreRetryNsMin, intake_limits::kStoreRetryNsMax);
     retry_at_ns = now.monotonic_ns + retry_after_ns;
     return Done{};
@@ -323,8 +324,9 @@ Result<Done> Ingest::finish(const Now& now) {
             return outcome;
         }
         if (state.is_stuck()) {
-            return Error{ErrorCode::kIo, std::to_string(state.group.batch_count()) +
-                                             " batches could not be stored; their collectors still have them"};
+            const std::size_t count = state.group.batch_count();
+            return Error{ErrorCode::kIo, (count == 0 ? "what came last" : std::to_string(count) + " batches") +
+                                             " could not be stored: " + state.store_trouble};
         }
     }
     state.acknowledger.send_due(now.monotonic_ns);

@@ -40,6 +40,7 @@ struct Ingest::State {
     std::uint64_t last_round_ns = 0;
     std::uint64_t retry_at_ns = 0;
     std::uint64_t retry_after_ns = 0;   // 0: the store works
+    std::string store_trouble;          // why it doesn't
     std::uint64_t complaint_count = 0;  // since the last round
     Counters counts;
 

@@ -16,6 +16,9 @@ struct BackupOptions {
 };
 
 int run(const BackupOptions& options) {
+    if (const auto named = data_folder_of(options.from); !named.ok()) {
+        return report_error(named.error());
+    }
     const Result<Checkpoint> made = make_checkpoint(options.from, options.to);
     if (!made.ok()) {
         return report_error(made.error());

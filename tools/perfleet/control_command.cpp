@@ -218,6 +218,9 @@ void print_lines(const std::vector<Answered>& answers) {
 }
 
 int run(const ControlOptions& options) {
+    if (const auto named = data_folder_of(options.data); !named.ok()) {
+        return report_error(named.error());
+    }
     const auto order = order_of(options);
     if (!order.ok()) {
         return report_error(order.error());

@@ -52,6 +52,9 @@ std::string hex(std::uint32_t value) {
 }
 
 int run(const CopyOptions& options) {
+    if (const auto named = data_folder_of(options.data); !named.ok()) {
+        return report_error(named.error());
+    }
     const Result<CopyReport> report = copy_store(options.data, options.to);
     if (!report.ok()) {
         return report_error(report.error());

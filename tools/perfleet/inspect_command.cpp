@@ -174,6 +174,9 @@ int run_sizes(const InspectOptions& options) {
 }
 
 int run(const InspectOptions& options) {
+    if (const auto named = data_folder_of(options.data); !named.ok()) {
+        return report_error(named.error());
+    }
     if (options.sizes) {
         return run_sizes(options);
     }

@@ -13,13 +13,19 @@ void add_format_option(CLI::App& command, std::string& format) {
         ->type_name("FORMAT");
 }
 
+Result<Done> print_text(std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+        return error_from_errno(errno, "standard output");
+    }
+    return Done{};
+}
+
 Result<Done> print_answer(const Answer& answer, const std::string& format) {
     const ReportFormat report_format = format == "json"  ? ReportFormat::kJson
                                        : format == "csv" ? ReportFormat::kCsv
                                                          : ReportFormat::kText;
-    const std::string report = format_report(answer, report_format);
-    if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size() || std::fflush(stdout) != 0) {
-        return error_from_errno(errno, "standard output");
+    if (auto printed = print_text(format_report(answer, report_format)); !printed.ok()) {
+        return printed;
     }
     if (report_format != ReportFormat::kJson) {
         for (const std::string& warning : answer.warnings) {

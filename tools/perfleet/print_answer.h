@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 
 #include "query-engine/statistic/answer.h"
 #include "schemas/vocabulary/error.h"
@@ -11,6 +12,9 @@ namespace perfleet {
 
 // --format text|json|csv.
 void add_format_option(CLI::App& command, std::string& format);
+
+// On standard output, at once. Errors: kIo.
+[[nodiscard]] Result<Done> print_text(std::string_view text);
 
 // `format` as the option has checked it. Errors: kIo.
 [[nodiscard]] Result<Done> print_answer(const Answer& answer, const std::string& format);

@@ -97,7 +97,11 @@ Result<std::unique_ptr<QueryClient>> QueryOptions::connect() const {
 }
 
 Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
-    const std::string folder = options.data.empty() ? default_data_folder() : options.data;
+    const Result<std::string> named = data_folder_of(options.data);
+    if (!named.ok()) {
+        return Error{named.error()};
+    }
+    const std::string& folder = *named;
     Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(folder);
     if (!store.ok() && store.error().code == ErrorCode::kNotFound) {
         return Error{

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/start/program_start.h"
 #include "gateway/gateway.h"
 #include "storage/store/store.h"
 
@@ -18,37 +20,47 @@ namespace {
 
 constexpr const char* kEndpoint = "inproc://gateway";
 
-// Who is told of SIGINT and SIGTERM; signal handlers can't be given anything.
+// Who is told of signals, and whether one has come; signal handlers can't be given anything.
 std::atomic<Collector*> signalled{nullptr};
+std::atomic<bool> is_stopping{false};
 
-void on_signal(int) {
-    if (Collector* collector = signalled.load(); collector != nullptr) {
+void on_signal(int signal) {
+    // Two hang-ups often come together, and neither means that the user has no patience.
+    const bool is_again = is_stopping.exchange(true) && signal == SIGHUP;
+    if (Collector* collector = signalled.load(); collector != nullptr && !is_again) {
         collector->stop();
     }
 }
 
-// Passes SIGINT and SIGTERM on to a collector as long as it lives.
+// Passes SIGINT, SIGTERM and SIGHUP (unless nohup has it ignored) on to a collector as long as it lives. Whoever reads
+// what is said may hang up, too: what was recorded is to be stored all the same.
 class SignalsStop {
 public:
     explicit SignalsStop(Collector& collector) {
         signalled = &collector;
+        is_stopping = false;
         struct sigaction action {};
-        action.sa_handler = on_signal;
         sigemptyset(&action.sa_mask);
-        sigaction(SIGINT, &action, &interrupt_before_);
-        sigaction(SIGTERM, &action, &terminate_before_);
+        for (std::size_t i = 0; i < kSignals.size(); ++i) {
+            action.sa_handler = kSignals[i] == SIGPIPE || is_left_alone(kSignals[i]) ? SIG_IGN : on_signal;
+            sigaction(kSignals[i], &action, &before_[i]);
+        }
     }
     ~SignalsStop() {
-        sigaction(SIGINT, &interrupt_before_, nullptr);
-        sigaction(SIGTERM, &terminate_before_, nullptr);
+        for (std::size_t i = 0; i < kSignals.size(); ++i) {
+            sigaction(kSignals[i], &before_[i], nullptr);
+        }
         signalled = nullptr;
     }
     SignalsStop(const SignalsStop&) = delete;
     SignalsStop& operator=(const SignalsStop&) = delete;
 
 private:
-    struct sigaction interrupt_before_ {};
-    struct sigaction terminate_before_ {};
+    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+    static bool is_left_alone(int signal) { return signal == SIGHUP && is_signal_ignored(SIGHUP); }
+
+    std::array<struct sigaction, kSignals.size()> before_{};
 };
 
 // A gateway that serves on a thread of its own until it goes out of scope or is stopped.
@@ -83,8 +95,8 @@ private:
 
 }  // namespace
 
-Result<CollectorSummary> record(CollectorOptions options, const std::string& data_folder,
-                                const std::function<void(std::string_view)>& notice) {
+Result<Recording> record(CollectorOptions options, const std::string& data_folder,
+                         const std::function<void(std::string_view)>& notice) {
     auto store = open_rocksdb_store(data_folder);
     if (!store.ok()) {
         return std::move(store).error();
@@ -112,10 +124,15 @@ Result<CollectorSummary> record(CollectorOptions options, const std::string& dat
         return (*collector)->run();
     }();
     collector.value().reset();  // its socket must be closed before the context can end
-    if (const Result<Done>& served = serving.stop(); !served.ok()) {
-        return Error{served.error().code, served.error().message};
+    const Result<Done>& served = serving.stop();
+    if (!summary.ok()) {
+        return std::move(summary).error();
     }
-    return summary;
+    Recording recording{std::move(summary).value(), std::nullopt};
+    if (!served.ok()) {
+        recording.not_stored = served.error();
+    }
+    return recording;
 }
 
 }  // namespace perfleet

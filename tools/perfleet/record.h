@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,10 +12,16 @@
 
 namespace perfleet {
 
+struct Recording {
+    CollectorSummary summary;
+    std::optional<Error> not_stored;  // why some of it could not be: rows that are gone count as lost in the summary
+};
+
 // Collects as `options` say (its gateways are set here) into the store in `data_folder`, which is made when missing;
-// returns when everything is durable. SIGINT and SIGTERM end the collection in order; a second one stops waiting.
-// Errors: those of the store, the gateway and the collector.
-[[nodiscard]] Result<CollectorSummary> record(CollectorOptions options, const std::string& data_folder,
-                                              const std::function<void(std::string_view)>& notice);
+// returns when everything is durable, or the patience is over. SIGINT, SIGTERM and SIGHUP end the collection in order;
+// a second one stops waiting, but for SIGHUP. Errors, before anything was collected: those of the store, the gateway
+// and the collector.
+[[nodiscard]] Result<Recording> record(CollectorOptions options, const std::string& data_folder,
+                                       const std::function<void(std::string_view)>& notice);
 
 }  // namespace perfleet

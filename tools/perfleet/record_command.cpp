@@ -13,6 +13,7 @@
 #include "storage/store/store.h"
 #include "target-collector/linux/command_line.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/record.h"
 
@@ -35,6 +36,19 @@ Result<Done> make_folder(const std::string& folder) {
     return Done{};
 }
 
+// As a word that a shell takes for what it is.
+std::string shell_word(const std::string& text) {
+    constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,.@%/";
+    if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) {
+        return text;
+    }
+    std::string word = "'";
+    for (const char character : text) {
+        word += character == '\'' ? std::string{"'\\''"} : std::string{character};
+    }
+    return word + "'";
+}
+
 Result<Done> show_top(const std::string& data_folder, SessionId session) {
     const Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(data_folder);
     if (!store.ok()) {
@@ -45,8 +59,9 @@ Result<Done> show_top(const std::string& data_folder, SessionId session) {
     if (!answer.ok()) {
         return Error{answer.error()};
     }
-    std::printf("%s", format_report(*answer, ReportFormat::kText).c_str());
-    std::fflush(stdout);
+    if (auto printed = print_text(format_report(*answer, ReportFormat::kText)); !printed.ok()) {
+        return printed;
+    }
     for (const std::string& warning : answer->warnings) {
         say("warning: " + printable(warning));
     }
@@ -67,23 +82,36 @@ int record_command(int argument_count, char** arguments) {
     CollectorOptions options = std::move((*line)->options);
     const bool has_command = !options.command.empty();
     const bool is_default_folder = (*line)->data_folder.empty();
-    const std::string data_folder = is_default_folder ? default_data_folder() : (*line)->data_folder;
-    if (const Result<Done> made = make_folder(data_folder); !made.ok()) {
+    const Result<std::string> folder = data_folder_of((*line)->data_folder);
+    if (!folder.ok()) {
+        return report_error(folder.error());
+    }
+    if (const Result<Done> made = make_folder(*folder); !made.ok()) {
         return report_error(made.error());
     }
-    const Result<CollectorSummary> summary = record(std::move(options), data_folder, say);
-    if (!summary.ok()) {
-        say(summary.error().message);
-        return exit_status_of(summary.error(), has_command);
+    const Result<Recording> recording = record(std::move(options), *folder, say);
+    if (!recording.ok()) {
+        say(recording.error().message);
+        return exit_status_of(recording.error(), has_command);
     }
-    say(summary_line(*summary));
-    if (const Result<Done> shown = show_top(data_folder, summary->session); !shown.ok()) {
+    const CollectorSummary& summary = recording->summary;
+    say(summary_line(summary));
+    const std::string where = is_default_folder ? "" : " --data " + shell_word(*folder);
+    if (recording->not_stored) {
+        say(recording->not_stored->message + "; what isn't stored is gone. Make room in " + *folder +
+            ", or record into another folder with --data; what is there of this one: perfleet top --session " +
+            session_hex(summary.session) + where);
+        return kExitFailure;
+    }
+    if (const Result<Done> shown = show_top(*folder, summary.session); !shown.ok()) {
         return report_error(shown.error());
     }
-    const std::string where = is_default_folder ? "" : " --data " + data_folder;
-    std::printf("Next: perfleet export --to perf.data -o perf.data --session last%s && perf report -i perf.data\n",
-                where.c_str());
-    return summary->everything_acknowledged ? summary->command_exit_status : kExitFailure;
+    if (const Result<Done> shown = print_text("Next: perfleet export --to perf.data -o perf.data --session last" +
+                                              where + " && perf report -i perf.data\n");
+        !shown.ok()) {
+        return report_error(shown.error());
+    }
+    return summary.everything_acknowledged ? summary.command_exit_status : kExitFailure;
 }
 
 }  // namespace perfleet

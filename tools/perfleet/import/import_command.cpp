@@ -131,7 +131,11 @@ Result<Done> read_points(const std::vector<std::string>& point_files, ImportHint
 }
 
 Result<std::unique_ptr<Store>> open_store(const ImportOptions& options) {
-    const std::string folder = options.data.empty() ? default_data_folder() : options.data;
+    const Result<std::string> named = data_folder_of(options.data);
+    if (!named.ok()) {
+        return Error{named.error()};
+    }
+    const std::string& folder = *named;
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) {

@@ -1,0 +1,200 @@
+// `perfleet record` where the world isn't kind: no standard descriptors, no room, no home, nobody left at the terminal.
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/end_to_end/gateway_program.h"
+#include "tests/end_to_end/pipeline.h"
+#include "tests/end_to_end/process.h"
+#include "tests/end_to_end/stored_ledger.h"
+
+namespace perfleet::end_to_end::record_program_test {
+namespace {
+
+std::string text_of(const std::filesystem::path& path) {
+    std::ostringstream text;
+    text << std::ifstream{path}.rdbuf();
+    return text.str();
+}
+
+class RecordProgram : public testing::Test {
+protected:
+    // `perfleet record ARGUMENTS` in a shell, with what is behind it: redirections, limits before it.
+    [[nodiscard]] Finished record(const std::string& arguments, const std::string& before = "") const {
+        return run({"sh", "-c", before + " exec '" + program_path("perfleet") + "' record " + arguments});
+    }
+
+    // The one session of the folder has said goodbye, and every row is accounted for.
+    void expect_exact() const {
+        const auto ledgers = ledgers_of(data_);
+        ASSERT_EQ(ledgers.size(), 1U);
+        ledgers.front().expect_exact();
+    }
+
+    // What is in the files of the folder that aren't meant for people's eyes.
+    void expect_nothing_said_within(const std::string& words) const {
+        std::size_t file_count = 0;
+        for (const auto& entry : std::filesystem::directory_iterator{data_}) {
+            if (entry.is_regular_file()) {
+                ++file_count;
+                EXPECT_EQ(text_of(entry.path()).find(words), std::string::npos) << entry.path();
+            }
+        }
+        EXPECT_GT(file_count, 0U);
+        EXPECT_EQ(text_of(data_ + "/LOCK"), "");
+    }
+
+    TemporaryFolder folder_;
+    std::string data_ = folder_ / "data";
+};
+
+TEST_F(RecordProgram, WithoutStandardDescriptorsWritesNoMessageIntoTheStore) {
+    const Finished finished = record("--data '" + data_ + "' -e cpu-clock -- true 0>&- 1>&- 2>&-");
+    EXPECT_EQ(finished.ending.status, 1) << "its table couldn't be written";
+    expect_nothing_said_within("perfleet record: ");
+    expect_exact();
+}
+
+TEST_F(RecordProgram, TheGatewayWithoutStandardDescriptorsDoesntEither) {
+    const std::string socket = folder_ / "socket";
+    Process gateway({"sh", "-c",
+                     "exec '" + program_path("perfleet-gateway") + "' --data '" + data_ + "' --listen 'ipc://" +
+                         socket + "' --query none 0>&- 1>&- 2>&-"});
+    const Finished collected = run({program_path("perfleet-collector"), "--gateway", "ipc://" + socket, "-e",
+                                    "cpu-clock", "--exit-wait", "60", "--", "true"});
+    EXPECT_EQ(collected.ending.status, 0) << collected.error_output;
+    gateway.send_signal(SIGTERM);
+    EXPECT_TRUE(gateway.wait().has_value());
+    expect_nothing_said_within("ready listen=");
+}
+
+TEST_F(RecordProgram, OutputThatCantBeWrittenIsAFailure) {
+    for (const char* output : {">/dev/full", ">&-"}) {
+        const Finished finished = record("--data '" + data_ + "' -e cpu-clock -- true " + output);
+        EXPECT_EQ(finished.ending.status, 1) << output;
+        EXPECT_NE(finished.error_output.find("standard output: "), std::string::npos) << finished.error_output;
+    }
+}
+
+// Closed terminals hang up on the shell and on its jobs.
+TEST_F(RecordProgram, AHangUpEndsItInOrder) {
+    Process recording({program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock", "--", "sh", "-c",
+                       "echo started; exec sleep 1000"});
+    ASSERT_TRUE(recording.wait_for_output("started").has_value());
+    recording.send_signal(SIGHUP);
+    recording.send_signal(SIGHUP);
+    const auto ending = recording.wait();
+    ASSERT_TRUE(ending.has_value()) << "the command runs on";
+    EXPECT_EQ(ending->signal, 0);
+    EXPECT_EQ(ending->status, 0) << recording.error_output();
+    EXPECT_NE(recording.error_output().find("all acknowledged"), std::string::npos) << recording.error_output();
+    expect_exact();
+}
+
+TEST_F(RecordProgram, NohupHoldsGoodForIt) {
+    const Finished finished = run({"nohup", program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock",
+                                   "--", "sh", "-c", "kill -HUP $PPID; exit 7"});
+    EXPECT_EQ(finished.ending.signal, 0);
+    EXPECT_EQ(finished.ending.status, 7) << "the command ended by itself:\n" << finished.error_output;
+    expect_exact();
+}
+
+TEST_F(RecordProgram, AHangUpEndsCollectorAndGatewayInOrder) {
+    GatewayProgram gateway{data_};
+    Process collector({program_path("perfleet-collector"), "--gateway", gateway.listen(), "-e", "cpu-clock",
+                       "--exit-wait", "60", "--", "sh", "-c", "echo started; exec sleep 1000"});
+    ASSERT_TRUE(collector.wait_for_output("started").has_value());
+    collector.send_signal(SIGHUP);
+    const auto ending = collector.wait();
+    ASSERT_TRUE(ending.has_value()) << "the command runs on";
+    EXPECT_EQ(ending->status, 0) << collector.error_output();
+    const Ending of_gateway = gateway.end(SIGHUP);
+    EXPECT_EQ(of_gateway.signal, 0);
+    EXPECT_EQ(of_gateway.status, 0);
+    expect_exact();
+}
+
+TEST_F(RecordProgram, WithoutAHomeItAsksForAFolder) {
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "a user who isn't in the list of users: needs root";
+    }
+    constexpr uid_t kNobodyKnown = 4'000'000;
+    Process::Options options;
+    options.user = kNobodyKnown;
+    for (const char* arguments : {"record -e cpu-clock -- true", "top", "inspect", "import --format frames x"}) {
+        const Finished finished = run(
+            {"sh", "-c", "unset HOME XDG_DATA_HOME; exec '" + program_path("perfleet") + "' " + std::string{arguments}},
+            options);
+        EXPECT_EQ(finished.ending.status, 2) << arguments << ": " << finished.error_output;
+        EXPECT_NE(finished.error_output.find("name one with --data"), std::string::npos) << finished.error_output;
+    }
+}
+
+TEST_F(RecordProgram, WhatToTryNextIsQuotedForAShell) {
+    data_ = folder_ / "sp ace/d'x";
+    const Finished recorded =
+        run({program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock", "--", "true"});
+    ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
+    const std::size_t at = recorded.output.find(" --data ");
+    ASSERT_NE(at, std::string::npos) << recorded.output;
+    const std::size_t end = recorded.output.find(" && ", at);
+    const std::string word = recorded.output.substr(at + 8, end - at - 8);
+    EXPECT_EQ(run({"sh", "-c", "printf %s " + word}).output, data_) << word;
+}
+
+// A file system of its own, soon full.
+class SmallRoom {
+public:
+    explicit SmallRoom(std::string path) : path_{std::move(path)} {
+        std::filesystem::create_directory(path_);
+        is_mounted_ = mount("perfleet-test", path_.c_str(), "tmpfs", 0, "size=64m") == 0;
+    }
+    SmallRoom(const SmallRoom&) = delete;
+    SmallRoom& operator=(const SmallRoom&) = delete;
+    ~SmallRoom() {
+        if (is_mounted_) {
+            umount2(path_.c_str(), MNT_DETACH);
+        }
+    }
+    [[nodiscard]] bool is_mounted() const { return is_mounted_; }
+
+private:
+    std::string path_;
+    bool is_mounted_ = false;
+};
+
+TEST_F(RecordProgram, OnAFullDiskSaysWhatIsLostAndWhy) {
+    const SmallRoom room{folder_ / "room"};
+    if (!room.is_mounted()) {
+        GTEST_SKIP() << "may not mount a file system";
+    }
+    data_ = folder_ / "room/data";
+    const std::string filling = folder_ / "room/filling";
+    const Finished finished =
+        run({program_path("perfleet"), "record", "--data", data_, "--exit-wait", "1", "-e",
+             "syscalls:sys_enter_getppid", "--", "sh", "-c",
+             "head -c 100m /dev/zero > '" + filling + "'; exec '" + workload_path("getppid_workload") + "' 1000000"});
+    EXPECT_EQ(finished.ending.status, 1);
+    const std::string& said = finished.error_output;
+    const std::size_t summary = said.find(" rows, ");
+    const std::size_t cause = said.find("could not be stored: ");
+    ASSERT_NE(summary, std::string::npos) << said;
+    ASSERT_NE(cause, std::string::npos) << said;
+    EXPECT_LT(summary, cause) << said;
+    EXPECT_EQ(said.find(" rows, 0 lost"), std::string::npos) << said;
+    EXPECT_NE(said.find("(undelivered "), std::string::npos) << said;
+    EXPECT_NE(said.find("No space left on device", cause), std::string::npos) << said;
+    EXPECT_NE(said.find("with --data", cause), std::string::npos) << said;
+    EXPECT_EQ(said.find("still have"), std::string::npos) << "the collector is gone:\n" << said;
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end::record_program_test
