@@ -106,7 +106,8 @@ bool KeyFolder::refresh(std::uint64_t now_ns) {
     }
     const std::uint64_t whole_look_ns = inotify_ >= 0 ? kWholeLookNs : kWholeLookWithoutNs;
     const bool has_events = take_events();
-    if (!has_events && !is_replaced && !has_fresh_ && !is_failing_ && now_ns - last_whole_look_ns_ < whole_look_ns) {
+    const bool looks_always = has_fresh_ || has_links_ || is_failing_;
+    if (!has_events && !is_replaced && !looks_always && now_ns - last_whole_look_ns_ < whole_look_ns) {
         return false;
     }
     last_whole_look_ns_ = now_ns;
@@ -131,6 +132,7 @@ Result<bool> KeyFolder::read_all() {
     folder_inode_ = folder_status.st_ino;
     bool has_changed = false;
     has_fresh_ = false;
+    has_links_ = false;
     report_count_ = 0;
     for (auto& [name, file] : files_) {
         file.is_seen = false;
@@ -138,9 +140,16 @@ Result<bool> KeyFolder::read_all() {
     errno = 0;
     for (const dirent* entry = ::readdir(folder.get()); entry != nullptr; entry = ::readdir(folder.get())) {
         const std::string name{static_cast<const char*>(entry->d_name)};
+        if (name.front() == '.' || name.ends_with('~')) {
+            continue;
+        }
         struct stat status {};
-        if (name.front() == '.' || name.ends_with('~') ||
-            ::fstatat(::dirfd(folder.get()), name.c_str(), &status, 0) != 0 || S_ISDIR(status.st_mode)) {
+        int failed = ::fstatat(::dirfd(folder.get()), name.c_str(), &status, AT_SYMLINK_NOFOLLOW);
+        if (failed == 0 && S_ISLNK(status.st_mode)) {
+            has_links_ = true;  // also while it names nothing
+            failed = ::fstatat(::dirfd(folder.get()), name.c_str(), &status, 0);
+        }
+        if (failed != 0 || S_ISDIR(status.st_mode)) {
             continue;
         }
         if (files_.size() >= kFilesMax && !files_.contains(name)) {

@@ -2,8 +2,9 @@
 // restart; a bad file is reported and left out, the others work.
 //
 // Reading again costs one look at the folder, unless something changed in it: inotify tells, and a whole look at every
-// file's times each kWholeLookNs makes up for file systems that don't tell. Only files that changed are opened. Lookup
-// by key is O(1), whatever the number. One thread; what set() gives is immutable and may be read by any.
+// file's times each kWholeLookNs makes up for file systems that don't tell. It tells nothing of the file that a
+// symbolic link names: while there is one, each look is a whole one. Only files that changed are opened. Lookup by key
+// is O(1), whatever the number. One thread; what set() gives is immutable and may be read by any.
 #pragma once
 
 #include <cstddef>
@@ -94,6 +95,7 @@ private:
     int inotify_ = -1;
     bool is_failing_ = false;  // the folder can't be read, and the operator knows
     bool has_fresh_ = false;
+    bool has_links_ = false;
     std::uint64_t last_whole_look_ns_ = 0;
     std::uint64_t folder_inode_ = 0;
     std::size_t bad_file_count_ = 0;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -155,6 +156,32 @@ TEST_F(AllowList, AKeyThatBecomesBadIsOut) {
     write("a.pub", "name = a\n");
     EXPECT_TRUE(refresh());
     EXPECT_EQ(name_of(1), "");
+}
+
+TEST_F(AllowList, WhatALinkNamesIsFollowedSecondBySecond) {
+    const std::filesystem::path elsewhere = path_.string() + "-elsewhere";
+    const auto enrol_elsewhere = [&](std::uint64_t key) {
+        std::ofstream{elsewhere} << format_enrolment({"a", target_id_of("a"), key_of(key), {}});
+    };
+    enrol_elsewhere(1);
+    std::filesystem::create_symlink(elsewhere, path_ / "a.pub");
+    open();
+    ::usleep(100'000);  // past the time in which a file counts as fresh
+    refresh();
+    EXPECT_EQ(name_of(1), "a");
+    std::filesystem::remove(elsewhere);
+    EXPECT_TRUE(refresh());
+    EXPECT_EQ(name_of(1), "");
+    enrol_elsewhere(2);
+    EXPECT_TRUE(refresh());
+    EXPECT_EQ(name_of(2), "a");
+    ::usleep(100'000);
+    refresh();
+    enrol_elsewhere(3);
+    EXPECT_TRUE(refresh());
+    EXPECT_EQ(name_of(2), "");
+    EXPECT_EQ(name_of(3), "a");
+    std::filesystem::remove(elsewhere);
 }
 
 TEST_F(AllowList, OneKeyInTwoFilesCountsOnceAndTwoKeysMayHaveOneName) {
