@@ -261,9 +261,16 @@ Result<Done> check_target(const fs::path& to) {
 }  // namespace
 
 Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& to) {
-    const fs::path target = fs::absolute(to).lexically_normal();
+    std::error_code failed;
+    const fs::path target = fs::absolute(to, failed).lexically_normal();
+    if (failed) {
+        return error_from_errno(failed.value(), to.empty() ? "a folder without a name" : to);
+    }
     const fs::path named = target.has_filename() ? target : target.parent_path();
-    const fs::path source = fs::absolute(from).lexically_normal();
+    const fs::path source = fs::absolute(from, failed).lexically_normal();
+    if (failed) {
+        return error_from_errno(failed.value(), from.empty() ? "a folder without a name" : from);
+    }
     if ((source.has_filename() ? source : source.parent_path()).string().ends_with(kIncompleteSuffix)) {
         return Error{ErrorCode::kUsage, from + ": is what an interrupted backup left; make another one"};
     }

@@ -185,6 +185,8 @@ TEST_F(Backup, OverwritesNothingAndKnowsWhatWasInterrupted) {
     EXPECT_EQ(refused(folder_->path() + "/nothing", folder_->path() + "/anew").code, ErrorCode::kNotFound);
     EXPECT_EQ(refused(folder_->path(), folder_->path() + "/anew").code, ErrorCode::kNotFound);
     EXPECT_FALSE(fs::exists(folder_->path() + "/anew"));
+    EXPECT_FALSE(refused(data_, "").message.empty());
+    EXPECT_FALSE(refused("", folder_->path() + "/anew").message.empty());
 }
 
 TEST_F(Backup, IsMadeOfADamagedStoreToo) {

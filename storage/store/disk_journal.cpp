@@ -134,13 +134,16 @@ void lose_unsynced(const fs::path& directory, const fs::path& journal, const Fau
 }  // namespace
 
 Result<std::unique_ptr<DiskJournal>> DiskJournal::begin(const std::string& directory, const FaultPlan& plan) {
-    fs::path folder = fs::absolute(directory).lexically_normal();
+    std::error_code error;
+    fs::path folder = fs::absolute(directory, error).lexically_normal();
+    if (error) {
+        return error_from_errno(error.value(), directory);
+    }
     if (!folder.has_filename()) {
         folder = folder.parent_path();
     }
     const fs::path store = folder;
     folder += ".unsynced";
-    std::error_code error;
     fs::create_directories(folder, error);
     const int lock_fd = ::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock_fd < 0) {

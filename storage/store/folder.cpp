@@ -12,6 +12,7 @@
 #include <ctime>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace perfleet {
@@ -32,8 +33,13 @@ bool is_database_file(std::string_view name) {
 }
 
 Result<Done> create_folder(const fs::path& directory) {
+    std::error_code failed;
+    const fs::path named = fs::absolute(directory, failed);
+    if (failed) {
+        return error_from_errno(failed.value(), directory.string());
+    }
     std::vector<fs::path> missing;
-    for (fs::path at = fs::absolute(directory).lexically_normal(); !at.empty(); at = at.parent_path()) {
+    for (fs::path at = named.lexically_normal(); !at.empty(); at = at.parent_path()) {
         if (!at.has_filename()) {  // a trailing slash
             if (at == at.root_path()) {
                 break;
@@ -80,6 +86,14 @@ Result<bool> has_database(const std::string& directory) {
         return error_from_errno(error.value(), directory);
     }
     return has;
+}
+
+// Not kNotFound, which says that there is no store.
+Error no_temporary_folder(int number, std::string what) {
+    Error error = error_from_errno(number, std::move(what));
+    error.code = error.code == ErrorCode::kNotFound ? ErrorCode::kIo : error.code;
+    error.message += "; name a folder that can be written to, as TMPDIR=/tmp";
+    return error;
 }
 
 }  // namespace
@@ -174,11 +188,13 @@ Result<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std::string
     std::error_code error;
     fs::path parent = fs::temp_directory_path(error);
     if (error) {
-        return error_from_errno(error.value(), "the folder for temporary files (TMPDIR)");
+        const char* const named = std::getenv("TMPDIR");
+        return no_temporary_folder(
+            error.value(), "the folder for temporary files, TMPDIR=" + std::string{named == nullptr ? "" : named});
     }
     std::string path = (parent / (prefix + "XXXXXX")).string();
     if (::mkdtemp(path.data()) == nullptr) {
-        return error_from_errno(errno, "creating a temporary folder in " + parent.string() + " (TMPDIR)");
+        return no_temporary_folder(errno, "creating a temporary folder in " + parent.string() + " (TMPDIR)");
     }
     const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {

@@ -38,6 +38,8 @@ struct FolderIdentity {
 // long as it is used, so that one whose process was killed can be told.
 class TemporaryFolder {
 public:
+    // Errors name TMPDIR: kPermission, kFull, kIo (also where that folder isn't there; never kNotFound, which readers
+    // of a store take for a store that isn't there).
     [[nodiscard]] static Result<std::unique_ptr<TemporaryFolder>> make(const std::string& prefix);
 
     // Removes those of this prefix that nobody uses any more. Very new ones are left: they may not be locked yet.

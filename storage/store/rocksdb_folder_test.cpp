@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "storage/store/keyed_reads.h"
 #include "storage/store/record.h"
@@ -243,6 +245,19 @@ TEST_F(RocksdbStore, FindsNothingToReadInAMissingOrEmptyFolder) {
     auto empty = open_rocksdb_reader(directory_);
     ASSERT_FALSE(empty.ok());
     expect_error(empty.error(), ErrorCode::kNotFound, directory_);
+}
+
+TEST_F(RocksdbStore, AMissingFolderForTemporaryFilesIsNotAMissingStore) {
+    ASSERT_TRUE(open_rocksdb_store(directory_).ok());
+    const char* const before = std::getenv("TMPDIR");
+    const std::optional<std::string> kept = before == nullptr ? std::nullopt : std::optional<std::string>{before};
+    ASSERT_EQ(::setenv("TMPDIR", (directory_ + "/nowhere").c_str(), 1), 0);
+    auto reader = open_rocksdb_reader(directory_);
+    kept ? ::setenv("TMPDIR", kept->c_str(), 1) : ::unsetenv("TMPDIR");
+    ASSERT_FALSE(reader.ok());
+    EXPECT_EQ(reader.error().code, ErrorCode::kIo);
+    EXPECT_NE(reader.error().message.find("TMPDIR=" + directory_ + "/nowhere"), std::string::npos)
+        << reader.error().message;
 }
 
 }  // namespace
