@@ -1,6 +1,10 @@
 #include "daemon/metrics/metrics_server.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
@@ -80,6 +84,28 @@ TEST(MetricsServer, AsksTheSourceOnceAtATime) {
         scraper.join();
     }
     EXPECT_EQ(scrapes, static_cast<std::uint64_t>(kScrapers * kScrapesEach));
+}
+
+// Fewer threads, or more patience, and the scrape's own patience ends.
+TEST(MetricsServer, ConnectionsThatSayNothingDontHoldUpAScrapeForLong) {
+    const auto server = start([](MetricPage& page) { page.gauge("test_value", "A value.", std::uint64_t{1}); });
+    constexpr int kSilent = 48;
+    static_assert(kSilent / MetricsServer::kHttpThreads * MetricsServer::kRequestPatienceMs <= 2'000);
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    place.sin_port = htons(static_cast<std::uint16_t>(std::stoi(server->address().substr(10))));
+    std::vector<int> silent;
+    for (int i = 0; i < kSilent; ++i) {
+        silent.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        ASSERT_EQ(::connect(silent.back(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+    }
+    const ScrapedPage page = scrape(server->address());
+    EXPECT_EQ(page.all_problems(), "");
+    EXPECT_EQ(page.value("test_value"), 1);
+    for (const int socket_fd : silent) {
+        ::close(socket_fd);
+    }
 }
 
 TEST(MetricsServer, BadAddressesAreNamedWithAWayOut) {
