@@ -8,7 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "schemas/vocabulary/limits.h"
 
@@ -164,6 +167,21 @@ private:
     int descriptor_;
 };
 
+// In the folder that systemd lends a service its credentials in, which nobody else may enter. There it lets the
+// service's user read by an access list, whose mask shows as what the group may do, though the group may not.
+bool is_lent_credential(const std::string& path) {
+    const char* const named = std::getenv("CREDENTIALS_DIRECTORY");
+    if (named == nullptr || *named != '/') {
+        return false;
+    }
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::canonical(named, error);
+    const std::filesystem::path parent = error ? folder : std::filesystem::canonical(path, error).parent_path();
+    struct stat status {};
+    return !error && parent == folder && ::stat(folder.c_str(), &status) == 0 &&
+           (status.st_mode & (S_IWGRP | S_IRWXO)) == 0;
+}
+
 Result<std::string> read_checked(const std::string& path, mode_t forbidden_mode) {
     const OpenFile file{path};
     struct stat status {};
@@ -272,7 +290,8 @@ std::string format_secret_key(const SecretKey& key) {
 Result<std::string> read_key_file(const std::string& path) { return read_checked(path, 0); }
 
 Result<SecretKey> load_secret_key(const std::string& path) {
-    auto text = read_checked(path, S_IRWXG | S_IRWXO);
+    const mode_t group_mode = is_lent_credential(path) ? S_IRWXG & ~S_IRGRP : S_IRWXG;
+    auto text = read_checked(path, group_mode | S_IRWXO);
     if (!text) {
         return std::move(text).error();
     }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 namespace perfleet {
 namespace {
@@ -124,6 +125,29 @@ TEST_F(SecretKeyFile, IsRefusedWhenOthersCanReadIt) {
         EXPECT_EQ(key.error().code, ErrorCode::kPermission);
         EXPECT_NE(key.error().message.find("chmod 600 " + path_), std::string::npos);
     }
+}
+
+// As on a tmpfs, where an access list for the service's user shows as what the group may do.
+TEST_F(SecretKeyFile, OneThatSystemdLendsMayShowItsAccessListAsRightsOfTheGroup) {
+    const auto refusal = [&](mode_t file, mode_t folder) {
+        EXPECT_EQ(::chmod(path_.c_str(), file), 0);
+        EXPECT_EQ(::chmod(folder_.c_str(), folder), 0);
+        const auto key = load_secret_key(path_);
+        EXPECT_EQ(::chmod(folder_.c_str(), 0700), 0);
+        return key.ok() ? std::optional<ErrorCode>{} : key.error().code;
+    };
+    ASSERT_EQ(::setenv("CREDENTIALS_DIRECTORY", (folder_ / ".").c_str(), 1), 0);
+    EXPECT_EQ(refusal(0440, 0550), std::nullopt);
+    for (const mode_t mode : {0444U, 0460U, 0450U, 0404U}) {
+        EXPECT_EQ(refusal(mode, 0550), ErrorCode::kPermission) << mode;
+    }
+    EXPECT_EQ(refusal(0440, 0555), ErrorCode::kPermission) << "others get there";
+    const std::filesystem::path below = folder_ / "below";
+    ASSERT_TRUE(std::filesystem::create_directory(below));
+    ASSERT_EQ(::setenv("CREDENTIALS_DIRECTORY", below.c_str(), 1), 0);
+    EXPECT_EQ(refusal(0440, 0550), ErrorCode::kPermission) << "not one of the credentials";
+    ASSERT_EQ(::unsetenv("CREDENTIALS_DIRECTORY"), 0);
+    EXPECT_EQ(refusal(0440, 0550), ErrorCode::kPermission);
 }
 
 TEST_F(SecretKeyFile, OnlyFilesAreOpened) {
