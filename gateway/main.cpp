@@ -29,9 +29,10 @@
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
 #include "gateway/retention/store_retention.h"
-#include "gateway/wire/endpoint.h"
 #include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/store/store.h"
 
@@ -43,6 +44,7 @@ constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 constexpr unsigned kLibraryThreads = 4;  // ZeroMQ's, and those of the server of metrics
 constexpr std::string_view kNoQueries = "none";
+constexpr std::size_t kConnectionsMax = 1U << 20;  // as many files as Linux lets a process open, unless told otherwise
 
 const std::map<std::string, std::int64_t> kAgeUnits{{"h", 3'600}, {"d", 86'400}, {"w", 7 * 86'400}};
 
@@ -140,7 +142,12 @@ Result<RetentionRules> retention_rules(const Arguments& arguments) {
 // What can be seen to be wrong before the folder is touched.
 Result<Done> check(const Arguments& arguments) {
     for (const std::string& endpoint : arguments.listen) {
-        if (auto checked = check_listen_endpoint(endpoint, !arguments.key.empty()); !checked) {
+        if (auto checked = check_program_endpoint("--listen", endpoint, !arguments.key.empty()); !checked) {
+            return checked;
+        }
+    }
+    if (arguments.query != kNoQueries) {
+        if (auto checked = check_program_endpoint("--query", arguments.query, !arguments.query_key.empty()); !checked) {
             return checked;
         }
     }
@@ -266,20 +273,26 @@ int main(int argc, char** argv) {
         "query=...` (and `metrics=...` when asked for) when it serves; stops on SIGTERM or Ctrl-C.",
         "perfleet-gateway"};
     app.set_version_flag("--version", "perfleet-gateway " PERFLEET_VERSION);
-    app.add_option("--data", arguments.data, "Folder of the store; created when missing")->required()->type_name("DIR");
+    app.add_option("--data", arguments.data, "Folder of the store; created when missing")
+        ->check(check_not_empty)
+        ->required()
+        ->type_name("DIR");
     app.add_option(
            "--listen", arguments.listen,
            "Where collectors come in: tcp://127.0.0.1:PORT (* takes a free port), tcp://[::1]:PORT, ipc://PATH; "
            "several times for several")
+        ->check(check_not_empty)
         ->type_name("ENDPOINT")
         ->capture_default_str();
     app.add_option("--query", arguments.query, "Where queries are answered; `none`: nowhere")
+        ->check(check_not_empty)
         ->type_name("ENDPOINT")
         ->capture_default_str();
     app.add_option("--stop-within", arguments.stop_within_s,
                    "Seconds that stopping may take; then it ends by force, and loses nothing by that")
         ->type_name("S")
         ->check(CLI::Range(0.1, 3600.0))
+        ->check(check_not_nan)
         ->capture_default_str();
     app.add_option("--memory", arguments.memory_bytes,
                    "All the memory that it may take, however many collectors come: bytes, or with k, m, g (the query "
@@ -292,6 +305,7 @@ int main(int argc, char** argv) {
     app.add_option("--metrics", arguments.metrics,
                    "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9411, or 0.0.0.0:9411 for "
                    "everybody who can reach it. Default: nowhere")
+        ->check(check_not_empty)
         ->type_name("HOST:PORT");
     app.add_option("--log-level", arguments.log_level, "What is written: error, warning, notice, info or debug")
         ->type_name("LEVEL")
@@ -302,18 +316,22 @@ int main(int argc, char** argv) {
     auto* const key = app.add_option("--key", arguments.key,
                                      "The gateway's secret key (perfleet keygen); peers then have to show theirs, and "
                                      "every address may be listened on")
+                          ->check(check_not_empty)
                           ->type_name("FILE");
     auto* const collectors =
         app.add_option("--collectors", arguments.collectors,
                        "Folder of the public keys (NAME.pub) of the collectors that may come in; read again when it "
                        "changes, and who is taken out of it is cut off")
+            ->check(check_not_empty)
             ->type_name("DIR")
             ->needs(key);
     key->needs(collectors);
-    auto* const query_key =
-        app.add_option("--query-key", arguments.query_key, "The query endpoint's own secret key")->type_name("FILE");
+    auto* const query_key = app.add_option("--query-key", arguments.query_key, "The query endpoint's own secret key")
+                                ->check(check_not_empty)
+                                ->type_name("FILE");
     auto* const askers = app.add_option("--askers", arguments.askers,
                                         "Folder of the public keys of those who may ask queries; they can't write")
+                             ->check(check_not_empty)
                              ->type_name("DIR")
                              ->needs(query_key);
     query_key->needs(askers);
@@ -321,7 +339,7 @@ int main(int argc, char** argv) {
                    "Connections of collectors at once. Default: three quarters of the limit of open files, or what "
                    "--memory is enough for")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(std::size_t{1}, kConnectionsMax, "1 to " + std::to_string(kConnectionsMax)));
     auto* const no_join = app.add_flag("--no-join", arguments.is_without_joining,
                                        "Don't join small batches into large blocks when their hour is over: they take "
                                        "more room, and longer to read");
@@ -354,6 +372,7 @@ int main(int argc, char** argv) {
                    "File of retention classes, for sessions that are kept for other times than the rest. Lines like "
                    "`class dev 1 {env=\"dev\"} keep 3d`, `class boards 2 {arch=\"aarch64\"} with tracepoint keep 90d "
                    "50g`, `default keep 30d 200g`; the first class that fits counts. Read at the start")
+        ->check(check_not_empty)
         ->type_name("FILE")
         ->excludes(retain, retain_bytes);
     try {

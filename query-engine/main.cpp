@@ -22,7 +22,9 @@
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/wire/query_server.h"
 #include "schemas/peers/transport_counts.h"
+#include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/option_value.h"
 #include "storage/store/store.h"
 
 namespace {
@@ -222,19 +224,24 @@ int main(int argc, char** argv) {
         "query=...` when it serves; stops on SIGTERM or Ctrl-C.",
         "perfleet-query"};
     app.set_version_flag("--version", "perfleet-query " PERFLEET_VERSION);
-    app.add_option("--data", data, "folder of the store")->required()->type_name("DIR");
+    app.add_option("--data", data, "folder of the store")->check(check_not_empty)->required()->type_name("DIR");
     app.add_option("--listen", listen, "where askers come in: tcp://127.0.0.1:PORT (* takes a free port), ipc://PATH")
+        ->check(check_not_empty)
         ->type_name("ENDPOINT")
         ->capture_default_str();
     CLI::Option* key = app.add_option("--key", keys.key_file,
                                       "its secret key (perfleet keygen); askers then have to show theirs, and every "
                                       "address may be listened on")
+                           ->check(check_not_empty)
                            ->type_name("FILE");
     key->needs(app.add_option("--askers", keys.askers_folder,
                               "folder of the public keys (NAME.pub) of those who may ask; read again when it changes")
+                   ->check(check_not_empty)
                    ->type_name("DIR")
                    ->needs(key));
-    app.add_option("--symfs", paths.symfs, "look for images below this folder")->type_name("DIR");
+    app.add_option("--symfs", paths.symfs, "look for images below this folder")
+        ->check(check_not_empty)
+        ->type_name("DIR");
     app.add_option("--memory", memory_size_bytes,
                    "what all queries together may take for what they read and count: bytes, or with k, m, g (the "
                    "store's cache comes on top)")
@@ -249,6 +256,10 @@ int main(int argc, char** argv) {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : kExitUsage;
+    }
+    if (const Result<Done> checked = check_program_endpoint("--listen", listen, !keys.key_file.empty());
+        !checked.ok()) {
+        return fail(checked.error());
     }
     const Result<int> stop_fd = catch_stop_signals();
     if (!stop_fd.ok()) {

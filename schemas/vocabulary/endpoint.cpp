@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::size_t kIpcPathSizeMax = 107;  // sockaddr_un::sun_path without its NUL
 
+constexpr std::string_view kNotAnEndpoint =
+    "not an endpoint; write tcp://127.0.0.1:PORT, tcp://[::1]:PORT or ipc://PATH";
+
 struct Asked {
     std::string_view option;
     std::string_view endpoint;
@@ -75,7 +78,14 @@ Result<Done> check_endpoint(std::string_view option, std::string_view endpoint, 
     if (endpoint.starts_with("inproc://") && endpoint.size() > 9) {
         return Done{};
     }
-    return usage(asked, "not an endpoint; write tcp://127.0.0.1:PORT, tcp://[::1]:PORT or ipc://PATH");
+    return usage(asked, kNotAnEndpoint);
+}
+
+Result<Done> check_program_endpoint(std::string_view option, std::string_view endpoint, bool has_keys) {
+    if (endpoint.starts_with("inproc://")) {
+        return usage({option, endpoint}, kNotAnEndpoint);
+    }
+    return check_endpoint(option, endpoint, has_keys ? EndpointReach::kAnywhere : EndpointReach::kThisMachine);
 }
 
 }  // namespace perfleet

@@ -18,4 +18,7 @@ enum class EndpointReach : std::uint8_t {
 // `*` as PORT takes a free one. Errors: kUsage, naming the option, the endpoint and the way out.
 [[nodiscard]] Result<Done> check_endpoint(std::string_view option, std::string_view endpoint, EndpointReach reach);
 
+// Of a program, which nobody reaches over inproc://; without keys on this machine only.
+[[nodiscard]] Result<Done> check_program_endpoint(std::string_view option, std::string_view endpoint, bool has_keys);
+
 }  // namespace perfleet

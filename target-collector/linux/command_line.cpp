@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/vocabulary/option_value.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/processor_pmu.h"
 #include "target-collector/source/linux/event_list.h"
@@ -148,33 +149,41 @@ Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int 
     app.option_defaults()->always_capture_default(false);
     if (is_record) {
         app.add_option("--data", line.data_folder,
-                       "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet");
+                       "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet")
+            ->check(check_not_empty);
     } else {
         auto* const gateway =
             app.add_option("--gateway", options.gateways,
                            "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used")
+                ->check(check_not_empty)
                 ->delimiter(',')
                 ->allow_extra_args(false);
         auto* const key = app.add_option("--key", options.key_file,
-                                         "This target's secret key (perfleet keygen); nobody else may read the file");
+                                         "This target's secret key (perfleet keygen); nobody else may read the file")
+                              ->check(check_not_empty);
         auto* const gateway_key = app.add_option("--gateway-key", options.gateway_key,
                                                  "The gateway's public key: its file, or the 40 characters; another "
                                                  "gateway gets nothing")
+                                      ->check(check_not_empty)
                                       ->needs(key);
         key->needs(gateway_key);
-        app.add_option("--output", options.output_file, "Write to a file instead of a gateway")->excludes(gateway);
+        app.add_option("--output", options.output_file, "Write to a file instead of a gateway")
+            ->check(check_not_empty)
+            ->excludes(gateway);
     }
     if (!is_record) {
         app.add_option(
-            "--spool", options.spool_folder,
-            "A folder for what isn't acknowledged yet: it outlives a kill and a restart; the next run with it "
-            "delivers the rest. One collector a folder");
+               "--spool", options.spool_folder,
+               "A folder for what isn't acknowledged yet: it outlives a kill and a restart; the next run with it "
+               "delivers the rest. One collector a folder")
+            ->check(check_not_empty);
         app.add_option("--spool-sync", options.spool_sync_s,
                        "With --spool: bring it to the disk every so many seconds, for machines that may lose their "
                        "power. Default: when the kernel does, mostly within 30 s; a kill alone takes nothing");
         app.add_option("--metrics", line.metrics,
                        "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9412, or 0.0.0.0:9412 for "
-                       "everybody who can reach it. Default: nowhere");
+                       "everybody who can reach it. Default: nowhere")
+            ->check(check_not_empty);
         app.add_option("--log-level", line.log_level,
                        "What is written: error, warning, notice, info or debug. Default: notice");
         app.add_option("--log-format", line.log_format,

@@ -55,6 +55,11 @@ Result<Done> check_labels(const std::vector<std::pair<std::string, std::string>>
     return Done{};
 }
 
+std::string bounds(std::size_t size_bytes_min) {
+    return "at least " + std::to_string(size_bytes_min) + " bytes, at most " + std::to_string(kMemorySizeBytesMax) +
+           " (" + std::to_string(kMemorySizeBytesMax >> 30U) + " GB)";
+}
+
 }  // namespace
 
 std::size_t spool_size_bytes_of(const CollectorOptions& options) {
@@ -100,10 +105,10 @@ Result<Done> check_options(const CollectorOptions& options) {
     }
     if (options.collector_ring_size_bytes < kBatchRingSizeBytesMin ||
         options.collector_ring_size_bytes > kMemorySizeBytesMax) {
-        return usage("--ring-size: at least " + std::to_string(kBatchRingSizeBytesMin) + " bytes");
+        return usage("--ring-size: " + bounds(kBatchRingSizeBytesMin));
     }
     if (spool_size_bytes_of(options) < kSpoolSizeBytesMin || spool_size_bytes_of(options) > kMemorySizeBytesMax) {
-        return usage("--spool-size: at least " + std::to_string(kSpoolSizeBytesMin) + " bytes");
+        return usage("--spool-size: " + bounds(kSpoolSizeBytesMin));
     }
     if (options.duration_s && !(*options.duration_s > 0)) {
         return usage("--duration: more than 0 seconds");

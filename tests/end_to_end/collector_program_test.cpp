@@ -141,6 +141,13 @@ TEST(CollectorProgram, BadUsageExitsWithTwoAndNamesTheOption) {
         {{"--output", file, "-a", "--duration", "0"}, "--duration"},
         {{"--output", file, "--gateway", "tcp://127.0.0.1:1", "-a"}, "--output"},
         {{"--gateway", "nonsense", "-a"}, "nonsense"},
+        {{"--gateway", "tcp://127.0.0.1:1", "-a", "--key", "", "--gateway-key", ""}, "key: is empty"},
+        {{"--gateway", "tcp://127.0.0.1:1", "-a", "--spool", ""}, "--spool: is empty"},
+        {{"--gateway", "", "-a"}, "--gateway: is empty"},
+        {{"--output", "", "-a"}, "--output: is empty"},
+        {{"--output", file, "-a", "--metrics", ""}, "--metrics: is empty"},
+        {{"--output", file, "-a", "--spool-size", "100g"}, "at most 68719476736 (64 GB)"},
+        {{"--output", file, "-a", "--ring-size", "100g"}, "at most 68719476736 (64 GB)"},
     };
     for (const auto& [arguments, named] : cases) {
         const Finished finished = collect(arguments);

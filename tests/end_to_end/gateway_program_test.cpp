@@ -105,6 +105,46 @@ TEST(GatewayProgram, BadUsageExitsWithTwoAndTouchesNothing) {
     EXPECT_NE(remote.error_output.find("tunnel"), std::string::npos);
 }
 
+TEST(GatewayProgram, ABadValueIsNamedWithItsOptionBeforeTheFolderIsTouched) {
+    const TemporaryFolder folder;
+    const std::string data = folder / "data";
+    const std::vector<std::vector<std::string>> cases{
+        // Where a variable isn't set: none of these may mean "without".
+        {"--key", "", "--collectors", ""},
+        {"--collectors", "", "--key", "k"},
+        {"--query-key", "", "--askers", ""},
+        {"--askers", "", "--query-key", "k"},
+        {"--listen", ""},
+        {"--query", ""},
+        {"--metrics", ""},
+        {"--retention", ""},
+        {"--data", ""},
+        {"--query", "tcp://0.0.0.0:*"},
+        {"--query", "inproc://here"},
+        {"--listen", "inproc://here"},
+        {"--stop-within", "nan"},
+        {"--connections", "0"},
+    };
+    for (const auto& arguments : cases) {
+        std::vector<std::string> command{gateway()};
+        if (arguments.front() != "--data") {
+            command.insert(command.end(), {"--data", data});
+        }
+        if (arguments.front() != "--listen") {
+            command.insert(command.end(), {"--listen", "tcp://127.0.0.1:*"});
+        }
+        if (arguments.front() != "--query") {
+            command.insert(command.end(), {"--query", "none"});
+        }
+        command.insert(command.end(), arguments.begin(), arguments.end());
+        const Finished finished = run(command);
+        EXPECT_EQ(finished.ending.status, 2) << arguments.front() << finished.error_output;
+        EXPECT_NE(finished.error_output.find(arguments.front()), std::string::npos) << finished.error_output;
+        EXPECT_LT(finished.error_output.size(), 400U) << finished.error_output;
+    }
+    EXPECT_FALSE(std::filesystem::exists(data));
+}
+
 TEST(GatewayProgram, ASecondOneOnTheSameFolderIsRefused) {
     const TemporaryFolder folder;
     GatewayProgram first{folder / "data"};

@@ -224,6 +224,15 @@ TEST_F(QueryProgram, BadUsageExitsWith2AndNamesTheOption) {
         {{"top", "--data", data_, "--threads", "1000"}, "--threads"},
         {{"top", "--data", data_, "--gateway", "tcp://127.0.0.1:1"}, "--gateway"},
         {{"top", "--gateway", "nowhere"}, "--gateway"},
+        {{"top", "--gateway", ""}, "--gateway: is empty"},
+        {{"top", "--gateway", "tcp://127.0.0.1:1", "--key", "", "--gateway-key", ""}, "key: is empty"},
+        {{"top", "--data", data_, "--symfs", ""}, "--symfs: is empty"},
+        {{"export", "--data", data_, "--to", "folded", "-o", ""}, "--output: is empty"},
+        {{"backup", "--data", data_, "--to", ""}, "--to: is empty"},
+        {{"restore", "--from", data_, "--data", ""}, "--data: is empty"},
+        {{"import", "", "--format", "columns"}, "FILE: is empty"},
+        {{"control", "--data", data_, "--frequency", "0"}, "--frequency: Value 0 not in range 1 to"},
+        {{"control", "start", "--data", data_, "--wait", "nan"}, "--wait: 'nan' is no number"},
         {{"export", "--data", data_, "-o", "x"}, "--to"},
         {{"export", "--data", data_, "--to", "pdf", "-o", "x"}, "--to"},
         {{"export", "--data", data_, "--to", "perf.data", "-o", "-"}, "-o"},
@@ -234,6 +243,15 @@ TEST_F(QueryProgram, BadUsageExitsWith2AndNamesTheOption) {
         EXPECT_EQ(finished.ending.status, 2) << named << ": " << finished.error_output;
         EXPECT_NE(finished.error_output.find(named), std::string::npos) << finished.error_output;
         EXPECT_EQ(finished.output, "");
+    }
+    const std::vector<std::vector<std::string>> bad_for_server{
+        {"--key", "", "--askers", ""}, {"--listen", ""}, {"--listen", "inproc://here"}};
+    for (const auto& arguments : bad_for_server) {
+        std::vector<std::string> command{program_path("perfleet-query"), "--data", data_};
+        command.insert(command.end(), arguments.begin(), arguments.end());
+        const Finished finished = end_to_end::run(command);
+        EXPECT_EQ(finished.ending.status, 2) << finished.error_output;
+        EXPECT_NE(finished.error_output.find(arguments.front()), std::string::npos) << finished.error_output;
     }
 }
 

@@ -184,6 +184,10 @@ TEST_F(RelayTest, SaysWhatIsWrong) {
     expect_usage(
         {program_path("perfleet"), "relay", "--gateway", "tcp://127.0.0.1:1", "--key", keys_.secret("board-7")},
         "--gateway-key");
+    expect_usage({program_path("perfleet"), "relay", "--listen", "tcp://127.0.0.1:*", "--gateway", "tcp://127.0.0.1:1",
+                  "--key", "", "--gateway-key", ""},
+                 "key: is empty");
+    expect_usage(command({"--listen", ""}), "--listen: is empty");
     const Finished busy = run(command({"--listen", address_.endpoint()}));
     EXPECT_EQ(busy.ending.status, 1);
     EXPECT_NE(busy.error_output.find("another program listens there"), std::string::npos) << busy.error_output;

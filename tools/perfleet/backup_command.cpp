@@ -4,6 +4,7 @@
 #include <string>
 
 #include "exporters/report/report.h"
+#include "schemas/vocabulary/option_value.h"
 #include "storage/store/checkpoint.h"
 #include "tools/perfleet/invocation.h"
 
@@ -47,8 +48,12 @@ void add_backup_commands(CLI::App& app, Invocation& invocation) {
         "system: that takes no time and no room, and protects from deletion, not from a\n"
         "broken disk. The backup gets its name when it is whole; what an interrupted one\n"
         "leaves is called DIR.incomplete, and the next one of that name replaces it.");
-    backup->add_option("--data", options->from, "Folder of the store")->type_name("DIR")->capture_default_str();
+    backup->add_option("--data", options->from, "Folder of the store")
+        ->check(check_not_empty)
+        ->type_name("DIR")
+        ->capture_default_str();
     backup->add_option("--to", options->to, "Folder of the backup: a new or an empty one")
+        ->check(check_not_empty)
         ->type_name("DIR")
         ->required();
     backup->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
@@ -58,8 +63,12 @@ void add_backup_commands(CLI::App& app, Invocation& invocation) {
     restore->footer(
         "The backup stays as it is. What collectors have delivered since it was made is\n"
         "not in it, and they don't send it again: ledgers name those rows as missing.");
-    restore->add_option("--from", restored->from, "Folder of the backup")->type_name("DIR")->required();
+    restore->add_option("--from", restored->from, "Folder of the backup")
+        ->check(check_not_empty)
+        ->type_name("DIR")
+        ->required();
     restore->add_option("--data", restored->to, "Folder of the store: a new or an empty one")
+        ->check(check_not_empty)
         ->type_name("DIR")
         ->required();
     restore->callback([&invocation, restored] { invocation.run = [restored] { return run(*restored); }; });

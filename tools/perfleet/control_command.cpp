@@ -18,6 +18,7 @@
 #include "gateway/control/operator_door.h"
 #include "gateway/control/operator_message.h"
 #include "query-engine/select/selection.h"
+#include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/store/store.h"
 #include "tools/perfleet/invocation.h"
@@ -269,17 +270,21 @@ void add_control_command(CLI::App& app, Invocation& invocation) {
         "perfleet sessions tells a stopped session from a silent one. Exit status 1: some\n"
         "session didn't do it.");
     const auto options = std::make_shared<ControlOptions>();
+    const CLI::Range at_least_one{std::uint64_t{1}, std::uint64_t{INT64_MAX}, "at least 1"};
     command->add_option("what", options->what, "start or stop sampling")
         ->check(CLI::IsMember({"start", "stop"}))
         ->type_name("start|stop");
     command->add_option("--frequency", options->frequency_hz, "sample so many times a second from now on")
         ->type_name("HZ")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least_one);
     command->add_option("--period", options->period, "sample once in so many events, or ns, from now on")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least_one);
     command->add_option("--event", options->event, "only this event; default: all of a session")->type_name("NAME");
-    command->add_option("--data", options->data, "Data folder of the gateway")->type_name("DIR")->capture_default_str();
+    command->add_option("--data", options->data, "Data folder of the gateway")
+        ->check(check_not_empty)
+        ->type_name("DIR")
+        ->capture_default_str();
     command->add_option("--target", options->targets, "for the target of this name; several times for several")
         ->type_name("NAME")
         ->allow_extra_args(false);
@@ -290,6 +295,7 @@ void add_control_command(CLI::App& app, Invocation& invocation) {
         ->add_option("--wait", options->patience_s, "seconds that a collector may take to answer, reconnects included")
         ->type_name("S")
         ->check(CLI::Range(0.1, kPatienceSMax))
+        ->check(check_not_nan)
         ->capture_default_str();
     add_format_option(*command, options->format);
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "exporters/report/report.h"
+#include "schemas/vocabulary/option_value.h"
 #include "storage/copy/store_copy.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
@@ -83,9 +84,11 @@ void add_copy_command(CLI::App& app, Invocation& invocation) {
         "adds what has come since. Exit status 1: something is not there, or differs.");
     const auto options = std::make_shared<CopyOptions>();
     command->add_option("--data", options->data, "Folder of the store to copy")
+        ->check(check_not_empty)
         ->type_name("DIR")
         ->capture_default_str();
     command->add_option("--to", options->to, "Folder of the other store; created when missing")
+        ->check(check_not_empty)
         ->type_name("DIR")
         ->required();
     add_format_option(*command, options->format);

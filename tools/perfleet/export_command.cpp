@@ -9,6 +9,7 @@
 #include "exporters/report/report.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/wire/query_client.h"
+#include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
@@ -143,6 +144,7 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
         ->check(CLI::IsMember({"perf.data", "folded"}))
         ->type_name("FORMAT");
     command->add_option("-o,--output", options->output, "file to write; - for standard output (folded)")
+        ->check(check_not_empty)
         ->required()
         ->type_name("FILE");
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "exporters/report/report.h"
+#include "schemas/vocabulary/option_value.h"
 #include "storage/verify/store_check.h"
 #include "storage/verify/store_sizes.h"
 #include "tools/perfleet/invocation.h"
@@ -209,7 +210,10 @@ void add_inspect_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand(
         "inspect", "What a store's folder holds; with --verify, every damaged file, record and block (exit status 1)");
     const auto options = std::make_shared<InspectOptions>();
-    command->add_option("--data", options->data, "Folder of the store")->type_name("DIR")->capture_default_str();
+    command->add_option("--data", options->data, "Folder of the store")
+        ->check(check_not_empty)
+        ->type_name("DIR")
+        ->capture_default_str();
     CLI::Option* verify =
         command->add_flag("--verify", options->verify,
                           "read and check everything: table files, logs, records, blocks, dictionaries, seals");

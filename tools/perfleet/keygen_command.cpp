@@ -15,6 +15,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/option_value.h"
 #include "target-collector/wire/curve_keys.h"
 #include "tools/perfleet/invocation.h"
 
@@ -139,7 +140,10 @@ void add_keygen_command(CLI::App& app, Invocation& invocation) {
     command->add_option("--label", options->labels, "A label of the target, several times for several")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
-    command->add_option("--out", options->folder, "Folder of the two files")->type_name("DIR")->capture_default_str();
+    command->add_option("--out", options->folder, "Folder of the two files")
+        ->check(check_not_empty)
+        ->type_name("DIR")
+        ->capture_default_str();
     command->footer(kKeygenFooter);
     command->callback([options, &invocation] {
         invocation.run = [options] {

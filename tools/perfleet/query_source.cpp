@@ -7,25 +7,14 @@
 
 #include "exporters/report/report.h"
 #include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/invocation.h"
 
 namespace perfleet {
 
-namespace {
-
-CLI::Validator not_empty() {
-    return CLI::Validator{[](const std::string& text) {
-                              return text.empty() ? std::string{"is empty; leave it out, or set the variable"}
-                                                  : std::string{};
-                          },
-                          ""};
-}
-
-}  // namespace
-
 void QueryOptions::add_to(CLI::App& command, Kind kind) {
     const auto add = [&](const char* names, std::string& text, const char* summary, const char* type) {
-        return command.add_option(names, text, summary)->type_name(type)->check(not_empty());
+        return command.add_option(names, text, summary)->type_name(type)->check(check_not_empty);
     };
     CLI::Option* data_option = add("--data", data, "data folder (default: where `perfleet record` writes)", "DIR");
     CLI::Option* gateway_option =

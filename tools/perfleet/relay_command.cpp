@@ -8,6 +8,7 @@
 
 #include "exporters/report/report.h"
 #include "gateway/process/stop_signal.h"
+#include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/relay/relay.h"
 
@@ -66,23 +67,28 @@ void add_relay_command(CLI::App& app, Invocation& invocation) {
         ->add_option("--listen", options->listen,
                      "Where targets come in: tcp://127.0.0.1:PORT (* for a free one), tcp://[::1]:PORT or ipc://PATH; "
                      "several times for several")
+        ->check(check_not_empty)
         ->type_name("ENDPOINT")
         ->allow_extra_args(false);
     command
         ->add_option("--serial", options->lines,
                      "A serial line that a target is at, or the Unix socket of an emulated one; several times for "
                      "several")
+        ->check(check_not_empty)
         ->type_name("PATH")
         ->allow_extra_args(false);
     command->add_option("--baud", options->baud, "Speed of serial lines")->type_name("N")->capture_default_str();
     command->add_option("--gateway", options->gateway, "The gateway: tcp://HOST:PORT or ipc://PATH")
+        ->check(check_not_empty)
         ->type_name("ENDPOINT")
         ->required();
     auto* const key = command->add_option("--key", options->key_file, "Secret key of the target (perfleet keygen)")
+                          ->check(check_not_empty)
                           ->type_name("FILE");
     auto* const gateway_key = command
                                   ->add_option("--gateway-key", options->gateway_key,
                                                "Public key of the gateway: a file, or the 40 characters")
+                                  ->check(check_not_empty)
                                   ->type_name("KEY");
     key->needs(gateway_key);
     gateway_key->needs(key);

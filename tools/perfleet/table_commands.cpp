@@ -14,6 +14,7 @@
 #include "exporters/figure/histogram_figure.h"
 #include "exporters/report/report.h"
 #include "query-engine/statistic/number/histogram.h"
+#include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
@@ -130,7 +131,9 @@ void add_latency_options(CLI::App& command, TableOptions& options) {
     command.add_flag("--table", options.is_table, "the tests themselves, a column a group");
     add("histogram", "how the values are spread: log2, linear, or cumulative; the latter two up to the 95th percentile",
         "KIND");
-    command.add_option("-o,--output", options.output, "draw the histogram, too, as .svg or .png")->type_name("FILE");
+    command.add_option("-o,--output", options.output, "draw the histogram, too, as .svg or .png")
+        ->check(check_not_empty)
+        ->type_name("FILE");
     add("bucket", "width of a linear histogram's buckets", "N");
     add("mode", "by older rules, for comparison with what was published: bernat or sel4bench-legacy", "MODE");
     add("skip", "leave out the first tests of each group, or the first values", "K");

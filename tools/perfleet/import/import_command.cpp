@@ -13,6 +13,7 @@
 
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/option_value.h"
 #include "storage/store/store.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/processor_pmu.h"
@@ -253,6 +254,7 @@ void add_kernel_log_options(CLI::App& command, ImportOptions& options) {
     command
         .add_option("--points", options.point_files,
                     "sel4-entries: timestamps that a program took with the same cycle counter, one a line")
+        ->check(check_not_empty)
         ->allow_extra_args(false)
         ->type_name("EVENT=FILE");
     command
@@ -272,7 +274,9 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
         names.push_back(name);
     }
     names.emplace_back(kFrames);
-    command->add_option("FILE", options->file, "what to import; - for standard input")->required();
+    command->add_option("FILE", options->file, "what to import; - for standard input")
+        ->check(check_not_empty)
+        ->required();
     command
         ->add_option(
             "--format", options->format,
@@ -285,6 +289,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
         ->check(CLI::IsMember(names).description(""))
         ->type_name("FORMAT");
     command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
+        ->check(check_not_empty)
         ->type_name("DIR");
     command->add_option("--event", options->hints.event, "what was measured, in a word")->type_name("NAME");
     command->add_option("--unit", options->hints.unit, "of the numbers (default: cycles)")->type_name("UNIT");
