@@ -104,7 +104,8 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
         return error_from_errno(error.value(), "/proc/self/exe");
     }
     return QueryProcess::start({(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query,
-                                arguments.query_key, arguments.askers, tell});
+                                arguments.query_key, arguments.askers, arguments.log_level, arguments.log_format,
+                                tell});
 }
 
 // What was seen while the store was opened and its sessions were read; a look at every byte is for `inspect --verify`.

@@ -13,10 +13,10 @@
 #include <string>
 #include <thread>
 
+#include "daemon/log/log.h"
 #include "daemon/start/program_start.h"
 #include "exporters/folded/folded_exporter.h"
 #include "exporters/perf-data/perf_data_exporter.h"
-#include "exporters/report/report.h"
 #include "query-engine/scan/cancellable_store.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/statistic/event_choice.h"
@@ -35,8 +35,8 @@ constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 constexpr unsigned kLibraryThreads = 2;  // ZeroMQ's
 
-int fail(const Error& error) {
-    std::fprintf(stderr, "perfleet-query: %s\n", printable(error.message).c_str());
+int fail(Log& log, const Error& error) {
+    log.write({LogLevel::kError, "end", error.message});
     return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailure;
 }
 
@@ -169,10 +169,11 @@ void print_counts(const TransportCounts& counts) {
 }
 
 int serve(const std::string& data, const std::string& listen, const QueryServerKeys* keys, const SymbolPaths& paths,
-          std::size_t memory_size_bytes, const QueryServer::CountsTelling& tell_counts, int stop_fd) {
+          std::size_t memory_size_bytes, const QueryServer::CountsTelling& tell_counts, int stop_fd, Log& log) {
     Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(data);
     if (!store.ok()) {
-        return fail(store.error().code == ErrorCode::kNotFound
+        return fail(log,
+                    store.error().code == ErrorCode::kNotFound
                         ? Error{ErrorCode::kNotFound, "no perfleet store at " + data +
                                                           ": --data takes the folder that perfleet-gateway writes to"}
                         : store.error());
@@ -180,12 +181,12 @@ int serve(const std::string& data, const std::string& listen, const QueryServerK
     Source source{std::move(store).value(), paths, MemoryPool{memory_size_bytes}};
     const Result<std::unique_ptr<QueryServer>> server = QueryServer::open(listen, make_handlers(source), keys);
     if (!server.ok()) {
-        return fail(server.error());
+        return fail(log, server.error());
     }
     std::printf("ready query=%s\n", (*server)->endpoint().c_str());
     std::fflush(stdout);
     const Result<Done> served = (*server)->serve(stop_fd, tell_counts);
-    return served.ok() ? 0 : fail(served.error());
+    return served.ok() ? 0 : fail(log, served.error());
 }
 
 // A descriptor that is readable when the program is asked to stop.
@@ -217,6 +218,8 @@ int main(int argc, char** argv) {
     std::string listen = "tcp://127.0.0.1:7412";
     SymbolPaths paths;
     QueryServerKeys keys;
+    std::string log_level = "notice";
+    std::string log_format = "text";
     bool tells_counts = false;
     std::size_t memory_size_bytes = limits::kQueriesMemorySizeBytes;
     CLI::App app{
@@ -248,6 +251,12 @@ int main(int argc, char** argv) {
         ->option_text("BYTES=1g")
         ->default_str("1g")
         ->transform(CLI::AsSizeValue{false});
+    app.add_option("--log-level", log_level, "what is written: error, warning, notice, info or debug")
+        ->type_name("LEVEL")
+        ->capture_default_str();
+    app.add_option("--log-format", log_format, "how it is written on standard error: text or json")
+        ->type_name("FORMAT")
+        ->capture_default_str();
     app.add_flag("--tell-counts", tells_counts,
                  "after the ready line, print a line `counts ...` whenever what became of askers' connections has "
                  "changed, for the gateway that started it");
@@ -257,21 +266,25 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : kExitUsage;
     }
+    Result<std::unique_ptr<Log>> opened_log = Log::to_standard_error("perfleet-query", log_level, log_format);
+    if (!opened_log.ok()) {
+        std::fprintf(stderr, "perfleet-query: %s\n", opened_log.error().message.c_str());
+        return kExitUsage;
+    }
+    Log& log = **opened_log;
     if (const Result<Done> checked = check_program_endpoint("--listen", listen, !keys.key_file.empty());
         !checked.ok()) {
-        return fail(checked.error());
+        return fail(log, checked.error());
     }
     const Result<int> stop_fd = catch_stop_signals();
     if (!stop_fd.ok()) {
-        return fail(stop_fd.error());
+        return fail(log, stop_fd.error());
     }
     if (tells_counts) {
         // Whoever should read them and doesn't mustn't hold up queries.
         (void)fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
     }
-    keys.notice = [](std::string_view text) {
-        std::fprintf(stderr, "perfleet-query: %.*s\n", static_cast<int>(text.size()), text.data());
-    };
+    keys.notice = [&log](std::string_view text) { log.write({LogLevel::kWarning, "keys", text}); };
     return serve(data, listen, keys.key_file.empty() ? nullptr : &keys, paths, memory_size_bytes,
-                 tells_counts ? print_counts : QueryServer::CountsTelling{}, *stop_fd);
+                 tells_counts ? print_counts : QueryServer::CountsTelling{}, *stop_fd, log);
 }

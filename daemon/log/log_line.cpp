@@ -41,7 +41,7 @@ void append_hex(std::string& to, unsigned char byte) {
 // Of printable text: what is left to be escaped between quotation marks.
 std::string quoted(std::string_view text) {
     std::string out = "\"";
-    for (const char letter : printable(text)) {
+    for (const char letter : on_one_line(text)) {
         if (letter == '"' || letter == '\\') {
             out += '\\';
         }
@@ -59,7 +59,7 @@ std::string_view level_name(LogLevel level) {
     return found->first;
 }
 
-std::string printable(std::string_view text_untrusted) {
+std::string on_one_line(std::string_view text_untrusted) {
     std::string out;
     out.reserve(text_untrusted.size());
     while (!text_untrusted.empty()) {
@@ -84,7 +84,7 @@ std::string printable(std::string_view text_untrusted) {
 
 std::string text_line(std::string_view program, const LogEvent& event, std::uint64_t suppressed) {
     std::string line{program};
-    line += ": " + printable(event.text());
+    line += ": " + on_one_line(event.text());
     for (const LogField& field : event.fields()) {
         line += " " + std::string{field.name} + "=" + quoted(field.value);
     }

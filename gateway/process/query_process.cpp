@@ -140,6 +140,8 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
         arguments.insert(arguments.end(),
                          {"--key", options.key_file.c_str(), "--askers", options.askers_folder.c_str()});
     }
+    arguments.insert(arguments.end(),
+                     {"--log-level", options.log_level.c_str(), "--log-format", options.log_format.c_str()});
     arguments.push_back(nullptr);
     const pid_t parent = getpid();
     const pid_t pid = fork();

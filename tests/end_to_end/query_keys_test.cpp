@@ -5,6 +5,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -157,6 +161,30 @@ TEST_F(QueryKeys, ARevokedAskerIsCutOffAndTheOthersGoOn) {
     other.ask("sessions");
     other.expect_heard();
     EXPECT_EQ(metric(kRevoked), 1);
+}
+
+TEST(QueryProcessLog, HasTheGatewaysLevelAndFormat) {
+    const TemporaryFolder folder;
+    const AskersKeys keys;
+    std::ofstream{keys.folder() + "/bad.pub"} << "no key";
+    const auto said_with = [&](const std::string& level, const std::string& format) {
+        GatewayProgram gateway{folder / "data",
+                               "tcp://127.0.0.1:*",
+                               "tcp://127.0.0.1:*",
+                               program_path("perfleet-gateway"),
+                               {},
+                               {"--query-key", keys.secret("query"), "--askers", keys.folder(), "--log-level", level,
+                                "--log-format", format}};
+        EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+        return gateway.process().error_output();
+    };
+    const std::string json = said_with("info", "json");
+    EXPECT_NE(json.find("bad.pub"), std::string::npos) << json;
+    std::istringstream lines{json};
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_TRUE(nlohmann::json::accept(line)) << line;
+    }
+    EXPECT_EQ(said_with("error", "text"), "");
 }
 
 TEST(QueryServerKeys, AQueryEndsWhenItsAskerIsRevoked) {
