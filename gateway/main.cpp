@@ -1,6 +1,5 @@
 // perfleet-gateway: takes batches from collectors, keeps them in a RocksDB store, and lets a process beside it answer
 // queries.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -25,6 +24,7 @@
 #include "gateway/memory_plan.h"
 #include "gateway/metrics/gateway_metrics.h"
 #include "gateway/process/allocator.h"
+#include "gateway/process/descriptor_limit.h"
 #include "gateway/process/open_store.h"
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
@@ -84,15 +84,6 @@ void end_by_force(Log& log) {
 }
 
 std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * kNsPerSecond); }
-
-// Each collector takes a descriptor.
-void raise_descriptor_limit() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
 
 Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, const Telling& tell) {
     if (arguments.query == kNoQueries) {
@@ -192,7 +183,7 @@ int run(const Arguments& arguments) {
     }
     const std::unique_ptr<Log> log = std::move(*opened_log);
     const Telling tell = [&log](const LogEvent& event) { log->write(event); };
-    raise_descriptor_limit();
+    raise_descriptor_limit();  // each collector takes one
     std::signal(SIGPIPE, SIG_IGN);
     // First, so that everything else is closed before it.
     auto stop = StopSignal::catch_signals([&log] { end_by_force(*log); }, nanoseconds(arguments.stop_within_s));

@@ -1,7 +1,12 @@
 // `perfleet relay` between targets that know no keys and a gateway that asks for them.
 #include <gtest/gtest.h>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -167,6 +172,76 @@ TEST_F(RelayTest, AKeyThatIsNotEnrolledIsToldAndNoTargetIsGreeted) {
     EXPECT_TRUE(is_told) << relay_->error_output();
     EXPECT_EQ(target.driver.counts().handshakes, 0U);
     EXPECT_TRUE(stream.read_bytes.empty());
+}
+
+enum class LetIn : std::uint8_t { kYes, kNo, kNeither };
+
+// A ZMTP target that is let in is greeted first; one that isn't is hung up on.
+LetIn is_let_in(int socket) {
+    pollfd waiting{socket, POLLIN, 0};
+    char byte = 0;
+    if (::poll(&waiting, 1, kPatienceS * 1'000) != 1) {
+        return LetIn::kNeither;
+    }
+    return ::recv(socket, &byte, 1, 0) == 1 ? LetIn::kYes : LetIn::kNo;
+}
+
+int connect_to(const std::string& endpoint) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+    EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    return socket;
+}
+
+constexpr int kManyTargets = 40;
+
+TEST_F(RelayTest, WhoComesInBeyondTheDescriptorsThatThereAreIsTurnedAway) {
+    for (const std::string limits : {"ulimit -n 120", "ulimit -S -n 120"}) {
+        std::vector<std::string> words{"sh", "-c", limits + "; exec \"$@\"", "sh"};
+        const auto relay = command({"--listen", "tcp://127.0.0.1:*"});
+        words.insert(words.end(), relay.begin(), relay.end());
+        relay_ = std::make_unique<Process>(words);
+        const auto ready = relay_->wait_for_output("ready ");
+        ASSERT_TRUE(ready.has_value()) << relay_->error_output();
+        std::map<LetIn, int> counts;
+        std::vector<int> sockets;
+        for (int i = 0; i < kManyTargets; ++i) {
+            sockets.push_back(connect_to(field_of(*ready, "listen")));
+            ++counts[is_let_in(sockets.back())];
+        }
+        std::for_each(sockets.begin(), sockets.end(), [](int socket) { ::close(socket); });
+        EXPECT_EQ(counts[LetIn::kNeither], 0) << limits;
+        const bool is_hard = limits == "ulimit -n 120";
+        EXPECT_EQ(counts[LetIn::kNo] > 0, is_hard) << "what it may have it takes: " << limits;
+        EXPECT_GE(counts[LetIn::kYes], 8) << limits;
+        expect_relay_to_end_well(std::to_string(counts[LetIn::kNo]) + " turned away");
+        const std::string said = relay_->error_output();
+        EXPECT_EQ(said.find("those beyond are turned away") != std::string::npos, is_hard) << said;
+        EXPECT_LE(std::count(said.begin(), said.end(), '\n'), 2) << said;
+    }
+}
+
+TEST_F(RelayTest, AShortageOfDescriptorsIsToldOnceAndPasses) {
+    start_relay({"--listen", "tcp://127.0.0.1:*"});
+    rlimit before{};
+    ASSERT_EQ(::prlimit(relay_->pid(), RLIMIT_NOFILE, nullptr, &before), 0);
+    const rlimit none{3, before.rlim_max};
+    ASSERT_EQ(::prlimit(relay_->pid(), RLIMIT_NOFILE, &none, nullptr), 0);
+    const int early = connect_to(listen_);
+    const std::string told = "perfleet relay: nobody can be let in now";
+    ASSERT_TRUE(relay_->wait_for_error(told).has_value());
+    const int late = connect_to(listen_);
+    ASSERT_EQ(::prlimit(relay_->pid(), RLIMIT_NOFILE, &before, nullptr), 0);
+    EXPECT_EQ(is_let_in(early), LetIn::kYes);
+    EXPECT_EQ(is_let_in(late), LetIn::kYes);
+    ::close(early);
+    ::close(late);
+    expect_relay_to_end_well(", 0 turned away");
+    const std::string said = relay_->error_output();
+    EXPECT_EQ(said.find(told), said.rfind(told)) << said;
 }
 
 TEST_F(RelayTest, SaysWhatIsWrong) {

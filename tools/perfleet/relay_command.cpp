@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "exporters/report/report.h"
+#include "gateway/process/descriptor_limit.h"
 #include "gateway/process/stop_signal.h"
 #include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/invocation.h"
@@ -30,6 +31,7 @@ int relay(RelayOptions options) {
     if (!signals) {
         return report_error(signals.error());
     }
+    raise_descriptor_limit();  // each target takes some
     options.notice = say_of_relay;
     const auto relay = Relay::open(options);
     if (!relay) {

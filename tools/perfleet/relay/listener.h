@@ -21,7 +21,7 @@ public:
     [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
     [[nodiscard]] int descriptor() const { return socket_.number(); }
 
-    // Of who has come in; with the number -1 nobody.
+    // Of who has come in; with the number -1 nobody, and errno says why.
     [[nodiscard]] Descriptor accept() const;
 
 private:

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -12,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "gateway/process/descriptor_limit.h"
 #include "gateway/wire/context.h"
 #include "schemas/peers/key_file.h"
 #include "target-collector/wire/zmq_driver.h"
@@ -26,12 +29,17 @@ namespace {
 constexpr ZmtpDriver::Options kLinePatience{
     .handshake_ns_max = 2'000'000'000, .heartbeat_interval_ns = 1'000'000'000, .heartbeat_timeout_ns = 5'000'000'000};
 constexpr std::chrono::seconds kTryLineAgainAfter{1};
+constexpr std::chrono::seconds kShortageToldEvery{60};
+constexpr int kShortagePauseMs = 200;                // before anybody is let in again
 constexpr std::chrono::milliseconds kCutPause{100};  // before a line whose gateway or target has gone begins anew
 
 bool has_hung_up(int socket) {
     pollfd item{socket, POLLRDHUP, 0};
     return ::poll(&item, 1, 0) > 0 && (item.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
+
+// A listener stays readable when accept() fails so, and the next try would follow at once.
+bool is_shortage(int number) { return number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM; }
 
 // False: told to stop.
 bool sleep(const std::stop_token& stop, std::chrono::milliseconds duration) {
@@ -61,8 +69,11 @@ struct Relay::State {
     std::vector<Listener> listeners;
     std::vector<std::string> endpoints;
     std::vector<Line> lines;
+    std::size_t targets_max = kTargetsMax;
+    std::chrono::steady_clock::time_point shortage_told{};
     std::mutex trouble_mutex;
     std::string trouble_told;
+    std::string connect_trouble_told;
     std::list<Thread> threads;  // the last member: they end before what they use
 
     void notice(std::string_view text) const {
@@ -89,7 +100,10 @@ struct Relay::State {
     void relay(ByteStream& stream, RelayedTarget::Options with, const std::stop_token& stop) {
         auto gateway = connect();
         if (!gateway) {
-            notice(gateway.error().message);
+            const std::scoped_lock lock{trouble_mutex};
+            if (std::exchange(connect_trouble_told, gateway.error().message) != gateway.error().message) {
+                notice(gateway.error().message);
+            }
             return;
         }
         with.vouches_for_it = keys.has_value();
@@ -149,19 +163,34 @@ struct Relay::State {
         }};
     }
 
-    void take_in(const Listener& listener) {
+    // False: there is no descriptor, or no memory, for anybody now.
+    [[nodiscard]] bool take_in(const Listener& listener) {
         auto socket = listener.accept();
         if (socket.number() < 0) {
-            return;
+            const int number = errno;
+            if (is_shortage(number)) {
+                tell_shortage(number);
+            }
+            return !is_shortage(number);
         }
         std::erase_if(threads, [](const Thread& thread) { return thread.is_done.load(); });
-        if (threads.size() >= kTargetsMax) {
+        if (threads.size() >= targets_max) {
             if (counts.targets_refused++ == 0) {
-                notice("more than " + std::to_string(kTargetsMax) + " targets at once: those beyond are turned away");
+                notice("more than " + std::to_string(targets_max) + " targets at once: those beyond are turned away" +
+                       (targets_max == kTargetsMax ? "" : "; a higher limit of open files (ulimit -n) lets in more"));
             }
-            return;
+            return true;
         }
         start([this, socket = std::move(socket)](const std::stop_token& stop) { relay_socket(socket, stop); });
+        return true;
+    }
+
+    void tell_shortage(int number) {
+        const auto now = std::chrono::steady_clock::now();
+        if (shortage_told == std::chrono::steady_clock::time_point{} || now - shortage_told >= kShortageToldEvery) {
+            shortage_told = now;
+            notice(std::string{"nobody can be let in now: "} + std::strerror(number) + "; tried again and again");
+        }
     }
 };
 
@@ -198,6 +227,9 @@ Result<std::unique_ptr<Relay>> Relay::open(const RelayOptions& options) {
         }
         state->lines.push_back({path, std::move(*line)});
     }
+    const std::size_t left = descriptors_left();
+    state->targets_max =
+        std::min(kTargetsMax, state->lines.size() + (left - std::min(left, kDescriptorsKept)) / kDescriptorsOfTarget);
     return std::unique_ptr<Relay>{new Relay{std::move(state)}};
 }
 
@@ -212,11 +244,14 @@ void Relay::run(int stop_descriptor) {
     for (const Listener& listener : state.listeners) {
         items.push_back({listener.descriptor(), POLLIN, 0});
     }
+    bool is_short = false;
     while (items.front().revents == 0) {
-        (void)::poll(items.data(), items.size(), -1);
-        for (std::size_t i = 1; i < items.size(); ++i) {
+        const std::size_t count = is_short ? 1 : items.size();
+        (void)::poll(items.data(), count, is_short ? kShortagePauseMs : -1);
+        is_short = false;
+        for (std::size_t i = 1; i < count; ++i) {
             if (items[i].revents != 0) {
-                state.take_in(state.listeners[i - 1]);
+                is_short = !state.take_in(state.listeners[i - 1]) || is_short;
             }
         }
     }
