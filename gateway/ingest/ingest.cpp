@@ -69,7 +69,8 @@ void Ingest::State::complain(std::string text) {
 }
 
 void Ingest::State::misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes) {
-    if (conduct.is_enough(routing_id, reason, size_bytes)) {
+    static_assert(kReasonCount<PeerCut> <= ConductBook::kSortsMax);
+    if (conduct.is_enough(routing_id, static_cast<std::size_t>(reason), size_bytes)) {
         counts.peers_cut.add(reason);
         complain("a peer was cut off: " + std::string{reason_name(reason)});
         link.cut(routing_id);

@@ -9,14 +9,15 @@
 #include "gateway/ingest/acknowledger.h"
 #include "gateway/ingest/admit_batch.h"
 #include "gateway/ingest/commit_group.h"
-#include "gateway/ingest/conduct_book.h"
 #include "gateway/ingest/counters.h"
 #include "gateway/ingest/credit_book.h"
 #include "gateway/ingest/decode.h"
 #include "gateway/ingest/image_intake.h"
 #include "gateway/ingest/ingest.h"
+#include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/reply.h"
 #include "gateway/ingest/session_table.h"
+#include "schemas/peers/conduct_book.h"
 
 namespace perfleet {
 
@@ -31,7 +32,8 @@ struct Ingest::State {
     CreditBook credit;
     SessionTable table;
     Acknowledger acknowledger;
-    ConductBook conduct;
+    ConductBook conduct{
+        {intake_limits::kMisdeedsMax, intake_limits::kMisdeedsSizeBytesMax, intake_limits::kPeersWatchedMax}};
     Cardinality cardinality;
     CommitGroup group;
     ImageIntake images;

@@ -190,6 +190,8 @@ void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page) {
     add_store(page, readings);
     add_joined(page, readings.joined);
     add_retained(page, readings.retained);
+    page.counter("perfleet_gateway_query_messages_malformed_total",
+                 "Messages of those who ask that weren't understood.", readings.query_transport.messages_malformed);
     page.counter("perfleet_gateway_query_restarts_total", "Times that the query process ended and was started again.",
                  readings.query_restarts);
     page.counter("perfleet_gateway_log_suppressed_total", "Log messages left out because of their number.",

@@ -58,6 +58,7 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     readings.transport.refused_mute = 10;
     readings.query_transport.refused_revoked = 11;
     readings.query_transport.connections_now = 12;
+    readings.query_transport.messages_malformed = 13;
     MetricPage page;
     add_gateway_metrics(readings, page);
     EXPECT_EQ(value(page, "perfleet_gateway_batches_refused_total", "seal"), 3);
@@ -75,6 +76,7 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     EXPECT_EQ(value(page, "perfleet_gateway_connections_refused_total", "revoked"), 0);
     EXPECT_EQ(value(page, "perfleet_gateway_query_connections_refused_total", "revoked"), 11);
     EXPECT_EQ(value(page, "perfleet_gateway_query_connections"), 12);
+    EXPECT_EQ(value(page, "perfleet_gateway_query_messages_malformed_total"), 13);
 }
 
 TEST(FolderSize, IsWhatTheFilesTake) {

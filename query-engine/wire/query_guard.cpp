@@ -111,6 +111,10 @@ void QueryGuard::look_after() {
     }
     next_look_ns_ = now + kLookEveryNs;
     connections_.sweep(now);
+    if (now >= next_forgiving_ns_) {
+        next_forgiving_ns_ = now + kForgiveEveryNs;
+        conduct_.forgive();
+    }
     if (allowed_ != nullptr && allowed_->refresh(now)) {
         connections_.allow(allowed_->set(), allowed_->bad_file_count());
     }
@@ -155,6 +159,25 @@ bool QueryGuard::answer_question() {
         zmq_send(zap_, text.data(), text.size(), ZMQ_DONTWAIT | (frame + 1 < reply.frames.size() ? ZMQ_SNDMORE : 0));
     }
     return true;
+}
+
+ConnectionName QueryGuard::connection_of(const void* message) {
+    return connections_.name_of(zmq_msg_get(static_cast<const zmq_msg_t*>(message), ZMQ_SRCFD));
+}
+
+bool QueryGuard::is_cut_for_garbage(std::string_view peer, const ConnectionName& connection, std::size_t size_bytes) {
+    ++malformed_count_;
+    if (!conduct_.is_enough(peer, 0, size_bytes)) {
+        return false;
+    }
+    connections_.cut(connection);
+    return true;
+}
+
+TransportCounts QueryGuard::counts() const {
+    TransportCounts counts = connections_.counts();
+    counts.messages_malformed = malformed_count_;
+    return counts;
 }
 
 bool QueryGuard::may_ask(const void* message) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "schemas/peers/conduct_book.h"
 #include "schemas/peers/connection_table.h"
 #include "schemas/peers/key_folder.h"
 #include "schemas/peers/transport_counts.h"
@@ -18,6 +19,10 @@ namespace perfleet {
 class QueryGuard {
 public:
     static constexpr std::uint64_t kLookEveryNs = 250'000'000;
+    static constexpr std::uint64_t kForgiveEveryNs = 1'000'000'000;
+    // Messages of one peer that aren't understood; half is forgiven every kForgiveEveryNs. Who asks in another
+    // release's way sends one and reads the answer.
+    static constexpr ConductBook::Limits kGarbageLimits{16, 256U << 10, 1'024};
 
     // `socket` is a ZeroMQ socket of `context` that isn't bound yet; both are borrowed. `allowed` is null where there
     // are no keys. Errors: kIo.
@@ -38,7 +43,15 @@ public:
     // Whether the sender of a message (zmq_msg_t) may ask.
     [[nodiscard]] bool may_ask(const void* message);
 
-    [[nodiscard]] TransportCounts counts() const { return connections_.counts(); }
+    // By which connection a message (zmq_msg_t) came.
+    [[nodiscard]] ConnectionName connection_of(const void* message);
+
+    // A message that wasn't understood, of this peer (routing id). True: it has sent too many of them lately, and is
+    // cut off.
+    [[nodiscard]] bool is_cut_for_garbage(std::string_view peer, const ConnectionName& connection,
+                                          std::size_t size_bytes);
+
+    [[nodiscard]] TransportCounts counts() const;
 
 private:
     QueryGuard(std::unique_ptr<KeyFolder> allowed, const ConnectionTable::Limits& limits);
@@ -51,6 +64,9 @@ private:
     void* monitor_ = nullptr;
     void* zap_ = nullptr;
     std::uint64_t next_look_ns_ = 0;
+    std::uint64_t next_forgiving_ns_ = 0;
+    ConductBook conduct_{kGarbageLimits};
+    std::uint64_t malformed_count_ = 0;
 };
 
 }  // namespace perfleet

@@ -70,7 +70,7 @@ private:
             Result<QueryMessage> message = decode_query_message_untrusted(received->frame());
             if (message.ok()) {
                 take({std::move(received->peer), message->query}, std::move(message->body));
-            } else {
+            } else if (!socket_->is_cut_for_garbage(*received)) {
                 send({std::move(received->peer), 0}, message.error());
             }
         }

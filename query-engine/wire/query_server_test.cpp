@@ -68,7 +68,15 @@ protected:
         Result<std::unique_ptr<QueryServer>> server = QueryServer::open("tcp://127.0.0.1:*", std::move(handlers));
         ASSERT_TRUE(server.ok()) << server.error().message;
         server_ = std::move(server).value();
-        thread_ = std::thread{[this] { EXPECT_TRUE(server_->serve(stop_fd_).ok()); }};
+        thread_ = std::thread{[this] {
+            EXPECT_TRUE(server_
+                            ->serve(stop_fd_,
+                                    [this](const TransportCounts& counts) {
+                                        malformed_count_ = counts.messages_malformed;
+                                        cut_count_ = counts.refused_conduct;
+                                    })
+                            .ok());
+        }};
     }
     void TearDown() override {
         stop();
@@ -107,6 +115,8 @@ protected:
     std::atomic<std::size_t> file_parts_sent_ = 0;
     std::atomic<bool> file_was_cancelled_ = false;
     std::atomic<int> hanging_ = 0;
+    std::atomic<std::uint64_t> malformed_count_ = 0;
+    std::atomic<std::uint64_t> cut_count_ = 0;
     std::unique_ptr<QueryServer> server_;
     std::thread thread_;
 };
@@ -229,6 +239,26 @@ TEST_F(QueryServerTest, GarbageIsAnsweredAndForgotten) {
     const Result<QueryMessage> message = next(*stranger);
     ASSERT_TRUE(message.ok());
     EXPECT_TRUE(std::holds_alternative<Error>(message->body));
+    EXPECT_TRUE(client()->ask_table("table", {{"rows", "3"}}).ok());
+}
+
+TEST_F(QueryServerTest, WhoGoesOnSendingGarbageIsCountedAndCutOff) {
+    const auto decent = socket();
+    ASSERT_TRUE(decent->send({}, "a mistake"));
+    EXPECT_TRUE(next(*decent).ok());
+    const auto stranger = socket();
+    for (int round = 0; round < 10'000 && cut_count_ == 0; ++round) {
+        for (int i = 0; i < 100; ++i) {
+            (void)stranger->send({}, "GET / HTTP/1.1");
+        }
+        (void)stranger->wait({-1, -1}, 10);
+        while (stranger->receive()) {
+        }
+    }
+    EXPECT_GE(cut_count_, 1U);
+    EXPECT_GT(malformed_count_, std::uint64_t{QueryGuard::kGarbageLimits.count_max});
+    ASSERT_TRUE(decent->send({}, "another"));
+    EXPECT_TRUE(next(*decent).ok()) << "one mistake in a while is forgiven";
     EXPECT_TRUE(client()->ask_table("table", {{"rows", "3"}}).ok());
 }
 

@@ -209,6 +209,9 @@ std::optional<QuerySocket::Received> QuerySocket::receive() {
         }
         std::string bytes{static_cast<const char*>(zmq_msg_data(&message)), zmq_msg_size(&message)};
         may_ask = may_ask && (guard_ == nullptr || frame_count == 0 || guard_->may_ask(&message));
+        if (guard_ != nullptr && frame_count > 0) {
+            received.connection = guard_->connection_of(&message);
+        }
         has_more = zmq_msg_more(&message) != 0;
         zmq_msg_close(&message);
         if (is_router_ && frame_count == 0) {

@@ -48,11 +48,18 @@ public:
     struct Received {
         std::string peer;  // routing id; empty at a DEALER
         std::string bytes_untrusted;
+        ConnectionName connection;  // of a ROUTER
 
         [[nodiscard]] std::span<const std::byte> frame() const { return std::as_bytes(std::span{bytes_untrusted}); }
     };
     // What is there now. A message of more than one frame comes as an empty frame.
     [[nodiscard]] std::optional<Received> receive();
+
+    // What a ROUTER received wasn't understood. True: its peer has sent too much of that, and is cut off.
+    [[nodiscard]] bool is_cut_for_garbage(const Received& received) {
+        return guard_ != nullptr &&
+               guard_->is_cut_for_garbage(received.peer, received.connection, received.bytes_untrusted.size());
+    }
 
     // Never waits. False when the peer is gone or doesn't read.
     [[nodiscard]] bool send(const std::string& peer, const std::string& message);

@@ -32,6 +32,7 @@ constexpr std::array kNamedCounts{
     NamedCount{"handshakes_undecipherable", &TransportCounts::handshakes_undecipherable},
     NamedCount{"handshakes_malformed", &TransportCounts::handshakes_malformed},
     NamedCount{"handshakes_unfinished", &TransportCounts::handshakes_unfinished},
+    NamedCount{"messages_malformed", &TransportCounts::messages_malformed},
     NamedCount{"messages_revoked", &TransportCounts::messages_revoked},
     NamedCount{"keys_enrolled", &TransportCounts::keys_enrolled},
     NamedCount{"key_files_refused", &TransportCounts::key_files_refused},

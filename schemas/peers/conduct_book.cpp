@@ -1,23 +1,21 @@
-#include "gateway/ingest/conduct_book.h"
+#include "schemas/peers/conduct_book.h"
 
 #include <algorithm>
 
-#include "gateway/ingest/intake_limits.h"
-
 namespace perfleet {
 
-bool ConductBook::is_enough(std::string_view routing_id, PeerCut reason, std::size_t size_bytes) {
+bool ConductBook::is_enough(std::string_view routing_id, std::size_t sort, std::size_t size_bytes) {
     auto found = peers_.find(routing_id);
     if (found == peers_.end()) {
-        if (peers_.size() >= intake_limits::kPeersWatchedMax) {
+        if (peers_.size() >= limits_.peers_max) {
             peers_.clear();
         }
         found = peers_.emplace(routing_id, Record{}).first;
     }
-    Deeds& deeds = found->second[static_cast<std::size_t>(reason)];
+    Deeds& deeds = found->second.at(sort);
     ++deeds.count;
     deeds.size_bytes += size_bytes;
-    if (deeds.count <= intake_limits::kMisdeedsMax && deeds.size_bytes <= intake_limits::kMisdeedsSizeBytesMax) {
+    if (deeds.count <= limits_.count_max && deeds.size_bytes <= limits_.size_bytes_max) {
         return false;
     }
     peers_.erase(found);

@@ -1,6 +1,6 @@
 // Which peers go on doing what they must not: what they did lately, by routing id. Who passes a limit is to be cut off.
 //
-// Bounded: past kPeersWatchedMax of them everything is forgotten. One thread.
+// Bounded: past `peers_max` of them everything is forgotten. One thread.
 #pragma once
 
 #include <array>
@@ -10,18 +10,27 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "gateway/gateway_counts.h"
-
 namespace perfleet {
 
 class ConductBook {
 public:
-    // One more of these. True: it is enough; the peer is forgotten here.
-    [[nodiscard]] bool is_enough(std::string_view routing_id, PeerCut reason, std::size_t size_bytes);
+    static constexpr std::size_t kSortsMax = 8;
+
+    // Of one peer and one sort of misdeed.
+    struct Limits {
+        std::uint32_t count_max = 0;
+        std::uint64_t size_bytes_max = 0;
+        std::size_t peers_max = 0;
+    };
+
+    explicit ConductBook(const Limits& limits) : limits_{limits} {}
+
+    // One more of this sort, a number below kSortsMax. True: it is enough; the peer is forgotten here.
+    [[nodiscard]] bool is_enough(std::string_view routing_id, std::size_t sort, std::size_t size_bytes);
 
     void forget(std::string_view routing_id);
 
-    // To be called once an acknowledgement interval: half of everything is forgiven.
+    // To be called once a second or so: half of everything is forgiven.
     void forgive();
 
 private:
@@ -33,8 +42,9 @@ private:
         using is_transparent = void;
         std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
     };
-    using Record = std::array<Deeds, kReasonCount<PeerCut>>;
+    using Record = std::array<Deeds, kSortsMax>;
 
+    Limits limits_;
     std::unordered_map<std::string, Record, TextHash, std::equal_to<>> peers_;
 };
 
