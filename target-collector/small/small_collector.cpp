@@ -3,6 +3,7 @@
 #include "schemas/columns/layout.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/wire/protocol.h"
+#include "target-collector/small/tick_time.h"
 
 namespace perfleet {
 namespace {
@@ -70,8 +71,7 @@ std::span<std::byte> SmallCollector::write_hello_message() {
 // -- time -------------------------------------------------------------------------------------------------------------
 
 std::uint64_t SmallCollector::ns_of(Ticks ticks) const {
-    const std::uint64_t rate = target_.clock.ticks_per_second;
-    return ticks.value / rate * kNsPerSecondUnsigned + ticks.value % rate * kNsPerSecondUnsigned / rate;
+    return ns_of_ticks(ticks.value, target_.clock.ticks_per_second);
 }
 
 UtcNs SmallCollector::utc_of(Ticks ticks) const {

@@ -6,6 +6,8 @@
 #include <memory>
 #include <random>
 
+#include "target-collector/small/tick_time.h"
+
 namespace perfleet::small_collector_test {
 namespace {
 
@@ -50,6 +52,13 @@ std::uint64_t seconds_covered(std::uint64_t chain_count) {
         ++samples;
     }
     return samples / 1'000;
+}
+
+TEST(TickTime, IsExactAtAnyRate) {
+    EXPECT_EQ(ns_of_ticks(62'500'000, 62'500'000), 1'000'000'000U);
+    EXPECT_EQ(ns_of_ticks(62'500'001, 62'500'000), 1'000'000'016U);
+    EXPECT_EQ(ns_of_ticks(32'767, 32'768), 999'969'482U);
+    EXPECT_EQ(ns_of_ticks(3'600ULL * 24 * 365 * 3'000'000'000, 3'000'000'000), 3'600ULL * 24 * 365 * 1'000'000'000);
 }
 
 TEST(SmallCollector, KeepsWhatAnOutageOfTwentySecondsProduces) {

@@ -1,6 +1,7 @@
 #include "target-collector/sel4/run/collector_run.h"
 
 #include "schemas/vocabulary/assert.h"
+#include "target-collector/small/tick_time.h"
 
 namespace perfleet::sel4 {
 namespace {
@@ -162,7 +163,7 @@ void CollectorRun::pass_round_trips() {
 
 void CollectorRun::append_counter(EventNumber event, Ticks now, std::uint32_t pid, std::uint32_t tid,
                                   std::uint64_t value) {
-    const std::uint64_t ran_ns = (now.value - begun_.value) * 1'000 / (cycles_per_second_ / 1'000'000);
+    const std::uint64_t ran_ns = ns_of_ticks(now.value - begun_.value, cycles_per_second_);
     const std::uint64_t row[] = {now.value, 0, pid, tid, value, ran_ns, ran_ns};
     if (orders_.is_running(event)) {
         sink_.append({Kind::kCounter, event}, now, row, {});

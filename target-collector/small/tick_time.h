@@ -1,0 +1,16 @@
+// How long a number of ticks takes. In whole numbers: boards have no others at hand.
+//
+// Freestanding.
+#pragma once
+
+#include <cstdint>
+
+namespace perfleet {
+
+// Rounded down. Doesn't overflow below 18 GHz and five hundred years.
+[[nodiscard]] constexpr std::uint64_t ns_of_ticks(std::uint64_t ticks, std::uint64_t ticks_per_second) {
+    constexpr std::uint64_t kNsASecond = 1'000'000'000;
+    return ticks / ticks_per_second * kNsASecond + ticks % ticks_per_second * kNsASecond / ticks_per_second;
+}
+
+}  // namespace perfleet
