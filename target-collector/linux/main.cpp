@@ -23,13 +23,45 @@ constexpr unsigned kLibraryThreads = 4;  // ZeroMQ's, and those of the server of
 
 std::atomic<Collector*> running_collector{nullptr};
 
+std::atomic<bool> is_opening{true};
 std::atomic<bool> is_stopping{false};
+std::atomic<bool> is_stop_due{false};  // asked for, and not passed on yet
 
 void on_signal(int signal) {
+    const bool was_stopping = is_stopping.exchange(true);
     // Two hang-ups often come together, and neither means that the user has no patience.
-    const bool is_again = is_stopping.exchange(true) && signal == SIGHUP;
-    if (Collector* const collector = running_collector.load(); collector != nullptr && !is_again) {
+    if (was_stopping && signal == SIGHUP) {
+        return;
+    }
+    // What is opened may never be, such as a pipe that nobody reads.
+    if (was_stopping && is_opening.load()) {
+        ::signal(signal, SIG_DFL);
+        ::raise(signal);
+        return;
+    }
+    is_stop_due.store(true);
+    if (Collector* const collector = running_collector.load(); collector != nullptr && is_stop_due.exchange(false)) {
         collector->stop();
+    }
+}
+
+void catch_signals() {
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGINT, &action, nullptr);
+    ::sigaction(SIGTERM, &action, nullptr);
+    if (!is_signal_ignored(SIGHUP)) {
+        ::sigaction(SIGHUP, &action, nullptr);
+    }
+}
+
+// A signal may have come before there was something to stop.
+void pass_signals_to(Collector& collector) {
+    running_collector.store(&collector);
+    is_opening.store(false);
+    if (is_stop_due.exchange(false)) {
+        collector.stop();
     }
 }
 
@@ -79,6 +111,7 @@ int run(int argc, char** argv) {
     CollectorOptions options = std::move((*line)->options);
     const bool has_command = !options.command.empty();
 
+    catch_signals();  // opening takes a while, and a session that has begun ends in order
     auto collector = Collector::open(std::move(options), [&log](const LogEvent& event) { log.write(event); });
     if (!collector.ok()) {
         return fail(log, collector.error(), has_command);
@@ -87,16 +120,8 @@ int run(int argc, char** argv) {
     if (!metrics.ok()) {
         return fail(log, metrics.error(), false);
     }
-    running_collector.store(collector->get());
-    struct sigaction action {};
-    action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
-    ::sigaction(SIGINT, &action, nullptr);
-    ::sigaction(SIGTERM, &action, nullptr);
-    if (!is_signal_ignored(SIGHUP)) {
-        ::sigaction(SIGHUP, &action, nullptr);
-    }
-    ::signal(SIGPIPE, SIG_IGN);
+    pass_signals_to(**collector);
+    ::signal(SIGPIPE, SIG_IGN);  // only now: the command would have inherited it
     manager.say_ready();
     const auto summary = (*collector)->run();
     running_collector.store(nullptr);

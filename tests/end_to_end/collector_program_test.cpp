@@ -1,12 +1,19 @@
 // perfleet-collector as a user meets it: messages, exit statuses, signals, and what it writes to a file.
 #include <capnp/serialize.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "collector.capnp.h"
@@ -274,6 +281,52 @@ TEST(CollectorProgram, CtrlCEndsTheCollectionInOrder) {
     EXPECT_EQ(ending->status, 0) << process.error_output();
     EXPECT_NE(process.error_output().find("all acknowledged"), std::string::npos) << process.error_output();
     expect_exact(read_recorded(file));
+}
+
+bool catches(pid_t pid, int signal) {
+    std::ifstream status{"/proc/" + std::to_string(pid) + "/status"};
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("SigCgt:")) {
+            return (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1U) != 0;
+        }
+    }
+    return false;
+}
+
+// A pipe holds up the start for as long as nobody reads it.
+TEST(CollectorProgram, ASignalThatComesWhileItStartsEndsItInOrder) {
+    const TemporaryFolder folder;
+    const std::string pipe = folder / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const std::vector<std::string> command{
+        program_path("perfleet-collector"), "--output", pipe, "-e", "cpu-clock", "--", "sleep", "1000"};
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    const auto started = [&] {
+        auto process = std::make_unique<Process>(command);
+        while (!catches(process->pid(), SIGTERM) && std::chrono::steady_clock::now() < deadline) {
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        }
+        process->send_signal(SIGTERM);
+        return process;
+    };
+    {
+        const auto process = started();
+        const int reader = ::open(pipe.c_str(), O_RDONLY | O_CLOEXEC);
+        ASSERT_GE(reader, 0);
+        std::array<char, 4'096> bytes{};
+        while (::read(reader, bytes.data(), bytes.size()) > 0) {
+        }
+        ::close(reader);
+        const auto ending = process->wait();
+        ASSERT_TRUE(ending.has_value());
+        EXPECT_EQ(ending->signal, 0) << process->error_output();
+        EXPECT_NE(process->error_output().find("all acknowledged"), std::string::npos) << process->error_output();
+    }
+    const auto process = started();
+    process->send_signal(SIGINT);
+    const auto ending = process->wait();
+    ASSERT_TRUE(ending.has_value());
+    EXPECT_NE(ending->signal, 0) << "a second one ends a start that takes for ever";
 }
 
 TEST(CollectorProgram, ASecondCtrlCGivesUpWaiting) {
