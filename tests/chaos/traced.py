@@ -13,6 +13,7 @@ class Traced:
         self._run = 0
         self._calls = 0
         self._kept_count = 0
+        self._powerless = set()  # files of sessions whose disk has lost power
         os.makedirs(folder)
 
     def command_of_run(self, run, program, calls, duration_ms):
@@ -39,9 +40,11 @@ class Traced:
         if self._spool is None:
             return
         self._kept_count += 1
-        kept = os.path.join(self.folder, f"kept.{self._kept_count}")
-        os.makedirs(kept)
+        os.makedirs(os.path.join(self.folder, f"kept.{self._kept_count}"))
         for name in self.sessions_in_spool():
+            since = "kept-since-power-loss" if name in self._powerless else "kept"
+            kept = os.path.join(self.folder, f"{since}.{self._kept_count}")
+            os.makedirs(kept, exist_ok=True)
             shutil.copyfile(os.path.join(self._spool, name), os.path.join(kept, name))
 
     def sessions_in_spool(self):
@@ -53,6 +56,7 @@ class Traced:
     def note_power_lost(self):
         """The spool's disk may forget something of every session in it. Whether there is one."""
         sessions = self.sessions_in_spool()
+        self._powerless.update(sessions)
         with open(os.path.join(self.folder, "power-lost"), "a", encoding="ascii") as file:
             file.writelines(name.removesuffix(ENDING) + "\n" for name in sessions)
         return bool(sessions)

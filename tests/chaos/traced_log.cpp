@@ -94,7 +94,7 @@ Result<KeptSession> read_kept(const fs::path& path) {
     return kept;
 }
 
-Result<Done> read_kept_folder(const fs::path& folder, TracedLog& log) {
+Result<Done> read_kept_folder(const fs::path& folder, bool is_since_power_loss, TracedLog& log) {
     for (const auto& entry : fs::directory_iterator{folder}) {
         if (entry.path().extension() != ".spool") {
             continue;
@@ -103,6 +103,7 @@ Result<Done> read_kept_folder(const fs::path& folder, TracedLog& log) {
         if (!kept.ok()) {
             return kept.error();
         }
+        kept->is_since_power_loss = is_since_power_loss;
         log.kept.push_back(std::move(*kept));
     }
     return Done{};
@@ -149,9 +150,9 @@ Result<TracedLog> read_traced_log(const std::string& folder) {
                 return count.error();
             }
             log.begun[std::stoull(path.extension().string().substr(1))] = *count;
-        } else if (stem == "kept") {
+        } else if (stem == "kept" || stem == "kept-since-power-loss") {
             log.has_spool = true;
-            done = read_kept_folder(path, log);
+            done = read_kept_folder(path, stem != "kept", log);
         } else if (stem == "finished") {
             done = read_finished(path, log);
         } else if (stem == "power-lost") {

@@ -34,9 +34,11 @@ struct KeptSession {
     };
 
     SessionId session;
-    Seq first_kept;                  // everything before was acknowledged, dropped or refused
-    std::vector<SeqRange> dropped;   // of that, as far as nobody acknowledged has named it
-    bool has_refused = false;        // the gateway had refused some
+    Seq first_kept;                 // everything before was acknowledged, dropped or refused
+    std::vector<SeqRange> dropped;  // of that, as far as nobody acknowledged has named it
+    bool has_refused = false;       // the gateway had refused some
+    // Its disk had lost power before, so that some of what is gone may have been forgotten: those rows are "killed".
+    bool is_since_power_loss = false;
     std::map<Seq, Batch> batches;    // those that wait for their acknowledgement
     std::vector<Tally> own_tallies;  // as its end must say: all but what the wire loses
 };

@@ -240,7 +240,8 @@ private:
                    std::any_of(kept.dropped.begin(), kept.dropped.end(),
                                [&](const SeqRange& range) { return range.first <= seq && seq <= range.last; });
         };
-        for (Seq seq{1}; seq < kept.first_kept && !has_drops_ && !kept.has_refused; ++seq.value) {
+        const bool is_known = !has_drops_ && !kept.has_refused && !kept.is_since_power_loss;
+        for (Seq seq{1}; seq < kept.first_kept && is_known; ++seq.value) {
             if (!records_.contains(seq) && !is_dropped(seq)) {
                 complain() << "batch " << seq.value << " had left the spool of a killed collector, which kept "
                            << kept.first_kept.value << " and later ones, and is neither there nor named";

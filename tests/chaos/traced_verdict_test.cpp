@@ -187,6 +187,9 @@ TEST_F(TracedVerdict, ExpectsLessOfADiskThatLostItsPower) {
     expect_sound();
     unstore(1);
     expect_noticed("batch 1 had left the spool");
+    // A run between that loss of power and a kill has let go what the disk had forgotten.
+    log_.kept[0].is_since_power_loss = true;
+    expect_sound();
 }
 
 TEST_F(TracedVerdict, ExpectsLessWherePartitionsWereDropped) {
@@ -221,6 +224,9 @@ TEST(TracedLogs, GiveWhatAKilledCollectorKept) {
     ASSERT_EQ(log->kept.size(), 1U);
     EXPECT_EQ(log->kept[0].session, kSession);
     EXPECT_TRUE(log->kept[0].batches.empty());
+    EXPECT_FALSE(log->kept[0].is_since_power_loss);
+    std::filesystem::rename(kept, folder / "kept-since-power-loss.1");
+    EXPECT_TRUE(read_traced_log(folder / "")->kept[0].is_since_power_loss);
     std::ofstream{folder / "what"} << "?";
     EXPECT_FALSE(read_traced_log(folder / "").ok());
 }
