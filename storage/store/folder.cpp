@@ -98,14 +98,23 @@ Error no_temporary_folder(int number, std::string what) {
 
 }  // namespace
 
-std::optional<FolderIdentity> store_folder_at(const std::string& directory) {
-    struct stat folder {};
-    struct stat current {};
-    if (::stat(directory.c_str(), &folder) != 0 ||
-        ::stat((directory + "/" + std::string{kDatabaseMarker}).c_str(), &current) != 0) {
-        return std::nullopt;
+HeldFolder::HeldFolder(const std::string& directory)
+    : fd_{::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)} {}
+
+HeldFolder::~HeldFolder() {
+    if (fd_ >= 0) {
+        ::close(fd_);
     }
-    return FolderIdentity{folder.st_dev, folder.st_ino};
+}
+
+bool HeldFolder::is_still_at(const std::string& directory) const {
+    struct stat held {};
+    struct stat there {};
+    struct stat database {};
+    const std::string marker = directory + "/" + std::string{kDatabaseMarker};
+    return fd_ < 0 || ::fstat(fd_, &held) != 0 ||
+           (::stat(directory.c_str(), &there) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino &&
+            ::stat(marker.c_str(), &database) == 0);
 }
 
 std::set<std::string> log_files(const std::string& directory) {

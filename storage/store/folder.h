@@ -1,9 +1,7 @@
 // The folder that a store stands in, and the temporary one of a reader.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -18,15 +16,20 @@ namespace perfleet {
 // Errors: kNotFound (no folder, or no database in it), kInvalid (not a folder), kPermission.
 [[nodiscard]] Result<Done> check_reader_folder(const std::string& directory);
 
-// Which folder stands at a path: another one may be put in its place.
-struct FolderIdentity {
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
+// A store's folder, held open: so nobody else gets its inode number, and it can be told from one put in its place.
+class HeldFolder {
+public:
+    explicit HeldFolder(const std::string& directory);
+    HeldFolder(const HeldFolder&) = delete;
+    HeldFolder& operator=(const HeldFolder&) = delete;
+    ~HeldFolder();
 
-    friend bool operator==(const FolderIdentity&, const FolderIdentity&) = default;
+    // Whether this one stands there, with a database in it; true where it could not be opened.
+    [[nodiscard]] bool is_still_at(const std::string& directory) const;
+
+private:
+    int fd_;  // -1: none
 };
-// Nothing where there is no database in it.
-[[nodiscard]] std::optional<FolderIdentity> store_folder_at(const std::string& directory);
 
 // Names of the write-ahead logs, in the order of writing.
 [[nodiscard]] std::set<std::string> log_files(const std::string& directory);

@@ -148,7 +148,7 @@ public:
         : RocksdbEngine{std::move(directory), std::move(opened)},
           synced_sequence_{db().GetLatestSequenceNumber()},
           logged_sequence_{synced_sequence_},
-          folder_{store_folder_at(this->directory())},
+          folder_{this->directory()},
           reserve_{std::move(reserve)} {}
 
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
@@ -336,7 +336,7 @@ private:
 
     // Files that are deleted beneath RocksDB take writes and syncs as before, and nobody finds them again.
     [[nodiscard]] Result<Done> check_folder() const {
-        if (!folder_ || store_folder_at(directory()) == folder_) {
+        if (folder_.is_still_at(directory())) {
             return Done{};
         }
         return Error{ErrorCode::kIo, directory() +
@@ -377,7 +377,7 @@ private:
     std::uint64_t synced_sequence_;  // opening makes durable what it finds
     mutable std::mutex logging_;     // of all that is written, by erase() too
     std::uint64_t logged_sequence_;  // of the last change that went to the log
-    std::optional<FolderIdentity> folder_;
+    HeldFolder folder_;
     mutable std::mutex failing_;    // between erase() and the others
     std::optional<Error> failure_;  // since which nothing is written
     std::atomic<bool> compacts_ = true;
