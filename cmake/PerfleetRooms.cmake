@@ -23,14 +23,15 @@ if(LLD_PROGRAM)
 endif()
 
 set(PERFLEET_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread)")
+set(PERFLEET_FUZZ_SANITIZE "address,undefined" CACHE STRING "What watches fuzz targets beside libFuzzer, likewise")
 
 add_library(perfleet_flags INTERFACE)
 target_include_directories(perfleet_flags INTERFACE "${CMAKE_SOURCE_DIR}")
 target_compile_options(perfleet_flags INTERFACE -fno-omit-frame-pointer)
 if(PERFLEET_FUZZ)
-  target_compile_options(perfleet_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined
+  target_compile_options(perfleet_flags INTERFACE -fsanitize=fuzzer-no-link,${PERFLEET_FUZZ_SANITIZE}
                                                   -fno-sanitize-recover=all)
-  target_link_options(perfleet_flags INTERFACE -fsanitize=address,undefined)
+  target_link_options(perfleet_flags INTERFACE -fsanitize=${PERFLEET_FUZZ_SANITIZE})
 else()
   target_compile_options(perfleet_flags INTERFACE -Wall -Wextra -Wconversion -Wsign-compare -Wshadow -Werror)
 endif()
@@ -109,7 +110,7 @@ target_compile_definitions(perfleet_test_flags INTERFACE PERFLEET_BIN_DIR="${CMA
                                                          PERFLEET_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
 # perfleet_test_headers(<source>): the headers that most tests include, compiled once. Each test names what it uses
-# all the same. Before the first perfleet_test.
+# all the same. Before the first perfleet_test_program and perfleet_test.
 function(perfleet_test_headers source)
   add_executable(perfleet_test_headers EXCLUDE_FROM_ALL ${source})
   target_link_libraries(perfleet_test_headers PRIVATE perfleet_flags perfleet_test_flags GTest::gtest)
@@ -117,6 +118,16 @@ function(perfleet_test_headers source)
   target_precompile_headers(perfleet_test_headers PRIVATE
     <algorithm> <array> <atomic> <chrono> <csignal> <cstdlib> <cstring> <filesystem> <fstream> <functional>
     <gtest/gtest.h> <map> <memory> <optional> <random> <set> <sstream> <string> <string_view> <thread> <vector>)
+endfunction()
+
+# perfleet_test_program(<name> SOURCES … LINKS …): a program that tests run, in build/<preset>/test-bin.
+function(perfleet_test_program name)
+  cmake_parse_arguments(PROGRAM "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${PROGRAM_SOURCES})
+  # GoogleTest for its definitions: without them the precompiled headers wouldn't fit.
+  target_link_libraries(${name} PRIVATE perfleet_flags perfleet_test_flags ${PROGRAM_LINKS} GTest::gtest)
+  target_precompile_headers(${name} REUSE_FROM perfleet_test_headers)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test-bin")
 endfunction()
 
 # perfleet_test(<name> SOURCES … LINKS … [TIMEOUT s] [PROCESSORS n]): a GoogleTest program, each of its tests a CTest test that
@@ -133,10 +144,7 @@ function(perfleet_test name)
   if(NOT TEST_PROCESSORS)
     set(TEST_PROCESSORS 1)
   endif()
-  add_executable(${name} ${TEST_SOURCES})
-  target_link_libraries(${name} PRIVATE perfleet_flags perfleet_test_flags ${TEST_LINKS} GTest::gtest GTest::gtest_main)
-  target_precompile_headers(${name} REUSE_FROM perfleet_test_headers)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test-bin")
+  perfleet_test_program(${name} SOURCES ${TEST_SOURCES} LINKS ${TEST_LINKS} GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT ${TEST_TIMEOUT} PROCESSORS ${TEST_PROCESSORS} COST ${TEST_PROCESSORS})
 endfunction()
