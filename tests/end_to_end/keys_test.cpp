@@ -252,5 +252,15 @@ TEST(KeyFiles, KeygenWritesNewFilesThatOnlyTheOwnerReads) {
     }
 }
 
+TEST(KeyFiles, WhatNobodyGetsToReadIsAFailure) {
+    const TemporaryFolder folder;
+    for (const std::string& arguments : {"keygen board-7 --out '" + folder.path().string() + "'",
+                                         std::string{"--version"}, std::string{"record --help"}}) {
+        const Finished lost = run({"sh", "-c", "exec '" + program_path("perfleet") + "' " + arguments + " >/dev/full"});
+        EXPECT_EQ(lost.ending.status, 1) << arguments;
+        EXPECT_NE(lost.error_output.find("standard output: "), std::string::npos) << lost.error_output;
+    }
+}
+
 }  // namespace
 }  // namespace perfleet::end_to_end::keys_test

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,16 @@ constexpr unsigned kLibraryThreads = 2;  // ZeroMQ's, and more of RocksDB's, whi
 
 namespace perfleet {
 namespace {
+
+// What a command ends with: output that nobody got is no success.
+int with_output_written(int status) {
+    std::cout.flush();
+    const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+    if (is_written || status != EXIT_SUCCESS) {
+        return status;
+    }
+    return report_error(Error{ErrorCode::kIo, "standard output: not all of it could be written"});
+}
 
 // $HOME, else what the system's list of users says; empty where neither names a folder. Users of services often have
 // the root folder, or one that isn't there.
@@ -66,7 +77,7 @@ int main(int argument_count, char** arguments) {
         return perfleet::kExitFailure;
     }
     if (argument_count > 1 && std::string_view{arguments[1]} == kRecord) {
-        return perfleet::record_command(argument_count - 1, arguments + 1);
+        return perfleet::with_output_written(perfleet::record_command(argument_count - 1, arguments + 1));
     }
     CLI::App app{"perfleet: records, asks and exports performance data of Linux and seL4"};
     app.name("perfleet");
@@ -91,11 +102,11 @@ int main(int argument_count, char** arguments) {
     try {
         app.parse(argument_count, arguments);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? EXIT_SUCCESS : perfleet::kExitUsage;
+        return perfleet::with_output_written(app.exit(error) == 0 ? EXIT_SUCCESS : perfleet::kExitUsage);
     }
     if (!invocation.run) {
         std::fprintf(stderr, "perfleet: which command?\n\n%s", app.help().c_str());
         return perfleet::kExitUsage;
     }
-    return invocation.run();
+    return perfleet::with_output_written(invocation.run());
 }
