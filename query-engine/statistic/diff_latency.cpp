@@ -146,14 +146,26 @@ bool is_time(const std::string& unit) {
     return std::find(kTimes.begin(), kTimes.end(), unit) != kTimes.end();
 }
 
-// The least number of values that make an interval of this percentile.
+// The least and the greatest value: no sample says how far beyond its own the next one's lie.
+bool is_extreme(const LatencyFigure& figure) {
+    return figure.kind == LatencyFigureKind::kMax ||
+           (figure.kind == LatencyFigureKind::kQuantile &&
+            (figure.quantile.billionths == 0 || figure.quantile.billionths == Quantile::kWhole));
+}
+
+// The least number of values that make an interval of this percentile, which is neither the least nor the greatest
+// value; 0: not known. An interval leaves out P(all below) + P(all above): the greater of them alone makes the first
+// guess, and the other one adds few values to it.
 std::uint64_t values_needed(Quantile quantile, long double confidence) {
+    constexpr unsigned kGuessesMax = 64;
     const long double p = std::max(quantile.fraction(), 1 - quantile.fraction());
-    auto count = static_cast<std::uint64_t>(std::max(1.0L, std::log(1 - confidence) / std::log(p)));
-    while (!rank_interval(quantile, count, confidence)) {
-        ++count;
+    const auto guess = static_cast<std::uint64_t>(std::max(1.0L, std::log(1 - confidence) / std::log(p)));
+    for (std::uint64_t count = guess; count < guess + kGuessesMax; ++count) {
+        if (rank_interval(quantile, count, confidence)) {
+            return count;
+        }
     }
-    return count;
+    return 0;
 }
 
 class LatencyDiff {
@@ -387,7 +399,7 @@ private:
         if (*line.before > 0) {
             line.change = *line.after / *line.before - 1;
         }
-        if (figure.kind != LatencyFigureKind::kMax) {
+        if (!is_extreme(figure)) {
             line.contrast_at = [values = pair.values, figure, worth = pair.worth](long double confidence) {
                 const Contrast contrast = values->contrast(figure, confidence);
                 return Contrast{times(contrast.difference, worth), contrast.ratio};
@@ -396,7 +408,7 @@ private:
                 return values->p_value(figure, 1 + limit);
             };
         }
-        if (figure.kind == LatencyFigureKind::kQuantile) {
+        if (figure.kind == LatencyFigureKind::kQuantile && !is_extreme(figure)) {
             line.count_needed = values_needed(figure.quantile, options_.confidence);
         }
         const auto d = figure.kind == LatencyFigureKind::kMean ? pair.values->cohens_d() : std::nullopt;

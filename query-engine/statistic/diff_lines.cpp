@@ -195,8 +195,8 @@ std::string decision_text(const Decision& decision, const JudgedLine& judged, Ou
     const long double half_width = (interval->high - interval->low) / 2;
     if (half_width > gap && gap > 0 && half_width < 100 * gap) {
         const long double factor = half_width / gap;
-        said += fmt::format("; about {:.0f} times as many values would decide",
-                            std::ceil(static_cast<double>(factor * factor)));
+        said += fmt::format("; about {:.0f} times as many {} would decide",
+                            std::ceil(static_cast<double>(factor * factor)), line.is_share ? "samples" : "values");
     } else if (std::min(decision.p_exceeded, decision.p_within) < alpha) {
         said += "; alone it would be, not among all that was checked";
     }
@@ -226,6 +226,7 @@ Result<Done> judge_conditions(const DiffOptions& options, std::vector<JudgedLine
         p_values.push_back(decision.p_exceeded);
     }
     const std::vector<long double> corrected = holm_corrected(p_values);
+    std::size_t undecided_count = 0;  // functions of a condition that names none
     for (std::size_t i = 0; i < decisions.size(); ++i) {
         const Decision& decision = decisions[i];
         const Outcome outcome = corrected[i] < alpha        ? Outcome::kExceeded
@@ -236,9 +237,22 @@ Result<Done> judge_conditions(const DiffOptions& options, std::vector<JudgedLine
             judged.outcome = outcome;
             judged.condition = decision.condition->text;
         }
-        // Of undecided functions there are many, and their lines say so.
-        if (outcome == Outcome::kExceeded || (outcome == Outcome::kUndecided && !judged.line->is_share)) {
+        // Of undecided functions there are many, and their lines say so: how many there are is enough.
+        const bool is_counted =
+            outcome == Outcome::kUndecided && judged.line->is_share && decision.condition->name.empty();
+        if (is_counted) {
+            ++undecided_count;
+        } else if (outcome == Outcome::kExceeded || outcome == Outcome::kUndecided) {
             warnings.push_back(decision_text(decision, judged, outcome, alpha));
+        }
+        const bool is_last = i + 1 == decisions.size() || decisions[i + 1].condition != decision.condition;
+        if (is_last && undecided_count != 0) {
+            const FailCondition& condition = *decision.condition;
+            warnings.push_back(
+                fmt::format("--fail-if {}: undecided for {} function{}: more samples would decide; {}(FUNCTION) says "
+                            "of one how many",
+                            condition.text, undecided_count, undecided_count == 1 ? "" : "s", condition.figure));
+            undecided_count = 0;
         }
     }
     return Done{};

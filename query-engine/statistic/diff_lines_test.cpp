@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "query-engine/statistic/number/distribution.h"
 
 namespace perfleet::diff_lines_test {
@@ -135,6 +137,32 @@ TEST(DiffLines, AConditionHoldsWhenTheWholeIntervalIsBeyond) {
     ASSERT_EQ(told.answer.warnings.size(), 1U);
     EXPECT_EQ(told.answer.warnings[0],
               "--fail-if mean > 5%: undecided: a mean: +8.0 % [4.1, 11.9]; about 2 times as many values would decide");
+}
+
+TEST(DiffLines, UndecidedFunctionsAreCountedAndOneThatIsNamedIsTold) {
+    std::vector<DiffLine> lines;
+    for (const auto& [name, change, deviation] :
+         {std::tuple{"f", 0.08L, 0.02L}, std::tuple{"g", 0.04L, 0.02L}, std::tuple{"h", 0.001L, 0.001L}}) {
+        DiffLine& line = lines.emplace_back(line_of(name, change, deviation));
+        line.figure = "self";
+        line.is_share = true;
+        line.contrast_at = [inner = line.contrast_at](long double confidence) {
+            const Interval of_1000 = *inner(confidence).difference;
+            return Contrast{Interval{of_1000.low / 1000, of_1000.high / 1000}, std::nullopt};
+        };
+    }
+    const Told all = finished(lines, "self > 5%");
+    ASSERT_EQ(all.answer.warnings.size(), 1U);
+    EXPECT_EQ(all.answer.warnings[0],
+              "--fail-if self > 5%: undecided for 2 functions: more samples would decide; self(FUNCTION) says of one "
+              "how many");
+    const Told one = finished(lines, "self(f) > 5%");
+    ASSERT_EQ(one.answer.warnings.size(), 1U);
+    EXPECT_EQ(one.answer.warnings[0],
+              "--fail-if self(f) > 5%: undecided: f self: +8.0 points [4.1, 11.9]; about 2 times as many samples would "
+              "decide");
+    EXPECT_TRUE(finished(lines, "self(h) > 5%").answer.warnings.empty());
+    EXPECT_EQ(finished(lines, "self > 5%, self > 6%").answer.warnings.size(), 2U);
 }
 
 TEST(DiffLines, ConditionsAboutManySeriesCountTogether) {
