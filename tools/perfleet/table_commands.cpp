@@ -179,8 +179,7 @@ std::string bars(const Answer& answer, const std::string& kind) {
         }
         const std::string& unit = answer.columns[0].unit;
         text = kind == "linear" ? linear_bars(histogram, unit)
-                                : fmt::format("{:>9} │ {:50} ┊ {:>7}\n", unit, "▒ of them, ░ before", "count") +
-                                      cumulative_bars(histogram, count);
+                                : cumulative_head(histogram, unit) + cumulative_bars(histogram, count);
         if (has_rest) {
             text += fmt::format("\nbeyond: up to {} {}\n", whole(answer.rows.back()[1]), unit);
         }

@@ -11,7 +11,8 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kBarCells = 50;
-constexpr std::size_t kValueWidth = 9;
+constexpr std::size_t kValueWidth = 9;  // at least
+constexpr std::size_t kLegendWidth = 19;
 constexpr std::size_t kCountWidth = 7;
 
 std::string padded(const std::string& text, std::size_t width) {
@@ -26,9 +27,16 @@ std::string repeated(const char* cell, std::uint64_t times) {
     return text;
 }
 
-std::string cumulative_row(const std::string& label, std::uint64_t dark, std::uint64_t total, std::uint64_t count) {
-    return padded(label, kValueWidth) + " │ " + repeated("▒", dark) + repeated("░", total - dark) +
+std::string cumulative_row(const std::string& label, std::size_t label_width, std::uint64_t dark, std::uint64_t total,
+                           std::uint64_t count) {
+    return padded(label, label_width) + " │ " + repeated("▒", dark) + repeated("░", total - dark) +
            std::string(kBarCells - total, ' ') + " ┊ " + padded(std::to_string(count), kCountWidth) + "\n";
+}
+
+// The last bucket's label is the widest number.
+std::size_t label_width_of(const LinearHistogram& histogram) {
+    const std::uint64_t last = histogram.low() + (histogram.counts().size() - 1) * histogram.width();
+    return std::max(kValueWidth, std::to_string(last).size());
 }
 
 // "         256 -> 511          : 3        |*                   |"
@@ -94,22 +102,28 @@ std::uint64_t bar_cells_half_up(std::uint64_t part, std::uint64_t whole, std::ui
     return whole == 0 ? 0 : static_cast<std::uint64_t>((Uint128{part} * width * 2 + whole) / (Uint128{whole} * 2));
 }
 
+std::string cumulative_head(const LinearHistogram& histogram, const std::string& unit) {
+    return padded(unit, label_width_of(histogram)) + " │ ▒ of them, ░ before" +
+           std::string(kBarCells - kLegendWidth, ' ') + " ┊ " + padded("count", kCountWidth) + "\n";
+}
+
 std::string cumulative_bars(const LinearHistogram& histogram, std::uint64_t count) {
+    const std::size_t width = label_width_of(histogram);
     std::string text;
     std::uint64_t so_far = histogram.below();
     if (so_far != 0) {
         const std::uint64_t cells = bar_cells_down(so_far, count, kBarCells);
-        text += cumulative_row("below", cells, cells, so_far);
+        text += cumulative_row("below", width, cells, cells, so_far);
     }
     for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
         const std::uint64_t in_bucket = histogram.counts()[i];
         so_far += in_bucket;
-        text += cumulative_row(std::to_string(histogram.low() + i * histogram.width()),
+        text += cumulative_row(std::to_string(histogram.low() + i * histogram.width()), width,
                                bar_cells_down(in_bucket, count, kBarCells), bar_cells_down(so_far, count, kBarCells),
                                in_bucket);
     }
     if (histogram.above() != 0) {
-        text += cumulative_row("beyond", bar_cells_down(histogram.above(), count, kBarCells),
+        text += cumulative_row("beyond", width, bar_cells_down(histogram.above(), count, kBarCells),
                                bar_cells_down(so_far + histogram.above(), count, kBarCells), histogram.above());
     }
     return text;

@@ -58,6 +58,8 @@ private:
 // part (dark) is the bucket and whose rest (light) is everything up to it, and the count. After the rows one for what
 // lies beyond them; the article leaves it out.
 [[nodiscard]] std::string cumulative_bars(const LinearHistogram& histogram, std::uint64_t count);
+// The line above them, whose columns stand over theirs.
+[[nodiscard]] std::string cumulative_head(const LinearHistogram& histogram, const std::string& unit);
 
 // Equal steps in funclatency's way: "72 -> 76 : 51 |* |", and rows for what lies below and beyond.
 [[nodiscard]] std::string linear_bars(const LinearHistogram& histogram, const std::string& unit,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -310,6 +311,22 @@ TEST(Histogram, CumulativeBarsAreThoseOfTheArticle) {
         start = end + 1;
     }
     EXPECT_EQ(start, text.size());
+}
+
+TEST(Histogram, CumulativeColumnsStandUnderEachOtherWhateverTheDigits) {
+    LinearHistogram histogram{999'999'990, 15, 3};
+    for (const std::uint64_t value : {999'999'990ULL, 1'000'000'010ULL, 1'000'000'030ULL}) {
+        histogram.add(value);
+    }
+    std::istringstream lines{cumulative_head(histogram, "ns") + cumulative_bars(histogram, 3)};
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+        EXPECT_EQ(line.find("│"), 11U) << line;
+        const auto is_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; };
+        const std::string before = line.substr(0, line.find("┊"));
+        EXPECT_EQ(std::count_if(before.begin(), before.end(), is_character), 11 + 1 + 1 + 50 + 1) << line;
+    }
+    EXPECT_EQ(count, 4U);
 }
 
 TEST(Histogram, Log2StarsAreThoseOfFunclatency) {
