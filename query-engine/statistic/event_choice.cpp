@@ -155,6 +155,15 @@ void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings)
                        " not said goodbye: still running, or stopped uncleanly with the last rows not known");
 }
 
+void warn_of_no_samples(const EventChoice& choice, bool has_samples, std::vector<std::string>& warnings) {
+    if (!has_samples) {
+        warnings.push_back(
+            "no sample of event " + choice.name +
+            " lies in the selection (perfleet sessions says when there were some; the ledger is of whole "
+            "batches)");
+    }
+}
+
 void warn_of_few_samples(const EventChoice& choice, std::uint64_t sample_count, std::vector<std::string>& warnings) {
     if (!choice.is_sampled || sample_count == 0 || sample_count >= kFewSamples) {
         return;

@@ -44,6 +44,9 @@ void warn_of_other_events(const Scan& scan, const EventChoice& choice, std::vect
 // One line that names the sessions without an end, if there are any.
 void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings);
 
+// One line where a range of time, or what else was selected, left no sample over.
+void warn_of_no_samples(const EventChoice& choice, bool has_samples, std::vector<std::string>& warnings);
+
 // One line that says how far off shares of so few samples may be.
 void warn_of_few_samples(const EventChoice& choice, std::uint64_t sample_count, std::vector<std::string>& warnings);
 

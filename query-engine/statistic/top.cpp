@@ -116,6 +116,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
         return scan.memory().exceeded();
     }
     answer.sources = sources_of(scan);
+    warn_of_no_samples(choice, !counts.groups().empty(), answer.warnings);
     finish_profile(scan, choice, symbolizer, answer.ledger, answer.warnings);
     return answer;
 }

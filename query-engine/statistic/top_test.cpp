@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/tree.h"
 #include "storage/store/test_stores.h"
 
 namespace perfleet::top_test {
@@ -301,6 +303,33 @@ TEST_F(Top, AQuarterOfTheSamplesIsAQuarterOfTheTime) {
     EXPECT_EQ(answer.rows[1][3], AnswerValue{std::uint64_t{2'500'000'000}});
     EXPECT_EQ(answer.rows[1][4], AnswerValue{25.0});
     EXPECT_TRUE(answer.warnings.empty()) << answer.warnings.front();
+}
+
+TEST_F(Top, SaysThatNoSampleLiesInTheTimeRange) {
+    constexpr std::int64_t kMs = 1'000'000;
+    const ProfileStory story = short_story({{0, 0, 1, 1, 1, {{0, 16}}}, {3 * kMs, 0, 2, 2, 1, {{0, 32}}}});
+    store_ = make_memory_store();
+    deliver(story, DeliveryOrder{}, *store_);
+    const std::int64_t start = story.sessions[0].record.start_point.utc_ns.value;
+    Selection between;  // the two samples of one batch
+    between.from = UtcNs{start + kMs};
+    between.to = UtcNs{start + 2 * kMs};
+    const auto is_said = [](const Answer& answer) {
+        return std::any_of(answer.warnings.begin(), answer.warnings.end(), [](const std::string& warning) {
+            return warning.starts_with("no sample of event cpu-clock lies in the selection");
+        });
+    };
+    const Answer nothing = top(between, {});
+    EXPECT_TRUE(nothing.rows.empty());
+    EXPECT_TRUE(is_said(nothing));
+    const Result<Scan> scan = Scan::open(*store_, between);
+    Symbolizer symbolizer{store_.get(), {}};
+    const Result<Answer> tree = make_tree(*scan, symbolizer, {});
+    ASSERT_TRUE(tree.ok());
+    EXPECT_TRUE(tree->rows.empty());
+    EXPECT_TRUE(is_said(*tree));
+    between.to = UtcNs{start + 4 * kMs};
+    EXPECT_FALSE(is_said(top(between, {})));
 }
 
 TEST_F(Top, SaysHowFarOffAFewSamplesMayBe) {

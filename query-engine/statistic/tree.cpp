@@ -49,6 +49,8 @@ public:
         share_.set(names_.size_bytes() + branches_.size() * kBranchSizeBytes);
     }
 
+    [[nodiscard]] bool empty() const { return branches_.size() == 1; }
+
     void write(Answer& answer) {
         std::vector<std::uint32_t> open{sorted_callees(0)};
         while (!open.empty()) {
@@ -161,6 +163,7 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
     }
     tree.write(answer);
     answer.sources = sources_of(scan);
+    warn_of_no_samples(**event, !tree.empty(), answer.warnings);
     finish_profile(scan, **event, symbolizer, answer.ledger, answer.warnings);
     return answer;
 }
