@@ -77,6 +77,12 @@ public:
                 warn_of_session(session);
             }
         }
+        for (std::size_t i = 0; i < scan_.sessions().size(); ++i) {
+            const auto failed = failed_run(scan_.sessions()[i].record);
+            if (failed && !sessions.contains(i)) {  // without values
+                answer_.warnings.push_back(*failed);
+            }
+        }
         if (answer_.rows.empty() && has_sources && options_.skipped_tests != 0) {
             answer_.warnings.push_back(fmt::format("--skip {}: no series has more values", options_.skipped_tests));
         }
@@ -111,7 +117,7 @@ private:
         return Done{};
     }
 
-    // Leaves out of `sources` what has no value but 0.
+    // Leaves out of `sources` what has no value but 0, where that says that there are none.
     Result<Done> make_sketches(std::vector<ValueSource>& sources) {
         std::vector<ValueSource> with_values;
         for (const ValueSource& source : sources) {
@@ -119,7 +125,8 @@ private:
             if (!values.ok()) {
                 return Error{values.error()};
             }
-            if (values->moments.count() != 0 && values->moments.max() != 0) {
+            const bool is_measured = holds_measured_values(scan_.sessions()[source.session_index].record);
+            if (values->moments.count() != 0 && (is_measured || values->moments.max() != 0)) {
                 add_sketch_row(scan_, source, *values, options_, answer_);
                 with_values.push_back(source);
             }
@@ -147,9 +154,8 @@ private:
     }
 
     void warn_of_session(const SessionRecord& session) {
-        if (const auto status = label_of(session, "status"); status && *status != "ok") {
-            answer_.warnings.push_back("session " + session_hex(session.session).substr(0, 8) + " is a run that " +
-                                       *status + ": " + label_of(session, "error").value_or("no reason given"));
+        if (const auto failed = failed_run(session)) {
+            answer_.warnings.push_back(*failed);
         }
         if (const auto unsteady = unsteady_frequency(session)) {
             answer_.warnings.push_back(*unsteady);

@@ -126,11 +126,13 @@ Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options
     Answer answer;
     std::map<GroupKey, RunGroup> groups;
     AnswerLedger ledger{scan};
+    std::set<std::size_t> with_values;
     for (const ValueSource& source : *sources) {
         const SessionRecord& session = scan.sessions()[source.session_index].record;
         ledger.add(source.session_index, source.series);
         RunGroup& group = groups[{session.target_name, source.event, source.unit, source.group ? source.test_size : 0}];
-        if (label_of(session, "status").value_or("ok") != "ok") {
+        with_values.insert(source.session_index);
+        if (failed_run(session)) {
             ++group.failed;
             continue;
         }
@@ -168,6 +170,12 @@ Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options
     }
     if (answer.rows.empty() && ledger.series_count() != 0 && options.skipped_tests != 0) {
         answer.warnings.push_back(fmt::format("--skip {}: no series has more values", options.skipped_tests));
+    }
+    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
+        const auto failed = failed_run(scan.sessions()[i].record);
+        if (failed && !with_values.contains(i)) {
+            answer.warnings.push_back(*failed);
+        }
     }
     answer.ledger = ledger.sum(answer.warnings);
     warn_of_open_sessions(scan, answer.warnings);

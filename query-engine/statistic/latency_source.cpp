@@ -10,6 +10,7 @@
 #include "query-engine/statistic/inventory.h"
 #include "query-engine/statistic/number/doubt.h"
 #include "query-engine/statistic/number/interval.h"
+#include "schemas/vocabulary/row_clock.h"
 
 namespace perfleet {
 namespace {
@@ -118,6 +119,8 @@ ValuePieces ValueSource::pieces(const Scan& scan) const {
     };
 }
 
+bool holds_measured_values(const SessionRecord& session) { return session.clock_name == kRowClock; }
+
 Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint64_t skipped_tests, bool with_zeros) {
     std::vector<ValueSource> sources;
     for (const std::size_t index : sessions_by_start(scan)) {
@@ -139,9 +142,10 @@ Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint6
             }
             std::map<std::pair<std::uint64_t, std::uint64_t>, bool> groups;
             bool has_value = false;
+            const bool is_measured = holds_measured_values(session.record);
             const auto visited = visit_values(scan, index, series, [&](std::span<const ValueRow> rows) {
                 for (const ValueRow& row : rows) {
-                    has_value = has_value || row.value != 0;
+                    has_value = has_value || is_measured || row.value != 0;
                     if (is_accumulated && groups.size() <= kGroupsMax) {
                         groups[{row.group, row.test_size}] = true;
                     }
@@ -272,6 +276,14 @@ std::vector<std::string> doubts_of(const std::string& name, std::vector<std::uin
                                      outliers.count, in_order.size(), outliers.limit));
     }
     return doubts;
+}
+
+std::optional<std::string> failed_run(const SessionRecord& session) {
+    const auto status = label_of(session, "status");
+    return !status || *status == "ok"
+               ? std::nullopt
+               : std::optional{"session " + session_hex(session.session).substr(0, 8) + " is a run that " + *status +
+                               ": " + label_of(session, "error").value_or("no reason given")};
 }
 
 std::optional<std::string> unsteady_frequency(const SessionRecord& session) {

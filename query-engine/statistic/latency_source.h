@@ -31,8 +31,12 @@ struct ValueSource {
     [[nodiscard]] ValuePieces pieces(const Scan& scan) const;
 };
 
-// By start of their sessions, then series, then group. A tracepoint without any value but 0 has none, unless
-// `with_zeros`: then its rows aren't looked at.
+// Whether the values of the session's tracepoints were measured, zeros included (row_clock.h); otherwise those that are
+// all 0 are of a tracepoint that carries none.
+[[nodiscard]] bool holds_measured_values(const SessionRecord& session);
+
+// By start of their sessions, then series, then group. A tracepoint without any value but 0 has none where values
+// aren't known to have been measured, unless `with_zeros`: then its rows aren't looked at.
 // Errors: those of the store; kTooLarge (more than 4,096 groups in a series).
 [[nodiscard]] Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint64_t skipped_tests,
                                                                   bool with_zeros = false);
@@ -56,6 +60,9 @@ inline constexpr std::size_t kDoubtValuesMax = 1U << 20;
 
 // What these values give reason to doubt, a sentence each; `name` says whose they are.
 [[nodiscard]] std::vector<std::string> doubts_of(const std::string& name, std::vector<std::uint64_t> in_order);
+
+// Which run failed and why, in one sentence; nothing of one that did not.
+[[nodiscard]] std::optional<std::string> failed_run(const SessionRecord& session);
 
 // What lets the processor's frequency change while it measures, as far as the run says; nothing when it is steady, or
 // the run doesn't say.

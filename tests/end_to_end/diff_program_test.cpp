@@ -142,7 +142,7 @@ TEST_F(DiffProgram, ExitStatusIsThatOfTheConditions) {
 }
 
 TEST_F(DiffProgram, WarnsOfWhatWasMeasuredDifferently) {
-    import("1", 1, {"--clock-hz", "1500000000", "--label", "governor=performance"});
+    import("1", 1, {"--clock-hz", "1.5e9", "--label", "clock_hz=1500000000", "--label", "governor=performance"});
     import("2", 1, {"--clock-hz", "2000000000", "--label", "governor=powersave"});
     import("us", 1, {"--unit", "us"});
     import("3", 1, {"--event", "call"});

@@ -48,7 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     hints.architecture = kArchitectures[choice % kArchitectures.size()];
     hints.is_mcs = (choice & 4) != 0;
     hints.kernel_version = (choice & 8) != 0 ? "13.0.0" : "";
-    hints.initial_test_size = choice >> 4 & 3;
+    if (const unsigned size = choice >> 4 & 3U; size != 0) {
+        hints.initial_test_size = size;
+    }
     hints.log_index = input.byte();
     hints.tracepoint_count = input.byte();
     if (const auto runs = reader(input.rest_text(), hints); runs.ok()) {

@@ -19,7 +19,7 @@ namespace {
 
 using Settings = std::map<std::string, std::string>;
 
-void add_series(NumberTable table, const ImportHints& hints, ImportedRun& run) {
+Result<Done> add_series(NumberTable table, const ImportHints& hints, ImportedRun& run) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         NumberColumn& column = table.columns[i];
         ImportedSeries& series = run.series.emplace_back();
@@ -30,11 +30,14 @@ void add_series(NumberTable table, const ImportHints& hints, ImportedRun& run) {
         } else if (table.columns.size() > 1) {
             series.event += "-" + std::to_string(i + 1);
         }
-        column.unit.name = !hints.unit.empty() ? hints.unit : column.unit.name.empty() ? "cycles" : column.unit.name;
+        if (auto named = name_unit(hints.unit, column); !named.ok()) {
+            return named;
+        }
         series.unit = stored_unit(column.unit);
         series.values = std::move(column.values);
     }
     run.warnings.insert(run.warnings.end(), table.warnings.begin(), table.warnings.end());
+    return Done{};
 }
 
 // key=value and key="several words", behind what a log may put before them.
@@ -159,7 +162,9 @@ Result<std::vector<ImportedRun>> read_columns(std::string_view text_untrusted, c
     }
     std::vector<ImportedRun> runs(1);
     runs[0].labels = {{"format", "columns"}, {"status", "ok"}};
-    add_series(std::move(*table), hints, runs[0]);
+    if (auto added = add_series(std::move(*table), hints, runs[0]); !added.ok()) {
+        return std::move(added).error();
+    }
     return runs;
 }
 
@@ -186,7 +191,9 @@ Result<std::vector<ImportedRun>> read_bernat(std::string_view text_untrusted, co
         for (const auto& [key, value] : part.reported) {
             run.labels["reported_" + key] = value;
         }
-        add_series(std::move(*table), hints, run);
+        if (auto added = add_series(std::move(*table), hints, run); !added.ok()) {
+            return std::move(added).error();
+        }
         if (const auto failure = failure_of(part.reported)) {
             run.fail(*failure);
         } else if (run.series.empty()) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "query-engine/select/selection.h"
@@ -18,6 +19,7 @@
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/processor_pmu.h"
 #include "target-collector/linux/target_identity.h"
+#include "tools/perfleet/import/exact_decimal.h"
 #include "tools/perfleet/import/frame_import.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
@@ -28,6 +30,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kFileSizeBytesMax = 1ULL << 30;
+constexpr std::string_view kClockLabel = "clock_hz=";
 
 using Reader = Result<std::vector<ImportedRun>> (*)(std::string_view, const ImportHints&);
 constexpr const char* kFrames = "frames";
@@ -51,6 +54,8 @@ struct ImportOptions {
     std::string target;
     std::string architecture;
     std::string time;
+    std::string clock_hz;
+    bool has_clock_hz = false;
     std::vector<std::string> labels;
     bool is_measured_here = false;
     bool is_new_session = false;
@@ -95,7 +100,52 @@ Result<SourceFile> read_file(const std::string& path) {
     return file;
 }
 
-Result<Done> add_labels(const ImportOptions& options, ImportedRun& run) {
+// "62500000", "2.4e9": `option` says where it stands. Errors: kUsage.
+Result<std::uint64_t> parse_clock_hz(const std::string& option, const std::string& text) {
+    const ParsedDecimal parsed = parse_decimal(text);
+    const auto hertz = parsed.fault == DecimalFault::kNone ? in_parts(parsed.value, 0) : std::nullopt;
+    if (!hertz || *hertz == 0) {
+        return Error{ErrorCode::kUsage, option + text +
+                                            ": no whole number of Hz above 0; write it as 62500000 or 2.4e9, or leave "
+                                            "it out where it isn't known"};
+    }
+    return *hertz;
+}
+
+// What --clock-hz and a label of that name say, which must be the same; 0: neither is given.
+Result<std::uint64_t> said_clock_hz(const ImportOptions& options) {
+    std::uint64_t hertz = 0;
+    std::string said_by;
+    const auto take = [&](const std::string& option, const std::string& text) -> Result<Done> {
+        const auto parsed = parse_clock_hz(option, text);
+        if (!parsed.ok()) {
+            return Error{parsed.error()};
+        }
+        if (hertz != 0 && *parsed != hertz) {
+            return Error{ErrorCode::kUsage,
+                         said_by + " and " + option + text + " say different things: leave out the one that is wrong"};
+        }
+        hertz = *parsed;
+        said_by = option + text;
+        return Done{};
+    };
+    if (options.has_clock_hz) {
+        if (auto taken = take("--clock-hz ", options.clock_hz); !taken.ok()) {
+            return std::move(taken).error();
+        }
+    }
+    for (const std::string& label : options.labels) {
+        if (label.starts_with(kClockLabel)) {
+            if (auto taken = take("--label " + std::string{kClockLabel}, label.substr(kClockLabel.size()));
+                !taken.ok()) {
+                return std::move(taken).error();
+            }
+        }
+    }
+    return hertz;
+}
+
+Result<Done> add_labels(const ImportOptions& options, std::uint64_t clock_hz, ImportedRun& run) {
     if (options.is_measured_here) {
         for (const auto& labels : {machine_state(), processor_pmu()}) {
             for (const auto& [name, text] : labels) {
@@ -110,8 +160,8 @@ Result<Done> add_labels(const ImportOptions& options, ImportedRun& run) {
         }
         run.labels[label.substr(0, equals)] = label.substr(equals + 1);
     }
-    if (options.hints.clock_hz != 0) {
-        run.labels["clock_hz"] = std::to_string(options.hints.clock_hz);
+    if (clock_hz != 0) {
+        run.labels["clock_hz"] = std::to_string(clock_hz);
     }
     return Done{};
 }
@@ -151,8 +201,9 @@ Result<Done> import_collected(const ImportOptions& options) {
         return Error{ErrorCode::kUsage, "--format frames: name the file, it is read twice"};
     }
     if (!options.target.empty() || !options.architecture.empty() || !options.time.empty() || !options.labels.empty() ||
-        options.is_measured_here) {
-        return Error{ErrorCode::kUsage, "--format frames: target, architecture, time and labels are in the file"};
+        options.is_measured_here || options.has_clock_hz) {
+        return Error{ErrorCode::kUsage,
+                     "--format frames: target, architecture, clock, time and labels are in the file"};
     }
     const auto store = open_store(options);
     if (!store.ok()) {
@@ -186,11 +237,16 @@ Result<Done> import_collected(const ImportOptions& options) {
 }
 
 Result<Done> import_file(const ImportOptions& options) {
+    const auto clock_hz = said_clock_hz(options);
+    if (!clock_hz.ok()) {
+        return Error{clock_hz.error()};
+    }
     auto file = read_file(options.file);
     if (!file.ok()) {
         return std::move(file).error();
     }
     ImportHints hints = options.hints;
+    hints.clock_hz = *clock_hz;
     hints.architecture = options.architecture;
     if (auto read = read_points(options.point_files, hints); !read.ok()) {
         return read;
@@ -209,7 +265,7 @@ Result<Done> import_file(const ImportOptions& options) {
         place.time = *time;
     }
     for (ImportedRun& run : *runs) {
-        if (auto added = add_labels(options, run); !added.ok()) {
+        if (auto added = add_labels(options, hints.clock_hz, run); !added.ok()) {
             return added;
         }
     }
@@ -235,15 +291,22 @@ Result<Done> import_file(const ImportOptions& options) {
     return Done{};
 }
 
+// CLI11 takes -1 for 2^64 - 1.
+std::string check_not_negative(const std::string& text) {
+    return text.starts_with('-') ? "'" + text + "' is below 0" : "";
+}
+
 void add_kernel_log_options(CLI::App& command, ImportOptions& options) {
     ImportHints& hints = options.hints;
     command
         .add_option("--log-index", hints.log_index,
                     "sel4-entries, sel4-tracepoints: what seL4_BenchmarkFinalizeLog returned")
+        ->check(check_not_negative)
         ->type_name("N");
     command
         .add_option("--max-tracepoints", hints.tracepoint_count,
                     "sel4-tracepoints: the kernel's KernelMaxNumTracePoints")
+        ->check(check_not_negative)
         ->type_name("N");
     command
         .add_option("--kernel-version", hints.kernel_version,
@@ -296,7 +359,9 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     command->add_option("--target", options->target, "where it was measured (default: this host)")->type_name("NAME");
     command->add_option("--arch", options->architecture, "its architecture")->type_name("NAME");
     command->add_option("--time", options->time, "when (default: the file's time): RFC 3339, -2h")->type_name("TIME");
-    command->add_option("--clock-hz", options->hints.clock_hz, "the cycle counter's frequency")->type_name("HZ");
+    const CLI::Option* const clock_hz =
+        command->add_option("--clock-hz", options->clock_hz, "the cycle counter's frequency: 62500000, 2.4e9")
+            ->type_name("HZ");
     command
         ->add_option("--label", options->labels,
                      "what else is known of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…")
@@ -308,14 +373,17 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     command
         ->add_option("--initial-test-size", options->hints.initial_test_size,
                      "kbench: the file is a bare table of tests × groups, whose first group has this test size")
+        ->check(check_not_negative)
         ->type_name("N");
     command->add_option("--delta", options->hints.test_size_delta, "… and each next one is greater by this")
+        ->check(check_not_negative)
         ->type_name("N");
     command->add_flag("--new-session", options->is_new_session,
                       "frames: of a target without entropy, whose session is given here: another run, though it left "
                       "the same bytes as one that is there");
     add_kernel_log_options(*command, *options);
-    command->callback([&invocation, options] {
+    command->callback([&invocation, options, clock_hz] {
+        options->has_clock_hz = clock_hz->count() != 0;
         invocation.run = [options] {
             const auto imported = options->format == kFrames ? import_collected(*options) : import_file(*options);
             return imported.ok() ? 0 : report_error(imported.error());

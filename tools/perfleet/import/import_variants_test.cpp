@@ -108,9 +108,26 @@ TEST(ImportColumns, UnitsInNames) {
     EXPECT_EQ(columns_of("call;reply\nns;us\n1;2\n"), (Columns{{"call", "ns", {1}}, {"reply", "us", {2}}}));
     ImportHints hints;
     hints.unit = "ticks";
-    const auto runs = read_columns("latency (us)\n1.5\n", hints);
+    const auto runs = read_columns("latency (core 3)\n1.5\n", hints);
     ASSERT_TRUE(runs.ok());
     EXPECT_EQ((*runs)[0].series[0].unit, "0.1 ticks");
+}
+
+TEST(ImportColumns, AUnitThatANameContradictsIsRefused) {
+    ImportHints hints;
+    hints.unit = "ns";
+    for (const char* text : {"latency_us\n1.5\n", "latency (usec)\n1.5\n", "call_ns,latency_us\n1,1.5\n"}) {
+        const auto runs = read_columns(text, hints);
+        ASSERT_FALSE(runs.ok()) << text;
+        EXPECT_EQ(runs.error().code, ErrorCode::kUsage);
+        EXPECT_EQ(runs.error().message.find("--unit ns: the name of column \"latency"), 0U) << runs.error().message;
+        EXPECT_NE(runs.error().message.find(" says us; leave --unit out, or"), std::string::npos);
+    }
+    EXPECT_FALSE(read_bernat("latency_us\n1.5\n", hints).ok());
+    hints.initial_test_size = 1;
+    EXPECT_FALSE(read_kbench("latency_us\n1.5\n", hints).ok());
+    hints.unit = "usec";
+    EXPECT_TRUE(read_columns("latency_us\n1.5\n", hints).ok());
 }
 
 TEST(ImportColumns, DigitsInGroups) {
@@ -259,6 +276,14 @@ TEST(ImportKbench, WhatIsMissingIsSaid) {
     EXPECT_NE(refusal(read_kbench("Delta: many\n", {})).find("line 1: \"Delta:\" without a whole number"),
               std::string::npos);
     EXPECT_NE(refusal(read_kbench("1 2 3\n", {})).find("name --initial-test-size"), std::string::npos);
+}
+
+TEST(ImportKbench, ATestOfNoLatencyIsRefused) {
+    ImportHints hints;
+    hints.initial_test_size = 0;
+    const std::string said = refusal(read_kbench("1 2 3\n", hints));
+    EXPECT_NE(said.find("--initial-test-size 0: "), std::string::npos) << said;
+    EXPECT_NE(said.find("above 0"), std::string::npos) << said;
 }
 
 TEST(ImportKbench, BareTablesWithAndWithoutHeads) {

@@ -50,9 +50,9 @@ struct ImportedRun {
 
 // What the user says beside the file.
 struct ImportHints {
-    std::string event;                    // name of the event; empty: the format's own
-    std::string unit;                     // of plain numbers; empty: "cycles"
-    std::uint64_t initial_test_size = 0;  // of a table without a header; 0: not given
+    std::string event;                               // name of the event; empty: the format's own
+    std::string unit;                                // of plain numbers; empty: "cycles"
+    std::optional<std::uint64_t> initial_test_size;  // of a table without a header
     std::uint64_t test_size_delta = 1;
     // Of what a seL4 kernel logged.
     std::string architecture;

@@ -320,7 +320,7 @@ Result<std::vector<ImportedRun>> read_bare_table(std::string_view text, const Im
     if (auto shared = share_unit(read->columns); !shared.ok()) {
         return std::move(shared).error();
     }
-    const auto sizes = sizes_of(hints.initial_test_size, hints.test_size_delta, groups);
+    const auto sizes = sizes_of(*hints.initial_test_size, hints.test_size_delta, groups);
     if (!sizes) {
         return Error{ErrorCode::kUsage, "--delta: test sizes are 1 to 2^64 - 1"};
     }
@@ -334,8 +334,10 @@ Result<std::vector<ImportedRun>> read_bare_table(std::string_view text, const Im
             table[test].push_back(column.values[test]);
         }
     }
-    ValueUnit unit = read->columns[0].unit;
-    unit.name = !hints.unit.empty() ? hints.unit : unit.name.empty() ? "cycles" : unit.name;
+    if (auto named = name_unit(hints.unit, read->columns[0]); !named.ok()) {
+        return Error{named.error()};
+    }
+    const ValueUnit& unit = read->columns[0].unit;
     ImportHints named = hints;
     named.unit = stored_unit(unit);
     std::vector<ImportedRun> runs{
@@ -348,7 +350,14 @@ Result<std::vector<ImportedRun>> read_bare_table(std::string_view text, const Im
 
 Result<std::vector<ImportedRun>> read_kbench(std::string_view text_untrusted, const ImportHints& hints) {
     const std::string text = without_escapes(without_mark(text_untrusted));
-    return hints.initial_test_size != 0 ? read_bare_table(text, hints) : SerialReader{hints}.read(text);
+    if (!hints.initial_test_size) {
+        return SerialReader{hints}.read(text);
+    }
+    if (*hints.initial_test_size == 0) {
+        return Error{ErrorCode::kUsage,
+                     "--initial-test-size 0: a test is of one latency at least; say a number above 0"};
+    }
+    return read_bare_table(text, hints);
 }
 
 }  // namespace perfleet

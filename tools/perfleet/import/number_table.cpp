@@ -393,6 +393,19 @@ private:
 
 }  // namespace
 
+Result<Done> name_unit(const std::string& said, NumberColumn& column) {
+    std::string& unit = column.unit.name;
+    const auto known = known_unit(unit);
+    if (!said.empty() && known && known_unit(said).value_or(said) != *known) {
+        return Error{ErrorCode::kUsage, "--unit " + said + ": the name of " +
+                                            (column.name.empty() ? "a column" : "column \"" + column.name + "\"") +
+                                            " says " + unit +
+                                            "; leave --unit out, or take the unit out of the column's name"};
+    }
+    unit = !said.empty() ? said : unit.empty() ? "cycles" : unit;
+    return Done{};
+}
+
 bool is_row_of_numbers(std::string_view line_untrusted) {
     const std::string_view text = without_comment(without_space(line_untrusted));
     return is_numbers(cells_of(text, Comma::kSeparates)) || is_numbers(cells_of(text, Comma::kGroups));

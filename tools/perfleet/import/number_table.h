@@ -38,6 +38,10 @@ struct NumberTable {
 
 [[nodiscard]] Result<NumberTable> read_number_table(const TextPart& part_untrusted);
 
+// The column's unit: as the user says, else as its name does, else cycles. Errors: kUsage where both say a unit that is
+// known, and not the same.
+[[nodiscard]] Result<Done> name_unit(const std::string& said, NumberColumn& column);
+
 // Whether the line holds nothing but numbers and what may stand between them.
 [[nodiscard]] bool is_row_of_numbers(std::string_view line_untrusted);
 

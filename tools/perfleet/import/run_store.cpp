@@ -15,6 +15,7 @@
 #include "gateway/ingest/decode.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/row_clock.h"
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/bye.h"
 #include "target-collector/message/hello.h"
@@ -136,13 +137,17 @@ private:
         ticks_ += ticks_ == ~0ULL ? 0 : 1;
     }
 
+    // The last moment there is, where the run goes on beyond it.
     [[nodiscard]] UtcNs end_time() const {
         const long double duration_ns = static_cast<long double>(ticks_ - first_ticks_) * kTicksPerSecond /
                                         static_cast<long double>(ticks_per_second());
-        const std::int64_t room_ns = std::numeric_limits<std::int64_t>::max() - place_.time.value;
-        return UtcNs{place_.time.value + (duration_ns < static_cast<long double>(room_ns)
-                                              ? static_cast<std::int64_t>(duration_ns)
-                                              : room_ns)};
+        constexpr auto kTimeMax = std::numeric_limits<std::int64_t>::max();
+        // Two's complement: right for starts before 1970, too, of which the room is more than a signed number holds.
+        const std::uint64_t start = static_cast<std::uint64_t>(place_.time.value);
+        const std::uint64_t room_ns = static_cast<std::uint64_t>(kTimeMax) - start;
+        return UtcNs{duration_ns < static_cast<long double>(room_ns)
+                         ? static_cast<std::int64_t>(start + static_cast<std::uint64_t>(duration_ns))
+                         : kTimeMax};
     }
 
     // What a collector says of itself, said and heard.
@@ -167,7 +172,7 @@ private:
             event.format = series.format;
         }
         hello.events = events;
-        hello.clock = {run_.clock ? std::string_view{run_.clock->name} : "row", ticks_per_second(), -1};
+        hello.clock = {run_.clock ? std::string_view{run_.clock->name} : kRowClock, ticks_per_second(), -1};
         hello.start_point = {Ticks{first_ticks_}, place_.time, 0};
         const std::vector<std::string_view> command_line{"perfleet", "import", place_.source};
         hello.host.command_line = command_line;
