@@ -19,8 +19,10 @@ constexpr Tenths kBottom = 4'020;
 constexpr Tenths kRestWidth = 260;  // of the bar for what lies beyond
 constexpr Tenths kRestGap = 240;
 constexpr std::uint64_t kTicksMax = 8;
-constexpr std::size_t kTitleSizeMax = 64;  // code points
-constexpr std::size_t kLineSizeMax = 100;
+// Columns of a terminal that fit the picture: a letter of DejaVu Sans takes 0.6 of its size on average, a bold one 0.7.
+constexpr std::size_t kTitleSizeMax = 48;
+constexpr std::size_t kTargetSizeMax = 24;
+constexpr std::size_t kLineSizeMax = 88;
 
 constexpr Colour kInk{34, 34, 34};
 constexpr Colour kGrey{110, 110, 110};
@@ -88,13 +90,16 @@ std::string shortened_title(const std::string& text, std::size_t size_max = kTit
         return title;
     }
     std::string start;
-    std::size_t points = 0;
-    for (const char c : title) {
-        points += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U ? 1 : 0;
-        if (points == size_max) {
+    for (std::size_t at = 0; at < title.size();) {
+        std::size_t end = at + 1;
+        while (end < title.size() && (static_cast<unsigned char>(title[end]) & 0xc0U) == 0x80U) {
+            ++end;
+        }
+        if (text_width(title.substr(0, end)) >= size_max) {
             break;
         }
-        start += c;
+        start = title.substr(0, end);
+        at = end;
     }
     return start + "…";
 }
@@ -165,9 +170,10 @@ private:
 
     void title() {
         const std::string size = text_of("test_size");
-        figure_.words.push_back({kLeft, 340, shortened_title(text_of("event") + (size.empty() ? "" : ", N = " + size)),
+        const std::string suffix = size.empty() ? "" : ", N = " + size;
+        figure_.words.push_back({kLeft, 340, shortened_title(text_of("event"), kTitleSizeMax - suffix.size()) + suffix,
                                  190, kInk, Anchor::kStart, true, false});
-        std::string line = text_of("target");
+        std::string line = shortened_title(text_of("target"), kTargetSizeMax);
         line += (line.empty() ? "" : " · ") + grouped_digits(total_) + (total_ == 1 ? " value" : " values");
         for (const char* name : {"median", "mad", "p95", "p99"}) {
             if (const std::string figure = text_of(name); !figure.empty()) {

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <string>
 
+#include "exporters/report/report_parts.h"
+
 namespace perfleet {
 namespace {
 
@@ -116,6 +118,29 @@ TEST(Svg, TextFromATargetStaysText) {
         svg_of(histogram_figure(article(), summary_of("a<script>&\"\x1b[2J\xff"), HistogramShape::kLinear));
     EXPECT_EQ(svg.find("<script"), std::string::npos);
     EXPECT_NE(svg.find("a&lt;script&gt;&amp;&quot;?[2J\xef\xbf\xbd"), std::string::npos);
+}
+
+TEST(HistogramFigure, LongNamesStayInThePicture) {
+    for (const char* letter : {"a", "é", "語"}) {
+        std::string name;
+        for (int i = 0; i < 200; ++i) {
+            name += letter;
+        }
+        Answer summary = summary_of(name);
+        summary.columns.push_back({"test_size", ""});
+        summary.rows[0].emplace_back(~std::uint64_t{0});
+        summary.rows[0][1] = name;  // the target
+        const Figure figure = histogram_figure(article(), summary, HistogramShape::kLinear);
+        for (const Words& words : figure.words) {
+            const auto width =
+                static_cast<Tenths>(text_width(words.text)) * words.size * (words.is_bold ? 70 : 60) / 100;
+            if (words.anchor == Anchor::kStart) {
+                EXPECT_LE(words.x + width, figure.width) << words.text;
+            }
+        }
+        EXPECT_TRUE(has_words(figure, "…, N = 18,446,744,073,709,551,615"));
+        EXPECT_TRUE(has_words(figure, "MAD 6 · p95 154 ns"));  // what the line is for
+    }
 }
 
 TEST(Png, HasTwiceTheFiguresPixelsAndTheSameBytesEachTime) {
