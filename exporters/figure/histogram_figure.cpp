@@ -1,6 +1,7 @@
 #include "exporters/figure/histogram_figure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "exporters/report/report.h"
@@ -85,7 +86,7 @@ std::string share_text(std::uint64_t part, std::uint64_t total) {
 }
 
 std::string shortened_title(const std::string& text, std::size_t size_max = kTitleSizeMax) {
-    const std::string title = printable(text);
+    std::string title = printable(text);
     if (text_width(title) <= size_max) {
         return title;
     }
@@ -312,7 +313,8 @@ private:
         if (!(in_parts >= low && in_parts <= low + range)) {
             return std::nullopt;
         }
-        return kLeft + static_cast<Tenths>((in_parts - low) / range * static_cast<double>(plot_right_ - kLeft) + 0.5);
+        return kLeft +
+               static_cast<Tenths>(std::lround((in_parts - low) / range * static_cast<double>(plot_right_ - kLeft)));
     }
 
     // The median's name to the left of its line, the percentile's to the right, or above where there is no room.
