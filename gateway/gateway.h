@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gateway/gateway_counts.h"
+#include "gateway/ingest/intake_limits.h"
 #include "gateway/memory_plan.h"
 #include "gateway/wire/context.h"
 #include "schemas/peers/transport_counts.h"
@@ -39,6 +40,7 @@ struct GatewayOptions {
     std::function<std::uint8_t(const SessionRecord&)> retention_class_of{};
     std::string control_folder{};   // where operators find the socket for their orders; empty: nowhere
     std::size_t connections_max{};  // 0: what the process's limit of descriptors allows
+    std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;  // new ones of one target in an hour
 };
 
 class Gateway {

@@ -20,6 +20,7 @@
 #include "daemon/service/service_manager.h"
 #include "daemon/start/program_start.h"
 #include "gateway/gateway.h"
+#include "gateway/ingest/intake_limits.h"
 #include "gateway/joining/store_joining.h"
 #include "gateway/memory_plan.h"
 #include "gateway/metrics/gateway_metrics.h"
@@ -44,6 +45,7 @@ constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 constexpr unsigned kLibraryThreads = 4;  // ZeroMQ's, and those of the server of metrics
 constexpr std::string_view kNoQueries = "none";
+constexpr std::uint32_t kTargetSessionsMost = 1U << 20;
 constexpr std::size_t kConnectionsMax = 1U << 20;  // as many files as Linux lets a process open, unless told otherwise
 
 const std::map<std::string, std::int64_t> kAgeUnits{{"h", 3'600}, {"d", 86'400}, {"w", 7 * 86'400}};
@@ -62,6 +64,7 @@ struct Arguments {
     std::string query_key;
     std::string askers;
     std::size_t connections_max = 0;
+    std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;
     bool is_without_joining = false;
     bool is_without_rollups = false;
     bool is_without_dictionaries = false;
@@ -216,6 +219,7 @@ int run(const Arguments& arguments) {
         options.keys = {arguments.key, arguments.collectors};
     }
     options.connections_max = arguments.connections_max;
+    options.target_sessions_max = arguments.target_sessions_max;
     options.retention_class_of = [&rules](const SessionRecord& session) { return rules->class_of(session); };
     options.control_folder = arguments.data;
     auto gateway = Gateway::open(options, context, **store);
@@ -332,6 +336,11 @@ int main(int argc, char** argv) {
                    "--memory is enough for")
         ->type_name("N")
         ->check(CLI::Range(std::size_t{1}, kConnectionsMax, "1 to " + std::to_string(kConnectionsMax)));
+    app.add_option("--target-sessions", arguments.target_sessions_max,
+                   "New sessions of one target that are taken in an hour (each recording is one); more are put off")
+        ->type_name("N")
+        ->check(CLI::Range(1U, kTargetSessionsMost))
+        ->capture_default_str();
     auto* const no_join = app.add_flag("--no-join", arguments.is_without_joining,
                                        "Don't join small batches into large blocks when their hour is over: they take "
                                        "more room, and longer to read");

@@ -78,7 +78,12 @@ TEST_F(ProgramStartDeathTest, SaysBeforehandThatItsThreadsCantBeStarted) {
         if (::setuid(kUsersBegin + static_cast<uid_t>(::getpid())) != 0) {
             _exit(2);
         }
-        constexpr rlimit kLimit{3, 3};
+#ifdef __SANITIZE_THREAD__
+        constexpr rlim_t kSanitizerThreads = 1;
+#else
+        constexpr rlim_t kSanitizerThreads = 0;
+#endif
+        constexpr rlimit kLimit{3 + kSanitizerThreads, 3 + kSanitizerThreads};
         if (::setrlimit(RLIMIT_NPROC, &kLimit) != 0 || !start_program("program", 2)) {
             _exit(3);
         }

@@ -100,6 +100,10 @@ void Acknowledger::go_round(std::uint64_t now_ns) {
         if (!line_.empty()) {
             credit_.write_off(session->credit, session->send_limit, now_ns);
         }
+        if (session->finished && now_ns - session->acknowledged_ns >= intake_limits::kEndedPeerKeptNs) {
+            table_.detach(std::string{session->routing_id});
+            continue;
+        }
         if (!session->finished && now_ns - session->acknowledged_ns >= session->repeat_after_ns) {
             const std::uint64_t next_ns = std::clamp(2 * session->repeat_after_ns, intake_limits::kAckRepeatNsMin,
                                                      intake_limits::kAckRepeatNsMax);

@@ -14,8 +14,7 @@ std::uint64_t hash_of(const std::pair<std::string, std::string>& label) {
 
 std::string too_many(const char* what, std::uint32_t count_max) {
     return std::string{what} + ": at most " + std::to_string(count_max) + " in " +
-           std::to_string(intake_limits::kCardinalityWindowNs / 60'000'000'000) +
-           " minutes are taken; come again later";
+           std::to_string(intake_limits::kCardinalityWindowNs / 60'000'000'000) + " minutes are taken; it is put off";
 }
 
 }  // namespace
@@ -51,7 +50,7 @@ std::optional<std::string> Cardinality::admit(const SessionRecord& session, std:
         return too_many("new targets of this gateway", limits_.targets_max);
     }
     if (fresh.session_count >= limits_.target_sessions_max) {
-        return too_many("new sessions of this target", limits_.target_sessions_max);
+        return too_many("new sessions of this target (--target-sessions)", limits_.target_sessions_max);
     }
     if (fresh.label_count + label_count > limits_.target_labels_max) {
         return too_many("new labels of this target", limits_.target_labels_max);

@@ -133,6 +133,9 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
         }
     }
     acknowledger.raise_send_limit(session, now.monotonic_ns);
+    if (session->finished) {
+        session->acknowledged_ns = now.monotonic_ns;  // by the Welcome: the peer has not gone yet
+    }
     session->version = std::min(hello_untrusted.version_max, protocol::kVersion);
     send(routing_id, encode_welcome({session->version, session->record.session, now.utc, options.incarnation,
                                      session->progress.prefix(), session->send_limit}));

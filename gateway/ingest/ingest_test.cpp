@@ -541,6 +541,28 @@ TEST_F(IngestBye, IsFinishedOnceItIsDurable) {
     }
 }
 
+// Of peers that have gone nothing tells but a message to them, and after the last acknowledgement there is none.
+TEST_F(IngestBye, ItsPeerIsForgottenAWhileLater) {
+    say_hello();
+    take("peer", sample::bye(kSession, {}));
+    commit();
+    EXPECT_TRUE(replies().back().finished);
+    EXPECT_EQ(ingest_->counts().peers_now, 1U);
+    pass(intake_limits::kEndedPeerKeptNs / 2);
+    EXPECT_EQ(ingest_->counts().peers_now, 1U);
+    pass(intake_limits::kEndedPeerKeptNs);
+    EXPECT_EQ(ingest_->counts().peers_now, 0U);
+    // Who is there all the same says it again.
+    take("peer", sample::bye(kSession, {}));
+    EXPECT_EQ(reply().sort, ReplySort::kHelloAgain);
+    say_hello();
+    EXPECT_EQ(reply().sort, ReplySort::kWelcome);
+    pass(intake_limits::kEndedPeerKeptNs / 2);
+    take("peer", sample::bye(kSession, {}));
+    pass(0);
+    EXPECT_TRUE(replies().back().finished);
+}
+
 TEST_F(IngestBye, MakesASessionWithoutBatchesKnown) {
     say_hello();
     take("peer", sample::bye(kSession, {}));

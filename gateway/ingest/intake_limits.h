@@ -33,6 +33,8 @@ inline constexpr std::uint64_t kCreditHoldNs = 10'000'000'000;  // a promise tha
 // An acknowledgement is repeated after so long, then after twice as long, and so on.
 inline constexpr std::uint64_t kAckRepeatNsMin = 2 * limits::kAckIntervalNs;
 inline constexpr std::uint64_t kAckRepeatNsMax = 8 * limits::kAckIntervalNs;
+// Whoever said Bye is still somebody for so long after its last acknowledgement, which may have to be repeated.
+inline constexpr std::uint64_t kEndedPeerKeptNs = 5 * limits::kAckIntervalNs;
 inline constexpr std::uint64_t kStoreRetryNsMin = 100'000'000;
 inline constexpr std::uint64_t kStoreRetryNsMax = 5'000'000'000;
 inline constexpr std::size_t kReplyTextSizeBytesMax = 1'024;
@@ -54,7 +56,7 @@ inline constexpr std::uint32_t kPeersWatchedMax = 65'536;
 
 // -- cardinality ------------------------------------------------------------------------------------------------------
 inline constexpr std::uint64_t kCardinalityWindowNs = 3'600'000'000'000;
-inline constexpr std::uint32_t kTargetSessionsMax = 256;  // new ones of one target in a window
+inline constexpr std::uint32_t kTargetSessionsMax = 256;  // new ones of one target in a window, if not told otherwise
 inline constexpr std::uint32_t kTargetLabelsMax = 1'024;  // key=value that nobody had before, of one target
 inline constexpr std::uint32_t kNewTargetsMax = 65'536;   // of the gateway
 inline constexpr std::uint32_t kNewLabelsMax = 1U << 18;  // of the gateway

@@ -62,7 +62,8 @@ void add_incoming(MetricPage& page, const GatewayCounts& counts) {
                  counts.replies_dropped);
     add_by_reason(page, "perfleet_gateway_messages_malformed_total", "Messages dropped without being understood.",
                   counts.messages_malformed);
-    add_by_reason(page, "perfleet_gateway_peers_refused_total", "Sessions refused for good.", counts.sessions_refused);
+    add_by_reason(page, "perfleet_gateway_peers_refused_total", "Sessions refused; `quota`: put off.",
+                  counts.sessions_refused);
     add_by_reason(page, "perfleet_gateway_peers_cut_total", "Connections closed by the gateway.", counts.peers_cut);
     for (std::size_t i = 0; i < counts.orders.counts.size(); ++i) {
         page.counter("perfleet_gateway_orders_total", "Operators' orders to sessions, by what became of them.",

@@ -10,6 +10,7 @@
 #include "query-engine/wire/query_message.h"
 #include "schemas/peers/zap.h"
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
@@ -141,6 +142,9 @@ Result<std::unique_ptr<QuerySocket>> QuerySocket::bind(const std::string& endpoi
 }
 
 Result<std::unique_ptr<QuerySocket>> QuerySocket::connect(const std::string& endpoint, const ConnectKeys* keys) {
+    if (const auto checked = check_peer_endpoint("--gateway", endpoint); !checked.ok()) {
+        return checked.error();
+    }
     Result<std::unique_ptr<QuerySocket>> made = make(ZMQ_DEALER, kQueryReplySizeBytesMax);
     if (!made.ok()) {
         return made;

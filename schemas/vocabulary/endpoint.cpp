@@ -33,6 +33,28 @@ bool is_port(std::string_view text) {
     return error == std::errc{} && end == text.data() + text.size();
 }
 
+bool is_peer_port(std::string_view text) {
+    return is_port(text) && text != "*" && text.find_first_not_of('0') != text.npos;
+}
+
+// A name, an IPv4 address, or an IPv6 address in brackets, with its zone.
+bool is_peer_host(std::string_view host) {
+    if (host.starts_with('[')) {
+        const std::size_t end = host.find_first_of("%]");
+        in6_addr address{};
+        const std::string inner{host.substr(1, end == host.npos ? end : end - 1)};
+        return host.ends_with(']') && host.find(']') == host.size() - 1 &&
+               inet_pton(AF_INET6, inner.c_str(), &address) == 1;
+    }
+    return !host.empty() && host.find_first_of("*:;/[]%") == host.npos;
+}
+
+bool is_ipc_path(std::string_view path) { return !path.empty() && path.size() <= kIpcPathSizeMax; }
+
+bool is_foreign(std::string_view endpoint) {  // for libzmq, and to lists of endpoints
+    return endpoint.find_first_of(std::string_view{"\0\n, ", 4}) != std::string_view::npos;
+}
+
 bool is_loopback(std::string_view host) {
     if (host.starts_with('[') && host.ends_with(']')) {
         in6_addr address{};
@@ -62,15 +84,14 @@ Result<Done> check_tcp(const Asked& asked, std::string_view place, EndpointReach
 
 Result<Done> check_endpoint(std::string_view option, std::string_view endpoint, EndpointReach reach) {
     const Asked asked{option, endpoint};
-    if (endpoint.find_first_of(std::string_view{"\0\n, ", 4}) != std::string_view::npos) {
+    if (is_foreign(endpoint)) {
         return usage(asked, "an endpoint has no spaces and commas; name each one with an option of its own");
     }
     if (endpoint.starts_with("tcp://")) {
         return check_tcp(asked, endpoint.substr(6), reach);
     }
     if (endpoint.starts_with("ipc://")) {
-        const std::string_view path = endpoint.substr(6);
-        if (path.empty() || path.size() > kIpcPathSizeMax) {
+        if (!is_ipc_path(endpoint.substr(6))) {
             return usage(asked, "write ipc://PATH, with a path of at most 107 bytes");
         }
         return Done{};
@@ -86,6 +107,19 @@ Result<Done> check_program_endpoint(std::string_view option, std::string_view en
         return usage({option, endpoint}, kNotAnEndpoint);
     }
     return check_endpoint(option, endpoint, has_keys ? EndpointReach::kAnywhere : EndpointReach::kThisMachine);
+}
+
+Result<Done> check_peer_endpoint(std::string_view option, std::string_view endpoint) {
+    const std::size_t colon = endpoint.rfind(':');
+    const bool is_tcp = endpoint.starts_with("tcp://") && colon > 6 && is_peer_host(endpoint.substr(6, colon - 6)) &&
+                        is_peer_port(endpoint.substr(colon + 1));
+    const bool is_ipc = endpoint.starts_with("ipc://") && is_ipc_path(endpoint.substr(6));
+    if (is_foreign(endpoint) || !(is_tcp || is_ipc)) {
+        return usage({option, endpoint},
+                     "nothing to connect to; write tcp://HOST:PORT with a port from 1 to 65535 (an IPv6 address in "
+                     "brackets), or ipc://PATH");
+    }
+    return Done{};
 }
 
 }  // namespace perfleet

@@ -1,4 +1,5 @@
-// Places to listen at, and which of them can only be reached from this machine: where programs without keys listen.
+// Places to listen at, and which of them can only be reached from this machine: where programs without keys listen; and
+// places to connect to.
 //
 // Hosts only.
 #pragma once
@@ -20,5 +21,10 @@ enum class EndpointReach : std::uint8_t {
 
 // Of a program, which nobody reaches over inproc://; without keys on this machine only.
 [[nodiscard]] Result<Done> check_program_endpoint(std::string_view option, std::string_view endpoint, bool has_keys);
+
+// Of a peer: `tcp://HOST:PORT` with a name or an address (IPv6 in brackets) and a port from 1 to 65535, or
+// `ipc://PATH`. libzmq takes a part of other ports, and waits for ever at what it can't read. Errors: kUsage, naming
+// all that check_endpoint() names.
+[[nodiscard]] Result<Done> check_peer_endpoint(std::string_view option, std::string_view endpoint);
 
 }  // namespace perfleet

@@ -32,8 +32,8 @@ bool says(const rocksdb::Status& status, std::string_view words) {
 
 Error busy(const std::string& directory) {
     return {ErrorCode::kBusy, directory +
-                                  ": another gateway is writing to this folder; stop it, or give this one "
-                                  "another folder (--data)"};
+                                  ": another gateway is writing to this folder; stop it, or name "
+                                  "another folder"};
 }
 
 // What RocksDB says; of a missing table file it tells the name that such files had long ago, which it tries last.

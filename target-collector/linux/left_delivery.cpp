@@ -9,6 +9,7 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/linux/clock_relation.h"
+#include "target-collector/linux/refusal.h"
 #include "target-collector/linux/waiting_driver.h"
 
 namespace perfleet {
@@ -121,6 +122,7 @@ bool LeftDelivery::deliver(std::size_t index) {
     Delivery& delivery = (*left)->delivery();
     const SpoolReading& reading = (*left)->reading();
     std::uint64_t delivered = delivery.status().batches_acknowledged;
+    bool is_put_off_told = false;
     for (;;) {
         const std::uint64_t now_ns = monotonic_now().value;
         const bool is_busy = delivery.step(now_ns);
@@ -132,8 +134,14 @@ bool LeftDelivery::deliver(std::size_t index) {
             break;
         }
         if (delivery.status().session_refused) {
-            notice_(driver_->peer() + " refuses " + (*left)->name() + "; its file '" + file + "' stays");
+            notice_(driver_->peer() + " refuses " + (*left)->name() + ": " +
+                    std::string(refusal(delivery.status().refused_reason)) + "; its file '" + file +
+                    "' stays, and is offered again at the next start; remove it to give its rows up");
             return false;
+        }
+        if (delivery.status().is_put_off && !std::exchange(is_put_off_told, true)) {
+            notice_(driver_->peer() + " doesn't take " + (*left)->name() + " for now: " +
+                    std::string(refusal(delivery.status().refused_reason)) + "; it is asked again every minute");
         }
         if (is_over(now_ns)) {
             return false;

@@ -42,6 +42,12 @@ Result<Done> check_labels(const std::vector<std::pair<std::string, std::string>>
         if (key.empty()) {
             return usage("--label ='" + shown(value) + "': a label has a key; write KEY=VALUE");
         }
+        // Both can be selected, and mean something else there.
+        if (key == "target" || key == "arch") {
+            return usage("--label " + key + ": " +
+                         (key == "target" ? "is the name that --target gives" : "is the machine's own") +
+                         "; give this label another key");
+        }
         for (const auto& [part, text] : {std::pair{"key", &key}, std::pair{"value", &value}}) {
             if (text->size() > limits::kLabelSizeBytesMax) {
                 return usage("--label " + shown(key) + ": its " + part + " has " + std::to_string(text->size()) +

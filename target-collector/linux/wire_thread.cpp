@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/assert.h"
-#include "schemas/wire/protocol.h"
+#include "target-collector/linux/refusal.h"
 #include "target-collector/linux/waiting_driver.h"
 
 namespace perfleet {
@@ -19,23 +19,6 @@ constexpr std::uint64_t kFirstWordAfterNs = 1'000'000'000;
 constexpr std::uint64_t kWordEveryNs = 10'000'000'000;
 constexpr std::uint64_t kOverrunNsMax = 1'000'000'000;
 constexpr std::uint64_t kFarewellNs = 500'000'000;  // for the Bye of a session that gave up
-
-std::string_view refusal(std::uint16_t reason) {
-    switch (static_cast<protocol::RefusedReason>(reason)) {
-        case protocol::RefusedReason::kMalformed: return "it can't read what we send";
-        case protocol::RefusedReason::kConflict: return "this session is stored with other content";
-        case protocol::RefusedReason::kNoCommonVersion:
-            return "it speaks no version of the protocol that we speak; update the older";
-        case protocol::RefusedReason::kIdentity:
-            return "this session is another target's, or the key isn't enrolled with this --target or --label";
-        case protocol::RefusedReason::kQuota: return "the target's quota is used up";
-        case protocol::RefusedReason::kTooLarge: return "a message is too large";
-        case protocol::RefusedReason::kUnknownEpoch: return "an epoch isn't known";
-        case protocol::RefusedReason::kSessionsFull: return "it serves as many sessions as it can";
-        case protocol::RefusedReason::kWentBack: return "it has seen more of this session than we have";
-    }
-    return "it gave an unknown reason";
-}
 
 }  // namespace
 
@@ -175,11 +158,23 @@ void WireThread::tell(std::uint64_t now_ns) {
         }
         return;
     }
+    if (status.is_put_off) {
+        if (!is_put_off_told_) {
+            is_put_off_told_ = true;
+            notice_({LogLevel::kWarning, "gateway",
+                     driver_->peer() + " doesn't take this session for now: " +
+                         std::string(refusal(status.refused_reason)) + "; it is asked again every minute"});
+        }
+        return;
+    }
     if (status.welcomed && !driver_->is_silent()) {
         if (is_waiting_told_) {
             notice_({LogLevel::kNotice, "gateway", driver_->peer() + " answers"});
+        } else if (is_put_off_told_) {
+            notice_({LogLevel::kNotice, "gateway", driver_->peer() + " takes this session now"});
         }
         is_waiting_told_ = false;
+        is_put_off_told_ = false;
         last_told_ns_ = now_ns;
         return;
     }

@@ -96,6 +96,7 @@ private:
     std::uint64_t deadline_ns_ = 0;  // 0: none yet
     std::uint64_t last_told_ns_ = 0;
     bool is_waiting_told_ = false;
+    bool is_put_off_told_ = false;
     std::string told_trouble_;  // why nobody answers, as it was told last
     bool has_given_up_ = false;
     UtcNs gateway_utc_;

@@ -28,6 +28,12 @@ DeliveryOrders::Taken taken_by(const DeliveryCore::Options& options) {
                                    : DeliveryOrders::Taken::kNotAtAll;
 }
 
+// What the gateway has too much of now, and later may not.
+bool is_for_now(std::uint16_t reason) {
+    return reason == static_cast<std::uint16_t>(protocol::RefusedReason::kQuota) ||
+           reason == static_cast<std::uint16_t>(protocol::RefusedReason::kSessionsFull);
+}
+
 bool are_equal(std::span<const std::byte> left, std::span<const std::byte> right) {
     return left.size() == right.size() && (left.empty() || std::memcmp(left.data(), right.data(), left.size()) == 0);
 }
@@ -201,6 +207,7 @@ void DeliveryCore::handle_welcome(const Reply& reply) {
     // Credit never shrinks within an incarnation, and each starts its own.
     send_limit_ = is_other_gateway || reply.send_limit > send_limit_ ? reply.send_limit : send_limit_;
     status_.welcomed = true;
+    status_.is_put_off = false;
     status_.gateway_utc = reply.utc_ns;
     status_.version = reply.version;
     acknowledge(reply.prefix);
@@ -233,8 +240,10 @@ void DeliveryCore::handle_refused(const Reply& reply) {
         return;
     }
     if (reply.seq.value == 0) {
-        status_.session_refused = true;
         status_.refused_reason = reply.reason;
+        status_.is_put_off = is_for_now(reply.reason);
+        status_.session_refused = !status_.is_put_off;
+        put_off_ns_ = now_ns_;
         return;
     }
     for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->seq <= reply.seq;
@@ -419,13 +428,15 @@ Seq DeliveryCore::oldest_retained() {
 
 void DeliveryCore::expect_welcome() {
     status_.welcomed = false;
+    status_.is_put_off = false;
     is_hello_due_ = true;
     transfer_count_ = 0;  // the gateway asks again after its Welcome
 }
 
 bool DeliveryCore::say_hello(std::uint64_t now_ns) {
     if (status_.welcomed || !driver_.borrowed().empty() ||
-        (!is_hello_due_ && now_ns - hello_sent_ns_ < limits::kAckIntervalNs)) {
+        (!is_hello_due_ && now_ns - hello_sent_ns_ < limits::kAckIntervalNs) ||
+        (status_.is_put_off && now_ns - put_off_ns_ < limits::kPutOffNs)) {
         return false;
     }
     const Seq oldest = oldest_retained();

@@ -1,6 +1,7 @@
 // Delivery over connections that come late, break, and are made again.
 #include <gtest/gtest.h>
 
+#include "schemas/wire/protocol.h"
 #include "target-collector/wire/delivery.h"
 #include "target-collector/wire/held_address_test.h"
 #include "target-collector/wire/scripted_gateway_test.h"
@@ -29,6 +30,20 @@ TEST_F(DeliveryConnectionTest, WaitsForAGatewayThatComesLater) {
     expect(MessageTag::kHello);  // one, not twenty: nothing is queued for a peer that isn't there
     gateway_.say(make_welcome({kSession}));
     expect_batch(1);
+}
+
+// Another gateway of the list, or one that was started again, may take it at once.
+TEST_F(DeliveryConnectionTest, ASessionThatIsOneTooManyForNowAsksAgainOverANewConnection) {
+    gateway_.bind(address_.endpoint());
+    connect(address_.endpoint());
+    expect(MessageTag::kHello);
+    gateway_.say(make_refused(kSession, Seq{0}, static_cast<std::uint16_t>(protocol::RefusedReason::kQuota), "later"));
+    run_until([&] { return delivery_->status().is_put_off; });
+    gateway_.unbind();
+    gateway_.bind(address_.endpoint());
+    expect(MessageTag::kHello);
+    gateway_.say(make_welcome({kSession}));
+    run_until([&] { return delivery_->status().welcomed; });
 }
 
 TEST_F(DeliveryConnectionTest, ReconnectsAndSendsAgainWhatTheGatewayDoesNotHave) {

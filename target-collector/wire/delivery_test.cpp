@@ -446,6 +446,29 @@ TEST_F(DeliveryTest, WhatIsLeftOfARefusedSessionIsCountedAsRefused) {
     EXPECT_EQ(delivery_->status().rows_given_up, 0U);
 }
 
+TEST_F(DeliveryTest, ASessionThatIsOneTooManyForNowAsksAgainEachMinute) {
+    const auto put_off = [&] {
+        gateway_.say(
+            make_refused(kSession, Seq{0}, static_cast<std::uint16_t>(protocol::RefusedReason::kQuota), "later"));
+        run_until([&] { return delivery_->status().is_put_off; });
+    };
+    start();
+    seal();
+    for (int i = 0; i < 3; ++i) {
+        expect(MessageTag::kHello);
+        put_off();
+        EXPECT_FALSE(delivery_->status().session_refused);
+        now_ns_ += limits::kPutOffNs - kSecond;
+        expect_silence();
+        now_ns_ += kSecond;
+    }
+    expect(MessageTag::kHello);
+    gateway_.say(make_welcome({kSession}));
+    expect(MessageTag::kBatch);
+    EXPECT_FALSE(delivery_->status().is_put_off);
+    EXPECT_EQ(delivery_->status().batches_dropped, 0U);
+}
+
 TEST_F(DeliveryTest, RefusesAVersionThatItDoesNotSpeak) {
     start();
     expect(MessageTag::kHello);

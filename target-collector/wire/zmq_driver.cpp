@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
@@ -135,6 +136,11 @@ Result<std::unique_ptr<ZmqDriver>> ZmqDriver::connect(const std::string& endpoin
     const bool is_inproc = endpoint.starts_with("inproc://");
     if (is_inproc && shared_context == nullptr) {
         return Error{ErrorCode::kUsage, "gateway '" + endpoint + "': inproc:// reaches only gateways of this process"};
+    }
+    if (!is_inproc) {
+        if (const auto checked = check_peer_endpoint("--gateway", endpoint); !checked.ok()) {
+            return checked.error();
+        }
     }
     auto sockets = std::make_unique<Sockets>();
     void* context = shared_context;

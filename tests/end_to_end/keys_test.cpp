@@ -247,6 +247,9 @@ TEST(KeyFiles, KeygenWritesNewFilesThatOnlyTheOwnerReads) {
     EXPECT_EQ(again.ending.status, 1);
     EXPECT_NE(again.error_output.find(folder / "board-7.key"), std::string::npos);
     EXPECT_EQ(load_secret_key(folder / "board-7.key")->secret_text, secret->secret_text);
+    EXPECT_EQ(run({program_path("perfleet"), "keygen", "b", "--label", "arch=z80", "--out", folder.path().string()})
+                  .ending.status,
+              2);
     for (const char* bad : {"a/b", "a b", ""}) {
         EXPECT_EQ(run({program_path("perfleet"), "keygen", bad, "--out", folder.path().string()}).ending.status, 2);
     }

@@ -209,6 +209,7 @@ TEST_F(QueryProgram, BadUsageExitsWith2AndNamesTheOption) {
         {{"top", "--data", data_, "--to", ""}, "--to: is empty"},
         {{"top", "--data", ""}, "--data: is empty"},
         {{"top", "--gateway", "tcp://127.0.0.1:1", "--symfs", "/"}, "--symfs"},
+        {{"top", "--gateway", "tcp://127.0.0.1:1x"}, "--gateway tcp://127.0.0.1:1x: nothing to connect to"},
         {{"latency", "--data", data_, "--bucket", "5"}, "--bucket"},
         {{"kernel-entries", "--data", data_, "--limit", "5"}, "--limit goes with"},
         {{"kernel-entries", "--data", data_, "--table", "durations", "--limit", "5"}, "--limit goes with"},

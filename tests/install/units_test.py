@@ -14,8 +14,8 @@ import tempfile
 UNITS = {"perfleet-gateway": "gateway.env", "perfleet-collector": "collector.env"}
 # What `systemd-analyze security` may find at most, of 10.0; a plain service has 9.6.
 EXPOSURE_MAX = {"perfleet-gateway": 1.5, "perfleet-collector": 3.0}
-DIRECTIVES = {"Type": "notify", "Restart": "on-failure", "DynamicUser": "yes", "NoNewPrivileges": "yes",
-              "ProtectSystem": "strict", "MemoryDenyWriteExecute": "yes", "SystemCallArchitectures": "native"}
+DIRECTIVES = {"Type": "notify", "Restart": "on-failure", "StartLimitIntervalSec": "0", "DynamicUser": "yes",
+              "NoNewPrivileges": "yes", "ProtectSystem": "strict", "MemoryDenyWriteExecute": "yes", "SystemCallArchitectures": "native"}
 
 
 def run(*command, **options):

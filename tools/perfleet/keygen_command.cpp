@@ -72,6 +72,10 @@ Result<std::string> public_text_of(const KeygenOptions& options, const SecretKey
         if (equals == std::string::npos || equals == 0) {
             return Error{ErrorCode::kUsage, "--label '" + label + "' is no label; write KEY=VALUE"};
         }
+        if (const std::string label_key = label.substr(0, equals); label_key == "target" || label_key == "arch") {
+            return Error{ErrorCode::kUsage,
+                         "--label " + label_key + ": is told by the collector itself; give this label another key"};
+        }
         enrolment.labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
     }
     std::sort(enrolment.labels.begin(), enrolment.labels.end());
