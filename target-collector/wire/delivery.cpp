@@ -446,6 +446,7 @@ bool DeliveryCore::say_hello(std::uint64_t now_ns) {
     }
     told_oldest_ = oldest;
     is_hello_due_ = false;
+    status_.is_put_off = false;
     hello_sent_ns_ = now_ns;
     return true;
 }
