@@ -101,7 +101,7 @@ void Acknowledger::go_round(std::uint64_t now_ns) {
             credit_.write_off(session->credit, session->send_limit, now_ns);
         }
         if (session->finished && now_ns - session->acknowledged_ns >= intake_limits::kEndedPeerKeptNs) {
-            table_.detach(std::string{session->routing_id});
+            table_.detach(std::string{session->routing_id});  // a copy: it is emptied
             continue;
         }
         if (!session->finished && now_ns - session->acknowledged_ns >= session->repeat_after_ns) {

@@ -51,7 +51,8 @@ bool is_peer_host(std::string_view host) {
 
 bool is_ipc_path(std::string_view path) { return !path.empty() && path.size() <= kIpcPathSizeMax; }
 
-bool is_foreign(std::string_view endpoint) {  // for libzmq, and to lists of endpoints
+// Of what separates endpoints in lists, or ends one for libzmq.
+bool has_separator(std::string_view endpoint) {
     return endpoint.find_first_of(std::string_view{"\0\n, ", 4}) != std::string_view::npos;
 }
 
@@ -84,7 +85,7 @@ Result<Done> check_tcp(const Asked& asked, std::string_view place, EndpointReach
 
 Result<Done> check_endpoint(std::string_view option, std::string_view endpoint, EndpointReach reach) {
     const Asked asked{option, endpoint};
-    if (is_foreign(endpoint)) {
+    if (has_separator(endpoint)) {
         return usage(asked, "an endpoint has no spaces and commas; name each one with an option of its own");
     }
     if (endpoint.starts_with("tcp://")) {
@@ -114,7 +115,7 @@ Result<Done> check_peer_endpoint(std::string_view option, std::string_view endpo
     const bool is_tcp = endpoint.starts_with("tcp://") && colon > 6 && is_peer_host(endpoint.substr(6, colon - 6)) &&
                         is_peer_port(endpoint.substr(colon + 1));
     const bool is_ipc = endpoint.starts_with("ipc://") && is_ipc_path(endpoint.substr(6));
-    if (is_foreign(endpoint) || !(is_tcp || is_ipc)) {
+    if (has_separator(endpoint) || !(is_tcp || is_ipc)) {
         return usage({option, endpoint},
                      "nothing to connect to; write tcp://HOST:PORT with a port from 1 to 65535 (an IPv6 address in "
                      "brackets), or ipc://PATH");

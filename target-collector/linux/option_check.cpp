@@ -42,11 +42,10 @@ Result<Done> check_labels(const std::vector<std::pair<std::string, std::string>>
         if (key.empty()) {
             return usage("--label ='" + shown(value) + "': a label has a key; write KEY=VALUE");
         }
-        // Both can be selected, and mean something else there.
-        if (key == "target" || key == "arch") {
-            return usage("--label " + key + ": " +
-                         (key == "target" ? "is the name that --target gives" : "is the machine's own") +
-                         "; give this label another key");
+        if (hello_limits::is_reserved_label(key)) {
+            return usage("--label " + key +
+                         ": in selections this is the target's own name or architecture (--target sets the name); "
+                         "give this label another key");
         }
         for (const auto& [part, text] : {std::pair{"key", &key}, std::pair{"value", &value}}) {
             if (text->size() > limits::kLabelSizeBytesMax) {

@@ -159,6 +159,7 @@ void WireThread::tell(std::uint64_t now_ns) {
         return;
     }
     if (status.is_put_off) {
+        last_told_ns_ = now_ns;  // it does answer
         if (!is_put_off_told_) {
             is_put_off_told_ = true;
             notice_({LogLevel::kWarning, "gateway",

@@ -139,7 +139,7 @@ TEST(CollectorProgram, BadUsageExitsWithTwoAndNamesTheOption) {
         {{"--output", file, "-a", "--label", "nothing"}, "--label"},
         {{"--output", file, "-a", "--label", "a=1", "--label", "b=1", "--label", "a=2"},
          "--label a: this key is given twice"},
-        {{"--output", file, "-a", "--label", "target=web"}, "--label target: is the name that --target gives"},
+        {{"--output", file, "-a", "--label", "target=web"}, "--label target: in selections"},
         {{"--output", file, "-a", "--label", std::string(257, 'k') + "=1"}, "its key has 257 bytes; at most 256"},
         {{"--output", file, "-a", "--label", "a=" + std::string(257, 'v')}, "its value has 257 bytes; at most 256"},
         {{"--output", file, "-a", "--target", std::string(257, 't')}, "a name of 257 bytes; at most 256"},

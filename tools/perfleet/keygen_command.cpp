@@ -16,6 +16,7 @@
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/option_value.h"
+#include "schemas/wire/hello_limits.h"
 #include "target-collector/wire/curve_keys.h"
 #include "tools/perfleet/invocation.h"
 
@@ -72,9 +73,11 @@ Result<std::string> public_text_of(const KeygenOptions& options, const SecretKey
         if (equals == std::string::npos || equals == 0) {
             return Error{ErrorCode::kUsage, "--label '" + label + "' is no label; write KEY=VALUE"};
         }
-        if (const std::string label_key = label.substr(0, equals); label_key == "target" || label_key == "arch") {
-            return Error{ErrorCode::kUsage,
-                         "--label " + label_key + ": is told by the collector itself; give this label another key"};
+        if (const std::string label_key = label.substr(0, equals); hello_limits::is_reserved_label(label_key)) {
+            return Error{
+                ErrorCode::kUsage,
+                "--label " + label_key +
+                    ": in selections this is the target's own name or architecture; give this label another key"};
         }
         enrolment.labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
     }

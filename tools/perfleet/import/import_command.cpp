@@ -15,6 +15,7 @@
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/option_value.h"
+#include "schemas/wire/hello_limits.h"
 #include "storage/store/store.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/processor_pmu.h"
@@ -157,6 +158,10 @@ Result<Done> add_labels(const ImportOptions& options, std::uint64_t clock_hz, Im
         const std::size_t equals = label.find('=');
         if (equals == 0 || equals == std::string::npos) {
             return Error{ErrorCode::kUsage, "--label " + label + ": expected KEY=VALUE"};
+        }
+        if (hello_limits::is_reserved_label(label.substr(0, equals))) {
+            return Error{ErrorCode::kUsage,
+                         "--label " + label + ": say it with --" + label.substr(0, equals) + ", which selections know"};
         }
         run.labels[label.substr(0, equals)] = label.substr(equals + 1);
     }
