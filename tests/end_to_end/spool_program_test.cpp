@@ -259,6 +259,26 @@ TEST_F(SpoolProgram, SigtermWithNoGatewayLeavesTheRestInTheSpool) {
     }
 }
 
+TEST_F(SpoolProgram, ASessionTooManyForNowStaysUntilThereIsRoomForIt) {
+    const HeldAddress address;
+    const std::string& listen = address.endpoint();
+    GatewayProgram narrow{data_, listen, "none", program_path("perfleet-gateway"), {}, {"--target-sessions", "1"}};
+    run_to_the_end(listen);
+    const Finished second = run(collector({listen, calls(kCalls), "32MB", "1"}));
+    EXPECT_EQ(second.ending.status, 0) << second.error_output;
+    EXPECT_NE(second.error_output.find("doesn't take this session for now"), std::string::npos) << second.error_output;
+    EXPECT_NE(second.error_output.find("stay in the spool"), std::string::npos) << second.error_output;
+    EXPECT_EQ(spool_files(), 1U);
+    EXPECT_EQ(narrow.end(SIGTERM).status, 0);
+    GatewayProgram wide{data_, listen};
+    run_to_the_end(listen);
+    EXPECT_EQ(wide.end(SIGTERM).status, 0);
+    expect_all_exact(3);
+    for (const StoredLedger& ledger : ledgers_of(data_)) {
+        EXPECT_EQ(ledger.series.at(kCallRows).stored, kCalls);
+    }
+}
+
 TEST_F(SpoolProgram, WhatARunLeftAndWhatIsSyncedStandsInTheMetrics) {
     {
         const Flood flood;
