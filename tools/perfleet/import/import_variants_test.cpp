@@ -104,6 +104,7 @@ TEST(ImportColumns, UnitsInNames) {
     EXPECT_EQ(columns_of("call [ns],reply [clock cycles]\n1,2\n"),
               (Columns{{"call", "ns", {1}}, {"reply", "cycles", {2}}}));
     EXPECT_EQ(columns_of("call (ns)  reply (µs)\n1 2\n"), (Columns{{"call", "ns", {1}}, {"reply", "us", {2}}}));
+    EXPECT_EQ(columns_of("\"call\" (ns)  \"\" [us]\n1 2\n"), (Columns{{"call", "ns", {1}}, {"value-2", "us", {2}}}));
     EXPECT_EQ(columns_of("call_ns\n7\n"), (Columns{{"call_ns", "ns", {7}}}));
     EXPECT_EQ(columns_of("call;reply\nns;us\n1;2\n"), (Columns{{"call", "ns", {1}}, {"reply", "us", {2}}}));
     ImportHints hints;

@@ -47,13 +47,14 @@ std::vector<std::string_view> split_at(std::string_view line, char separator) {
 // At blanks, however many; what stands in brackets belongs to the word before it.
 std::vector<std::string_view> split_at_blanks(std::string_view line) {
     std::vector<std::string_view> cells;
+    std::size_t word = 0;  // where the last one begins
     for (std::size_t at = line.find_first_not_of(kBlank); at != std::string_view::npos;) {
         std::size_t end = std::min(line.find_first_of(kBlank, at), line.size());
         if (!cells.empty() && (line[at] == '(' || line[at] == '[')) {
             end = std::min(line.find(line[at] == '(' ? ')' : ']', at), line.size() - 1) + 1;
-            const char* const start = cells.back().data();
-            cells.back() = {start, static_cast<std::size_t>(line.data() + end - start)};
+            cells.back() = line.substr(word, end - word);
         } else {
+            word = at;
             cells.push_back(unquoted(line.substr(at, end - at)));
         }
         at = line.find_first_not_of(kBlank, end);
@@ -223,7 +224,7 @@ void name_column(std::string_view cell, NumberColumn& column) {
         if (!inside.empty() && inside.size() <= kUnitSizeMax) {
             column.unit.name = known_unit(inside).value_or(std::string{inside});
             if (bracket > 0) {
-                column.name = without_space(cell.substr(0, bracket));
+                column.name = unquoted(without_space(cell.substr(0, bracket)));
             }
             return;
         }
