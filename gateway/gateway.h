@@ -41,6 +41,7 @@ struct GatewayOptions {
     std::string control_folder{};   // where operators find the socket for their orders; empty: nowhere
     std::size_t connections_max{};  // 0: what the process's limit of descriptors allows
     std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;  // new ones of one target in an hour
+    std::uint64_t clock_patience_ns = intake_limits::kClockPatienceNs;      // for batches of hours to come
 };
 
 class Gateway {

@@ -25,7 +25,7 @@ std::string_view reason_name(BatchRefusal reason) {
 }
 
 std::string_view reason_name(BatchIgnored reason) {
-    return name_in({"store_stuck", "no_session", "beyond_credit", "beyond_window"}, reason);
+    return name_in({"store_stuck", "no_session", "beyond_credit", "beyond_window", "ahead"}, reason);
 }
 
 std::string_view reason_name(MessageMalformed reason) {

@@ -32,7 +32,7 @@ enum class BatchRefusal : std::uint8_t {
     kUnreadable,  // its lists are no Cap'n Proto of this schema: pointers out of bounds, too deep, read twice
     kTooLarge,    // counts or bytes past a limit
     kHeader,      // its numbers contradict each other
-    kFuture,      // a time bucket far ahead of the gateway's clock
+    kFuture,      // a time bucket far ahead of the gateway's clock, and has been for a while
     kTally,       // tallies that break their rules
     kRange,       // dropped ranges that lie
     kSeal,        // the content isn't what was sealed
@@ -43,12 +43,13 @@ enum class BatchRefusal : std::uint8_t {
     kCount,
 };
 
-// Why a batch got no answer: it stays with its collector and comes again.
+// Why a batch was neither taken nor refused: it stays with its collector and comes again.
 enum class BatchIgnored : std::uint8_t {
     kStoreStuck,    // the store can't write now
     kNoSession,     // of a peer that has said no Hello, or another one's; it is asked to say it
     kBeyondCredit,  // past the seq up to which its collector may send
     kBeyondWindow,  // so far past its session's prefix that it can't be remembered
+    kAhead,         // a time bucket far ahead of the gateway's clock, for now; its collector is told
     kCount,
 };
 

@@ -29,7 +29,9 @@
 #include "gateway/process/open_store.h"
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
+#include "gateway/retention/settled_clock.h"
 #include "gateway/retention/store_retention.h"
+#include "gateway/wire/monotonic_clock.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/limits.h"
@@ -46,6 +48,7 @@ constexpr int kExitUsage = 2;
 constexpr unsigned kLibraryThreads = 4;  // ZeroMQ's, and those of the server of metrics
 constexpr std::string_view kNoQueries = "none";
 constexpr std::uint32_t kTargetSessionsMost = 1U << 20;
+constexpr double kClockPatienceMostS = 7 * 86'400;
 constexpr std::size_t kConnectionsMax = 1U << 20;  // as many files as Linux lets a process open, unless told otherwise
 
 const std::map<std::string, std::int64_t> kAgeUnits{{"h", 3'600}, {"d", 86'400}, {"w", 7 * 86'400}};
@@ -65,6 +68,7 @@ struct Arguments {
     std::string askers;
     std::size_t connections_max = 0;
     std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;
+    double clock_patience_s = static_cast<double>(intake_limits::kClockPatienceNs) / kNsPerSecond;
     bool is_without_joining = false;
     bool is_without_rollups = false;
     bool is_without_dictionaries = false;
@@ -220,6 +224,7 @@ int run(const Arguments& arguments) {
     }
     options.connections_max = arguments.connections_max;
     options.target_sessions_max = arguments.target_sessions_max;
+    options.clock_patience_ns = nanoseconds(arguments.clock_patience_s);
     options.retention_class_of = [&rules](const SessionRecord& session) { return rules->class_of(session); };
     options.control_folder = arguments.data;
     auto gateway = Gateway::open(options, context, **store);
@@ -235,7 +240,11 @@ int run(const Arguments& arguments) {
     const std::unique_ptr<StoreJoining> joining =
         arguments.is_without_joining ? nullptr : StoreJoining::start(**store, tell);
     const std::unique_ptr<StoreRetention> retention =
-        rules->keeps_everything() ? nullptr : StoreRetention::start(**store, *rules, tell, now_utc);
+        rules->keeps_everything()
+            ? nullptr
+            : StoreRetention::start(**store, *rules, tell, [settled = SettledClock{tell}]() mutable {
+                  return settled.now(now_utc(), monotonic_now_ns());
+              });
     const auto metrics =
         start_metrics(arguments, **gateway, **store, queries->get(), joining.get(), retention.get(), *log);
     if (!metrics) {
@@ -340,6 +349,12 @@ int main(int argc, char** argv) {
                    "New sessions of one target that are taken in an hour (each recording is one); more are put off")
         ->type_name("N")
         ->check(CLI::Range(1U, kTargetSessionsMost))
+        ->capture_default_str();
+    app.add_option("--clock-patience", arguments.clock_patience_s,
+                   "Seconds for which what is hours ahead of this machine's clock is put off, until one of the two "
+                   "clocks is set; then it is refused")
+        ->type_name("S")
+        ->check(CLI::Range(0.0, kClockPatienceMostS))
         ->capture_default_str();
     auto* const no_join = app.add_flag("--no-join", arguments.is_without_joining,
                                        "Don't join small batches into large blocks when their hour is over: they take "

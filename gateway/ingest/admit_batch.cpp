@@ -1,6 +1,7 @@
 #include "gateway/ingest/admit_batch.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -70,14 +71,8 @@ Result<Done> check_numbers(const BatchUntrusted& batch, const SessionRecord& ses
     if (batch.oldest_retained_seq > batch.header.seq.value) {
         return invalid("an oldest retained seq after the batch itself");
     }
-    return Done{};
-}
-
-Result<Done> check_bucket(BucketNumber bucket, UtcNs now) {
-    const std::uint64_t bucket_max = std::uint64_t{bucket_of(now).value} + intake_limits::kBucketsAheadMax;
-    if (bucket.value > bucket_max) {
-        return invalid("bucket " + std::to_string(bucket.value) + " lies in the future: the last is " +
-                       std::to_string(bucket_max));
+    if (batch.header.bucket > bucket_of(UtcNs{std::numeric_limits<std::int64_t>::max()})) {
+        return invalid("bucket " + std::to_string(batch.header.bucket.value) + " is after the end of time");
     }
     return Done{};
 }
@@ -113,17 +108,13 @@ Result<Done> check_rows(const SeriesView& rows, const SessionRecord& session) {
 
 }  // namespace
 
-Result<Done> BatchAdmission::check(const BatchUntrusted& batch, const SessionRecord& session, UtcNs now) {
+Result<Done> BatchAdmission::check(const BatchUntrusted& batch, const SessionRecord& session) {
     refusal_ = BatchRefusal::kUnreadable;
     if (batch.fault.has_value()) {
         return Error{*batch.fault};
     }
     refusal_ = BatchRefusal::kHeader;
     if (auto checked = check_numbers(batch, session); !checked) {
-        return checked;
-    }
-    refusal_ = BatchRefusal::kFuture;
-    if (auto checked = check_bucket(batch.header.bucket, now); !checked) {
         return checked;
     }
     refusal_ = BatchRefusal::kTally;
@@ -151,10 +142,9 @@ Result<Done> BatchAdmission::check(const BatchUntrusted& batch, const SessionRec
     return Done{};
 }
 
-Result<AdmittedBatch> BatchAdmission::admit(const BatchUntrusted& batch_untrusted, const SessionRecord& session,
-                                            UtcNs now) {
+Result<AdmittedBatch> BatchAdmission::admit(const BatchUntrusted& batch_untrusted, const SessionRecord& session) {
     const BatchUntrusted& batch = batch_untrusted;
-    if (auto checked = check(batch, session, now); !checked) {
+    if (auto checked = check(batch, session); !checked) {
         if (checked.error().code == ErrorCode::kTooLarge) {
             refusal_ = BatchRefusal::kTooLarge;
         } else if (checked.error().code == ErrorCode::kUnsupported) {
@@ -174,6 +164,10 @@ Result<AdmittedBatch> BatchAdmission::admit(const BatchUntrusted& batch_untruste
     sealed.dropped = batch.dropped;
     sealed.clock_points = batch.clock_points;
     return make_admitted_batch(sealed);  // refuses a series that is there twice
+}
+
+bool lies_ahead(BucketNumber bucket, UtcNs now) {
+    return bucket.value > std::uint64_t{bucket_of(now).value} + intake_limits::kBucketsAheadMax;
 }
 
 Result<SessionEnd> admit_bye(const ByeUntrusted& bye_untrusted, const SessionRecord& session) {

@@ -13,20 +13,22 @@ namespace perfleet {
 class BatchAdmission {
 public:
     // `session` is the one that the batch names. Limits of vocabulary/limits.h, kinds, events, columns and their
-    // values, seal, ticks, bucket (not far ahead of `now`), tallies and ranges are checked. Errors: kTooLarge (past a
-    // limit), else whatever is wrong, in words.
-    [[nodiscard]] Result<AdmittedBatch> admit(const BatchUntrusted& batch_untrusted, const SessionRecord& session,
-                                              UtcNs now);
+    // values, seal, ticks, tallies and ranges are checked. Errors: kTooLarge (past a limit), else whatever is wrong, in
+    // words.
+    [[nodiscard]] Result<AdmittedBatch> admit(const BatchUntrusted& batch_untrusted, const SessionRecord& session);
 
     // Why the last admit() failed, as it is counted.
     [[nodiscard]] BatchRefusal refusal() const { return refusal_; }
 
 private:
-    [[nodiscard]] Result<Done> check(const BatchUntrusted& batch, const SessionRecord& session, UtcNs now);
+    [[nodiscard]] Result<Done> check(const BatchUntrusted& batch, const SessionRecord& session);
 
     ColumnCheck columns_;
     BatchRefusal refusal_{};
 };
+
+// Hours ahead of the clock, which may be wrong.
+[[nodiscard]] bool lies_ahead(BucketNumber bucket, UtcNs now);
 
 // The end of `session`, under the same rules.
 [[nodiscard]] Result<SessionEnd> admit_bye(const ByeUntrusted& bye_untrusted, const SessionRecord& session);

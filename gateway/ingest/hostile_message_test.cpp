@@ -119,7 +119,7 @@ TEST_F(HostileMessage, LiesOfEachSort) {
     expect_refused([](wire::Batch::Builder batch) { batch.getTallies()[0].setEvent(99); }, BatchRefusal::kTally);
     expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].setEvent(99); }, BatchRefusal::kSeries);
     expect_refused([](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(~0ULL); }, BatchRefusal::kHeader);
-    expect_refused([](wire::Batch::Builder batch) { batch.setBucket(4'000'000'000U); }, BatchRefusal::kFuture);
+    expect_refused([](wire::Batch::Builder batch) { batch.setBucket(4'000'000'000U); }, BatchRefusal::kHeader);
     expect_refused([](wire::Batch::Builder batch) { batch.getTallies()[0].setKind(99); }, BatchRefusal::kNewer);
     expect_refused(
         [](wire::Batch::Builder batch) {

@@ -13,6 +13,7 @@
 
 #include "gateway/gateway_counts.h"
 #include "gateway/ingest/cardinality.h"
+#include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/order_book.h"
 #include "gateway/ingest/peer_link.h"
 #include "gateway/memory_plan.h"
@@ -40,6 +41,7 @@ public:
         MemoryPlan memory;
         std::uint32_t sessions_max = limits::kGatewaySessionsMax;  // in memory
         Cardinality::Limits cardinality;
+        std::uint64_t clock_patience_ns = intake_limits::kClockPatienceNs;
         std::function<std::uint8_t(const SessionRecord&)> retention_class_of;  // empty: all are in class 0
     };
 

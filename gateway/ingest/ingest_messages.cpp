@@ -136,6 +136,7 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
     if (session->finished) {
         session->acknowledged_ns = now.monotonic_ns;  // by the Welcome: the peer has not gone yet
     }
+    session->is_put_off = false;
     session->version = std::min(hello_untrusted.version_max, protocol::kVersion);
     send(routing_id, encode_welcome({session->version, session->record.session, now.utc, options.incarnation,
                                      session->progress.prefix(), session->send_limit}));
@@ -188,12 +189,16 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
         return;
     }
     CreditBook::learn(session->credit, batch.size_bytes, now.monotonic_ns);
-    auto admitted = admission.admit(batch, session->record, now.utc);
+    auto admitted = admission.admit(batch, session->record);
     if (!admitted) {
         // No prefix passes over it before the collector says that it has let it go: the reply may get lost.
         counts.batches_refused.add(admission.refusal());
         refuse_batch(*session, seq, reason_of(admitted.error().code), admitted.error().message);
         misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
+        return;
+    }
+    if (lies_ahead(admitted->record.bucket, now.utc)) {
+        on_batch_ahead(routing_id, *session, batch, now);
         return;
     }
     const auto partition = partition_for(*session, admitted->record.bucket);
@@ -206,6 +211,30 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
         session->unacknowledged_since_ns = arrived_ns;
     }
     group.add(session, *partition, std::move(*admitted), batch.size_bytes);
+}
+
+void Ingest::State::on_batch_ahead(const std::string& routing_id, Session& session, const BatchUntrusted& batch,
+                                   const Now& now) {
+    const std::uint32_t hours = batch.header.bucket.value - bucket_of(now.utc).value;
+    if (session.ahead_since_ns == 0 || now.monotonic_ns - session.ahead_last_ns >= options.clock_patience_ns) {
+        session.ahead_since_ns = now.monotonic_ns;
+    }
+    session.ahead_last_ns = now.monotonic_ns;
+    if (now.monotonic_ns - session.ahead_since_ns >= options.clock_patience_ns) {
+        counts.batches_refused.add(BatchRefusal::kFuture);
+        refuse_batch(session, batch.header.seq, RefusedReason::kAhead,
+                     "it is of " + std::to_string(hours) + " hours in the future, by this machine's clock");
+        misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
+        return;
+    }
+    if (!std::exchange(session.is_put_off, true)) {
+        const std::string text = "'" + session.record.target_name + "' sends what is of " + std::to_string(hours) +
+                                 " hours in the future, by this machine's clock; it is put off: one of the two "
+                                 "clocks is to be set";
+        complain(text);
+        send(routing_id, encode_refused({session.record.session, Seq{0}, RefusedReason::kAhead, text}));
+    }
+    ignore(routing_id, BatchIgnored::kAhead, batch);
 }
 
 std::optional<Partition> Ingest::State::partition_for(Session& session, BucketNumber bucket) {

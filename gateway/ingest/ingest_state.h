@@ -74,6 +74,8 @@ struct Ingest::State {
     void on_hello(const std::string& routing_id, const HelloUntrusted& hello_untrusted, std::size_t size_bytes,
                   const Now& now);
     void on_batch(const std::string& routing_id, const BatchUntrusted& batch_untrusted, const Now& now);
+    // Puts its session off for a while, then refuses it.
+    void on_batch_ahead(const std::string& routing_id, Session& session, const BatchUntrusted& batch, const Now& now);
     // Nothing where the store can't say it now.
     std::optional<Partition> partition_for(Session& session, BucketNumber bucket);
     // Left with its collector.

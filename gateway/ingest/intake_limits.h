@@ -18,6 +18,9 @@ inline constexpr std::size_t kDeviceIdSizeBytesMax = 64;
 
 // -- a batch ----------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kBucketsAheadMax = 2;  // of the gateway's own UTC
+// So long batches that are further ahead wait for one of the two clocks to be set, as after a start without the
+// network.
+inline constexpr std::uint64_t kClockPatienceNs = 600'000'000'000;
 
 // -- sessions ---------------------------------------------------------------------------------------------------------
 inline constexpr std::size_t kSessionOverheadBytes = 2'048;   // of a session in memory, beside twice its Hello

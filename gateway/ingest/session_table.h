@@ -57,7 +57,10 @@ struct Session {
     bool is_touched = false;
     bool has_end = false;
 
-    bool was_passed_over = false;  // sent something while the store was stuck, which comes again
+    bool was_passed_over = false;      // sent something while the store was stuck, which comes again
+    bool is_put_off = false;           // since its last Hello
+    std::uint64_t ahead_since_ns = 0;  // first of its batches that lay ahead of the gateway's clock; 0: none did
+    std::uint64_t ahead_last_ns = 0;
     bool needs_ack = false;
     std::uint64_t acknowledged_ns = 0;
     ToldLosses losses;

@@ -17,6 +17,8 @@ std::string_view refusal(std::uint16_t reason) {
         case protocol::RefusedReason::kTooLarge: return "a message is too large";
         case protocol::RefusedReason::kUnknownEpoch: return "an epoch isn't known";
         case protocol::RefusedReason::kSessionsFull: return "it serves as many sessions as it can";
+        case protocol::RefusedReason::kAhead:
+            return "its clock is hours behind the time of what we send; set its clock, or this machine's";
         case protocol::RefusedReason::kWentBack: return "it has seen more of this session than we have";
     }
     return "it gave an unknown reason";

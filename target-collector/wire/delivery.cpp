@@ -28,9 +28,10 @@ DeliveryOrders::Taken taken_by(const DeliveryCore::Options& options) {
                                    : DeliveryOrders::Taken::kNotAtAll;
 }
 
-// What the gateway has too much of now, and later may not.
+// What the gateway has too much of now, and later may not; and a clock that is off is going to be set.
 bool is_for_now(std::uint16_t reason) {
-    return reason == static_cast<std::uint16_t>(protocol::RefusedReason::kQuota) ||
+    return reason == static_cast<std::uint16_t>(protocol::RefusedReason::kAhead) ||
+           reason == static_cast<std::uint16_t>(protocol::RefusedReason::kQuota) ||
            reason == static_cast<std::uint16_t>(protocol::RefusedReason::kSessionsFull);
 }
 
@@ -241,9 +242,12 @@ void DeliveryCore::handle_refused(const Reply& reply) {
     }
     if (reply.seq.value == 0) {
         status_.refused_reason = reply.reason;
-        status_.is_put_off = is_for_now(reply.reason);
-        status_.session_refused = !status_.is_put_off;
-        put_off_ns_ = now_ns_;
+        status_.session_refused = !is_for_now(reply.reason);
+        if (!status_.session_refused) {
+            expect_welcome();
+            status_.is_put_off = true;
+            put_off_ns_ = now_ns_;
+        }
         return;
     }
     for (SpooledBatch* batch = spool_.front(); batch != nullptr && batch->seq <= reply.seq;

@@ -469,6 +469,28 @@ TEST_F(DeliveryTest, ASessionThatIsOneTooManyForNowAsksAgainEachMinute) {
     EXPECT_EQ(delivery_->status().batches_dropped, 0U);
 }
 
+// Of a gateway whose clock is hours behind, which it says when it sees a batch.
+TEST_F(DeliveryTest, AWelcomedSessionThatIsPutOffSendsEverythingAgain) {
+    start();
+    seal();
+    seal();
+    welcome();
+    expect_batch(1);
+    expect_batch(2);
+    gateway_.say(make_refused(kSession, Seq{0}, static_cast<std::uint16_t>(protocol::RefusedReason::kAhead), "later"));
+    run_until([&] { return delivery_->status().is_put_off; });
+    EXPECT_FALSE(delivery_->status().session_refused);
+    seal();
+    now_ns_ += limits::kPutOffNs - kSecond;
+    expect_silence();
+    now_ns_ += kSecond;
+    welcome();
+    for (std::uint64_t seq = 1; seq <= 3; ++seq) {
+        expect_batch(seq);
+    }
+    EXPECT_EQ(delivery_->status().batches_refused, 0U);
+}
+
 TEST_F(DeliveryTest, RefusesAVersionThatItDoesNotSpeak) {
     start();
     expect(MessageTag::kHello);

@@ -187,7 +187,7 @@ void measure(std::uint32_t batch_rows, const Options& options) {
         if (untrusted == nullptr) {
             fail("a message that isn't a batch");
         }
-        const AdmittedBatch batch = checked(admission.admit(*untrusted, session, UtcNs{1'700'000'000 * kNsPerSecond}));
+        const AdmittedBatch batch = checked(admission.admit(*untrusted, session));
         columns_bytes += column_bytes(batch);
         const Partition partition = partition_of(kTarget, batch.record.bucket);
         checked(store->define(partition, session));

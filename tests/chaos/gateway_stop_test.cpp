@@ -1,8 +1,6 @@
 // SIGTERM: the gateway commits, acknowledges and closes, whatever its peers, its queries and its disk do; and when it
 // can't, it ends by its stated bound.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -11,7 +9,7 @@
 
 #include "query-engine/wire/query_message.h"
 #include "query-engine/wire/query_socket.h"
-#include "tests/chaos/world_page.h"
+#include "tests/chaos/test_world.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 #include "tests/end_to_end/stored_ledger.h"
@@ -28,43 +26,6 @@ using end_to_end::TemporaryFolder;
 constexpr TargetId kTarget{3};
 constexpr SessionId kSession{1, 2};
 constexpr BucketNumber kBucket{400'000};
-
-// The page of a gateway's world: world_page.h.
-class World {
-public:
-    explicit World(std::string path) : path_{std::move(path)} {
-        const int descriptor = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        EXPECT_GE(descriptor, 0);
-        EXPECT_EQ(::ftruncate(descriptor, kPageSizeBytes), 0);
-        page_ =
-            static_cast<WorldPage*>(::mmap(nullptr, kPageSizeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0));
-        ::close(descriptor);
-    }
-    World(const World&) = delete;
-    World& operator=(const World&) = delete;
-    ~World() { ::munmap(page_, kPageSizeBytes); }
-
-    void set_syncs_hang(bool do_hang) { page_->do_syncs_hang = do_hang ? 1 : 0; }
-
-    void wait_until_it_hangs() const {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{end_to_end::kPatienceS};
-        while (page_->hanging_count == 0) {
-            ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing is synced";
-            std::this_thread::sleep_for(std::chrono::microseconds{50});
-        }
-    }
-
-    [[nodiscard]] Process::Options options() const {
-        Process::Options options;
-        options.environment = {"LD_PRELOAD=" PERFLEET_CHAOS_WORLD, "PERFLEET_CHAOS_PAGE=" + path_,
-                               "ASAN_OPTIONS=verify_asan_link_order=0"};
-        return options;
-    }
-
-private:
-    std::string path_;
-    WorldPage* page_;
-};
 
 class GatewayStop : public testing::Test {
 protected:

@@ -219,6 +219,7 @@ class Gateway:
         self._starts += 1
         errors = open(self._world.path("gateway.err"), "ab")
         command = [self._program, "--data", self.data, "--listen", "tcp://127.0.0.1:*", "--query", "none"]
+        command += ["--clock-patience", "0"]  # nothing waits longer than a cycle takes
         command += self._joining + (self._world.keys.gateway_options() if self._world.keys else [])
         environment = self.disk.environment() if self.disk else {}
         self.process = self._world.spawn(command, self.page, environment, stdout=subprocess.PIPE, stderr=errors)

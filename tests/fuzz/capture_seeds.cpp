@@ -111,7 +111,7 @@ void cut_frames(Seeds& seeds, const std::string& path) {
                 seeds.write("records", "session", '\x01' + encode_record(session));
             }
         } else if (const auto* batch = std::get_if<BatchUntrusted>(&*message)) {
-            const auto admitted = admission.admit(*batch, session, session.start_point.utc_ns);
+            const auto admitted = admission.admit(*batch, session);
             if (!admitted.ok()) {
                 continue;
             }

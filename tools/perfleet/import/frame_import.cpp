@@ -180,9 +180,12 @@ private:
             batch.header.session = session_->session;
             batch.seal = is_whole ? seal() : batch.seal;
         }
-        auto admitted = admission_.admit(batch, *session_, now_);
+        auto admitted = admission_.admit(batch, *session_);
         if (!admitted.ok()) {
             return std::move(admitted).error();
+        }
+        if (lies_ahead(admitted->record.bucket, now_)) {
+            return Error{ErrorCode::kInvalid, "a batch of the future, by this machine's clock"};
         }
         const Partition partition = partition_of(session_->target, batch.header.bucket);
         if (defined_.insert(partition).second) {

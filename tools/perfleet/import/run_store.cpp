@@ -230,7 +230,7 @@ private:
         if (!message.ok()) {
             return Error{message.error()};
         }
-        const auto batch = admission_.admit(std::get<BatchUntrusted>(*message), record_, place_.time);
+        const auto batch = admission_.admit(std::get<BatchUntrusted>(*message), record_);
         if (!batch.ok()) {
             return Error{batch.error()};
         }

@@ -1,0 +1,44 @@
+#include "gateway/retention/settled_clock.h"
+
+#include <string>
+
+namespace perfleet {
+namespace {
+
+bool is_step(std::int64_t from_ns, std::int64_t to_ns) {
+    const std::int64_t by_ns = to_ns - from_ns;
+    return by_ns > SettledClock::kStepNs || by_ns < -SettledClock::kStepNs;
+}
+
+}  // namespace
+
+UtcNs SettledClock::now(UtcNs wall, std::uint64_t monotonic_ns) {
+    const Offset offset{wall.value - static_cast<std::int64_t>(monotonic_ns), monotonic_ns};
+    if (!believed_ || !is_step(believed_->ns, offset.ns)) {
+        believed_ = offset;
+        stepped_.reset();
+        return wall;
+    }
+    if (!stepped_ || is_step(stepped_->ns, offset.ns)) {
+        stepped_ = offset;
+        tell(LogLevel::kWarning, "the clock was set by " + std::to_string((offset.ns - believed_->ns) / kNsPerSecond) +
+                                     " s: what is too old is judged by the time of before, until the new one has "
+                                     "stood for " +
+                                     std::to_string(kSettlesAfterNs / 60'000'000'000) + " minutes");
+    }
+    if (monotonic_ns - stepped_->since_ns < kSettlesAfterNs) {
+        return UtcNs{believed_->ns + static_cast<std::int64_t>(monotonic_ns)};
+    }
+    believed_ = offset;
+    stepped_.reset();
+    tell(LogLevel::kNotice, "the new time of the clock is believed from now on");
+    return wall;
+}
+
+void SettledClock::tell(LogLevel level, const std::string& text) const {
+    if (tell_) {
+        tell_({level, "retention", text});
+    }
+}
+
+}  // namespace perfleet
