@@ -355,6 +355,7 @@ int main(int argc, char** argv) {
                    "clocks is set; then it is refused")
         ->type_name("S")
         ->check(CLI::Range(0.0, kClockPatienceMostS))
+        ->check(check_not_nan)
         ->capture_default_str();
     auto* const no_join = app.add_flag("--no-join", arguments.is_without_joining,
                                        "Don't join small batches into large blocks when their hour is over: they take "

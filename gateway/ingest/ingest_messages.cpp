@@ -216,7 +216,7 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
 void Ingest::State::on_batch_ahead(const std::string& routing_id, Session& session, const BatchUntrusted& batch,
                                    const Now& now) {
     const std::uint32_t hours = batch.header.bucket.value - bucket_of(now.utc).value;
-    if (session.ahead_since_ns == 0 || now.monotonic_ns - session.ahead_last_ns >= options.clock_patience_ns) {
+    if (session.ahead_since_ns == 0 || now.monotonic_ns - session.ahead_last_ns >= intake_limits::kAheadForgottenNs) {
         session.ahead_since_ns = now.monotonic_ns;
     }
     session.ahead_last_ns = now.monotonic_ns;

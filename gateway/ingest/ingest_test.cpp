@@ -609,10 +609,22 @@ TEST_F(IngestAhead, WhatStaysAheadIsRefusedAndTheRestGoesOn) {
     commit();
     EXPECT_EQ(stored_seqs(), std::vector<std::uint64_t>{2});
     // A while after the last of them it may be the gateway's clock again.
-    now_.monotonic_ns += intake_limits::kClockPatienceNs;
+    now_.monotonic_ns += intake_limits::kAheadForgottenNs;
     (void)replies();
     send_ahead(3);
     EXPECT_EQ(reply().seq, 0U);
+}
+
+TEST_F(IngestAhead, APatienceShorterThanAMinuteIsKept) {
+    Ingest::Options options;
+    options.clock_patience_ns = limits::kPutOffNs / 2;
+    open(nullptr, options);
+    for (std::uint64_t refused = 0; refused < 2; ++refused) {
+        say_hello();
+        send_ahead(1);
+        EXPECT_EQ(ingest_->counts().batches_refused.of(BatchRefusal::kFuture), refused);
+        now_.monotonic_ns += limits::kPutOffNs;
+    }
 }
 
 // Of peers that have gone nothing tells but a message to them, and after the last acknowledgement there is none.

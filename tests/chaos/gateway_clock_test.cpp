@@ -53,5 +53,14 @@ TEST(GatewayClock, WhatIsHoursAheadWaitsUntilItIsSet) {
     EXPECT_TRUE(ledgers.front().lost.empty());
 }
 
+TEST(GatewayClock, APatienceThatIsNoneIsNamed) {
+    for (const char* value : {"-1", "nan", "604801"}) {
+        const end_to_end::Finished finished =
+            end_to_end::run({program_path("perfleet-gateway"), "--data", "/", "--clock-patience", value});
+        EXPECT_EQ(finished.ending.status, 2) << value;
+        EXPECT_NE(finished.error_output.find("--clock-patience"), std::string::npos) << finished.error_output;
+    }
+}
+
 }  // namespace
 }  // namespace perfleet::chaos::gateway_clock_test
