@@ -102,8 +102,9 @@ std::string detected(const ComparisonRows& rows, std::size_t row) {
 // Two digits behind the point say nothing of so great a number, and take room.
 std::string measured(const ComparisonRows& rows, std::size_t row, const std::string& name) {
     const auto number = rows.real(row, name);
-    return number && *number >= 1e5 && *number < 1e18 ? grouped_digits(static_cast<std::uint64_t>(*number + 0.5))
-                                                      : rows.cell(row, name);
+    return number && *number >= 1e5 && *number < 1e18
+               ? grouped_digits(static_cast<std::uint64_t>(std::llround(*number)))
+               : rows.cell(row, name);
 }
 
 class LatencyText {

@@ -50,7 +50,7 @@ Result<AdmittedBatch> admit_changed(const Change& change) {
 }
 
 // Replaces one integer column of the series at `index` by other values.
-Change column_of(unsigned index, ColumnId id, std::vector<std::uint64_t> values) {
+Change column_of(unsigned index, ColumnId id, const std::vector<std::uint64_t>& values) {
     return [=](wire::Batch::Builder batch) {
         auto columns = batch.getSeries()[index].getColumns();
         for (auto column : columns) {

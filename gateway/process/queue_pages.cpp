@@ -21,10 +21,11 @@
 #ifndef PERFLEET_ALLOCATOR_IS_TAKEN
 
 extern "C" {
-// NOLINTBEGIN(bugprone-reserved-identifier): the C library's own names for what is replaced here
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the C library's own names for what is
+// replaced here
 void __libc_free(void* memory);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 }
 
 namespace perfleet {

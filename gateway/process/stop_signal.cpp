@@ -29,7 +29,7 @@ public:
 
     ~SignalThread() override {
         is_over_ = true;
-        pthread_kill(thread_.native_handle(), SIGTERM);
+        pthread_kill(thread_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread): it waits for one
         thread_.join();
         close(fd_);
     }

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "schemas/vocabulary/log_event.h"
 #include "schemas/vocabulary/time.h"

@@ -50,7 +50,8 @@ TEST(Crc32c, OfLongInputsIsThatOfTheirBits) {
         byte = static_cast<std::byte>(random());
     }
     const std::span<const std::byte> all{bytes};
-    for (std::size_t size : {511, 512, 513, 1'535, 1'536, 1'537, 1'544, 3'071, 3'072, 3'073, 4'608, 19'999, 20'000}) {
+    for (const std::size_t size :
+         {511U, 512U, 513U, 1'535U, 1'536U, 1'537U, 1'544U, 3'071U, 3'072U, 3'073U, 4'608U, 19'999U, 20'000U}) {
         EXPECT_EQ(crc32c(0, all.first(size)), crc_by_bits(all.first(size))) << size;
         EXPECT_EQ(crc32c(0, all.last(size)), crc_by_bits(all.last(size))) << size;
     }

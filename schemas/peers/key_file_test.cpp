@@ -27,9 +27,9 @@ std::string error_of(const std::string& text) {
 TEST(PublicKey, IsZ85) {
     const auto key = decode_public_key(kHelloWorld);
     ASSERT_TRUE(key.has_value());
-    const std::array<unsigned char, 8> kBytes{0x86, 0x4f, 0xd2, 0x6f, 0xb5, 0x59, 0xf7, 0x5b};
+    const std::array<unsigned char, 8> bytes{0x86, 0x4f, 0xd2, 0x6f, 0xb5, 0x59, 0xf7, 0x5b};
     for (std::size_t i = 0; i < kCurveKeySizeBytes; ++i) {
-        EXPECT_EQ(key->bytes.at(i), kBytes.at(i % 8));
+        EXPECT_EQ(key->bytes.at(i), bytes.at(i % 8));
     }
     EXPECT_EQ(encode_public_key(*key), kHelloWorld);
 }

@@ -143,7 +143,7 @@ public:
         std::size_t taken = 0;
         IOStatus status = state_->begin_append(name_, data.size(), taken);
         if (taken > 0) {
-            const IOStatus appended = FSWritableFileOwnerWrapper::Append(Slice{data.data(), taken}, options, context);
+            IOStatus appended = FSWritableFileOwnerWrapper::Append(Slice{data.data(), taken}, options, context);
             if (!appended.ok()) {
                 return appended;
             }

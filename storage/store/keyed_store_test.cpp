@@ -192,7 +192,7 @@ TEST_F(KeyedStore, DropsNothingWhenTheCountsCantBeWritten) {
 }
 
 TEST_F(KeyedStore, NamesTheKeyOfADamagedValueAndReadsTheOthers) {
-    for (const std::uint64_t seq : {1, 2, 3}) {
+    for (const std::uint64_t seq : {1U, 2U, 3U}) {
         ASSERT_TRUE(put(seq).ok());
     }
     const std::string key = partition_batch_key(test_writer::partition(), {kTarget, kSession, Seq{2}});

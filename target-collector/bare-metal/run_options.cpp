@@ -45,7 +45,7 @@ bool take_session(std::string_view text, SessionId& into) {
             return false;
         }
         // In as many instructions whatever the digit is: where time counts them, runs of all sessions are the same.
-        const auto letter = static_cast<unsigned>(digit);
+        const unsigned letter = static_cast<unsigned char>(digit);
         std::uint64_t& half = i < kDigits / 2 ? into.high : into.low;
         half = half << 4 | ((letter & 0xf) + (letter >> 6) * 9);
     }

@@ -44,7 +44,7 @@ public:
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
     ~TemporaryFolder() { std::filesystem::remove_all(path_); }
     [[nodiscard]] std::string write(const std::string& name, const std::string& content, ::mode_t mode) const {
-        const std::string path = path_ + "/" + name;
+        std::string path = path_ + "/" + name;
         std::ofstream(path) << content;
         ::chmod(path.c_str(), mode);
         return path;

@@ -14,8 +14,8 @@ namespace {
 constexpr std::array kColumnNames{"time", "cpu", "pid", "tid", "stack", "weight"};
 
 const std::vector<std::uint64_t>& column(std::int64_t index) {
-    static const SampleRows rows = make_sample_rows(limits::kBatchRowsMax);
-    return *rows.columns()[static_cast<std::size_t>(index)];
+    static const SampleRows kRows = make_sample_rows(limits::kBatchRowsMax);
+    return *kRows.columns()[static_cast<std::size_t>(index)];
 }
 
 void report(benchmark::State& state, std::size_t value_count, std::size_t size_bytes) {

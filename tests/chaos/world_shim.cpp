@@ -43,8 +43,8 @@ WorldPage* map_page() {
 
 // Null outside of a cycle.
 WorldPage* page() {
-    static WorldPage* const mapped = map_page();
-    return mapped;
+    static WorldPage* const kMapped = map_page();
+    return kMapped;
 }
 
 void wait_for_disk() {
@@ -90,9 +90,9 @@ std::string content_of(int descriptor, std::size_t size) {
 }
 
 void note_synced(int descriptor) {
-    static const char* const folder = std::getenv("PERFLEET_CHAOS_SYNCED");
+    static const char* const kFolder = std::getenv("PERFLEET_CHAOS_SYNCED");
     struct stat status {};
-    if (folder == nullptr || fstat(descriptor, &status) != 0) {
+    if (kFolder == nullptr || fstat(descriptor, &status) != 0) {
         return;
     }
     const std::string path = path_of(descriptor);
@@ -100,7 +100,7 @@ void note_synced(int descriptor) {
     const std::string name = is_folder ? "names" : path.substr(path.rfind('/') + 1);
     const std::string content =
         is_folder ? names_in(path) : content_of(descriptor, static_cast<std::size_t>(status.st_size));
-    const std::string place = std::string{folder} + '/' + name;
+    const std::string place = std::string{kFolder} + '/' + name;
     const std::string unfinished = place + '~';
     const int copy = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (copy >= 0) {
@@ -126,18 +126,18 @@ int synced(int descriptor, int (*next)(int)) {
 extern "C" {
 
 int fsync(int descriptor) {
-    static auto* const next = real<int(int)>("fsync");
-    return synced(descriptor, next);
+    static auto* const kNext = real<int(int)>("fsync");
+    return synced(descriptor, kNext);
 }
 
 int fdatasync(int descriptor) {
-    static auto* const next = real<int(int)>("fdatasync");
-    return synced(descriptor, next);
+    static auto* const kNext = real<int(int)>("fdatasync");
+    return synced(descriptor, kNext);
 }
 
 int clock_gettime(clockid_t clock, timespec* time) noexcept {
-    static auto* const next = real<int(clockid_t, timespec*)>("clock_gettime");
-    const int done = next(clock, time);
+    static auto* const kNext = real<int(clockid_t, timespec*)>("clock_gettime");
+    const int done = kNext(clock, time);
     if (done == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) && page() != nullptr) {
         constexpr std::int64_t kNsPerSecond = 1'000'000'000;
         const std::int64_t now =

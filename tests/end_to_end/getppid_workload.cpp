@@ -23,8 +23,10 @@ int main(int argc, char** argv) {
     }
     std::printf("getppid calls=%" PRIu64 "\n", count);
     std::fflush(stdout);
-    while (stays) {
+    if (!stays) {
+        return 0;
+    }
+    for (;;) {
         pause();
     }
-    return 0;
 }

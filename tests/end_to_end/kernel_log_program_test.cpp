@@ -47,7 +47,7 @@ protected:
     }
 
     std::string file(const std::string& name, const std::string& content) {
-        const std::string path = folder_ / name;
+        std::string path = folder_ / name;
         std::ofstream{path, std::ios::binary} << content;
         return path;
     }

@@ -11,8 +11,6 @@
 namespace perfleet {
 namespace {
 
-constexpr UtcNs kNow{1'728'000'100'000'000'000};  // in the bucket of the seeds
-
 void take(BatchUntrusted batch) {
     if (batch.fault) {
         return;

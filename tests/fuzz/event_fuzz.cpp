@@ -62,7 +62,8 @@ void check_groups(const std::vector<EventSpec>& events) {
             ++end;
         }
         if (events[i].group != 0) {
-            PERFLEET_ASSERT(events[i].group == ++group && end - i >= 2 && end - i <= kGroupEventsMax);
+            ++group;
+            PERFLEET_ASSERT(events[i].group == group && end - i >= 2 && end - i <= kGroupEventsMax);
         }
         i = end;
     }
@@ -73,15 +74,15 @@ void check_groups(const std::vector<EventSpec>& events) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
     using namespace perfleet;
-    static const FakeTracefs tracefs;
+    static const FakeTracefs kTracefs;
     FuzzInput input{data, size_bytes};
     std::string_view rest = input.rest_text();
     const std::string list{take_part(rest)};
     if (list.find(':') != std::string::npos) {
-        tracefs.write("id", take_part(rest));
-        tracefs.write("format", rest);
+        kTracefs.write("id", take_part(rest));
+        kTracefs.write("format", rest);
     }
-    const auto events = parse_events({list}, tracefs.places());
+    const auto events = parse_events({list}, kTracefs.places());
     if (!events.ok()) {
         PERFLEET_ASSERT(!events.error().message.empty());
         return 0;
@@ -97,7 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     PERFLEET_ASSERT(joined == list || list.find('{') != std::string::npos);
     check_groups(*events);
-    const auto alone = parse_events({joined}, tracefs.places());
+    const auto alone = parse_events({joined}, kTracefs.places());
     PERFLEET_ASSERT(alone.ok() && alone->size() == events->size());
     for (std::size_t i = 0; i < events->size(); ++i) {
         const EventSpec& one = (*events)[i];

@@ -39,14 +39,14 @@ std::vector<std::string> frames_of(std::string_view file) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
     using namespace perfleet;
-    static const int fd = ::memfd_create("frames", 0);
-    static const std::string path = "/proc/self/fd/" + std::to_string(fd);
+    static const int kFd = ::memfd_create("frames", 0);
+    static const std::string kPath = "/proc/self/fd/" + std::to_string(kFd);
     FuzzInput input{data, size_bytes};
     const std::string_view bytes = input.rest_text();
-    PERFLEET_ASSERT(::ftruncate(fd, 0) == 0 && ::pwrite(fd, bytes.data(), bytes.size(), 0) >= 0);
-    const auto file = FrameFile::open(path);
+    PERFLEET_ASSERT(::ftruncate(kFd, 0) == 0 && ::pwrite(kFd, bytes.data(), bytes.size(), 0) >= 0);
+    const auto file = FrameFile::open(kPath);
     if (!file.ok()) {
-        PERFLEET_ASSERT(file.error().message.find(path) != std::string::npos);
+        PERFLEET_ASSERT(file.error().message.find(kPath) != std::string::npos);
         return 0;
     }
     PERFLEET_ASSERT(bytes.size() >= kHeaderSizeBytes);
@@ -59,6 +59,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         PERFLEET_ASSERT(frame->size() == same.size() && std::memcmp(frame->data(), same.data(), same.size()) == 0);
     }
     PERFLEET_ASSERT(read_count == expected.size());
-    PERFLEET_ASSERT(frame.ok() || frame.error().message.find(path) != std::string::npos);
+    PERFLEET_ASSERT(frame.ok() || frame.error().message.find(kPath) != std::string::npos);
     return 0;
 }

@@ -111,8 +111,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if ((*reading)->entry.number > kJournalNumberMax - kEntriesMax) {
         return 0;
     }
-    static const SpoolPath spool_path;
-    const std::string path = spool_path.write(file);
+    static const SpoolPath kSpoolPath;
+    const std::string path = kSpoolPath.write(file);
     WillingGateway gateway{(*reading)->entry.last_sealed};
     const auto left = LeftSession::open(path, gateway);
     PERFLEET_ASSERT(left.ok());

@@ -12,7 +12,6 @@ namespace {
 
 constexpr Series kTasks{Kind::kTask, kNoEvent};
 constexpr Series kClock{Kind::kSample, EventNumber{0}};
-constexpr Series kSwitch{Kind::kTracepoint, EventNumber{1}};
 
 constexpr std::uint64_t kT0 = 1'000'000'000'000;
 

@@ -164,7 +164,7 @@ private:
 };
 
 // Of a target only those that are there, or, when none is, that it isn't.
-std::vector<Answered> worth_telling(std::vector<Answered> answers) {
+std::vector<Answered> worth_telling(const std::vector<Answered>& answers) {
     std::map<TargetId, const Answered*> absent;
     std::vector<Answered> told;
     for (const Answered& answer : answers) {

@@ -211,7 +211,7 @@ TEST(TrueVerdicts, AreFoundWhereTheyAreDetectable) {
         ASSERT_TRUE(interval);
         held += interval->low <= 1.0198L && 1.0198L <= interval->high ? 1 : 0;
     }
-    EXPECT_NEAR(found, kRounds * 80 / 100, 17);  // 3 standard deviations
+    EXPECT_NEAR(found, kRounds * 0.80, 17);  // 3 standard deviations
     EXPECT_GE(held, kRounds * 95 / 100 - 9);
 }
 

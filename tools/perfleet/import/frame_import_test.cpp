@@ -106,7 +106,7 @@ protected:
 };
 
 TEST_F(FrameImport, ASessionWithAnIdKeepsItAndComesInOnce) {
-    for (const std::uint64_t time : {1, 2}) {
+    for (const std::uint64_t time : {1U, 2U}) {
         const auto imported = import(file_of_run(kOwn));
         ASSERT_TRUE(imported.ok()) << imported.error().message;
         EXPECT_EQ(imported->session, kOwn);

@@ -32,7 +32,7 @@ struct Column {
     friend bool operator==(const Column&, const Column&) = default;
 };
 
-void PrintTo(const Column& column, std::ostream* out) {
+void PrintTo(const Column& column, std::ostream* out) {  // NOLINT(readability-identifier-naming): GoogleTest's name
     *out << column.event << " [" << column.unit << "]";
     for (const std::uint64_t value : column.values) {
         *out << " " << value;
@@ -91,8 +91,8 @@ TEST(ImportColumns, SeparatorsOfEverySort) {
     const Columns expected{{"a", "cycles", {1, 3}}, {"b", "cycles", {20, 40}}};
     for (const char* text :
          {"a b\n1 20\n3 40\n", "a,b\r\n1,20\r\n3,40\r\n", "a\tb\n1\t20\n3\t40", "a; b\n1; 20;\n3; 40;\n",
-          "\xef\xbb\xbf"
-          "a,b\n1,20\n3,40\n",
+          ("\xef\xbb\xbf"
+           "a,b\n1,20\n3,40\n"),
           "| a | b |\n|---|--:|\n| 1 | 20 |\n| 3 | 40 |\n", "# two columns\na, b\n\n1, 20 # first\n3, 40\n\n",
           "\"a\",\"b\"\n\"1\",\"20\"\n\"3\",\"40\"\n", "\n\n  a   b \n  1  20 \n  3  40 \n"}) {
         EXPECT_EQ(columns_of(text), expected) << text;
@@ -293,8 +293,8 @@ TEST(ImportKbench, BareTablesWithAndWithoutHeads) {
     const Values expected{7'152, 9'502, 14'610, 5'567, 9'369, 14'525, 4'837, 9'449, 15'093};
     for (const char* text :
          {"7152 9502 14610\n5567 9369 14525\n4837 9449 15093\n",
-          "# Accumulated latencies; column = group, header = Test size "
-          "N\n1,2,3\n7152,9502,14610\n5567,9369,14525\n4837,9449,15093\n",
+          ("# Accumulated latencies; column = group, header = Test size "
+           "N\n1,2,3\n7152,9502,14610\n5567,9369,14525\n4837,9449,15093\n"),
           "N=1;N=2;N=3\n7,152;9,502;14,610\n5,567;9,369;14,525\n4,837;9,449;15,093\n",
           "Test #,Group 1,Group 2,Group 3\n1,7152,9502,14610\n2,5567,9369,14525\n3,4837,9449,15093\n",
           "0 7152 9502 14610\n1 5567 9369 14525\n2 4837 9449 15093\n"}) {

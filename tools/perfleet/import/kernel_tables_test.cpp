@@ -62,7 +62,7 @@ ImportHints hints_of(std::uint64_t index) {
     return hints;
 }
 
-std::unique_ptr<Store> stored_entries(const std::vector<MadeEntry>& entries, ImportHints hints) {
+std::unique_ptr<Store> stored_entries(const std::vector<MadeEntry>& entries, const ImportHints& hints) {
     std::string bytes;
     for (const MadeEntry& entry : entries) {
         bytes += little_endian(entry.start, 8) + little_endian(entry.duration, 4) + little_endian(entry.path, 1) +

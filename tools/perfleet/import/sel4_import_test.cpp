@@ -165,7 +165,7 @@ TEST(KernelLogImport, TracepointsWithImpossibleIdsAreNotStoredUnderAnyKey) {
 
 TEST(KernelLogImport, UtilisationIsReadFromTheIpcBuffer) {
     std::string thread;
-    for (const std::uint64_t word : {300, 3, 30, 13, 600, 600, 6, 60, 16, 1'000, 10, 100, 110}) {
+    for (const std::uint64_t word : {300U, 3U, 30U, 13U, 600U, 600U, 6U, 60U, 16U, 1'000U, 10U, 100U, 110U}) {
         thread += little_endian(word, 8);
     }
     ImportHints hints;
