@@ -247,7 +247,7 @@ int run(const ControlOptions& options) {
     if (!answers.ok()) {
         return report_error(answers.error());
     }
-    const std::vector<Answered> told = worth_telling(std::move(*answers));
+    const std::vector<Answered> told = worth_telling(*answers);
     if (options.format == "text") {
         print_lines(told);
     } else if (auto printed = print_answer(table_of(told), options.format); !printed.ok()) {
