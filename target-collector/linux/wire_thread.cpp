@@ -162,6 +162,7 @@ void WireThread::tell(std::uint64_t now_ns) {
         last_told_ns_ = now_ns;  // it does answer
         if (!is_put_off_told_) {
             is_put_off_told_ = true;
+            put_off_at_ = status.batches_acknowledged;
             notice_({LogLevel::kWarning, "gateway",
                      driver_->peer() + " doesn't take this session for now: " +
                          std::string(refusal(status.refused_reason)) + "; it is asked again every minute"});
@@ -171,11 +172,13 @@ void WireThread::tell(std::uint64_t now_ns) {
     if (status.welcomed && !driver_->is_silent()) {
         if (is_waiting_told_) {
             notice_({LogLevel::kNotice, "gateway", driver_->peer() + " answers"});
-        } else if (is_put_off_told_) {
-            notice_({LogLevel::kNotice, "gateway", driver_->peer() + " takes this session now"});
         }
         is_waiting_told_ = false;
-        is_put_off_told_ = false;
+        // A Welcome alone says little: a batch may put it off again.
+        if (is_put_off_told_ && status.batches_acknowledged > put_off_at_) {
+            is_put_off_told_ = false;
+            notice_({LogLevel::kNotice, "gateway", driver_->peer() + " takes this session now"});
+        }
         last_told_ns_ = now_ns;
         return;
     }

@@ -97,7 +97,8 @@ private:
     std::uint64_t last_told_ns_ = 0;
     bool is_waiting_told_ = false;
     bool is_put_off_told_ = false;
-    std::string told_trouble_;  // why nobody answers, as it was told last
+    std::uint64_t put_off_at_ = 0;  // batches acknowledged until then
+    std::string told_trouble_;      // why nobody answers, as it was told last
     bool has_given_up_ = false;
     UtcNs gateway_utc_;
     Outcome outcome_;

@@ -22,6 +22,15 @@ protected:
         gateway_.bind("inproc://gateway");
         connect("inproc://gateway", spool_size_bytes, gateway_.context());
     }
+    // Both are sent, and wait for their acknowledgement.
+    void start_with_two_batches() {
+        start();
+        seal();
+        seal();
+        welcome();
+        expect_batch(1);
+        expect_batch(2);
+    }
 
     // Nothing more comes, whatever the collector had still to do.
     void expect_silence() {
@@ -471,12 +480,7 @@ TEST_F(DeliveryTest, ASessionThatIsOneTooManyForNowAsksAgainEachMinute) {
 
 // Of a gateway whose clock is hours behind, which it says when it sees a batch.
 TEST_F(DeliveryTest, AWelcomedSessionThatIsPutOffSendsEverythingAgain) {
-    start();
-    seal();
-    seal();
-    welcome();
-    expect_batch(1);
-    expect_batch(2);
+    start_with_two_batches();
     gateway_.say(make_refused(kSession, Seq{0}, static_cast<std::uint16_t>(protocol::RefusedReason::kAhead), "later"));
     run_until([&] { return delivery_->status().is_put_off; });
     EXPECT_FALSE(delivery_->status().session_refused);
@@ -521,12 +525,7 @@ TEST_F(DeliveryTest, TellsWhichVersionTheLastGatewaySpeaks) {
 }
 
 TEST_F(DeliveryTest, GivingUpDropsWhatIsLeftAndSaysGoodbye) {
-    start();
-    seal();
-    seal();
-    welcome();
-    expect_batch(1);
-    expect_batch(2);
+    start_with_two_batches();
     ASSERT_TRUE(sealer_->finish({}));
     expect_silence();
     delivery_->give_up();

@@ -1,0 +1,103 @@
+// Batches of hours to come: one of the two clocks is wrong, and nobody knows which.
+#include <gtest/gtest.h>
+
+#include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/intake_limits.h"
+#include "gateway/ingest/sample_messages.h"
+#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/protocol.h"
+
+namespace perfleet::batch_ahead_test {
+namespace {
+
+using sample::Reply;
+using sample::ReplySort;
+
+// A batch of the hour to come that is one too far.
+class IngestAhead : public testing::Test, protected IngestRig {
+protected:
+    static constexpr BucketNumber kAhead{kSampleBucket.value + intake_limits::kBucketsAheadMax + 1};
+
+    void send_ahead(std::uint64_t seq) {
+        take("peer", sample::batch(sample_batch(kTarget, kSession, Seq{seq}, 1, kAhead).build()));
+    }
+};
+
+TEST_F(IngestAhead, TakesWhatIsALittleAhead) {
+    constexpr BucketNumber kNear{kAhead.value - 1};
+    say_hello();
+    take("peer", sample::batch(sample_batch(kTarget, kSession, Seq{1}, 1, kNear).build()));
+    commit();
+    EXPECT_EQ(replies().back().prefix, 1U);
+    EXPECT_EQ(stored_seqs(kNear), std::vector<std::uint64_t>{1});
+}
+
+TEST_F(IngestAhead, PutsTheSessionOffOnceForEachHello) {
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+        say_hello();
+        EXPECT_EQ(reply().sort, ReplySort::kWelcome);
+        send_ahead(1);
+        const Reply put_off = reply();
+        EXPECT_EQ(put_off.sort, ReplySort::kRefused);
+        EXPECT_EQ(put_off.seq, 0U);
+        EXPECT_EQ(put_off.reason, static_cast<std::uint16_t>(protocol::RefusedReason::kAhead));
+        send_ahead(2);
+        EXPECT_TRUE(replies().empty());
+        EXPECT_EQ(ingest_->counts().batches_ignored.of(BatchIgnored::kAhead), 2 * i);
+    }
+    EXPECT_EQ(ingest_->counts().batches_refused.total(), 0U);
+    EXPECT_EQ(notices_.size(), 3U);
+    EXPECT_NE(notices_[0].find("of 3 hours in the future"), std::string::npos) << notices_[0];
+}
+
+TEST_F(IngestAhead, TakesItOnceTheClockIsSet) {
+    say_hello();
+    send_ahead(1);
+    now_.utc.value += 2 * kBucketDurationS * kNsPerSecond;
+    (void)replies();
+    say_hello();
+    send_ahead(1);
+    commit();
+    EXPECT_EQ(replies().back().prefix, 1U);
+    EXPECT_EQ(stored_seqs(kAhead), std::vector<std::uint64_t>{1});
+}
+
+TEST_F(IngestAhead, WhatStaysAheadIsRefusedAndTheRestGoesOn) {
+    constexpr std::uint64_t kMinuteNs = limits::kPutOffNs;
+    for (std::uint64_t passed_ns = 0; passed_ns < intake_limits::kClockPatienceNs; passed_ns += kMinuteNs) {
+        say_hello();
+        send_ahead(1);
+        EXPECT_EQ(ingest_->counts().batches_refused.total(), 0U);
+        now_.monotonic_ns += kMinuteNs;  // while the clock stands
+    }
+    say_hello();
+    (void)replies();
+    send_ahead(1);
+    const Reply refused = reply();
+    EXPECT_EQ(refused.sort, ReplySort::kRefused);
+    EXPECT_EQ(refused.seq, 1U);
+    EXPECT_EQ(ingest_->counts().batches_refused.of(BatchRefusal::kFuture), 1U);
+    send_batch(2);
+    commit();
+    EXPECT_EQ(stored_seqs(), std::vector<std::uint64_t>{2});
+    // A while after the last of them it may be the gateway's clock again.
+    now_.monotonic_ns += intake_limits::kAheadForgottenNs;
+    (void)replies();
+    send_ahead(3);
+    EXPECT_EQ(reply().seq, 0U);
+}
+
+TEST_F(IngestAhead, APatienceShorterThanAMinuteIsKept) {
+    Ingest::Options options;
+    options.clock_patience_ns = limits::kPutOffNs / 2;
+    open(nullptr, options);
+    for (std::uint64_t refused = 0; refused < 2; ++refused) {
+        say_hello();
+        send_ahead(1);
+        EXPECT_EQ(ingest_->counts().batches_refused.of(BatchRefusal::kFuture), refused);
+        now_.monotonic_ns += limits::kPutOffNs;
+    }
+}
+
+}  // namespace
+}  // namespace perfleet::batch_ahead_test
