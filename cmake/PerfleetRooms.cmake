@@ -98,7 +98,7 @@ function(perfleet_program name)
   target_link_libraries(${name} PRIVATE perfleet_flags ${PROGRAM_LINKS})
   # A program only wires: what works hard stands in rooms.
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
-  target_compile_definitions(${name} PRIVATE PERFLEET_VERSION="${PROJECT_VERSION}")
+  target_compile_definitions(${name} PRIVATE PERFLEET_VERSION="${PERFLEET_VERSION}")
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
