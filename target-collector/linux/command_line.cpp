@@ -56,20 +56,15 @@ constexpr const char* kRecordFooter =
     "Exit status: that of COMMAND where it ended by itself; 1 where not everything was\n"
     "stored.";
 
-// Labels as they were written.
-struct LabelOptions {
-    std::vector<std::string> given;
-    bool has_machine_state = false;
-};
-
-void add_labels(const LabelOptions& labels, CollectorOptions& options) {
-    if (labels.has_machine_state && !options.key_file.empty()) {
+void add_labels(CommandLine& line) {
+    CollectorOptions& options = line.options;
+    if (line.has_machine_state && !options.key_file.empty()) {
         throw CLI::ValidationError("--machine-state", "not with --key: labels are those of the key");
     }
-    for (const std::string& label : labels.given) {
+    for (const std::string& label : line.labels) {
         options.labels.push_back(split_label(label));
     }
-    if (labels.has_machine_state) {
+    if (line.has_machine_state) {
         auto state = machine_state();
         for (auto& label : processor_pmu()) {
             state.push_back(std::move(label));
@@ -84,7 +79,8 @@ void add_labels(const LabelOptions& labels, CollectorOptions& options) {
     }
 }
 
-void add_options(CLI::App& app, CollectorOptions& options, LabelOptions& labels) {
+void add_options(CLI::App& app, CommandLine& line) {
+    CollectorOptions& options = line.options;
     app.add_option(
            "-e,--event", options.events,
            "Events, with commas between: cpu-clock, page-faults, cycles, sched:sched_switch, r1a8, each with :u "
@@ -105,8 +101,8 @@ void add_options(CLI::App& app, CollectorOptions& options, LabelOptions& labels)
     app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
         ->delimiter(',')
         ->allow_extra_args(false);
-    app.add_option("--label", labels.given, "A label of this target, KEY=VALUE")->allow_extra_args(false);
-    app.add_flag("--machine-state", labels.has_machine_state,
+    app.add_option("--label", line.labels, "A label of this target, KEY=VALUE")->allow_extra_args(false);
+    app.add_flag("--machine-state", line.has_machine_state,
                  "Governor, turbo, frequency, kernel, processor and its counters as labels, as they are at the start. "
                  "Not with --key: "
                  "there labels are those of the key");
@@ -127,83 +123,103 @@ void add_options(CLI::App& app, CollectorOptions& options, LabelOptions& labels)
     app.positionals_at_end();
 }
 
+void add_record_options(CLI::App& app, CommandLine& line) {
+    app.add_option("--data", line.data_folder,
+                   "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet")
+        ->check(check_not_empty);
+    app.add_flag("-q,--quiet", line.is_quiet, "Print errors only");
+    app.add_flag("-z,--compression-level", line.is_compression_asked, "As perf has it; the store is always compressed");
+    app.add_flag("--switch-output{signal}", line.switch_output,
+                 "Not needed: the store keeps rows by time. Cut a session when you query it, with --from and --until");
+}
+
+void add_collector_options(CLI::App& app, CommandLine& line) {
+    CollectorOptions& options = line.options;
+    auto* const gateway = app.add_option("--gateway", options.gateways,
+                                         "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used")
+                              ->check(check_not_empty)
+                              ->delimiter(',')
+                              ->allow_extra_args(false);
+    auto* const key = app.add_option("--key", options.key_file,
+                                     "This target's secret key (perfleet keygen); nobody else may read the file")
+                          ->check(check_not_empty);
+    auto* const gateway_key = app.add_option("--gateway-key", options.gateway_key,
+                                             "The gateway's public key: its file, or the 40 characters; another "
+                                             "gateway gets nothing")
+                                  ->check(check_not_empty)
+                                  ->needs(key);
+    key->needs(gateway_key);
+    app.add_option("--output", options.output_file, "Write to a file instead of a gateway")
+        ->check(check_not_empty)
+        ->excludes(gateway);
+    app.add_option("--spool", options.spool_folder,
+                   "A folder for what isn't acknowledged yet: it outlives a kill and a restart; the next run with it "
+                   "delivers the rest. One collector a folder")
+        ->check(check_not_empty);
+    app.add_option("--spool-sync", options.spool_sync_s,
+                   "With --spool: bring it to the disk every so many seconds, for machines that may lose their "
+                   "power. Default: when the kernel does, mostly within 30 s; a kill alone takes nothing");
+    app.add_option("--metrics", line.metrics,
+                   "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9412, or 0.0.0.0:9412 for "
+                   "everybody who can reach it. Default: nowhere")
+        ->check(check_not_empty);
+    app.add_option("--log-level", line.log_level,
+                   "What is written: error, warning, notice, info or debug. Default: notice");
+    app.add_option("--log-format", line.log_format, "How it is written on standard error: text or json. Default: text");
+}
+
+std::string_view name_of(CommandLineForm form) {
+    return form == CommandLineForm::kRecord ? "perfleet record" : "perfleet-collector";
+}
+
+// What perf has and this doesn't need.
+void refuse_unneeded(const CommandLine& line) {
+    if (!line.switch_output.empty()) {
+        throw CLI::ValidationError("--switch-output",
+                                   "there are no output files to switch: the store keeps rows by time, so record once "
+                                   "and cut the session when you query it, with --from and --until");
+    }
+}
+
 }  // namespace
+
+void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& line) {
+    const bool is_record = form == CommandLineForm::kRecord;
+    if (is_record) {
+        line.options.default_frequency_hz = kRecordFrequencyHz;
+    }
+    app.description(is_record
+                        ? "Profiles a program or this machine, keeps the profile in a folder, and shows where the time "
+                          "went."
+                        : "Profiles this machine and sends what it sees to a perfleet gateway.");
+    app.footer(is_record ? kRecordFooter : kCollectorFooter);
+    app.set_version_flag("--version", std::string{name_of(form)} + " " + PERFLEET_VERSION);
+    app.option_defaults()->always_capture_default(false);
+    is_record ? add_record_options(app, line) : add_collector_options(app, line);
+    app.add_flag("--list-events", line.lists_events,
+                 "Print the events that have a name, and whether this machine counts them, and exit");
+    add_options(app, line);
+}
 
 Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int argc, char** argv) {
     CommandLine line;
-    CollectorOptions& options = line.options;
-    options.own_command_line.assign(argv, argv + argc);
-    LabelOptions labels;
-    const bool is_record = form == CommandLineForm::kRecord;
-    if (is_record) {
-        options.default_frequency_hz = kRecordFrequencyHz;
-    }
-    const std::string name = is_record ? "perfleet record" : "perfleet-collector";
-
-    CLI::App app{
-        is_record ? "Profiles a program or this machine, keeps the profile in a folder, and shows where the time went."
-                  : "Profiles this machine and sends what it sees to a perfleet gateway."};
-    app.name(name);
-    app.footer(is_record ? kRecordFooter : kCollectorFooter);
-    app.set_version_flag("--version", name + " " + PERFLEET_VERSION);
-    app.option_defaults()->always_capture_default(false);
-    if (is_record) {
-        app.add_option("--data", line.data_folder,
-                       "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet")
-            ->check(check_not_empty);
-    } else {
-        auto* const gateway =
-            app.add_option("--gateway", options.gateways,
-                           "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used")
-                ->check(check_not_empty)
-                ->delimiter(',')
-                ->allow_extra_args(false);
-        auto* const key = app.add_option("--key", options.key_file,
-                                         "This target's secret key (perfleet keygen); nobody else may read the file")
-                              ->check(check_not_empty);
-        auto* const gateway_key = app.add_option("--gateway-key", options.gateway_key,
-                                                 "The gateway's public key: its file, or the 40 characters; another "
-                                                 "gateway gets nothing")
-                                      ->check(check_not_empty)
-                                      ->needs(key);
-        key->needs(gateway_key);
-        app.add_option("--output", options.output_file, "Write to a file instead of a gateway")
-            ->check(check_not_empty)
-            ->excludes(gateway);
-    }
-    if (!is_record) {
-        app.add_option(
-               "--spool", options.spool_folder,
-               "A folder for what isn't acknowledged yet: it outlives a kill and a restart; the next run with it "
-               "delivers the rest. One collector a folder")
-            ->check(check_not_empty);
-        app.add_option("--spool-sync", options.spool_sync_s,
-                       "With --spool: bring it to the disk every so many seconds, for machines that may lose their "
-                       "power. Default: when the kernel does, mostly within 30 s; a kill alone takes nothing");
-        app.add_option("--metrics", line.metrics,
-                       "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9412, or 0.0.0.0:9412 for "
-                       "everybody who can reach it. Default: nowhere")
-            ->check(check_not_empty);
-        app.add_option("--log-level", line.log_level,
-                       "What is written: error, warning, notice, info or debug. Default: notice");
-        app.add_option("--log-format", line.log_format,
-                       "How it is written on standard error: text or json. Default: text");
-    }
-    bool lists_events = false;
-    app.add_flag("--list-events", lists_events,
-                 "Print the events that have a name, and whether this machine counts them, and exit");
-    add_options(app, options, labels);
+    line.options.own_command_line.assign(argv, argv + argc);
+    CLI::App app;
+    app.name(std::string{name_of(form)});
+    describe_command_line(form, app, line);
     try {
         app.parse(argc, argv);
-        add_labels(labels, options);
+        refuse_unneeded(line);
+        add_labels(line);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
             (void)app.exit(error);
             return std::optional<CommandLine>{};
         }
-        return Error{ErrorCode::kUsage, std::string(error.what()) + "; '" + name + " --help' shows what there is"};
+        return Error{ErrorCode::kUsage,
+                     std::string(error.what()) + "; '" + app.get_name() + " --help' shows what there is"};
     }
-    if (lists_events) {
+    if (line.lists_events) {
         std::fputs(list_events(try_named_events()).c_str(), stdout);
         return std::optional<CommandLine>{};
     }

@@ -4,9 +4,14 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schemas/vocabulary/error.h"
 #include "target-collector/linux/collector.h"
+
+namespace CLI {
+class App;
+}
 
 namespace perfleet {
 
@@ -17,12 +22,24 @@ enum class CommandLineForm {
 
 struct CommandLine {
     CollectorOptions options;
-    std::string data_folder;  // kRecord; empty: not named
+    // kRecord.
+    std::string data_folder;  // empty: not named
+    bool is_quiet = false;    // errors only
+    bool is_compression_asked = false;
     // kCollector.
     std::string metrics;  // HOST:PORT; empty: none
     std::string log_level{"notice"};
     std::string log_format{"text"};
+    // As written; parse_command_line() makes options of them, or does what they say.
+    std::vector<std::string> labels;
+    bool has_machine_state = false;
+    bool lists_events = false;
+    std::string switch_output;
 };
+
+// Names and describes `app` and gives it all options of this form; parsing fills `line`, which outlives it. For whoever
+// shows the options without parsing any: help, man pages, completion.
+void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& line);
 
 // Reads argv[1] and on; argv[0] is how the program is called, for messages. Nothing when --help or --version was asked
 // for: it was answered on standard output. Errors: kUsage, naming the option and the way out.

@@ -253,8 +253,8 @@ TEST_F(PipelineTest, RecordShowsWhereTheTimeWentAndWhatToTryNext) {
     const Finished recorded =
         run({program_path("perfleet"), "record", "-g", "--", workload_path("shares_workload"), "1"}, options);
     EXPECT_EQ(recorded.ending.status, 0) << recorded.error_output;
-    EXPECT_NE(recorded.output.find("work_a"), std::string::npos) << recorded.output;
-    EXPECT_NE(recorded.output.find("\nNext: perfleet export"), std::string::npos) << recorded.output;
+    EXPECT_NE(recorded.error_output.find("work_a"), std::string::npos) << recorded.error_output;
+    EXPECT_NE(recorded.error_output.find("\nNext: perfleet export"), std::string::npos) << recorded.error_output;
     EXPECT_NE(recorded.error_output.find("all acknowledged"), std::string::npos) << recorded.error_output;
 
     // A second recording joins the first; `--session last` is the second alone.

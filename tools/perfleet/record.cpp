@@ -95,8 +95,7 @@ private:
 
 }  // namespace
 
-Result<Recording> record(CollectorOptions options, const std::string& data_folder,
-                         const std::function<void(std::string_view)>& notice) {
+Result<Recording> record(CollectorOptions options, const std::string& data_folder, const Telling& notice) {
     auto store = open_rocksdb_store(data_folder);
     if (!store.ok()) {
         return std::move(store).error();

@@ -2,12 +2,11 @@
 // gateway serves on a thread, the collector reaches it over inproc://, the store stands in a folder.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/log_event.h"
 #include "target-collector/linux/collector.h"
 
 namespace perfleet {
@@ -21,7 +20,6 @@ struct Recording {
 // returns when everything is durable, or the patience is over. SIGINT, SIGTERM and SIGHUP end the collection in order;
 // a second one stops waiting, but for SIGHUP. Errors, before anything was collected: those of the store, the gateway
 // and the collector.
-[[nodiscard]] Result<Recording> record(CollectorOptions options, const std::string& data_folder,
-                                       const std::function<void(std::string_view)>& notice);
+[[nodiscard]] Result<Recording> record(CollectorOptions options, const std::string& data_folder, const Telling& notice);
 
 }  // namespace perfleet

@@ -1,6 +1,7 @@
 // record: profiles a program here and now, and shows what it saw.
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -10,10 +11,10 @@
 #include "exporters/report/report.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/statistic/command.h"
+#include "schemas/vocabulary/log_event.h"
 #include "storage/store/store.h"
 #include "target-collector/linux/command_line.h"
 #include "tools/perfleet/invocation.h"
-#include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/record.h"
 
@@ -22,6 +23,8 @@ namespace {
 
 constexpr const char* kTopRowCount = "20";
 
+// Standard output is the program's that is profiled, so everything is said on standard error. Nobody there to read it
+// is no failure: the recording is stored.
 void say(std::string_view text) {
     std::fprintf(stderr, "perfleet record: %.*s\n", static_cast<int>(text.size()), text.data());
 }
@@ -59,9 +62,7 @@ Result<Done> show_top(const std::string& data_folder, SessionId session) {
     if (!answer.ok()) {
         return Error{answer.error()};
     }
-    if (auto printed = print_text(format_report(*answer, ReportFormat::kText)); !printed.ok()) {
-        return printed;
-    }
+    std::fputs(format_report(*answer, ReportFormat::kText).c_str(), stderr);
     for (const std::string& warning : answer->warnings) {
         say("warning: " + printable(warning));
     }
@@ -89,13 +90,24 @@ int record_command(int argument_count, char** arguments) {
     if (const Result<Done> made = make_folder(*folder); !made.ok()) {
         return report_error(made.error());
     }
-    const Result<Recording> recording = record(std::move(options), *folder, say);
+    const bool is_quiet = (*line)->is_quiet;
+    const auto tell = [is_quiet](const LogEvent& event) {
+        if (!is_quiet || event.level() == LogLevel::kError) {
+            say(event.text());
+        }
+    };
+    if ((*line)->is_compression_asked) {
+        tell("-z: the store is compressed with and without it");
+    }
+    const Result<Recording> recording = record(std::move(options), *folder, tell);
+    std::signal(SIGPIPE, SIG_IGN);  // only now: the command would have inherited it
     if (!recording.ok()) {
         say(recording.error().message);
         return exit_status_of(recording.error(), has_command);
     }
     const CollectorSummary& summary = recording->summary;
-    say(summary_line(summary));
+    const bool is_stored = summary.everything_acknowledged && !recording->not_stored;
+    tell({is_stored ? LogLevel::kNotice : LogLevel::kError, "end", summary_line(summary)});
     const std::string where = is_default_folder ? "" : " --data " + shell_word(*folder);
     if (recording->not_stored) {
         say(recording->not_stored->message + "; what isn't stored is gone. Make room in " + *folder +
@@ -103,13 +115,13 @@ int record_command(int argument_count, char** arguments) {
             session_hex(summary.session) + where);
         return kExitFailure;
     }
-    if (const Result<Done> shown = show_top(*folder, summary.session); !shown.ok()) {
-        return report_error(shown.error());
-    }
-    if (const Result<Done> shown = print_text("Next: perfleet export --to perf.data -o perf.data --session last" +
-                                              where + " && perf report -i perf.data\n");
-        !shown.ok()) {
-        return report_error(shown.error());
+    if (!is_quiet) {
+        if (const Result<Done> shown = show_top(*folder, summary.session); !shown.ok()) {
+            return report_error(shown.error());
+        }
+        std::fprintf(stderr,
+                     "Next: perfleet export --to perf.data -o perf.data --session last%s && perf report -i perf.data\n",
+                     where.c_str());
     }
     return summary.everything_acknowledged ? summary.command_exit_status : kExitFailure;
 }
