@@ -9,11 +9,13 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "daemon/command-line/arguments.h"
 #include "daemon/log/log.h"
 #include "daemon/metrics/metrics_server.h"
 #include "daemon/metrics/process_metrics.h"
@@ -312,12 +314,7 @@ int main(int argc, char** argv) {
                    "everybody who can reach it. Default: nowhere")
         ->check(check_not_empty)
         ->type_name("HOST:PORT");
-    app.add_option("--log-level", arguments.log_level, "What is written: error, warning, notice, info or debug")
-        ->type_name("LEVEL")
-        ->capture_default_str();
-    app.add_option("--log-format", arguments.log_format, "How it is written on standard error: text or json")
-        ->type_name("FORMAT")
-        ->capture_default_str();
+    add_log_options(app, arguments.log_level, arguments.log_format);
     auto* const key = app.add_option("--key", arguments.key,
                                      "The gateway's secret key (perfleet keygen); peers then have to show theirs, and "
                                      "every address may be listened on")
@@ -392,10 +389,8 @@ int main(int argc, char** argv) {
         ->check(check_not_empty)
         ->type_name("FILE")
         ->excludes(retain, retain_bytes);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : kExitUsage;
+    if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
+        return *status;
     }
     return run(arguments);
 }

@@ -10,9 +10,11 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "daemon/command-line/arguments.h"
 #include "daemon/log/log.h"
 #include "daemon/start/program_start.h"
 #include "exporters/folded/folded_exporter.h"
@@ -251,20 +253,12 @@ int main(int argc, char** argv) {
         ->option_text("BYTES=1g")
         ->default_str("1g")
         ->transform(CLI::AsSizeValue{false});
-    app.add_option("--log-level", log_level, "what is written: error, warning, notice, info or debug")
-        ->type_name("LEVEL")
-        ->capture_default_str();
-    app.add_option("--log-format", log_format, "how it is written on standard error: text or json")
-        ->type_name("FORMAT")
-        ->capture_default_str();
+    add_log_options(app, log_level, log_format);
     app.add_flag("--tell-counts", tells_counts,
                  "after the ready line, print a line `counts ...` whenever what became of askers' connections has "
                  "changed, for the gateway that started it");
-    app.failure_message(CLI::FailureMessage::simple);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : kExitUsage;
+    if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
+        return *status;
     }
     Result<std::unique_ptr<Log>> opened_log = Log::to_standard_error("perfleet-query", log_level, log_format);
     if (!opened_log.ok()) {

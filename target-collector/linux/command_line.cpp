@@ -19,13 +19,9 @@ constexpr int kExitUsage = 2;
 constexpr int kExitNotRunnable = 126;
 constexpr int kExitNotFound = 127;
 
-// "K=V"
-std::pair<std::string, std::string> split_label(const std::string& text) {
+std::string check_label(const std::string& text) {
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-        throw CLI::ValidationError("--label", "'" + text + "' is no label; write KEY=VALUE");
-    }
-    return {text.substr(0, equals), text.substr(equals + 1)};
+    return equals == std::string::npos || equals == 0 ? "'" + text + "' is no label; write KEY=VALUE" : "";
 }
 
 // Refuses what strtoull() would take for a number, a minus sign among others.
@@ -56,13 +52,14 @@ constexpr const char* kRecordFooter =
     "Exit status: that of COMMAND where it ended by itself; 1 where not everything was\n"
     "stored.";
 
-void add_labels(CommandLine& line) {
+Result<Done> add_labels(CommandLine& line) {
     CollectorOptions& options = line.options;
     if (line.has_machine_state && !options.key_file.empty()) {
-        throw CLI::ValidationError("--machine-state", "not with --key: labels are those of the key");
+        return Error{ErrorCode::kUsage, "--machine-state: not with --key: labels are those of the key"};
     }
     for (const std::string& label : line.labels) {
-        options.labels.push_back(split_label(label));
+        const std::size_t equals = label.find('=');
+        options.labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
     }
     if (line.has_machine_state) {
         auto state = machine_state();
@@ -77,6 +74,7 @@ void add_labels(CommandLine& line) {
             }
         }
     }
+    return Done{};
 }
 
 void add_options(CLI::App& app, CommandLine& line) {
@@ -101,7 +99,9 @@ void add_options(CLI::App& app, CommandLine& line) {
     app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
         ->delimiter(',')
         ->allow_extra_args(false);
-    app.add_option("--label", line.labels, "A label of this target, KEY=VALUE")->allow_extra_args(false);
+    app.add_option("--label", line.labels, "A label of this target, KEY=VALUE")
+        ->check(check_label)
+        ->allow_extra_args(false);
     app.add_flag("--machine-state", line.has_machine_state,
                  "Governor, turbo, frequency, kernel, processor and its counters as labels, as they are at the start. "
                  "Not with --key: "
@@ -172,15 +172,6 @@ std::string_view name_of(CommandLineForm form) {
     return form == CommandLineForm::kRecord ? "perfleet record" : "perfleet-collector";
 }
 
-// What perf has and this doesn't need.
-void refuse_unneeded(const CommandLine& line) {
-    if (!line.switch_output.empty()) {
-        throw CLI::ValidationError("--switch-output",
-                                   "there are no output files to switch: the store keeps rows by time, so record once "
-                                   "and cut the session when you query it, with --from and --until");
-    }
-}
-
 }  // namespace
 
 void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& line) {
@@ -188,10 +179,8 @@ void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& lin
     if (is_record) {
         line.options.default_frequency_hz = kRecordFrequencyHz;
     }
-    app.description(is_record
-                        ? "Profiles a program or this machine, keeps the profile in a folder, and shows where the time "
-                          "went."
-                        : "Profiles this machine and sends what it sees to a perfleet gateway.");
+    app.description(is_record ? "Profile a program or this machine, and show where the time went; needs no gateway"
+                              : "Profiles this machine and sends what it sees to a perfleet gateway.");
     app.footer(is_record ? kRecordFooter : kCollectorFooter);
     app.set_version_flag("--version", std::string{name_of(form)} + " " + PERFLEET_VERSION);
     app.option_defaults()->always_capture_default(false);
@@ -201,23 +190,14 @@ void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& lin
     add_options(app, line);
 }
 
-Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int argc, char** argv) {
-    CommandLine line;
-    line.options.own_command_line.assign(argv, argv + argc);
-    CLI::App app;
-    app.name(std::string{name_of(form)});
-    describe_command_line(form, app, line);
-    try {
-        app.parse(argc, argv);
-        refuse_unneeded(line);
-        add_labels(line);
-    } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
-            (void)app.exit(error);
-            return std::optional<CommandLine>{};
-        }
+Result<std::optional<CommandLine>> finish_command_line(CommandLine line) {
+    if (!line.switch_output.empty()) {
         return Error{ErrorCode::kUsage,
-                     std::string(error.what()) + "; '" + app.get_name() + " --help' shows what there is"};
+                     "--switch-output: there are no output files to switch: the store keeps rows by time, so record "
+                     "once and cut the session when you query it, with --from and --until"};
+    }
+    if (const Result<Done> added = add_labels(line); !added.ok()) {
+        return Error{added.error()};
     }
     if (line.lists_events) {
         std::fputs(list_events(try_named_events()).c_str(), stdout);

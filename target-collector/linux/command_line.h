@@ -30,20 +30,19 @@ struct CommandLine {
     std::string metrics;  // HOST:PORT; empty: none
     std::string log_level{"notice"};
     std::string log_format{"text"};
-    // As written; parse_command_line() makes options of them, or does what they say.
+    // As written; finish_command_line() makes options of them, or does what they say.
     std::vector<std::string> labels;
     bool has_machine_state = false;
     bool lists_events = false;
     std::string switch_output;
 };
 
-// Names and describes `app` and gives it all options of this form; parsing fills `line`, which outlives it. For whoever
-// shows the options without parsing any: help, man pages, completion.
+// Describes `app` and gives it all options of this form; parsing fills `line`, which outlives it.
 void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& line);
 
-// Reads argv[1] and on; argv[0] is how the program is called, for messages. Nothing when --help or --version was asked
-// for: it was answered on standard output. Errors: kUsage, naming the option and the way out.
-[[nodiscard]] Result<std::optional<CommandLine>> parse_command_line(CommandLineForm form, int argc, char** argv);
+// What is left to do after `line` was parsed. Nothing when --list-events was asked for: it was answered on standard
+// output. Errors: kUsage, naming the option and the way out.
+[[nodiscard]] Result<std::optional<CommandLine>> finish_command_line(CommandLine line);
 
 // 2 for wrong usage; as a shell 127 and 126 for a command that isn't there or can't be run; else 1.
 [[nodiscard]] int exit_status_of(const Error& error, bool has_command);

@@ -1,11 +1,14 @@
 // perfleet-collector: profiles this machine and sends what it sees to a gateway.
+#include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "daemon/command-line/arguments.h"
 #include "daemon/log/log.h"
 #include "daemon/metrics/metrics_server.h"
 #include "daemon/metrics/process_metrics.h"
@@ -92,7 +95,15 @@ Result<std::unique_ptr<MetricsServer>> start_metrics(const std::string& address,
 
 int run(int argc, char** argv) {
     const ServiceManager manager = ServiceManager::from_environment();
-    auto line = parse_command_line(CommandLineForm::kCollector, argc, argv);
+    CommandLine parsed;
+    CLI::App app;
+    app.name("perfleet-collector");
+    describe_command_line(CommandLineForm::kCollector, app, parsed);
+    if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
+        return *status;
+    }
+    parsed.options.own_command_line.assign(argv, argv + argc);
+    auto line = finish_command_line(std::move(parsed));
     if (!line.ok()) {
         return fail_early(line.error());
     }

@@ -70,7 +70,7 @@ LIBRARIES = [
     Library("spdlog", r"spdlog/", ("daemon/log/log.cpp",)),
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),
     Library("Google Benchmark", r"benchmark/", ("tests/benchmark/",)),
-    Library("CLI11", r"CLI/", ("tools/", "tests/chaos/", "target-collector/linux/command_line.cpp"), in_main=True),
+    Library("CLI11", r"CLI/", ("daemon/command-line/", "tools/", "tests/chaos/", "target-collector/linux/command_line.cpp"), in_main=True),
     Library("fmt", r"fmt/", ("schemas/vocabulary/error.cpp", "target-collector/source/", "target-collector/linux/",
                              "target-collector/wire/", "storage/", "gateway/", "query-engine/", "exporters/", "tools/",
                              "tests/"), in_main=True),

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "schemas/vocabulary/error.h"
 
@@ -14,7 +15,8 @@ inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 
 struct Invocation {
-    std::function<int()> run;  // gives the exit status
+    std::vector<std::string> arguments;  // as they were given, without the program's name
+    std::function<int()> run;            // gives the exit status
 };
 
 // Says the error on standard error and gives the exit status that belongs to it.
@@ -38,9 +40,6 @@ void add_relay_command(CLI::App& app, Invocation& invocation);
 void add_control_command(CLI::App& app, Invocation& invocation);
 void add_copy_command(CLI::App& app, Invocation& invocation);
 void add_backup_commands(CLI::App& app, Invocation& invocation);
-
-// `perfleet record …`: its options are the collector's, so it reads its arguments itself; arguments[0] is "record".
-// Gives the exit status.
-[[nodiscard]] int record_command(int argument_count, char** arguments);
+void add_record_command(CLI::App& app, Invocation& invocation);
 
 }  // namespace perfleet

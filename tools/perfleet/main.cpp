@@ -8,15 +8,15 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
 
+#include "daemon/command-line/arguments.h"
 #include "daemon/start/program_start.h"
 #include "exporters/report/report.h"
 #include "tools/perfleet/help_text.h"
 #include "tools/perfleet/invocation.h"
 
-constexpr const char* kRecord = "record";
 constexpr unsigned kLibraryThreads = 2;  // ZeroMQ's, and more of RocksDB's, which says so itself
 
 namespace perfleet {
@@ -76,17 +76,14 @@ int main(int argument_count, char** arguments) {
     if (!perfleet::start_program("perfleet", kLibraryThreads)) {
         return perfleet::kExitFailure;
     }
-    if (argument_count > 1 && std::string_view{arguments[1]} == kRecord) {
-        return perfleet::with_output_written(perfleet::record_command(argument_count - 1, arguments + 1));
-    }
     CLI::App app{"perfleet: records, asks and exports performance data of Linux and seL4"};
     app.name("perfleet");
     app.set_version_flag("--version", "perfleet " PERFLEET_VERSION);
     app.formatter(std::make_shared<perfleet::HelpText>());
     app.require_subcommand(0, 1);
-    app.failure_message(CLI::FailureMessage::simple);
 
     perfleet::Invocation invocation;
+    invocation.arguments.assign(arguments + 1, arguments + argument_count);
     perfleet::add_table_commands(app, invocation);
     perfleet::add_diff_command(app, invocation);
     perfleet::add_export_command(app, invocation);
@@ -97,12 +94,10 @@ int main(int argument_count, char** arguments) {
     perfleet::add_control_command(app, invocation);
     perfleet::add_copy_command(app, invocation);
     perfleet::add_backup_commands(app, invocation);
-    app.add_subcommand(kRecord, "Profile a program here and now; no gateway needed");  // for --help
+    perfleet::add_record_command(app, invocation);
 
-    try {
-        app.parse(argument_count, arguments);
-    } catch (const CLI::ParseError& error) {
-        return perfleet::with_output_written(app.exit(error) == 0 ? EXIT_SUCCESS : perfleet::kExitUsage);
+    if (const std::optional<int> status = perfleet::parse_arguments(app, argument_count, arguments)) {
+        return perfleet::with_output_written(*status);
     }
     if (!invocation.run) {
         std::fprintf(stderr, "perfleet: which command?\n\n%s", app.help().c_str());

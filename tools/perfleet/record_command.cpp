@@ -69,10 +69,8 @@ Result<Done> show_top(const std::string& data_folder, SessionId session) {
     return Done{};
 }
 
-}  // namespace
-
-int record_command(int argument_count, char** arguments) {
-    Result<std::optional<CommandLine>> line = parse_command_line(CommandLineForm::kRecord, argument_count, arguments);
+int run_record(CommandLine parsed) {
+    Result<std::optional<CommandLine>> line = finish_command_line(std::move(parsed));
     if (!line.ok()) {
         say(line.error().message);
         return exit_status_of(line.error(), false);
@@ -124,6 +122,20 @@ int record_command(int argument_count, char** arguments) {
                      where.c_str());
     }
     return summary.everything_acknowledged ? summary.command_exit_status : kExitFailure;
+}
+
+}  // namespace
+
+void add_record_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("record");
+    const auto line = std::make_shared<CommandLine>();
+    describe_command_line(CommandLineForm::kRecord, *command, *line);
+    command->callback([&invocation, line] {
+        invocation.run = [&invocation, line] {
+            line->options.own_command_line = invocation.arguments;
+            return run_record(std::move(*line));
+        };
+    });
 }
 
 }  // namespace perfleet

@@ -1,0 +1,105 @@
+#include "daemon/command-line/arguments.h"
+
+#include <cstdio>
+
+#include "daemon/command-line/suggestion.h"
+
+namespace perfleet {
+namespace {
+
+constexpr int kExitUsage = 2;
+
+// The command that was chosen, of it the one that was chosen, and so on.
+const CLI::App& chosen_command(const CLI::App& app) {
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    return chosen.empty() ? app : chosen_command(*chosen.back());
+}
+
+// "perfleet top"
+std::string name_of(const CLI::App& app) {
+    return (app.get_parent() == nullptr ? "" : name_of(*app.get_parent()) + " ") + app.get_name();
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) {
+            names.push_back("--" + name);
+        }
+    }
+    return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        names.push_back(command->get_name());
+    }
+    return names;
+}
+
+std::string describe_unknown(const CLI::App& app, const std::string& argument) {
+    if (argument.size() > 1 && argument.front() == '-') {
+        const std::string option = argument.substr(0, argument.find('='));
+        const CLI::App& chosen = chosen_command(app);
+        if (&chosen != &app && chosen.get_option_no_throw(option) != nullptr) {
+            return "option '" + option + "' belongs behind the command: " + name_of(chosen) + " " + argument;
+        }
+        return "unknown option '" + option + "'" + did_you_mean(option, option_names(app));
+    }
+    const std::vector<std::string> commands = command_names(app);
+    return commands.empty() || &chosen_command(app) != &app
+               ? "unexpected argument '" + argument + "'"
+               : "unknown command '" + argument + "'" + did_you_mean(argument, commands);
+}
+
+// The first argument that nobody took, described; empty where there is none.
+std::string describe_extra(const CLI::App& app) {
+    if (const std::vector<std::string> remaining = app.remaining(); !remaining.empty()) {
+        return describe_unknown(app, remaining.front());
+    }
+    for (const CLI::App* command : app.get_subcommands()) {
+        if (std::string text = describe_extra(*command); !text.empty()) {
+            return text;
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+    // What is missing is found first, and may be there under a name that is unknown.
+    const bool is_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
+                          error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
+    const std::string extra = is_extra ? describe_extra(app) : "";
+    return extra.empty() ? error.what() : extra;
+}
+
+std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char* const* arguments) {
+    try {
+        app.parse(argument_count, arguments);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+            return app.exit(error);
+        }
+        const std::string name = name_of(chosen_command(app));
+        std::fprintf(stderr, "%s: %s\nRun '%s --help' for its options.\n", name.c_str(),
+                     describe_parse_error(app, error).c_str(), name.c_str());
+        return kExitUsage;
+    }
+    return std::nullopt;
+}
+
+void add_log_options(CLI::App& app, std::string& level, std::string& format) {
+    app.add_option("--log-level", level, "Least severe messages that are logged")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"error", "warning", "notice", "info", "debug"}))
+        ->capture_default_str();
+    app.add_option("--log-format", format, "Format of the log on standard error")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->capture_default_str();
+}
+
+}  // namespace perfleet

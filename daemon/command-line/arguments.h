@@ -1,0 +1,25 @@
+// How every program reads its arguments: what it says of those that are wrong is the same everywhere.
+//
+// On the first thread, before there is another.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace perfleet {
+
+// Fills what the options of `app` point to. Nothing: the program goes on. Else it ends with this exit status: 0 where
+// help or the version was asked for, and printed on standard output; 2 where standard error says what is wrong, and
+// which option or command was probably meant.
+[[nodiscard]] std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char* const* arguments);
+
+// The sentence about wrong arguments, without the program's name.
+[[nodiscard]] std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& error);
+
+// --log-level and --log-format.
+void add_log_options(CLI::App& app, std::string& level, std::string& format);
+
+}  // namespace perfleet
