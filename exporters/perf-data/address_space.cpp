@@ -11,6 +11,8 @@ constexpr std::uint64_t kPlacedFirst = 0x1000'0000'0000;
 constexpr std::uint64_t kPlacedSizeBytes = 1ULL << 30;
 constexpr std::uint32_t kPlacedMax = 65'536;
 
+constexpr std::uint64_t kExecutablePrivate = 4 | 2ULL << 32U;  // PROT_EXEC, MAP_PRIVATE
+
 bool before(const ExportedMapping& a, const ExportedMapping& b) {
     return std::tie(a.image, a.file_offset, a.start) < std::tie(b.image, b.file_offset, b.start);
 }
@@ -37,14 +39,18 @@ bool AddressSpace::add(const ExportedMapping& mapping) {
     std::vector<ExportedMapping> rest;
     for (; last != by_start_.end() && last->start < mapping.end(); ++last) {
         if (last->start < mapping.start) {
-            rest.push_back({last->start, mapping.start - last->start, last->file_offset, last->image});
+            rest.push_back(*last);
+            rest.back().size_bytes = mapping.start - last->start;
         }
     }
     const std::size_t left_count = rest.size();
     if (last != first && std::prev(last)->end() > mapping.end()) {
-        const ExportedMapping& cut = *std::prev(last);
+        ExportedMapping cut = *std::prev(last);
         const std::uint64_t by = mapping.end() - cut.start;
-        rest.push_back({mapping.end(), cut.size_bytes - by, cut.file_offset + by, cut.image});
+        cut.start += by;
+        cut.size_bytes -= by;
+        cut.file_offset += by;
+        rest.push_back(cut);
     }
     rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(left_count), mapping);
     first = by_start_.erase(first, last);
@@ -53,7 +59,7 @@ bool AddressSpace::add(const ExportedMapping& mapping) {
     return true;
 }
 
-std::optional<std::uint64_t> AddressSpace::find(ExportedImage image, std::uint64_t offset) {
+std::optional<std::size_t> AddressSpace::find(ExportedImage image, std::uint64_t offset) {
     if (!is_indexed_) {
         by_image_ = by_start_;
         std::sort(by_image_.begin(), by_image_.end(), before);
@@ -62,23 +68,28 @@ std::optional<std::uint64_t> AddressSpace::find(ExportedImage image, std::uint64
     for (auto it = std::lower_bound(by_image_.begin(), by_image_.end(), ExportedMapping{0, 0, 0, image}, before);
          it != by_image_.end() && it->image == image && it->file_offset <= offset; ++it) {
         if (offset - it->file_offset < it->size_bytes) {
-            return it->start + (offset - it->file_offset);
+            return static_cast<std::size_t>(it - by_image_.begin());
         }
     }
     return std::nullopt;
 }
 
-std::optional<ExportedMapping> AddressSpace::place(ExportedImage image, std::uint64_t offset) {
-    if (placed_count_ == kPlacedMax) {
-        return std::nullopt;
+const ExportedMapping* AddressSpace::find_address(std::uint64_t address) const {
+    const auto after =
+        std::upper_bound(by_start_.begin(), by_start_.end(), address,
+                         [](std::uint64_t wanted, const ExportedMapping& some) { return wanted < some.start; });
+    if (after == by_start_.begin() || address >= std::prev(after)->end()) {
+        return nullptr;
     }
-    const ExportedMapping mapping{kPlacedFirst + placed_count_ * kPlacedSizeBytes, kPlacedSizeBytes,
-                                  offset / kPlacedSizeBytes * kPlacedSizeBytes, image};
-    ++placed_count_;
-    add(mapping);
-    return mapping;
+    return &*std::prev(after);
 }
 
-void AddressSpace::clear() { *this = {}; }
+bool AddressSpace::place(ExportedImage image, std::uint64_t offset) {
+    if (placed_count_ == kPlacedMax) {
+        return false;
+    }
+    return add({kPlacedFirst + placed_count_++ * kPlacedSizeBytes, kPlacedSizeBytes,
+                offset / kPlacedSizeBytes * kPlacedSizeBytes, image, kExecutablePrivate});
+}
 
 }  // namespace perfleet

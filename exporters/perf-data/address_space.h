@@ -1,6 +1,6 @@
 // What a process has mapped where: turns a frame (image, offset) back into the address that perf expects.
 //
-// Mirrors what perf makes of the same MMAP2 records: a newer mapping covers older ones.
+// As in perf, a newer mapping covers older ones.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,14 @@ struct ExportedMapping {
     std::uint64_t size_bytes = 0;
     std::uint64_t file_offset = 0;
     ExportedImage image = 0;
+    std::uint64_t protection = 0;  // as task rows have it
 
     [[nodiscard]] std::uint64_t end() const { return start + size_bytes; }
+    // Whether it has the same bytes as the other at all addresses of that one.
+    [[nodiscard]] bool covers(const ExportedMapping& other) const {
+        return image == other.image && file_offset - start == other.file_offset - other.start && start <= other.start &&
+               end() >= other.end();
+    }
     friend bool operator==(const ExportedMapping&, const ExportedMapping&) = default;
 };
 
@@ -29,14 +35,17 @@ public:
     // False when exactly this mapping is there already. Empty mappings, and those that wrap around, are not taken.
     bool add(const ExportedMapping& mapping);
 
-    // The address of a byte of the image, if it is mapped; the lowest one if several times.
-    [[nodiscard]] std::optional<std::uint64_t> find(ExportedImage image, std::uint64_t offset);
+    // A mapping of this byte of the image, by its index; the lowest one if there are several. Indices are valid until
+    // the space changes.
+    [[nodiscard]] std::optional<std::size_t> find(ExportedImage image, std::uint64_t offset);
+    [[nodiscard]] const ExportedMapping& mapping(std::size_t index) const { return by_image_[index]; }
 
-    // Room for an image that frames lie in though its mapping isn't known: addresses that no process uses, different
-    // ones each time. None when all are taken.
-    [[nodiscard]] std::optional<ExportedMapping> place(ExportedImage image, std::uint64_t offset);
+    // The mapping of this address; nullptr if there is none.
+    [[nodiscard]] const ExportedMapping* find_address(std::uint64_t address) const;
 
-    void clear();
+    // Adds a mapping for an image that frames lie in though its mapping isn't known: at addresses that no process uses,
+    // different ones each time. False when all are taken.
+    bool place(ExportedImage image, std::uint64_t offset);
 
 private:
     std::vector<ExportedMapping> by_start_;  // without overlaps

@@ -9,14 +9,24 @@
 namespace perfleet {
 namespace {
 
+std::optional<std::uint64_t> address_of(AddressSpace& space, ExportedImage image, std::uint64_t offset) {
+    const auto index = space.find(image, offset);
+    if (!index) {
+        return std::nullopt;
+    }
+    const ExportedMapping& mapping = space.mapping(*index);
+    EXPECT_EQ(space.find_address(mapping.start)->image, image);
+    return mapping.start + (offset - mapping.file_offset);
+}
+
 TEST(AddressSpace, FindsBytesOfImagesWhereTheyAreMapped) {
     AddressSpace space;
     EXPECT_TRUE(space.add({0x1000, 0x1000, 0x5000, 3}));
-    EXPECT_EQ(space.find(3, 0x5000), 0x1000);
-    EXPECT_EQ(space.find(3, 0x5fff), 0x1fff);
-    EXPECT_EQ(space.find(3, 0x6000), std::nullopt);
-    EXPECT_EQ(space.find(3, 0x4fff), std::nullopt);
-    EXPECT_EQ(space.find(4, 0x5000), std::nullopt);
+    EXPECT_EQ(address_of(space, 3, 0x5000), 0x1000);
+    EXPECT_EQ(address_of(space, 3, 0x5fff), 0x1fff);
+    EXPECT_EQ(address_of(space, 3, 0x6000), std::nullopt);
+    EXPECT_EQ(address_of(space, 3, 0x4fff), std::nullopt);
+    EXPECT_EQ(address_of(space, 4, 0x5000), std::nullopt);
 }
 
 TEST(AddressSpace, SameMappingAgainIsNoNews) {
@@ -35,12 +45,13 @@ TEST(AddressSpace, RefusesEmptyAndWrappingMappings) {
 
 TEST(AddressSpace, PlacesAreDifferentAndHoldTheOffset) {
     AddressSpace space;
-    const auto first = space.place(1, 0x1234);
-    const auto second = space.place(1, 1ULL << 40);
+    ASSERT_TRUE(space.place(1, 0x1234));
+    ASSERT_TRUE(space.place(1, 1ULL << 40));
+    const auto first = address_of(space, 1, 0x1234);
+    const auto second = address_of(space, 1, 1ULL << 40);
     ASSERT_TRUE(first && second);
-    EXPECT_NE(first->start, second->start);
-    EXPECT_EQ(space.find(1, 0x1234), first->start + 0x1234);
-    EXPECT_EQ(space.find(1, 1ULL << 40), second->start);
+    EXPECT_EQ(*first % 0x10000, 0x1234U);
+    EXPECT_NE(*first - 0x1234, *second);
 }
 
 // Against a map of single bytes.
@@ -63,11 +74,18 @@ TEST(AddressSpace, NewerMappingsCoverOlderOnes) {
         }
         for (ExportedImage image = 0; image < 4; ++image) {
             for (std::uint64_t offset = 0; offset < 170; ++offset) {
-                const auto address = space.find(image, offset);
+                const auto address = address_of(space, image, offset);
                 ASSERT_EQ(address.has_value(), mapped.contains({image, offset}));
                 if (address) {
                     ASSERT_EQ(bytes[*address], std::pair(image, offset));
                 }
+            }
+        }
+        for (std::uint64_t address = 90; address < 370; ++address) {
+            const ExportedMapping* const mapping = space.find_address(address);
+            ASSERT_EQ(mapping != nullptr, bytes.contains(address));
+            if (mapping != nullptr) {
+                ASSERT_EQ(bytes[address], std::pair(mapping->image, address - mapping->start + mapping->file_offset));
             }
         }
     }

@@ -331,11 +331,15 @@ private:
     }
 
     // Writes the source's rows up to the first that another source, or the next unit, has something before. False at
-    // its end.
+    // its end, and after the end of the time range.
     Result<bool> drain(Source& source, const Unit* next_unit) {
+        const Ticks last = scan_.tick_range(source.unit->session_index).second;
         do {
             if (!heap_.empty() && is_before(*heap_.front(), source)) {
                 return true;
+            }
+            if (Ticks{source.times[source.row]} >= last) {
+                return false;
             }
             write_row(source);
             auto alive = advance(source);

@@ -14,8 +14,7 @@ constexpr std::uint64_t kUnknownUserAddress = 0;
 
 constexpr std::uint64_t kKernelSizeBytesDefault = 64U << 20;  // of a kernel that doesn't say how long its text is
 constexpr std::size_t kCommSizeBytesMax = 255;
-constexpr std::uint64_t kProtectionExec = 4;
-constexpr std::uint64_t kMapPrivate = 2ULL << 32U;
+constexpr std::uint32_t kProtectionExec = 4;
 
 // Another kernel than the first one is told as a module; here, so that two kernels never overlap.
 constexpr std::uint64_t kOtherKernelFirst = 0xffff'a000'0000'0000;
@@ -72,11 +71,11 @@ RecordStream::EpochImages RecordStream::begin_epoch(const EpochDictionary& dicti
     for (std::size_t number = 0; number < dictionary.image_count(); ++number) {
         const ExportedImage image = images_.add(dictionary.image(ImageNumber{narrow(number)}));
         epoch.images.push_back(image);
-        told_images_.resize(images_.count());
+        written_kernels_.resize(images_.count());
         mapped_images_.resize(images_.count());
         kernel_shift_.resize(images_.count());
-        if (images_.place(image) == ExportedImages::Place::kKernel && !told_images_[image]) {
-            told_images_[image] = true;
+        if (images_.place(image) == ExportedImages::Place::kKernel && !written_kernels_[image] &&
+            (images_.definition(image).flags & image_flags::kKernelModule) == 0) {
             write_kernel(image, time_ns);
         }
     }
@@ -84,6 +83,7 @@ RecordStream::EpochImages RecordStream::begin_epoch(const EpochDictionary& dicti
 }
 
 void RecordStream::write_kernel(ExportedImage image, std::uint64_t time_ns) {
+    written_kernels_[image] = true;
     const ImageDefinition& definition = images_.definition(image);
     const bool is_module = (definition.flags & image_flags::kKernelModule) != 0;
     std::string name = definition.name;
@@ -120,13 +120,16 @@ void RecordStream::write_kernel(ExportedImage image, std::uint64_t time_ns) {
     id[0] = static_cast<char>(build_id.size());
     std::copy_n(build_id.begin(), std::min<std::size_t>(build_id.size(), 20), id.begin() + 4);
     writer_.put_bytes(id.data(), id.size());
-    writer_.put(std::uint32_t{kProtectionExec});
+    writer_.put(kProtectionExec);
     writer_.put(std::uint32_t{0});
     writer_.put_name(name);
     end_record({kNoPid, 0, time_ns, 0}, side_band_id_);
 }
 
-std::uint64_t RecordStream::kernel_address(ExportedImage image, std::uint64_t offset) const {
+std::uint64_t RecordStream::kernel_address(const Trailer& trailer, ExportedImage image, std::uint64_t offset) {
+    if (!written_kernels_[image]) {
+        write_kernel(image, trailer.time_ns);
+    }
     return images_.definition(image).address + static_cast<std::uint64_t>(kernel_shift_[image]) + offset;
 }
 
@@ -140,9 +143,8 @@ void RecordStream::write_comm(const Trailer& trailer, std::string_view name, boo
     end_record(trailer, side_band_id_);
 }
 
-void RecordStream::write_task(perf::RecordType type, const Trailer& trailer, std::uint32_t parent_pid,
-                              std::uint32_t parent_tid) {
-    writer_.begin(type, 0);
+void RecordStream::write_fork(const Trailer& trailer, std::uint32_t parent_pid, std::uint32_t parent_tid) {
+    writer_.begin(perf::RecordType::kFork, 0);
     writer_.put(trailer.pid);
     writer_.put(parent_pid);
     writer_.put(trailer.tid);
@@ -151,7 +153,7 @@ void RecordStream::write_task(perf::RecordType type, const Trailer& trailer, std
     end_record(trailer, side_band_id_);
 }
 
-void RecordStream::write_mapping(const Trailer& trailer, const ExportedMapping& mapping, std::uint64_t protection) {
+void RecordStream::write_mapping(const Trailer& trailer, const ExportedMapping& mapping) {
     const std::string& build_id = images_.build_id(mapping.image);
     mapped_images_[mapping.image] = true;
     writer_.begin(perf::RecordType::kMmap2,
@@ -165,8 +167,8 @@ void RecordStream::write_mapping(const Trailer& trailer, const ExportedMapping& 
     id[0] = static_cast<char>(build_id.size());
     std::copy_n(build_id.begin(), std::min<std::size_t>(build_id.size(), 20), id.begin() + 4);
     writer_.put_bytes(id.data(), id.size());
-    writer_.put(narrow(protection));
-    writer_.put(narrow(protection >> 32U));
+    writer_.put(narrow(mapping.protection));
+    writer_.put(narrow(mapping.protection >> 32U));
     const std::string_view name = images_.definition(mapping.image).name;
     writer_.put_name(name.substr(0, std::min(name.find('\0'), limits::kStringSizeBytesMax)));
     end_record(trailer, side_band_id_);
@@ -198,38 +200,22 @@ void RecordStream::task_row(const EpochImages& epoch, const DecodedRows& rows, s
     const auto name = [&] { return epoch.dictionary->string(StringNumber{narrow(value(ColumnId::kString))}); };
     switch (static_cast<TaskOp>(value(ColumnId::kTaskOp))) {
         case TaskOp::kPresent:
-        case TaskOp::kComm:
-            tell_thread(trailer);
-            if (tasks_.set_name(trailer.pid, trailer.tid, name())) {
-                write_comm(trailer, name(), false);
-            }
+        case TaskOp::kComm: tasks_.set_name(trailer.pid, trailer.tid, name()); break;
+        case TaskOp::kExec: tasks_.exec(trailer.pid, trailer.tid, name()); break;
+        case TaskOp::kFork:
+            tasks_.fork(narrow(value(ColumnId::kParentPid)), narrow(value(ColumnId::kParentTid)), trailer.pid,
+                        trailer.tid);
             break;
-        case TaskOp::kExec:
-            static_cast<void>(tasks_.set_name(trailer.pid, trailer.tid, name()));
-            tasks_.exec(trailer.pid);
-            write_comm(trailer, name(), true);
-            break;
-        case TaskOp::kFork: {
-            const std::uint32_t parent_pid = narrow(value(ColumnId::kParentPid));
-            const std::uint32_t parent_tid = narrow(value(ColumnId::kParentTid));
-            tasks_.fork(parent_pid, parent_tid, trailer.pid, trailer.tid);
-            write_task(perf::RecordType::kFork, trailer, parent_pid, parent_tid);
-            break;
-        }
-        case TaskOp::kExit:
-            tasks_.exit(trailer.pid, trailer.tid);
-            write_task(perf::RecordType::kExit, trailer, narrow(value(ColumnId::kParentPid)),
-                       narrow(value(ColumnId::kParentTid)));
-            break;
+        case TaskOp::kExit: tasks_.exit(trailer.pid, trailer.tid); break;
         case TaskOp::kMap: {
             const std::uint64_t number = value(ColumnId::kImage);
             if (number >= epoch.images.size()) {
                 break;  // its definition was lost; frames in it are placed when they come
             }
-            const ExportedMapping mapping{value(ColumnId::kAddress), value(ColumnId::kSize),
-                                          value(ColumnId::kFileOffset), epoch.images[number]};
-            if (images_.place(mapping.image) != ExportedImages::Place::kUnknown && tasks_.map(trailer.pid, mapping)) {
-                write_mapping(trailer, mapping, value(ColumnId::kProtection));
+            const ExportedImage image = epoch.images[number];
+            if (images_.place(image) != ExportedImages::Place::kUnknown) {
+                tasks_.map(trailer.pid, {value(ColumnId::kAddress), value(ColumnId::kSize),
+                                         value(ColumnId::kFileOffset), image, value(ColumnId::kProtection)});
             }
             break;
         }
@@ -254,32 +240,38 @@ void RecordStream::task_row(const EpochImages& epoch, const DecodedRows& rows, s
     }
 }
 
-// A thread that perf hasn't heard of would have no name; as its process's child it has that one's.
-void RecordStream::tell_thread(const Trailer& trailer) {
-    if (trailer.pid != trailer.tid && !tasks_.knows_thread(trailer.tid)) {
-        tasks_.fork(trailer.pid, trailer.pid, trailer.pid, trailer.tid);
-        write_task(perf::RecordType::kFork, trailer, trailer.pid, trailer.pid);
+void RecordStream::write_thread(const Trailer& trailer) {
+    if (trailer.pid != trailer.tid && !tasks_.is_known(trailer.pid)) {
+        write_thread({trailer.pid, trailer.pid, trailer.time_ns, trailer.cpu});
+    }
+    const TaskState::ThreadRecords records = tasks_.take_thread_records(trailer.pid, trailer.tid);
+    if (records.fork) {
+        write_fork(trailer, records.fork->pid, records.fork->tid);
+    }
+    if (records.name) {
+        write_comm(trailer, *records.name, records.is_exec);
     }
 }
 
 // -- samples ----------------------------------------------------------------------------------------------------------
 
 std::uint64_t RecordStream::address_of(const Trailer& trailer, ExportedImage image, std::uint64_t offset) {
+    std::optional<TaskState::Place> place;
     switch (images_.place(image)) {
-        case ExportedImages::Place::kKernel: return kernel_address(image, offset);
-        case ExportedImages::Place::kAnonymous: return images_.definition(image).address + offset;
-        case ExportedImages::Place::kUnknown: return kUnknownUserAddress;
-        case ExportedImages::Place::kProcess: break;
+        case ExportedImages::Place::kKernel: return kernel_address(trailer, image, offset);
+        case ExportedImages::Place::kUnknown: break;
+        case ExportedImages::Place::kAnonymous:
+            place = tasks_.place(trailer.pid, images_.definition(image).address + offset);
+            break;
+        case ExportedImages::Place::kProcess: place = tasks_.place(trailer.pid, image, offset); break;
     }
-    if (const auto address = tasks_.find(trailer.pid, image, offset)) {
-        return *address;
+    if (!place) {
+        return kUnknownUserAddress;
     }
-    // The mapping was lost, the frame was not: give it a place of its own, so that its symbol is found.
-    if (const auto mapping = tasks_.place(trailer.pid, image, offset)) {
-        write_mapping(trailer, *mapping, kProtectionExec | kMapPrivate);
-        return mapping->start + (offset - mapping->file_offset);
+    if (place->unwritten != nullptr) {
+        write_mapping(trailer, *place->unwritten);
     }
-    return kUnknownUserAddress;
+    return place->address;
 }
 
 bool RecordStream::build_chain(const EpochImages& epoch, const Trailer& trailer, StackNumber leaf, bool whole) {
@@ -319,7 +311,7 @@ bool RecordStream::build_chain(const EpochImages& epoch, const Trailer& trailer,
 void RecordStream::sample_row(const EpochImages& epoch, const ExportedEvent& event, const SampleColumns& columns,
                               std::size_t row, std::uint64_t time_ns) {
     const Trailer trailer{narrow(columns.pid[row]), narrow(columns.tid[row]), time_ns, narrow(columns.cpu[row])};
-    tell_thread(trailer);
+    write_thread(trailer);
     const bool in_kernel = build_chain(epoch, trailer, StackNumber{narrow(columns.stack[row])}, event.callchain);
 
     writer_.begin(perf::RecordType::kSample, in_kernel ? perf::misc::kKernel : perf::misc::kUser);

@@ -1,6 +1,7 @@
 // Turns rows into the records that perf reads, and keeps what is needed for that: tasks, mappings, images.
 //
-// Rows come in the order of time; see time_merge.h. One thread.
+// Task rows write no records of tasks and mappings: these are written before the first sample that needs them, with its
+// time. Rows come in the order of time. One thread.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ public:
         std::vector<ExportedImage> images;
     };
 
-    // Tells perf of the epoch's kernel and modules.
+    // Writes the epoch's kernel, if it is another than that of the epochs before.
     [[nodiscard]] EpochImages begin_epoch(const EpochDictionary& dictionary, std::uint64_t time_ns);
 
     // A row of kind task. kLost counts only `in_range`.
@@ -80,13 +81,14 @@ private:
     void count_record();
 
     void write_comm(const Trailer& trailer, std::string_view name, bool is_exec);
-    void write_task(perf::RecordType type, const Trailer& trailer, std::uint32_t parent_pid, std::uint32_t parent_tid);
-    void write_mapping(const Trailer& trailer, const ExportedMapping& mapping, std::uint64_t protection);
+    void write_fork(const Trailer& trailer, std::uint32_t parent_pid, std::uint32_t parent_tid);
+    void write_mapping(const Trailer& trailer, const ExportedMapping& mapping);
     void write_kernel(ExportedImage image, std::uint64_t time_ns);
     void write_lost(const Trailer& trailer, std::uint64_t id, std::uint64_t count);
 
-    void tell_thread(const Trailer& trailer);
-    [[nodiscard]] std::uint64_t kernel_address(ExportedImage image, std::uint64_t offset) const;
+    // What perf has to know of a sample's thread, and of the mapping that a frame of it lies in.
+    void write_thread(const Trailer& trailer);
+    [[nodiscard]] std::uint64_t kernel_address(const Trailer& trailer, ExportedImage image, std::uint64_t offset);
     [[nodiscard]] std::uint64_t address_of(const Trailer& trailer, ExportedImage image, std::uint64_t offset);
     // Fills chain_ (leaf first, with context markers) and says whether the leaf runs in the kernel.
     [[nodiscard]] bool build_chain(const EpochImages& epoch, const Trailer& trailer, StackNumber leaf, bool whole);
@@ -95,7 +97,7 @@ private:
     std::uint64_t side_band_id_;
     ExportedImages images_;
     TaskState tasks_;
-    std::vector<bool> told_images_;           // kernel images that perf has been told of
+    std::vector<bool> written_kernels_;       // kernels and their modules that perf knows
     std::vector<bool> mapped_images_;         // images that stand in a mapping record
     std::vector<std::int64_t> kernel_shift_;  // by image: how far from its own address perf has it
     std::optional<ExportedImage> kernel_;     // the one that perf takes for the kernel

@@ -2,25 +2,58 @@
 
 namespace perfleet {
 
-bool TaskState::set_name(std::uint32_t pid, std::uint32_t tid, std::string_view name) {
-    const auto [thread, is_new] = threads_.try_emplace(tid);
-    const bool is_news = is_new || thread->second.pid != pid || thread->second.name != name;
-    thread->second = {pid, std::string{name}, 0};
-    return is_news;
+// -- what is recorded -------------------------------------------------------------------------------------------------
+
+// A thread of another process under this number is another thread.
+TaskState::Thread& TaskState::thread(std::uint32_t pid, std::uint32_t tid) {
+    const auto [entry, is_new] = threads_.try_emplace(tid);
+    Thread& mine = entry->second;
+    if (is_new || mine.pid != pid) {
+        mine = {};
+        mine.pid = pid;
+        if (pid != tid) {
+            mine.parent = {pid, pid};
+            if (const auto leader = threads_.find(pid); leader != threads_.end()) {
+                mine.name = leader->second.name;
+            }
+        }
+    }
+    return mine;
 }
 
-void TaskState::exec(std::uint32_t pid) {
+void TaskState::set_name(std::uint32_t pid, std::uint32_t tid, std::string_view name) {
+    Thread& mine = thread(pid, tid);
+    if (mine.name != name) {
+        mine.name = name;
+        mine.is_name_known = false;
+    }
+    mine.ended = 0;
+}
+
+void TaskState::exec(std::uint32_t pid, std::uint32_t tid, std::string_view name) {
+    set_name(pid, tid, name);
+    Thread& thread_of_it = thread(pid, tid);
+    thread_of_it.has_execed = true;
+    thread_of_it.is_name_known = false;
     Process& mine = process(pid);
     mine.space = std::make_shared<AddressSpace>();
+    mine.is_written.clear();
     mine.ended = 0;
 }
 
 void TaskState::fork(std::uint32_t parent_pid, std::uint32_t parent_tid, std::uint32_t pid, std::uint32_t tid) {
     const auto parent = threads_.find(parent_tid);
-    threads_[tid] = {pid, parent != threads_.end() ? parent->second.name : std::string{}, 0};
+    Thread child;
+    child.pid = pid;
+    child.parent = {parent_pid, parent_tid};
+    child.name = parent != threads_.end() ? parent->second.name : std::string{};
+    threads_[tid] = std::move(child);
     if (parent_pid != pid) {
         const std::shared_ptr<AddressSpace> space = process(parent_pid).space;
-        process(pid) = {space, 0};
+        Process& child_process = process(pid);
+        child_process.space = space;
+        child_process.is_written.clear();
+        child_process.ended = 0;
     }
 }
 
@@ -36,24 +69,111 @@ void TaskState::exit(std::uint32_t pid, std::uint32_t tid) {
     drop_oldest_ended();
 }
 
-bool TaskState::map(std::uint32_t pid, const ExportedMapping& mapping) {
+void TaskState::map(std::uint32_t pid, const ExportedMapping& mapping) {
     Process& mine = process(pid);
     mine.ended = 0;
-    if (mine.space->contains(mapping)) {
+    if (!mine.space->contains(mapping) && changeable(mine).add(mapping)) {
+        mine.is_written.clear();
+    }
+}
+
+void TaskState::forget() {
+    threads_.clear();
+    processes_.clear();
+    ended_.clear();
+    last_process_ = nullptr;
+}
+
+// -- what perf needs --------------------------------------------------------------------------------------------------
+
+TaskState::ThreadRecords TaskState::take_thread_records(std::uint32_t pid, std::uint32_t tid) {
+    Thread& mine = thread(pid, tid);
+    Process& its_process = process(pid);
+    if (mine.is_known && mine.fork != its_process.fork) {  // it would keep the mappings of the process before
+        mine.parent = {pid, pid};
+        mine.is_known = false;
+        mine.is_name_known = false;
+    }
+    ThreadRecords records;
+    if (mine.is_name_known) {
+        return records;
+    }
+    const auto [entry, is_new_to_perf] = perf_threads_.try_emplace(tid, PerfThread{pid, ""});
+    PerfThread& seen = entry->second;
+    if (!mine.is_known) {
+        const auto parent = mine.parent ? threads_.find(mine.parent->tid) : threads_.end();
+        const bool is_parent_known =
+            parent != threads_.end() && parent->second.pid == mine.parent->pid && parent->second.is_known;
+        // A child begins with its parent's name and mappings. A fork also ends an earlier thread of this number.
+        if (is_parent_known || (!is_new_to_perf && (mine.parent || seen.pid != pid))) {
+            records.fork = mine.parent.value_or(ThreadRecords::Parent{});
+            seen = {pid, is_parent_known ? perf_threads_[mine.parent->tid].name : std::nullopt};
+            if (records.fork->pid != pid) {
+                its_process.perf_space = is_parent_known ? process(mine.parent->pid).perf_space : nullptr;
+                its_process.fork = ++fork_count_;
+            }
+        }
+    }
+    std::string name = mine.name;
+    if (name.empty() && seen.name != "") {
+        name = ":" + std::to_string(tid);  // as perf calls those without a name
+    }
+    if (!name.empty() && seen.name != name) {
+        seen.name = std::move(name);
+        records.name = *seen.name;
+        records.is_exec = mine.has_execed;
+    }
+    mine.has_execed = false;
+    mine.is_known = true;
+    mine.fork = its_process.fork;
+    mine.is_name_known = true;
+    return records;
+}
+
+std::optional<TaskState::Place> TaskState::place(std::uint32_t pid, ExportedImage image, std::uint64_t offset) {
+    Process& mine = process(pid);
+    std::optional<std::size_t> index = mine.space->find(image, offset);
+    if (!index) {
+        if (!changeable(mine).place(image, offset)) {
+            return std::nullopt;
+        }
+        mine.is_written.clear();
+        index = mine.space->find(image, offset);
+    }
+    const ExportedMapping& mapping = mine.space->mapping(*index);
+    Place place{mapping.start + (offset - mapping.file_offset)};
+    if (*index >= mine.is_written.size()) {
+        mine.is_written.resize(*index + 1);
+    }
+    if (!mine.is_written[*index]) {
+        mine.is_written[*index] = true;
+        place.unwritten = take_unwritten(mine, mapping) ? &mapping : nullptr;
+    }
+    return place;
+}
+
+TaskState::Place TaskState::place(std::uint32_t pid, std::uint64_t address) {
+    Process& mine = process(pid);
+    const ExportedMapping* const mapping = mine.space->find_address(address);
+    return {address, mapping != nullptr && take_unwritten(mine, *mapping) ? mapping : nullptr};
+}
+
+bool TaskState::take_unwritten(Process& process, const ExportedMapping& mapping) {
+    if (process.perf_space == nullptr) {
+        process.perf_space = std::make_shared<AddressSpace>();
+    }
+    const ExportedMapping* const seen = process.perf_space->find_address(mapping.start);
+    if (seen != nullptr && seen->covers(mapping)) {
         return false;
     }
-    return changeable(mine).add(mapping);
+    if (process.perf_space.use_count() > 1) {
+        process.perf_space = std::make_shared<AddressSpace>(*process.perf_space);
+    }
+    process.perf_space->add(mapping);
+    return true;
 }
 
-std::optional<std::uint64_t> TaskState::find(std::uint32_t pid, ExportedImage image, std::uint64_t offset) {
-    return process(pid).space->find(image, offset);
-}
-
-std::optional<ExportedMapping> TaskState::place(std::uint32_t pid, ExportedImage image, std::uint64_t offset) {
-    return changeable(process(pid)).place(image, offset);
-}
-
-void TaskState::forget() { *this = {}; }
+// -- storage ----------------------------------------------------------------------------------------------------------
 
 TaskState::Process& TaskState::process(std::uint32_t pid) {
     if (last_process_ == nullptr || last_pid_ != pid) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "schemas/columns/layout.h"
@@ -102,13 +103,13 @@ TEST_F(PerfDataExport, ShowsEverySampleWithLeafFirst) {
               "\t            1100 (/nowhere/program)\n\n");
 }
 
-TEST_F(PerfDataExport, TellsTasksMappingsAndBuildIds) {
+TEST_F(PerfDataExport, WritesTasksMappingsAndBuildIdsOfItsSamples) {
     if (!perf_is_here()) {
         GTEST_SKIP() << "perf is not installed";
     }
     define(sample_session(kTarget, kSession));
     SampleBatch first = first_batch();
-    put(add_samples(first, {2}));
+    put(add_samples(first, {4, 2}));
     static_cast<void>(exported());
     const std::string events = perf("script -i perf.data --show-mmap-events --show-task-events").output;
     EXPECT_NE(events.find("PERF_RECORD_COMM: program:100/100"), std::string::npos) << events;
@@ -198,9 +199,10 @@ TEST_F(PerfDataExport, BytesOfASmallFile) {
     static_cast<void>(exported());
 
     Expected data;
-    data.record(3, 0, 56).u32(100).u32(100).text("p", 8).trailer(100, 100, kT0, 0);
+    data.record(3, 0, 56).u32(100).u32(100).text("p", 8).trailer(100, 100, kT0 + 10, 0);
     data.record(10, 2 | 0x4000, 112).u32(100).u32(100).u64(0x400000).u64(0x2000).u64(0x1000);
-    data.u8(20).text("", 3).text(std::string(20, 'P'), 20).u32(5).u32(2).text("/bin/p", 8).trailer(100, 100, kT0, 0);
+    data.u8(20).text("", 3).text(std::string(20, 'P'), 20).u32(5).u32(2).text("/bin/p", 8);
+    data.trailer(100, 100, kT0 + 10, 0);
     data.record(9, 2, 8 + 48 + 8 + 24)
         .u64(1)
         .u64(0x400200)
@@ -495,8 +497,8 @@ TEST_F(PerfDataExport, WritesSamplesAtTheEndOfTime) {
 
 // -- processes over time ----------------------------------------------------------------------------------------------
 
-// Forks, execs and mappings at random; the address that perf shows for each sample must be mapped to the frame's byte.
-// The frames' images and offsets are told apart by perf itself.
+// Forks, execs, names and mappings at random; perf must find the name of each sample's thread, and at the sample's
+// address the frame's byte. The frames' images and offsets are told apart by perf itself.
 TEST_F(PerfDataExport, PerfFindsEveryFrameAgain) {
     if (!perf_is_here()) {
         GTEST_SKIP() << "perf is not installed";
@@ -517,12 +519,16 @@ TEST_F(PerfDataExport, PerfFindsEveryFrameAgain) {
         }
     }
     out.add_images(images).add_stacks(stacks);
+    out.add_strings({{1, "one"}, {2, "two"}, {3, "three"}});
+    const std::array<std::string, 4> names{"", "one", "two", "three"};
+    std::map<std::uint64_t, std::uint64_t> name_of;  // of threads that are known
 
     SampleIntegers tasks;
     SampleIntegers samples;
     const auto task = [&](std::uint64_t time, TaskOp op, std::uint64_t pid, std::uint64_t parent, std::uint64_t image,
-                          std::uint64_t address, std::uint64_t size, std::uint64_t offset) {
+                          std::uint64_t address, std::uint64_t size, std::uint64_t offset, std::uint64_t name = 0) {
         tasks[ColumnId::kTime].push_back(time);
+        tasks[ColumnId::kString].push_back(name);
         tasks[ColumnId::kTaskOp].push_back(static_cast<std::uint64_t>(op));
         tasks[ColumnId::kPid].push_back(pid);
         tasks[ColumnId::kTid].push_back(pid);
@@ -543,10 +549,16 @@ TEST_F(PerfDataExport, PerfFindsEveryFrameAgain) {
                 const std::uint64_t child = 100 + random() % 5;
                 if (child != pid) {
                     task(time, TaskOp::kFork, child, pid, 0, 0, 0, 0);
+                    name_of[child] = name_of[pid];
                 }
                 break;
             }
-            case 1: task(time, TaskOp::kExec, pid, 0, 0, 0, 0, 0); break;
+            case 1: {
+                const std::uint64_t name = 1 + random() % 3;
+                task(time, random() % 2 == 0 ? TaskOp::kExec : TaskOp::kComm, pid, 0, 0, 0, 0, 0, name);
+                name_of[pid] = name;
+                break;
+            }
             case 2:
             case 3: {
                 const std::uint64_t page = random() % kPages;
@@ -559,10 +571,15 @@ TEST_F(PerfDataExport, PerfFindsEveryFrameAgain) {
                 const std::uint64_t page = random() % kPages;
                 samples[ColumnId::kTime].push_back(time);
                 samples[ColumnId::kPid].push_back(pid);
-                samples[ColumnId::kTid].push_back(pid);
+                // The thread, once it is known, keeps its name: of its process's first, or of an earlier process's.
+                const std::uint64_t tid = pid + (random() % 3 == 0 ? 1'000 : 0);
+                const std::uint64_t name = name_of.try_emplace(tid, name_of[pid]).first->second;
+                samples[ColumnId::kTid].push_back(tid);
                 samples[ColumnId::kStack].push_back(1 + image * kPages + page);
-                char text[64];
-                std::snprintf(text, sizeof(text), "%lx (/nowhere/image-%u)", page * 4096 + 16 * image, image);
+                char text[96];
+                std::snprintf(text, sizeof(text), "%s %lu %lx (/nowhere/image-%u)",
+                              (name != 0 ? names[name] : ":" + std::to_string(tid)).c_str(), tid,
+                              page * 4096 + 16 * image, image);
                 expected.emplace_back(text);
             }
         }
@@ -570,15 +587,21 @@ TEST_F(PerfDataExport, PerfFindsEveryFrameAgain) {
     out.add(kTasks, tasks).add(kClock, samples);
     put(out);
     EXPECT_EQ(exported().sample_count, expected.size());
-    const Said script = perf("script -i perf.data -F ip,dso");
+    const Said script = perf("script -i perf.data -F comm,tid,ip,dso");
     EXPECT_EQ(script.errors, "");
     std::istringstream lines{script.output};
     std::size_t number = 0;
+    std::string text;
     for (std::string line; std::getline(lines, line);) {
-        if (const std::size_t first = line.find_first_not_of(" \t"); first != std::string::npos) {
+        std::istringstream words{line};
+        for (std::string word; words >> word;) {
+            text += (text.empty() ? "" : " ") + word;
+        }
+        if (line.empty()) {
             ASSERT_LT(number, expected.size());
-            ASSERT_EQ(line.substr(first), expected[number]) << number;
+            ASSERT_EQ(text, expected[number]) << number;
             ++number;
+            text.clear();
         }
     }
     EXPECT_EQ(number, expected.size());

@@ -1,0 +1,115 @@
+// `perfleet export` of real recordings, read by the real perf.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/end_to_end/process.h"
+
+namespace perfleet::end_to_end::export_program_test {
+namespace {
+
+class ExportProgram : public testing::Test {
+protected:
+    void SetUp() override {
+        if (run({"sh", "-c", "command -v perf"}).ending.status != 0) {
+            GTEST_SKIP() << "perf is not installed";
+        }
+    }
+
+    // perfleet ARGUMENTS --data of this test.
+    void perfleet(std::vector<std::string> arguments, const std::vector<std::string>& command = {}) const {
+        arguments.insert(arguments.begin(), program_path("perfleet"));
+        arguments.insert(arguments.end(), {"--data", folder_ / "data"});
+        arguments.insert(arguments.end(), command.begin(), command.end());
+        const Finished finished = run(arguments);
+        ASSERT_EQ(finished.ending.status, 0) << finished.error_output;
+    }
+
+    [[nodiscard]] std::string perf(const std::string& arguments) const {
+        return run({"sh", "-c", "cd '" + folder_.path().string() + "' && HOME=$PWD perf " + arguments}).output;
+    }
+
+    TemporaryFolder folder_;
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream{text};
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+// Without the comment lines, which hold the path and the file's size.
+std::string rows_of(const std::string& report) {
+    std::string rows;
+    for (const std::string& line : lines_of(report)) {
+        if (!line.empty() && line.front() != '#') {
+            rows += line + "\n";
+        }
+    }
+    return rows;
+}
+
+TEST_F(ExportProgram, OfATimeRangeHoldsWhatItsSamplesNeedAndShowsThemUnchanged) {
+    perfleet({"record", "-e", "cpu-clock", "-F", "4999", "-g"},
+             {"--", "sh", "-c", "for i in $(seq 400); do /bin/true; expr $i + 1 >/dev/null; done"});
+    perfleet({"export", "--to", "perf.data", "-o", folder_ / "whole.data"});
+    // The middle fifth.
+    const std::vector<std::string> times = lines_of(perf("script -i whole.data --ns -F tod -G"));
+    ASSERT_GT(times.size(), 500U);
+    const auto utc = [&](std::size_t index) {  // "2026-01-02 03:04:05.123456789 " → RFC 3339
+        return times[index].substr(0, 10) + "T" + times[index].substr(11, 18) + "Z";
+    };
+    perfleet({"export", "--to", "perf.data", "-o", folder_ / "slice.data", "--from", utc(times.size() * 2 / 5),
+              "--until", utc(times.size() * 3 / 5)});
+
+    const std::string fields = "--ns -F comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,period";
+    const std::string slice = perf("script -i slice.data " + fields);
+    const std::vector<std::string> slice_times = lines_of(perf("script -i slice.data --ns -F time -G"));
+    ASSERT_GT(slice_times.size(), times.size() / 6);
+    const auto seconds = [](const std::string& line) {
+        const std::size_t first = line.find_first_not_of(' ');
+        return line.substr(first, line.find(':') - first);
+    };
+    const std::string range = " --time " + seconds(slice_times.front()) + "," + seconds(slice_times.back());
+    EXPECT_EQ(slice, perf("script -i whole.data " + fields + range));
+    const std::string report = "--stdio --no-children -g none --sort comm,pid,dso,sym ";
+    EXPECT_EQ(rows_of(perf("report -i slice.data " + report)), rows_of(perf("report -i whole.data " + report + range)));
+
+    // Processes without samples don't appear, and a process's mappings are those of its frames.
+    std::set<std::string> pids;
+    std::set<std::string> images;  // of each process and its name
+    std::string task;
+    for (const std::string& line : lines_of(perf("script -i slice.data -F comm,pid,ip,dso"))) {
+        if (const std::size_t image = line.find('('); image != std::string::npos) {
+            images.insert(task + line.substr(image));
+        } else if (!line.empty()) {
+            task = line.substr(0, line.find_last_not_of(' ') + 1);
+            pids.insert(task.substr(task.find_last_of(' ') + 1));
+        }
+    }
+    std::map<std::string, std::size_t> counts;
+    for (const std::string& line :
+         lines_of(perf("script -i slice.data -F pid -G --show-task-events --show-mmap-events"))) {
+        const std::size_t record = line.find("PERF_RECORD_");
+        if (record == std::string::npos || line.find("[kernel.kallsyms]") != std::string::npos) {
+            continue;
+        }
+        ++counts[line.substr(record, line.find_first_of(" :(", record) - record)];
+        const std::size_t pid = line.find_first_not_of(' ');
+        EXPECT_TRUE(pids.contains(line.substr(pid, line.find(' ', pid) - pid))) << line;
+    }
+    EXPECT_LE(counts["PERF_RECORD_FORK"], pids.size());
+    EXPECT_LE(counts["PERF_RECORD_COMM"], 2 * pids.size());
+    EXPECT_LE(counts["PERF_RECORD_MMAP2"], images.size());
+    EXPECT_EQ(counts["PERF_RECORD_EXIT"], 0U);
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end::export_program_test
