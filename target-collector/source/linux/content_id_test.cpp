@@ -150,7 +150,8 @@ TEST(ImageFinder, NamesTheOwnProgramByItsBuildId) {
     bool found_self = false;
     bool found_vdso = false;
     for (const ProcMapping& mapping : proc_mappings(pid)) {
-        const auto index = finder.find({pid, mapping.start, mapping.end, mapping.path, mapping.inode, {}});
+        const auto index = finder.find({pid, mapping.start, mapping.end, mapping.path, mapping.device_major,
+                                        mapping.device_minor, mapping.inode, std::nullopt, 0});
         ASSERT_TRUE(index.has_value());
         const Image& image = table.at(*index);
         if (mapping.path == own_path) {
@@ -171,9 +172,12 @@ TEST(ImageFinder, NamesTheOwnProgramByItsBuildId) {
 TEST(ImageFinder, MemoryWithoutFileIsNamedByItsPlace) {
     ImageTable table;
     ImageFinder finder(table);
-    const auto first = finder.find({1, 0x1000, 0x2000, "", 0, {}});
-    const auto same = finder.find({2, 0x1000, 0x9000, "//anon", 0, {}});
-    const auto other = finder.find({1, 0x3000, 0x4000, "//anon", 0, {}});
+    const auto find = [&](std::uint32_t pid, std::uint64_t start, std::uint64_t end, const char* path) {
+        return finder.find({pid, start, end, path, 0, 0, 0, std::nullopt, 0});
+    };
+    const auto first = find(1, 0x1000, 0x2000, "");
+    const auto same = find(2, 0x1000, 0x9000, "//anon");
+    const auto other = find(1, 0x3000, 0x4000, "//anon");
     EXPECT_EQ(first, same);
     EXPECT_NE(first, other);
     EXPECT_EQ(table.at(*first).flags, image_flags::kAnonymous);

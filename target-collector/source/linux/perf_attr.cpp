@@ -56,11 +56,6 @@ PerfFeatures probe_perf_features() {
     perf_event_attr attr = dummy_attr({});
     attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
     features.lost_counts = opens(attr);
-    attr.read_format = PERF_FORMAT_ID;
-    attr.mmap = 1;
-    attr.mmap2 = 1;
-    attr.build_id = 1;
-    features.build_ids = opens(attr);
     attr = dummy_attr({});
     attr.inherit = 1;
     attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP;
@@ -125,7 +120,6 @@ perf_event_attr side_band_attr(const AttrOptions& options, const PerfFeatures& f
     attr.comm = 1;
     attr.comm_exec = 1;
     attr.task = 1;
-    attr.build_id = features.build_ids ? 1 : 0;
     return attr;
 }
 

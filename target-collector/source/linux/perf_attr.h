@@ -14,7 +14,6 @@ namespace perfleet {
 // What this kernel can do beyond the oldest one supported (4.1).
 struct PerfFeatures {
     bool lost_counts = false;  // PERF_FORMAT_LOST, Linux 6.0
-    bool build_ids = false;    // build-ids in MMAP2 records, Linux 5.12
     // A group of events that processes inherit can be read at once, Linux 4.13.
     bool inherited_group_reads = false;
 };
@@ -47,7 +46,8 @@ struct AttrOptions {
 [[nodiscard]] perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate,
                                             const AttrOptions& options, const PerfFeatures& features);
 
-// A dummy event that reports mappings, names, forks and exits.
+// A dummy event that reports mappings, names, forks and exits. It never asks for build-ids: Linux 6.18 then says of the
+// records of every other listener that they hold one, too, and perf aborts over them.
 [[nodiscard]] perf_event_attr side_band_attr(const AttrOptions& options, const PerfFeatures& features);
 
 // A dummy event, last of a group, whose read() gives all of the group at one moment: 3 + 3 or 4 values an event. The

@@ -364,8 +364,8 @@ void PerfSource::take_map(std::span<const std::byte> record, const RecordTrailer
     if (map->size == 0 || map->address + map->size < map->address || (map->protection & PROT_EXEC) == 0) {
         return;
     }
-    const auto image =
-        finder_.find({map->pid, map->address, map->address + map->size, map->path, map->inode, map->build_id});
+    const auto image = finder_.find({map->pid, map->address, map->address + map->size, map->path, map->device_major,
+                                     map->device_minor, map->inode, map->inode_generation, trailer.time});
     const bool has_file = !ImageFinder::is_without_file(map->path);
     const Mapping mapping{map->address,
                           map->address + map->size,

@@ -47,6 +47,22 @@ bool take_number(std::string_view& text, int base, char separator, T& value) {
     return true;
 }
 
+template <class Visitor>
+void each_mapping(std::uint32_t pid, Visitor visitor) {
+    const auto text = read_small_file("/proc/" + std::to_string(pid) + "/maps", kMapsSizeBytesMax);
+    if (!text.ok()) {
+        return;
+    }
+    std::string_view rest = *text;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        if (auto mapping = parse_maps_line(rest.substr(0, end))) {
+            visitor(std::move(*mapping));
+        }
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> proc_pids() { return numbered_entries("/proc"); }
@@ -162,20 +178,22 @@ std::optional<ProcMapping> parse_maps_line(std::string_view line) {
 
 std::vector<ProcMapping> proc_mappings(std::uint32_t pid) {
     std::vector<ProcMapping> mappings;
-    const auto text = read_small_file("/proc/" + std::to_string(pid) + "/maps", kMapsSizeBytesMax);
-    if (!text.ok()) {
-        return mappings;
-    }
-    std::string_view rest = *text;
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
-        auto mapping = parse_maps_line(rest.substr(0, end));
-        if (mapping && (mapping->protection & PROT_EXEC) != 0) {
-            mappings.push_back(std::move(*mapping));
+    each_mapping(pid, [&](ProcMapping mapping) {
+        if ((mapping.protection & PROT_EXEC) != 0) {
+            mappings.push_back(std::move(mapping));
         }
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    });
     return mappings;
+}
+
+std::optional<ProcMapping> proc_mapping_at(std::uint32_t pid, std::uint64_t start) {
+    std::optional<ProcMapping> found;
+    each_mapping(pid, [&](ProcMapping mapping) {
+        if (mapping.start == start) {
+            found = std::move(mapping);
+        }
+    });
+    return found;
 }
 
 }  // namespace perfleet

@@ -46,6 +46,9 @@ struct ProcMapping {
 // Its executable mappings, ascending; none for kernel threads and for processes that we may not look at.
 [[nodiscard]] std::vector<ProcMapping> proc_mappings(std::uint32_t pid);
 
+// The mapping that begins there, executable or not; empty when there is none.
+[[nodiscard]] std::optional<ProcMapping> proc_mapping_at(std::uint32_t pid, std::uint64_t start);
+
 // The parent's process id in the text of /proc/PID/stat; empty when there is none.
 [[nodiscard]] std::optional<std::uint32_t> parent_in_stat(std::string_view text);
 

@@ -21,7 +21,8 @@ void ProcessScan::read(std::span<const std::uint32_t> pids, ProcessTable& into) 
         }
         MappingList mappings;
         for (const ProcMapping& found : proc_mappings(pid)) {
-            const auto image = finder.find({pid, found.start, found.end, found.path, found.inode, {}});
+            const auto image = finder.find({pid, found.start, found.end, found.path, found.device_major,
+                                            found.device_minor, found.inode, std::nullopt, 0});
             const bool has_file = !ImageFinder::is_without_file(found.path);
             mappings.add({found.start, found.end, has_file ? found.file_offset : 0, image.value_or(unknown_image),
                           found.protection, found.flags});

@@ -131,18 +131,12 @@ std::optional<MapRecord> read_mmap2(std::span<const std::byte> record) {
     map.address = load<std::uint64_t>(body, 16);
     map.size = load<std::uint64_t>(body, 24);
     map.file_offset = load<std::uint64_t>(body, 32);
-    if ((record_header(record).misc & perf::misc::kMmapBuildId) != 0) {
-        constexpr std::size_t kBuildIdMax = 20;
-        const auto size = load<std::uint8_t>(body, 40);
-        if (size > kBuildIdMax) {
-            return std::nullopt;
-        }
-        map.build_id = body.subspan(44, size);
-    } else {
-        map.device_major = load<std::uint32_t>(body, 40);
-        map.device_minor = load<std::uint32_t>(body, 44);
-        map.inode = load<std::uint64_t>(body, 48);
-    }
+    // Not a build-id, whatever the record's misc bits say: Linux 6.18 sets the bit for everybody when anybody asks for
+    // build-ids, and we don't.
+    map.device_major = load<std::uint32_t>(body, 40);
+    map.device_minor = load<std::uint32_t>(body, 44);
+    map.inode = load<std::uint64_t>(body, 48);
+    map.inode_generation = load<std::uint64_t>(body, 56);
     map.protection = load<std::uint32_t>(body, 64);
     map.flags = load<std::uint32_t>(body, 68);
     map.path = text_at(body, kPathAt);

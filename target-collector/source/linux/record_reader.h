@@ -50,10 +50,10 @@ struct MapRecord {
     std::uint64_t file_offset = 0;
     std::uint32_t protection = 0;
     std::uint32_t flags = 0;
-    std::span<const std::byte> build_id;  // empty: the record has the file's identity instead
     std::uint32_t device_major = 0;
     std::uint32_t device_minor = 0;
     std::uint64_t inode = 0;
+    std::uint64_t inode_generation = 0;
     std::string_view path;
 };
 

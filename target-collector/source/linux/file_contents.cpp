@@ -1,0 +1,179 @@
+#include "target-collector/source/linux/file_contents.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+
+#include "target-collector/source/linux/elf_note.h"
+#include "target-collector/source/linux/proc_reader.h"
+
+namespace perfleet {
+namespace {
+
+class Descriptor {
+public:
+    explicit Descriptor(int fd) : fd_{fd} {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (fd_ >= 0) {
+            ::close(fd_);
+        }
+    }
+    [[nodiscard]] int get() const { return fd_; }
+
+private:
+    int fd_;
+};
+
+std::int64_t nanoseconds(const timespec& time) {
+    return (std::int64_t{time.tv_sec} * 1'000'000'000) + std::int64_t{time.tv_nsec};
+}
+
+std::int64_t now_ns(clockid_t clock) {
+    timespec time{};
+    ::clock_gettime(clock, &time);
+    return nanoseconds(time);
+}
+
+// Opens a regular file; -1 for anything else, which isn't even opened: that alone can do something to a device.
+int open_regular(const std::string& path, struct stat& status) {
+    const Descriptor place{::open(path.c_str(), O_PATH | O_CLOEXEC)};
+    if (place.get() < 0 || ::fstat(place.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        return -1;
+    }
+    const std::string same = "/proc/self/fd/" + std::to_string(place.get());
+    return ::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+// Some file systems (btrfs, overlays) give stat() another device than mappings have: our own mapping tells it.
+bool is_mapped_on_device(int fd, std::uint64_t device) {
+    const auto size_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    void* const place = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (place == MAP_FAILED) {
+        return false;
+    }
+    const auto mapping =
+        proc_mapping_at(static_cast<std::uint32_t>(::getpid()), reinterpret_cast<std::uintptr_t>(place));
+    ::munmap(place, size_bytes);
+    return mapping && ::makedev(mapping->device_major, mapping->device_minor) == device;
+}
+
+// Empty: the file system doesn't tell.
+std::optional<std::uint64_t> generation_of(int fd) {
+    std::uint64_t generation = 0;  // the request is one for a long, but most answer with an int
+    if (::ioctl(fd, FS_IOC_GETVERSION, &generation) != 0) {
+        return std::nullopt;
+    }
+    return generation & 0xffff'ffffU;
+}
+
+}  // namespace
+
+FileContents::Version FileContents::version_of(const struct stat& status) {
+    // Removing a file changes its inode, but not its content.
+    return {status.st_dev, status.st_ino, nanoseconds(status.st_nlink > 0 ? status.st_ctim : status.st_mtim),
+            static_cast<std::uint64_t>(status.st_size)};
+}
+
+ImageContentId FileContents::content_when_mapped(const KnownFile& known, const MappedFile& file) {
+    if (file.mapped_ns == 0) {
+        return known.content;
+    }
+    const std::int64_t now = now_ns(CLOCK_REALTIME);
+    const std::int64_t mapped = now - (now_ns(CLOCK_MONOTONIC) - static_cast<std::int64_t>(file.mapped_ns));
+    const std::int64_t changed = known.version.changed_ns;
+    // A time to come is of a clock that was set.
+    return changed > mapped && changed <= now ? ImageContentId{} : known.content;
+}
+
+FileContents::KnownFile* FileContents::find(const MappedFile& file) {
+    const auto found = known_.find({::makedev(file.device_major, file.device_minor), file.inode});
+    if (found == known_.end() ||
+        (file.generation && found->second.generation && *file.generation != *found->second.generation)) {
+        return nullptr;
+    }
+    return &found->second;
+}
+
+std::optional<ImageContentId> FileContents::look(const std::string& path, std::uint32_t root_pid,
+                                                 const MappedFile& file) {
+    const auto before = static_cast<std::uint64_t>(now_ns(CLOCK_MONOTONIC));
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_ino != file.inode) {
+        return std::nullopt;
+    }
+    KnownFile* known = find(file);
+    if (known == nullptr || known->version != version_of(status)) {
+        known = read(path, file);
+    }
+    if (known == nullptr) {
+        return std::nullopt;
+    }
+    known->pid = root_pid;
+    known->seen_ns = before;
+    return content_when_mapped(*known, file);
+}
+
+FileContents::KnownFile* FileContents::read(const std::string& path, const MappedFile& file) {
+    struct stat status {};
+    const Descriptor opened{open_regular(path, status)};
+    if (opened.get() < 0 || status.st_ino != file.inode) {
+        return nullptr;
+    }
+    const std::uint64_t device = ::makedev(file.device_major, file.device_minor);
+    if (status.st_dev != device && !is_mapped_on_device(opened.get(), device)) {
+        return nullptr;
+    }
+    const auto generation = generation_of(opened.get());
+    if (generation && file.generation && *generation != *file.generation) {
+        return nullptr;
+    }
+    if (known_.size() == kFilesMax) {
+        known_.clear();
+    }
+    ++read_count_;
+    KnownFile& known = known_[{device, file.inode}];
+    known.generation = file.generation ? file.generation : generation;
+    known.is_generation_sure = generation.has_value() || known.generation.value_or(0) != 0;
+    known.version = version_of(status);
+    known.content = content_id_of_file(opened.get(), known.version.size_bytes);
+    return &known;
+}
+
+ImageContentId FileContents::of(const MappedFile& file) {
+    if (file.inode == 0) {
+        return {};
+    }
+    if (const KnownFile* const known = find(file);
+        known != nullptr && file.mapped_ns != 0 && file.mapped_ns <= known->seen_ns) {
+        return content_when_mapped(*known, file);
+    }
+    const std::string path{file.path};
+    const std::string process = "/proc/" + std::to_string(file.pid);
+    auto content = look(path, 0, file);
+    if (const KnownFile* const known = find(file); !content && known != nullptr && known->pid != 0) {
+        content = look("/proc/" + std::to_string(known->pid) + "/root" + path, known->pid, file);
+    }
+    if (!content) {
+        content = look(process + "/root" + path, file.pid, file);
+    }
+    if (!content) {
+        char range[64];
+        std::snprintf(range, sizeof(range), "/map_files/%llx-%llx", static_cast<unsigned long long>(file.start),
+                      static_cast<unsigned long long>(file.end));
+        content = look(process + range, 0, file);
+    }
+    if (const KnownFile* const known = find(file); !content && known != nullptr && known->is_generation_sure) {
+        return known->content;  // it can't be reached any more, but no other file has been it
+    }
+    return content.value_or(ImageContentId{});
+}
+
+}  // namespace perfleet
