@@ -20,6 +20,7 @@
 #include "exporters/folded/folded_exporter.h"
 #include "exporters/perf-data/perf_data_exporter.h"
 #include "query-engine/scan/cancellable_store.h"
+#include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/wire/query_server.h"
@@ -58,13 +59,11 @@ private:
     QueryReply& reply_;
 };
 
-// A query takes no more threads than there are cores, whatever its asker would like.
-void bound_threads(CommandOptions& options) {
+// A query takes no more threads than there are cores, whatever its client would like.
+void bound_threads(OptionValues& options) {
     if (const auto threads = options.find("threads"); threads != options.end()) {
-        const unsigned core_count = std::max(1U, std::thread::hardware_concurrency());
-        const Result<Selection> selection = parse_selection({*threads}, UtcNs{0});
-        if (selection.ok() && selection->thread_count > core_count) {
-            threads->second = std::to_string(core_count);
+        if (auto* const count = std::get_if<std::uint64_t>(&threads->second)) {
+            *count = std::min(*count, std::uint64_t{std::max(1U, std::thread::hardware_concurrency())});
         }
     }
 }
@@ -76,13 +75,13 @@ struct Source {
     MemoryPool memory{limits::kQueriesMemorySizeBytes};
 };
 
-Result<QueryEnd> answer_table(Source& source, const std::string& command, CommandOptions options, QueryReply& reply) {
+Result<QueryEnd> answer_table(Source& source, const std::string& command, OptionValues options, QueryReply& reply) {
     bound_threads(options);
     if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
         return std::move(refreshed).error();
     }
     const CancellableStore store{*source.store, reply.cancelled()};
-    Result<Answer> answer = run_table_command(command, options, store, source.paths, utc_now(), &source.memory);
+    Result<Answer> answer = run_query(command, options, store, source.paths, utc_now(), &source.memory);
     if (!answer.ok()) {
         return std::move(answer).error();
     }
@@ -122,14 +121,19 @@ Result<QueryEnd> write_folded(const Scan& scan, const SymbolPaths& paths, QueryR
     return QueryEnd{std::move(folded->ledger), std::move(folded->warnings), std::nullopt, "collapsed stacks", {}};
 }
 
-Result<QueryEnd> answer_export(Source& source, CommandOptions options, QueryReply& reply) {
-    const std::string format = options["format"];
-    options.erase("format");
+std::string take_format(OptionValues& options) {
+    const auto found = options.extract("format");
+    const auto* const format = found.empty() ? nullptr : std::get_if<std::string>(&found.mapped());
+    return format == nullptr ? "" : *format;
+}
+
+Result<QueryEnd> answer_export(Source& source, OptionValues options, QueryReply& reply) {
+    const std::string format = take_format(options);
     bound_threads(options);
     if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
         return std::move(refreshed).error();
     }
-    const Result<Selection> selection = parse_selection(options, utc_now());
+    const Result<Selection> selection = read_selection(options, utc_now());
     if (!selection.ok()) {
         return Error{selection.error()};
     }
@@ -152,13 +156,12 @@ Result<QueryEnd> answer_export(Source& source, CommandOptions options, QueryRepl
 
 QueryServer::Handlers make_handlers(Source& source) {
     QueryServer::Handlers handlers;
-    for (const std::string_view command : table_commands()) {
-        handlers.emplace(command,
-                         [&source, name = std::string{command}](const CommandOptions& options, QueryReply& reply) {
-                             return answer_table(source, name, options, reply);
-                         });
+    for (const QueryCommand& command : query_commands()) {
+        handlers.emplace(command.name, [&source, name = command.name](const OptionValues& options, QueryReply& reply) {
+            return answer_table(source, name, options, reply);
+        });
     }
-    handlers.emplace("export", [&source](const CommandOptions& options, QueryReply& reply) {
+    handlers.emplace("export", [&source](const OptionValues& options, QueryReply& reply) {
         return answer_export(source, options, reply);
     });
     return handlers;

@@ -1,13 +1,15 @@
 // Which sessions and which time a query is about: `--select '{label="v", arch=~"aarch.*"}'`, `--session`, `--from`,
-// `--to`.
+// `--until`, and the filters of rows.
 //
 // Plain values; parsing takes untrusted text and answers with errors that name the position.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
@@ -17,14 +19,31 @@
 
 namespace perfleet {
 
+// Which rows of the selected series; an empty list takes all. What several options name must all hold.
+struct RowFilter {
+    using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // both ends included
+    std::vector<std::string> comms;                                       // names of threads, at the row's time
+    Ranges pids;
+    Ranges tids;
+    Ranges cpus;
+    std::vector<std::string> images;   // of the innermost frame: path, its last part, or as `top` names it
+    std::vector<std::string> symbols;  // of the innermost frame, as `top` names it
+
+    [[nodiscard]] bool has_rows() const { return !(comms.empty() && pids.empty() && tids.empty() && cpus.empty()); }
+    [[nodiscard]] bool has_frames() const { return !(images.empty() && symbols.empty()); }
+};
+
+inline constexpr std::size_t kFilterSizeBytesMax = 4096;  // of one option's text
+
 struct Selection {
     std::vector<Matcher> matchers;     // all must hold
     std::optional<UtcNs> from;         // included
     std::optional<UtcNs> to;           // excluded
     std::string session;               // prefix of the session's 32 hex digits, "last" (by start), "last~1"; empty: all
     std::optional<std::string> event;  // only this event, by name
-    bool is_exact = false;             // rows are read from blocks, never from rollups
-    unsigned thread_count = 0;         // of the scan; 0: one a core. Answers don't depend on it.
+    RowFilter filter{};
+    bool is_exact = false;      // rows are read from blocks, never from rollups
+    unsigned thread_count = 0;  // of the scan; 0: one a core. Answers don't depend on it.
     std::size_t memory_size_bytes_max = limits::kQueryMemorySizeBytes;  // for what is read and counted
 };
 

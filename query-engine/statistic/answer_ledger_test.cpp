@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "query-engine/scan/tampered_store.h"
-#include "query-engine/statistic/command.h"
+#include "query-engine/statistic/test_query.h"
 #include "storage/store/sample_batches.h"
 
 namespace perfleet::answer_ledger_test {
@@ -57,7 +57,7 @@ protected:
     }
 
     // The third batch's block of the series is damaged.
-    void expect_told(Series damaged, const std::string& command, CommandOptions options) const {
+    void expect_told(Series damaged, const std::string& command, OptionTexts options) const {
         const TamperedStore store{*store_, [&](Series series, Seq first_seq, std::string_view block) {
                                       std::string bytes{block};
                                       if (series == damaged && first_seq == Seq{3}) {
@@ -69,7 +69,7 @@ protected:
         if (command != "diff") {
             options["event"] = damaged == kPoints ? "sched:sched_switch" : std::string{kind_name(damaged.kind)};
         }
-        const auto answer = run_table_command(command, options, store, {}, UtcNs{0});
+        const auto answer = run_text_query(command, options, store, {}, UtcNs{0});
         std::string shown = command;
         for (const auto& [name, text] : options) {
             shown += " --" + name + " " + text;

@@ -1,8 +1,8 @@
 // The same stored rows give the same answers, whatever brought them there.
 #include <gtest/gtest.h>
 
-#include "query-engine/statistic/command.h"
 #include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/test_query.h"
 #include "query-engine/statistic/top.h"
 #include "schemas/vocabulary/limits.h"
 #include "storage/store/test_stores.h"
@@ -43,8 +43,8 @@ std::string dump(const Answer& answer) {
     return text;
 }
 
-const std::vector<std::pair<std::string, CommandOptions>>& commands() {
-    static const std::vector<std::pair<std::string, CommandOptions>> kAll{
+const std::vector<std::pair<std::string, OptionTexts>>& commands() {
+    static const std::vector<std::pair<std::string, OptionTexts>> kAll{
         {"targets", {}},
         {"sessions", {}},
         {"losses", {}},
@@ -72,7 +72,7 @@ std::vector<std::string> answers(const StoreReader& store, const std::string& th
             continue;
         }
         options["threads"] = threads;
-        const Result<Answer> answer = run_table_command(command, options, store, {}, UtcNs{0});
+        const Result<Answer> answer = run_text_query(command, options, store, {}, UtcNs{0});
         EXPECT_TRUE(answer.ok()) << command << ": " << (answer.ok() ? "" : answer.error().message);
         if (answer.ok()) {
             EXPECT_FALSE(answer->rows.empty()) << command;
@@ -170,10 +170,10 @@ TEST(Answers, NeedNoMoreThanTheirMemoryOrAreRefused) {
 
 TEST(Answers, OfAnEmptyStoreAreEmptyTablesThatSaySo) {
     const std::unique_ptr<Store> store = make_memory_store();
-    for (const std::string_view command : table_commands()) {
-        const CommandOptions options =
-            command == "diff" ? CommandOptions{{"before", "{}"}, {"after", "{}"}} : CommandOptions{};
-        const Result<Answer> answer = run_table_command(command, options, *store, {}, UtcNs{0});
+    for (const QueryCommand& query : query_commands()) {
+        const std::string& command = query.name;
+        const OptionTexts options = command == "diff" ? OptionTexts{{"before", "{}"}, {"after", "{}"}} : OptionTexts{};
+        const Result<Answer> answer = run_text_query(command, options, *store, {}, UtcNs{0});
         ASSERT_TRUE(answer.ok()) << command;
         EXPECT_TRUE(answer->rows.empty());
         EXPECT_FALSE(answer->columns.empty());
@@ -188,22 +188,22 @@ TEST(Answers, BadOptionsAreNamed) {
         {"top", "by", "colour"},        {"diff", "before", "a b"},
         {"diff", "after", ""},          {"top", "before", "last"},
         {"top", "limit", "-1"},         {"top", "limit", "1x"},
-        {"top", "from", "noon"},        {"top", "to", ""},
+        {"top", "from", "noon"},        {"top", "until", ""},
         {"top", "select", "{x}"},       {"top", "threads", "65"},
-        {"top", "memory", "1m"},        {"top", "memory", "1000"},
+        {"top", "memory", "1x"},        {"top", "memory", "1000"},
         {"targets", "by", "symbol"},    {"targets", "nosuch", ""},
         {"sessions", "limit", "3"},     {"tree", "limit", "3"},
         {"tree", "min-percent", "x"},   {"tree", "min-percent", "nan"},
         {"tree", "min-percent", "101"},
     };
     for (const auto& [command, name, value] : bad) {
-        const Result<Answer> answer = run_table_command(command, {{name, value}}, *store, {}, UtcNs{0});
+        const Result<Answer> answer = run_text_query(command, {{name, value}}, *store, {}, UtcNs{0});
         ASSERT_FALSE(answer.ok()) << name << " " << value;
         EXPECT_EQ(answer.error().code, ErrorCode::kUsage);
         EXPECT_NE(answer.error().message.find("--" + name), std::string::npos) << answer.error().message;
     }
-    EXPECT_FALSE(run_table_command("bottom", {}, *store, {}, UtcNs{0}).ok());
-    EXPECT_FALSE(run_table_command("top", {{"from", "now"}, {"to", "-1m"}}, *store, {}, UtcNs{1'000'000'000'000}).ok());
+    EXPECT_FALSE(run_text_query("bottom", {}, *store, {}, UtcNs{0}).ok());
+    EXPECT_FALSE(run_text_query("top", {{"from", "now"}, {"to", "-1m"}}, *store, {}, UtcNs{1'000'000'000'000}).ok());
 }
 
 }  // namespace

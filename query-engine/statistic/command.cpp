@@ -1,12 +1,9 @@
 #include "query-engine/statistic/command.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <optional>
-#include <string>
-#include <string_view>
+#include <utility>
 
+#include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/counters.h"
 #include "query-engine/statistic/diff_command.h"
 #include "query-engine/statistic/event_choice.h"
@@ -23,225 +20,91 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kThreadsMax = 64;
-constexpr std::array<std::string_view, 8> kSelectionOptions{"select", "session", "event",   "from",
-                                                            "to",     "exact",   "threads", "memory"};
-constexpr std::uint64_t kMemorySizeBytesMax = std::uint64_t{1} << 44U;
 constexpr std::size_t kSymbolsShare = 4;  // symbol tables that are kept take a quarter of a query's memory at most
-constexpr std::array<std::string_view, 12> kCommands{"targets",        "sessions",    "losses",      "top",
-                                                     "tree",           "counters",    "tracepoints", "latency",
-                                                     "kernel-entries", "utilisation", "diff",        "controls"};
 
-const std::string* find(const CommandOptions& options, const std::string& name) {
-    const auto option = options.find(name);
-    return option == options.end() ? nullptr : &option->second;
+constexpr const char* kSharesFooter =
+    "Shares are of samples: of n samples one is known to 100/sqrt(n) percentage points at\n"
+    "worst, and an address may lie some instructions behind its cause (docs/statistics.md).";
+
+struct NoOptions {};
+
+const OptionTable<NoOptions>& no_options() {
+    static const OptionTable<NoOptions> kTable;
+    return kTable;
 }
 
-Result<std::uint64_t> parse_number(const std::string& name, const std::string& text, std::uint64_t max) {
-    std::uint64_t value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (status != std::errc{} || end != text.data() + text.size() || value > max) {
-        return usage("--" + name + ": \"" + text.substr(0, 64) + "\" is not a number from 0 to " + std::to_string(max));
-    }
-    return value;
+Symbolizer make_symbolizer(const QueryInput& input) {
+    return Symbolizer{&input.store, input.paths, input.selection.memory_size_bytes_max / kSymbolsShare};
 }
 
-Result<Done> parse_by(const std::string& text, TopOptions& top) {
-    top.by_symbol = top.by_image = top.by_command = top.by_thread = false;
-    std::size_t start = 0;
-    while (start <= text.size()) {
-        const std::size_t end = std::min(text.find(',', start), text.size());
-        const std::string name = text.substr(start, end - start);
-        if (name == "symbol") {
-            top.by_symbol = true;
-        } else if (name == "image") {
-            top.by_image = true;
-        } else if (name == "command") {
-            top.by_command = true;
-        } else if (name == "thread") {
-            top.by_thread = true;
-        } else {
-            return usage("--by: \"" + name.substr(0, 64) + "\" is none of symbol, image, command, thread");
-        }
-        start = end + 1;
+Result<Scan> open_scan(const QueryInput& input) {
+    Result<Scan> scan = Scan::open(input.store, input.selection, input.pool);
+    if (!scan.ok()) {
+        return scan;
     }
-    return Done{};
+    if (const auto checked = check_event(*scan); !checked.ok()) {
+        return Error{checked.error()};
+    }
+    return scan;
 }
 
-Result<TopOptions> parse_top(const CommandOptions& options) {
-    TopOptions top;
-    if (const std::string* by = find(options, "by")) {
-        if (Result<Done> parsed = parse_by(*by, top); !parsed.ok()) {
-            return std::move(parsed).error();
-        }
-    }
-    if (const std::string* limit = find(options, "limit")) {
-        const Result<std::uint64_t> number = parse_number("limit", *limit, ~0ULL);
-        if (!number.ok()) {
-            return Error{number.error()};
-        }
-        top.row_count_max = *number;
-    }
-    top.sum_weights = find(options, "weight") != nullptr;
-    return top;
-}
-
-Result<TreeOptions> parse_tree(const CommandOptions& options) {
-    TreeOptions tree;
-    if (const std::string* text = find(options, "min-percent")) {
-        const char* end = text->data() + text->size();
-        const auto [rest, status] = std::from_chars(text->data(), end, tree.percent_min);
-        if (status != std::errc{} || rest != end || !(tree.percent_min >= 0 && tree.percent_min <= 100)) {
-            return usage("--min-percent: \"" + text->substr(0, 64) + "\" is not a number from 0 to 100");
-        }
-    }
-    tree.sum_weights = find(options, "weight") != nullptr;
-    return tree;
-}
-
-bool has_option(std::string_view command, std::string_view name) {
-    if (std::find(kSelectionOptions.begin(), kSelectionOptions.end(), name) != kSelectionOptions.end()) {
-        return name != "event" || (command != "targets" && command != "sessions" && command != "controls");
-    }
-    if (command == "top") {
-        return name == "by" || name == "limit" || name == "weight";
-    }
-    if (command == "latency") {
-        return is_latency_option(name);
-    }
-    if (command == "kernel-entries") {
-        return is_kernel_entry_option(name);
-    }
-    if (command == "tracepoints") {
-        return is_tracepoint_option(name);
-    }
-    if (command == "diff") {
-        return is_diff_option(name);
-    }
-    if (command == "counters") {
-        return is_counter_option(name);
-    }
-    return command == "tree" && (name == "min-percent" || name == "weight");
-}
-
-Result<Done> refuse_unknown(std::string_view command, const CommandOptions& options) {
-    for (const auto& [name, value] : options) {
-        if (!has_option(command, name)) {
-            return usage(std::string{command} + " has no option --" + name.substr(0, 64));
-        }
-    }
-    return Done{};
-}
-
-}  // namespace
-
-Result<Selection> parse_selection(const CommandOptions& options, UtcNs now) {
-    Selection selection;
-    for (const char* name : {"select", "session", "event", "from", "to"}) {
-        if (const std::string* text = find(options, name); text != nullptr && text->empty()) {
-            return usage(std::string{"--"} + name + ": is empty; leave it out to select everything");
-        }
-    }
-    if (const std::string* text = find(options, "select")) {
-        Result<std::vector<Matcher>> matchers = parse_matchers(*text);
-        if (!matchers.ok()) {
-            return std::move(matchers).error();
-        }
-        selection.matchers = std::move(matchers).value();
-    }
-    if (const std::string* session = find(options, "session")) {
-        selection.session = *session;
-    }
-    if (const std::string* event = find(options, "event")) {
-        selection.event = *event;
-    }
-    selection.is_exact = find(options, "exact") != nullptr;
-    const auto parse_bound = [&](const char* name, std::optional<UtcNs>& bound) -> Result<Done> {
-        if (const std::string* text = find(options, name)) {
-            const Result<UtcNs> time = parse_time(*text, now);
-            if (!time.ok()) {
-                return usage(std::string{"--"} + name + ": " + time.error().message);
-            }
-            bound = *time;
-        }
-        return Done{};
+// A command over one scan. `make` takes the scan, a symbolizer, and the options.
+template <class Options, class Make>
+QueryCommand command(std::string name, std::string summary, std::string rows, const OptionTable<Options>& table,
+                     Make make) {
+    QueryCommand made;
+    made.name = std::move(name);
+    made.summary = std::move(summary);
+    made.rows = std::move(rows);
+    made.options = table.specs();
+    made.check = [&table](const OptionValues& values, const Selection&, UtcNs) -> Result<Done> {
+        const Result<Options> options = table.read(values);
+        return options.ok() ? Result<Done>{Done{}} : Error{options.error()};
     };
-    if (Result<Done> parsed = parse_bound("from", selection.from); !parsed.ok()) {
-        return std::move(parsed).error();
-    }
-    if (Result<Done> parsed = parse_bound("to", selection.to); !parsed.ok()) {
-        return std::move(parsed).error();
-    }
-    if (selection.from && selection.to && *selection.to <= *selection.from) {
-        return usage("--to: lies not after --from");
-    }
-    if (const std::string* threads = find(options, "threads")) {
-        const Result<std::uint64_t> number = parse_number("threads", *threads, kThreadsMax);
-        if (!number.ok()) {
-            return Error{number.error()};
+    made.run = [&table, make](const QueryInput& input) -> Result<Answer> {
+        const Result<Options> options = table.read(input.values);
+        if (!options.ok()) {
+            return Error{options.error()};
         }
-        selection.thread_count = static_cast<unsigned>(*number);
-    }
-    if (const std::string* memory = find(options, "memory")) {
-        const Result<std::uint64_t> number = parse_number("memory", *memory, kMemorySizeBytesMax);
-        if (!number.ok()) {
-            return Error{number.error()};
+        const Result<Scan> scan = open_scan(input);
+        if (!scan.ok()) {
+            return Error{scan.error()};
         }
-        if (*number < limits::kQueryMemorySizeBytesMin) {
-            return usage("--memory: at least " + std::to_string(limits::kQueryMemorySizeBytesMin) + " bytes");
-        }
-        selection.memory_size_bytes_max = static_cast<std::size_t>(*number);
-    }
-    return selection;
-}
-
-std::vector<std::string_view> table_commands() { return {kCommands.begin(), kCommands.end()}; }
-
-Result<Done> check_table_command(std::string_view command, const CommandOptions& options, UtcNs now) {
-    if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
-        return usage("there is no command \"" + std::string{command.substr(0, 64)} + "\"");
-    }
-    if (Result<Done> checked = refuse_unknown(command, options); !checked.ok()) {
-        return checked;
-    }
-    const Result<Selection> selection = parse_selection(options, now);
-    if (!selection.ok()) {
-        return Error{selection.error()};
-    }
-    if (command == "diff") {
-        const Result<DiffQuestion> question = parse_diff(options, *selection, now);
-        return question.ok() ? Result<Done>{Done{}} : Error{question.error()};
-    }
-    const auto check = [&](std::string_view whose, const auto& parsed) -> Result<Done> {
-        return command != whose || parsed.ok() ? Result<Done>{Done{}} : Result<Done>{Error{parsed.error()}};
+        Symbolizer symbolizer = make_symbolizer(input);
+        return make(*scan, symbolizer, *options);
     };
-    for (Result<Done>& checked :
-         std::array{check("top", parse_top(options)), check("tree", parse_tree(options)),
-                    check("latency", parse_latency(options)), check("kernel-entries", parse_kernel_entries(options)),
-                    check("tracepoints", parse_tracepoints(options)), check("counters", parse_counters(options))}) {
-        if (!checked.ok()) {
-            return std::move(checked);
-        }
-    }
-    return Done{};
+    return made;
 }
 
-namespace {
+// One that lists what there is.
+template <class Make>
+QueryCommand inventory(std::string name, std::string summary, std::string rows, bool has_event, Make make) {
+    QueryCommand made =
+        command(std::move(name), std::move(summary), std::move(rows), no_options(),
+                [make](const Scan& scan, Symbolizer&, const NoOptions&) -> Result<Answer> { return make(scan); });
+    made.sessions = QuerySessions::kAll;
+    made.has_event = has_event;
+    return made;
+}
 
-Symbolizer make_symbolizer(const Selection& selection, const StoreReader& store, const SymbolPaths& paths) {
-    return Symbolizer{&store, paths, selection.memory_size_bytes_max / kSymbolsShare};
+template <class Options>
+QueryCommand profile(std::string name, std::string summary, const OptionTable<Options>& table,
+                     Result<Answer> (*make)(const Scan&, Symbolizer&, const Options&)) {
+    QueryCommand made = command(std::move(name), std::move(summary), "", table, make);
+    made.footer = kSharesFooter;
+    return made;
 }
 
 // Each side has half of the memory.
-Result<Answer> answer_diff(const CommandOptions& options, Selection common, const StoreReader& store,
-                           const SymbolPaths& paths, UtcNs now, MemoryPool* pool) {
+Result<Answer> run_diff(const QueryInput& input) {
+    Selection common = input.selection;
     common.memory_size_bytes_max /= 2;
-    const Result<DiffQuestion> question = parse_diff(options, common, now);
+    const Result<DiffQuestion> question = parse_diff(input.values, common, input.now);
     if (!question.ok()) {
         return Error{question.error()};
     }
     const auto open = [&](const char* name, const Selection& selection) -> Result<Scan> {
-        Result<Scan> scan = Scan::open(store, selection, pool);
+        Result<Scan> scan = Scan::open(input.store, selection, input.pool);
         return scan.ok() ? std::move(scan)
                          : Error{scan.error().code, std::string{"--"} + name + ": " + scan.error().message};
     };
@@ -256,99 +119,142 @@ Result<Answer> answer_diff(const CommandOptions& options, Selection common, cons
     if (const auto checked = check_event(*before); !checked.ok() && !check_event(*after).ok()) {
         return Error{checked.error()};
     }
-    Symbolizer symbolizer = make_symbolizer(common, store, paths);
+    Symbolizer symbolizer{&input.store, input.paths, common.memory_size_bytes_max / kSymbolsShare};
     return make_diff(*before, *after, symbolizer, question->options);
 }
 
-Result<Answer> answer_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
-                                    const SymbolPaths& paths, UtcNs now, MemoryPool* pool) {
-    if (Result<Done> checked = check_table_command(command, options, now); !checked.ok()) {
-        return std::move(checked).error();
-    }
-    const Result<Selection> selection = parse_selection(options, now);
-    if (command == "diff") {
-        return answer_diff(options, *selection, store, paths, now, pool);
-    }
-    const Result<Scan> scan = Scan::open(store, *selection, pool);
-    if (!scan.ok()) {
-        return Error{scan.error()};
-    }
-    if (const auto checked_event = check_event(*scan); !checked_event.ok()) {
-        return Error{checked_event.error()};
-    }
-    if (command == "targets") {
-        return make_targets(*scan);
-    }
-    if (command == "sessions") {
-        return make_sessions(*scan);
-    }
-    if (command == "controls") {
-        return make_controls(*scan);
-    }
-    if (command == "losses") {
-        return make_losses(*scan);
-    }
-    if (command == "counters") {
-        return make_counters(*scan, *parse_counters(options));
-    }
-    if (command == "tracepoints") {
-        return make_tracepoints(*scan, *parse_tracepoints(options));
-    }
-    if (command == "utilisation") {
-        return make_utilisation(*scan);
-    }
-    if (command == "latency") {
-        return make_latency(*scan, *parse_latency(options));
-    }
-    Symbolizer symbolizer = make_symbolizer(*selection, store, paths);
-    if (command == "kernel-entries") {
-        return make_kernel_entries(*scan, symbolizer, *parse_kernel_entries(options));
-    }
-    return command == "tree" ? make_tree(*scan, symbolizer, *parse_tree(options))
-                             : make_top(*scan, symbolizer, *parse_top(options));
+QueryCommand diff() {
+    QueryCommand made;
+    made.name = "diff";
+    made.summary = "What changed between two runs, times or groups of targets";
+    made.options = diff_options().specs();
+    made.check = [](const OptionValues& values, const Selection& selection, UtcNs now) -> Result<Done> {
+        const Result<DiffQuestion> question = parse_diff(values, selection, now);
+        return question.ok() ? Result<Done>{Done{}} : Error{question.error()};
+    };
+    made.sessions = QuerySessions::kAll;
+    made.run = run_diff;
+    return made;
 }
 
-// An empty table alone doesn't tell whether the question or the recording was another than meant.
-void say_where_nothing_is(std::string_view command, Answer& answer) {
-    static constexpr const char* kHint = " (perfleet losses lists what there is)";
-    struct Missing {
-        std::string_view command;
-        const char* what;
-        const char* hint;
-    };
-    static constexpr std::array<Missing, 9> kMissing{{{"targets", "targets", ""},
-                                                      {"sessions", "sessions", ""},
-                                                      {"losses", "rows", ""},
-                                                      {"controls", "orders", ""},
-                                                      {"counters", "counters", kHint},
-                                                      {"tracepoints", "tracepoints", kHint},
-                                                      {"kernel-entries", "kernel entries", kHint},
-                                                      {"utilisation", "windows of utilisation", kHint},
-                                                      {"latency", "measured values", kHint}}};
-    if (!answer.rows.empty() || !answer.warnings.empty()) {
-        return;
+std::vector<QueryCommand> make_commands() {
+    std::vector<QueryCommand> commands;
+    commands.push_back(profile("top", "Where the time went: symbols, images, commands or threads by samples",
+                               top_options(), make_top));
+    commands.back().aliases = {"report"};
+    commands.push_back(profile("tree", "Who called whom: call chains of the samples, from the outermost function",
+                               tree_options(), make_tree));
+    commands.push_back(diff());
+    commands.push_back(command(
+        "latency", "What measured latencies say: percentiles, intervals, validity warnings", "measured values",
+        latency_options(),
+        [](const Scan& scan, Symbolizer&, const LatencyOptions& options) { return make_latency(scan, options); }));
+    commands.push_back(command("tracepoints", "How often tracepoints were hit, what they measured, and its overhead",
+                               "tracepoints", tracepoint_options(),
+                               [](const Scan& scan, Symbolizer&, const TracepointOptions& options) {
+                                   return make_tracepoints(scan, options);
+                               }));
+    commands.push_back(command(
+        "counters", "Totals of counters", "counters", counter_options(),
+        [](const Scan& scan, Symbolizer&, const CounterOptions& options) { return make_counters(scan, options); }));
+    commands.push_back(command("kernel-entries", "Entries of a seL4 kernel: how many, which, how long",
+                               "kernel entries", kernel_entry_options(), make_kernel_entries));
+    commands.push_back(command("utilisation", "CPU utilisation by thread, as a seL4 kernel counted it",
+                               "windows of utilisation", no_options(),
+                               [](const Scan& scan, Symbolizer&, const NoOptions&) { return make_utilisation(scan); }));
+    commands.push_back(
+        inventory("sessions", "Runs of collectors: when, of which events, how much", "sessions", false, make_sessions));
+    commands.push_back(inventory("targets", "Hosts and boards that have sent data", "targets", false, make_targets));
+    commands.push_back(
+        inventory("losses", "What was produced, stored, expired and lost, and why", "rows", true, make_losses));
+    commands.push_back(inventory("controls", "Control requests that changed sessions while they ran",
+                                 "control requests", false, make_controls));
+    return commands;
+}
+
+// An empty table alone doesn't tell whether the query or the recording was another than meant.
+void warn_of_no_rows(const QueryCommand& query, Answer& answer) {
+    if (answer.rows.empty() && answer.warnings.empty() && !query.rows.empty()) {
+        answer.warnings.push_back(
+            "no " + query.rows + " are in the selection" +
+            (query.sessions == QuerySessions::kAll ? "" : " (perfleet losses lists what there is)"));
     }
-    for (const Missing& missing : kMissing) {
-        if (missing.command == command) {
-            answer.warnings.push_back(std::string{"no "} + missing.what + " are in the selection" + missing.hint);
+}
+
+// Errors: kUsage: an option that the command doesn't have, or a value that it can't have.
+Result<Selection> check(const QueryCommand& query, const OptionValues& values, UtcNs now) {
+    const std::vector<OptionSpec> selection_of_it = query.selection();
+    for (const auto& [name, value] : values) {
+        if (find_option(query.options, name) == nullptr && find_option(selection_of_it, name) == nullptr) {
+            return usage(query.name + " has no option --" + name.substr(0, 64));
         }
     }
+    Result<Selection> selection = read_selection(values, now);
+    if (!selection.ok()) {
+        return selection;
+    }
+    if (const Result<Done> checked = query.check(values, *selection, now); !checked.ok()) {
+        return Error{checked.error()};
+    }
+    return selection;
 }
 
 }  // namespace
 
-Result<Answer> run_table_command(std::string_view command, const CommandOptions& options, const StoreReader& store,
-                                 const SymbolPaths& paths, UtcNs now, MemoryPool* pool) {
-    auto answer = answer_table_command(command, options, store, paths, now, pool);
-    if (answer.ok()) {
-        for (const std::string& note : store.damage()) {
-            const std::string warning = "not readable: " + note;
-            if (std::find(answer->warnings.begin(), answer->warnings.end(), warning) == answer->warnings.end()) {
-                answer->warnings.push_back(warning);
-            }
+std::vector<OptionSpec> QueryCommand::selection() const {
+    std::vector<OptionSpec> all;
+    for (const OptionSpec& option : selection_options()) {
+        if (has_event || option.name != "event") {
+            all.push_back(option);
         }
-        say_where_nothing_is(command, *answer);
     }
+    return all;
+}
+
+std::span<const QueryCommand> query_commands() {
+    static const std::vector<QueryCommand> kCommands = make_commands();
+    return kCommands;
+}
+
+Result<const QueryCommand*> find_query_command(std::string_view name) {
+    for (const QueryCommand& query : query_commands()) {
+        if (query.name == name || std::find(query.aliases.begin(), query.aliases.end(), name) != query.aliases.end()) {
+            return &query;
+        }
+    }
+    return usage("there is no command \"" + std::string{name.substr(0, 64)} + "\"");
+}
+
+Result<Done> check_query(std::string_view command, const OptionValues& values, UtcNs now) {
+    const Result<const QueryCommand*> query = find_query_command(command);
+    if (!query.ok()) {
+        return Error{query.error()};
+    }
+    const Result<Selection> selection = check(**query, values, now);
+    return selection.ok() ? Result<Done>{Done{}} : Error{selection.error()};
+}
+
+Result<Answer> run_query(std::string_view command, const OptionValues& values, const StoreReader& store,
+                         const SymbolPaths& paths, UtcNs now, MemoryPool* pool) {
+    const Result<const QueryCommand*> query = find_query_command(command);
+    if (!query.ok()) {
+        return Error{query.error()};
+    }
+    const Result<Selection> selection = check(**query, values, now);
+    if (!selection.ok()) {
+        return Error{selection.error()};
+    }
+    Result<Answer> answer = (*query)->run({values, *selection, store, paths, now, pool});
+    if (!answer.ok()) {
+        return answer;
+    }
+    for (const std::string& note : store.damage()) {
+        const std::string warning = "not readable: " + note;
+        if (std::find(answer->warnings.begin(), answer->warnings.end(), warning) == answer->warnings.end()) {
+            answer->warnings.push_back(warning);
+        }
+    }
+    warn_of_no_rows(**query, *answer);
     return answer;
 }
 

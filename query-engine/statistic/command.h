@@ -1,18 +1,15 @@
-// The table commands by name, with their options as text: what `perfleet COMMAND` asks, of a data folder or over the
-// wire, and gets the same bytes from both.
-//
-// Option names are those of the command line without dashes: select, session, event (not of targets, sessions and
-// controls), from, to, exact, threads, memory;
-// of top also by, weight, limit; of tree min-percent, weight; those of latency, diff, kernel-entries, tracepoints and
-// counters stand in latency_command.h, diff_command.h, kernel_entries.h, tracepoints.h, counters.h. Errors: kUsage
-// names the option.
+// The query commands: one entry each in one table. The command line, the query process and its clients, help and
+// documentation are made from it; a new statistic is a folder and a line in command.cpp.
 #pragma once
 
-#include <map>
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "query-engine/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
 #include "query-engine/symbol/symbolizer.h"
@@ -20,19 +17,45 @@
 
 namespace perfleet {
 
-using CommandOptions = std::map<std::string, std::string>;
+// What a command is run with. All is borrowed.
+struct QueryInput {
+    const OptionValues& values;  // checked
+    const Selection& selection;
+    const StoreReader& store;
+    const SymbolPaths& paths;
+    UtcNs now;
+    MemoryPool* pool = nullptr;  // bounds what several queries take together
+};
 
-// The options that every command has. `now` is what relative times count from.
-[[nodiscard]] Result<Selection> parse_selection(const CommandOptions& options, UtcNs now);
+// Which sessions of a local store are meant where nothing is selected.
+enum class QuerySessions : std::uint8_t { kLast, kAll };
 
-[[nodiscard]] std::vector<std::string_view> table_commands();
+struct QueryCommand {
+    std::string name;
+    std::vector<std::string> aliases;
+    std::string summary;              // one line of help
+    std::string footer;               // below the help of its options
+    std::vector<OptionSpec> options;  // beside those of every command (selection_options)
+    std::string rows;                 // what an empty answer has none of: "no ROWS are in the selection"
+    QuerySessions sessions = QuerySessions::kLast;
+    bool has_event = true;  // whether an event may be selected
+    std::function<Result<Done>(const OptionValues&, const Selection&, UtcNs now)> check;
+    std::function<Result<Answer>(const QueryInput&)> run;
 
-// Whether the command and its options are understood; run_table_command checks the same.
-[[nodiscard]] Result<Done> check_table_command(std::string_view command, const CommandOptions& options, UtcNs now);
+    // The options of every command, as this one has them.
+    [[nodiscard]] std::vector<OptionSpec> selection() const;
+};
 
-// The pool bounds what several queries take together.
-[[nodiscard]] Result<Answer> run_table_command(std::string_view command, const CommandOptions& options,
-                                               const StoreReader& store, const SymbolPaths& paths, UtcNs now,
-                                               MemoryPool* pool = nullptr);
+[[nodiscard]] std::span<const QueryCommand> query_commands();
+
+// By its name or an alias. Errors: kUsage.
+[[nodiscard]] Result<const QueryCommand*> find_query_command(std::string_view name);
+
+// Whether the command and its options are understood; run_query checks the same.
+[[nodiscard]] Result<Done> check_query(std::string_view command, const OptionValues& values_untrusted, UtcNs now);
+
+[[nodiscard]] Result<Answer> run_query(std::string_view command, const OptionValues& values_untrusted,
+                                       const StoreReader& store, const SymbolPaths& paths, UtcNs now,
+                                       MemoryPool* pool = nullptr);
 
 }  // namespace perfleet

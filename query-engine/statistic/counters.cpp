@@ -351,22 +351,18 @@ Result<Done> add_ratio(const Scan& scan, const ScannedSession& session, const st
 
 }  // namespace
 
-bool is_counter_option(std::string_view name) { return name == "ratio"; }
-
-Result<CounterOptions> parse_counters(const std::map<std::string, std::string>& options) {
-    CounterOptions parsed;
-    const auto ratio = options.find("ratio");
-    if (ratio == options.end()) {
-        return parsed;
-    }
-    const std::string& text = ratio->second;
-    const std::size_t slash = text.find('/');
-    if (slash == 0 || slash >= text.size() - 1 || text.find('/', slash + 1) != std::string::npos) {
-        return usage("--ratio: \"" + text.substr(0, 64) + "\" is not two events with / between, such as " +
-                     "cache-misses/instructions");
-    }
-    parsed.ratio = {text.substr(0, slash), text.substr(slash + 1)};
-    return parsed;
+const OptionTable<CounterOptions>& counter_options() {
+    static const OptionTable<CounterOptions> kTable = OptionTable<CounterOptions>{}.text(
+        {"ratio", OptionType::kText, "A/B", "of one event's value to another's of its group: -e '{A,B}'"},
+        [](const std::string& text, CounterOptions& options) -> Result<Done> {
+            const std::size_t slash = text.find('/');
+            if (slash == 0 || slash >= text.size() - 1 || text.find('/', slash + 1) != std::string::npos) {
+                return option_error("ratio", text, "two events with / between, such as cache-misses/instructions");
+            }
+            options.ratio = {text.substr(0, slash), text.substr(slash + 1)};
+            return Done{};
+        });
+    return kTable;
 }
 
 Result<Answer> make_counters(const Scan& scan, const CounterOptions& options) {

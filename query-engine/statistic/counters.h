@@ -1,12 +1,12 @@
 // `counters`: totals by session and event.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "query-engine/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
 
@@ -35,9 +35,7 @@ struct CounterOptions {
 // the same time.
 [[nodiscard]] Result<Answer> make_counters(const Scan& scan, const CounterOptions& options = {});
 
-// ratio: "A/B". Errors: kUsage.
-[[nodiscard]] Result<CounterOptions> parse_counters(const std::map<std::string, std::string>& options);
-
-[[nodiscard]] bool is_counter_option(std::string_view name);
+// ratio.
+[[nodiscard]] const OptionTable<CounterOptions>& counter_options();
 
 }  // namespace perfleet

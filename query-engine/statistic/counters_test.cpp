@@ -4,6 +4,7 @@
 
 #include "query-engine/scan/scan.h"
 #include "query-engine/select/selection.h"
+#include "query-engine/statistic/test_query.h"
 #include "storage/store/sample_batches.h"
 
 namespace perfleet::counters_test {
@@ -198,7 +199,7 @@ std::vector<Reading> readings(std::uint64_t on_first_cpu, std::uint64_t on_secon
 }
 
 CounterOptions ratio(const std::string& text) {
-    const Result<CounterOptions> options = parse_counters({{"ratio", text}});
+    const Result<CounterOptions> options = read_texts(counter_options(), {{"ratio", text}});
     EXPECT_TRUE(options.ok()) << text;
     return options.ok() ? *options : CounterOptions{};
 }
@@ -285,7 +286,7 @@ TEST(CounterRatio, ALeaderThatIsNotSelectedIsNotDividedBy) {
 
 TEST(CounterRatio, IsWrittenWithASlash) {
     for (const char* text : {"", "a", "/", "a/", "/b", "a/b/c", "a,b"}) {
-        const Result<CounterOptions> options = parse_counters({{"ratio", text}});
+        const Result<CounterOptions> options = read_texts(counter_options(), {{"ratio", text}});
         ASSERT_FALSE(options.ok()) << text;
         EXPECT_EQ(options.error().code, ErrorCode::kUsage);
     }

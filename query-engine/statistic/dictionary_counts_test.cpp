@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "query-engine/scan/cancellable_store.h"
-#include "query-engine/statistic/command.h"
 #include "query-engine/statistic/long_story.h"
 #include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/test_query.h"
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/store/sample_batches.h"
 
@@ -104,7 +104,7 @@ private:
 
 struct Asked {
     std::string command;
-    CommandOptions options;
+    OptionTexts options;
 };
 
 const std::vector<Asked>& questions() {
@@ -153,7 +153,7 @@ Given answers_of(const StoreReader& store, bool is_exact, const std::string& thr
         if (is_exact) {
             options["exact"] = "yes";
         }
-        const Result<Answer> answer = run_table_command(command, options, store, {}, UtcNs{0});
+        const Result<Answer> answer = run_text_query(command, options, store, {}, UtcNs{0});
         EXPECT_TRUE(answer.ok()) << command << ": " << (answer.ok() ? "" : answer.error().message);
         if (answer.ok()) {
             EXPECT_FALSE(answer->rows.empty()) << command;
@@ -167,7 +167,7 @@ Given answers_of(const StoreReader& store, bool is_exact, const std::string& thr
 // How many epochs' call chains were read from their definitions, by `top` of everything.
 int stack_visits_of_top(const StoreReader& store, WatchedStore::Tampering tampering = WatchedStore::Tampering::kNone) {
     const WatchedStore watched{store, tampering};
-    EXPECT_TRUE(run_table_command("top", {}, watched, {}, UtcNs{0}).ok());
+    EXPECT_TRUE(run_text_query("top", {}, watched, {}, UtcNs{0}).ok());
     return watched.stack_visits();
 }
 
@@ -273,8 +273,8 @@ TEST(DictionaryCounts, DontHideAContradictionThatComesLate) {
     const ProfileStory story = fleet_story(6);
     const auto store = delivered(story, dictionary_options(false), DeliveryOrder{60});
     put_late(*store, story.sessions[1], 1'000'000, {1}, {{1, 0, 0, 0x9999'9999}});
-    EXPECT_FALSE(run_table_command("top", {{"exact", "yes"}}, *store, {}, UtcNs{0}).ok());
-    EXPECT_FALSE(run_table_command("top", {}, *store, {}, UtcNs{0}).ok());
+    EXPECT_FALSE(run_text_query("top", {{"exact", "yes"}}, *store, {}, UtcNs{0}).ok());
+    EXPECT_FALSE(run_text_query("top", {}, *store, {}, UtcNs{0}).ok());
 }
 
 TEST(DictionaryCounts, FallBackToDefinitionsWhereSomethingIsMissingOrDamaged) {

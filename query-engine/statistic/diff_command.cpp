@@ -1,8 +1,6 @@
 #include "query-engine/statistic/diff_command.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "query-engine/statistic/option_text.h"
 #include "query-engine/statistic/usage.h"
@@ -10,8 +8,6 @@
 namespace perfleet {
 namespace {
 
-constexpr std::array<std::string_view, 8> kDiffOptions{"before",      "after",      "of",      "by",
-                                                       "percentiles", "confidence", "fail-if", "limit"};
 constexpr std::size_t kLabelsMax = 8;
 
 Result<Done> add_range(const std::string& option, const std::string& word, UtcNs now, Selection& side) {
@@ -42,48 +38,116 @@ Result<Done> add_range(const std::string& option, const std::string& word, UtcNs
     return Done{};
 }
 
-Result<std::vector<std::string>> parse_labels(const std::string& text) {
-    std::vector<std::string> labels;
-    for (std::size_t start = 0; start <= text.size();) {
-        const std::size_t end = std::min(text.find(',', start), text.size());
-        labels.push_back(text.substr(start, end - start));
-        if (labels.back().empty() || labels.size() > kLabelsMax) {
-            return option_error("by", text, "a list of at most 8 labels, such as target,build");
-        }
-        start = end + 1;
+Result<Done> read_labels(const std::string& text, DiffRequest& request) {
+    std::vector<std::string> labels = split_list(text);
+    if (labels.size() > kLabelsMax || std::find(labels.begin(), labels.end(), "") != labels.end()) {
+        return option_error("by", text, "a list of at most 8 labels, such as target,build");
     }
-    return labels;
+    request.options.by = std::move(labels);
+    request.options.chosen_labels.insert(request.options.by.begin(), request.options.by.end());
+    return Done{};
 }
 
-// Mean, median and what --percentiles says; the greatest value; what conditions are about.
-Result<std::vector<LatencyFigure>> parse_figures(const std::map<std::string, std::string>& options,
-                                                 const std::vector<FailCondition>& conditions) {
-    const auto text = options.find("percentiles");
-    auto percentiles = parse_percentiles_option("percentiles", text == options.end() ? "90,95,99" : text->second);
+Result<Done> read_percentiles(const std::string& text, DiffRequest& request) {
+    auto percentiles = parse_percentiles_option("percentiles", text);
     if (!percentiles.ok()) {
         return std::move(percentiles).error();
     }
-    percentiles->push_back(kMedian);
-    std::vector<LatencyFigure> figures;
-    for (const Quantile& quantile : *percentiles) {
+    request.percentiles = std::move(*percentiles);
+    return Done{};
+}
+
+Result<Done> read_confidence(const std::string& text, DiffRequest& request) {
+    const auto fraction = parse_fraction_option("confidence", text);
+    if (!fraction.ok()) {
+        return Error{fraction.error()};
+    }
+    request.options.confidence = *fraction;
+    return Done{};
+}
+
+Result<Done> read_conditions(const std::string& text, DiffRequest& request) {
+    auto conditions = parse_fail_conditions(text);
+    if (!conditions.ok()) {
+        return std::move(conditions).error();
+    }
+    request.options.conditions = std::move(*conditions);
+    return Done{};
+}
+
+// Mean, median and what --percentiles says; the greatest value; what conditions are about.
+std::vector<LatencyFigure> figures_of(DiffRequest request) {
+    if (request.percentiles.empty()) {
+        request.percentiles = {Quantile::of_percent(90), Quantile::of_percent(95), Quantile::of_percent(99)};
+    }
+    request.percentiles.push_back(kMedian);
+    std::vector<LatencyFigure> figures{{LatencyFigureKind::kMean, {}}, {LatencyFigureKind::kMax, {}}};
+    for (const Quantile& quantile : request.percentiles) {
         figures.push_back({LatencyFigureKind::kQuantile, quantile});
     }
-    for (const FailCondition& condition : conditions) {
+    for (const FailCondition& condition : request.options.conditions) {
         if (const auto figure = parse_figure(condition.figure)) {
             figures.push_back(*figure);
         }
     }
-    figures.push_back({LatencyFigureKind::kMean, {}});
-    figures.push_back({LatencyFigureKind::kMax, {}});
     std::sort(figures.begin(), figures.end());
     figures.erase(std::unique(figures.begin(), figures.end()), figures.end());
     return figures;
 }
 
+Result<Done> check_combination(const OptionValues& values, DiffRequest& request) {
+    const DiffOptions& diff = request.options;
+    for (const auto& [name, subject] :
+         {std::pair{"limit", DiffSubject::kLatency}, std::pair{"by", DiffSubject::kProfile},
+          std::pair{"percentiles", DiffSubject::kProfile}}) {
+        if (diff.subject == subject && values.contains(name)) {
+            return usage(std::string{"--"} + name + ": --of " + std::get<std::string>(values.at("of")) +
+                         " doesn't use it");
+        }
+    }
+    return Done{};
+}
+
 }  // namespace
 
-bool is_diff_option(std::string_view name) {
-    return std::find(kDiffOptions.begin(), kDiffOptions.end(), name) != kDiffOptions.end();
+const OptionTable<DiffRequest>& diff_options() {
+    static const OptionTable<DiffRequest> kTable =
+        OptionTable<DiffRequest>{}
+            .value({"before", OptionType::kText, "SIDE",
+                    "one side: a session (digits, last~1), '{version=\"1\"}', -2h..-1h, or several of them"},
+                   &DiffRequest::before)
+            .value({"after", OptionType::kText, "SIDE", "the other side"}, &DiffRequest::after)
+            .add({.name = "of",
+                  .type = OptionType::kChoice,
+                  .value_name = "WHAT",
+                  .summary = "what to compare (default: latencies, where there are some)",
+                  .choices = {"latency", "profile"}},
+                 [](const OptionValue& value, DiffRequest& request) -> Result<Done> {
+                     request.options.subject =
+                         std::get<std::string>(value) == "latency" ? DiffSubject::kLatency : DiffSubject::kProfile;
+                     return Done{};
+                 })
+            .text({"by", OptionType::kText, "LABELS",
+                   "keep series apart by these labels, with commas: target, arch or your own"},
+                  read_labels)
+            .text({"percentiles", OptionType::kText, "LIST", "which of latencies, with commas (default: 90,95,99)"},
+                  read_percentiles)
+            .text({"confidence", OptionType::kText, "P", "of intervals and verdicts, in percent (default: 95)"},
+                  read_confidence)
+            .add({"limit", OptionType::kCount, "N", "functions of a profile at most (default: all)"},
+                 [](const OptionValue& value, DiffRequest& request) -> Result<Done> {
+                     request.options.row_count_max = std::get<std::uint64_t>(value);
+                     return Done{};
+                 })
+            .text({.name = "fail-if",
+                   .type = OptionType::kText,
+                   .value_name = "CONDITION",
+                   .summary = "exit with 1 when this is shown: 'p99 > 5%', mean, median, max; of profiles 'self > 2%', "
+                              "'children(main) < -2%', in percentage points. May be given several times",
+                   .is_list = true},
+                  read_conditions)
+            .finish(check_combination);
+    return kTable;
 }
 
 Result<Selection> parse_diff_side(const std::string& option, const std::string& text, const Selection& common,
@@ -119,72 +183,35 @@ Result<Selection> parse_diff_side(const std::string& option, const std::string& 
     return side;
 }
 
-Result<DiffQuestion> parse_diff(const std::map<std::string, std::string>& options, const Selection& common, UtcNs now) {
+Result<DiffQuestion> parse_diff(const OptionValues& values, const Selection& common, UtcNs now) {
+    Result<DiffRequest> request = diff_options().read(values);
+    if (!request.ok()) {
+        return std::move(request).error();
+    }
     DiffQuestion question;
-    for (const auto& [name, side] : {std::pair{"before", &question.before}, std::pair{"after", &question.after}}) {
-        const auto text = options.find(name);
-        if (text == options.end() || text->second.find_first_not_of(' ') == std::string::npos) {
-            return Error{ErrorCode::kUsage, std::string{"--"} + name +
-                                                ": which side is that? Such as --before last~1 --after last, "
-                                                "'{version=\"2\"}' or -2h..-1h"};
+    question.options = request->options;
+    question.options.figures = figures_of(*request);
+    const auto read_side = [&](const char* name, const std::string& text, Selection& side) -> Result<Done> {
+        if (text.find_first_not_of(' ') == std::string::npos) {
+            return usage(std::string{"--"} + name +
+                         ": which side is that? Such as --before last~1 --after last, '{version=\"2\"}' or -2h..-1h");
         }
-        auto parsed = parse_diff_side(name, text->second, common, now);
+        auto parsed = parse_diff_side(name, text, common, now);
         if (!parsed.ok()) {
             return std::move(parsed).error();
         }
-        *side = std::move(*parsed);
-        for (const Matcher& matcher : side->matchers) {
+        side = std::move(*parsed);
+        for (const Matcher& matcher : side.matchers) {
             question.options.chosen_labels.insert(matcher.label);
         }
+        return Done{};
+    };
+    if (Result<Done> read = read_side("before", request->before, question.before); !read.ok()) {
+        return std::move(read).error();
     }
-    DiffOptions& diff = question.options;
-    for (const auto& [name, text] : options) {
-        if (name == "of") {
-            if (text != "latency" && text != "profile") {
-                return option_error(name, text, "latency or profile");
-            }
-            diff.subject = text == "latency" ? DiffSubject::kLatency : DiffSubject::kProfile;
-        } else if (name == "by") {
-            auto labels = parse_labels(text);
-            if (!labels.ok()) {
-                return std::move(labels).error();
-            }
-            diff.by = std::move(*labels);
-            diff.chosen_labels.insert(diff.by.begin(), diff.by.end());
-        } else if (name == "confidence") {
-            const auto fraction = parse_fraction_option(name, text);
-            if (!fraction.ok()) {
-                return Error{fraction.error()};
-            }
-            diff.confidence = *fraction;
-        } else if (name == "fail-if") {
-            auto conditions = parse_fail_conditions(text);
-            if (!conditions.ok()) {
-                return std::move(conditions).error();
-            }
-            diff.conditions = std::move(*conditions);
-        } else if (name == "limit") {
-            std::uint64_t limit = 0;
-            const char* end = text.data() + text.size();
-            const auto [rest, status] = std::from_chars(text.data(), end, limit);
-            if (status != std::errc{} || rest != end) {
-                return option_error(name, text, "a whole number");
-            }
-            diff.row_count_max = limit;
-        }
+    if (Result<Done> read = read_side("after", request->after, question.after); !read.ok()) {
+        return std::move(read).error();
     }
-    for (const auto& [name, subject] :
-         {std::pair{"limit", DiffSubject::kLatency}, std::pair{"by", DiffSubject::kProfile},
-          std::pair{"percentiles", DiffSubject::kProfile}}) {
-        if (options.contains("of") && diff.subject == subject && options.contains(name)) {
-            return usage(std::string{"--"} + name + ": --of " + options.at("of") + " doesn't use it");
-        }
-    }
-    auto figures = parse_figures(options, diff.conditions);
-    if (!figures.ok()) {
-        return std::move(figures).error();
-    }
-    diff.figures = std::move(*figures);
     return question;
 }
 

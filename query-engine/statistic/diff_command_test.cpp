@@ -3,8 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include "query-engine/statistic/test_query.h"
+
 namespace perfleet::diff_command_test {
 namespace {
+
+Result<DiffQuestion> parse_texts_of_diff(const OptionTexts& texts, const Selection& common, UtcNs now) {
+    const Result<OptionValues> values = parse_options(diff_options().specs(), texts);
+    return values.ok() ? parse_diff(*values, common, now) : Result<DiffQuestion>{Error{values.error()}};
+}
 
 constexpr UtcNs kNow{1'700'000'000'000'000'000};
 
@@ -73,11 +80,11 @@ TEST(DiffSide, ContradictionsAreRefused) {
 }
 
 TEST(DiffQuestion, NeedsBothSidesAndTakesFiguresFromConditions) {
-    EXPECT_FALSE(parse_diff({{"before", "last"}}, {}, kNow).ok());
-    EXPECT_FALSE(parse_diff({{"before", " "}, {"after", "last"}}, {}, kNow).ok());
-    EXPECT_FALSE(parse_diff({{"before", "1"}, {"after", "2"}, {"of", "counters"}}, {}, kNow).ok());
-    EXPECT_FALSE(parse_diff({{"before", "1"}, {"after", "2"}, {"by", "a,,b"}}, {}, kNow).ok());
-    const auto question = parse_diff(
+    EXPECT_FALSE(parse_texts_of_diff({{"before", "last"}}, {}, kNow).ok());
+    EXPECT_FALSE(parse_texts_of_diff({{"before", " "}, {"after", "last"}}, {}, kNow).ok());
+    EXPECT_FALSE(parse_texts_of_diff({{"before", "1"}, {"after", "2"}, {"of", "counters"}}, {}, kNow).ok());
+    EXPECT_FALSE(parse_texts_of_diff({{"before", "1"}, {"after", "2"}, {"by", "a,,b"}}, {}, kNow).ok());
+    const auto question = parse_texts_of_diff(
         {{"before", "{v=\"1\"}"}, {"after", "{v=\"2\"}"}, {"by", "size"}, {"fail-if", "p99.9 > 1%"}}, {}, kNow);
     ASSERT_TRUE(question.ok()) << question.error().message;
     std::vector<std::string> names;

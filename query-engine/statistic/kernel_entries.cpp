@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <set>
 
@@ -20,7 +19,6 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kRememberedMax = 1U << 22;
-constexpr std::array<std::string_view, 6> kKernelEntryOptions{"table", "by", "path", "since-event", "samples", "limit"};
 
 Error too_many() {
     return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kRememberedMax) +
@@ -374,63 +372,10 @@ private:
     Answer answer_;
 };
 
-}  // namespace
-
-bool is_kernel_entry_option(std::string_view name) {
-    return std::find(kKernelEntryOptions.begin(), kKernelEntryOptions.end(), name) != kKernelEntryOptions.end();
-}
-
-Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std::string>& options) {
-    const std::map<std::string_view, KernelEntryTable> tables{
-        {"summary", KernelEntryTable::kSummary},       {"syscalls", KernelEntryTable::kSyscalls},
-        {"interrupts", KernelEntryTable::kInterrupts}, {"durations", KernelEntryTable::kDurations},
-        {"matches", KernelEntryTable::kMatches},       {"threads", KernelEntryTable::kThreads},
-        {"functions", KernelEntryTable::kFunctions}};
-    const std::map<std::string_view, KernelEntryKey> keys{
-        {"path", KernelEntryKey::kPath}, {"syscall", KernelEntryKey::kSyscall}, {"cap", KernelEntryKey::kCapType}};
-    const auto expected = [](const std::string& name, const std::string& text, const std::string& what) {
-        return usage("--" + name + ": \"" + text.substr(0, 64) + "\" is none of " + what);
-    };
-    KernelEntryOptions parsed;
-    bool has_table = false;
-    for (const auto& [name, text] : options) {
-        if (name == "table") {
-            const auto table = tables.find(text);
-            if (table == tables.end()) {
-                return expected(name, text, "summary, syscalls, interrupts, durations, matches, threads, functions");
-            }
-            parsed.table = table->second;
-            has_table = true;
-        } else if (name == "by") {
-            const auto key = keys.find(text);
-            if (key == keys.end()) {
-                return expected(name, text, "path, syscall, cap");
-            }
-            parsed.key = key->second;
-        } else if (name == "path") {
-            if (!path_of(text)) {
-                std::string names;
-                for (std::size_t i = 0; i < sel4::kEntryPathCount; ++i) {
-                    names += (i == 0 ? "" : ", ") + std::string{sel4::path_name(static_cast<sel4::EntryPath>(i))};
-                }
-                return expected(name, text, names);
-            }
-            parsed.path = text;
-        } else if (name == "since-event") {
-            parsed.since_event = text;
-        } else if (name == "samples") {
-            parsed.samples = text;
-        } else if (name == "limit") {
-            const char* end = text.data() + text.size();
-            const auto [rest, status] = std::from_chars(text.data(), end, parsed.row_count_max);
-            if (status != std::errc{} || rest != end || text.empty()) {
-                return usage("--limit: \"" + text.substr(0, 64) + "\" is no whole number");
-            }
-        }
-    }
+Result<Done> check_combination(const OptionValues& options, KernelEntryOptions& parsed) {
     const bool is_of_durations =
         parsed.table == KernelEntryTable::kDurations || parsed.table == KernelEntryTable::kMatches;
-    if (!has_table && (options.contains("by") || !parsed.since_event.empty())) {
+    if (!options.contains("table") && (options.contains("by") || !parsed.since_event.empty())) {
         parsed.table = KernelEntryTable::kDurations;
     } else if (!is_of_durations && (options.contains("by") || !parsed.since_event.empty())) {
         return usage("--by and --since-event go with --table durations or matches");
@@ -454,7 +399,51 @@ Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std:
     if (parsed.table == KernelEntryTable::kMatches && parsed.since_event.empty()) {
         return usage("--table matches: say of which event, with --since-event");
     }
-    return parsed;
+    return Done{};
+}
+
+}  // namespace
+
+const OptionTable<KernelEntryOptions>& kernel_entry_options() {
+    static const OptionTable<KernelEntryOptions> kTable = [] {
+        std::vector<std::string> paths;
+        for (std::size_t i = 0; i < sel4::kEntryPathCount; ++i) {
+            paths.emplace_back(sel4::path_name(static_cast<sel4::EntryPath>(i)));
+        }
+        OptionTable<KernelEntryOptions> table;
+        table
+            .choice({.name = "table", .value_name = "TABLE", .summary = "which one (default: summary)"},
+                    &KernelEntryOptions::table,
+                    {{"summary", KernelEntryTable::kSummary},
+                     {"syscalls", KernelEntryTable::kSyscalls},
+                     {"interrupts", KernelEntryTable::kInterrupts},
+                     {"durations", KernelEntryTable::kDurations},
+                     {"threads", KernelEntryTable::kThreads},
+                     {"functions", KernelEntryTable::kFunctions},
+                     {"matches", KernelEntryTable::kMatches}})
+            .choice({.name = "by", .value_name = "WHAT", .summary = "what durations are grouped by (default: path)"},
+                    &KernelEntryOptions::key,
+                    {{"path", KernelEntryKey::kPath},
+                     {"syscall", KernelEntryKey::kSyscall},
+                     {"cap", KernelEntryKey::kCapType}})
+            .value({.name = "path",
+                    .type = OptionType::kChoice,
+                    .value_name = "PATH",
+                    .summary = "only entries of this path",
+                    .choices = paths},
+                   &KernelEntryOptions::path)
+            .value({"since-event", OptionType::kText, "EVENT",
+                    "instead of durations the time from the last such event to the entry's start"},
+                   &KernelEntryOptions::since_event)
+            .value({"samples", OptionType::kText, "EVENT",
+                    "of threads and functions: the samples that tell which thread was running"},
+                   &KernelEntryOptions::samples)
+            .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
+                   &KernelEntryOptions::row_count_max)
+            .finish(check_combination);
+        return table;
+    }();
+    return kTable;
 }
 
 Result<Answer> make_kernel_entries(const Scan& scan, Symbolizer& symbolizer, const KernelEntryOptions& options) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 
+#include "query-engine/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
 #include "query-engine/symbol/symbolizer.h"
@@ -35,9 +35,8 @@ struct KernelEntryOptions {
     std::uint64_t row_count_max = ~0ULL;  // of a session, of tables with a row an entry, thread or function
 };
 
-// The options by name, without dashes: table, by, path, since-event, samples, limit. Errors: kUsage names the option.
-[[nodiscard]] bool is_kernel_entry_option(std::string_view name);
-[[nodiscard]] Result<KernelEntryOptions> parse_kernel_entries(const std::map<std::string, std::string>& options);
+// table, by, path, since-event, samples, limit.
+[[nodiscard]] const OptionTable<KernelEntryOptions>& kernel_entry_options();
 
 // With `since_event` an entry belongs to the last event at or before its start, in the same session (whose rows have
 // one clock); only the first entry of the chosen path behind an event counts. Errors: kUsage (no such event, no such

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "query-engine/statistic/command.h"
+#include "query-engine/statistic/test_query.h"
 #include "storage/store/sample_batches.h"
 
 namespace perfleet::kernel_time_test {
@@ -85,10 +85,10 @@ protected:
         ASSERT_TRUE(store_->put(partition, std::span{&built, 1}).ok());
     }
 
-    Result<Answer> ask(const CommandOptions& options) const {
-        return run_table_command("kernel-entries", options, *store_, {}, UtcNs{0});
+    Result<Answer> ask(const OptionTexts& options) const {
+        return run_text_query("kernel-entries", options, *store_, {}, UtcNs{0});
     }
-    Answer answer(const CommandOptions& options) const {
+    Answer answer(const OptionTexts& options) const {
         auto asked = ask(options);
         EXPECT_TRUE(asked.ok()) << (asked.ok() ? "" : asked.error().message);
         return asked.ok() ? std::move(*asked) : Answer{};

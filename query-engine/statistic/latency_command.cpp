@@ -1,8 +1,6 @@
 #include "query-engine/statistic/latency_command.h"
 
-#include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "query-engine/statistic/option_text.h"
@@ -10,17 +8,6 @@
 
 namespace perfleet {
 namespace {
-
-constexpr std::array<std::string_view, 12> kLatencyOptions{"runs",       "sketch", "kbench",  "table",
-                                                           "histogram",  "bucket", "mode",    "skip",
-                                                           "confidence", "error",  "settled", "percentiles"};
-
-template <class Number>
-bool parse_whole(const std::string& text, Number& number) {
-    const char* end = text.data() + text.size();
-    const auto [rest, status] = std::from_chars(text.data(), end, number);
-    return status == std::errc{} && rest == end && !text.empty();
-}
 
 // Options that only some views use.
 struct OptionUse {
@@ -48,87 +35,111 @@ constexpr std::array kOptionUses{
               [](const LatencyOptions& latency) { return latency.view == LatencyView::kInference; }},
 };
 
-Result<Done> refuse_unused(const std::map<std::string, std::string>& options, const std::string& view,
-                           const LatencyOptions& latency) {
+Result<Done> check_combination(const OptionValues& values, LatencyOptions& latency) {
     for (const OptionUse& use : kOptionUses) {
-        if (options.contains(std::string{use.option}) && !use.is_used(latency)) {
-            const std::string kind = view == "histogram" || view == "mode" ? " " + options.at(view) : "";
+        if (values.contains(std::string{use.option}) && !use.is_used(latency)) {
             return usage("--" + std::string{use.option} + ": " +
-                         (view.empty() ? "the plain table" : "--" + view + kind) + " doesn't use it; it goes with " +
-                         std::string{use.users});
+                         (latency.view_option.empty() ? "the plain table" : "--" + latency.view_option) +
+                         " doesn't use it; it goes with " + std::string{use.users});
         }
+    }
+    if (latency.view == LatencyView::kInference && !values.contains("confidence")) {
+        latency.confidence = 0.90L;
     }
     return Done{};
 }
 
-}  // namespace
-
-bool is_latency_option(std::string_view name) {
-    return std::find(kLatencyOptions.begin(), kLatencyOptions.end(), name) != kLatencyOptions.end();
+Result<Done> choose(LatencyView view, const std::string& option, LatencyOptions& latency) {
+    if (!latency.view_option.empty()) {
+        const auto name = [](const std::string& text) { return text.substr(0, text.find(' ')); };
+        return usage("--" + name(option) + ": not together with --" + name(latency.view_option));
+    }
+    latency.view = view;
+    latency.view_option = option;
+    return Done{};
 }
 
-Result<LatencyOptions> parse_latency(const std::map<std::string, std::string>& options) {
-    LatencyOptions latency;
-    std::string view;
-    const auto choose = [&](const std::string& name, LatencyView chosen) -> Result<Done> {
-        if (!view.empty()) {
-            return Error{ErrorCode::kUsage, "--" + name + ": not together with --" + view};
+// A flag that chooses a view.
+void add_view(OptionTable<LatencyOptions>& table, const char* name, LatencyView view, const char* summary) {
+    table.add({name, OptionType::kFlag, "", summary},
+              [=](const OptionValue&, LatencyOptions& latency) { return choose(view, name, latency); });
+}
+
+void add_fraction(OptionTable<LatencyOptions>& table, const char* name, long double LatencyOptions::*member,
+                  const char* summary) {
+    table.text({name, OptionType::kText, "P", summary}, [=](const std::string& text, LatencyOptions& latency) {
+        const auto fraction = parse_fraction_option(name, text);
+        if (!fraction.ok()) {
+            return Result<Done>{Error{fraction.error()}};
         }
-        view = name;
-        latency.view = chosen;
-        return Done{};
-    };
-    for (const auto& [name, text] : options) {
-        Result<Done> taken = Done{};
-        if (name == "kbench") {
-            taken = choose(name, LatencyView::kInference);
-        } else if (name == "runs") {
-            taken = choose(name, LatencyView::kRuns);
-        } else if (name == "sketch") {
-            taken = choose(name, LatencyView::kSketch);
-        } else if (name == "table") {
-            taken = choose(name, LatencyView::kTable);
-        } else if (name == "histogram") {
-            taken = choose(name, LatencyView::kHistogram);
-            latency.is_linear = text != "log2";
-            if (text != "linear" && text != "log2" && text != "cumulative") {
-                return option_error(name, text, "log2, linear or cumulative");
-            }
-        } else if (name == "mode") {
-            taken = choose(name, text == "bernat" ? LatencyView::kBernat : LatencyView::kLegacy);
-            if (text != "bernat" && text != "sel4bench-legacy") {
-                return option_error(name, text, "bernat or sel4bench-legacy");
-            }
-        } else if (name == "bucket" && (!parse_whole(text, latency.bucket_width) || latency.bucket_width == 0)) {
-            return option_error(name, text, "a whole number above 0");
-        } else if (name == "skip" && !parse_whole(text, latency.skipped_tests)) {
-            return option_error(name, text, "a whole number");
-        } else if (name == "confidence" || name == "error" || name == "settled") {
-            const auto fraction = parse_fraction_option(name, text);
-            if (!fraction.ok()) {
-                return Error{fraction.error()};
-            }
-            (name == "confidence" ? latency.confidence
-             : name == "error"    ? latency.wanted_fraction
-                                  : latency.settled_change) = *fraction;
-        } else if (name == "percentiles") {
-            auto percentiles = parse_percentiles_option(name, text);
-            if (!percentiles.ok()) {
-                return std::move(percentiles).error();
-            }
-            latency.percentiles = std::move(*percentiles);
-        }
-        if (!taken.ok()) {
-            return std::move(taken).error();
-        }
+        latency.*member = *fraction;
+        return Result<Done>{Done{}};
+    });
+}
+
+Result<Done> read_percentiles(const std::string& text, LatencyOptions& latency) {
+    auto percentiles = parse_percentiles_option("percentiles", text);
+    if (!percentiles.ok()) {
+        return std::move(percentiles).error();
     }
-    if (auto refused = refuse_unused(options, view, latency); !refused.ok()) {
-        return std::move(refused).error();
-    }
-    if (latency.view == LatencyView::kInference && !options.contains("confidence")) {
-        latency.confidence = 0.90L;
-    }
-    return latency;
+    latency.percentiles = std::move(*percentiles);
+    return Done{};
+}
+
+OptionTable<LatencyOptions> make_table() {
+    OptionTable<LatencyOptions> table;
+    add_view(table, "kbench", LatencyView::kInference,
+             "infer the primary latency from accumulated latencies (Kanata Bench)");
+    add_view(table, "runs", LatencyView::kRuns,
+             "how minimum, median and mean vary from run to run, over all selected runs");
+    add_view(table, "sketch", LatencyView::kSketch, "of many values, from rollups: percentiles off by at most 0.4 %");
+    add_view(table, "table", LatencyView::kTable, "the tests themselves, a column a group");
+    table
+        .add({.name = "histogram",
+              .type = OptionType::kChoice,
+              .value_name = "KIND",
+              .summary = "distribution of the values; linear and cumulative up to the 95th percentile",
+              .choices = {"log2", "linear", "cumulative"}},
+             [](const OptionValue& value, LatencyOptions& latency) {
+                 const std::string& kind = std::get<std::string>(value);
+                 latency.is_linear = kind != "log2";
+                 return choose(LatencyView::kHistogram, "histogram " + kind, latency);
+             })
+        .value({.name = "bucket",
+                .type = OptionType::kCount,
+                .value_name = "N",
+                .summary = "width of a linear histogram's buckets",
+                .min = 1},
+               &LatencyOptions::bucket_width)
+        .add({.name = "mode",
+              .type = OptionType::kChoice,
+              .value_name = "MODE",
+              .summary = "older rules, for comparison with published figures",
+              .choices = {"bernat", "sel4bench-legacy"}},
+             [](const OptionValue& value, LatencyOptions& latency) {
+                 const std::string& mode = std::get<std::string>(value);
+                 return choose(mode == "bernat" ? LatencyView::kBernat : LatencyView::kLegacy, "mode " + mode, latency);
+             })
+        .value({"skip", OptionType::kCount, "K", "leave out the first tests of each group, or the first values"},
+               &LatencyOptions::skipped_tests);
+    add_fraction(table, "confidence", &LatencyOptions::confidence,
+                 "of intervals, in percent (default: 95; with --kbench 90)");
+    table.text({"percentiles", OptionType::kText, "LIST",
+                "which, with commas (default: 90,95,99); nearest rank, and type 7 beside it"},
+               read_percentiles);
+    add_fraction(table, "error", &LatencyOptions::wanted_fraction,
+                 "with --kbench: wanted half-width of the mean's interval, in percent of the mean (default: 2)");
+    add_fraction(table, "settled", &LatencyOptions::settled_change,
+                 "with --kbench: greatest change of a settled mean/N, in percent (default: 0.5)");
+    table.finish(check_combination);
+    return table;
+}
+
+}  // namespace
+
+const OptionTable<LatencyOptions>& latency_options() {
+    static const OptionTable<LatencyOptions> kTable = make_table();
+    return kTable;
 }
 
 }  // namespace perfleet

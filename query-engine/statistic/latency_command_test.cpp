@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "query-engine/statistic/test_query.h"
+
 namespace perfleet {
 namespace {
 
@@ -29,11 +31,11 @@ TEST(LatencyCommand, RefusesWhatTheViewDoesNotUse) {
     const std::map<std::string, std::string> options{{"skip", "3"},  {"confidence", "99"}, {"percentiles", "50"},
                                                      {"error", "1"}, {"settled", "1"},     {"bucket", "10"}};
     for (const View& view : views) {
-        EXPECT_TRUE(parse_latency(view.options).ok()) << view.name;
+        EXPECT_TRUE(read_texts(latency_options(), view.options).ok()) << view.name;
         for (const auto& [name, value] : options) {
             std::map<std::string, std::string> asked = view.options;
             asked.emplace(name, value);
-            const auto parsed = parse_latency(asked);
+            const auto parsed = read_texts(latency_options(), asked);
             EXPECT_EQ(parsed.ok(), view.used.contains(name)) << "--" << name << " with " << view.name;
             if (!parsed.ok()) {
                 EXPECT_EQ(parsed.error().code, ErrorCode::kUsage);
@@ -49,7 +51,7 @@ TEST(LatencyCommand, RefusesWhatTheViewDoesNotUse) {
 TEST(LatencyCommand, ViewsAreNotMixed) {
     for (const auto& [first, second] :
          {std::pair{"kbench", "runs"}, std::pair{"sketch", "table"}, std::pair{"runs", "sketch"}}) {
-        EXPECT_FALSE(parse_latency({{first, "yes"}, {second, "yes"}}).ok()) << first << second;
+        EXPECT_FALSE(read_texts(latency_options(), {{first, "yes"}, {second, "yes"}}).ok()) << first << second;
     }
 }
 

@@ -7,12 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "query-engine/option/option.h"
 #include "query-engine/statistic/number/quantile.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
-
-[[nodiscard]] Error option_error(const std::string& name, const std::string& text, const std::string& expected);
 
 // A percentage in (0, 100) as a fraction; whole digits, so that 90 is 0.90 and not its neighbour.
 [[nodiscard]] Result<long double> parse_fraction_option(const std::string& name, const std::string& text);

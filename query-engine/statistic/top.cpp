@@ -31,6 +31,24 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const std::s
     return columns;
 }
 
+Result<Done> read_by(const std::string& text, TopOptions& top) {
+    top.by_symbol = top.by_image = top.by_command = top.by_thread = false;
+    for (const std::string& name : split_list(text)) {
+        if (name == "symbol") {
+            top.by_symbol = true;
+        } else if (name == "image") {
+            top.by_image = true;
+        } else if (name == "command") {
+            top.by_command = true;
+        } else if (name == "thread") {
+            top.by_thread = true;
+        } else {
+            return option_error("by", name, "symbol, image, command or thread");
+        }
+    }
+    return Done{};
+}
+
 Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, const EventChoice& event,
                  MemoryShare& share) {
     struct Row {
@@ -83,6 +101,16 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
 }
 
 }  // namespace
+
+const OptionTable<TopOptions>& top_options() {
+    static const OptionTable<TopOptions> kTable =
+        OptionTable<TopOptions>{}
+            .text({"by", OptionType::kText, "WHAT", "symbol, image, command or thread; several with commas"}, read_by)
+            .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
+                   &TopOptions::row_count_max)
+            .flag("weight", &TopOptions::sum_weights, "sum the event's unit instead of counting samples");
+    return kTable;
+}
 
 Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options) {
     Result<std::optional<EventChoice>> event = choose_event(scan);

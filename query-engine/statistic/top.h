@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "query-engine/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
 #include "query-engine/symbol/symbolizer.h"
@@ -22,6 +23,9 @@ struct TopOptions {
     bool sum_weights = false;  // sums of the event's unit, not numbers of samples
     std::optional<std::uint64_t> row_count_max;
 };
+
+// by, limit, weight.
+[[nodiscard]] const OptionTable<TopOptions>& top_options();
 
 [[nodiscard]] Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options);
 

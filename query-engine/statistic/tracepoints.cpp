@@ -21,19 +21,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::array<std::string_view, 7> kTracepointOptions{"combine",     "overhead", "correct", "inner",
-                                                             "inner-pairs", "pair",     "mode"};
 constexpr std::size_t kEventsMax = 32;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-    std::vector<std::string> parts;
-    for (std::size_t start = 0; start <= text.size();) {
-        const std::size_t end = std::min(text.find(separator, start), text.size());
-        parts.push_back(text.substr(start, end - start));
-        start = end + 1;
-    }
-    return parts;
-}
 
 class TracepointReport {
 public:
@@ -445,81 +433,86 @@ bool parse_cycles(const std::string& text, long double& value) {
     return status == std::errc{} && rest == end && value >= 0 && std::isfinite(value);
 }
 
-}  // namespace
-
-bool is_tracepoint_option(std::string_view name) {
-    return std::find(kTracepointOptions.begin(), kTracepointOptions.end(), name) != kTracepointOptions.end();
+// Options that choose a view: `text` names its events.
+Result<Done> choose(TracepointView view, const char* name, char separator, bool is_pair, const std::string& text,
+                    TracepointOptions& options) {
+    if (!options.view_option.empty()) {
+        return usage("--" + std::string{name} + ": not together with --" + options.view_option);
+    }
+    options.view_option = name;
+    options.view = view;
+    options.events = split_list(text, separator);
+    if (options.events.size() < 2 || (is_pair && options.events.size() != 2) || options.events.size() > kEventsMax ||
+        std::find(options.events.begin(), options.events.end(), "") != options.events.end()) {
+        return option_error(name, text,
+                            is_pair ? "two events with a comma between" : "events with + between, such as 2+3");
+    }
+    return Done{};
 }
 
-Result<TracepointOptions> parse_tracepoints(const std::map<std::string, std::string>& options) {
-    TracepointOptions parsed;
-    std::string view;
-    const auto choose = [&](const std::string& name, const std::string& text, TracepointView chosen, char separator,
-                            bool is_pair) -> Result<Done> {
-        if (!view.empty()) {
-            return usage("--" + name + ": not together with --" + view);
-        }
-        view = name;
-        parsed.view = chosen;
-        parsed.events = split(text, separator);
-        if (parsed.events.size() < 2 || (is_pair && parsed.events.size() != 2) || parsed.events.size() > kEventsMax ||
-            std::find(parsed.events.begin(), parsed.events.end(), "") != parsed.events.end()) {
-            return usage("--" + name + ": \"" + text.substr(0, 64) + "\" is not " +
-                         (is_pair ? "two events with a comma between" : "events with + between, such as 2+3"));
-        }
-        return Done{};
+auto chooser(TracepointView view, const char* name, char separator = ',', bool is_pair = true) {
+    return [=](const std::string& text, TracepointOptions& options) {
+        return choose(view, name, separator, is_pair, text, options);
     };
-    for (const auto& [name, text] : options) {
-        Result<Done> taken = Done{};
-        if (name == "combine") {
-            taken = choose(name, text, TracepointView::kCombined, '+', false);
-        } else if (name == "overhead") {
-            taken = choose(name, text, TracepointView::kOverhead, ',', true);
-        } else if (name == "pair") {
-            taken = choose(name, text, TracepointView::kPaired, ',', true);
-        } else if (name == "correct") {
-            taken = choose(name, text, TracepointView::kCorrected, ',', true);
-            if (taken.ok() && (!parse_cycles(parsed.events[0], parsed.overhead.effective) ||
-                               !parse_cycles(parsed.events[1], parsed.overhead.total))) {
-                taken = usage("--correct: \"" + text.substr(0, 64) +
-                              "\" is not the effective and the total overhead, such as 208.69,550.33");
-            }
-            parsed.events.clear();
-        } else if (name == "inner") {
-            parsed.inner = split(text, ',');
-            if (parsed.inner.size() > kEventsMax) {
-                taken = usage("--inner: more than " + std::to_string(kEventsMax) + " events");
-            }
-        } else if (name == "inner-pairs") {
-            std::uint64_t count = 0;
-            const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), count);
-            if (status != std::errc{} || rest != text.data() + text.size() || text.empty()) {
-                taken = usage("--inner-pairs: \"" + text.substr(0, 64) + "\" is no whole number");
-            }
-            parsed.inner_pairs = count;
-        } else if (name == "mode") {
-            parsed.is_legacy = text == "sel4bench-legacy";
-            if (!parsed.is_legacy) {
-                taken = usage("--mode: \"" + text.substr(0, 64) + "\" is not sel4bench-legacy");
-            }
-        }
-        if (!taken.ok()) {
-            return std::move(taken).error();
-        }
+}
+
+Result<Done> read_overheads(const std::string& text, TracepointOptions& options) {
+    auto chosen = choose(TracepointView::kCorrected, "correct", ',', true, text, options);
+    if (chosen.ok() && (!parse_cycles(options.events[0], options.overhead.effective) ||
+                        !parse_cycles(options.events[1], options.overhead.total))) {
+        chosen = option_error("correct", text, "the effective and the total overhead, such as 208.69,550.33");
     }
-    if (parsed.is_legacy && parsed.view != TracepointView::kOverhead) {
+    options.events.clear();
+    return chosen;
+}
+
+Result<Done> read_inner(const std::string& text, TracepointOptions& options) {
+    options.inner = split_list(text);
+    return options.inner.size() <= kEventsMax ? Result<Done>{Done{}}
+                                              : usage("--inner: more than " + std::to_string(kEventsMax) + " events");
+}
+
+Result<Done> check_combination(const OptionValues& values, TracepointOptions& options) {
+    if (options.is_legacy && options.view != TracepointView::kOverhead) {
         return usage("--mode goes with --overhead; `latency --mode sel4bench-legacy` has the other values");
     }
-    if ((!parsed.inner.empty() || parsed.inner_pairs) && parsed.view != TracepointView::kCorrected) {
+    if ((!options.inner.empty() || options.inner_pairs) && options.view != TracepointView::kCorrected) {
         return usage("--inner and --inner-pairs go with --correct");
     }
-    if (options.contains("event") && !parsed.events.empty()) {
-        return usage("--event: --" + view + " names its events itself");
+    if (values.contains("event") && !options.events.empty()) {
+        return usage("--event: --" + options.view_option + " names its events itself");
     }
-    if (!parsed.inner.empty() && parsed.inner_pairs) {
+    if (!options.inner.empty() && options.inner_pairs) {
         return usage("--inner-pairs: not together with --inner");
     }
-    return parsed;
+    return Done{};
+}
+
+}  // namespace
+
+const OptionTable<TracepointOptions>& tracepoint_options() {
+    static const OptionTable<TracepointOptions> kTable =
+        OptionTable<TracepointOptions>{}
+            .text({"combine", OptionType::kText, "A+B",
+                   "paths that were measured in parts, as one: the event that begins a path, then the others"},
+                  chooser(TracepointView::kCombined, "combine", '+', false))
+            .text({"overhead", OptionType::kText, "INNER,OUTER", "what a pair costs, from nested empty pairs"},
+                  chooser(TracepointView::kOverhead, "overhead"))
+            .choice({.name = "mode",
+                     .value_name = "MODE",
+                     .summary = "with --overhead: older rules, for comparison with published figures"},
+                    &TracepointOptions::is_legacy, {{"sel4bench-legacy", true}})
+            .text({"correct", OptionType::kText, "EFF,TOTAL",
+                   "values without the effective overhead, and without the total one for each pair inside, in cycles"},
+                  read_overheads)
+            .text({"inner", OptionType::kText, "EVENTS", "with --correct: events whose pairs lie inside"}, read_inner)
+            .value({"inner-pairs", OptionType::kCount, "N", "with --correct: the number of pairs inside each"},
+                   &TracepointOptions::inner_pairs)
+            .text({"pair", OptionType::kText, "START,STOP",
+                   "time from each start event to the stop event that follows in its thread"},
+                  chooser(TracepointView::kPaired, "pair"))
+            .finish(check_combination);
+    return kTable;
 }
 
 Result<Answer> make_tracepoints(const Scan& scan, const TracepointOptions& options) {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "query-engine/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
 #include "query-engine/statistic/number/tracepoint_pairs.h"
@@ -26,6 +26,7 @@ enum class TracepointView : std::uint8_t {
 // Events are named by their name, or by seL4's id.
 struct TracepointOptions {
     TracepointView view = TracepointView::kHits;
+    std::string view_option;  // that chose it; empty: none
     std::vector<std::string>
         events;  // combined: parts, the beginning first; overhead: inner, outer; paired: start, stop
     std::vector<std::string> inner;            // corrected: events whose entries lie inside the corrected ones
@@ -34,10 +35,8 @@ struct TracepointOptions {
     bool is_legacy = false;                    // overhead: by the rules of sel4bench before 2026
 };
 
-// The options by name, without dashes: combine (A+B), overhead (INNER,OUTER), correct (EFFECTIVE,TOTAL), inner (A,B),
-// inner-pairs, pair (START,STOP), mode (sel4bench-legacy). Errors: kUsage names the option.
-[[nodiscard]] bool is_tracepoint_option(std::string_view name);
-[[nodiscard]] Result<TracepointOptions> parse_tracepoints(const std::map<std::string, std::string>& options);
+// combine, overhead, mode, correct, inner, inner-pairs, pair.
+[[nodiscard]] const OptionTable<TracepointOptions>& tracepoint_options();
 
 // Errors: kUsage (an event that is in no session), kTooLarge (more than 4,194,304 rows where their order matters).
 [[nodiscard]] Result<Answer> make_tracepoints(const Scan& scan, const TracepointOptions& options);

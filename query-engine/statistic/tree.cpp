@@ -136,6 +136,19 @@ private:
 
 }  // namespace
 
+const OptionTable<TreeOptions>& tree_options() {
+    static const OptionTable<TreeOptions> kTable =
+        OptionTable<TreeOptions>{}
+            .value({.name = "min-percent",
+                    .type = OptionType::kReal,
+                    .value_name = "P",
+                    .summary = "leave out branches below (default: 1 in text)",
+                    .max = 100},
+                   &TreeOptions::percent_min)
+            .flag("weight", &TreeOptions::sum_weights, "sum the event's unit instead of counting samples");
+    return kTable;
+}
+
 Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOptions& options) {
     const Result<std::optional<EventChoice>> event = choose_event(scan);
     if (!event.ok()) {

@@ -3,6 +3,7 @@
 // Rows in pre-order, siblings descending by total, then ascending by their texts; `depth` counts from 0 at a command.
 #pragma once
 
+#include "query-engine/option/option.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
 #include "query-engine/symbol/symbolizer.h"
@@ -13,6 +14,9 @@ struct TreeOptions {
     bool sum_weights = false;  // sums of the event's unit, not numbers of samples
     double percent_min = 0.0;  // branches below this share of the whole are left out
 };
+
+// min-percent, weight.
+[[nodiscard]] const OptionTable<TreeOptions>& tree_options();
 
 [[nodiscard]] Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOptions& options);
 

@@ -21,7 +21,7 @@ public:
     SocketQueryClient(std::unique_ptr<QuerySocket> socket, std::uint64_t patience_ns, bool has_keys)
         : socket_{std::move(socket)}, patience_{patience_ns}, has_keys_{has_keys} {}
 
-    Result<Answer> ask_table(const std::string& command, const CommandOptions& options) override {
+    Result<Answer> ask_table(const std::string& command, const OptionValues& options) override {
         Answer answer;
         Result<QueryEnd> end = ask(command, options, [&](Body& chunk) -> Result<Done> {
             if (auto* columns = std::get_if<Columns>(&chunk)) {
@@ -46,8 +46,7 @@ public:
         return answer;
     }
 
-    Result<QueryEnd> ask_file(const std::string& command, const CommandOptions& options,
-                              const BytesSink& sink) override {
+    Result<QueryEnd> ask_file(const std::string& command, const OptionValues& options, const BytesSink& sink) override {
         return ask(command, options, [&](Body& chunk) -> Result<Done> {
             if (const auto* bytes = std::get_if<Bytes>(&chunk)) {
                 return sink(bytes->offset, std::as_bytes(std::span{bytes->bytes}));
@@ -57,7 +56,7 @@ public:
     }
 
 private:
-    Result<QueryEnd> ask(const std::string& command, const CommandOptions& options,
+    Result<QueryEnd> ask(const std::string& command, const OptionValues& options,
                          const std::function<Result<Done>(Body&)>& on_chunk) {
         ++query_;
         if (!send(Ask{command, options, limits::kQueryChunksAheadMax})) {

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
+#include "query-engine/option/option.h"
 #include "query-engine/statistic/answer.h"
-#include "query-engine/statistic/command.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
@@ -28,10 +28,10 @@ public:
     virtual ~QueryClient() = default;
 
     // The whole table. Errors: the server's own; kUnavailable; kInvalid (not a query endpoint).
-    [[nodiscard]] virtual Result<Answer> ask_table(const std::string& command, const CommandOptions& options) = 0;
+    [[nodiscard]] virtual Result<Answer> ask_table(const std::string& command, const OptionValues& options) = 0;
 
     // A file, part by part. An error of the sink cancels the query.
-    [[nodiscard]] virtual Result<QueryEnd> ask_file(const std::string& command, const CommandOptions& options,
+    [[nodiscard]] virtual Result<QueryEnd> ask_file(const std::string& command, const OptionValues& options,
                                                     const BytesSink& sink) = 0;
 };
 

@@ -34,8 +34,17 @@ public:
         auto options = builder.initOptions(count_of(ask.options.size()));
         unsigned i = 0;
         for (const auto& [name, value] : ask.options) {
-            options[i].setName(name);
-            options[i++].setValue(data_of(value));
+            auto option = options[i++];
+            option.setName(name);
+            if (const auto* flag = std::get_if<bool>(&value)) {
+                option.setFlag(*flag);
+            } else if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+                option.setNumber(*number);
+            } else if (const auto* real = std::get_if<double>(&value)) {
+                option.setReal(*real);
+            } else {
+                option.setText(data_of(std::get<std::string>(value)));
+            }
         }
     }
     void operator()(const More& more) { envelope_.setMore(more.chunk_count); }
@@ -132,7 +141,14 @@ Result<Body> read_ask(wire::Ask::Reader reader) {
     ask.command = reader.getCommand();
     ask.chunk_count = reader.getChunkCount();
     for (const auto option : reader.getOptions()) {
-        ask.options[option.getName()] = text_of(option.getValue());
+        OptionValue& value = ask.options[option.getName()];
+        switch (option.which()) {
+            case wire::Option::FLAG: value = option.getFlag(); break;
+            case wire::Option::NUMBER: value = std::uint64_t{option.getNumber()}; break;
+            case wire::Option::REAL: value = option.getReal(); break;
+            case wire::Option::TEXT: value = text_of(option.getText()); break;
+            default: return malformed("an option of an unknown type");
+        }
     }
     return Body{std::move(ask)};
 }

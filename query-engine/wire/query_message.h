@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "query-engine/option/option.h"
 #include "query-engine/statistic/answer.h"
-#include "query-engine/statistic/command.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 
@@ -34,7 +34,7 @@ namespace query_message {
 
 struct Ask {
     std::string command;
-    CommandOptions options;
+    OptionValues options;
     std::uint32_t chunk_count = 0;
 };
 struct More {

@@ -20,9 +20,12 @@ Body carried(const Body& body) {
 }
 
 TEST(QueryMessage, CarriesEveryField) {
-    const Ask ask = carried(Ask{"top", {{"select", "{a=\"\xff\"}"}, {"limit", "3"}}, 9});
+    const Ask ask = carried(Ask{
+        "top", {{"select", "{a=\"\xff\"}"}, {"limit", std::uint64_t{3}}, {"weight", true}, {"min-percent", 0.5}}, 9});
     EXPECT_EQ(ask.command, "top");
-    EXPECT_EQ(ask.options, (CommandOptions{{"select", "{a=\"\xff\"}"}, {"limit", "3"}}));
+    EXPECT_EQ(ask.options,
+              (OptionValues{
+                  {"select", "{a=\"\xff\"}"}, {"limit", std::uint64_t{3}}, {"weight", true}, {"min-percent", 0.5}}));
     EXPECT_EQ(ask.chunk_count, 9U);
     EXPECT_EQ(carried(More{3}).chunk_count, 3U);
     carried(Cancel{});
@@ -66,7 +69,9 @@ TEST(QueryMessage, BrokenBytesNeverCrash) {
     end.warnings = {"a warning", "another"};
     end.ledger.lost = {{"kernel_ring", 5}};
     const std::vector<std::string> messages{
-        encode_query_message({1, Ask{"top", {{"limit", "3"}, {"by", "symbol"}}, 4}}),
+        encode_query_message(
+            {1,
+             Ask{"top", {{"limit", std::uint64_t{3}}, {"weight", true}, {"min-percent", 0.5}, {"by", "symbol"}}, 4}}),
         encode_query_message({2, Columns{{{"a", "b", false}, {"c", "d", true}}}}),
         encode_query_message({3, Rows{{{std::string{"text"}, std::uint64_t{1}}, {1.5}}}}),
         encode_query_message({4, end})};

@@ -14,7 +14,7 @@
 #include <span>
 #include <string>
 
-#include "query-engine/statistic/command.h"
+#include "query-engine/option/option.h"
 #include "query-engine/wire/query_message.h"
 #include "query-engine/wire/query_socket.h"
 #include "schemas/peers/transport_counts.h"
@@ -35,7 +35,7 @@ public:
     [[nodiscard]] virtual const std::atomic<bool>& cancelled() const = 0;
 };
 
-using QueryHandler = std::function<Result<QueryEnd>(const CommandOptions&, QueryReply&)>;
+using QueryHandler = std::function<Result<QueryEnd>(const OptionValues&, QueryReply&)>;
 
 class QueryServer {
 public:

@@ -25,10 +25,10 @@ protected:
     void SetUp() override {
         stop_fd_ = ::eventfd(0, EFD_CLOEXEC);
         QueryServer::Handlers handlers;
-        handlers["table"] = [](const CommandOptions& options, QueryReply& reply) -> Result<QueryEnd> {
+        handlers["table"] = [](const OptionValues& options, QueryReply& reply) -> Result<QueryEnd> {
             Answer answer;
             answer.columns = {{"i", ""}, {"text", ""}};
-            for (std::uint64_t i = 0; i < std::stoull(options.at("rows")); ++i) {
+            for (std::uint64_t i = 0; i < std::get<std::uint64_t>(options.at("rows")); ++i) {
                 answer.rows.push_back({i, std::string(i % 100, 'x')});
             }
             if (Result<Done> sent = reply.send_table(answer); !sent.ok()) {
@@ -40,7 +40,7 @@ protected:
             end.warnings = {"careful"};
             return end;
         };
-        handlers["file"] = [this](const CommandOptions&, QueryReply& reply) -> Result<QueryEnd> {
+        handlers["file"] = [this](const OptionValues&, QueryReply& reply) -> Result<QueryEnd> {
             const std::string part(100'000, 'y');
             for (std::size_t i = 0; i < kFileParts; ++i) {
                 if (Result<Done> sent = reply.write_at(i * part.size(), std::as_bytes(std::span{part})); !sent.ok()) {
@@ -54,10 +54,10 @@ protected:
             end.summary = "a file";
             return end;
         };
-        handlers["fail"] = [](const CommandOptions&, QueryReply&) -> Result<QueryEnd> {
+        handlers["fail"] = [](const OptionValues&, QueryReply&) -> Result<QueryEnd> {
             return Error{ErrorCode::kUsage, "--event x: there is none"};
         };
-        handlers["hang"] = [this](const CommandOptions&, QueryReply& reply) -> Result<QueryEnd> {
+        handlers["hang"] = [this](const OptionValues&, QueryReply& reply) -> Result<QueryEnd> {
             ++hanging_;
             while (!reply.cancelled()) {
                 std::this_thread::sleep_for(std::chrono::microseconds{50});
@@ -124,7 +124,7 @@ protected:
 TEST_F(QueryServerTest, TablesOfManyChunksArriveWhole) {
     const auto asker = client();
     for (const std::uint64_t row_count : {0U, 1U, 50'000U}) {
-        const Result<Answer> answer = asker->ask_table("table", {{"rows", std::to_string(row_count)}});
+        const Result<Answer> answer = asker->ask_table("table", {{"rows", std::uint64_t{row_count}}});
         ASSERT_TRUE(answer.ok()) << answer.error().message;
         ASSERT_EQ(answer->rows.size(), row_count);
         for (std::uint64_t i = 0; i < row_count; ++i) {
@@ -159,7 +159,7 @@ TEST_F(QueryServerTest, ErrorsKeepTheirCode) {
     const Result<Answer> unknown = asker->ask_table("nosuch", {});
     ASSERT_FALSE(unknown.ok());
     EXPECT_EQ(unknown.error().code, ErrorCode::kUsage);
-    EXPECT_TRUE(asker->ask_table("table", {{"rows", "1"}}).ok());
+    EXPECT_TRUE(asker->ask_table("table", {{"rows", std::uint64_t{1}}}).ok());
 }
 
 TEST_F(QueryServerTest, SlowAskerHoldsTheHandlerAtItsCredit) {
@@ -211,7 +211,7 @@ TEST_F(QueryServerTest, AskerThatIsGoneIsCancelled) {
     }
     const auto other = client();
     while (hanging_ != 0) {
-        ASSERT_TRUE(other->ask_table("table", {{"rows", "0"}}).ok());
+        ASSERT_TRUE(other->ask_table("table", {{"rows", std::uint64_t{0}}}).ok());
     }
 }
 
@@ -239,7 +239,7 @@ TEST_F(QueryServerTest, GarbageIsAnsweredAndForgotten) {
     const Result<QueryMessage> message = next(*stranger);
     ASSERT_TRUE(message.ok());
     EXPECT_TRUE(std::holds_alternative<Error>(message->body));
-    EXPECT_TRUE(client()->ask_table("table", {{"rows", "3"}}).ok());
+    EXPECT_TRUE(client()->ask_table("table", {{"rows", std::uint64_t{3}}}).ok());
 }
 
 TEST_F(QueryServerTest, WhoGoesOnSendingGarbageIsCountedAndCutOff) {
@@ -259,7 +259,7 @@ TEST_F(QueryServerTest, WhoGoesOnSendingGarbageIsCountedAndCutOff) {
     EXPECT_GT(malformed_count_, std::uint64_t{QueryGuard::kGarbageLimits.count_max});
     ASSERT_TRUE(decent->send({}, "another"));
     EXPECT_TRUE(next(*decent).ok()) << "one mistake in a while is forgiven";
-    EXPECT_TRUE(client()->ask_table("table", {{"rows", "3"}}).ok());
+    EXPECT_TRUE(client()->ask_table("table", {{"rows", std::uint64_t{3}}}).ok());
 }
 
 TEST(QueryClient, NobodyThereIsSaidAfterThePatience) {

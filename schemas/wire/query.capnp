@@ -28,8 +28,13 @@ struct QueryEnvelope {
 }
 
 struct Option {
-  name @0 :Text;
-  value @1 :Data;
+  name @0 :Text;          # without dashes
+  union {
+    flag @1 :Bool;        # always true
+    number @2 :UInt64;
+    real @3 :Float64;
+    text @4 :Data;
+  }
 }
 
 struct Ask {

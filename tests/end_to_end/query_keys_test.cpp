@@ -192,7 +192,7 @@ TEST(QueryServerKeys, AQueryEndsWhenItsAskerIsRevoked) {
     std::atomic<bool> is_running{false};
     std::atomic<bool> was_cancelled{false};
     QueryServer::Handlers handlers;
-    handlers["hang"] = [&](const CommandOptions&, QueryReply& reply) -> Result<QueryEnd> {
+    handlers["hang"] = [&](const OptionValues&, QueryReply& reply) -> Result<QueryEnd> {
         is_running = true;
         is_running.notify_all();
         while (!reply.cancelled()) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "exporters/report/report.h"
-#include "query-engine/statistic/command.h"
+#include "query-engine/statistic/test_query.h"
 #include "storage/copy/store_copy.h"
 #include "storage/store/checkpoint.h"
 #include "storage/store/folder.h"
@@ -52,8 +52,8 @@ void put(Store& store, TargetId target, SessionId session, std::uint64_t first_s
     ASSERT_TRUE(store.sync().ok());
 }
 
-std::string answer(const StoreReader& reader, const CommandOptions& options) {
-    const auto answered = run_table_command("top", options, reader, {}, UtcNs{0});
+std::string answer(const StoreReader& reader, const OptionTexts& options) {
+    const auto answered = run_text_query("top", options, reader, {}, UtcNs{0});
     EXPECT_TRUE(answered.ok()) << answered.error().message;
     return answered.ok() ? format_report(*answered, ReportFormat::kJson) : "";
 }
@@ -79,8 +79,8 @@ TEST(SteadyAnswer, IsTheSameBytesDuringJoiningRetentionBackupAndCopy) {
     const auto following = open_rocksdb_reader(data);  // as the query process: brought up to date for each answer
     ASSERT_TRUE(still.ok()) << still.error().message;
     ASSERT_TRUE(following.ok()) << following.error().message;
-    const CommandOptions everything;
-    const CommandOptions of_other{{"session", "00000000000000020000000000000002"}};
+    const OptionTexts everything;
+    const OptionTexts of_other{{"session", "00000000000000020000000000000002"}};
     const std::string expected = answer(**still, everything);
     const std::string expected_of_other = answer(**still, of_other);
     EXPECT_NE(expected.find("/bin/bash"), std::string::npos) << expected;

@@ -1,7 +1,6 @@
 // The options of `perfleet diff`, one a line: its name, a space, its text. What is understood is a question that makes
 // sense, and a condition is understood again as it is kept.
 #include <algorithm>
-#include <map>
 #include <string>
 
 #include "query-engine/statistic/diff_command.h"
@@ -13,14 +12,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr UtcNs kNow{1'700'000'000'000'000'000};
     FuzzInput input{data, size_bytes};
     std::string_view rest = input.rest_text();
-    std::map<std::string, std::string> options;
+    OptionValues options;
     while (!rest.empty()) {
         const std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         const std::size_t space = std::min(line.find(' '), line.size());
         const std::string_view name = line.substr(0, space);
-        if (is_diff_option(name)) {
-            options[std::string{name}] = line.substr(std::min(space + 1, line.size()));
+        if (const OptionSpec* const option = find_option(diff_options().specs(), name); option != nullptr) {
+            if (auto value = parse_option(*option, std::string{line.substr(std::min(space + 1, line.size()))});
+                value.ok()) {
+                options[option->name] = std::move(*value);
+            }
         }
     }
     const Result<DiffQuestion> question = parse_diff(options, Selection{}, kNow);

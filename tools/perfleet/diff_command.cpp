@@ -1,12 +1,13 @@
 // diff: what changed between two selections.
 #include <cerrno>
 #include <cstdio>
-#include <map>
 #include <memory>
 
 #include "exporters/report/report.h"
 #include "query-engine/statistic/diff.h"
+#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/terminal.h"
 
@@ -16,24 +17,8 @@ namespace {
 struct CompareOptions {
     QueryOptions query;
     std::string format = "text";
-    std::map<std::string, std::string> passed_on;  // as they are
-    std::vector<std::string> conditions;
     bool fails_undecided = false;
 };
-
-CommandOptions text_of(const CompareOptions& options) {
-    CommandOptions text = options.query.as_text();
-    for (const auto& [name, value] : options.passed_on) {
-        if (!value.empty()) {
-            text[name] = value;
-        }
-    }
-    for (const std::string& condition : options.conditions) {
-        std::string& all = text["fail-if"];
-        all += (all.empty() ? "" : ",") + condition;
-    }
-    return text;
-}
 
 // Whether a condition of --fail-if holds, or may.
 bool fails(const Answer& answer, bool fails_undecided) {
@@ -52,11 +37,11 @@ bool fails(const Answer& answer, bool fails_undecided) {
     return false;
 }
 
-int run(const CompareOptions& options) {
-    if (options.fails_undecided && options.conditions.empty()) {
+int run(CompareOptions& options) {
+    if (options.fails_undecided && !options.query.values.contains("fail-if")) {
         return report_error({ErrorCode::kUsage, "--fail-undecided: needs --fail-if"});
     }
-    const Result<Answer> answer = ask_table(options.query, "diff", text_of(options));
+    const Result<Answer> answer = ask_table(options.query, **find_query_command("diff"));
     if (!answer.ok()) {
         return report_error(answer.error());
     }
@@ -72,30 +57,17 @@ int run(const CompareOptions& options) {
 }  // namespace
 
 void add_diff_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("diff", "What changed between two runs, times or groups of targets");
+    const QueryCommand& query = **find_query_command("diff");
+    CLI::App* command = app.add_subcommand(query.name, query.summary);
     const auto options = std::make_shared<CompareOptions>();
-    const auto add = [&](const char* name, const char* summary, const char* type) {
-        return command->add_option(std::string{"--"} + name, options->passed_on[name], summary)->type_name(type);
-    };
-    add("before", "one side: a session (digits, last~1), '{version=\"1\"}', -2h..-1h, or several of them", "SIDE")
-        ->required();
-    add("after", "the other side", "SIDE")->required();
-    add("of", "compare latency or profile (default: latencies, where there are some)", "WHAT");
-    add("by", "keep series apart by these labels, with commas: target, arch or your own", "LABELS");
-    add("percentiles", "which of latencies, with commas (default: 90,95,99)", "LIST");
-    add("confidence", "of intervals and verdicts, in percent (default: 95)", "P");
-    add("limit", "functions of a profile at most (default: all)", "N");
-    command
-        ->add_option("--fail-if", options->conditions,
-                     "exit with 1 when this is shown: 'p99 > 5%', mean, median, max; of profiles 'self > 2%', "
-                     "'children(main) < -2%', in percentage points. May be given several times")
-        ->type_name("CONDITION");
+    add_command_options(*command, query.options, options->query.values);
+    for (const char* side : {"--before", "--after"}) {
+        command->get_option(side)->required();
+    }
     command->add_flag("--fail-undecided", options->fails_undecided,
                       "exit with 1 also when the data can't tell whether it holds");
-    options->query.add_to(*command);
-    command->add_option("--format", options->format, "text, json or csv")
-        ->check(CLI::IsMember({"text", "json", "csv"}))
-        ->type_name("FORMAT");
+    add_format_option(*command, options->format);
+    options->query.add_to(*command, query.selection());
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 

@@ -7,6 +7,7 @@
 #include "exporters/folded/folded_exporter.h"
 #include "exporters/perf-data/perf_data_exporter.h"
 #include "exporters/report/report.h"
+#include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/wire/query_client.h"
 #include "schemas/vocabulary/option_value.h"
@@ -67,10 +68,10 @@ Result<Outcome> ask_gateway(const ExportOptions& options, ExportSink& sink) {
     if (!client.ok()) {
         return Error{client.error()};
     }
-    CommandOptions text = options.query.as_text();
-    text["format"] = options.format;
+    OptionValues values = options.query.values;
+    values["format"] = options.format;
     Result<QueryEnd> end = (*client)->ask_file(
-        "export", text,
+        "export", values,
         [&](std::uint64_t offset, std::span<const std::byte> bytes) { return sink.write_at(offset, bytes); });
     if (!end.ok()) {
         return std::move(end).error();
@@ -78,7 +79,7 @@ Result<Outcome> ask_gateway(const ExportOptions& options, ExportSink& sink) {
     return Outcome{end->modified, printable(end->summary), end->ledger, end->warnings};
 }
 
-Result<Outcome> write_export(const ExportOptions& options, ExportSink& sink) {
+Result<Outcome> write_export(ExportOptions& options, ExportSink& sink) {
     if (!options.query.gateway.empty()) {
         return ask_gateway(options, sink);
     }
@@ -86,7 +87,10 @@ Result<Outcome> write_export(const ExportOptions& options, ExportSink& sink) {
     if (!store.ok()) {
         return Error{store.error()};
     }
-    const Result<Selection> selection = parse_selection(options.query.as_text(), utc_now());
+    if (const Result<Done> chosen = options.query.choose_last_session(**store); !chosen.ok()) {
+        return Error{chosen.error()};
+    }
+    const Result<Selection> selection = read_selection(options.query.values, utc_now());
     if (!selection.ok()) {
         return Error{selection.error()};
     }
@@ -101,7 +105,7 @@ Result<Outcome> write_export(const ExportOptions& options, ExportSink& sink) {
                                          : write_folded(*scan, options.query.symbol_paths(), sink);
 }
 
-int run(const ExportOptions& options) {
+int run(ExportOptions& options) {
     const bool to_standard_output = options.output == "-";
     if (to_standard_output && options.format == "perf.data") {
         return report_error(Error{ErrorCode::kUsage, "-o -: perf.data is not written in one go; name a file"});
@@ -138,7 +142,12 @@ int run(const ExportOptions& options) {
 void add_export_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("export", "Write a file for other tools: perf.data or folded stacks");
     const auto options = std::make_shared<ExportOptions>();
-    options->query.add_to(*command, {.has_own_to = true});
+    // --to is the format here, and no other name of --until.
+    std::vector<OptionSpec> selection{selection_options().begin(), selection_options().end()};
+    for (OptionSpec& option : selection) {
+        std::erase(option.aliases, "to");
+    }
+    options->query.add_to(*command, selection);
     command->add_option("--to", options->format, "perf.data or folded")
         ->required()
         ->check(CLI::IsMember({"perf.data", "folded"}))

@@ -8,14 +8,19 @@
 #include "exporters/report/report.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/option_value.h"
+#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/invocation.h"
 
 namespace perfleet {
 
-void QueryOptions::add_to(CLI::App& command, Kind kind) {
+void QueryOptions::add_to(CLI::App& command, std::span<const OptionSpec> options) {
+    constexpr const char* kGroup = "Source";
     const auto add = [&](const char* names, std::string& text, const char* summary, const char* type) {
-        return command.add_option(names, text, summary)->type_name(type)->check(check_not_empty);
+        return command.add_option(names, text, summary)->type_name(type)->check(check_not_empty)->group(kGroup);
     };
+    add_command_options(command, options, values, "Selection");
+    command.add_flag("--all", takes_all, "of a data folder: every session; without a selection it is the last")
+        ->group("Selection");
     CLI::Option* data_option = add("--data", data, "data folder (default: where `perfleet record` writes)", "DIR");
     CLI::Option* gateway_option =
         add("--gateway", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412", "ENDPOINT")
@@ -26,49 +31,8 @@ void QueryOptions::add_to(CLI::App& command, Kind kind) {
     key_option->needs(
         add("--gateway-key", gateway_key, "public key of its query endpoint: a file, or the 40 characters", "KEY")
             ->needs(key_option));
-    add("--select", select, "only sessions with these labels: '{target=\"a\", arch=~\"aarch.*\"}'", "MATCHERS");
-    add("--session", session, "only this session: first digits of its id, last, or last~1 (before it)", "ID");
-    if (kind.has_event) {
-        add("--event", event, "only this event", "NAME");
-    }
-    add("--from", from, "from this time on: RFC 3339, now, -15m, -2h", "TIME");
-    add(kind.has_own_to ? "--until" : "--to,--until", to, "up to this time, itself left out", "TIME");
-    command.add_flag("--exact", is_exact, "count from every row, never from rollups (sums by minute and hour)");
     add("--symfs", symfs, "look for images below this folder (with --data: a gateway has its own)", "DIR")
         ->excludes(gateway_option);
-    command.add_option("--threads", thread_count, "threads of the scan (default: one a core)")
-        ->type_name("N")
-        ->check(CLI::Range(0, 64));
-    command
-        .add_option("--memory", memory_size_bytes,
-                    "what it may take for what it reads and counts: bytes, or with k, m, g (default: 1g)")
-        ->type_name("SIZE")
-        ->transform(CLI::AsSizeValue{false})
-        ->check(CLI::Range(limits::kQueryMemorySizeBytesMin, std::size_t{1} << 44U, "at least 1m"));
-}
-
-CommandOptions QueryOptions::as_text() const {
-    CommandOptions options;
-    const auto add = [&](const char* name, const std::string& value) {
-        if (!value.empty()) {
-            options[name] = value;
-        }
-    };
-    add("select", select);
-    add("session", session);
-    add("event", event);
-    add("from", from);
-    add("to", to);
-    if (is_exact) {
-        options["exact"] = "yes";
-    }
-    if (memory_size_bytes != limits::kQueryMemorySizeBytes) {
-        options["memory"] = std::to_string(memory_size_bytes);
-    }
-    if (thread_count != 0) {
-        options["threads"] = std::to_string(thread_count);
-    }
-    return options;
 }
 
 SymbolPaths QueryOptions::symbol_paths() const {
@@ -104,8 +68,25 @@ Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
     return store;
 }
 
-Result<Answer> ask_table(const QueryOptions& options, const std::string& command, const CommandOptions& text) {
-    if (const Result<Done> checked = check_table_command(command, text, utc_now()); !checked.ok()) {
+Result<Done> QueryOptions::choose_last_session(const StoreReader& store) {
+    if (takes_all || values.contains("session") || values.contains("select") || values.contains("from") ||
+        values.contains("until")) {
+        return Done{};
+    }
+    const Result<std::vector<SessionRecord>> sessions = store.all_sessions();
+    if (!sessions.ok()) {
+        return Error{sessions.error()};
+    }
+    if (sessions->size() > 1) {
+        values["session"] = "last";
+        std::fprintf(stderr, "perfleet: of %zu sessions the last (--all: every one; perfleet sessions lists them)\n",
+                     sessions->size());
+    }
+    return Done{};
+}
+
+Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
+    if (const Result<Done> checked = check_query(command.name, options.values, utc_now()); !checked.ok()) {
         return Error{checked.error()};
     }
     if (!options.gateway.empty()) {
@@ -113,13 +94,18 @@ Result<Answer> ask_table(const QueryOptions& options, const std::string& command
         if (!client.ok()) {
             return Error{client.error()};
         }
-        return (*client)->ask_table(command, text);
+        return (*client)->ask_table(command.name, options.values);
     }
     const Result<std::unique_ptr<StoreReader>> store = open_data(options);
     if (!store.ok()) {
         return Error{store.error()};
     }
-    return run_table_command(command, text, **store, options.symbol_paths(), utc_now());
+    if (command.sessions == QuerySessions::kLast && !options.values.contains("runs")) {
+        if (const Result<Done> chosen = options.choose_last_session(**store); !chosen.ok()) {
+            return Error{chosen.error()};
+        }
+    }
+    return run_query(command.name, options.values, **store, options.symbol_paths(), utc_now());
 }
 
 int print_answer(const Answer& answer, const std::string& report, const std::string& format) {

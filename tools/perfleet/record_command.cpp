@@ -21,7 +21,7 @@
 namespace perfleet {
 namespace {
 
-constexpr const char* kTopRowCount = "20";
+constexpr std::uint64_t kTopRowCount = 20;
 
 // Standard output is the program's that is profiled, so everything is said on standard error. Nobody there to read it
 // is no failure: the recording is stored.
@@ -57,8 +57,8 @@ Result<Done> show_top(const std::string& data_folder, SessionId session) {
     if (!store.ok()) {
         return Error{store.error()};
     }
-    const CommandOptions options{{"session", session_hex(session)}, {"limit", kTopRowCount}};
-    const Result<Answer> answer = run_table_command("top", options, **store, SymbolPaths{}, utc_now());
+    const OptionValues options{{"session", session_hex(session)}, {"limit", kTopRowCount}};
+    const Result<Answer> answer = run_query("top", options, **store, SymbolPaths{}, utc_now());
     if (!answer.ok()) {
         return Error{answer.error()};
     }

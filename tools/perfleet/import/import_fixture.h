@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "exporters/report/report.h"
-#include "query-engine/statistic/command.h"
+#include "query-engine/statistic/test_query.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
 
@@ -38,8 +38,8 @@ inline std::unique_ptr<Store> stored(const Runs& runs) {
     return store;
 }
 
-inline Answer ask(const Store& store, const CommandOptions& options) {
-    auto answer = run_table_command("latency", options, store, {}, kImportTime);
+inline Answer ask(const Store& store, const OptionTexts& options) {
+    auto answer = run_text_query("latency", options, store, {}, kImportTime);
     EXPECT_TRUE(answer.ok()) << (answer.ok() ? "" : answer.error().message);
     return answer.ok() ? std::move(*answer) : Answer{};
 }

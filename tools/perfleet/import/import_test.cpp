@@ -1,5 +1,5 @@
 // From a file to the answer, through the store: published figures to the printed digit.
-#include "query-engine/statistic/command.h"
+#include "query-engine/statistic/test_query.h"
 #include "tools/perfleet/import/import_fixture.h"
 
 namespace perfleet::import_test {
@@ -78,17 +78,17 @@ TEST(Import, SingleValuesHaveNoAccumulatedLatencies) {
 TEST(Import, MeasuredValuesAreNoProfile) {
     const auto store = stored(read_columns("a\n1\n2\n3\n", {}));
     for (const char* command : {"top", "tree"}) {
-        for (const CommandOptions& options : {CommandOptions{}, CommandOptions{{"event", "a"}}}) {
-            const Result<Answer> answer = run_table_command(command, options, *store, SymbolPaths{}, UtcNs{0});
+        for (const OptionTexts& options : {OptionTexts{}, OptionTexts{{"event", "a"}}}) {
+            const Result<Answer> answer = run_text_query(command, options, *store, SymbolPaths{}, UtcNs{0});
             ASSERT_TRUE(answer.ok()) << answer.error().message;
             EXPECT_TRUE(answer->rows.empty()) << command;
             EXPECT_EQ(answer->ledger, Ledger{}) << command;
             EXPECT_TRUE(warns_of(*answer, "no samples are in the selection")) << command;
         }
     }
-    EXPECT_EQ(run_table_command("latency", {{"event", "b"}}, *store, SymbolPaths{}, UtcNs{0}).error().code,
+    EXPECT_EQ(run_text_query("latency", {{"event", "b"}}, *store, SymbolPaths{}, UtcNs{0}).error().code,
               ErrorCode::kUsage);
-    EXPECT_EQ(run_table_command("latency", {{"event", ""}}, *store, SymbolPaths{}, UtcNs{0}).error().code,
+    EXPECT_EQ(run_text_query("latency", {{"event", ""}}, *store, SymbolPaths{}, UtcNs{0}).error().code,
               ErrorCode::kUsage);
 }
 

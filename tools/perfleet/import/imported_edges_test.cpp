@@ -2,7 +2,7 @@
 // that no interval is to be had of.
 #include <limits>
 
-#include "query-engine/statistic/command.h"
+#include "query-engine/statistic/test_query.h"
 #include "tools/perfleet/import/import_fixture.h"
 
 namespace perfleet::imported_edges_test {
@@ -22,9 +22,9 @@ std::unique_ptr<Store> two_versions(const std::string& before, const std::string
     return stored(runs);
 }
 
-Answer compare(const Store& store, CommandOptions options) {
+Answer compare(const Store& store, OptionTexts options) {
     options.insert({{"before", "{version=\"1\"}"}, {"after", "{version=\"2\"}"}});
-    auto answer = run_table_command("diff", options, store, {}, kImportTime);
+    auto answer = run_text_query("diff", options, store, {}, kImportTime);
     EXPECT_TRUE(answer.ok()) << (answer.ok() ? "" : answer.error().message);
     return answer.ok() ? std::move(*answer) : Answer{};
 }
@@ -48,8 +48,8 @@ TEST(ImportedEdges, NoIntervalIsLookedForOfTheLeastAndTheGreatestValue) {
 
 TEST(ImportedEdges, ZerosAreMeasuredValues) {
     const auto store = two_versions("a\n0\n0\n0\n", "a\n0\n0\n0\n0\n");
-    for (const CommandOptions& view :
-         {CommandOptions{}, CommandOptions{{"sketch", "yes"}}, CommandOptions{{"sketch", "yes"}, {"exact", "yes"}}}) {
+    for (const OptionTexts& view :
+         {OptionTexts{}, OptionTexts{{"sketch", "yes"}}, OptionTexts{{"sketch", "yes"}, {"exact", "yes"}}}) {
         const Answer answer = ask(*store, view);
         EXPECT_EQ(printed(answer, "max"), (Texts{"0", "0"}));
         EXPECT_EQ(printed(answer, "mean"), (Texts{"0.00", "0.00"}));
@@ -87,8 +87,8 @@ TEST(ImportedEdges, TracepointsOfAClockCarryAValueWhereOneIsNotZero) {
 
 TEST(ImportedEdges, AFailedRunWithoutValuesIsSaid) {
     const auto store = stored(read_bernat("err=-22 msg=\"lookup error\"\n", {}));
-    for (const CommandOptions& view : {CommandOptions{}, CommandOptions{{"sketch", "yes"}},
-                                       CommandOptions{{"kbench", "yes"}}, CommandOptions{{"runs", "yes"}}}) {
+    for (const OptionTexts& view : {OptionTexts{}, OptionTexts{{"sketch", "yes"}}, OptionTexts{{"kbench", "yes"}},
+                                    OptionTexts{{"runs", "yes"}}}) {
         EXPECT_TRUE(warns_of(ask(*store, view), "is a run that failed: lookup error"));
     }
 }

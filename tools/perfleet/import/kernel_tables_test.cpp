@@ -9,7 +9,7 @@
 #include <string>
 
 #include "exporters/report/report.h"
-#include "query-engine/statistic/command.h"
+#include "query-engine/statistic/test_query.h"
 #include "tools/perfleet/import/import_fixture.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
@@ -79,8 +79,8 @@ std::unique_ptr<Store> stored_tracepoints(const std::vector<std::pair<std::uint6
     return stored(read_sel4_tracepoints(bytes, hints_of(records.size())));
 }
 
-Answer ask(const std::string& command, const Store& store, const CommandOptions& options = {}) {
-    auto answer = run_table_command(command, options, store, {}, kImportTime);
+Answer ask(const std::string& command, const Store& store, const OptionTexts& options = {}) {
+    auto answer = run_text_query(command, options, store, {}, kImportTime);
     EXPECT_TRUE(answer.ok()) << (answer.ok() ? "" : answer.error().message);
     return answer.ok() ? std::move(*answer) : Answer{};
 }
@@ -190,7 +190,7 @@ TEST(KernelEntries, FaultDeliveryIsTheTimeSinceTheUserNotedTheClock) {
     EXPECT_EQ(table_of(ask("kernel-entries", *store, {{"since-event", "before_fault"}, {"path", "vm_fault"}}),
                        {"path", "count", "min", "max"}),
               (Table{{"vm_fault", "1", "20", "20"}}));
-    const auto unknown = run_table_command("kernel-entries", {{"since-event", "x"}}, *store, {}, kImportTime);
+    const auto unknown = run_text_query("kernel-entries", {{"since-event", "x"}}, *store, {}, kImportTime);
     ASSERT_FALSE(unknown.ok());
     EXPECT_EQ(unknown.error().code, ErrorCode::kUsage);
 }
@@ -236,15 +236,15 @@ TEST(KernelEntries, MatchesEqualASearchThroughEverything) {
 }
 
 TEST(KernelEntries, OptionsThatMeanNothingTogetherAreRefused) {
-    for (const CommandOptions& options :
-         {CommandOptions{{"table", "x"}}, CommandOptions{{"by", "x"}}, CommandOptions{{"path", "x"}},
-          CommandOptions{{"limit", "-1"}}, CommandOptions{{"table", "matches"}},
-          CommandOptions{{"table", "syscalls"}, {"by", "cap"}}}) {
-        const auto checked = check_table_command("kernel-entries", options, kImportTime);
+    for (const OptionTexts& options :
+         {OptionTexts{{"table", "x"}}, OptionTexts{{"by", "x"}}, OptionTexts{{"path", "x"}},
+          OptionTexts{{"limit", "-1"}}, OptionTexts{{"table", "matches"}},
+          OptionTexts{{"table", "syscalls"}, {"by", "cap"}}}) {
+        const auto checked = run_text_query("kernel-entries", options, *make_memory_store(), {}, kImportTime);
         ASSERT_FALSE(checked.ok());
         EXPECT_EQ(checked.error().code, ErrorCode::kUsage);
     }
-    EXPECT_FALSE(check_table_command("utilisation", {{"table", "summary"}}, kImportTime).ok());
+    EXPECT_FALSE(run_text_query("utilisation", {{"table", "summary"}}, *make_memory_store(), {}, kImportTime).ok());
 }
 
 std::string golden(const std::string& name) {
@@ -410,18 +410,18 @@ TEST(Tracepoints, OfAFullLogSayThatAnyIdMayHaveMore) {
 }
 
 TEST(Tracepoints, OptionsThatMeanNothingTogetherAreRefused) {
-    for (const CommandOptions& options :
-         {CommandOptions{{"combine", "2"}}, CommandOptions{{"combine", "2++3"}}, CommandOptions{{"overhead", "1"}},
-          CommandOptions{{"overhead", "1,0"}, {"pair", "a,b"}}, CommandOptions{{"correct", "1"}},
-          CommandOptions{{"correct", "a,b"}}, CommandOptions{{"inner", "1"}}, CommandOptions{{"mode", "bernat"}},
-          CommandOptions{{"mode", "sel4bench-legacy"}},
-          CommandOptions{{"correct", "1,2"}, {"inner", "1"}, {"inner-pairs", "1"}}}) {
-        const auto checked = check_table_command("tracepoints", options, kImportTime);
+    for (const OptionTexts& options :
+         {OptionTexts{{"combine", "2"}}, OptionTexts{{"combine", "2++3"}}, OptionTexts{{"overhead", "1"}},
+          OptionTexts{{"overhead", "1,0"}, {"pair", "a,b"}}, OptionTexts{{"correct", "1"}},
+          OptionTexts{{"correct", "a,b"}}, OptionTexts{{"inner", "1"}}, OptionTexts{{"mode", "bernat"}},
+          OptionTexts{{"mode", "sel4bench-legacy"}},
+          OptionTexts{{"correct", "1,2"}, {"inner", "1"}, {"inner-pairs", "1"}}}) {
+        const auto checked = run_text_query("tracepoints", options, *make_memory_store(), {}, kImportTime);
         ASSERT_FALSE(checked.ok());
         EXPECT_EQ(checked.error().code, ErrorCode::kUsage);
     }
     const auto unknown =
-        run_table_command("tracepoints", {{"overhead", "8,9"}}, *stored_tracepoints({{0, 1}}), {}, kImportTime);
+        run_text_query("tracepoints", {{"overhead", "8,9"}}, *stored_tracepoints({{0, 1}}), {}, kImportTime);
     ASSERT_FALSE(unknown.ok());
     EXPECT_NE(unknown.error().message.find("\"8\""), std::string::npos);
 }

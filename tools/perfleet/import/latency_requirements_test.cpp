@@ -112,7 +112,7 @@ TEST(LatencyRequirement, EachFigureLeadsToItsRawValuesItsConfigurationAndItsTool
     const Answer raw = ask(*store, {{"table", "yes"}, {"session", session}});
     ASSERT_EQ(raw.rows.size(), 30U);
     EXPECT_EQ(std::get<std::uint64_t>(raw.rows[0][1]), 1'363'962U);
-    const auto sessions = run_table_command("sessions", {{"session", session}}, *store, {}, kImportTime);
+    const auto sessions = run_text_query("sessions", {{"session", session}}, *store, {}, kImportTime);
     ASSERT_TRUE(sessions.ok());
     EXPECT_NE(text_of(*sessions, "labels").find("initial_test_size=300"), std::string::npos)
         << text_of(*sessions, "labels");

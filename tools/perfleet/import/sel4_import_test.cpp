@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "query-engine/statistic/command.h"
+#include "query-engine/statistic/test_query.h"
 #include "schemas/sel4/log_description.h"
 #include "schemas/vocabulary/utilisation_thread.h"
 #include "tools/perfleet/import/imported_run.h"
@@ -56,7 +56,7 @@ Ledger ledger_of(const Runs& runs) {
         const auto done = store_run(run, {"board", "aarch64", kTime, "file"}, *store);
         EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
     }
-    const auto answer = run_table_command("losses", {}, *store, {}, kTime);
+    const auto answer = run_text_query("losses", {}, *store, {}, kTime);
     EXPECT_TRUE(answer.ok());
     return answer.ok() ? answer->ledger : Ledger{};
 }

@@ -1,0 +1,170 @@
+// One description of each option of a query command. The command line, the wire form, help, man pages and completion
+// are all made from it.
+//
+// Plain values; no threads. Errors: kUsage, which names the option.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+enum class OptionType : std::uint8_t {
+    kFlag,    // bool, always true: a flag that isn't given has no value
+    kCount,   // std::uint64_t
+    kSize,    // std::uint64_t, bytes; as text also with k, m or g
+    kReal,    // double
+    kText,    // std::string, not empty
+    kChoice,  // std::string, one of `choices`
+};
+
+using OptionValue = std::variant<bool, std::uint64_t, double, std::string>;
+
+// By the option's name, without dashes; what travels in a query.
+using OptionValues = std::map<std::string, OptionValue>;
+
+struct OptionSpec {
+    std::string name;  // without dashes
+    OptionType type = OptionType::kText;
+    std::string value_name;  // in help: "N", "TIME"; empty for flags
+    std::string summary;
+    std::vector<std::string> aliases{};  // other names; one of a single letter is given with a single dash
+    std::vector<std::string> choices{};
+    double min = 0;  // of kCount, kSize and kReal, both included
+    double max = std::numeric_limits<double>::infinity();
+    bool is_list = false;  // may be given several times; the values are joined with commas
+};
+
+// The value that `text` is, of a command line.
+[[nodiscard]] Result<OptionValue> parse_option(const OptionSpec& option, const std::string& text);
+
+// Whether a value that came over the wire is one that parse_option() gives.
+[[nodiscard]] Result<Done> check_option_untrusted(const OptionSpec& option, const OptionValue& value_untrusted);
+
+// The values by the names of command lines, each parsed. Errors: also of names that no option has.
+[[nodiscard]] Result<OptionValues> parse_options(std::span<const OptionSpec> options,
+                                                 const std::map<std::string, std::string>& texts);
+
+// "--limit: "x" is not `expected`".
+[[nodiscard]] Error option_error(const std::string& name, const std::string& text, const std::string& expected);
+
+// The parts between separators, empty ones too.
+[[nodiscard]] std::vector<std::string> split_list(const std::string& text, char separator = ',');
+
+// The option of this name, or with it as an alias; none: null.
+[[nodiscard]] const OptionSpec* find_option(std::span<const OptionSpec> options, std::string_view name);
+
+// The options of one command, and where in `Options` each of their values goes.
+template <class Options>
+class OptionTable {
+public:
+    using Reader = std::function<Result<Done>(const OptionValue& value, Options& options)>;
+    // What no single option tells: combinations. Called last, with all values.
+    using Check = std::function<Result<Done>(const OptionValues& values, Options& options)>;
+
+    OptionTable& flag(std::string name, bool Options::*member, std::string summary) {
+        return add({std::move(name), OptionType::kFlag, "", std::move(summary)},
+                   [member](const OptionValue&, Options& options) {
+                       options.*member = true;
+                       return Result<Done>{Done{}};
+                   });
+    }
+    // An integer or an optional one, a double, a long double or a string, as `type` says.
+    template <class Member>
+    OptionTable& value(OptionSpec spec, Member Options::*member) {
+        return add(std::move(spec), [member](const OptionValue& value, Options& options) {
+            assign(value, options.*member);
+            return Result<Done>{Done{}};
+        });
+    }
+    template <class Enum>
+    OptionTable& choice(OptionSpec spec, Enum Options::*member, std::vector<std::pair<std::string, Enum>> choices) {
+        spec.type = OptionType::kChoice;
+        for (const auto& [name, meaning] : choices) {
+            spec.choices.push_back(name);
+        }
+        return add(std::move(spec),
+                   [member, meanings = std::move(choices)](const OptionValue& value, Options& options) {
+                       for (const auto& [name, meaning] : meanings) {
+                           if (name == std::get<std::string>(value)) {
+                               options.*member = meaning;
+                           }
+                       }
+                       return Result<Done>{Done{}};
+                   });
+    }
+    // Text with a grammar of its own.
+    OptionTable& text(OptionSpec spec, std::function<Result<Done>(const std::string& text_untrusted, Options&)> read) {
+        return add(std::move(spec), [read = std::move(read)](const OptionValue& value, Options& options) {
+            return read(std::get<std::string>(value), options);
+        });
+    }
+    OptionTable& add(OptionSpec spec, Reader reader) {
+        specs_.push_back(std::move(spec));
+        readers_.push_back(std::move(reader));
+        return *this;
+    }
+    OptionTable& finish(Check check) {
+        check_ = std::move(check);
+        return *this;
+    }
+
+    [[nodiscard]] const std::vector<OptionSpec>& specs() const { return specs_; }
+
+    // Reads the values of this table's options, in the table's order, and passes over those of others.
+    [[nodiscard]] Result<Options> read(const OptionValues& values_untrusted, Options options = {}) const {
+        for (std::size_t i = 0; i < specs_.size(); ++i) {
+            const auto value = values_untrusted.find(specs_[i].name);
+            if (value == values_untrusted.end()) {
+                continue;
+            }
+            if (Result<Done> checked = check_option_untrusted(specs_[i], value->second); !checked.ok()) {
+                return std::move(checked).error();
+            }
+            if (Result<Done> read = readers_[i](value->second, options); !read.ok()) {
+                return std::move(read).error();
+            }
+        }
+        if (check_) {
+            if (Result<Done> checked = check_(values_untrusted, options); !checked.ok()) {
+                return std::move(checked).error();
+            }
+        }
+        return options;
+    }
+
+private:
+    template <class Number>
+    static Number held(const Number&);
+    template <class Number>
+    static Number held(const std::optional<Number>&);
+
+    template <class Member>
+    static void assign(const OptionValue& value, Member& member) {
+        if constexpr (std::is_same_v<Member, std::string> || std::is_same_v<Member, std::optional<std::string>>) {
+            member = std::get<std::string>(value);
+        } else {
+            using Number = decltype(held(member));
+            const auto* const real = std::get_if<double>(&value);
+            member = real != nullptr ? static_cast<Number>(*real) : static_cast<Number>(std::get<std::uint64_t>(value));
+        }
+    }
+
+    std::vector<OptionSpec> specs_;
+    std::vector<Reader> readers_;
+    Check check_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,143 @@
+#include "query-engine/select/selection_options.h"
+
+#include <charconv>
+#include <utility>
+
+namespace perfleet {
+namespace {
+
+constexpr double kThreadsMax = 64;
+constexpr double kMemorySizeBytesMax = 0x1p44;
+constexpr std::uint32_t kCpuMax = 65'535;
+
+Error usage(const std::string& message) { return {ErrorCode::kUsage, message}; }
+
+// A reader of names with commas between.
+auto names(std::vector<std::string> RowFilter::*member) {
+    return [member](const std::string& text, Selection& selection) -> Result<Done> {
+        if (text.size() > kFilterSizeBytesMax) {
+            return usage("a filter of more than " + std::to_string(kFilterSizeBytesMax) + " bytes");
+        }
+        selection.filter.*member = split_list(text);
+        return Done{};
+    };
+}
+
+// A reader of whole numbers and ranges A-B, with commas between.
+auto numbers(const char* option, std::vector<std::pair<std::uint32_t, std::uint32_t>> RowFilter::*member,
+             std::uint32_t max) {
+    return [=](const std::string& text, Selection& selection) -> Result<Done> {
+        if (text.size() > kFilterSizeBytesMax) {
+            return usage("--" + std::string{option} + ": more than " + std::to_string(kFilterSizeBytesMax) + " bytes");
+        }
+        for (const std::string& part : split_list(text)) {
+            std::pair<std::uint32_t, std::uint32_t> range;
+            const char* const end = part.data() + part.size();
+            auto parsed = std::from_chars(part.data(), end, range.first);
+            range.second = range.first;
+            if (parsed.ec == std::errc{} && parsed.ptr != end && *parsed.ptr == '-') {
+                parsed = std::from_chars(parsed.ptr + 1, end, range.second);
+            }
+            if (part.empty() || parsed.ec != std::errc{} || parsed.ptr != end || range.second < range.first ||
+                range.second > max) {
+                return option_error(option, text, "a list of numbers or ranges, such as 1,4-7");
+            }
+            (selection.filter.*member).push_back(range);
+        }
+        return Done{};
+    };
+}
+
+auto time_of(const char* option, std::optional<UtcNs> Selection::*member, UtcNs now) {
+    return [=](const std::string& text, Selection& selection) -> Result<Done> {
+        const Result<UtcNs> time = parse_time(text, now);
+        if (!time.ok()) {
+            return usage("--" + std::string{option} + ": " + time.error().message);
+        }
+        selection.*member = *time;
+        return Done{};
+    };
+}
+
+OptionTable<Selection> make_table(UtcNs now) {
+    OptionTable<Selection> table;
+    table
+        .text({"select", OptionType::kText, "MATCHERS",
+               "only sessions with these labels: '{target=\"a\", arch=~\"aarch.*\"}'"},
+              [](const std::string& text, Selection& selection) -> Result<Done> {
+                  Result<std::vector<Matcher>> matchers = parse_matchers(text);
+                  if (!matchers.ok()) {
+                      return std::move(matchers).error();
+                  }
+                  selection.matchers = std::move(matchers).value();
+                  return Done{};
+              })
+        .value({"session", OptionType::kText, "ID", "only this session: first digits of its id, last, or last~1"},
+               &Selection::session)
+        .value({"event", OptionType::kText, "NAME", "only this event"}, &Selection::event)
+        .text({"from", OptionType::kText, "TIME", "from this time on: RFC 3339, now, -15m, -2h"},
+              time_of("from", &Selection::from, now))
+        .text({.name = "until", .value_name = "TIME", .summary = "up to this time, exclusive", .aliases = {"to"}},
+              time_of("until", &Selection::to, now))
+        .text({.name = "comm",
+               .value_name = "NAMES",
+               .summary = "only rows of threads with these names, with commas",
+               .aliases = {"comms"},
+               .is_list = true},
+              names(&RowFilter::comms))
+        .text(
+            {.name = "pid", .value_name = "LIST", .summary = "only rows of these processes: 7,10-20", .is_list = true},
+            numbers("pid", &RowFilter::pids, INT32_MAX))
+        .text({.name = "tid", .value_name = "LIST", .summary = "only rows of these threads", .is_list = true},
+              numbers("tid", &RowFilter::tids, INT32_MAX))
+        .text({.name = "image",
+               .value_name = "NAMES",
+               .summary = "only samples in these images: libc.so.6, /usr/bin/xz, [kernel]",
+               .aliases = {"dso", "dsos"},
+               .is_list = true},
+              names(&RowFilter::images))
+        .text({.name = "symbol",
+               .value_name = "NAMES",
+               .summary = "only samples in these functions",
+               .aliases = {"symbols"},
+               .is_list = true},
+              names(&RowFilter::symbols))
+        .text({.name = "cpu",
+               .value_name = "LIST",
+               .summary = "only rows of these processors: 0,2-3",
+               .aliases = {"C"},
+               .is_list = true},
+              numbers("cpu", &RowFilter::cpus, kCpuMax))
+        .flag("exact", &Selection::is_exact, "count every row, never from rollups (sums by minute and hour)")
+        .value({.name = "threads",
+                .type = OptionType::kCount,
+                .value_name = "N",
+                .summary = "threads of the scan (default: one a core)",
+                .max = kThreadsMax},
+               &Selection::thread_count)
+        .value({.name = "memory",
+                .type = OptionType::kSize,
+                .value_name = "SIZE",
+                .summary = "memory for what is read and counted: bytes, or with k, m, g (default: 1g)",
+                .min = static_cast<double>(limits::kQueryMemorySizeBytesMin),
+                .max = kMemorySizeBytesMax},
+               &Selection::memory_size_bytes_max)
+        .finish([](const OptionValues&, Selection& selection) -> Result<Done> {
+            if (selection.from && selection.to && *selection.to <= *selection.from) {
+                return usage("--until: is not after --from");
+            }
+            return Done{};
+        });
+    return table;
+}
+
+}  // namespace
+
+std::span<const OptionSpec> selection_options() {
+    static const OptionTable<Selection> kTable = make_table(UtcNs{0});
+    return kTable.specs();
+}
+
+Result<Selection> read_selection(const OptionValues& values, UtcNs now) { return make_table(now).read(values); }
+
+}  // namespace perfleet
