@@ -82,7 +82,7 @@ QueryCommand inventory(std::string name, std::string summary, std::string rows, 
     QueryCommand made =
         command(std::move(name), std::move(summary), std::move(rows), no_options(),
                 [make](const Scan& scan, Symbolizer&, const NoOptions&) -> Result<Answer> { return make(scan); });
-    made.sessions = QuerySessions::kAll;
+    made.lists_what_there_is = true;
     made.has_event = has_event;
     return made;
 }
@@ -92,6 +92,7 @@ QueryCommand profile(std::string name, std::string summary, const OptionTable<Op
                      Result<Answer> (*make)(const Scan&, Symbolizer&, const Options&)) {
     QueryCommand made = command(std::move(name), std::move(summary), "", table, make);
     made.footer = kSharesFooter;
+    made.sessions = QuerySessions::kLast;
     return made;
 }
 
@@ -132,7 +133,6 @@ QueryCommand diff() {
         const Result<DiffQuestion> question = parse_diff(values, selection, now);
         return question.ok() ? Result<Done>{Done{}} : Error{question.error()};
     };
-    made.sessions = QuerySessions::kAll;
     made.run = run_diff;
     return made;
 }
@@ -175,9 +175,8 @@ std::vector<QueryCommand> make_commands() {
 // An empty table alone doesn't tell whether the query or the recording was another than meant.
 void warn_of_no_rows(const QueryCommand& query, Answer& answer) {
     if (answer.rows.empty() && answer.warnings.empty() && !query.rows.empty()) {
-        answer.warnings.push_back(
-            "no " + query.rows + " are in the selection" +
-            (query.sessions == QuerySessions::kAll ? "" : " (perfleet losses lists what there is)"));
+        answer.warnings.push_back("no " + query.rows + " are in the selection" +
+                                  (query.lists_what_there_is ? "" : " (perfleet losses lists what there is)"));
     }
 }
 

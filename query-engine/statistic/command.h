@@ -37,8 +37,9 @@ struct QueryCommand {
     std::string footer;               // below the help of its options
     std::vector<OptionSpec> options;  // beside those of every command (selection_options)
     std::string rows;                 // what an empty answer has none of: "no ROWS are in the selection"
-    QuerySessions sessions = QuerySessions::kLast;
-    bool has_event = true;  // whether an event may be selected
+    QuerySessions sessions = QuerySessions::kAll;
+    bool lists_what_there_is = false;  // inventory: an empty answer needs no hint at one
+    bool has_event = true;             // whether an event may be selected
     std::function<Result<Done>(const OptionValues&, const Selection&, UtcNs now)> check;
     std::function<Result<Answer>(const QueryInput&)> run;
 

@@ -47,13 +47,13 @@ protected:
 
 TEST_F(QueryProgram, EveryTableCommandAnswersInEveryFormat) {
     for (const char* command : {"targets", "sessions", "losses", "top", "tree", "counters", "tracepoints"}) {
-        const Finished text = perfleet({command, "--data", data_});
+        const Finished text = perfleet({command, "--data", data_, "--all"});
         EXPECT_EQ(text.ending.status, 0) << command << text.error_output;
         EXPECT_NE(text.output.find("\nrows: "), std::string::npos);
-        const Finished csv = perfleet({command, "--data", data_, "--format", "csv"});
+        const Finished csv = perfleet({command, "--data", data_, "--all", "--format", "csv"});
         EXPECT_EQ(csv.ending.status, 0);
         EXPECT_NE(csv.output.find("\r\n"), std::string::npos);
-        const Finished json = perfleet({command, "--data", data_, "--format", "json"});
+        const Finished json = perfleet({command, "--data", data_, "--all", "--format", "json"});
         EXPECT_EQ(json.ending.status, 0);
         EXPECT_EQ(json.error_output, "");
         const auto answer = nlohmann::json::parse(json.output);
@@ -96,7 +96,7 @@ TEST_F(QueryProgram, GatewayAnswersTheSameBytesAsTheFolder) {
     };
     for (const std::vector<std::string>& question : questions) {
         std::vector<std::string> local = question;
-        local.insert(local.end(), {"--data", data_});
+        local.insert(local.end(), {"--data", data_, "--all"});
         std::vector<std::string> remote = question;
         remote.insert(remote.end(), {"--gateway", endpoint});
         const Finished from_folder = perfleet(local);
@@ -128,7 +128,7 @@ TEST_F(QueryProgram, SeesWhatWasStoredSinceItStarted) {
     EXPECT_EQ(empty.ending.status, 0) << empty.error_output;
     EXPECT_EQ(empty.output.find("\r\n") + 2, empty.output.size());
     deliver(story_, DeliveryOrder{}, **writer);
-    EXPECT_EQ(perfleet(question).output, perfleet({"top", "--format", "csv", "--data", data_}).output);
+    EXPECT_EQ(perfleet(question).output, perfleet({"top", "--format", "csv", "--data", data_, "--all"}).output);
 }
 
 TEST_F(QueryProgram, PerfDataOverTheNetworkIsTheSameFile) {
@@ -155,7 +155,7 @@ TEST_F(QueryProgram, PerfDataOverTheNetworkIsTheSameFile) {
 }
 
 TEST_F(QueryProgram, FoldedStacksCountEverySample) {
-    const Finished folded = perfleet({"export", "--to", "folded", "-o", "-", "--data", data_});
+    const Finished folded = perfleet({"export", "--to", "folded", "-o", "-", "--data", data_, "--all"});
     ASSERT_EQ(folded.ending.status, 0) << folded.error_output;
     std::uint64_t sum = 0;
     std::string before;
@@ -175,7 +175,7 @@ TEST_F(QueryProgram, FoldedStacksCountEverySample) {
     }
     EXPECT_EQ(sum, expected);
     const std::string file = folder_ / "out.folded";
-    EXPECT_EQ(perfleet({"export", "--to", "folded", "-o", file, "--data", data_}).ending.status, 0);
+    EXPECT_EQ(perfleet({"export", "--to", "folded", "-o", file, "--data", data_, "--all"}).ending.status, 0);
     EXPECT_EQ(text_of_file(file), folded.output);
 }
 
@@ -206,7 +206,7 @@ TEST_F(QueryProgram, BadUsageExitsWith2AndNamesTheOption) {
         {{"top", "--data", data_, "--session", ""}, "--session: is empty"},
         {{"top", "--data", data_, "--event", ""}, "--event: is empty"},
         {{"top", "--data", data_, "--from", ""}, "--from: is empty"},
-        {{"top", "--data", data_, "--to", ""}, "--to: is empty"},
+        {{"top", "--data", data_, "--to", ""}, "--until: is empty"},
         {{"top", "--data", ""}, "--data: is empty"},
         {{"top", "--gateway", "tcp://127.0.0.1:1", "--symfs", "/"}, "--symfs"},
         {{"top", "--gateway", "tcp://127.0.0.1:1x"}, "--gateway tcp://127.0.0.1:1x: nothing to connect to"},
@@ -293,7 +293,7 @@ TEST_F(QueryProgram, WhatIsNotThereExitsWith1AndSaysTheWayOut) {
 
 TEST_F(QueryProgram, FailedExportLeavesNothingBehind) {
     const std::string file = folder_ / "out.data";
-    const Finished finished = perfleet({"export", "--to", "perf.data", "-o", file, "--data", data_});
+    const Finished finished = perfleet({"export", "--to", "perf.data", "-o", file, "--data", data_, "--all"});
     EXPECT_EQ(finished.ending.status, 2) << finished.error_output;  // of several targets
     for (const auto& entry : std::filesystem::directory_iterator{folder_.path()}) {
         EXPECT_EQ(entry.path().filename(), "store");

@@ -51,8 +51,7 @@ void add_command_options(CLI::App& command, std::span<const OptionSpec> options,
                     option.summary)
                 ->type_name(option.value_name)
                 ->expected(1)
-                ->multi_option_policy(option.is_list ? CLI::MultiOptionPolicy::TakeAll
-                                                     : CLI::MultiOptionPolicy::Throw)
+                ->multi_option_policy(option.is_list ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::Throw)
                 ->group(group);
         if (!option.choices.empty()) {
             added->check(CLI::IsMember(option.choices));

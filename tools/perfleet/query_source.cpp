@@ -100,7 +100,7 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
     if (!store.ok()) {
         return Error{store.error()};
     }
-    if (command.sessions == QuerySessions::kLast && !options.values.contains("runs")) {
+    if (command.sessions == QuerySessions::kLast) {
         if (const Result<Done> chosen = options.choose_last_session(**store); !chosen.ok()) {
             return Error{chosen.error()};
         }
