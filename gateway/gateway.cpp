@@ -112,8 +112,8 @@ public:
             return std::move(ingest).error();
         }
         ingest_ = std::move(*ingest);
-        if (!options.control_folder.empty()) {
-            auto door = OperatorDoor::open(options.control_folder);
+        if (!options.folder.empty()) {
+            auto door = OperatorDoor::open(options.folder);
             if (door) {
                 door_ = std::move(*door);
             } else if (options.notice) {
@@ -214,6 +214,7 @@ private:
 Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, TransportContext& context, Store& store) {
     RouterOptions router_options;
     router_options.endpoints = options.listen;
+    router_options.folder = options.folder;
     if (options.keys.has_value()) {
         router_options.key_file = options.keys->key_file;
         router_options.collectors_folder = options.keys->collectors_folder;

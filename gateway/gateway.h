@@ -1,5 +1,5 @@
 // A gateway in this process: the socket, ingest and the store, run by one call. `perfleet-gateway` is this and a main;
-// `perfleet record` runs one on a thread over inproc://.
+// `perfleet record` runs one on a thread.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,8 @@
 namespace perfleet {
 
 struct GatewayOptions {
-    // Endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback, ipc, inproc.
+    // Endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback, ipc, inproc. May be none where
+    // there is a folder.
     std::vector<std::string> listen;
     // Told what an operator should know ("can't store: …"), on any of the gateway's threads. May be empty.
     Telling notice;
@@ -38,7 +39,9 @@ struct GatewayOptions {
     std::optional<Keys> keys{};
     // In which retention class a session's rows are stored; empty: all in 0. On the thread that serves.
     std::function<std::uint8_t(const SessionRecord&)> retention_class_of{};
-    std::string control_folder{};   // where operators find the socket for their orders; empty: nowhere
+    // The store's folder: where its user's recorders on this machine (wire/router.h) and operators (control/) find
+    // sockets; empty: nowhere.
+    std::string folder{};
     std::size_t connections_max{};  // 0: what the process's limit of descriptors allows
     std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;  // new ones of one target in an hour
     std::uint64_t clock_patience_ns = intake_limits::kClockPatienceNs;      // for batches of hours to come

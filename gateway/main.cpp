@@ -228,7 +228,7 @@ int run(const Arguments& arguments) {
     options.target_sessions_max = arguments.target_sessions_max;
     options.clock_patience_ns = nanoseconds(arguments.clock_patience_s);
     options.retention_class_of = [&rules](const SessionRecord& session) { return rules->class_of(session); };
-    options.control_folder = arguments.data;
+    options.folder = arguments.data;
     auto gateway = Gateway::open(options, context, **store);
     if (!gateway) {
         return fail(*log, gateway.error());

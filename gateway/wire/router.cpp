@@ -1,15 +1,20 @@
 #include "gateway/wire/router.h"
 
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
+#include <utility>
 
 #include "gateway/wire/endpoint.h"
 #include "gateway/wire/peer_guard.h"
 #include "schemas/peers/connection_table.h"
+#include "schemas/peers/local_socket.h"
 #include "schemas/peers/zap.h"
 #include "schemas/vocabulary/limits.h"
 
@@ -64,6 +69,7 @@ Error bind_error(const std::string& endpoint) {
 struct Router::Socket {
     void* socket = nullptr;
     std::unique_ptr<PeerGuard> guard;  // null: only this process comes in
+    std::optional<LocalSocket> local;  // that is listened to
     zmq_msg_t routing_id{};
     zmq_msg_t frame{};
 
@@ -74,6 +80,9 @@ struct Router::Socket {
     Socket(const Socket&) = delete;
     Socket& operator=(const Socket&) = delete;
     ~Socket() {
+        if (local.has_value()) {
+            local->remove();
+        }
         zmq_msg_close(&routing_id);
         zmq_msg_close(&frame);
         if (guard != nullptr) {
@@ -139,10 +148,10 @@ Result<std::unique_ptr<Router>> Router::bind(const RouterOptions& options, Trans
                      "--key FILE and --collectors DIR go together: the gateway's own secret key, and the folder of the "
                      "public keys that may come in"};
     }
-    if (options.endpoints.empty()) {
+    if (options.endpoints.empty() && options.folder.empty()) {
         return Error{ErrorCode::kUsage, "no endpoint to listen on; give --listen tcp://127.0.0.1:PORT"};
     }
-    bool is_open_to_others = false;
+    bool is_open_to_others = !options.folder.empty();
     for (const std::string& endpoint : options.endpoints) {
         if (auto checked = check_listen_endpoint(endpoint, has_keys); !checked) {
             return std::move(checked).error();
@@ -155,14 +164,13 @@ Result<std::unique_ptr<Router>> Router::bind(const RouterOptions& options, Trans
         return Error{ErrorCode::kIo, "the gateway's socket: " + what_zmq_says()};
     }
     std::unique_ptr<KeyFolder> allowed;
+    SecretKey own_key;
     if (has_keys) {
         auto key = load_secret_key(options.key_file);
         if (!key) {
             return Error{key.error().code, "--key " + key.error().message};
         }
-        if (auto set = socket->set_key(*key, options.key_file); !set) {
-            return std::move(set).error();
-        }
+        own_key = std::move(*key);
         auto folder = KeyFolder::open("--collectors", options.collectors_folder, options.notice);
         if (!folder) {
             return std::move(folder).error();
@@ -187,6 +195,20 @@ Result<std::unique_ptr<Router>> Router::bind(const RouterOptions& options, Trans
     }
     std::unique_ptr<Router> router{new Router{std::move(socket)}};
     router->has_keys_ = has_keys;
+    // A listener keeps the security that was set before it was bound.
+    if (!options.folder.empty()) {
+        if (auto bound = router->bind_in(options.folder); !bound) {
+            if (options.endpoints.empty()) {
+                return std::move(bound).error();
+            }
+            options.notice("nobody can record into the folder while it is written to: " + bound.error().message);
+        }
+    }
+    if (has_keys) {
+        if (auto set = router->socket_->set_key(own_key, options.key_file); !set) {
+            return std::move(set).error();
+        }
+    }
     for (const std::string& endpoint : options.endpoints) {
         if (auto bound = router->bind_to(endpoint); !bound) {
             return std::move(bound).error();
@@ -208,6 +230,26 @@ Result<Done> Router::bind_to(const std::string& endpoint) {
     }
     endpoints_.emplace_back(bound.data());
     return Done{};
+}
+
+// libzmq listens at the descriptor that it is given: it would make a file that everybody may connect to at first.
+Result<Done> Router::bind_in(const std::string& folder) {
+    auto local = LocalSocket::in(folder, kGatewaySocketName);
+    if (!local.ok()) {
+        return std::move(local).error();
+    }
+    const auto descriptor = local->bind(SOCK_STREAM | SOCK_NONBLOCK);
+    if (!descriptor.ok()) {
+        return Error{descriptor.error()};
+    }
+    if (listen(*descriptor, kBacklog) != 0 || !socket_->set_option(ZMQ_USE_FD, *descriptor) ||
+        zmq_bind(socket_->socket, local->endpoint().c_str()) != 0) {
+        Error error{ErrorCode::kIo, folder + "/" + std::string{kGatewaySocketName} + ": " + what_zmq_says()};
+        close(*descriptor);
+        return error;
+    }
+    socket_->local.emplace(std::move(*local));
+    return socket_->set_option(ZMQ_USE_FD, -1) ? Result<Done>{Done{}} : Error{ErrorCode::kIo, what_zmq_says()};
 }
 
 Router::Message Router::receive() {
@@ -266,6 +308,10 @@ bool Router::identify(Message& message) {
         return false;
     }
     const char* const user = zmq_msg_gets(frame, kZapUserId);
+    if (user == nullptr && socket_->local.has_value() && socket_->local->has_accepted(descriptor)) {
+        connections.heard(descriptor);
+        return true;
+    }
     const auto key = decode_public_key(user == nullptr ? "" : user);
     message.peer = key.has_value() ? connections.heard(descriptor, *key) : nullptr;
     return message.peer != nullptr;

@@ -25,6 +25,9 @@ namespace perfleet {
 
 struct RouterOptions {
     std::vector<std::string> endpoints;
+    // The store's folder: its user's processes on this machine come in through kGatewaySocketName there, without keys
+    // whatever the endpoints ask for, and are who they say. Whoever binds has the store for itself. Empty: nobody does.
+    std::string folder;
     // Both or none: with keys all peers speak CURVE and are known by it.
     std::string key_file;
     std::string collectors_folder;
@@ -47,7 +50,7 @@ public:
         Sort sort = Sort::kNothing;
         std::string_view routing_id;
         std::span<const std::byte> frame;
-        KeySet::Entry peer;  // who sent it, by its key; null where there are no keys
+        KeySet::Entry peer;  // who sent it, by its key; null where there are no keys, and over the folder's socket
         ConnectionName connection;
     };
 
@@ -61,7 +64,8 @@ public:
     // repeated.
     static constexpr int kRepliesWaitingMax = 16;
 
-    // Binds to all endpoints. `context` is borrowed. Errors: kUsage (not an endpoint, a remote one without keys, not an
+    // Binds to all endpoints. `context` is borrowed. A folder that takes no socket is reported, and an error only where
+    // there is no endpoint. Errors: kUsage (not an endpoint, a remote one without keys, not an
     // address of this machine), kBusy (address in use), kPermission (also of key files), kIo, and those of reading
     // keys.
     [[nodiscard]] static Result<std::unique_ptr<Router>> bind(const RouterOptions& options, TransportContext& context);
@@ -91,6 +95,7 @@ private:
     struct Socket;
     explicit Router(std::unique_ptr<Socket> socket);
     [[nodiscard]] Result<Done> bind_to(const std::string& endpoint);
+    [[nodiscard]] Result<Done> bind_in(const std::string& folder);
     [[nodiscard]] bool identify(Message& message);
 
     std::unique_ptr<Socket> socket_;

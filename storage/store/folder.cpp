@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::time_t kAbandonedAgeMinS = 60;
 constexpr std::string_view kDatabaseMarker = "CURRENT";  // every RocksDB database has this file
+constexpr std::string_view kLockFile = "LOCK";           // and its writer holds the lock of this one
 
 // What an interrupted creation of a database may leave behind.
 bool is_database_file(std::string_view name) {
@@ -169,7 +170,8 @@ Result<Done> prepare_writer_folder(const std::string& directory) {
             stranger = std::move(name);
         }
     }
-    if (!stranger.empty()) {
+    // Another process may have made the database meanwhile.
+    if (has = has_database(directory); !stranger.empty() && has.ok() && !*has) {
         return Error{ErrorCode::kInvalid, directory + ": holds " + stranger +
                                               " but no perfleet store; give an empty or a new folder (--data)"};
     }
@@ -177,6 +179,19 @@ Result<Done> prepare_writer_folder(const std::string& directory) {
         return error_from_errno(error.value(), directory);
     }
     return Done{};
+}
+
+bool has_writer(const std::string& directory) {
+    const int fd = ::open((fs::path{directory} / kLockFile).c_str(), O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    const bool is_held = ::fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    ::close(fd);
+    return is_held;
 }
 
 Result<Done> check_reader_folder(const std::string& directory) {

@@ -13,6 +13,10 @@ namespace perfleet {
 // Errors: kInvalid (not a folder, or other things in it), kPermission, kIo.
 [[nodiscard]] Result<Done> prepare_writer_folder(const std::string& directory);
 
+// Whether another process has the store open for writing: much cheaper than to try it. Not for the process that has it
+// itself, which would lose its lock.
+[[nodiscard]] bool has_writer(const std::string& directory);
+
 // Errors: kNotFound (no folder, or no database in it), kInvalid (not a folder), kPermission.
 [[nodiscard]] Result<Done> check_reader_folder(const std::string& directory);
 

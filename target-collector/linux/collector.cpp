@@ -23,6 +23,7 @@
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/disk_spool.h"
+#include "target-collector/linux/fallback_link.h"
 #include "target-collector/linux/file_link.h"
 #include "target-collector/linux/gateway_link.h"
 #include "target-collector/linux/option_check.h"
@@ -44,6 +45,7 @@ namespace {
 constexpr std::uint64_t kTurnMs = 250;  // between looks at the rings when they don't call
 constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
 constexpr std::uint64_t kCommandPatienceNs = 2'000'000'000;  // after SIGTERM
+constexpr std::uint64_t kOwnSignalNs = 500'000'000;          // Ctrl-C goes to the command, too
 constexpr std::uint64_t kFinishPatienceNs = 5'000'000'000;   // for the wire's thread to make room
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
 constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
@@ -109,6 +111,9 @@ private:
         const std::lock_guard lock{tell_mutex_};
         tell_(event);
     }
+    [[nodiscard]] GatewayLink::Peer gateway() const {
+        return {options_.gateways, options_.gateway_name, options_.shared_context, keys_};
+    }
     Result<Done> open_driver();
     Result<Done> open_spool();
     Result<Done> open_source();
@@ -119,6 +124,8 @@ private:
     void wake_wire();
     void end_command();
     CollectorSummary sum_up(const WireThread::Outcome& outcome);
+    // Whether what wasn't acknowledged is in its file now.
+    [[nodiscard]] bool finish_file(bool is_whole);
 
     CollectorOptions options_;
     Telling tell_;
@@ -196,7 +203,7 @@ Result<Done> LinuxCollector::open_spool() {
         disk_spool_->sync_every(nanoseconds(*options_.spool_sync_s));
     }
     if (disk_spool_->has_left()) {
-        auto link = GatewayLink::connect(options_.gateways, options_.shared_context, keys_);
+        auto link = GatewayLink::connect(gateway());
         if (!link.ok()) {
             return std::move(link).error();
         }
@@ -214,11 +221,14 @@ Result<Done> LinuxCollector::open_driver() {
         driver_ = std::move(*link);
         return Done{};
     }
-    auto link = GatewayLink::connect(options_.gateways, options_.shared_context, keys_);
+    auto link = GatewayLink::connect(gateway());
     if (!link.ok()) {
         return std::move(link).error();
     }
     driver_ = std::move(*link);
+    if (!options_.unacknowledged_file.empty()) {
+        driver_ = std::make_unique<FallbackLink>(std::move(driver_), options_.unacknowledged_file);
+    }
     return Done{};
 }
 
@@ -353,10 +363,12 @@ Result<CollectorSummary> LinuxCollector::run() {
     const WireThread::Outcome& outcome = wire_->join();
     const LeftDelivery::Outcome left =
         disk_spool_ != nullptr ? disk_spool_->join(outcome.is_finished) : LeftDelivery::Outcome{};
+    const bool is_rest_in_file = finish_file(outcome.is_in_file && ran.ok());
     if (!ran.ok()) {
         return std::move(ran).error();
     }
     CollectorSummary summary = sum_up(outcome);
+    summary.is_rest_in_file = is_rest_in_file;
     summary.earlier_sessions = left.sessions_left;
     summary.own_cpu_ns = thread_cpu_ns() - cpu_before_ns_ + outcome.cpu_ns + left.cpu_ns;
     return summary;
@@ -441,15 +453,20 @@ void LinuxCollector::end_command() {
     if (command_ == nullptr) {
         return;
     }
-    if (const auto status = command_->exit_status()) {
-        command_exit_status_ = stop_count_.load(std::memory_order_relaxed) == 0 ? *status : 0;
+    const auto wait_for_end = [this](std::uint64_t wait_ns) {
+        const std::uint64_t wait_ends = monotonic_now().value + wait_ns;
+        while (!command_->exit_status() && monotonic_now().value < wait_ends) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+        return command_->exit_status();
+    };
+    const bool is_stopped = stop_count_.load(std::memory_order_relaxed) > 0;
+    if (const auto status = wait_for_end(is_stopped ? kOwnSignalNs : 0)) {
+        command_exit_status_ = *status;
         return;
     }
     command_->terminate();
-    const std::uint64_t patience_ends = monotonic_now().value + kCommandPatienceNs;
-    while (!command_->exit_status() && monotonic_now().value < patience_ends) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+    (void)wait_for_end(kCommandPatienceNs);
     if (!command_->exit_status()) {
         notice("the command (process " + std::to_string(command_->pid()) + ") goes on after SIGTERM; it is left alone");
     }
@@ -467,6 +484,17 @@ void LinuxCollector::stop() {
     }
 }
 
+bool LinuxCollector::finish_file(bool is_whole) {
+    if (options_.unacknowledged_file.empty()) {
+        return false;
+    }
+    const auto finished = FallbackLink::finish(options_.unacknowledged_file, is_whole);
+    if (!finished.ok()) {
+        notice({LogLevel::kError, "end", finished.error().message});
+    }
+    return finished.ok() && is_whole;
+}
+
 CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
     CollectorSummary summary;
     summary.session = session_.session;
@@ -476,7 +504,7 @@ CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
     summary.batches_dropped = outcome.batches_dropped;
     summary.everything_acknowledged = outcome.is_finished && !outcome.has_given_up;
     summary.is_rest_kept = disk_spool_ != nullptr;
-    summary.batches_kept = disk_spool_ != nullptr ? outcome.batches_kept : 0;
+    summary.batches_kept = disk_spool_ != nullptr || outcome.is_in_file ? outcome.batches_kept : 0;
     summary.session_refused = outcome.session_refused;
 
     const auto is_from_wire = [](TallyName name) {

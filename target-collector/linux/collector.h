@@ -22,8 +22,12 @@ namespace perfleet {
 
 struct CollectorOptions {
     std::vector<std::string> gateways;  // endpoints; the first that answers is used
+    std::string gateway_name;           // for messages, where there is one; empty: "the gateway at ENDPOINT"
     std::string output_file;            // instead of a gateway: frames written to a file
-    std::vector<std::string> events;    // as written after -e; empty: cycles, or cpu-clock where there is none
+    // Where to write, at the end, what the gateway hasn't acknowledged within exit_wait_s, as frames; empty: it is
+    // lost.
+    std::string unacknowledged_file;
+    std::vector<std::string> events;  // as written after -e; empty: cycles, or cpu-clock where there is none
     std::optional<std::uint64_t> frequency_hz;
     std::optional<std::uint64_t> period;
     std::uint64_t default_frequency_hz = 99;  // where neither is given; of tracepoints each is taken
@@ -52,7 +56,7 @@ struct CollectorOptions {
 struct CollectorSummary {
     SessionId session;
     TargetId target;
-    // As a shell shows it; 0 without a command, and for one that ended because the profile did (duration, stop()).
+    // As a shell shows it; 0 without a command, and for one that was ended because the profile was over.
     int command_exit_status = 0;
     std::uint64_t rows_produced = 0;  // all row series, definitions not counted
     std::uint64_t rows_lost = 0;
@@ -60,7 +64,8 @@ struct CollectorSummary {
     std::vector<std::pair<TallyName, std::uint64_t>> lost_by_reason;  // the others of rows_lost
     std::uint64_t batches_sealed = 0;
     std::uint64_t batches_dropped = 0;
-    std::uint64_t batches_kept = 0;        // in the spool folder: the next run delivers them
+    std::uint64_t batches_kept = 0;        // in the spool folder: the next run delivers them; or in the file
+    bool is_rest_in_file = false;          // what isn't acknowledged is in CollectorOptions::unacknowledged_file
     std::uint64_t earlier_sessions = 0;    // of earlier runs, still in the spool folder
     bool everything_acknowledged = false;  // of this session
     bool is_rest_kept = false;             // what isn't acknowledged is in the spool folder

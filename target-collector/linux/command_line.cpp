@@ -233,7 +233,9 @@ std::string summary_line(const CollectorSummary& summary) {
         line += std::to_string(summary.batches_dropped) + " dropped, ";
     }
     line += summary.everything_acknowledged ? "all acknowledged" : "not all acknowledged";
-    if (!summary.everything_acknowledged && summary.is_rest_kept) {
+    if (summary.is_rest_in_file) {
+        line += ": " + std::to_string(summary.batches_kept) + " are in a file";
+    } else if (!summary.everything_acknowledged && summary.is_rest_kept) {
         line += ": " + std::to_string(summary.batches_kept) + " stay in the spool for the next run";
     }
     if (summary.earlier_sessions > 0) {

@@ -4,10 +4,9 @@
 
 namespace perfleet {
 
-Result<std::unique_ptr<GatewayLink>> GatewayLink::connect(std::vector<std::string> endpoints, void* shared_context,
-                                                          std::optional<ConnectKeys> keys) {
-    std::unique_ptr<GatewayLink> link{new GatewayLink(std::move(endpoints), shared_context, std::move(keys))};
-    for (const std::string& endpoint : link->endpoints_) {
+Result<std::unique_ptr<GatewayLink>> GatewayLink::connect(Peer peer) {
+    std::unique_ptr<GatewayLink> link{new GatewayLink(std::move(peer))};
+    for (const std::string& endpoint : link->peer_.endpoints) {
         auto driver = link->connect_to(endpoint);
         if (!driver.ok()) {
             return std::move(driver).error();
@@ -20,7 +19,7 @@ Result<std::unique_ptr<GatewayLink>> GatewayLink::connect(std::vector<std::strin
 }
 
 Result<std::unique_ptr<ZmqDriver>> GatewayLink::connect_to(const std::string& endpoint) const {
-    return ZmqDriver::connect(endpoint, shared_context_, keys_.has_value() ? &*keys_ : nullptr);
+    return ZmqDriver::connect(endpoint, peer_.shared_context, peer_.keys.has_value() ? &*peer_.keys : nullptr);
 }
 
 Checked<std::size_t> GatewayLink::receive(std::span<std::byte> into) {
@@ -42,12 +41,12 @@ void GatewayLink::note_time(std::uint64_t now_ns) {
         wait_.asked();  // nothing to say doesn't mean that somebody is there
     }
     wait_.note_time(now_ns);
-    if (endpoints_.size() == 1 || wait_.duration_ns() < kPatienceNs) {
+    if (peer_.endpoints.size() == 1 || wait_.duration_ns() < kPatienceNs) {
         return;
     }
     wait_.restart();
-    const std::size_t next = (current_ + 1) % endpoints_.size();
-    auto driver = connect_to(endpoints_[next]);
+    const std::size_t next = (current_ + 1) % peer_.endpoints.size();
+    auto driver = connect_to(peer_.endpoints[next]);
     if (driver.ok()) {
         driver_ = std::move(*driver);
         current_ = next;

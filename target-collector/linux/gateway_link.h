@@ -21,11 +21,15 @@ public:
     static constexpr std::uint64_t kPatienceNs = 5'000'000'000;
     static constexpr std::uint64_t kSilentAfterNs = 3'000'000'000;  // a Hello or a batch is answered at once
 
-    // Connects to the first of `endpoints`, which is not empty; all of them are checked. With `keys` all of them have
-    // the one gateway key. Errors: ZmqDriver::connect().
-    [[nodiscard]] static Result<std::unique_ptr<GatewayLink>> connect(std::vector<std::string> endpoints,
-                                                                      void* shared_context,
-                                                                      std::optional<ConnectKeys> keys);
+    struct Peer {
+        std::vector<std::string> endpoints;  // not empty
+        std::string name;                    // for messages; empty: by its endpoint
+        void* shared_context = nullptr;      // for inproc://
+        std::optional<ConnectKeys> keys;     // all endpoints have the one gateway key
+    };
+
+    // Connects to the first endpoint; all of them are checked. Errors: ZmqDriver::connect().
+    [[nodiscard]] static Result<std::unique_ptr<GatewayLink>> connect(Peer peer);
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override {
         wait_.asked();
@@ -38,16 +42,15 @@ public:
     void note_time(std::uint64_t now_ns) override;
     [[nodiscard]] bool is_silent() const override { return wait_.duration_ns() >= kSilentAfterNs; }
     [[nodiscard]] std::string trouble() const override { return driver_->trouble(); }
-    [[nodiscard]] std::string peer() const override { return "the gateway at " + endpoints_[current_]; }
+    [[nodiscard]] std::string peer() const override {
+        return peer_.name.empty() ? "the gateway at " + peer_.endpoints[current_] : peer_.name;
+    }
 
 private:
-    GatewayLink(std::vector<std::string> endpoints, void* shared_context, std::optional<ConnectKeys> keys)
-        : endpoints_{std::move(endpoints)}, shared_context_{shared_context}, keys_{std::move(keys)} {}
+    explicit GatewayLink(Peer peer) : peer_{std::move(peer)} {}
     [[nodiscard]] Result<std::unique_ptr<ZmqDriver>> connect_to(const std::string& endpoint) const;
 
-    std::vector<std::string> endpoints_;
-    void* shared_context_;
-    std::optional<ConnectKeys> keys_;
+    Peer peer_;
     std::unique_ptr<ZmqDriver> driver_;
     std::size_t current_ = 0;
     bool has_switched_ = false;  // since reconnected()

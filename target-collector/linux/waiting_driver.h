@@ -28,6 +28,10 @@ public:
     // Why nobody answers, if that is known: "it refuses this key"; else empty.
     [[nodiscard]] virtual std::string trouble() const { return {}; }
 
+    // The one it talks to hasn't acknowledged everything in time: from now on it talks to another, which has nothing
+    // yet. False: there is none.
+    [[nodiscard]] virtual bool fall_back() { return false; }
+
     // Whom it talks to, for messages: "the gateway at tcp://…".
     [[nodiscard]] virtual std::string peer() const = 0;
 };

@@ -18,7 +18,8 @@ namespace {
 constexpr std::uint64_t kFirstWordAfterNs = 1'000'000'000;
 constexpr std::uint64_t kWordEveryNs = 10'000'000'000;
 constexpr std::uint64_t kOverrunNsMax = 1'000'000'000;
-constexpr std::uint64_t kFarewellNs = 500'000'000;  // for the Bye of a session that gave up
+constexpr std::uint64_t kFarewellNs = 500'000'000;     // for the Bye of a session that gave up
+constexpr std::uint64_t kFallBackNs = 10'000'000'000;  // to write what the spool holds to a file
 
 }  // namespace
 
@@ -99,12 +100,14 @@ void WireThread::run() {
     const Delivery::Status& status = delivery_.status();
     timespec cpu{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    outcome_ = {status.finished,
+    const bool is_in_file = has_fallen_back_ && status.finished && !has_given_up_;
+    outcome_ = {status.finished && !has_fallen_back_,
                 has_given_up_,
+                is_in_file,
                 status.session_refused,
                 status.batches_dropped,
                 status.rows_given_up,
-                status.batches_kept,
+                is_in_file ? status.batches_acknowledged - acknowledged_by_gateway_ : status.batches_kept,
                 status.batches_refused,
                 (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec)};
 }
@@ -126,11 +129,20 @@ bool WireThread::is_over(std::uint64_t now_ns) {
     if (delivery_.status().finished || delivery_.status().session_refused) {
         return true;
     }
-    if (!has_given_up_ && (now_ns >= deadline_ns_ || is_given_up_.load(std::memory_order_acquire))) {
-        has_given_up_ = true;
+    const bool is_time_over = now_ns >= deadline_ns_ ||
+                              (has_fallen_back_ ? driver_->is_silent() : is_given_up_.load(std::memory_order_acquire));
+    if (!has_given_up_ && is_time_over) {
         if (options_.keeps_rest) {
+            has_given_up_ = true;
             return true;
         }
+        if (driver_->fall_back()) {
+            has_fallen_back_ = true;
+            acknowledged_by_gateway_ = delivery_.status().batches_acknowledged;
+            deadline_ns_ = now_ns + kFallBackNs;
+            return false;
+        }
+        has_given_up_ = true;
         delivery_.give_up();
         deadline_ns_ = now_ns + (delivery_.status().welcomed ? kFarewellNs : 0);
         return false;  // one more step counts what is lost now
@@ -151,6 +163,9 @@ std::uint64_t WireThread::sleep_ns(std::uint64_t now_ns) const {
 void WireThread::tell(std::uint64_t now_ns) {
     const Delivery::Status& status = delivery_.status();
     version_.store(status.version, std::memory_order_relaxed);
+    if (has_fallen_back_) {
+        return;
+    }
     if (status.session_refused) {
         if (!session_refused_.exchange(true, std::memory_order_relaxed)) {
             notice_({LogLevel::kError, "gateway",

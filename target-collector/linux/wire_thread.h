@@ -37,10 +37,11 @@ public:
     struct Outcome {
         bool is_finished = false;   // the gateway has acknowledged all, the Bye too
         bool has_given_up = false;  // some of it wasn't when the time was over
+        bool is_in_file = false;    // what wasn't is in the file that the driver fell back to, the Bye too
         bool session_refused = false;
         std::uint64_t batches_dropped = 0;
         std::uint64_t rows_given_up = 0;  // of those dropped
-        std::uint64_t batches_kept = 0;   // still in the spool
+        std::uint64_t batches_kept = 0;   // still in the spool, or in the file
         std::uint64_t batches_refused = 0;
         std::uint64_t cpu_ns = 0;
     };
@@ -100,6 +101,8 @@ private:
     std::uint64_t put_off_at_ = 0;  // batches acknowledged until then
     std::string told_trouble_;      // why nobody answers, as it was told last
     bool has_given_up_ = false;
+    bool has_fallen_back_ = false;
+    std::uint64_t acknowledged_by_gateway_ = 0;  // batches; of has_fallen_back_
     UtcNs gateway_utc_;
     Outcome outcome_;
 };

@@ -155,15 +155,17 @@ Result<std::unique_ptr<ZmqDriver>> ZmqDriver::connect(const std::string& endpoin
         return zmq_error(ErrorCode::kIo, "zmq_socket");
     }
     void* const socket = sockets->socket;
+    const bool is_local = endpoint.starts_with("ipc://");
     // Queues nothing for a peer that isn't there: the spool keeps it, and the count stays right.
-    const bool is_set = set_option(socket, ZMQ_LINGER, 0) && set_option(socket, ZMQ_IMMEDIATE, 1) &&
-                        set_option(socket, ZMQ_SNDHWM, static_cast<int>(limits::kSendWindowBatches)) &&
-                        set_option(socket, ZMQ_RECONNECT_IVL, kReconnectAfterMs) &&
-                        set_option(socket, ZMQ_RECONNECT_IVL_MAX, kReconnectAfterMsMax) &&
-                        set_option(socket, ZMQ_HEARTBEAT_IVL, kHeartbeatIntervalMs) &&
-                        set_option(socket, ZMQ_HEARTBEAT_TIMEOUT, kHeartbeatTimeoutMs) &&
-                        // Only for addresses written so: a name that has both kinds would get no second try.
-                        set_option(socket, ZMQ_IPV6, endpoint.find('[') != std::string::npos ? 1 : 0);
+    const bool is_set =
+        set_option(socket, ZMQ_LINGER, 0) && set_option(socket, ZMQ_IMMEDIATE, 1) &&
+        set_option(socket, ZMQ_SNDHWM, static_cast<int>(limits::kSendWindowBatches)) &&
+        set_option(socket, ZMQ_RECONNECT_IVL, is_local ? kLocalReconnectAfterMs : kReconnectAfterMs) &&
+        set_option(socket, ZMQ_RECONNECT_IVL_MAX, is_local ? kLocalReconnectAfterMsMax : kReconnectAfterMsMax) &&
+        set_option(socket, ZMQ_HEARTBEAT_IVL, kHeartbeatIntervalMs) &&
+        set_option(socket, ZMQ_HEARTBEAT_TIMEOUT, kHeartbeatTimeoutMs) &&
+        // Only for addresses written so: a name that has both kinds would get no second try.
+        set_option(socket, ZMQ_IPV6, endpoint.find('[') != std::string::npos ? 1 : 0);
     if (!is_set) {
         return zmq_error(ErrorCode::kIo, "zmq_setsockopt");
     }

@@ -19,6 +19,9 @@ public:
     // A connection that was lost is made again after a time that doubles, with a random part.
     static constexpr int kReconnectAfterMs = 100;
     static constexpr int kReconnectAfterMsMax = 2'000;
+    // Over ipc:// trying costs next to nothing, and whoever writes to a store may be replaced at any time.
+    static constexpr int kLocalReconnectAfterMs = 20;
+    static constexpr int kLocalReconnectAfterMsMax = 100;
     // A gateway that doesn't answer a beat for so long is gone, though nothing closed the connection. It answers those
     // of thousands of collectors, and one that is only busy must not have to shake hands with all of them again.
     static constexpr int kHeartbeatIntervalMs = 5'000;

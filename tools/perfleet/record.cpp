@@ -1,24 +1,22 @@
 #include "tools/perfleet/record.h"
 
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "daemon/start/program_start.h"
-#include "gateway/gateway.h"
-#include "storage/store/store.h"
+#include "gateway/wire/context.h"
+#include "schemas/peers/local_socket.h"
+#include "tools/perfleet/local_gateway.h"
 
 namespace perfleet {
 namespace {
-
-constexpr const char* kEndpoint = "inproc://gateway";
 
 // Who is told of signals, and whether one has come; signal handlers can't be given anything.
 std::atomic<Collector*> signalled{nullptr};
@@ -63,73 +61,52 @@ private:
     std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-// A gateway that serves on a thread of its own until it goes out of scope or is stopped.
-class ServingGateway {
-public:
-    explicit ServingGateway(Gateway& gateway)
-        : stop_fd_{eventfd(0, EFD_CLOEXEC)}, thread_{[this, &gateway] { served_ = gateway.serve(stop_, stop_fd_); }} {}
-    ~ServingGateway() {
-        (void)stop();
-        close(stop_fd_);
-    }
-    ServingGateway(const ServingGateway&) = delete;
-    ServingGateway& operator=(const ServingGateway&) = delete;
-
-    // How the serving ended.
-    [[nodiscard]] const Result<Done>& stop() {
-        if (thread_.joinable()) {
-            stop_ = true;
-            const std::uint64_t one = 1;
-            (void)!write(stop_fd_, &one, sizeof one);
-            thread_.join();
-        }
-        return served_;
-    }
-
-private:
-    std::atomic<bool> stop_{false};
-    int stop_fd_;
-    Result<Done> served_{Done{}};
-    std::thread thread_;
-};
+// Sorted by time.
+std::string unstored_file(const std::string& data_folder) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+    return unstored_folder(data_folder) + "/" + std::to_string(now_ns) + "-" + std::to_string(getpid()) + ".frames";
+}
 
 }  // namespace
 
 Result<Recording> record(CollectorOptions options, const std::string& data_folder, const Telling& notice) {
-    auto store = open_rocksdb_store(data_folder);
-    if (!store.ok()) {
-        return std::move(store).error();
-    }
     TransportContext context;
-    GatewayOptions gateway_options;
-    gateway_options.listen = {kEndpoint};
-    gateway_options.notice = notice;
-    gateway_options.control_folder = data_folder;
-    auto gateway = Gateway::open(gateway_options, context, **store);
+    auto gateway = LocalGateway::open(data_folder, context, notice);
     if (!gateway.ok()) {
         return std::move(gateway).error();
     }
-    options.gateways = {kEndpoint};
+    const auto socket = LocalSocket::in(data_folder, kGatewaySocketName);
+    if (!socket.ok()) {
+        return Error{socket.error()};
+    }
+    options.gateways = {socket->endpoint()};
+    options.gateway_name = "the store in " + data_folder;
     options.shared_context = context.native_handle();
+    const std::string unstored = unstored_file(data_folder);
+    options.unacknowledged_file = unstored;
 
     // Opened before the gateway's thread starts: the command is forked from a process with as few threads as can be.
     auto collector = Collector::open(std::move(options), notice);
     if (!collector.ok()) {
         return std::move(collector).error();
     }
-    ServingGateway serving{**gateway};
+    (*gateway)->start();
     Result<CollectorSummary> summary = [&] {
         const SignalsStop signals{**collector};
         return (*collector)->run();
     }();
     collector.value().reset();  // its socket must be closed before the context can end
-    const Result<Done>& served = serving.stop();
+    const std::optional<Error> failed = (*gateway)->stop();
     if (!summary.ok()) {
         return std::move(summary).error();
     }
-    Recording recording{std::move(summary).value(), std::nullopt};
-    if (!served.ok()) {
-        recording.not_stored = served.error();
+    Recording recording{std::move(summary).value(), std::nullopt, {}};
+    if (!recording.summary.everything_acknowledged) {
+        recording.not_stored = failed;
+    }
+    if (recording.summary.is_rest_in_file) {
+        recording.unstored_file = unstored;
     }
     return recording;
 }

@@ -107,6 +107,12 @@ int run_record(CommandLine parsed) {
     const bool is_stored = summary.everything_acknowledged && !recording->not_stored;
     tell({is_stored ? LogLevel::kNotice : LogLevel::kError, "end", summary_line(summary)});
     const std::string where = is_default_folder ? "" : " --data " + shell_word(*folder);
+    if (!recording->unstored_file.empty()) {
+        say("nobody stored the rest within --exit-wait" +
+            (recording->not_stored ? ": " + recording->not_stored->message : "") + "; it is kept in " +
+            recording->unstored_file + ", and the next perfleet record into " + *folder + " stores it");
+        return kExitFailure;
+    }
     if (recording->not_stored) {
         say(recording->not_stored->message + "; what isn't stored is gone. Make room in " + *folder +
             ", or record into another folder with --data; what is there of this one: perfleet top --session " +
