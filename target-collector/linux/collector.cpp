@@ -214,7 +214,7 @@ Result<Done> LinuxCollector::open_spool() {
 
 Result<Done> LinuxCollector::open_driver() {
     if (!options_.output_file.empty()) {
-        auto link = FileLink::create(options_.output_file);
+        auto link = FileLink::create(options_.output_file, options_.is_output_forced);
         if (!link.ok()) {
             return Error{link.error().code, "--output " + link.error().message};
         }

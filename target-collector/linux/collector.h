@@ -24,6 +24,7 @@ struct CollectorOptions {
     std::vector<std::string> gateways;  // endpoints; the first that answers is used
     std::string gateway_name;           // for messages, where there is one; empty: "the gateway at ENDPOINT"
     std::string output_file;            // instead of a gateway: frames written to a file
+    bool is_output_forced = false;      // it may replace a file
     // Where to write, at the end, what the gateway hasn't acknowledged within exit_wait_s, as frames; empty: it is
     // lost.
     std::string unacknowledged_file;

@@ -149,9 +149,10 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
                                   ->check(check_not_empty)
                                   ->needs(key);
     key->needs(gateway_key);
-    app.add_option("--output", options.output_file, "Write to a file instead of a gateway")
-        ->check(check_not_empty)
-        ->excludes(gateway);
+    auto* const output = app.add_option("--output", options.output_file, "Write to a file instead of a gateway")
+                             ->check(check_not_empty)
+                             ->excludes(gateway);
+    app.add_flag("--force", options.is_output_forced, "Replace the file of --output if it exists")->needs(output);
     app.add_option("--spool", options.spool_folder,
                    "A folder for what isn't acknowledged yet: it outlives a kill and a restart; the next run with it "
                    "delivers the rest. One collector a folder")

@@ -22,7 +22,7 @@ bool FallbackLink::fall_back() {
     }
     std::error_code error;
     std::filesystem::create_directory(folder_of(file_path_), error);
-    auto link = FileLink::create(unfinished(file_path_));
+    auto link = FileLink::create(unfinished(file_path_), true);
     if (!link.ok()) {
         return false;
     }

@@ -16,8 +16,8 @@ namespace perfleet {
 class FileLink final : public WaitingDriver {
 public:
     // Errors: FileDriver::create().
-    [[nodiscard]] static Result<std::unique_ptr<FileLink>> create(const std::string& path) {
-        auto driver = FileDriver::create(path);
+    [[nodiscard]] static Result<std::unique_ptr<FileLink>> create(const std::string& path, bool is_forced) {
+        auto driver = FileDriver::create(path, is_forced);
         if (!driver.ok()) {
             return std::move(driver).error();
         }

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "schemas/vocabulary/limits.h"
@@ -34,6 +36,19 @@ std::vector<std::byte> ask_for(std::span<const std::byte> build_id, std::uint64_
     return question;
 }
 
+// A header alone, as a collector leaves it that didn't get to record, is none.
+bool is_file_with_content(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
+        return false;
+    }
+    const auto header = frame_file::header();
+    std::vector<char> content(header.size() + 1);
+    std::ifstream{path, std::ios::binary}.read(content.data(), static_cast<std::streamsize>(content.size()));
+    return static_cast<std::size_t>(status.st_size) != header.size() ||
+           std::memcmp(content.data(), header.data(), header.size()) != 0;
+}
+
 UtcNs utc_now() {
     const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
     return UtcNs{std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count()};
@@ -41,8 +56,11 @@ UtcNs utc_now() {
 
 }  // namespace
 
-Result<std::unique_ptr<FileDriver>> FileDriver::create(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+Result<std::unique_ptr<FileDriver>> FileDriver::create(const std::string& path, bool is_forced) {
+    if (!is_forced && is_file_with_content(path)) {
+        return Error{ErrorCode::kUsage, path + ": the file exists; name another one, or add --force to replace it"};
+    }
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) {
         return error_from_errno(errno, path);
     }

@@ -30,8 +30,9 @@ namespace perfleet {
 
 class FileDriver final : public NetworkDriver {
 public:
-    // Creates `path`, or empties it. Errors as of open(2), naming the path.
-    [[nodiscard]] static Result<std::unique_ptr<FileDriver>> create(const std::string& path);
+    // Creates `path`, for its owner alone. A file with content is replaced only if `is_forced`; otherwise kUsage.
+    // Errors as of open(2), naming the path.
+    [[nodiscard]] static Result<std::unique_ptr<FileDriver>> create(const std::string& path, bool is_forced);
     ~FileDriver();
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;

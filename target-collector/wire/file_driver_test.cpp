@@ -105,7 +105,7 @@ protected:
 };
 
 TEST_F(FileDriverTest, KeepsAWholeSession) {
-    auto driver = FileDriver::create(path_);
+    auto driver = FileDriver::create(path_, false);
     ASSERT_TRUE(driver.ok());
     const auto status = run_session(**driver, 100, [](auto, const auto&) {});
     EXPECT_TRUE(status.finished);
@@ -135,7 +135,7 @@ TEST_F(FileDriverTest, KeepsAWholeSession) {
 }
 
 TEST_F(FileDriverTest, AFailedWriteIsTriedAgainAndLeavesNoTrace) {
-    auto driver = FileDriver::create(path_);
+    auto driver = FileDriver::create(path_, false);
     ASSERT_TRUE(driver.ok());
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -166,12 +166,24 @@ TEST_F(FileDriverTest, AFailedWriteIsTriedAgainAndLeavesNoTrace) {
 }
 
 TEST_F(FileDriverTest, BeginsWithTheDocumentedBytes) {
-    ASSERT_TRUE(FileDriver::create(path_).ok());
+    ASSERT_TRUE(FileDriver::create(path_, false).ok());
     EXPECT_EQ(file_bytes(), (std::vector<char>{'P', 'E', 'R', 'F', 'L', 'E', 'E', 'T', 1, 0, 0, 0, 0, 0, 0, 0}));
 }
 
+TEST_F(FileDriverTest, ReplacesAFileOnlyWhenForced) {
+    write_file({'x'});
+    const auto refused = FileDriver::create(path_, false);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUsage);
+    EXPECT_NE(refused.error().message.find("--force"), std::string::npos);
+    EXPECT_EQ(file_bytes(), std::vector<char>{'x'});
+    ASSERT_TRUE(FileDriver::create(path_, true).ok());
+    ASSERT_TRUE(FileDriver::create(path_, false).ok()) << "a header alone is no recording";
+    EXPECT_EQ(file_bytes().size(), 16U);
+}
+
 TEST_F(FileDriverTest, NamesAPathThatCannotBeWritten) {
-    const auto driver = FileDriver::create((folder_ / "missing" / "out").string());
+    const auto driver = FileDriver::create((folder_ / "missing" / "out").string(), false);
     ASSERT_FALSE(driver.ok());
     EXPECT_EQ(driver.error().code, ErrorCode::kNotFound);
     EXPECT_NE(driver.error().message.find("missing"), std::string::npos);
@@ -179,7 +191,7 @@ TEST_F(FileDriverTest, NamesAPathThatCannotBeWritten) {
 
 TEST_F(FileDriverTest, AFileCutShortGivesTheWholeFramesBefore) {
     {
-        auto driver = FileDriver::create(path_);
+        auto driver = FileDriver::create(path_, false);
         ASSERT_TRUE(driver.ok());
         run_session(**driver, 2, [](auto, const auto&) {});
     }

@@ -1,6 +1,7 @@
 // `perfleet export` of real recordings, read by the real perf.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
@@ -109,6 +110,23 @@ TEST_F(ExportProgram, OfATimeRangeHoldsWhatItsSamplesNeedAndShowsThemUnchanged) 
     EXPECT_LE(counts["PERF_RECORD_COMM"], 2 * pids.size());
     EXPECT_LE(counts["PERF_RECORD_MMAP2"], images.size());
     EXPECT_EQ(counts["PERF_RECORD_EXIT"], 0U);
+}
+
+TEST_F(ExportProgram, KeepsPerfDataAsOldAndReplacesOtherFilesWhenForced) {
+    perfleet({"record", "-e", "cpu-clock", "-F", "4999", "-g"}, {"--", "sh", "-c", "head -c 3000000 /dev/zero | gzip"});
+    for (int i = 0; i < 2; ++i) {
+        perfleet({"export", "--to", "perf.data", "-o", folder_ / "perf.data"});
+    }
+    EXPECT_NE(perf("script -i perf.data.old -F comm -G"), "");
+    constexpr auto kOwner = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+    EXPECT_EQ(std::filesystem::status(folder_ / "perf.data").permissions(), kOwner);
+    perfleet({"export", "--to", "folded", "-o", folder_ / "folded"});
+    const Finished refused = run(
+        {program_path("perfleet"), "export", "--to", "folded", "-o", folder_ / "folded", "--data", folder_ / "data"});
+    EXPECT_EQ(refused.ending.status, 2);
+    EXPECT_NE(refused.error_output.find("--force"), std::string::npos) << refused.error_output;
+    perfleet({"export", "--to", "folded", "-o", folder_ / "folded", "--force"});
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "folded.old"));
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct ExportOptions {
     QueryOptions query;
     std::string format;
     std::string output;
+    bool is_forced = false;
 };
 
 // What is said when an export is done.
@@ -113,7 +114,10 @@ int run(ExportOptions& options) {
     StandardOutputSink standard_output;
     std::unique_ptr<FileSink> file;
     if (!to_standard_output) {
-        Result<std::unique_ptr<FileSink>> created = FileSink::create(options.output);
+        const ExistingFile existing = options.is_forced               ? ExistingFile::kReplace
+                                      : options.format == "perf.data" ? ExistingFile::kKeepOld
+                                                                      : ExistingFile::kRefuse;
+        Result<std::unique_ptr<FileSink>> created = FileSink::create(options.output, existing);
         if (!created.ok()) {
             return report_error(created.error());
         }
@@ -156,6 +160,8 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
         ->check(check_not_empty)
         ->required()
         ->type_name("FILE");
+    command->add_flag("--force", options->is_forced,
+                      "replace the file if it exists (without: a perf.data is kept as FILE.old, others are an error)");
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 

@@ -16,15 +16,11 @@ namespace perfleet {
 namespace {
 
 constexpr mode_t kPermissions = 0777;
+constexpr mode_t kNewFile = 0600;
 constexpr unsigned kNamesTried = 100;
 constexpr std::size_t kCopySizeBytes = std::size_t{64} << 10U;
 
-// As an ordinary new file: what the user's mask leaves of rw-rw-rw-.
-mode_t mode_of_new_files() {
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    return 0666 & ~mask;
-}
+bool is_file_with_content(const struct stat& status) { return S_ISREG(status.st_mode) && status.st_size > 0; }
 
 std::string path_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
@@ -47,12 +43,20 @@ int link_nameless(int descriptor, const std::string& name) {
 
 Error FileSink::failure(int number) const { return error_from_errno(number, "-o " + named_); }
 
-Result<std::unique_ptr<FileSink>> FileSink::create(const std::string& path) {
-    std::unique_ptr<FileSink> sink{new FileSink{path}};
+Error FileSink::refusal() const {
+    return Error{ErrorCode::kUsage,
+                 "-o " + named_ + ": the file exists; name another one, or add --force to replace it"};
+}
+
+Result<std::unique_ptr<FileSink>> FileSink::create(const std::string& path, ExistingFile existing) {
+    std::unique_ptr<FileSink> sink{new FileSink{path, existing}};
     struct stat status {};
     const bool is_there = ::stat(path.c_str(), &status) == 0;
     if (is_there && S_ISDIR(status.st_mode)) {
         return Error{ErrorCode::kUsage, "-o " + path + ": is a folder; name a file"};
+    }
+    if (is_there && existing == ExistingFile::kRefuse && is_file_with_content(status)) {
+        return sink->refusal();
     }
     Result<Done> opened = Done{};
     if (is_there && !S_ISREG(status.st_mode)) {
@@ -61,7 +65,9 @@ Result<std::unique_ptr<FileSink>> FileSink::create(const std::string& path) {
         std::error_code error;
         const std::string place = is_there ? std::filesystem::canonical(path, error).string() : path;
         opened = error ? Result<Done>{sink->failure(error.value())}
-                       : sink->open_beside(place, is_there ? status.st_mode & kPermissions : mode_of_new_files());
+                       : sink->open_beside(place, is_there && existing == ExistingFile::kReplace
+                                                      ? status.st_mode & kPermissions
+                                                      : kNewFile);
     }
     if (!opened.ok()) {
         return Error{opened.error()};
@@ -149,7 +155,21 @@ Result<Done> FileSink::write_through() {
     }
 }
 
+Result<Done> FileSink::make_way() {
+    struct stat status {};
+    if (existing_ == ExistingFile::kReplace || ::stat(place_.c_str(), &status) != 0 || !is_file_with_content(status)) {
+        return Done{};
+    }
+    if (existing_ == ExistingFile::kRefuse) {
+        return refusal();
+    }
+    return std::rename(place_.c_str(), (place_ + ".old").c_str()) == 0 ? Result<Done>{Done{}} : failure(errno);
+}
+
 Result<Done> FileSink::put_in_place() {
+    if (auto made = make_way(); !made.ok()) {
+        return made;
+    }
     if (unfinished_path_.empty()) {
         int error = link_nameless(descriptor_, place_);
         // A link replaces nothing: beside what is there it gets a name of this process, to be renamed.

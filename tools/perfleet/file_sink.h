@@ -2,7 +2,7 @@
 // however the program is ended before, nothing of it is left. Where a file system knows no such files (NFS), it is
 // written beside its place, renamed at the end, and removed when that never comes, unless a signal ends the program. A
 // link's file is replaced, not the link; what is no ordinary file (a device, a pipe, /dev/stdout) is never replaced: it
-// is written through a file of the folder for temporary ones.
+// is written through a file of the folder for temporary ones. New files are for their owner alone (0600).
 #pragma once
 
 #include <sys/types.h>
@@ -20,10 +20,17 @@
 
 namespace perfleet {
 
+// What becomes of a file that is there already. An empty one is always replaced.
+enum class ExistingFile : std::uint8_t {
+    kRefuse,   // kUsage, when the sink is created, or committed if the file came since
+    kReplace,  // its permissions are kept
+    kKeepOld,  // renamed to FILE.old, as perf does; an earlier FILE.old is replaced
+};
+
 class FileSink : public ExportSink {
 public:
     // A pipe without a reader is waited for. Errors name the path.
-    [[nodiscard]] static Result<std::unique_ptr<FileSink>> create(const std::string& path);
+    [[nodiscard]] static Result<std::unique_ptr<FileSink>> create(const std::string& path, ExistingFile existing);
     ~FileSink() override;
     FileSink(const FileSink&) = delete;
     FileSink& operator=(const FileSink&) = delete;
@@ -34,14 +41,17 @@ public:
     [[nodiscard]] Result<Done> commit(const std::optional<UtcNs>& modified);
 
 private:
-    explicit FileSink(std::string named) : named_{std::move(named)} {}
+    FileSink(std::string named, ExistingFile existing) : named_{std::move(named)}, existing_{existing} {}
     [[nodiscard]] Result<Done> open_beside(const std::string& place, mode_t mode);
     [[nodiscard]] Result<Done> put_in_place();
+    [[nodiscard]] Result<Done> make_way();
+    [[nodiscard]] Error refusal() const;
     [[nodiscard]] Result<Done> open_through();
     [[nodiscard]] Result<Done> write_through();
     [[nodiscard]] Error failure(int number) const;
 
-    std::string named_;            // by the user
+    std::string named_;  // by the user
+    ExistingFile existing_;
     std::string place_;            // of an ordinary file; empty: through_descriptor_
     std::string unfinished_path_;  // empty: none, or none that has a name
     int descriptor_ = -1;          // of the unfinished file

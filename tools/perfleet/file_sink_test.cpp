@@ -56,8 +56,8 @@ void write_tail_first(FileSink& sink, const std::string& text) {
     ASSERT_TRUE(sink.write_at(0, bytes.first(half)).ok());
 }
 
-void write_whole(const std::string& path, const std::string& text) {
-    const auto sink = FileSink::create(path);
+void write_whole(const std::string& path, const std::string& text, ExistingFile existing = ExistingFile::kReplace) {
+    const auto sink = FileSink::create(path, existing);
     ASSERT_TRUE(sink.ok()) << sink.error().message;
     write_tail_first(**sink, text);
     const auto committed = (*sink)->commit(std::nullopt);
@@ -76,7 +76,7 @@ TEST(FileSinkOfExports, LeavesNothingHoweverTheProgramIsEnded) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            const auto sink = FileSink::create(path);
+            const auto sink = FileSink::create(path, ExistingFile::kRefuse);
             write_tail_first(**sink, "never seen");
             (void)::raise(signal);
             ::_exit(0);
@@ -92,7 +92,7 @@ TEST(FileSinkOfExports, AppearsWholeOrNotAtAll) {
     const TemporaryFolder folder;
     const std::string path = folder / "out";
     {
-        const auto given_up = FileSink::create(path);
+        const auto given_up = FileSink::create(path, ExistingFile::kRefuse);
         ASSERT_TRUE(given_up.ok());
         write_tail_first(**given_up, "never seen");
         EXPECT_FALSE(fs::exists(path));
@@ -111,6 +111,57 @@ TEST(FileSinkOfExports, AReplacedFileKeepsItsPermissions) {
     write_whole(path, "of now");
     EXPECT_EQ(content_of(path), "of now");
     EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST(FileSinkOfExports, NewFilesAreForTheirOwnerAlone) {
+    const TemporaryFolder folder;
+    for (const ExistingFile existing : {ExistingFile::kRefuse, ExistingFile::kReplace, ExistingFile::kKeepOld}) {
+        const std::string path = folder / std::to_string(static_cast<int>(existing)).c_str();
+        write_whole(path, "x", existing);
+        EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    }
+}
+
+TEST(FileSinkOfExports, AFileIsNotReplacedUnlessThatIsAskedFor) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "out";
+    std::ofstream{path} << "of before";
+    const auto refused = FileSink::create(path, ExistingFile::kRefuse);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUsage);
+    EXPECT_NE(refused.error().message.find("--force"), std::string::npos);
+
+    const std::string later = folder / "later";
+    const auto sink = FileSink::create(later, ExistingFile::kRefuse);
+    ASSERT_TRUE(sink.ok());
+    write_tail_first(**sink, "of the sink");
+    std::ofstream{later} << "came while it was written";
+    EXPECT_EQ((*sink)->commit(std::nullopt).error().code, ErrorCode::kUsage);
+    EXPECT_EQ(content_of(path), "of before");
+    EXPECT_EQ(content_of(later), "came while it was written");
+
+    const std::string empty = folder / "empty";  // as mktemp makes it
+    std::ofstream{empty};
+    write_whole(empty, "x", ExistingFile::kRefuse);
+    EXPECT_EQ(content_of(empty), "x");
+}
+
+TEST(FileSinkOfExports, TheFileOfBeforeIsKeptAsOld) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "perf.data";
+    for (const char* text : {"first", "second", "third"}) {
+        write_whole(path, text, ExistingFile::kKeepOld);
+    }
+    EXPECT_EQ(content_of(path), "third");
+    EXPECT_EQ(content_of(path + ".old"), "second");
+    EXPECT_EQ(entries_in(folder.path()), 2U);
+    {
+        const auto given_up = FileSink::create(path, ExistingFile::kKeepOld);
+        ASSERT_TRUE(given_up.ok());
+        write_tail_first(**given_up, "never seen");
+    }
+    EXPECT_EQ(content_of(path), "third");
+    EXPECT_EQ(content_of(path + ".old"), "second");
 }
 
 TEST(FileSinkOfExports, ALinkStaysALink) {
@@ -153,7 +204,7 @@ TEST(FileSinkOfExports, AFullDeviceIsToldAndStaysADevice) {
     if (::mknod(device.c_str(), S_IFCHR | 0600, (kMemoryDevices << 8) | kFull) != 0) {
         GTEST_SKIP() << "only root makes devices";
     }
-    const auto sink = FileSink::create(device);
+    const auto sink = FileSink::create(device, ExistingFile::kRefuse);
     if (!sink.ok()) {
         GTEST_SKIP() << "devices can't be used here: " << sink.error().message;
     }
@@ -167,7 +218,7 @@ TEST(FileSinkOfExports, AFullDeviceIsToldAndStaysADevice) {
 
 TEST(FileSinkOfExports, AFolderIsRefused) {
     const TemporaryFolder folder;
-    const auto sink = FileSink::create(folder.path());
+    const auto sink = FileSink::create(folder.path(), ExistingFile::kRefuse);
     ASSERT_FALSE(sink.ok());
     EXPECT_EQ(sink.error().code, ErrorCode::kUsage);
 }

@@ -31,7 +31,8 @@ constexpr double kTextPercentMin = 1;           // of tree, unless --min-percent
 struct TableOptions {
     QueryOptions query;
     std::string format = "text";
-    std::string output;  // of a histogram: a figure beside the table
+    std::string output;      // of a histogram: a figure beside the table
+    bool is_forced = false;  // the figure may replace a file
 
     [[nodiscard]] bool has(const char* name) const { return query.values.contains(name); }
     // Of an option that is text; empty where it isn't given.
@@ -102,8 +103,9 @@ std::string bars(const Answer& answer, const std::string& kind) {
     return text + "\nrows: " + ledger_line(answer.ledger) + "\n";
 }
 
-Result<Done> write_file(const std::string& path, const std::string& bytes) {
-    const Result<std::unique_ptr<FileSink>> file = FileSink::create(path);
+Result<Done> write_file(const TableOptions& options, const std::string& bytes) {
+    const Result<std::unique_ptr<FileSink>> file =
+        FileSink::create(options.output, options.is_forced ? ExistingFile::kReplace : ExistingFile::kRefuse);
     if (!file.ok()) {
         return Error{file.error()};
     }
@@ -128,10 +130,10 @@ Result<Done> write_figure(const Answer& histogram, const TableOptions& options) 
                                            : kind == "linear" ? HistogramShape::kLinear
                                                               : HistogramShape::kCumulative);
     if (options.output.ends_with(".svg")) {
-        return write_file(options.output, svg_of(figure));
+        return write_file(options, svg_of(figure));
     }
     const Result<std::string> png = png_of(figure);
-    return png.ok() ? write_file(options.output, *png) : Result<Done>{Error{png.error()}};
+    return png.ok() ? write_file(options, *png) : Result<Done>{Error{png.error()}};
 }
 
 Result<Done> check_output(const TableOptions& options) {
@@ -233,6 +235,7 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
             command->add_option("-o,--output", options->output, "draw the histogram, too, as .svg or .png")
                 ->check(check_not_empty)
                 ->type_name("FILE");
+            command->add_flag("--force", options->is_forced, "replace the file of --output if it exists");
         }
         options->query.add_to(*command, query.selection());
         command->callback(
