@@ -249,6 +249,7 @@ int main(int argc, char** argv) {
                    ->needs(key));
     app.add_option("--symfs", paths.symfs, "look for images below this folder")
         ->check(check_not_empty)
+        ->check(CLI::ExistingDirectory)
         ->type_name("DIR");
     app.add_option("--memory", memory_size_bytes,
                    "what all queries together may take for what they read and count: bytes, or with k, m, g (the "

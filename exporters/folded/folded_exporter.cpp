@@ -50,6 +50,8 @@ public:
         share_.set(names_.size_bytes() + size_bytes_);
     }
 
+    [[nodiscard]] const FrameNames& names() const { return names_; }
+
     [[nodiscard]] std::string text() const {
         std::string text;
         for (const auto& [line, value] : lines_) {
@@ -94,6 +96,7 @@ Result<FoldedStacks> export_folded(const Scan& scan, Symbolizer& symbolizer) {
     }
     FoldedStacks folded;
     folded.text = folding.text();
+    folding.names().add_hint(FrameNames::HintAt::kNoAddresses, folded.warnings);
     finish_profile(scan, **event, symbolizer, folded.ledger, folded.warnings);
     return folded;
 }

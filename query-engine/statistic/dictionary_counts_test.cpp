@@ -109,6 +109,7 @@ struct Asked {
 
 const std::vector<Asked>& questions() {
     static const std::vector<Asked> kAll{
+        {"top", {{"addresses", "yes"}}},
         {"top", {}},
         {"top", {{"by", "thread"}}},
         {"top", {{"by", "image,command"}, {"weight", "yes"}}},

@@ -308,6 +308,7 @@ private:
             sum.rollup_rows += after->rollup_rows;
             sum.blocks += after->blocks;
         }
+        counts_.names().add_hint(FrameNames::HintAt::kNoAddresses, answer_.warnings);
         warn_of_other_events(*before_.scan, event, answer_.warnings);
         warn_of_sampling(before_, after_, event.name, answer_.warnings);
         warn_of_settings(before_, after_, {options_.chosen_labels, false}, answer_.warnings);

@@ -32,10 +32,14 @@ class FrameCounts {
 public:
     using Tallies = std::unordered_map<std::uint32_t, FrameTally>;  // by number of the row
 
-    // Names are looked for by `worker_count` threads.
-    FrameCounts(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, bool by_symbol, bool by_image)
+    // Names are looked for by `worker_count` threads. With `each_address` those that no symbol covers are rows of their
+    // own.
+    FrameCounts(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, bool by_symbol, bool by_image,
+                bool each_address = false)
         : names_{symbolizer, memory, worker_count,
-                 by_symbol ? FrameNames::Wanted::kSymbols : FrameNames::Wanted::kImagesAlone},
+                 !by_symbol     ? FrameNames::Wanted::kImagesAlone
+                 : each_address ? FrameNames::Wanted::kAddresses
+                                : FrameNames::Wanted::kSymbols},
           by_symbol_{by_symbol},
           by_image_{by_image},
           share_{memory} {}
@@ -79,6 +83,7 @@ public:
                          : std::strong_ordering::equal;
     }
     [[nodiscard]] const std::map<Group, Tallies>& groups() const { return groups_; }
+    [[nodiscard]] const FrameNames& names() const { return names_; }
     // Of all groups, samples without a frame included.
     [[nodiscard]] std::uint64_t total() const { return total_; }
 

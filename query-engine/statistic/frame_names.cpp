@@ -4,12 +4,13 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "query-engine/scan/ordered_work.h"
 #include "query-engine/statistic/stack_totals.h"
+#include "query-engine/symbol/symbol_files.h"
 
 namespace perfleet {
 namespace {
@@ -43,6 +44,9 @@ std::strong_ordering compare_digits(std::uint64_t a, std::uint64_t b) {
     const auto aligned = [&](std::uint64_t value) { return value << (64 - 4 * digits(value)); };
     return aligned(a) != aligned(b) ? aligned(a) <=> aligned(b) : digits(a) <=> digits(b);
 }
+
+// What all addresses of an image that no symbol covers are called.
+std::string in_brackets(const std::string& name) { return name.starts_with('[') ? name : "[" + name + "]"; }
 
 // By the upper half of each value; those that have it alike stay in their order. A byte at a time, for there are many.
 void sort_by_upper_half(std::vector<std::uint64_t>& values) {
@@ -150,6 +154,7 @@ void FrameNames::name_epoch(const EpochDictionary& dictionary, std::span<const S
             return true;
         },
         [&] { return memory_.is_half_full(); });
+    count_nameless(counts);
 }
 
 // Those with the most nodes come first: the others are named beside them.
@@ -222,15 +227,20 @@ void FrameNames::take(const EpochDictionary& dictionary, const NamedGroup& named
         }
         return;
     }
+    const ImageDefinition& definition = dictionary.image(group.image);
     auto frame = named.frames.begin();
     for (const SymbolRun& run : named.runs) {
         const auto end = frame + static_cast<std::ptrdiff_t>(run.offset_count);
-        std::uint32_t number = run.is_place ? kNotNamed : number_of({symbols_.number_of(run.name), image});
+        const bool has_addresses = run.is_place && wanted_ == Wanted::kAddresses;
+        std::uint32_t number = has_addresses ? kNotNamed
+                               : run.is_place
+                                   ? nameless_number_of({symbols_.number_of(in_brackets(run.name)), image}, definition)
+                                   : number_of({symbols_.number_of(run.name), image});
         std::uint64_t last_offset = ~0ULL;
         for (; frame != end; ++frame) {
             const std::uint64_t offset = std::uint64_t{group.offset_high} << 32U | *frame >> 32U;
-            if (run.is_place && (number == kNotNamed || offset != last_offset)) {
-                number = number_of({symbols_.number_of(image, offset), image});
+            if (has_addresses && (number == kNotNamed || offset != last_offset)) {
+                number = nameless_number_of({symbols_.number_of(image, offset), image}, definition);
                 last_offset = offset;
             }
             node_numbers_[*frame & kLowHalf] = number;
@@ -251,6 +261,65 @@ std::uint32_t FrameNames::number_of(FrameName name) {
         number = static_cast<std::uint32_t>(names_.size());
     }
     return number - 1;
+}
+
+std::uint32_t FrameNames::nameless_number_of(FrameName name, const ImageDefinition& image) {
+    const std::uint32_t number = number_of(name);
+    if (number >= is_nameless_.size()) {
+        is_nameless_.resize(std::size_t{number} + 1);
+    }
+    is_nameless_[number] = true;
+    const bool has_file = image.name.starts_with('/') && !is_kernel_module(image);
+    const auto [entry, is_new] = nameless_.try_emplace(name.image);
+    if (is_new) {
+        entry->second = {std::string{build_id_of(image)}, has_file, 0};
+    } else if (entry->second.build_id != build_id_of(image)) {
+        entry->second.build_id.clear();
+    }
+    return number;
+}
+
+void FrameNames::count_nameless(std::span<const StackCount> counts) {
+    for (const StackCount& count : counts) {
+        count_ += count.value;
+        const std::uint32_t number = node_numbers_[count.stack.value];
+        if (number < is_nameless_.size() && is_nameless_[number]) {
+            nameless_[names_[number].image].count += count.value;
+        }
+    }
+}
+
+void FrameNames::add_hint(HintAt at, std::vector<std::string>& warnings) const {
+    constexpr double kPercentMin = 1.0;  // of an image
+    constexpr std::ptrdiff_t kImagesMax = 3;
+    const auto percent_of = [&](std::uint64_t count) {
+        return 100.0 * static_cast<double>(count) / static_cast<double>(std::max<std::uint64_t>(count_, 1));
+    };
+    std::uint64_t sum = 0;
+    std::vector<std::tuple<std::uint64_t, std::string, std::string>> images;  // the greatest first when sorted
+    for (const auto& [image, nameless] : nameless_) {
+        if (nameless.has_file && percent_of(nameless.count) >= kPercentMin) {
+            sum += nameless.count;
+            images.emplace_back(~nameless.count, images_.text(image), nameless.build_id);
+        }
+    }
+    if (images.empty()) {
+        return;
+    }
+    std::sort(images.begin(), images.end());
+    std::string names;
+    for (auto image = images.begin(); image != images.end() && image - images.begin() < kImagesMax; ++image) {
+        names += (names.empty() ? "" : ", ") + std::get<1>(*image);
+    }
+    if (std::ssize(images) > kImagesMax) {
+        names += " and " + std::to_string(std::ssize(images) - kImagesMax) + " more";
+    } else if (images.size() == 1 && !std::get<2>(images[0]).empty()) {
+        names += " (build-id " + build_id_text(std::get<2>(images[0])) + ")";
+    }
+    warnings.push_back("no symbols for " + std::to_string(static_cast<int>(percent_of(sum))) +
+                       " % of the samples, in " + names +
+                       ": install debug symbols, or set DEBUGINFOD_URLS=https://debuginfod.elfutils.org/" +
+                       (at == HintAt::kAddresses ? "; --addresses shows each address" : ""));
 }
 
 std::size_t FrameNames::size_bytes() const {

@@ -1,8 +1,9 @@
 // Names of the frames of call chains: a number for each (symbol, image), the same in all epochs.
 //
 // The frames of an epoch are sorted by image and offset and named in that order, beside the image's symbols; images are
-// named on several threads, which can't be seen. Addresses that no symbol covers are numbers until somebody wants to
-// read them: a profile of programs without symbols has more of those than of anything else.
+// named on several threads, which can't be seen. Addresses that no symbol covers have one name, `[image]`. Where each
+// of them is wanted they are numbers until they are read: a profile of programs without symbols has more of those than
+// of anything else.
 //
 // One thread. Borrows the symbolizer and the query's memory.
 #pragma once
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,7 +85,11 @@ struct FrameName {
 
 class FrameNames {
 public:
-    enum class Wanted : std::uint8_t { kSymbols, kImagesAlone };  // then no ELF file is read, and all symbols are one
+    enum class Wanted : std::uint8_t {
+        kSymbols,
+        kAddresses,    // each address that no symbol covers has a name of its own: `image+0xoffset`
+        kImagesAlone,  // no ELF file is read, and all symbols are one
+    };
 
     FrameNames(Symbolizer& symbolizer, const QueryMemory& memory, unsigned worker_count,
                Wanted wanted = Wanted::kSymbols)
@@ -99,6 +105,11 @@ public:
     [[nodiscard]] FrameName name(std::uint32_t number) const { return names_[number]; }
     [[nodiscard]] FrameName name_of(StackNumber node) const { return names_[number_of(node)]; }
     [[nodiscard]] std::size_t name_count() const { return names_.size(); }
+
+    // One line that names the images whose symbols are missing, and the way out, unless that concerns few of the
+    // samples that were named. Where `--addresses` would show each address it says so.
+    enum class HintAt : std::uint8_t { kAddresses, kNoAddresses };
+    void add_hint(HintAt at, std::vector<std::string>& warnings) const;
 
     [[nodiscard]] const SymbolNumbers& symbols() const { return symbols_; }
     [[nodiscard]] const TextNumbers& images() const { return images_; }
@@ -122,6 +133,15 @@ private:
     [[nodiscard]] NamedGroup named(const EpochDictionary& dictionary, const Group& group) const;
     void take(const EpochDictionary& dictionary, const NamedGroup& named);
     [[nodiscard]] std::uint32_t number_of(FrameName name);
+    [[nodiscard]] std::uint32_t nameless_number_of(FrameName name, const ImageDefinition& image);
+    void count_nameless(std::span<const StackCount> counts);
+
+    // Samples in addresses that no symbol covers, of one name of an image.
+    struct Nameless {
+        std::string build_id;  // raw; empty: none, or it isn't the only one
+        bool has_file = false;
+        std::uint64_t count = 0;
+    };
 
     Symbolizer& symbolizer_;
     const QueryMemory& memory_;
@@ -133,6 +153,9 @@ private:
     std::vector<std::uint32_t> place_names_;  // of places in their own image, by index: 1 + the name's number
     FlatTable<std::uint32_t> name_numbers_;   // of others, by (symbol, image): 1 + the name's
     std::vector<std::uint32_t> node_numbers_;
+    std::vector<bool> is_nameless_;               // by the name's number; the last of those that aren't are left out
+    std::map<std::uint32_t, Nameless> nameless_;  // by the image's number
+    std::uint64_t count_ = 0;
 };
 
 }  // namespace perfleet

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "query-engine/statistic/shown_name.h"
 #include "query-engine/symbol/elf_file.h"
 #include "storage/block/block.h"
 #include "storage/store/sample_batches.h"
@@ -91,16 +92,20 @@ protected:
 };
 
 TEST_F(NamedFrames, AreCalledAsEachOfThemByItself) {
-    for (const unsigned threads : {1U, 3U}) {
+    for (const auto& [threads, wanted] : {std::pair{1U, FrameNames::Wanted::kSymbols},
+                                          {3U, FrameNames::Wanted::kSymbols},
+                                          {1U, FrameNames::Wanted::kAddresses},
+                                          {3U, FrameNames::Wanted::kAddresses}}) {
         Symbolizer symbolizer{nullptr, {}};
-        FrameNames names{symbolizer, memory_, threads};
+        FrameNames names{symbolizer, memory_, threads, wanted};
         names.name_epoch(dictionary_, counts_);
         std::set<std::pair<std::string, std::string>> texts;
         for (const StackCount& count : counts_) {
             const Frame& frame = dictionary_.stack(count.stack).frame;
             const ImageDefinition& image = dictionary_.image(frame.image);
             const FrameName name = names.name_of(count.stack);
-            ASSERT_EQ(names.symbols().text(name.symbol), symbolizer.resolve(image, frame.offset).name);
+            ASSERT_EQ(names.symbols().text(name.symbol),
+                      shown_name(symbolizer, image, frame.offset, wanted == FrameNames::Wanted::kAddresses));
             ASSERT_EQ(names.images().text(name.image), Symbolizer::image_display_name(image));
             texts.emplace(names.symbols().text(name.symbol), names.images().text(name.image));
         }

@@ -286,7 +286,7 @@ private:
     }
 
     Result<bool> add_functions() {
-        FrameCounts<std::string> counts{symbolizer_, scan_.memory(), scan_.worker_count(), true, true};
+        FrameCounts<std::string> counts{symbolizer_, scan_.memory(), scan_.worker_count(), true, true, true};
         for (auto first = times_.begin(); first != times_.end();) {
             const std::uint32_t epoch_index = std::get<0>(first->first);
             const auto last = times_.lower_bound({epoch_index + 1, 0, 0});

@@ -108,6 +108,7 @@ const OptionTable<TopOptions>& top_options() {
             .text({"by", OptionType::kText, "WHAT", "symbol, image, command or thread; several with commas"}, read_by)
             .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
                    &TopOptions::row_count_max)
+            .flag("addresses", &TopOptions::each_address, "show each address that has no symbol, not its image alone")
             .flag("weight", &TopOptions::sum_weights, "sum the event's unit instead of counting samples");
     return kTable;
 }
@@ -124,7 +125,8 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
         return answer;
     }
     const EventChoice& choice = **event;
-    FrameCounts<Runner> counts{symbolizer, scan.memory(), scan.worker_count(), options.by_symbol, options.by_image};
+    FrameCounts<Runner> counts{symbolizer,        scan.memory(),    scan.worker_count(),
+                               options.by_symbol, options.by_image, options.each_address};
     const auto group_of = [&](const Runner& runner) {
         if (options.by_thread) {
             return runner;
@@ -145,6 +147,8 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     }
     answer.sources = sources_of(scan);
     warn_of_no_samples(choice, !counts.groups().empty(), answer.warnings);
+    counts.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
+                            answer.warnings);
     finish_profile(scan, choice, symbolizer, answer.ledger, answer.warnings);
     return answer;
 }

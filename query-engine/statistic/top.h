@@ -19,8 +19,9 @@ struct TopOptions {
     bool by_symbol = true;
     bool by_image = true;
     bool by_command = true;
-    bool by_thread = false;    // command, process and thread id
-    bool sum_weights = false;  // sums of the event's unit, not numbers of samples
+    bool by_thread = false;     // command, process and thread id
+    bool each_address = false;  // addresses that no symbol covers are rows of their own, not one row an image
+    bool sum_weights = false;   // sums of the event's unit, not numbers of samples
     std::optional<std::uint64_t> row_count_max;
 };
 

@@ -9,7 +9,9 @@
 
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/shown_name.h"
 #include "query-engine/statistic/tree.h"
+#include "query-engine/symbol/symbol_files.h"
 #include "storage/store/test_stores.h"
 
 namespace perfleet::top_test {
@@ -72,8 +74,8 @@ std::map<NaiveKey, NaiveCounts> naive_top(const ProfileStory& story, const Naive
                 std::vector<NaiveKey> chain;
                 for (const StoryFrame& frame : sample.frames) {
                     const ImageDefinition& image = story.images[frame.image];
-                    chain.push_back(
-                        key(symbolizer.resolve(image, frame.offset).name, Symbolizer::image_display_name(image)));
+                    chain.push_back(key(shown_name(symbolizer, image, frame.offset, options.top.each_address),
+                                        Symbolizer::image_display_name(image)));
                 }
                 if (chain.empty()) {
                     chain.push_back(key("[unknown]", "[unknown]"));
@@ -109,7 +111,7 @@ class Top : public ::testing::Test {
 protected:
     void SetUp() override { deliver(story_, DeliveryOrder{}, *store_); }
 
-    // Without the warnings of images that aren't here: none of the story is.
+    // Without the warnings of images and symbols that aren't here: none of the story's are.
     Answer top(const Selection& selection, const TopOptions& options) {
         const Result<Scan> scan = Scan::open(*store_, selection);
         EXPECT_TRUE(scan.ok()) << scan.error().message;
@@ -117,7 +119,8 @@ protected:
         Result<Answer> answer = make_top(*scan, symbolizer, options);
         EXPECT_TRUE(answer.ok()) << answer.error().message;
         std::erase_if(answer->warnings, [](const std::string& warning) {
-            return warning.find("/nowhere/") != std::string::npos && warning.find("n't here") != std::string::npos;
+            return warning.starts_with("no symbols for ") ||
+                   (warning.find("/nowhere/") != std::string::npos && warning.find("n't here") != std::string::npos);
         });
         return std::move(answer).value();
     }
@@ -142,12 +145,13 @@ protected:
 TEST_F(Top, EqualsANaiveCountOfTheSameRows) { expect_naive({}, {}); }
 
 TEST_F(Top, EqualsANaiveCountByEachGrouping) {
-    for (const unsigned bits : {1U, 2U, 4U, 8U, 3U, 6U, 9U, 15U}) {
+    for (const unsigned bits : {1U, 2U, 4U, 8U, 3U, 6U, 9U, 15U, 17U, 19U, 31U}) {
         NaiveOptions options;
         options.top.by_symbol = (bits & 1U) != 0;
         options.top.by_image = (bits & 2U) != 0;
         options.top.by_command = (bits & 4U) != 0;
         options.top.by_thread = (bits & 8U) != 0;
+        options.top.each_address = (bits & 16U) != 0;
         SCOPED_TRACE(bits);
         expect_naive({}, options);
     }
@@ -270,7 +274,9 @@ TEST_F(Top, ASampleOfAnIdleCpuIsOneOfTheProfile) {
         return symbolizer.resolve(story.images[frame.image], frame.offset).name;
     };
     const auto image = [&](std::uint32_t i) { return Symbolizer::image_display_name(story.images[i]); };
-    const Answer answer = top({}, {});
+    TopOptions options;
+    options.each_address = true;
+    const Answer answer = top({}, options);
     const auto rows = rows_of(answer, false);
     ASSERT_EQ(rows.size(), 5U);
     const auto counts = [&](const NaiveKey& key) {
@@ -296,6 +302,7 @@ TEST_F(Top, AQuarterOfTheSamplesIsAQuarterOfTheTime) {
     store_ = make_memory_store();
     deliver(short_story(std::move(samples)), DeliveryOrder{}, *store_);
     TopOptions options;
+    options.each_address = true;
     options.sum_weights = true;
     const Answer answer = top({}, options);
     ASSERT_EQ(answer.rows.size(), 2U);
@@ -303,6 +310,42 @@ TEST_F(Top, AQuarterOfTheSamplesIsAQuarterOfTheTime) {
     EXPECT_EQ(answer.rows[1][3], AnswerValue{std::uint64_t{2'500'000'000}});
     EXPECT_EQ(answer.rows[1][4], AnswerValue{25.0});
     EXPECT_TRUE(answer.warnings.empty()) << answer.warnings.front();
+}
+
+TEST_F(Top, AddressesOfAnImageWithoutSymbolsAreOneRow) {
+    std::vector<StorySample> samples;
+    for (std::uint64_t i = 0; i < 1'000; ++i) {
+        samples.push_back({i, 0, 1, 1, 1, {{0, 16 + i % 40}, {0, 0x1000 + i % 2}}});
+    }
+    const ProfileStory story = short_story(std::move(samples));
+    store_ = make_memory_store();
+    deliver(story, DeliveryOrder{}, *store_);
+    const std::string image = Symbolizer::image_display_name(story.images[0]);
+    const Answer answer = top({}, {});
+    ASSERT_EQ(answer.rows.size(), 1U);
+    EXPECT_EQ(answer.rows[0][0], AnswerValue{"[" + image + "]"});
+    EXPECT_EQ(answer.rows[0][3], AnswerValue{std::uint64_t{1'000}});
+    EXPECT_EQ(answer.rows[0][5], AnswerValue{std::uint64_t{1'000}});
+    TopOptions options;
+    options.each_address = true;
+    EXPECT_EQ(top({}, options).rows.size(), 42U);
+
+    const auto hint_of = [&](const TopOptions& wanted) {
+        const Result<Scan> scan = Scan::open(*store_, {});
+        Symbolizer symbolizer{nullptr, {}};
+        const Result<Answer> told = make_top(*scan, symbolizer, wanted);
+        for (const std::string& warning : told->warnings) {
+            if (warning.starts_with("no symbols for ")) {
+                return warning;
+            }
+        }
+        return std::string{};
+    };
+    EXPECT_EQ(hint_of({}), "no symbols for 100 % of the samples, in " + image + " (build-id " +
+                               build_id_text(story.images[0].build_id) +
+                               "): install debug symbols, or set "
+                               "DEBUGINFOD_URLS=https://debuginfod.elfutils.org/; --addresses shows each address");
+    EXPECT_EQ(hint_of(options).find("--addresses"), std::string::npos);
 }
 
 TEST_F(Top, SaysThatNoSampleLiesInTheTimeRange) {

@@ -27,7 +27,10 @@ constexpr std::size_t kBranchSizeBytes = sizeof(Branch) + 64 + 8 + 7 * sizeof(An
 class CallTree {
 public:
     CallTree(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, const TreeOptions& options)
-        : names_{symbolizer, memory, worker_count}, options_{options}, share_{memory} {
+        : names_{symbolizer, memory, worker_count,
+                 options.each_address ? FrameNames::Wanted::kAddresses : FrameNames::Wanted::kSymbols},
+          options_{options},
+          share_{memory} {
         branches_.emplace_back();
     }
 
@@ -50,6 +53,7 @@ public:
     }
 
     [[nodiscard]] bool empty() const { return branches_.size() == 1; }
+    [[nodiscard]] const FrameNames& names() const { return names_; }
 
     void write(Answer& answer) {
         std::vector<std::uint32_t> open{sorted_callees(0)};
@@ -145,6 +149,7 @@ const OptionTable<TreeOptions>& tree_options() {
                     .summary = "leave out branches below (default: 1 in text)",
                     .max = 100},
                    &TreeOptions::percent_min)
+            .flag("addresses", &TreeOptions::each_address, "show each address that has no symbol, not its image alone")
             .flag("weight", &TreeOptions::sum_weights, "sum the event's unit instead of counting samples");
     return kTable;
 }
@@ -177,6 +182,8 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
     tree.write(answer);
     answer.sources = sources_of(scan);
     warn_of_no_samples(**event, !tree.empty(), answer.warnings);
+    tree.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
+                          answer.warnings);
     finish_profile(scan, **event, symbolizer, answer.ledger, answer.warnings);
     return answer;
 }

@@ -11,8 +11,9 @@
 namespace perfleet {
 
 struct TreeOptions {
-    bool sum_weights = false;  // sums of the event's unit, not numbers of samples
-    double percent_min = 0.0;  // branches below this share of the whole are left out
+    bool each_address = false;  // addresses that no symbol covers are branches of their own, not one an image
+    bool sum_weights = false;   // sums of the event's unit, not numbers of samples
+    double percent_min = 0.0;   // branches below this share of the whole are left out
 };
 
 // min-percent, weight.

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/shown_name.h"
 
 namespace perfleet::tree_test {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using Path = std::vector<std::string>;
 
 // Sums of every call path of the samples of event 0, of frames alone: threads' names are tested with `top`.
-std::map<Path, std::uint64_t> naive_totals(const ProfileStory& story) {
+std::map<Path, std::uint64_t> naive_totals(const ProfileStory& story, bool each_address) {
     Symbolizer symbolizer{nullptr, {}};
     std::map<Path, std::uint64_t> totals;
     for (const StorySession& session : story.sessions) {
@@ -23,7 +24,7 @@ std::map<Path, std::uint64_t> naive_totals(const ProfileStory& story) {
                 }
                 Path path;
                 for (auto frame = sample.frames.rbegin(); frame != sample.frames.rend(); ++frame) {
-                    path.push_back(symbolizer.resolve(story.images[frame->image], frame->offset).name);
+                    path.push_back(shown_name(symbolizer, story.images[frame->image], frame->offset, each_address));
                     ++totals[path];
                 }
                 if (path.empty()) {
@@ -57,16 +58,20 @@ protected:
 };
 
 TEST_F(Tree, TotalsEqualANaiveCountOfEveryCallPath) {
-    std::map<Path, std::uint64_t> totals;
-    Path path;
-    for (const std::vector<AnswerValue>& row : tree({}).rows) {
-        path.resize(number(row, 0));
-        path.push_back(std::get<std::string>(row[1]));
-        if (path.size() > 1) {
-            totals[Path{path.begin() + 1, path.end()}] += number(row, 3);
+    for (const bool each_address : {false, true}) {
+        std::map<Path, std::uint64_t> totals;
+        Path path;
+        TreeOptions options;
+        options.each_address = each_address;
+        for (const std::vector<AnswerValue>& row : tree(options).rows) {
+            path.resize(number(row, 0));
+            path.push_back(std::get<std::string>(row[1]));
+            if (path.size() > 1) {
+                totals[Path{path.begin() + 1, path.end()}] += number(row, 3);
+            }
         }
+        EXPECT_EQ(totals, naive_totals(story_, each_address));
     }
-    EXPECT_EQ(totals, naive_totals(story_));
 }
 
 TEST_F(Tree, EveryBranchIsItsOwnSamplesAndItsCallees) {

@@ -43,7 +43,7 @@ protected:
         EXPECT_EQ(sum(ours), top.at("ledger").at("stored").get<std::uint64_t>());
         for (const auto& [key, count] : theirs) {
             if (key.second.rfind("0x", 0) == 0) {
-                continue;  // perf has no name for it; ours is image+0xoffset
+                continue;  // perf has no name for it; ours is [image]
             }
             const auto found = ours.find(key);
             ASSERT_NE(found, ours.end()) << key.first << " " << key.second << " " << count;

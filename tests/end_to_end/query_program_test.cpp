@@ -228,6 +228,7 @@ TEST_F(QueryProgram, BadUsageExitsWith2AndNamesTheOption) {
         {{"top", "--gateway", ""}, "--gateway: is empty"},
         {{"top", "--gateway", "tcp://127.0.0.1:1", "--key", "", "--gateway-key", ""}, "key: is empty"},
         {{"top", "--data", data_, "--symfs", ""}, "--symfs: is empty"},
+        {{"top", "--data", data_, "--symfs", "/no/such/folder"}, "--symfs: Directory does not exist: /no/such/folder"},
         {{"export", "--data", data_, "--to", "folded", "-o", ""}, "--output: is empty"},
         {{"backup", "--data", data_, "--to", ""}, "--to: is empty"},
         {{"restore", "--from", data_, "--data", ""}, "--data: is empty"},

@@ -228,7 +228,9 @@ TEST_F(TopAgreement, PerfReportCountsEverySymbolAsTopDoes) {
     SymbolPaths paths;
     paths.build_id_cache.clear();
     Symbolizer symbolizer{store_.get(), paths};
-    const auto top = make_top(*scan, symbolizer, {});
+    TopOptions options;
+    options.each_address = true;
+    const auto top = make_top(*scan, symbolizer, options);
     ASSERT_TRUE(top.ok()) << top.error().message;
     EXPECT_EQ(exported().sample_count, kSamples);
     const Said report =

@@ -32,6 +32,7 @@ void QueryOptions::add_to(CLI::App& command, std::span<const OptionSpec> options
         add("--gateway-key", gateway_key, "public key of its query endpoint: a file, or the 40 characters", "KEY")
             ->needs(key_option));
     add("--symfs", symfs, "look for images below this folder (with --data: a gateway has its own)", "DIR")
+        ->check(CLI::ExistingDirectory)
         ->excludes(gateway_option);
 }
 
