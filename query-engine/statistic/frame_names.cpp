@@ -316,9 +316,12 @@ void FrameNames::add_hint(HintAt at, std::vector<std::string>& warnings) const {
     } else if (images.size() == 1 && !std::get<2>(images[0]).empty()) {
         names += " (build-id " + build_id_text(std::get<2>(images[0])) + ")";
     }
+    const std::string way_out =
+        symbolizer_.asks_debuginfod()
+            ? ", nor on the servers of DEBUGINFOD_URLS: install debug symbols"
+            : ": install debug symbols, or set DEBUGINFOD_URLS=https://debuginfod.elfutils.org/";
     warnings.push_back("no symbols for " + std::to_string(static_cast<int>(percent_of(sum))) +
-                       " % of the samples, in " + names +
-                       ": install debug symbols, or set DEBUGINFOD_URLS=https://debuginfod.elfutils.org/" +
+                       " % of the samples, in " + names + way_out +
                        (at == HintAt::kAddresses ? "; --addresses shows each address" : ""));
 }
 

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "query-engine/symbol/debuginfod.h"
 #include "query-engine/symbol/demangle.h"
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/elf_symbols.h"
@@ -149,6 +150,8 @@ public:
         return known == kernels_.end() ? std::nullopt : std::optional{known->second};
     }
 
+    bool asks_debuginfod() const { return paths_.uses_debuginfod && has_debuginfod_urls(); }
+
     std::vector<std::string> warnings() const {
         const std::lock_guard lock{mutex_};
         std::vector<std::string> all{warnings_.begin(), warnings_.end()};
@@ -255,6 +258,13 @@ private:
         if (names == nullptr && running != nullptr) {
             names = open_linked_debug_file(image, *running);
         }
+        if (names == nullptr && asks_debuginfod()) {
+            names = download(Debuginfod::File::kDebugInfo, image);
+            if (names != nullptr && running == nullptr) {
+                running = download(Debuginfod::File::kExecutable, image);
+                names = running == nullptr ? nullptr : std::move(names);  // it alone can't say where code lies
+            }
+        }
         if (names == nullptr && running == nullptr) {
             tell_if_missing(own_path, image);
             return {};
@@ -307,8 +317,24 @@ private:
         return nullptr;
     }
 
+    // Null, and a warning where that isn't how most images are, without one.
+    FilePtr download(Debuginfod::File kind, const ImageDefinition& image) {
+        auto path = debuginfod_.find(kind, build_id_of(image));
+        if (!path) {
+            if (path.error().code != ErrorCode::kNotFound) {
+                warn(path.error().message);
+            }
+            return nullptr;
+        }
+        FilePtr file = open_file_of(image, *path, false);
+        const bool is_of_use = file != nullptr && (kind == Debuginfod::File::kExecutable ||
+                                                   file->find_section(".symtab", SHT_SYMTAB).has_value());
+        return is_of_use ? std::move(file) : nullptr;
+    }
+
     const StoreReader* store_;
     const SymbolPaths paths_;
+    Debuginfod debuginfod_;
     const std::size_t size_bytes_max_;
     mutable std::mutex mutex_;
     std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
@@ -454,6 +480,8 @@ std::string Symbolizer::image_display_name(const ImageDefinition& image) {
     }
     return last;
 }
+
+bool Symbolizer::asks_debuginfod() const { return tables_->asks_debuginfod(); }
 
 std::vector<std::string> Symbolizer::warnings() const { return tables_->warnings(); }
 

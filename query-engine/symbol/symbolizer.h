@@ -1,6 +1,6 @@
 // From (image, offset) to a symbol's name. Sources: kernel symbols that the collector sent (store), ELF files by
-// build-id and by path, debug files that a stripped one names (symbol_files.h); a file whose build-id differs is never
-// used.
+// build-id and by path, debug files that a stripped one names (symbol_files.h), and debuginfod servers (debuginfod.h);
+// a file whose build-id differs is never used.
 //
 // Names are what `perf report` shows: the best symbol at an address by perf's own rules (symbol-elf.c, symbol.c
 // choose_best_symbol), PLT entries as `name@plt`, C++ demangled. What isn't resolved is `image+0xoffset`, and
@@ -41,6 +41,7 @@ struct SymbolPaths {
     std::string symfs;                                         // prefix of image paths, as perf's --symfs
     std::vector<std::string> debug_folders{"/usr/lib/debug"};  // with .build-id/xx/yyyy.debug, PATH.debug and links
     std::string build_id_cache = default_build_id_cache();     // perf's, with .build-id/xx/yyyy/elf; empty: none
+    bool uses_debuginfod = true;                               // where DEBUGINFOD_URLS names servers
 
     [[nodiscard]] static std::string default_build_id_cache();  // ~/.debug, or nothing where there is no HOME
 };
@@ -72,6 +73,9 @@ public:
 
     // Last part of the path, or the name in brackets: what perf report shows as "Shared Object".
     [[nodiscard]] static std::string image_display_name(const ImageDefinition& image);
+
+    // Images without symbols were looked for on debuginfod servers.
+    [[nodiscard]] bool asks_debuginfod() const;
 
     // What could not be read, each named once; many files with other build-ids in one line.
     [[nodiscard]] std::vector<std::string> warnings() const;
