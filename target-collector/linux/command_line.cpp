@@ -127,6 +127,10 @@ void add_record_options(CLI::App& app, CommandLine& line) {
     app.add_option("--data", line.data_folder,
                    "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet")
         ->check(check_not_empty);
+    app.add_option("-o,--output", line.perf_data_file,
+                   "Write a perf.data file, too, at the end; a FILE that is there is kept as FILE.old")
+        ->check(check_not_empty)
+        ->type_name("FILE");
     app.add_flag("-q,--quiet", line.is_quiet, "Print errors only");
     app.add_flag("-z,--compression-level", line.is_compression_asked, "As perf has it; the store is always compressed");
     app.add_flag("--switch-output{signal}", line.switch_output,

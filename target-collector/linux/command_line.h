@@ -23,8 +23,9 @@ enum class CommandLineForm {
 struct CommandLine {
     CollectorOptions options;
     // kRecord.
-    std::string data_folder;  // empty: not named
-    bool is_quiet = false;    // errors only
+    std::string data_folder;     // empty: not named
+    std::string perf_data_file;  // to write at the end; empty: none
+    bool is_quiet = false;       // errors only
     bool is_compression_asked = false;
     // kCollector.
     std::string metrics;  // HOST:PORT; empty: none

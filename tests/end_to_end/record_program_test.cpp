@@ -115,6 +115,31 @@ TEST_F(RecordProgram, OptionsOfPerfThatItDoesntNeedAreExplained) {
     }
 }
 
+TEST_F(RecordProgram, WritesAPerfDataFileAndKeepsTheOneThatWasThere) {
+    const std::string file = folder_ / "perf data";
+    const std::string options = "--data '" + data_ + "' -o '" + file + "' ";
+    const std::string work = " -- '" + workload_path("shares_workload") + "' 0.2";
+    std::ofstream{file} << "earlier";
+    const Finished finished = record(options + "-e cpu-clock" + work);
+    ASSERT_EQ(finished.ending.status, 0) << finished.error_output;
+    EXPECT_NE(finished.error_output.find("\nNext: perf report -i '" + file + "'\n"), std::string::npos)
+        << finished.error_output;
+    EXPECT_EQ(text_of(file + ".old"), "earlier");
+    const Finished report = run({"perf", "report", "--stdio", "-i", file});
+    EXPECT_NE(report.output.find("work_a"), std::string::npos) << report.output << report.error_output;
+    expect_exact();
+    // Nothing is written where there is nothing to write, and that is no failure of the command.
+    const std::string before = text_of(file);
+    EXPECT_EQ(record(options + "-q -e sched:sched_process_hang -- sh -c 'exit 4'").ending.status, 4);
+    EXPECT_EQ(text_of(file), before);
+    for (const char* output : {"-o - ", "-o /no/such/folder/file "}) {
+        const Finished refused = record(output + ("-- touch '" + (folder_ / "ran") + "'"));
+        EXPECT_NE(refused.ending.status, 0);
+        EXPECT_NE(refused.error_output.find("-o "), std::string::npos) << refused.error_output;
+        EXPECT_FALSE(std::filesystem::exists(folder_ / "ran"));
+    }
+}
+
 // Closed terminals hang up on the shell and on its jobs.
 TEST_F(RecordProgram, AHangUpEndsItInOrder) {
     Process recording({program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock", "--", "sh", "-c",

@@ -8,12 +8,16 @@
 #include <string_view>
 #include <utility>
 
+#include "exporters/perf-data/perf_data_exporter.h"
 #include "exporters/report/report.h"
+#include "query-engine/scan/scan.h"
 #include "query-engine/select/selection.h"
+#include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
 #include "schemas/vocabulary/log_event.h"
 #include "storage/store/store.h"
 #include "target-collector/linux/command_line.h"
+#include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/record.h"
@@ -52,13 +56,16 @@ std::string shell_word(const std::string& text) {
     return word + "'";
 }
 
-Result<Done> show_top(const std::string& data_folder, SessionId session) {
-    const Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(data_folder);
-    if (!store.ok()) {
-        return Error{store.error()};
-    }
-    const OptionValues options{{"session", session_hex(session)}, {"limit", kTopRowCount}};
-    const Result<Answer> answer = run_query("top", options, **store, SymbolPaths{}, utc_now());
+// What was recorded, with the names that a shell needs to get at it again.
+struct Recorded {
+    const StoreReader& store;
+    SessionId session;
+    std::string where;  // " --data DIR", unless it is the default
+};
+
+Result<Done> show_top(const Recorded& recorded) {
+    const OptionValues options{{"session", session_hex(recorded.session)}, {"limit", kTopRowCount}};
+    const Result<Answer> answer = run_query("top", options, recorded.store, SymbolPaths{}, utc_now());
     if (!answer.ok()) {
         return Error{answer.error()};
     }
@@ -67,6 +74,83 @@ Result<Done> show_top(const std::string& data_folder, SessionId session) {
         say("warning: " + printable(warning));
     }
     return Done{};
+}
+
+Result<Scan> scan_of(const StoreReader& store, const std::string& session) {
+    const Result<Selection> selection = read_selection(OptionValues{{"session", session}}, utc_now());
+    return selection.ok() ? Scan::open(store, *selection) : Result<Scan>{Error{selection.error()}};
+}
+
+// As an option; the last one needs none, for a while.
+std::string session_option(const Recorded& recorded) {
+    const Result<Scan> last = scan_of(recorded.store, "last");
+    const bool is_last =
+        last.ok() && !last->sessions().empty() && last->sessions().front().record.session == recorded.session;
+    return is_last ? "" : " --session " + session_hex(recorded.session);
+}
+
+// As perf does: what is there already is kept under another name.
+Result<Done> keep_as_old(const std::string& file) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::path place = fs::canonical(file, error);
+    if (error || !fs::is_regular_file(place, error) || fs::file_size(place, error) == 0) {
+        return Done{};
+    }
+    fs::rename(place, place.string() + ".old", error);
+    return error ? error_from_errno(error.value(), place.string() + ".old") : Result<Done>{Done{}};
+}
+
+Result<Done> write_perf_data(const Recorded& recorded, const std::string& file, FileSink& sink) {
+    const Result<Scan> scan = scan_of(recorded.store, session_hex(recorded.session));
+    if (!scan.ok()) {
+        return Error{scan.error()};
+    }
+    const Result<ExportSummary> summary = export_perf_data(*scan, sink);
+    if (!summary.ok() && summary.error().code == ErrorCode::kNotFound) {
+        say("warning: -o " + shell_word(file) + ": not written, there are no samples");
+        return Done{};
+    }
+    if (!summary.ok()) {
+        return Error{summary.error()};
+    }
+    if (auto kept = keep_as_old(file); !kept.ok()) {
+        return kept;
+    }
+    return sink.commit(summary->last_time);
+}
+
+// After the session is stored: the file and the first answer that the user asked for. `sink` may be null.
+Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, FileSink* sink) {
+    const std::string file = shell_word(line.perf_data_file);
+    if (sink != nullptr) {
+        if (auto written = write_perf_data(recorded, line.perf_data_file, *sink); !written.ok()) {
+            return Error{written.error().code, "-o " + file + ": " + written.error().message};
+        }
+    }
+    if (line.is_quiet) {
+        return Done{};
+    }
+    if (auto shown = show_top(recorded); !shown.ok()) {
+        return shown;
+    }
+    const std::string next = sink != nullptr
+                                 ? "perf report -i " + file
+                                 : "perfleet export --to perf.data -o perf.data" + session_option(recorded) +
+                                       recorded.where + " && perf report -i perf.data";
+    std::fprintf(stderr, "Next: %s\n", next.c_str());
+    return Done{};
+}
+
+// Before anything is started: it may turn out that the file can't be written.
+Result<std::unique_ptr<FileSink>> open_perf_data(const std::string& file) {
+    if (file.empty()) {
+        return std::unique_ptr<FileSink>{};
+    }
+    if (file == "-") {
+        return Error{ErrorCode::kUsage, "-o -: standard output is the command's; name a file"};
+    }
+    return FileSink::create(file);
 }
 
 int run_record(CommandLine parsed) {
@@ -87,6 +171,10 @@ int run_record(CommandLine parsed) {
     }
     if (const Result<Done> made = make_folder(*folder); !made.ok()) {
         return report_error(made.error());
+    }
+    const Result<std::unique_ptr<FileSink>> perf_data = open_perf_data((*line)->perf_data_file);
+    if (!perf_data.ok()) {
+        return report_error(perf_data.error());
     }
     const bool is_quiet = (*line)->is_quiet;
     const auto tell = [is_quiet](const LogEvent& event) {
@@ -119,13 +207,13 @@ int run_record(CommandLine parsed) {
             session_hex(summary.session) + where);
         return kExitFailure;
     }
-    if (!is_quiet) {
-        if (const Result<Done> shown = show_top(*folder, summary.session); !shown.ok()) {
-            return report_error(shown.error());
-        }
-        std::fprintf(stderr,
-                     "Next: perfleet export --to perf.data -o perf.data --session last%s && perf report -i perf.data\n",
-                     where.c_str());
+    const Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(*folder);
+    if (!store.ok()) {
+        return report_error(store.error());
+    }
+    const auto shown = show_recorded({**store, summary.session, where}, **line, perf_data->get());
+    if (!shown.ok()) {
+        return report_error(shown.error());
     }
     return summary.everything_acknowledged ? summary.command_exit_status : kExitFailure;
 }
