@@ -89,18 +89,6 @@ std::string session_option(const Recorded& recorded) {
     return is_last ? "" : " --session " + session_hex(recorded.session);
 }
 
-// As perf does: what is there already is kept under another name.
-Result<Done> keep_as_old(const std::string& file) {
-    namespace fs = std::filesystem;
-    std::error_code error;
-    const fs::path place = fs::canonical(file, error);
-    if (error || !fs::is_regular_file(place, error) || fs::file_size(place, error) == 0) {
-        return Done{};
-    }
-    fs::rename(place, place.string() + ".old", error);
-    return error ? error_from_errno(error.value(), place.string() + ".old") : Result<Done>{Done{}};
-}
-
 Result<Done> write_perf_data(const Recorded& recorded, const std::string& file, FileSink& sink) {
     const Result<Scan> scan = scan_of(recorded.store, session_hex(recorded.session));
     if (!scan.ok()) {
@@ -113,9 +101,6 @@ Result<Done> write_perf_data(const Recorded& recorded, const std::string& file, 
     }
     if (!summary.ok()) {
         return Error{summary.error()};
-    }
-    if (auto kept = keep_as_old(file); !kept.ok()) {
-        return kept;
     }
     return sink.commit(summary->last_time);
 }
@@ -150,7 +135,7 @@ Result<std::unique_ptr<FileSink>> open_perf_data(const std::string& file) {
     if (file == "-") {
         return Error{ErrorCode::kUsage, "-o -: standard output is the command's; name a file"};
     }
-    return FileSink::create(file);
+    return FileSink::create(file, ExistingFile::kKeepOld);
 }
 
 int run_record(CommandLine parsed) {
