@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "daemon/command-line/suggestion.h"
+#include "schemas/vocabulary/suggestion.h"
 
 namespace perfleet {
 namespace {

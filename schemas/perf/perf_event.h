@@ -94,6 +94,7 @@ inline constexpr std::uint32_t kTypeSoftware = 1;
 inline constexpr std::uint32_t kTypeTracepoint = 2;
 inline constexpr std::uint32_t kTypeHwCache = 3;
 inline constexpr std::uint32_t kTypeRaw = 4;
+inline constexpr std::uint32_t kTypeBreakpoint = 5;
 
 // Feature bits of a perf.data file's header.
 enum class Feature : std::uint8_t {

@@ -233,7 +233,7 @@ Result<Done> LinuxCollector::open_driver() {
 }
 
 Result<Done> LinuxCollector::open_source() {
-    auto events = parse_events(options_.events, TracefsPlaces{});
+    auto events = parse_events(options_.events, EventPlaces{}, options_.event_filters);
     if (!events.ok()) {
         return std::move(events).error();
     }

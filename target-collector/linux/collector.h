@@ -28,7 +28,8 @@ struct CollectorOptions {
     // Where to write, at the end, what the gateway hasn't acknowledged within exit_wait_s, as frames; empty: it is
     // lost.
     std::string unacknowledged_file;
-    std::vector<std::string> events;  // as written after -e; empty: cycles, or cpu-clock where there is none
+    std::vector<std::string> events;         // as written after -e; empty: cycles, or cpu-clock where there is none
+    std::vector<std::string> event_filters;  // of each of `events`; shorter where the last have none
     std::optional<std::uint64_t> frequency_hz;
     std::optional<std::uint64_t> period;
     std::uint64_t default_frequency_hz = 99;  // where neither is given; of tracepoints each is taken

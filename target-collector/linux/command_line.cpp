@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,18 @@ constexpr const char* kRecordFooter =
     "Exit status: that of COMMAND where it ended by itself; 1 where not everything was\n"
     "stored.";
 
+// As perf's: to the -e before it; several of one -e must all pass.
+void add_filters(const std::vector<std::string>& filters, CollectorOptions& options) {
+    if (options.events.empty()) {
+        throw CLI::ValidationError("--filter", "it stands behind the -e whose tracepoints it filters");
+    }
+    options.event_filters.resize(options.events.size());
+    for (const std::string& filter : filters) {
+        std::string& whole = options.event_filters.back();
+        whole = whole.empty() ? filter : "(" + whole + ") && (" + filter + ")";
+    }
+}
+
 Result<Done> add_labels(CommandLine& line) {
     CollectorOptions& options = line.options;
     if (line.has_machine_state && !options.key_file.empty()) {
@@ -79,13 +92,23 @@ Result<Done> add_labels(CommandLine& line) {
 
 void add_options(CLI::App& app, CommandLine& line) {
     CollectorOptions& options = line.options;
-    app.add_option(
-           "-e,--event", options.events,
-           "Events, with commas between: cpu-clock, page-faults, cycles, sched:sched_switch, r1a8, each with :u "
-           "or :k; in braces those that are counted all or none: {cache-misses,instructions}. Default: cycles, or "
-           "cpu-clock where there is no counter")
+    using Words = std::vector<std::string>;
+    // Called at each place on the command line, so that a filter finds the events before it.
+    app.add_option_function<Words>(
+           "-e,--event",
+           [&options](const Words& lists) { std::ranges::copy(lists, std::back_inserter(options.events)); },
+           "Events as perf spells them, with commas between: cpu-clock, page-faults:u, 'sched:*', "
+           "cycles/period=10000/, "
+           "cpu/event=0xc2,umask=1/, r1a8, mem:0x601040:w; in braces those that are counted all or none: "
+           "{cache-misses,instructions}. Default: cycles, or cpu-clock where there is no counter")
         ->allow_extra_args(false)
-        ->trigger_on_parse(false);
+        ->trigger_on_parse();
+    app.add_option_function<Words>(
+           "--filter", [&options](const Words& filters) { add_filters(filters, options); },
+           "Record only those entries of the -e before it, which is of tracepoints, whose fields pass: "
+           "'prev_pid == 0 && prev_comm ~ \"make*\"'")
+        ->allow_extra_args(false)
+        ->trigger_on_parse();
     auto* const frequency =
         app.add_option("-F,--freq", options.frequency_hz,
                        "Samples a second on each CPU. Default: " + std::to_string(options.default_frequency_hz) +

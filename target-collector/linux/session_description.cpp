@@ -12,8 +12,8 @@
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/hello_limits.h"
 #include "target-collector/message/hello.h"
-#include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/small_file.h"
+#include "target-collector/source/linux/tracepoint_finder.h"
 
 namespace perfleet {
 namespace {
@@ -112,7 +112,7 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
         event.is_frequency = open.rate.is_frequency;
         event.exclude_kernel = open.spec.exclude_kernel;
         event.exclude_user = open.spec.exclude_user;
-        event.callchain = options.callchain;
+        event.callchain = open.fields.callchain;
         event.unit = open.spec.unit;
         event.format = open.spec.format;
         event.group = open.spec.group;

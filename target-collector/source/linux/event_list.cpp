@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "target-collector/source/linux/perf_attr.h"
+#include "target-collector/source/linux/tracepoint_finder.h"
 
 namespace perfleet {
 namespace {
@@ -68,7 +69,7 @@ std::vector<ListedEvent> try_named_events() {
     return events;
 }
 
-std::string list_events(const std::vector<ListedEvent>& events, const TracefsPlaces& places) {
+std::string list_events(const std::vector<ListedEvent>& events, const EventPlaces& places) {
     std::string text;
     for (const std::string_view category : event_categories()) {
         std::string lines;

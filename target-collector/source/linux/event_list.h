@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "target-collector/source/linux/event_parser.h"
+#include "target-collector/source/linux/event_spec.h"
 #include "target-collector/source/linux/event_table.h"
 
 namespace perfleet {
@@ -18,6 +18,6 @@ struct ListedEvent {
 [[nodiscard]] std::vector<ListedEvent> try_named_events();
 
 // The same as text, by category, with what else there is: tracepoints, raw events, modifiers.
-[[nodiscard]] std::string list_events(const std::vector<ListedEvent>& events, const TracefsPlaces& places = {});
+[[nodiscard]] std::string list_events(const std::vector<ListedEvent>& events, const EventPlaces& places = {});
 
 }  // namespace perfleet

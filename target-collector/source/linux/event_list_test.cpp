@@ -35,7 +35,7 @@ TEST(EventList, TextNamesEachEventOnceBelowItsCategoryAndWhatIsWrong) {
     const std::vector<ListedEvent> events{{find_named_event("cycles"), "not on this machine"},
                                           {find_named_event("page-faults"), ""},
                                           {find_named_event("ref-cycles"), ""}};
-    EXPECT_EQ(list_events(events, TracefsPlaces{{"/nonexistent"}}),
+    EXPECT_EQ(list_events(events, EventPlaces{{"/nonexistent"}}),
               "cycles\n"
               "  cycles (cpu-cycles)                             cycles  not on this machine\n"
               "  ref-cycles                                      cycles\n"

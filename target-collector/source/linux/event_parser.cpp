@@ -1,212 +1,49 @@
 #include "target-collector/source/linux/event_parser.h"
 
-#include <dirent.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <charconv>
+#include <string_view>
+#include <utility>
 
-#include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/limits.h"
-#include "target-collector/source/linux/event_table.h"
-#include "target-collector/source/linux/small_file.h"
+#include "target-collector/source/linux/event_error.h"
+#include "target-collector/source/linux/event_modifier.h"
+#include "target-collector/source/linux/single_event.h"
+#include "target-collector/source/linux/tracepoint_finder.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kEventNameSizeMax = 256;
+constexpr std::string_view kBlanks = " \t\n";
 
-Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
-
-std::string list_of(const std::vector<std::string>& names) {
-    std::string text;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        text += (i == 0 ? "'" : i + 1 == names.size() ? " or '" : ", '") + names[i] + "'";
-    }
-    return text;
+std::string_view without_blanks(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
-Error unknown_event(std::string_view name) {
-    const std::vector<std::string> near = near_names(name, event_names());
-    std::string message = "-e: there is no event '" + std::string(name) + "'; ";
-    message += near.empty() ? "known are cpu-clock, page-faults, context-switches, cycles and others, tracepoints "
-                              "(sched:sched_switch) and raw events (r1a8)"
-                            : "did you mean " + list_of(near) + "?";
-    return usage(std::move(message));
-}
+bool has(std::string_view letters, char letter) { return letters.find(letter) != std::string_view::npos; }
 
-// True for text that can be one component of a path below tracefs.
-bool is_plain_name(std::string_view text) {
-    return !text.empty() && text != "." && text != ".." && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-               c == '.';
-    });
-}
-
-std::vector<std::string> near_files(const std::string& folder, std::string_view wanted) {
-    std::vector<std::string> names;
-    DIR* const dir = ::opendir(folder.c_str());
-    if (dir == nullptr) {
-        return names;
+EventSpec spec_of(SingleEvent event) {
+    apply_modifiers(event.modifiers, event.spec);
+    if (event.spec.name.empty()) {
+        const bool has_colon = !event.ends_in_slash && !event.modifiers.empty();
+        event.spec.name = event.base + (has_colon ? ":" : "") + event.modifiers;
     }
-    while (const dirent* entry = ::readdir(dir)) {
-        if (entry->d_type == DT_DIR) {
-            names.emplace_back(entry->d_name);
-        }
-    }
-    ::closedir(dir);
-    return near_names(wanted, names);
-}
-
-Result<Done> find_tracepoint(std::string_view system, std::string_view event, const TracefsPlaces& places,
-                             EventSpec& spec) {
-    const std::string name = std::string(system) + ":" + std::string(event);
-    const std::string root = find_tracefs(places);
-    if (root.empty()) {
-        if (::geteuid() != 0) {
-            return Error{ErrorCode::kPermission, "-e " + name +
-                                                     ": tracepoints need tracefs, which can't be read; run as "
-                                                     "root, or let root mount it readable: mount -t tracefs -o "
-                                                     "mode=755 tracefs " +
-                                                     places.roots.front()};
-        }
-        return Error{ErrorCode::kUnavailable, "-e " + name +
-                                                  ": tracepoints need tracefs, which isn't mounted; try: "
-                                                  "mount -t tracefs tracefs " +
-                                                  places.roots.front()};
-    }
-    const std::string systems = root + "/events";
-    const std::string folder = systems + "/" + std::string(system);
-    const std::string place = folder + "/" + std::string(event);
-    auto id = read_small_file(place + "/id", 64);
-    if (!id.ok()) {
-        if (id.error().code == ErrorCode::kPermission) {
-            return Error{ErrorCode::kPermission, "-e " + name + ": '" + place +
-                                                     "/id' can't be read; run as root, or let root remount tracefs "
-                                                     "readable: mount -o remount,mode=755 " +
-                                                     root};
-        }
-        const bool has_system = ::access(folder.c_str(), F_OK) == 0;
-        const std::vector<std::string> near = has_system ? near_files(folder, event) : near_files(systems, system);
-        std::string message = "-e: this kernel has no tracepoint '" + name + "'";
-        if (near.empty()) {
-            message += "; 'ls " + (has_system ? folder : systems) + "' shows what it has";
-        } else {
-            message += has_system ? "; did you mean " + list_of(near) + " of '" + std::string(system) + "'?"
-                                  : "; did you mean the system " + list_of(near) + "?";
-        }
-        return usage(std::move(message));
-    }
-    const char* const end = id->data() + id->size();
-    if (std::from_chars(id->data(), end, spec.config).ec != std::errc{}) {
-        return Error{ErrorCode::kInvalid, "'" + place + "/id' holds no number"};
-    }
-    auto format = read_small_file(place + "/format", limits::kEventFormatSizeBytesMax - 1);
-    if (!format.ok()) {
-        return Error{format.error().code, "-e " + name + ": " + format.error().message};
-    }
-    spec.type = perf::kTypeTracepoint;
-    spec.unit = "events";
-    spec.format = std::move(*format);
-    return Done{};
-}
-
-bool parse_raw(std::string_view text, EventSpec& spec) {
-    if (text.size() < 2 || text.size() > 17 || text[0] != 'r') {
-        return false;
-    }
-    const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), spec.config, 16);
-    if (error != std::errc{} || end != text.data() + text.size()) {
-        return false;
-    }
-    spec.type = perf::kTypeRaw;
-    spec.unit = "events";
-    return true;
-}
-
-bool take_modifier(std::string_view modifier, EventSpec& spec) {
-    if (modifier.empty()) {
-        return false;
-    }
-    bool user = false;
-    bool kernel = false;
-    for (const char c : modifier) {
-        if (c != 'u' && c != 'k') {
-            return false;
-        }
-        user = user || c == 'u';
-        kernel = kernel || c == 'k';
-    }
-    spec.exclude_kernel = !kernel;
-    spec.exclude_user = !user;
-    return true;
-}
-
-Result<EventSpec> parse_event(std::string_view text, const TracefsPlaces& places) {
-    if (text.empty()) {
-        return usage("-e: an event's name is missing (a comma too many?)");
-    }
-    if (text.size() > kEventNameSizeMax) {
-        return usage("-e: an event's name has at most " + std::to_string(kEventNameSizeMax) + " characters");
-    }
-    EventSpec spec;
-    spec.name = text;
-    std::string_view name = text;
-    std::string_view second;
-    if (const std::size_t colon = name.find(':'); colon != std::string_view::npos) {
-        second = name.substr(colon + 1);
-        name = name.substr(0, colon);
-        const NamedEvent* named = find_named_event(name);
-        const bool is_own = named != nullptr || parse_raw(name, spec);
-        if (is_own && !take_modifier(second, spec)) {
-            return usage("-e " + std::string(text) +
-                         ": after the colon stands 'u' (user space only) or 'k' (kernel only)");
-        }
-        if (!is_own) {
-            std::string_view event = second;
-            if (const std::size_t last = second.find(':'); last != std::string_view::npos) {
-                event = second.substr(0, last);
-                if (!take_modifier(second.substr(last + 1), spec)) {
-                    return usage("-e " + std::string(text) +
-                                 ": after the second colon stands 'u' (user space only) or 'k' (kernel only)");
-                }
-            }
-            if ((event == "u" || event == "k" || event == "uk" || event == "ku") && event.data() == second.data()) {
-                return unknown_event(name);
-            }
-            if (!is_plain_name(name) || !is_plain_name(event)) {
-                return usage("-e: '" + std::string(text) +
-                             "' is no tracepoint; they are written system:name, as "
-                             "sched:sched_switch");
-            }
-            if (auto found = find_tracepoint(name, event, places, spec); !found.ok()) {
-                return found.error();
-            }
-            return spec;
-        }
-    }
-    if (const NamedEvent* named = find_named_event(name)) {
-        spec.type = named->type;
-        spec.config = named->config;
-        spec.unit = named->unit;
-        return spec;
-    }
-    if (parse_raw(name, spec)) {
-        return spec;
-    }
-    return unknown_event(name);
+    return std::move(event.spec);
 }
 
 // One -e.
 class EventListParser {
 public:
     // `events` are those of the lists before, and get this one's. All are borrowed.
-    EventListParser(std::string_view list, const TracefsPlaces& places, std::vector<EventSpec>& events)
+    EventListParser(std::string_view list, const EventPlaces& places, std::vector<EventSpec>& events)
         : list_{list}, places_{places}, events_{events} {}
 
     Result<Done> parse() {
         for (;;) {
-            if (auto done = next_is('{') ? parse_group() : parse_single(); !done.ok()) {
+            const std::size_t begin = at_;
+            const std::string_view text = take_item();
+            auto done = next_is('{') ? parse_group(begin, text) : parse_single(text);
+            if (!done.ok()) {
                 return done;
             }
             if (at_ == list_.size()) {
@@ -220,34 +57,57 @@ private:
     [[nodiscard]] bool next_is(char c) const { return at_ < list_.size() && list_[at_] == c; }
 
     [[nodiscard]] Error trouble_at(std::size_t at, const std::string& what) const {
-        return usage("-e " + std::string(list_.substr(0, kShownSizeMax)) + ": character " + std::to_string(at + 1) +
-                     ": " + what);
+        return event_error(list_, "character " + std::to_string(at + 1) + ": " + what);
     }
 
-    std::string_view take_until(std::string_view ends) {
-        const std::string_view text = list_.substr(at_, list_.find_first_of(ends, at_) - at_);
-        at_ += text.size();
-        return text;
-    }
-
-    Result<Done> parse_single() {
-        const std::string_view text = take_until(",{}");
-        if (next_is('{')) {
-            return trouble_at(at_, "a group begins behind a comma, and has no name");
+    // Up to a comma or brace that isn't between an event's slashes.
+    std::string_view take_item() {
+        const std::size_t begin = at_;
+        const bool is_breakpoint = without_blanks(list_.substr(at_)).starts_with("mem:");
+        bool is_in_slashes = false;
+        bool is_quoted = false;
+        for (; at_ < list_.size(); ++at_) {
+            const char c = list_[at_];
+            if (c == '/' && !is_quoted && !is_breakpoint) {
+                is_in_slashes = !is_in_slashes;
+            } else if (c == '\'' && is_in_slashes) {
+                is_quoted = !is_quoted;
+            } else if (!is_in_slashes && (c == ',' || c == '{' || c == '}')) {
+                break;
+            }
         }
+        return without_blanks(list_.substr(begin, at_ - begin));
+    }
+
+    Result<Done> parse_single(std::string_view text) {
         if (next_is('}')) {
             return trouble_at(at_, "there is no '{' to this '}'");
         }
-        auto event = parse_event(text, places_);
-        return event.ok() ? add(std::move(*event)) : Result<Done>{std::move(event).error()};
+        auto events = parse_single_event(text, places_);
+        if (!events.ok()) {
+            return std::move(events).error();
+        }
+        for (SingleEvent& event : *events) {
+            if (has(event.modifiers, 'S')) {
+                return sample_read_refused(text);
+            }
+            if (auto done = add(std::move(event), 0); !done.ok()) {
+                return done;
+            }
+        }
+        return Done{};
     }
 
-    Result<Done> parse_group() {
+    // The group's name, which nothing shows, is `name`.
+    Result<Done> parse_group(std::size_t begin, std::string_view name) {
         const std::size_t open = at_;
-        std::vector<EventSpec> members;
+        if (name.find_first_of(":/") != std::string_view::npos) {
+            return trouble_at(begin, "a comma is missing before the group");
+        }
+        std::vector<SingleEvent> members;
         do {
             ++at_;  // '{' or a comma
-            const std::string_view text = take_until(",{}");
+            const std::string_view text = take_item();
             if (at_ == list_.size()) {
                 return trouble_at(open, "the '}' to this '{' is missing");
             }
@@ -257,68 +117,98 @@ private:
             if (text.empty() && members.empty() && next_is('}')) {
                 return trouble_at(open, "a group without events");
             }
-            if (members.size() == kGroupEventsMax) {
+            auto events = parse_single_event(text, places_);
+            if (!events.ok()) {
+                return std::move(events).error();
+            }
+            for (SingleEvent& event : *events) {
+                members.push_back(std::move(event));
+            }
+            if (members.size() > kGroupEventsMax) {
                 return trouble_at(open, "at most " + std::to_string(kGroupEventsMax) + " events in a group");
             }
-            auto event = parse_event(text, places_);
-            if (!event.ok()) {
-                return std::move(event).error();
-            }
-            members.push_back(std::move(*event));
         } while (!next_is('}'));
         ++at_;
+        const std::size_t behind = at_;
+        const std::string_view modifiers = take_item();
         if (at_ < list_.size() && !next_is(',')) {
-            const std::size_t behind = at_;
-            EventSpec modified;
-            if (!next_is(':') || !take_modifier(take_until(",{}").substr(1), modified)) {
-                return trouble_at(behind,
-                                  "behind a group stands ':u' (user space only), ':k' (kernel only) or a comma");
-            }
-            if (at_ < list_.size() && !next_is(',')) {
-                return trouble_at(at_, "a comma is missing");
-            }
-            for (EventSpec& member : members) {
-                modify(member, modified);
-            }
+            return trouble_at(at_, "a comma is missing");
         }
+        if (!modifiers.empty() && !modifiers.starts_with(':')) {
+            return trouble_at(behind, "behind a group stands a comma, or a colon and modifiers");
+        }
+        if (const std::string trouble = modifiers.empty() ? "" : modifier_trouble(modifiers.substr(1));
+            !trouble.empty()) {
+            return trouble_at(behind, trouble);
+        }
+        return add_group(std::move(members), modifiers.empty() ? modifiers : modifiers.substr(1));
+    }
+
+    Result<Done> add_group(std::vector<SingleEvent> members, std::string_view modifiers) {
         // One event by itself is no group, as in perf.
         const auto number = static_cast<std::uint16_t>(members.size() > 1 ? group_count() + 1 : 0);
-        for (EventSpec& member : members) {
-            member.group = number;
-            if (auto done = add(std::move(member)); !done.ok()) {
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            SingleEvent& member = members[i];
+            if (has(modifiers, 'S') || has(member.modifiers, 'S')) {
+                return sample_read_refused(member.base);
+            }
+            if (i > 0 && (has(member.modifiers, 'D') || has(member.modifiers, 'e'))) {
+                return event_error(member.base, "only a group's first event can be pinned (D) or exclusive (e)");
+            }
+            if (i > 0 && !member.spec.is_inherited) {
+                return event_error(member.base,
+                                   "only whole groups are inherited or not: write no-inherit to the first "
+                                   "event alone");
+            }
+            member.modifiers = merge_modifiers(member.modifiers, modifiers);
+            if (const std::string trouble =
+                    member.modifiers.empty() ? std::string{} : modifier_trouble(member.modifiers);
+                !trouble.empty()) {
+                return event_error(member.base, "with the modifiers of its group: " + trouble);
+            }
+            member.spec.is_inherited = members.front().spec.is_inherited;
+            member.spec.is_group_weak = number != 0 && has(modifiers, 'W');
+            if (auto done = add(std::move(member), number); !done.ok()) {
                 return done;
+            }
+            if (i == 0) {
+                events_.back().is_pinned = events_.back().is_pinned || has(modifiers, 'D');
+                events_.back().is_exclusive = events_.back().is_exclusive || has(modifiers, 'e');
             }
         }
         return Done{};
     }
 
-    // Adds the group's sides to those that the event asks for by itself.
-    static void modify(EventSpec& event, const EventSpec& group) {
-        const bool has_own = std::count(event.name.begin(), event.name.end(), ':') > (event.is_tracepoint() ? 1 : 0);
-        const bool kernel = !group.exclude_kernel || (has_own && !event.exclude_kernel);
-        const bool user = !group.exclude_user || (has_own && !event.exclude_user);
-        if (has_own) {
-            event.name.resize(event.name.rfind(':'));
-        }
-        event.name += std::string(":") + (user ? "u" : "") + (kernel ? "k" : "");
-        event.exclude_kernel = !kernel;
-        event.exclude_user = !user;
-    }
-
-    Result<Done> add(EventSpec event) {
+    Result<Done> add(SingleEvent event, std::uint16_t group) {
+        const bool may_repeat = event.is_one_of_many;
+        EventSpec spec = spec_of(std::move(event));
+        spec.group = group;
         const bool is_twice = std::any_of(events_.begin(), events_.end(),
-                                          [&](const EventSpec& other) { return other.name == event.name; });
+                                          [&](const EventSpec& other) { return other.name == spec.name; });
+        if (is_twice && may_repeat && group == 0) {
+            return Done{};
+        }
         if (is_twice) {
-            return usage("-e: '" + event.name + "' is named twice" +
-                         (event.group != 0 && !event.exclude_kernel && !event.exclude_user
-                              ? " (in another group ':uk' behind it makes another name of it)"
-                              : ""));
+            return event_error(spec.name, spec.is_tracepoint()
+                                              ? "it is named twice; leave one out"
+                                              : "it is named twice; give one another name, as " + renamed(spec.name));
         }
         if (events_.size() == limits::kEventsMax) {
-            return usage("-e: at most " + std::to_string(limits::kEventsMax) + " events at once");
+            return Error{ErrorCode::kUsage, "-e: at most " + std::to_string(limits::kEventsMax) + " events at once"};
         }
-        events_.push_back(std::move(event));
+        events_.push_back(std::move(spec));
         return Done{};
+    }
+
+    static std::string renamed(const std::string& name) {
+        return name.substr(0, name.find_first_of(":/")) + "/name=second/";
+    }
+
+    static Error sample_read_refused(std::string_view event) {
+        return event_error(event,
+                           "'S' isn't supported: samples of one event don't carry the counts of others; without it "
+                           "each event of a group is sampled, and all are counted together",
+                           ErrorCode::kUnsupported);
     }
 
     // In this list and those before.
@@ -330,32 +220,39 @@ private:
         return count;
     }
 
-    static constexpr std::size_t kShownSizeMax = 256;
-
     std::string_view list_;
-    const TracefsPlaces& places_;
+    const EventPlaces& places_;
     std::vector<EventSpec>& events_;
     std::size_t at_ = 0;
 };
 
-}  // namespace
-
-bool EventSpec::is_tracepoint() const { return type == perf::kTypeTracepoint; }
-
-std::string find_tracefs(const TracefsPlaces& places) {
-    for (const std::string& root : places.roots) {
-        if (::access((root + "/events").c_str(), R_OK | X_OK) == 0) {
-            return root;
+// The events behind `first` are those of the filter's -e.
+Result<Done> set_filter(const std::string& filter, std::vector<EventSpec>& events, std::size_t first) {
+    for (std::size_t i = first; i < events.size(); ++i) {
+        if (!events[i].is_tracepoint()) {
+            return Error{ErrorCode::kUsage, "--filter " + filter + ": " + events[i].name +
+                                                " is no tracepoint, and only these have fields to filter by; give "
+                                                "tracepoints an -e of their own before it"};
         }
+        events[i].filter = filter;
     }
-    return {};
+    return Done{};
 }
 
-Result<std::vector<EventSpec>> parse_events(const std::vector<std::string>& lists, const TracefsPlaces& places) {
+}  // namespace
+
+Result<std::vector<EventSpec>> parse_events(const std::vector<std::string>& lists, const EventPlaces& places,
+                                            const std::vector<std::string>& filters) {
     std::vector<EventSpec> events;
-    for (const std::string& list : lists) {
-        if (auto done = EventListParser{list, places, events}.parse(); !done.ok()) {
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+        const std::size_t first = events.size();
+        if (auto done = EventListParser{lists[i], places, events}.parse(); !done.ok()) {
             return std::move(done).error();
+        }
+        if (i < filters.size() && !filters[i].empty()) {
+            if (auto done = set_filter(filters[i], events, first); !done.ok()) {
+                return std::move(done).error();
+            }
         }
     }
     return events;

@@ -4,37 +4,22 @@
 #include <linux/perf_event.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include "schemas/vocabulary/limits.h"
+#include "target-collector/source/linux/event_places_test.h"
 #include "target-collector/source/linux/event_table.h"
 #include "target-collector/source/linux/perf_attr.h"
 
 namespace perfleet {
 namespace {
 
-// A folder that looks like tracefs.
 class EventParser : public ::testing::Test {
 protected:
     EventParser() {
-        std::string name = (std::filesystem::temp_directory_path() / "tracefs-XXXXXX").string();
-        EXPECT_NE(::mkdtemp(name.data()), nullptr);
-        root_ = name;
-        add_tracepoint("sched", "sched_switch", "316");
-        add_tracepoint("sched", "sched_wakeup", "318");
-        add_tracepoint("syscalls", "sys_enter_getppid", "77");
-        places_.roots = {root_ + "/missing", root_};
+        folders_.add_tracepoint("sched", "sched_switch", "316");
+        folders_.add_tracepoint("sched", "sched_wakeup", "318");
+        folders_.add_tracepoint("syscalls", "sys_enter_getppid", "77");
     }
-    ~EventParser() override { std::filesystem::remove_all(root_); }
 
-    void add_tracepoint(const std::string& system, const std::string& event, const std::string& id) const {
-        const std::string folder = root_ + "/events/" + system + "/" + event;
-        std::filesystem::create_directories(folder);
-        std::ofstream(folder + "/id") << id << "\n";
-        std::ofstream(folder + "/format") << "name: " << event << "\nID: " << id << "\n";
-    }
     [[nodiscard]] std::vector<EventSpec> parse(const std::vector<std::string>& lists) const {
         auto events = parse_events(lists, places_);
         EXPECT_TRUE(events.ok()) << (events.ok() ? "" : events.error().message);
@@ -46,8 +31,8 @@ protected:
         return events.ok() ? Error{} : events.error();
     }
 
-    std::string root_;
-    TracefsPlaces places_;
+    EventFolders folders_;
+    EventPlaces places_ = folders_.places();
 };
 
 TEST_F(EventParser, TakesListsAndRepetitions) {
@@ -98,10 +83,10 @@ TEST_F(EventParser, TakesRawEvents) {
 TEST_F(EventParser, NamesTheUnknownEventAndItsNeighbours) {
     const Error error = error_of("cpu-clok");
     EXPECT_EQ(error.code, ErrorCode::kUsage);
-    EXPECT_NE(error.message.find("'cpu-clok'"), std::string::npos);
+    EXPECT_NE(error.message.find("-e cpu-clok: "), std::string::npos);
     EXPECT_NE(error.message.find("'cpu-clock'"), std::string::npos);
-    EXPECT_NE(error_of("sched:sched_swich").message.find("'sched_switch'"), std::string::npos);
-    EXPECT_NE(error_of("shed:sched_switch").message.find("'sched'"), std::string::npos);
+    EXPECT_NE(error_of("sched:sched_swich").message.find("'sched:sched_switch'"), std::string::npos);
+    EXPECT_NE(error_of("shed:sched_switch").message.find("'sched:sched_switch'"), std::string::npos);
     EXPECT_EQ(error_of("qqqqqqqqqqq").code, ErrorCode::kUsage);
 }
 
@@ -162,16 +147,15 @@ TEST_F(EventParser, RefusesWhatIsNoGroupByItsPlace) {
         {"cpu-clock,{}", "character 11: a group without events"},
         {"{cs,{faults}}", "character 5: a group within a group"},
         {"cs,faults}", "character 10: there is no '{' to this '}'"},
-        {"mine{cs,faults}", "character 5: a group begins behind a comma"},
+        {"cs:u{cs,faults}", "character 1: a comma is missing"},
         {"{cs,faults}cpu-clock", "character 12: behind a group stands"},
-        {"{cs,faults}:", "character 12: behind a group stands"},
-        {"{cs,faults}:S", "character 12: behind a group stands"},
+        {"{cs,faults}:", "character 12: a modifier is missing"},
         {"{cs,faults}:u{r1,r2}", "character 14: a comma is missing"},
         {"{cs,}", "an event's name is missing"},
         {"{,cs}", "an event's name is missing"},
         {"{cs,faults},", "an event's name is missing"},
-        {"{cs,nonsense}", "'nonsense'"},
-        {"{cs,cs}", "'cs' is named twice (in another group ':uk'"},
+        {"{cs,nonsense}", "-e nonsense: there is no such event"},
+        {"{cs,cs}", "-e cs: it is named twice"},
     };
     for (const auto& [list, told] : refused) {
         const Error error = error_of(list);
@@ -189,7 +173,7 @@ TEST_F(EventParser, RefusesWhatIsNoGroupByItsPlace) {
 }
 
 TEST_F(EventParser, SaysHowToMountTracefs) {
-    places_.roots = {"/nonexistent/tracing"};
+    places_.tracefs = {"/nonexistent/tracing"};
     const Error error = error_of("sched:sched_switch");
     EXPECT_EQ(error.code, ::geteuid() == 0 ? ErrorCode::kUnavailable : ErrorCode::kPermission);
     EXPECT_NE(error.message.find("mount -t tracefs"), std::string::npos);
@@ -201,13 +185,6 @@ TEST(EventTable, FindsEventsByNameAndAlias) {
     EXPECT_EQ(find_named_event("cpu-cycles"), find_named_event("cycles"));
     EXPECT_EQ(find_named_event(""), nullptr);
     EXPECT_EQ(find_named_event("Cycles"), nullptr);
-}
-
-TEST(EventTable, NearNamesComeNearestFirst) {
-    const std::vector<std::string> names{"branch-misses", "branches", "cycles"};
-    EXPECT_EQ(near_names("branchs", names).front(), "branches");
-    EXPECT_TRUE(near_names("xyz", names).empty());
-    EXPECT_TRUE(near_names("", names).empty());
 }
 
 TEST(SamplingAttr, CarriesPeriodsOnlyWhereTheKernelThenStillObeysThem) {

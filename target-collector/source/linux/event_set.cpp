@@ -12,6 +12,7 @@
 #include <string>
 
 #include "target-collector/source/linux/cpu_list.h"
+#include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/event_table.h"
 #include "target-collector/source/linux/event_trouble.h"
 #include "target-collector/source/linux/proc_reader.h"
@@ -25,15 +26,6 @@ constexpr std::uint32_t kSideBandRingPagesMin = 1;
 constexpr const char* kMaxRatePath = "/proc/sys/kernel/perf_event_max_sample_rate";
 constexpr std::size_t kOwnReadingValues = 5;    // value, time enabled, time running, id, lost
 constexpr std::size_t kGroupReadingHeader = 3;  // events, time enabled, time running; then value, id, lost of each
-
-EventSpec spec_of(const NamedEvent& named) {
-    EventSpec spec;
-    spec.name = named.name;
-    spec.type = named.type;
-    spec.config = named.config;
-    spec.unit = named.unit;
-    return spec;
-}
 
 }  // namespace
 
@@ -138,7 +130,10 @@ Result<Done> EventSet::probe_events(const Notice& notice) {
             return permission_error("-a");
         }
         OpenEvent& event = events_[i];
-        const int fd = open_perf_event(attr_of(event), targets_.front().tid, static_cast<std::int32_t>(cpus_.front()));
+        if (!first_cpu_of(event.spec)) {
+            return Error{ErrorCode::kUsage, "-e " + event.spec.name + ": none of the CPUs that count it is recorded"};
+        }
+        const int fd = open_for_probe(attr_of(event), event.spec);
         const int error = errno;
         if (fd >= 0) {
             ::close(fd);
@@ -155,10 +150,48 @@ Result<Done> EventSet::probe_events(const Notice& notice) {
             return open_error(event.spec, error);
         }
     }
+    dissolve_weak_groups(notice);
     for (OpenEvent& event : events_) {
         settle_fields(event);
     }
     return Done{};
+}
+
+std::optional<std::uint32_t> EventSet::first_cpu_of(const EventSpec& spec) const {
+    const auto cpu = std::find_if(cpus_.begin(), cpus_.end(), [&](std::uint32_t one) { return spec.counts_on(one); });
+    return cpu == cpus_.end() ? std::nullopt : std::optional{*cpu};
+}
+
+int EventSet::open_for_probe(const perf_event_attr& attr, const EventSpec& spec, int group_fd) const {
+    return open_perf_event(attr, targets_.front().tid, static_cast<std::int32_t>(*first_cpu_of(spec)), group_fd);
+}
+
+void EventSet::dissolve_weak_groups(const Notice& notice) {
+    for (std::size_t first = 0; first < events_.size();) {
+        const std::uint16_t group = events_[first].spec.group;
+        std::size_t end = first + 1;
+        while (group != 0 && end < events_.size() && events_[end].spec.group == group) {
+            ++end;
+        }
+        if (events_[first].spec.is_group_weak) {
+            std::vector<int> fds;
+            for (std::size_t i = first; i < end && (fds.empty() || fds.back() >= 0); ++i) {
+                fds.push_back(open_for_probe(attr_of(events_[i]), events_[i].spec, fds.empty() ? -1 : fds.front()));
+            }
+            const bool is_refused = fds.back() < 0;
+            for (const int fd : fds) {
+                ::close(fd);
+            }
+            for (std::size_t i = first; i < end && is_refused; ++i) {
+                events_[i].spec.group = 0;
+            }
+            if (is_refused) {
+                notice("the kernel doesn't count " + events_[first].spec.name + " and the " +
+                       std::to_string(end - first - 1) + " behind it as one group: each is counted by itself");
+            }
+        }
+        first = end;
+    }
 }
 
 void EventSet::settle_fields(OpenEvent& event) const {
@@ -190,6 +223,13 @@ bool EventSet::settle_for_less(OpenEvent& event, int error, const Notice& notice
                "); for all of them run as root or with CAP_PERFMON");
         return true;
     }
+    if (event.spec.is_precise_at_most && event.spec.precise > 0 && !is_permission(error) && error != ESRCH) {
+        --event.spec.precise;
+        return true;
+    }
+    if (is_pmu_event(event.spec) && error == EINVAL && settle_for_counting(event, notice)) {
+        return true;
+    }
     if (!events_were_named_ && event.spec.type == PERF_TYPE_HARDWARE && !is_permission(error) && error != ESRCH) {
         const bool exclude_kernel = event.spec.exclude_kernel;
         event.spec = spec_of(*find_named_event("cpu-clock"));
@@ -198,6 +238,20 @@ bool EventSet::settle_for_less(OpenEvent& event, int error, const Notice& notice
         return true;
     }
     return false;
+}
+
+// Many PMUs of a bus or a socket count, but interrupt nobody.
+bool EventSet::settle_for_counting(OpenEvent& event, const Notice& notice) {
+    OpenEvent counted = event;
+    counted.rate = {false, 0};
+    const int fd = event.rate.value > 0 ? open_for_probe(attr_of(counted), event.spec) : -1;
+    if (fd < 0) {
+        return false;
+    }
+    ::close(fd);
+    event.rate = counted.rate;
+    notice(event.spec.name + " can't be sampled: it is only counted ('perfleet counters' shows it)");
+    return true;
 }
 
 // Whether the kernel's part is what this user may not see of an event.
@@ -300,17 +354,26 @@ Error EventSet::opening_error(const Opening& opening, int error) const {
                                      : open_error(spec, error);
 }
 
-Result<Done> EventSet::direct_to_ring(const OpenFd& open, std::uint64_t& id) const {
+Result<Done> EventSet::connect(OpenFd& open) const {
     const bool is_side_band = open.role == OpeningRole::kSideBand;
     const KernelRing& ring = *rings_[open.cpu_index + (is_side_band ? cpus_.size() : 0)];
-    if (::ioctl(open.fd, PERF_EVENT_IOC_SET_OUTPUT, ring.fd()) != 0 || ::ioctl(open.fd, PERF_EVENT_IOC_ID, &id) != 0) {
+    if (::ioctl(open.fd, PERF_EVENT_IOC_SET_OUTPUT, ring.fd()) != 0 ||
+        ::ioctl(open.fd, PERF_EVENT_IOC_ID, &open.id) != 0) {
         const std::string what = is_side_band ? "mappings and names" : "-e " + events_[open.event_index].spec.name;
         return error_from_errno(errno, what + ": can't direct the event to its ring");
+    }
+    const bool is_reader = open.role == OpeningRole::kReader;
+    const EventSpec* const spec = is_side_band || is_reader ? nullptr : &events_[open.event_index].spec;
+    if (spec != nullptr && !spec->filter.empty() &&
+        ::ioctl(open.fd, PERF_EVENT_IOC_SET_FILTER, spec->filter.c_str()) != 0) {
+        return filter_error(*spec, errno);
     }
     return Done{};
 }
 
-Result<int> EventSet::open_one(const Opening& opening, const Target& target, std::uint32_t cpu_index, int group_fd) {
+Result<int> EventSet::open_one(std::span<const Opening> plan, std::uint32_t plan_index, const Target& target,
+                               std::uint32_t cpu_index, int group_fd) {
+    const Opening& opening = plan[plan_index];
     const int fd = open_perf_event(opening.attr, target.tid, static_cast<std::int32_t>(cpus_[cpu_index]), group_fd);
     if (fd < 0) {
         const int error = errno;
@@ -319,8 +382,8 @@ Result<int> EventSet::open_one(const Opening& opening, const Target& target, std
         }
         return error == ESRCH ? process_ended() : opening_error(opening, error);
     }
-    fds_.push_back({fd, opening.role, opening.event_index, cpu_index, 0});
-    if (auto done = direct_to_ring(fds_.back(), fds_.back().id); !done.ok()) {
+    fds_.push_back({fd, opening.role, opening.event_index, cpu_index, plan_index, 0});
+    if (auto done = connect(fds_.back()); !done.ok()) {
         return std::move(done).error();
     }
     return fd;
@@ -331,12 +394,17 @@ Result<Done> EventSet::open_events() {
     for (std::uint32_t cpu_index = 0; cpu_index < cpus_.size(); ++cpu_index) {
         for (const Target& target : targets_) {
             int leader_fd = -1;
-            for (const Opening& opening : plan) {
-                const bool is_joining = joins_group(opening.role);
-                if (is_joining && leader_fd < 0) {
-                    continue;  // it went with its leader
+            for (std::uint32_t i = 0; i < plan.size(); ++i) {
+                const bool is_joining = joins_group(plan[i].role);
+                if (!is_joining) {
+                    leader_fd = -1;
                 }
-                auto fd = open_one(opening, target, cpu_index, is_joining ? leader_fd : -1);
+                const bool is_counted_here = plan[i].role == OpeningRole::kSideBand ||
+                                             events_[plan[i].event_index].spec.counts_on(cpus_[cpu_index]);
+                if (!is_counted_here || (is_joining && leader_fd < 0)) {
+                    continue;  // or it went with its leader
+                }
+                auto fd = open_one(plan, i, target, cpu_index, is_joining ? leader_fd : -1);
                 if (!fd.ok()) {
                     return std::move(fd).error();
                 }
@@ -455,7 +523,8 @@ Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, con
     }
     std::vector<OpenEvent> changed = events_;
     for (std::uint32_t i = 0; i < changed.size(); ++i) {
-        changed[i].rate = !event_index || i == *event_index ? rate : changed[i].rate;
+        const bool is_sampled = changed[i].rate.value > 0;
+        changed[i].rate = is_sampled && (!event_index || i == *event_index) ? rate : changed[i].rate;
     }
     const std::vector<Opening> plan = plan_openings(changed, attr_options(), features_);
     std::vector<OpenFd*> old;
@@ -467,7 +536,7 @@ Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, con
         if (!is_meant(open, event_index)) {
             continue;
         }
-        const Opening& opening = plan[i % plan.size()];  // of each CPU all of them, for there is one target
+        const Opening& opening = plan[open.plan_index];
         OpenFd fresh = open;
         fresh.fd = open_perf_event(opening.attr, -1, static_cast<std::int32_t>(cpus_[open.cpu_index]),
                                    joins_group(opening.role) ? leader_fd : -1);
@@ -478,7 +547,7 @@ Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, con
         leader_fd = joins_group(opening.role) ? leader_fd : fresh.fd;
         old.push_back(&open);
         anew.push_back(fresh);
-        if (auto done = direct_to_ring(fresh, anew.back().id); !done.ok()) {
+        if (auto done = connect(anew.back()); !done.ok()) {
             refused = std::move(done).error();
         }
     }
@@ -509,7 +578,7 @@ Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, con
     }
     for (std::uint32_t i = 0; i < events_.size(); ++i) {
         if (!event_index || i == *event_index) {
-            events_[i].rate = rate;
+            events_[i].rate = changed[i].rate;
             settle_fields(events_[i]);
         }
     }

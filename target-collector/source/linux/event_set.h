@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
-#include "target-collector/source/linux/event_parser.h"
+#include "target-collector/source/linux/event_spec.h"
 #include "target-collector/source/linux/kernel_ring.h"
 #include "target-collector/source/linux/opening_plan.h"
 #include "target-collector/source/linux/perf_attr.h"
@@ -112,6 +112,7 @@ private:
         OpeningRole role = OpeningRole::kAlone;
         std::uint32_t event_index = 0;  // kSideBandIndex: the side-band
         std::uint32_t cpu_index = 0;
+        std::uint32_t plan_index = 0;  // of its opening
         std::uint64_t id = 0;
     };
     // What one descriptor reads of its event.
@@ -138,6 +139,12 @@ private:
     void settle_fields(OpenEvent& event) const;
     // What can be had instead of an event that the kernel refused; false: nothing.
     bool settle_for_less(OpenEvent& event, int error, const Notice& notice);
+    bool settle_for_counting(OpenEvent& event, const Notice& notice);
+    // Weak groups that the kernel doesn't take become events by themselves.
+    void dissolve_weak_groups(const Notice& notice);
+    // The first CPU that counts it; empty: none of ours does.
+    [[nodiscard]] std::optional<std::uint32_t> first_cpu_of(const EventSpec& spec) const;
+    int open_for_probe(const perf_event_attr& attr, const EventSpec& spec, int group_fd = -1) const;
     [[nodiscard]] bool can_have_user_space_only(const OpenEvent& event) const;
     [[nodiscard]] bool is_optional_gone(const Target& target, int error) const;
     Result<Done> find_targets();
@@ -159,9 +166,11 @@ private:
     // False: it can't be read.
     bool add_group_reading(const OpenFd& reader, std::vector<Reading>& sums) const;
     // The descriptor; -1 when the thread has gone, which may be.
-    Result<int> open_one(const Opening& opening, const Target& target, std::uint32_t cpu_index, int group_fd);
+    Result<int> open_one(std::span<const Opening> plan, std::uint32_t plan_index, const Target& target,
+                         std::uint32_t cpu_index, int group_fd);
     [[nodiscard]] Error opening_error(const Opening& opening, int error) const;
-    Result<Done> direct_to_ring(const OpenFd& open, std::uint64_t& id) const;
+    // Its ring, its id, and its filter.
+    Result<Done> connect(OpenFd& open) const;
     void index_ids();
     [[nodiscard]] perf_event_attr attr_of(const OpenEvent& event) const;
     [[nodiscard]] AttrOptions attr_options() const;

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <numeric>
-#include <utility>
 
 #include "schemas/perf/perf_event.h"
 
@@ -40,6 +38,7 @@ constexpr std::array kEvents{
                kScheduling},
     NamedEvent{"alignment-faults", "", perf::kTypeSoftware, PERF_COUNT_SW_ALIGNMENT_FAULTS, "events", kExceptions},
     NamedEvent{"emulation-faults", "", perf::kTypeSoftware, PERF_COUNT_SW_EMULATION_FAULTS, "events", kExceptions},
+    NamedEvent{"cgroup-switches", "", perf::kTypeSoftware, PERF_COUNT_SW_CGROUP_SWITCHES, "events", kScheduling},
     NamedEvent{"dummy", "", perf::kTypeSoftware, PERF_COUNT_SW_DUMMY, "events", kDebug},
     NamedEvent{"cycles", "cpu-cycles", perf::kTypeHardware, PERF_COUNT_HW_CPU_CYCLES, "cycles", kCycles},
     NamedEvent{"instructions", "", perf::kTypeHardware, PERF_COUNT_HW_INSTRUCTIONS, "events", kExecution},
@@ -64,22 +63,50 @@ constexpr std::array kEvents{
     NamedEvent{"iTLB-load-misses", "", perf::kTypeHwCache, cache(4, 0, 1), "events", kCache},
 };
 
-constexpr std::size_t kNearNamesMax = 3;
+// Parts of the names of cache events, as perf spells them, each with what it is in perf_event_attr.config.
+struct CacheWord {
+    std::string_view word;
+    std::uint8_t value;
+};
+constexpr std::array kCaches{
+    CacheWord{"L1-dcache", 0}, CacheWord{"l1-d", 0},     CacheWord{"l1d", 0},   CacheWord{"L1-data", 0},
+    CacheWord{"L1-icache", 1}, CacheWord{"l1-i", 1},     CacheWord{"l1i", 1},   CacheWord{"L1-instruction", 1},
+    CacheWord{"LLC", 2},       CacheWord{"L2", 2},       CacheWord{"dTLB", 3},  CacheWord{"d-tlb", 3},
+    CacheWord{"Data-TLB", 3},  CacheWord{"iTLB", 4},     CacheWord{"i-tlb", 4}, CacheWord{"Instruction-TLB", 4},
+    CacheWord{"branch", 5},    CacheWord{"branches", 5}, CacheWord{"bpu", 5},   CacheWord{"btb", 5},
+    CacheWord{"bpc", 5},       CacheWord{"node", 6}};
+constexpr std::array kCacheOperations{CacheWord{"load", 0},
+                                      CacheWord{"loads", 0},
+                                      CacheWord{"read", 0},
+                                      CacheWord{"store", 1},
+                                      CacheWord{"stores", 1},
+                                      CacheWord{"write", 1},
+                                      CacheWord{"prefetch", 2},
+                                      CacheWord{"prefetches", 2},
+                                      CacheWord{"speculative-read", 2},
+                                      CacheWord{"speculative-load", 2}};
+constexpr std::array kCacheResults{CacheWord{"refs", 0},   CacheWord{"Reference", 0}, CacheWord{"ops", 0},
+                                   CacheWord{"access", 0}, CacheWord{"misses", 1},    CacheWord{"miss", 1}};
 
-// Levenshtein's distance, in one row of its matrix.
-std::size_t edit_distance(std::string_view from, std::string_view to) {
-    std::vector<std::size_t> row(to.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 1; i <= from.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= to.size(); ++j) {
-            const std::size_t substituted = diagonal + (from[i - 1] == to[j - 1] ? 0U : 1U);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+// Takes the longest of `words` that `rest` begins with, up to a '-' or the end, and that '-'.
+std::optional<std::uint8_t> take_word(std::string_view& rest, std::span<const CacheWord> words) {
+    const CacheWord* best = nullptr;
+    for (const CacheWord& candidate : words) {
+        const std::size_t size = candidate.word.size();
+        if (rest.starts_with(candidate.word) && (rest.size() == size || rest[size] == '-') &&
+            (best == nullptr || size > best->word.size())) {
+            best = &candidate;
         }
     }
-    return row[to.size()];
+    if (best == nullptr) {
+        return std::nullopt;
+    }
+    const bool is_last = rest.size() == best->word.size();
+    rest.remove_prefix(best->word.size() + (is_last ? 0 : 1));
+    if (!is_last && rest.empty()) {
+        return std::nullopt;  // it ended with a '-'
+    }
+    return best->value;
 }
 
 }  // namespace
@@ -97,6 +124,37 @@ const NamedEvent* find_named_event(std::string_view name) {
     return nullptr;
 }
 
+EventSpec spec_of(const NamedEvent& named) {
+    EventSpec spec;
+    spec.name = named.name;
+    spec.type = named.type;
+    spec.config = named.config;
+    spec.unit = named.unit;
+    spec.is_processor_event = named.type != perf::kTypeSoftware;
+    spec.exclude_guest = spec.is_processor_event;
+    return spec;
+}
+
+std::optional<std::uint64_t> parse_cache_event(std::string_view name) {
+    const auto which = take_word(name, kCaches);
+    std::optional<std::uint8_t> operation;
+    std::optional<std::uint8_t> result;
+    while (which && !name.empty()) {
+        const bool had_operation = operation.has_value();
+        operation = had_operation ? operation : take_word(name, kCacheOperations);
+        if (had_operation || !operation) {
+            if (result) {
+                return std::nullopt;
+            }
+            result = take_word(name, kCacheResults);
+            if (!result) {
+                return std::nullopt;
+            }
+        }
+    }
+    return which ? std::optional{cache(*which, operation.value_or(0), result.value_or(0))} : std::nullopt;
+}
+
 std::vector<std::string> event_names() {
     std::vector<std::string> names;
     for (const NamedEvent& event : kEvents) {
@@ -105,29 +163,6 @@ std::vector<std::string> event_names() {
                 names.emplace_back(name);
             }
         }
-    }
-    return names;
-}
-
-std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& candidates) {
-    constexpr std::size_t kNameSizeMax = 64;
-    constexpr std::size_t kPartSizeMin = 3;
-    if (name.empty() || name.size() > kNameSizeMax) {
-        return {};
-    }
-    std::vector<std::pair<std::size_t, std::string_view>> found;
-    for (const std::string_view candidate : candidates) {
-        const bool is_part = name.size() >= kPartSizeMin && candidate.find(name) != std::string_view::npos;
-        const std::size_t distance = is_part ? 1 : edit_distance(name, candidate);
-        if (distance <= std::max(name.size(), candidate.size()) / 3) {
-            found.emplace_back(distance, candidate);
-        }
-    }
-    std::sort(found.begin(), found.end());
-    found.resize(std::min(found.size(), kNearNamesMax));
-    std::vector<std::string> names;
-    for (const auto& [distance, candidate] : found) {
-        names.emplace_back(candidate);
     }
     return names;
 }

@@ -1,11 +1,14 @@
-// The events that have a name of their own: one row of the table each. Tracepoints and raw events are event_parser's.
+// The events that have a name of their own: one row of the table each; and cache events, whose names have parts.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "target-collector/source/linux/event_spec.h"
 
 namespace perfleet {
 
@@ -26,10 +29,14 @@ struct NamedEvent {
 // By name or alias; null when there is none.
 [[nodiscard]] const NamedEvent* find_named_event(std::string_view name);
 
+// As it is opened, without modifiers.
+[[nodiscard]] EventSpec spec_of(const NamedEvent& named);
+
+// perf_event_attr.config of a cache event, CACHE[-OPERATION][-RESULT] in either order: L1-dcache-load-misses, LLC,
+// dTLB-store. Without them loads and all accesses are meant. Empty: the name is none.
+[[nodiscard]] std::optional<std::uint64_t> parse_cache_event(std::string_view name);
+
 // Every name and alias of the table.
 [[nodiscard]] std::vector<std::string> event_names();
-
-// Up to three of `candidates` that `name` may have been meant for, the nearest first.
-[[nodiscard]] std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace perfleet

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "schemas/vocabulary/error.h"
-#include "target-collector/source/linux/event_parser.h"
+#include "target-collector/source/linux/event_spec.h"
 
 namespace perfleet {
 
@@ -23,6 +23,12 @@ namespace perfleet {
 
 // `error`: the errno of perf_event_open().
 [[nodiscard]] Error open_error(const EventSpec& event, int error);
+
+// Of a tracepoint's filter: the errno of PERF_EVENT_IOC_SET_FILTER.
+[[nodiscard]] Error filter_error(const EventSpec& event, int error);
+
+// True for those of a PMU that only sysfs describes: a bus, a socket, a core of another kind.
+[[nodiscard]] bool is_pmu_event(const EventSpec& event);
 
 // Of an event that the kernel has by itself, but not in the group of `leader`.
 [[nodiscard]] Error group_error(const EventSpec& leader, const EventSpec& event, int error);

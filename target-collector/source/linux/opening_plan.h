@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "target-collector/source/linux/event_parser.h"
+#include "target-collector/source/linux/event_spec.h"
 #include "target-collector/source/linux/perf_attr.h"
 #include "target-collector/source/linux/record_reader.h"
 

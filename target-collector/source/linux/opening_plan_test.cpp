@@ -12,7 +12,7 @@ namespace perfleet::opening_plan_test {
 namespace {
 
 std::vector<OpenEvent> events_of(const std::string& list) {
-    auto specs = parse_events({list}, TracefsPlaces{});
+    auto specs = parse_events({list}, EventPlaces{});
     EXPECT_TRUE(specs.ok()) << (specs.ok() ? "" : specs.error().message);
     std::vector<OpenEvent> events;
     for (const EventSpec& spec : *specs) {

@@ -22,7 +22,6 @@ perf_event_attr base_attr(const AttrOptions& options) {
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC;
     attr.sample_id_all = 1;
-    attr.exclude_hv = 1;
     attr.watermark = 1;
     attr.wakeup_watermark = std::max(options.ring_size_bytes / 2, 1U);
     return attr;
@@ -32,6 +31,7 @@ perf_event_attr dummy_attr(const AttrOptions& options) {
     perf_event_attr attr = base_attr(options);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
+    attr.exclude_hv = 1;
     attr.exclude_kernel = 1;  // nothing to exclude, but without it users without privilege are refused
     return attr;
 }
@@ -64,13 +64,19 @@ PerfFeatures probe_perf_features() {
 }
 
 SamplingRate sampling_rate_of(const EventSpec& event, const SamplingChoice& choice) {
+    if (event.period) {
+        return {false, *event.period};
+    }
+    if (event.frequency_hz) {
+        return {true, *event.frequency_hz};
+    }
     if (choice.period) {
         return {false, *choice.period};
     }
     if (choice.frequency_hz) {
         return {true, *choice.frequency_hz};
     }
-    if (event.is_tracepoint()) {
+    if (event.is_tracepoint() || event.is_breakpoint()) {
         return {false, 1};
     }
     return {true, choice.default_frequency_hz};
@@ -81,13 +87,22 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
     perf_event_attr attr = base_attr(options);
     attr.type = event.type;
     attr.config = event.config;
+    attr.config1 = event.config1;
+    attr.config2 = event.config2;
+    attr.bp_type = event.breakpoint_type;
     attr.read_format = read_format(features);
     attr.disabled = 1;
-    attr.inherit = options.inherit ? 1 : 0;
+    attr.inherit = options.inherit && event.is_inherited ? 1 : 0;
     attr.enable_on_exec = options.enable_on_exec ? 1 : 0;
     attr.exclude_kernel = event.exclude_kernel ? 1 : 0;
     attr.exclude_user = event.exclude_user ? 1 : 0;
-    attr.exclude_guest = event.type == PERF_TYPE_HARDWARE || event.type == PERF_TYPE_HW_CACHE ? 1 : 0;
+    attr.exclude_hv = event.exclude_hypervisor ? 1 : 0;
+    attr.exclude_idle = event.exclude_idle ? 1 : 0;
+    attr.exclude_host = event.exclude_host ? 1 : 0;
+    attr.exclude_guest = event.exclude_guest ? 1 : 0;
+    attr.precise_ip = event.precise & 3U;
+    attr.pinned = event.is_pinned ? 1 : 0;
+    attr.exclusive = event.is_exclusive ? 1 : 0;
     if (rate.is_frequency) {
         attr.freq = 1;
         attr.sample_freq = rate.value;
@@ -95,11 +110,12 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
         attr.sample_period = rate.value;
     }
     // The kernel ignores a software event's fixed period as soon as samples carry theirs: every event becomes a sample.
-    const bool counts_every_event = event.type == PERF_TYPE_SOFTWARE || event.type == PERF_TYPE_TRACEPOINT;
+    const bool counts_every_event = event.type == PERF_TYPE_SOFTWARE || event.is_tracepoint() || event.is_breakpoint();
     if (rate.is_frequency || rate.value == 1 || !counts_every_event) {
         attr.sample_type |= perf::sample_type::kPeriod;
     }
-    if (options.callchain) {
+    if (event.callchain.value_or(options.callchain)) {
+        attr.sample_max_stack = event.callchain_depth_max;
         attr.sample_type |= perf::sample_type::kCallchain;
         attr.exclude_callchain_kernel = event.exclude_kernel ? 1 : 0;
         attr.exclude_callchain_user = event.exclude_user ? 1 : 0;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "target-collector/source/linux/event_parser.h"
+#include "target-collector/source/linux/event_spec.h"
 
 namespace perfleet {
 
@@ -24,14 +24,16 @@ inline constexpr std::uint64_t kDefaultFrequencyHz = 99;
 struct SamplingChoice {
     std::optional<std::uint64_t> frequency_hz;
     std::optional<std::uint64_t> period;
-    std::uint64_t default_frequency_hz = kDefaultFrequencyHz;  // where neither is given; of tracepoints each is taken
+    // Where neither is given; of tracepoints and breakpoints each is taken.
+    std::uint64_t default_frequency_hz = kDefaultFrequencyHz;
 };
 
-// How one event is sampled: a frequency or a period.
+// How one event is sampled: a frequency or a period; a period of 0: it is only counted.
 struct SamplingRate {
     bool is_frequency = false;
     std::uint64_t value = 0;
 };
+// What the event says for itself goes before what was chosen for all.
 [[nodiscard]] SamplingRate sampling_rate_of(const EventSpec& event, const SamplingChoice& choice);
 
 struct AttrOptions {

@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/perf_source.h"
+#include "target-collector/source/linux/tracepoint_finder.h"
 
 namespace perfleet {
 
@@ -74,7 +76,7 @@ private:
 
 inline Result<std::unique_ptr<PerfSource>> open_source(PerfSourceOptions options, const std::string& events,
                                                        std::vector<std::string>* notices = nullptr) {
-    auto parsed = parse_events(events.empty() ? std::vector<std::string>{} : std::vector{events}, TracefsPlaces{});
+    auto parsed = parse_events(events.empty() ? std::vector<std::string>{} : std::vector{events}, EventPlaces{});
     if (!parsed.ok()) {
         return std::move(parsed).error();
     }

@@ -18,7 +18,10 @@ namespace perfleet {
 // Near: at most a third of the letters differ, or `word` is the beginning of the name and has three letters.
 [[nodiscard]] std::vector<std::string> nearest_names(std::string_view word, const std::vector<std::string>& names);
 
-// "; did you mean 'top'?", or nothing where no name is near.
+// "; did you mean 'top' or 'tree'?", or nothing where there are none.
+[[nodiscard]] std::string suggestion_of(const std::vector<std::string>& names);
+
+// That of the nearest names.
 [[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace perfleet

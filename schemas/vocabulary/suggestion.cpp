@@ -1,4 +1,4 @@
-#include "daemon/command-line/suggestion.h"
+#include "schemas/vocabulary/suggestion.h"
 
 #include <algorithm>
 #include <array>
@@ -65,14 +65,17 @@ std::vector<std::string> nearest_names(std::string_view word, const std::vector<
     return nearest;
 }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
-    const std::vector<std::string> nearest = nearest_names(word, names);
+std::string suggestion_of(const std::vector<std::string>& names) {
     std::string text;
-    for (std::size_t index = 0; index < nearest.size(); ++index) {
-        text += index == 0 ? "; did you mean '" : index + 1 == nearest.size() ? " or '" : ", '";
-        text += nearest[index] + "'";
+    for (std::size_t index = 0; index < names.size(); ++index) {
+        text += index == 0 ? "; did you mean '" : index + 1 == names.size() ? " or '" : ", '";
+        text += names[index] + "'";
     }
     return text.empty() ? text : text + "?";
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
+    return suggestion_of(nearest_names(word, names));
 }
 
 }  // namespace perfleet

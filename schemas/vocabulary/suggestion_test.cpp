@@ -1,4 +1,4 @@
-#include "daemon/command-line/suggestion.h"
+#include "schemas/vocabulary/suggestion.h"
 
 #include <gtest/gtest.h>
 

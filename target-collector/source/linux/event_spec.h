@@ -1,0 +1,64 @@
+// An event that can be opened: what the parser made of its spelling, close to perf_event_attr.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/kind.h"
+
+namespace perfleet {
+
+struct EventSpec {
+    std::string name;  // as the user wrote it, with what its group adds; or that of its term 'name'
+    std::uint32_t type = 0;
+    std::uint64_t config = 0;
+    std::uint64_t config1 = 0;  // of a breakpoint its address
+    std::uint64_t config2 = 0;  // of a breakpoint its length in bytes
+    std::uint32_t breakpoint_type = 0;
+    std::string unit;
+    bool is_processor_event = false;  // counted by a PMU of the CPUs
+
+    // Modifiers.
+    bool exclude_kernel = false;
+    bool exclude_user = false;
+    bool exclude_hypervisor = false;
+    bool exclude_idle = false;
+    bool exclude_host = false;
+    bool exclude_guest = false;
+    bool is_pinned = false;
+    bool is_exclusive = false;
+    std::uint8_t precise = 0;         // perf_event_attr.precise_ip
+    bool is_precise_at_most = false;  // `precise` is lowered until the kernel takes it
+
+    // What the event says for itself; else the options of the session hold.
+    std::optional<std::uint64_t> period;
+    std::optional<std::uint64_t> frequency_hz;
+    std::optional<bool> callchain;
+    std::uint16_t callchain_depth_max = 0;  // 0: the kernel's own
+    bool is_inherited = true;
+    std::vector<std::uint32_t> cpus;  // the only ones that count it; empty: all
+    std::string filter;               // of a tracepoint's fields; empty: none
+
+    std::string format;          // tracepoints: as tracefs gives it
+    std::uint16_t group = 0;     // from 1, of events that stand side by side, their leader first; 0: in none
+    bool is_group_weak = false;  // its events are counted apart if the kernel doesn't take them as a group
+
+    [[nodiscard]] bool is_tracepoint() const { return type == perf::kTypeTracepoint; }
+    [[nodiscard]] bool is_breakpoint() const { return type == perf::kTypeBreakpoint; }
+    [[nodiscard]] Kind row_kind() const { return is_tracepoint() ? Kind::kTracepoint : Kind::kSample; }
+    [[nodiscard]] bool counts_on(std::uint32_t cpu) const {
+        return cpus.empty() || std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
+    }
+};
+
+// Where the kernel describes its events; tests make their own.
+struct EventPlaces {
+    std::vector<std::string> tracefs{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+    std::string pmus{"/sys/bus/event_source/devices"};
+};
+
+}  // namespace perfleet
