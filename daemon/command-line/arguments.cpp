@@ -1,12 +1,18 @@
 #include "daemon/command-line/arguments.h"
 
 #include <cstdio>
+#include <fstream>
+#include <sstream>
 
+#include "daemon/command-line/completion.h"
+#include "daemon/command-line/description.h"
+#include "daemon/command-line/manual.h"
 #include "schemas/vocabulary/suggestion.h"
 
 namespace perfleet {
 namespace {
 
+constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 
 // The command that was chosen, of it the one that was chosen, and so on.
@@ -66,6 +72,44 @@ std::string describe_extra(const CLI::App& app) {
     return "";
 }
 
+int print_completion(CLI::App& app, std::string_view shell_name) {
+    const std::optional<Shell> shell = shell_of_name(shell_name);
+    if (!shell) {
+        std::fprintf(stderr, "%s: --completion: bash, zsh or fish\n", app.get_name().c_str());
+        return kExitUsage;
+    }
+    const std::string script = completion_script(describe_program(app), *shell);
+    return std::fwrite(script.data(), 1, script.size(), stdout) == script.size() ? 0 : kExitFailure;
+}
+
+bool write_page(const DescribedCommand& command, ManualContext context, const std::string& prose_folder,
+                const std::string& folder) {
+    const std::string file = joined_path(command, "-") + "." + context.section;
+    std::ostringstream prose;
+    if (std::ifstream input{prose_folder + "/" + file + ".prose"}; input) {
+        prose << input.rdbuf();
+    }
+    context.prose = prose.str();
+    std::ofstream output{folder + "/" + file};
+    output << manual_page(command, context) << std::flush;
+    if (!output) {
+        std::fprintf(stderr, "%s: can't write %s/%s\n", command.path.front().c_str(), folder.c_str(), file.c_str());
+        return false;
+    }
+    for (const DescribedCommand& sub : command.commands) {
+        if (!write_page(sub, context, prose_folder, folder)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int write_pages(CLI::App& app, const std::string& date, const std::string& prose_folder, const std::string& folder) {
+    const DescribedCommand program = describe_program(app);
+    const std::string section = program.commands.empty() ? "8" : "1";  // daemons have no commands
+    return write_page(program, {section, app.version(), date, {}}, prose_folder, folder) ? 0 : kExitFailure;
+}
+
 }  // namespace
 
 std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -77,6 +121,13 @@ std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& err
 }
 
 std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char* const* arguments) {
+    const std::string_view first = argument_count > 1 ? arguments[1] : "";
+    if (first == "--completion" && argument_count == 3) {
+        return print_completion(app, arguments[2]);
+    }
+    if (first == "--manual-pages" && argument_count == 5) {
+        return write_pages(app, arguments[2], arguments[3], arguments[4]);
+    }
     try {
         app.parse(argument_count, arguments);
     } catch (const CLI::ParseError& error) {

@@ -101,54 +101,66 @@ void add_options(CLI::App& app, CommandLine& line) {
            "cycles/period=10000/, "
            "cpu/event=0xc2,umask=1/, r1a8, mem:0x601040:w; in braces those that are counted all or none: "
            "{cache-misses,instructions}. Default: cycles, or cpu-clock where there is no counter")
+        ->type_name("EVENTS")
         ->allow_extra_args(false)
         ->trigger_on_parse();
     app.add_option_function<Words>(
            "--filter", [&options](const Words& filters) { add_filters(filters, options); },
            "Record only those entries of the -e before it, which is of tracepoints, whose fields pass: "
            "'prev_pid == 0 && prev_comm ~ \"make*\"'")
+        ->type_name("FILTER")
         ->allow_extra_args(false)
         ->trigger_on_parse();
     auto* const frequency =
         app.add_option("-F,--freq", options.frequency_hz,
                        "Samples a second on each CPU. Default: " + std::to_string(options.default_frequency_hz) +
                            ", for tracepoints -c 1")
+            ->type_name("HZ")
             ->check(check_whole_number);
     app.add_option("-c,--count", options.period, "A sample every so many events")
+        ->type_name("N")
         ->check(check_whole_number)
         ->excludes(frequency);
     app.add_flag("-g", options.callchain, "Record call chains");
     app.add_flag("-a,--all-cpus", options.all_cpus, "Everything that runs on the machine");
     app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
+        ->type_name("PID")
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("--label", line.labels, "A label of this target, KEY=VALUE")
+        ->type_name("KEY=VALUE")
         ->check(check_label)
         ->allow_extra_args(false);
     app.add_flag("--machine-state", line.has_machine_state,
                  "Governor, turbo, frequency, kernel, processor and its counters as labels, as they are at the start. "
                  "Not with --key: "
                  "there labels are those of the key");
-    app.add_option("--target", options.target_name, "The target's name. Default: that of the key, else the host's");
+    app.add_option("--target", options.target_name, "The target's name. Default: that of the key, else the host's")
+        ->type_name("NAME");
     app.add_flag("--include-self", options.include_self, "With -a: the collector's own samples, too");
     app.add_flag("--all-user", options.all_user, "User space only");
-    app.add_option("--duration", options.duration_s, "Stop after so many seconds");
+    app.add_option("--duration", options.duration_s, "Stop after so many seconds")->type_name("S");
     app.add_option("--ring-pages", options.ring_pages, "Pages of the kernel's ring on each CPU, a power of two")
+        ->type_name("N")
         ->check(check_whole_number);
     app.add_option("--ring-size", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)")
+        ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false));
     app.add_option("--spool-size", options.spool_size_bytes,
                    "Room for what isn't acknowledged yet (KB, MB); the oldest goes when it is full. Default: 64 MB of "
                    "memory, or 256 MB of the --spool folder")
+        ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false));
-    app.add_option("--exit-wait", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement");
-    app.add_option("command", options.command, "The command to profile, behind --");
+    app.add_option("--exit-wait", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement")
+        ->type_name("S");
+    app.add_option("command", options.command, "The command to profile, behind --")->type_name("COMMAND");
     app.positionals_at_end();
 }
 
 void add_record_options(CLI::App& app, CommandLine& line) {
     app.add_option("--data", line.data_folder,
                    "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet")
+        ->type_name("DIR")
         ->check(check_not_empty);
     app.add_option("-o,--output", line.perf_data_file,
                    "Write a perf.data file, too, at the end; a FILE that is there is kept as FILE.old")
@@ -164,36 +176,46 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
     CollectorOptions& options = line.options;
     auto* const gateway = app.add_option("--gateway", options.gateways,
                                          "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used")
+                              ->type_name("ENDPOINT")
                               ->check(check_not_empty)
                               ->delimiter(',')
                               ->allow_extra_args(false);
     auto* const key = app.add_option("--key", options.key_file,
                                      "This target's secret key (perfleet keygen); nobody else may read the file")
+                          ->type_name("FILE")
                           ->check(check_not_empty);
     auto* const gateway_key = app.add_option("--gateway-key", options.gateway_key,
                                              "The gateway's public key: its file, or the 40 characters; another "
                                              "gateway gets nothing")
+                                  ->type_name("KEY")
                                   ->check(check_not_empty)
                                   ->needs(key);
     key->needs(gateway_key);
     auto* const output = app.add_option("--output", options.output_file, "Write to a file instead of a gateway")
+                             ->type_name("FILE")
                              ->check(check_not_empty)
                              ->excludes(gateway);
     app.add_flag("--force", options.is_output_forced, "Replace the file of --output if it exists")->needs(output);
     app.add_option("--spool", options.spool_folder,
                    "A folder for what isn't acknowledged yet: it outlives a kill and a restart; the next run with it "
                    "delivers the rest. One collector a folder")
+        ->type_name("DIR")
         ->check(check_not_empty);
     app.add_option("--spool-sync", options.spool_sync_s,
                    "With --spool: bring it to the disk every so many seconds, for machines that may lose their "
-                   "power. Default: when the kernel does, mostly within 30 s; a kill alone takes nothing");
+                   "power. Default: when the kernel does, mostly within 30 s; a kill alone takes nothing")
+        ->type_name("S");
     app.add_option("--metrics", line.metrics,
                    "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9412, or 0.0.0.0:9412 for "
                    "everybody who can reach it. Default: nowhere")
+        ->type_name("HOST:PORT")
         ->check(check_not_empty);
-    app.add_option("--log-level", line.log_level,
-                   "What is written: error, warning, notice, info or debug. Default: notice");
-    app.add_option("--log-format", line.log_format, "How it is written on standard error: text or json. Default: text");
+    app.add_option("--log-level", line.log_level, "Least severe messages that are logged. Default: notice")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"error", "warning", "notice", "info", "debug"}));
+    app.add_option("--log-format", line.log_format, "Format of the log on standard error. Default: text")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"text", "json"}));
 }
 
 std::string_view name_of(CommandLineForm form) {

@@ -76,7 +76,7 @@ int main(int argument_count, char** arguments) {
     if (!perfleet::start_program("perfleet", kLibraryThreads)) {
         return perfleet::kExitFailure;
     }
-    CLI::App app{"perfleet: records, asks and exports performance data of Linux and seL4"};
+    CLI::App app{"Record, query and export performance data of Linux and seL4"};
     app.name("perfleet");
     app.set_version_flag("--version", "perfleet " PERFLEET_VERSION);
     app.formatter(std::make_shared<perfleet::HelpText>());
@@ -95,6 +95,7 @@ int main(int argument_count, char** arguments) {
     perfleet::add_copy_command(app, invocation);
     perfleet::add_backup_commands(app, invocation);
     perfleet::add_record_command(app, invocation);
+    perfleet::add_completion_command(app, invocation);
 
     if (const std::optional<int> status = perfleet::parse_arguments(app, argument_count, arguments)) {
         return perfleet::with_output_written(*status);

@@ -1,0 +1,51 @@
+// The description of a program's options as data: what manual pages and completion are made of.
+//
+// Hosts only. Made from the CLI::App that reads the arguments, so nothing is described twice.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace perfleet {
+
+enum class ValueKind {
+    kNone,  // a flag
+    kText,
+    kChoice,
+    kFile,
+    kFolder,
+    kCommand,  // a program and its arguments
+};
+
+struct DescribedOption {
+    std::vector<std::string> names;  // "-e", "--event"; of a positional its placeholder
+    ValueKind kind = ValueKind::kNone;
+    std::string placeholder;           // of its value, such as FILE
+    std::vector<std::string> choices;  // kChoice
+    std::string text;
+    std::string default_text;           // empty: none, or `text` says it
+    std::vector<std::string> excludes;  // names of the options that it can't stand beside
+    bool is_positional = false;
+    bool is_required = false;
+    bool is_repeated = false;  // or takes several values
+};
+
+struct DescribedCommand {
+    std::vector<std::string> path;  // {"perfleet", "top"}
+    std::string text;
+    std::string footer;
+    std::vector<DescribedOption> options;
+    std::vector<DescribedCommand> commands;
+};
+
+// Hidden options and commands (of an empty group) are left out.
+[[nodiscard]] DescribedCommand describe_program(CLI::App& app);
+
+// Its first sentence, without the full stop.
+[[nodiscard]] std::string first_sentence(const std::string& text);
+
+// "perfleet-top"
+[[nodiscard]] std::string joined_path(const DescribedCommand& command, const std::string& separator);
+
+}  // namespace perfleet

@@ -1,0 +1,34 @@
+// completion: a script for a shell, made of the options that this program has.
+#include "daemon/command-line/completion.h"
+
+#include <memory>
+#include <string>
+
+#include "daemon/command-line/description.h"
+#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/print_answer.h"
+
+namespace perfleet {
+
+void add_completion_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("completion", "Print completion of perfleet's arguments for a shell");
+    command->footer(
+        "Packages install it. Without them:\n"
+        "  perfleet completion bash > ~/.local/share/bash-completion/completions/perfleet\n"
+        "  perfleet completion zsh > _perfleet    # in a folder of $fpath, before compinit\n"
+        "  perfleet completion fish > ~/.config/fish/completions/perfleet.fish\n"
+        "For the other programs: perfleet-gateway --completion bash.");
+    const auto shell = std::make_shared<std::string>();
+    command->add_option("shell", *shell, "The shell")
+        ->type_name("SHELL")
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+        ->required();
+    command->callback([&invocation, &app, shell] {
+        invocation.run = [&app, shell] {
+            const Result<Done> printed = print_text(completion_script(describe_program(app), *shell_of_name(*shell)));
+            return printed.ok() ? 0 : report_error(printed.error());
+        };
+    });
+}
+
+}  // namespace perfleet
