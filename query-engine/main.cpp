@@ -23,6 +23,7 @@
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/frame_filter.h"
 #include "query-engine/wire/query_server.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/endpoint.h"
@@ -138,13 +139,14 @@ Result<QueryEnd> answer_export(Source& source, OptionValues options, QueryReply&
         return Error{selection.error()};
     }
     const CancellableStore store{*source.store, reply.cancelled()};
-    const Result<Scan> scan = Scan::open(store, *selection, &source.memory);
+    Result<Scan> scan = Scan::open(store, *selection, &source.memory);
     if (!scan.ok()) {
         return Error{scan.error()};
     }
     if (const auto checked = check_event(*scan); !checked.ok()) {
         return Error{checked.error()};
     }
+    filter_frames(*scan, source.paths);
     if (format == "perf.data") {
         return write_perf_data(*scan, reply);
     }

@@ -185,8 +185,10 @@ void summarise_batches(ScannedSession& session) {
 Scan::Scan(const StoreReader& store, Selection selection, MemoryPool* pool)
     : store_{&store},
       selection_{std::move(selection)},
+      filters_{std::make_shared<RowFilters>(selection_.filter)},
       memory_{std::make_shared<QueryMemory>(selection_.memory_size_bytes_max, pool)},
       batches_share_{*memory_} {
+    selection_.is_exact = selection_.is_exact || selection_.filter.has_rows() || selection_.filter.has_frames();
     worker_count_ = selection_.thread_count != 0 ? selection_.thread_count : std::thread::hardware_concurrency();
     worker_count_ = std::clamp(worker_count_, 1U, kWorkersMax);
 }

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "query-engine/scan/query_memory.h"
+#include "query-engine/scan/row_filters.h"
 #include "query-engine/scan/rows_left.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/statistic/answer.h"
@@ -133,6 +134,9 @@ public:
     [[nodiscard]] static Result<Scan> open(const StoreReader& store, const Selection& selection,
                                            MemoryPool* pool = nullptr);
 
+    // Before the first visit, where the selection filters frames.
+    void set_frame_filter(FrameFilter filter) { filters_->set_frame_filter(std::move(filter)); }
+
     [[nodiscard]] std::span<const ScannedSession> sessions() const { return sessions_; }
     [[nodiscard]] const Selection& selection() const { return selection_; }
 
@@ -152,11 +156,12 @@ public:
     // Whether all of the epoch's rows of the series lie in the time range, as their batches say.
     [[nodiscard]] bool is_all_in_range(std::size_t session_index, EpochNumber epoch, Series series) const;
 
-    // The series' rows of one epoch, block by block, ascending by seq. Blocks that lie wholly outside the time range
-    // are left out, except those of tasks, operators' changes and definitions, and of counter readings those up to its
-    // end, itself included; the rows of others are NOT cut to the range: compare with tick_range. `wanted` columns
-    // only; all when empty. A block that is damaged or missing is left out: the ledger that is made afterwards counts
-    // its rows as lost (`damaged`), and its warnings name it. Errors: those of the store.
+    // The series' rows of one epoch that pass the filters, block by block, ascending by seq. Blocks that lie wholly
+    // outside the time range are left out, except those of tasks, operators' changes and definitions, and of counter
+    // readings those up to its end, itself included; the rows of others are NOT cut to the range: compare with
+    // tick_range. `wanted` columns only; all when empty. A block that is damaged or missing is left out: the ledger
+    // that is made afterwards counts its rows as lost (`damaged`), and its warnings name it. Errors: those of the
+    // store.
     [[nodiscard]] Result<Done> visit_rows(std::size_t session_index, EpochNumber epoch, Series series,
                                           std::span<const ColumnId> wanted,
                                           const std::function<Visit(const RowBlock&)>& visitor) const;
@@ -309,6 +314,7 @@ private:
     unsigned worker_count_ = 1;
     std::shared_ptr<ScanDamage> damage_ = std::make_shared<ScanDamage>();
     std::shared_ptr<ScanSources> sources_ = std::make_shared<ScanSources>();
+    std::shared_ptr<RowFilters> filters_;
     std::shared_ptr<QueryMemory> memory_;
     MemoryShare batches_share_;
     std::vector<ScannedSession> sessions_;

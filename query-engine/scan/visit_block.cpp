@@ -171,9 +171,22 @@ Result<std::uint64_t> Scan::visit_block(const BlockPlace& place, std::string_vie
         return Error{error.code, block_place(sessions_[session_index].record, place.series, place.first_seq) + ": " +
                                      error.message};
     };
+    const bool is_filtered = filters_->applies_to(place.series.kind);
+    RowRanges passing;
+    if (is_filtered) {
+        Result<RowRanges> found = filters_->passing(*this, session_index, *block);
+        if (!found.ok()) {
+            return found.error().code == ErrorCode::kUsage ? Error{found.error()} : damaged(found.error());
+        }
+        passing = std::move(found).value();
+    }
     for (const Share& share : shares->shares) {
-        const std::span ranges{share.ranges};
-        BlockColumns columns{*block, shares->is_whole ? ranges.first(0) : ranges, rows};
+        const RowRanges filtered = is_filtered ? common_rows(share.ranges, passing) : RowRanges{};
+        if (is_filtered && filtered.empty()) {
+            continue;
+        }
+        const std::span ranges{is_filtered ? filtered : share.ranges};
+        BlockColumns columns{*block, shares->is_whole && !is_filtered ? ranges.first(0) : ranges, rows};
         if (wanted) {
             if (const Result<Done> decoded = columns.decode(*wanted); !decoded.ok()) {
                 return damaged(decoded.error());

@@ -7,6 +7,7 @@
 #include "query-engine/statistic/counters.h"
 #include "query-engine/statistic/diff_command.h"
 #include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/frame_filter.h"
 #include "query-engine/statistic/inventory.h"
 #include "query-engine/statistic/kernel_entries.h"
 #include "query-engine/statistic/latency_command.h"
@@ -45,6 +46,7 @@ Result<Scan> open_scan(const QueryInput& input) {
     if (const auto checked = check_event(*scan); !checked.ok()) {
         return Error{checked.error()};
     }
+    filter_frames(*scan, input.paths);
     return scan;
 }
 
@@ -83,6 +85,7 @@ QueryCommand inventory(std::string name, std::string summary, std::string rows, 
         command(std::move(name), std::move(summary), std::move(rows), no_options(),
                 [make](const Scan& scan, Symbolizer&, const NoOptions&) -> Result<Answer> { return make(scan); });
     made.lists_what_there_is = true;
+    made.filters = QueryFilters::kNone;
     made.has_event = has_event;
     return made;
 }
@@ -93,6 +96,7 @@ QueryCommand profile(std::string name, std::string summary, const OptionTable<Op
     QueryCommand made = command(std::move(name), std::move(summary), "", table, make);
     made.footer = kSharesFooter;
     made.sessions = QuerySessions::kLast;
+    made.filters = QueryFilters::kFrames;
     return made;
 }
 
@@ -109,17 +113,19 @@ Result<Answer> run_diff(const QueryInput& input) {
         return scan.ok() ? std::move(scan)
                          : Error{scan.error().code, std::string{"--"} + name + ": " + scan.error().message};
     };
-    const Result<Scan> before = open("before", question->before);
+    Result<Scan> before = open("before", question->before);
     if (!before.ok()) {
         return Error{before.error()};
     }
-    const Result<Scan> after = open("after", question->after);
+    Result<Scan> after = open("after", question->after);
     if (!after.ok()) {
         return Error{after.error()};
     }
     if (const auto checked = check_event(*before); !checked.ok() && !check_event(*after).ok()) {
         return Error{checked.error()};
     }
+    filter_frames(*before, input.paths);
+    filter_frames(*after, input.paths);
     Symbolizer symbolizer{&input.store, input.paths, common.memory_size_bytes_max / kSymbolsShare};
     return make_diff(*before, *after, symbolizer, question->options);
 }
@@ -133,6 +139,7 @@ QueryCommand diff() {
         const Result<DiffQuestion> question = parse_diff(values, selection, now);
         return question.ok() ? Result<Done>{Done{}} : Error{question.error()};
     };
+    made.filters = QueryFilters::kFrames;
     made.run = run_diff;
     return made;
 }
@@ -203,7 +210,11 @@ Result<Selection> check(const QueryCommand& query, const OptionValues& values, U
 std::vector<OptionSpec> QueryCommand::selection() const {
     std::vector<OptionSpec> all;
     for (const OptionSpec& option : selection_options()) {
-        if (has_event || option.name != "event") {
+        const bool is_of_frames = option.name == "image" || option.name == "symbol";
+        const bool is_of_rows = is_of_frames || option.name == "comm" || option.name == "pid" || option.name == "tid" ||
+                                option.name == "cpu";
+        if ((has_event || option.name != "event") && (!is_of_frames || filters == QueryFilters::kFrames) &&
+            (!is_of_rows || filters != QueryFilters::kNone)) {
             all.push_back(option);
         }
     }
@@ -254,6 +265,10 @@ Result<Answer> run_query(std::string_view command, const OptionValues& values, c
         }
     }
     warn_of_no_rows(**query, *answer);
+    if (selection->filter.has_rows() || selection->filter.has_frames()) {
+        answer->warnings.push_back(
+            "counts are of the rows that pass the filters; the ledger is of all of the selection");
+    }
     return answer;
 }
 

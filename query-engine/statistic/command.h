@@ -30,6 +30,9 @@ struct QueryInput {
 // Which sessions of a local store are meant where nothing is selected.
 enum class QuerySessions : std::uint8_t { kLast, kAll };
 
+// Which filters of rows a command has: none, those of threads and processors, or those of frames, too.
+enum class QueryFilters : std::uint8_t { kNone, kRows, kFrames };
+
 struct QueryCommand {
     std::string name;
     std::vector<std::string> aliases;
@@ -39,7 +42,8 @@ struct QueryCommand {
     std::string rows;                 // what an empty answer has none of: "no ROWS are in the selection"
     QuerySessions sessions = QuerySessions::kAll;
     bool lists_what_there_is = false;  // inventory: an empty answer needs no hint at one
-    bool has_event = true;             // whether an event may be selected
+    QueryFilters filters = QueryFilters::kRows;
+    bool has_event = true;  // whether an event may be selected
     std::function<Result<Done>(const OptionValues&, const Selection&, UtcNs now)> check;
     std::function<Result<Answer>(const QueryInput&)> run;
 

@@ -521,21 +521,6 @@ void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<
 }
 
 // Many epochs, or days, are counted side by side, each on one thread; few one after the other, each on all threads.
-Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
-                                      const EpochDictionary& dictionary) {
-    ThreadNames names;
-    const Result<Done> visited = scan.visit_rows(session_index, epoch, Series{Kind::kTask, kNoEvent},
-                                                 ThreadNames::kColumns, [&](const RowBlock& block) {
-                                                     names.add(block.rows);
-                                                     return Visit::kContinue;
-                                                 });
-    if (!visited.ok()) {
-        return Error{visited.error()};
-    }
-    names.finish(dictionary);
-    return names;
-}
-
 Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
                                 const std::function<void(const EpochStackCounts&)>& visitor) {
     Result<std::vector<CountTask>> found = count_tasks(scan, options);

@@ -58,10 +58,6 @@ struct EpochStackCounts {
 // chain without frames.
 void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<StackNumber>& chain);
 
-// What the epoch's threads were called when. Errors: those of the store.
-[[nodiscard]] Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
-                                                    const EpochDictionary& dictionary);
-
 // Epoch by epoch, or several together; those without a row in the selection are left out. Rows outside the time range
 // are not counted.
 [[nodiscard]] Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,

@@ -9,6 +9,7 @@
 #include "exporters/report/report.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/frame_filter.h"
 #include "query-engine/wire/query_client.h"
 #include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/file_sink.h"
@@ -95,13 +96,14 @@ Result<Outcome> write_export(ExportOptions& options, ExportSink& sink) {
     if (!selection.ok()) {
         return Error{selection.error()};
     }
-    const Result<Scan> scan = Scan::open(**store, *selection);
+    Result<Scan> scan = Scan::open(**store, *selection);
     if (!scan.ok()) {
         return Error{scan.error()};
     }
     if (const auto checked = check_event(*scan); !checked.ok()) {
         return Error{checked.error()};
     }
+    filter_frames(*scan, options.query.symbol_paths());
     return options.format == "perf.data" ? write_perf_data(*scan, sink)
                                          : write_folded(*scan, options.query.symbol_paths(), sink);
 }

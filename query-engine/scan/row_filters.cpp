@@ -1,0 +1,147 @@
+#include "query-engine/scan/row_filters.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "query-engine/scan/scan.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kEpochsMax = 8;  // that are kept; more are worked on at once by no query
+
+bool contains(const RowFilter::Ranges& ranges, std::uint64_t number) {
+    return ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
+               return number >= range.first && number <= range.second;
+           });
+}
+
+bool has_column(Kind kind, ColumnId id) {
+    const auto columns = columns_of(kind);
+    return std::any_of(columns.begin(), columns.end(), [&](const ColumnRule& rule) { return rule.id == id; });
+}
+
+}  // namespace
+
+RowRanges common_rows(const RowRanges& a, const RowRanges& b) {
+    RowRanges common;
+    for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
+        const std::size_t first = std::max(x->first, y->first);
+        const std::size_t last = std::min(x->second, y->second);
+        if (first < last) {
+            common.emplace_back(first, last);
+        }
+        ++(x->second < y->second ? x : y);
+    }
+    return common;
+}
+
+bool RowFilters::applies_to(Kind kind) const {
+    return (filter_.has_rows() || filter_.has_frames()) && kind != Kind::kTask && kind != Kind::kControl &&
+           !is_definition(kind);
+}
+
+Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_index, const BlockView& block) {
+    const Kind kind = block.header.series.kind;
+    std::vector<ColumnId> wanted;
+    const auto want = [&](bool is_filtered, ColumnId id) {
+        if (is_filtered && std::find(wanted.begin(), wanted.end(), id) == wanted.end()) {
+            wanted.push_back(id);
+        }
+    };
+    want(!filter_.comms.empty(), ColumnId::kTime);
+    want(!filter_.comms.empty() || !filter_.tids.empty(), ColumnId::kTid);
+    want(!filter_.pids.empty(), ColumnId::kPid);
+    want(!filter_.cpus.empty(), ColumnId::kCpu);
+    want(filter_.has_frames(), ColumnId::kStack);
+    if (std::any_of(wanted.begin(), wanted.end(), [&](ColumnId id) { return !has_column(kind, id); })) {
+        return RowRanges{};  // rows of no thread, or of no processor
+    }
+    DecodedRows rows;
+    if (Result<Done> decoded = rows.decode(block, wanted); !decoded.ok()) {
+        return std::move(decoded).error();
+    }
+    std::shared_ptr<const Epoch> epoch;
+    if (!filter_.comms.empty() || filter_.has_frames()) {
+        Result<std::shared_ptr<const Epoch>> found = epoch_of(scan, {session_index, block.header.epoch});
+        if (!found.ok()) {
+            return std::move(found).error();
+        }
+        epoch = std::move(found).value();
+    }
+    const auto column = [&](ColumnId id) {
+        return std::find(wanted.begin(), wanted.end(), id) == wanted.end() ? std::span<const std::uint64_t>{}
+                                                                           : rows.integers(id);
+    };
+    const auto times = column(ColumnId::kTime);
+    const auto tids = column(ColumnId::kTid);
+    const auto pids = column(ColumnId::kPid);
+    const auto cpus = column(ColumnId::kCpu);
+    const auto stacks = column(ColumnId::kStack);
+    const auto has_comm = [&](std::size_t row) {
+        const auto tid = static_cast<std::uint32_t>(tids[row]);
+        const std::string comm = epoch->names.text(epoch->names.at(tid, Ticks{times[row]}).name, tid);
+        return std::find(filter_.comms.begin(), filter_.comms.end(), comm) != filter_.comms.end();
+    };
+    RowRanges passing;
+    for (std::size_t row = 0; row < rows.row_count(); ++row) {
+        const bool passes = (tids.empty() || contains(filter_.tids, tids[row])) &&
+                            (pids.empty() || contains(filter_.pids, pids[row])) &&
+                            (cpus.empty() || contains(filter_.cpus, cpus[row])) &&
+                            (stacks.empty() || (stacks[row] < epoch->stacks.size() && epoch->stacks[stacks[row]])) &&
+                            (times.empty() || has_comm(row));
+        if (passes && !passing.empty() && passing.back().second == row) {
+            ++passing.back().second;
+        } else if (passes) {
+            passing.emplace_back(row, row + 1);
+        }
+    }
+    return passing;
+}
+
+Result<std::shared_ptr<const RowFilters::Epoch>> RowFilters::epoch_of(const Scan& scan, EpochKey key) {
+    const std::lock_guard lock{mutex_};
+    if (const auto known = epochs_.find(key); known != epochs_.end()) {
+        return known->second;
+    }
+    if (filter_.has_frames() && !frame_filter_) {
+        return Error{ErrorCode::kUsage, "--image and --symbol: this command has no rows with call chains"};
+    }
+    const auto dictionary = scan.dictionary(key.first, key.second);
+    if (!dictionary.ok()) {
+        return Error{dictionary.error()};
+    }
+    auto epoch = std::make_shared<Epoch>();
+    if (!filter_.comms.empty()) {
+        Result<ThreadNames> names = read_thread_names(scan, key.first, key.second, **dictionary);
+        if (!names.ok()) {
+            return std::move(names).error();
+        }
+        epoch->names = std::move(names).value();
+    }
+    if (filter_.has_frames()) {
+        epoch->stacks = frame_filter_(**dictionary);
+    }
+    if (epochs_.size() == kEpochsMax) {
+        epochs_.erase(epochs_.begin());
+    }
+    return epochs_.emplace(key, std::move(epoch)).first->second;
+}
+
+Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                                      const EpochDictionary& dictionary) {
+    ThreadNames names;
+    const Result<Done> visited = scan.visit_rows(session_index, epoch, Series{Kind::kTask, kNoEvent},
+                                                 ThreadNames::kColumns, [&](const RowBlock& block) {
+                                                     names.add(block.rows);
+                                                     return Visit::kContinue;
+                                                 });
+    if (!visited.ok()) {
+        return Error{visited.error()};
+    }
+    names.finish(dictionary);
+    return names;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,66 @@
+// The filters of a selection, applied to blocks: which of a block's rows pass.
+//
+// Threads: any; what an epoch's rows are held against is made once and kept for the epochs used last.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "query-engine/select/selection.h"
+#include "schemas/vocabulary/error.h"
+#include "storage/block/block.h"
+#include "storage/dictionary/epoch_dictionary.h"
+#include "storage/dictionary/thread_names.h"
+
+namespace perfleet {
+
+class Scan;
+
+// Rows [first, last).
+using RowRanges = std::vector<std::pair<std::size_t, std::size_t>>;
+
+// The rows that are in both. Each is ascending and disjoint.
+[[nodiscard]] RowRanges common_rows(const RowRanges& a, const RowRanges& b);
+
+// By stack number, whether samples with this innermost frame pass.
+using FrameFilter = std::function<std::vector<bool>(const EpochDictionary&)>;
+
+class RowFilters {
+public:
+    explicit RowFilters(RowFilter filter) : filter_{std::move(filter)} {}
+
+    // Names of functions are known to nobody here.
+    void set_frame_filter(FrameFilter frame_filter) { frame_filter_ = std::move(frame_filter); }
+
+    // Tasks, control requests and definitions give meaning to other rows and always pass.
+    [[nodiscard]] bool applies_to(Kind kind) const;
+
+    // Errors: those of the block's columns; kUsage when frames are to be filtered and nobody set how.
+    [[nodiscard]] Result<RowRanges> passing(const Scan& scan, std::size_t session_index, const BlockView& block);
+
+private:
+    struct Epoch {
+        ThreadNames names;
+        std::vector<bool> stacks;
+    };
+    using EpochKey = std::pair<std::size_t, EpochNumber>;  // index of the session
+
+    [[nodiscard]] Result<std::shared_ptr<const Epoch>> epoch_of(const Scan& scan, EpochKey key);
+
+    const RowFilter filter_;
+    FrameFilter frame_filter_;
+    std::mutex mutex_;
+    std::map<EpochKey, std::shared_ptr<const Epoch>> epochs_;
+};
+
+// What threads of the epoch were called. Errors: those of the store.
+[[nodiscard]] Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                                                    const EpochDictionary& dictionary);
+
+}  // namespace perfleet

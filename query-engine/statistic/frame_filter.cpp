@@ -1,0 +1,47 @@
+#include "query-engine/statistic/frame_filter.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "query-engine/statistic/frame_names.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kSymbolsShare = 8;  // of a query's memory, for symbol tables that are kept
+
+bool is_in(const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+void filter_frames(Scan& scan, const SymbolPaths& paths) {
+    const RowFilter& filter = scan.selection().filter;
+    if (!filter.has_frames()) {
+        return;
+    }
+    // Of its own: the command's symbolizer may be at work on another thread.
+    auto symbolizer =
+        std::make_shared<Symbolizer>(&scan.store(), paths, scan.selection().memory_size_bytes_max / kSymbolsShare);
+    scan.set_frame_filter([filter, symbolizer, &memory = scan.memory()](const EpochDictionary& dictionary) {
+        FrameNames names{*symbolizer, memory, 1,
+                         filter.symbols.empty() ? FrameNames::Wanted::kImagesAlone : FrameNames::Wanted::kSymbols};
+        std::vector<StackCount> all(dictionary.stack_count());
+        for (std::uint32_t node = 0; node < all.size(); ++node) {
+            all[node].stack = StackNumber{node};
+        }
+        names.name_epoch(dictionary, all);
+        std::vector<bool> passes(all.size());
+        for (std::uint32_t node = 0; node < all.size(); ++node) {
+            const FrameName name = names.name_of(StackNumber{node});
+            const std::string& path = dictionary.image(dictionary.stack(StackNumber{node}).frame.image).name;
+            passes[node] = (filter.images.empty() || is_in(filter.images, names.images().text(name.image)) ||
+                            is_in(filter.images, path)) &&
+                           (filter.symbols.empty() || is_in(filter.symbols, names.symbols().text(name.symbol)));
+        }
+        return passes;
+    });
+}
+
+}  // namespace perfleet
