@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/statistic/callers.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_counts.h"
 #include "query-engine/statistic/stack_counts.h"
@@ -106,6 +107,8 @@ const OptionTable<TopOptions>& top_options() {
     static const OptionTable<TopOptions> kTable =
         OptionTable<TopOptions>{}
             .text({"by", OptionType::kText, "WHAT", "symbol, image, command or thread; several with commas"}, read_by)
+            .value({"callers", OptionType::kText, "FUNCTION", "instead: who called this function, by samples"},
+                   &TopOptions::callers_of)
             .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
                    &TopOptions::row_count_max)
             .flag("addresses", &TopOptions::each_address, "show each address that has no symbol, not its image alone")
@@ -125,6 +128,9 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
         return answer;
     }
     const EventChoice& choice = **event;
+    if (!options.callers_of.empty()) {
+        return make_callers(scan, symbolizer, options, choice);
+    }
     FrameCounts<Runner> counts{symbolizer,        scan.memory(),    scan.worker_count(),
                                options.by_symbol, options.by_image, options.each_address};
     const auto group_of = [&](const Runner& runner) {

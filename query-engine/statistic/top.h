@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "query-engine/option/option.h"
 #include "query-engine/scan/scan.h"
@@ -21,11 +22,12 @@ struct TopOptions {
     bool by_command = true;
     bool by_thread = false;     // command, process and thread id
     bool each_address = false;  // addresses that no symbol covers are rows of their own, not one row an image
+    std::string callers_of;     // not empty: a row a caller of this function (callers.h)
     bool sum_weights = false;   // sums of the event's unit, not numbers of samples
     std::optional<std::uint64_t> row_count_max;
 };
 
-// by, limit, weight.
+// by, callers, addresses, limit, weight.
 [[nodiscard]] const OptionTable<TopOptions>& top_options();
 
 [[nodiscard]] Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options);

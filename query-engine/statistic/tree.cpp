@@ -44,6 +44,10 @@ public:
             const auto first = count;
             count = std::find_if(first, end,
                                  [&](const StackCount& other) { return other.runner_index != first->runner_index; });
+            if (options_.is_inverted) {
+                add_chains(*epoch.dictionary, {first, count});
+                continue;
+            }
             const std::uint32_t command = callee(0, commands_.number_of(epoch.runners[first->runner_index].command));
             for (const NodeTotal& node : totals_.of(*epoch.dictionary, {first, count})) {
                 add_node(node, command);
@@ -87,13 +91,29 @@ private:
         }
     }
 
-    // Only commands are called by the first branch, so that a name is one or the other.
+    // Each chain from its innermost frame out.
+    void add_chains(const EpochDictionary& dictionary, std::span<const StackCount> counts) {
+        for (const StackCount& count : counts) {
+            std::uint32_t branch = 0;
+            StackNumber node = count.stack;
+            do {
+                branch = callee(branch, names_.number_of(node));
+                branches_[branch].total += count.value;
+                node = caller_of(dictionary, node);
+            } while (node != kEmptyStack);
+            branches_[branch].self += count.value;
+            branches_[0].total += count.value;
+        }
+    }
+
+    // Only commands are called by the first branch of a tree that isn't inverted, so that a name is one or the other.
     std::uint32_t callee(std::uint32_t caller, std::uint32_t name) {
         std::uint32_t& number = numbers_[std::uint64_t{caller} << 32U | name];
         if (number == 0) {
             number = static_cast<std::uint32_t>(branches_.size());
             branches_[caller].callees.push_back(number);
-            branches_.push_back({name, caller == 0 ? 0 : branches_[caller].depth + 1, caller == 0, 0, 0, {}});
+            branches_.push_back(
+                {name, caller == 0 ? 0 : branches_[caller].depth + 1, caller == 0 && !options_.is_inverted, 0, 0, {}});
         }
         return number;
     }
@@ -150,6 +170,8 @@ const OptionTable<TreeOptions>& tree_options() {
                     .max = 100},
                    &TreeOptions::percent_min)
             .flag("addresses", &TreeOptions::each_address, "show each address that has no symbol, not its image alone")
+            .flag("inverted", &TreeOptions::is_inverted,
+                  "from the innermost function out to its callers, instead of from the outermost in")
             .flag("weight", &TreeOptions::sum_weights, "sum the event's unit instead of counting samples");
     return kTable;
 }

@@ -94,6 +94,44 @@ TEST_F(Tree, EveryBranchIsItsOwnSamplesAndItsCallees) {
     EXPECT_EQ(whole, answer.ledger.stored);
 }
 
+// As naive_totals, of the chains read from their innermost frame.
+TEST_F(Tree, InvertedCountsEveryPathOfCallers) {
+    Symbolizer symbolizer{nullptr, {}};
+    std::map<Path, std::uint64_t> expected;
+    std::uint64_t sample_count = 0;
+    for (const StorySession& session : story_.sessions) {
+        for (const StoryEpoch& epoch : session.epochs) {
+            for (const StorySample& sample : epoch.samples) {
+                if (sample.event != 0) {
+                    continue;
+                }
+                ++sample_count;
+                Path path;
+                for (const StoryFrame& frame : sample.frames) {
+                    path.push_back(shown_name(symbolizer, story_.images[frame.image], frame.offset, false));
+                    ++expected[path];
+                }
+                if (path.empty()) {
+                    ++expected[{"[unknown]"}];
+                }
+            }
+        }
+    }
+    TreeOptions options;
+    options.is_inverted = true;
+    std::map<Path, std::uint64_t> totals;
+    std::uint64_t self_sum = 0;
+    Path path;
+    for (const std::vector<AnswerValue>& row : tree(options).rows) {
+        path.resize(number(row, 0));
+        path.push_back(std::get<std::string>(row[1]));
+        totals[path] += number(row, 3);
+        self_sum += number(row, 5);
+    }
+    EXPECT_EQ(totals, expected);
+    EXPECT_EQ(self_sum, sample_count);
+}
+
 TEST_F(Tree, SmallBranchesAreLeftOut) {
     TreeOptions options;
     options.percent_min = 3;

@@ -1,0 +1,51 @@
+// Callers against a naive count over every sample's frames.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/shown_name.h"
+#include "query-engine/statistic/test_query.h"
+#include "storage/store/test_stores.h"
+
+namespace perfleet::callers_test {
+namespace {
+
+TEST(Callers, EqualANaiveCountOfEachSampleOnce) {
+    const ProfileStory story = make_story(6);
+    const std::unique_ptr<Store> store = make_memory_store();
+    deliver(story, {}, *store);
+    Symbolizer symbolizer{nullptr, {}};
+    std::map<std::string, std::map<std::string, std::uint64_t>> expected;  // by function, then by caller
+    for (const StorySession& session : story.sessions) {
+        for (const StoryEpoch& epoch : session.epochs) {
+            for (const StorySample& sample : epoch.samples) {
+                std::set<std::pair<std::string, std::string>> pairs;
+                for (std::size_t i = 0; i < sample.frames.size() && sample.event == 0; ++i) {
+                    const auto name = [&](std::size_t frame) {
+                        return shown_name(symbolizer, story.images[sample.frames[frame].image],
+                                          sample.frames[frame].offset, false);
+                    };
+                    pairs.emplace(name(i), i + 1 == sample.frames.size() ? "[outermost]" : name(i + 1));
+                }
+                for (const auto& [function, caller] : pairs) {
+                    ++expected[function][caller];
+                }
+            }
+        }
+    }
+    ASSERT_GT(expected.size(), 2U);
+    for (const auto& [function, callers] : expected) {
+        const auto answer = run_text_query("top", {{"callers", function}}, *store, {}, UtcNs{0});
+        ASSERT_TRUE(answer.ok()) << answer.error().message;
+        std::map<std::string, std::uint64_t> counted;
+        for (const auto& row : answer->rows) {
+            counted[std::get<std::string>(row[0])] += std::get<std::uint64_t>(row[2]);
+        }
+        EXPECT_EQ(counted, callers) << function;
+    }
+    EXPECT_EQ(run_text_query("top", {{"callers", "nosuch"}}, *store, {}, UtcNs{0}).error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace perfleet::callers_test
