@@ -2,10 +2,12 @@
 
 #include <cstdio>
 #include <fstream>
+#include <memory>
 #include <sstream>
 
 #include "daemon/command-line/completion.h"
 #include "daemon/command-line/description.h"
+#include "daemon/command-line/help_text.h"
 #include "daemon/command-line/manual.h"
 #include "schemas/vocabulary/suggestion.h"
 
@@ -110,6 +112,13 @@ int write_pages(CLI::App& app, const std::string& date, const std::string& prose
     return write_page(program, {section, app.version(), date, {}}, prose_folder, folder) ? 0 : kExitFailure;
 }
 
+void set_formatter(CLI::App& app, const std::shared_ptr<HelpText>& formatter) {
+    app.formatter(formatter);
+    for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        set_formatter(*command, formatter);
+    }
+}
+
 }  // namespace
 
 std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -128,6 +137,7 @@ std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char
     if (first == "--manual-pages" && argument_count == 5) {
         return write_pages(app, arguments[2], arguments[3], arguments[4]);
     }
+    set_formatter(app, std::make_shared<HelpText>());
     try {
         app.parse(argument_count, arguments);
     } catch (const CLI::ParseError& error) {

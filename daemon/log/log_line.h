@@ -11,9 +11,6 @@ namespace perfleet {
 
 [[nodiscard]] std::string_view level_name(LogLevel level);
 
-// Control characters, and bytes that aren't UTF-8, as \xNN. Newlines as \n.
-[[nodiscard]] std::string on_one_line(std::string_view text_untrusted);
-
 // `program: text field="value" suppressed=3`
 [[nodiscard]] std::string text_line(std::string_view program, const LogEvent& event, std::uint64_t suppressed);
 

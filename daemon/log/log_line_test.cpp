@@ -12,16 +12,8 @@ TEST(LogLine, TextKeepsItsWordsAndQuotesFields) {
 }
 
 TEST(LogLine, WhatAPeerWroteStaysWithinItsLine) {
-    EXPECT_EQ(on_one_line("a\nb\r\t\x1b[2J\x7f"), "a\\nb\\x0d\\x09\\x1b[2J\\x7f");
-    EXPECT_EQ(on_one_line(std::string_view{"a\0b", 3}), "a\\x00b");
-    EXPECT_EQ(on_one_line("Größe € 𝄞"), "Größe € 𝄞");
-    EXPECT_EQ(on_one_line("\xc2\x9b"
-                          "2J"),
-              "\\xc2\\x9b2J");                                           // a control character of two bytes
-    EXPECT_EQ(on_one_line("\xc0\xaf"), "\\xc0\\xaf");                    // overlong
-    EXPECT_EQ(on_one_line("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
-    EXPECT_EQ(on_one_line("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // past the last character
-    EXPECT_EQ(on_one_line("\xe2\x82"), "\\xe2\\x82");                    // cut off
+    EXPECT_EQ(text_line("p", {LogLevel::kWarning, "refused", "a\nb", {{"target", "\x1b[2J\xff\u202e"}}}, 0),
+              R"(p: a\nb target="\\x1b[2J\\xff\\u202e")");
 }
 
 TEST(LogLine, JsonHasEveryFieldAndNothingThatBreaksIt) {

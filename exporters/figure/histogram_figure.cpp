@@ -7,6 +7,7 @@
 #include "exporters/report/report.h"
 #include "exporters/report/report_parts.h"
 #include "query-engine/statistic/value_unit.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -64,10 +65,10 @@ std::uint64_t step_for(std::uint64_t range) {
     }
 }
 
-// "12.345" of 12345 thousandths; digits in groups where there are no decimals.
+// "12.345" of 12345 thousandths.
 std::string in_unit(std::uint64_t parts, unsigned decimals) {
     if (decimals == 0) {
-        return grouped_digits(parts);
+        return std::to_string(parts);
     }
     std::string text = std::to_string(parts);
     if (text.size() <= decimals) {
@@ -175,7 +176,7 @@ private:
         figure_.words.push_back({kLeft, 340, shortened_title(text_of("event"), kTitleSizeMax - suffix.size()) + suffix,
                                  190, kInk, Anchor::kStart, true, false});
         std::string line = shortened_title(text_of("target"), kTargetSizeMax);
-        line += (line.empty() ? "" : " · ") + grouped_digits(total_) + (total_ == 1 ? " value" : " values");
+        line += (line.empty() ? "" : " · ") + std::to_string(total_) + (total_ == 1 ? " value" : " values");
         for (const char* name : {"median", "mad", "p95", "p99"}) {
             if (const std::string figure = text_of(name); !figure.empty()) {
                 line += std::string{" · "} + (std::string_view{name} == "mad" ? "MAD" : name) + " " + figure;
@@ -208,7 +209,7 @@ private:
         for (std::uint64_t count = 0; count <= top_count_; count += step) {
             const Tenths y = kBottom - scaled(count, top_count_, kBottom - kTop);
             figure_.boxes.push_back({kLeft, y - 4, kRight - kLeft, 8, kGrid});
-            write(kLeft - 70, y + 42, grouped_digits(count) + (is_cumulative() ? " %" : ""), 115, kInk, Anchor::kEnd);
+            write(kLeft - 70, y + 42, std::to_string(count) + (is_cumulative() ? " %" : ""), 115, kInk, Anchor::kEnd);
         }
         figure_.words.push_back({190, (kTop + kBottom) / 2,
                                  is_cumulative() ? "share of values up to here" : "values per bucket", 125, kInk,
@@ -248,7 +249,7 @@ private:
             const Tenths middle = kRight - kRestWidth / 2;
             write(middle, kBottom + 200, "beyond", 115, kRest, Anchor::kMiddle);
             write(kRight, 720,
-                  grouped_digits(rest_->count) + (rest_->count == 1 ? " value (" : " values (") +
+                  std::to_string(rest_->count) + (rest_->count == 1 ? " value (" : " values (") +
                       share_text(rest_->count, total_) + ") beyond, up to " +
                       with_unit(in_unit(rest_->high, unit_.decimals)),
                   115, kRest, Anchor::kEnd);

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "exporters/report/report_parts.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -75,7 +75,7 @@ TEST(HistogramFigure, BarsAreAsLongAsTheirCounts) {
     // The axis goes to 25,000 over 306 pixels.
     EXPECT_EQ(figure.boxes[6 + 8].height, (23'014 * 3'060 + 12'500) / 25'000);
     EXPECT_EQ(figure.boxes[6].height, 6);  // 51 values: there, though less than a pixel high
-    EXPECT_TRUE(has_words(figure, "4,491 values (4.5 %) beyond, up to 33,364 ns"));
+    EXPECT_TRUE(has_words(figure, "4491 values (4.5 %) beyond, up to 33364 ns"));
     EXPECT_TRUE(has_words(figure, "x [ns]"));
     const Figure shares = histogram_figure(article(), summary_of("x"), HistogramShape::kCumulative);
     // Dark on light; all that is dark together is everything.
@@ -96,7 +96,7 @@ TEST(HistogramFigure, DecimalsStandInTheirUnit) {
                                            summary_of("x"), HistogramShape::kLinear);
     EXPECT_TRUE(has_words(figure, "x [us]"));
     EXPECT_TRUE(has_words(figure, "12.2"));
-    EXPECT_FALSE(has_words(figure, "12,200"));
+    EXPECT_FALSE(has_words(figure, "12200"));
 }
 
 TEST(HistogramFigure, ExtremesAreDrawn) {
@@ -115,9 +115,9 @@ TEST(HistogramFigure, ExtremesAreDrawn) {
 
 TEST(Svg, TextFromATargetStaysText) {
     const std::string svg =
-        svg_of(histogram_figure(article(), summary_of("a<script>&\"\x1b[2J\xff"), HistogramShape::kLinear));
+        svg_of(histogram_figure(article(), summary_of("a<script>&\"\x1b[2J\xff\u202e"), HistogramShape::kLinear));
     EXPECT_EQ(svg.find("<script"), std::string::npos);
-    EXPECT_NE(svg.find("a&lt;script&gt;&amp;&quot;?[2J\xef\xbf\xbd"), std::string::npos);
+    EXPECT_NE(svg.find("a&lt;script&gt;&amp;&quot;\\x1b[2J\\xff\\u202e"), std::string::npos);
 }
 
 TEST(HistogramFigure, LongNamesStayInThePicture) {
@@ -138,7 +138,7 @@ TEST(HistogramFigure, LongNamesStayInThePicture) {
                 EXPECT_LE(words.x + width, figure.width) << words.text;
             }
         }
-        EXPECT_TRUE(has_words(figure, "…, N = 18,446,744,073,709,551,615"));
+        EXPECT_TRUE(has_words(figure, "…, N = 18446744073709551615"));
         EXPECT_TRUE(has_words(figure, "MAD 6 · p95 154 ns"));  // what the line is for
     }
 }

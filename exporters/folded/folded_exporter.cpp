@@ -1,26 +1,24 @@
 #include "exporters/folded/folded_exporter.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_counts.h"
+#include "schemas/text/utf8.h"
 
 namespace perfleet {
 namespace {
 
-std::string field(std::string text) {
-    for (char& c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == ';') {
-            c = ':';
-        } else if (byte < 0x20 || byte == 0x7f) {
-            c = '?';
-        }
-    }
+// Semicolons separate frames.
+std::string field(std::string_view text_untrusted) {
+    std::string text = printable(text_untrusted);
+    std::replace(text.begin(), text.end(), ';', ':');
     return text;
 }
 

@@ -2,8 +2,9 @@
 //
 //   command;outermost;…;innermost count
 //
-// Lines ascend by their bytes; each chain stands once. In names a `;` becomes `:` and control characters `?`. The event
-// is chosen as in `top`. Errors: kNotFound when the selection holds no samples; those of the store.
+// Lines ascend by their bytes; each chain stands once. In names a `;` becomes `:`, and control characters and bytes
+// that aren't UTF-8 are escaped. The event is chosen as in `top`. Errors: kNotFound when the selection holds no
+// samples; those of the store.
 #pragma once
 
 #include <string>

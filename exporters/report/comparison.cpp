@@ -10,6 +10,7 @@
 
 #include "exporters/report/report.h"
 #include "exporters/report/report_parts.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -66,7 +67,8 @@ std::string probability(const std::optional<double>& p_value) {
 }
 
 // Lines of cells, the first a heading; the last cell stands to the left and isn't padded.
-std::string aligned(const std::vector<std::vector<std::string>>& lines, const std::set<std::size_t>& left) {
+std::string aligned(const std::vector<std::vector<std::string>>& lines, const std::set<std::size_t>& left,
+                    const Screen& screen) {
     std::vector<std::size_t> widths;
     for (const auto& line : lines) {
         widths.resize(std::max(widths.size(), line.size()));
@@ -81,7 +83,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines, const st
             one += "  " + padded(line[i], widths[i], left.contains(i));
         }
         one.erase(one.find_last_not_of(' ') + 1);
-        text += one + "\n";
+        text += (text.empty() ? bold(one, screen) : one) + "\n";
     }
     return text;
 }
@@ -102,14 +104,13 @@ std::string detected(const ComparisonRows& rows, std::size_t row) {
 // Two digits behind the point say nothing of so great a number, and take room.
 std::string measured(const ComparisonRows& rows, std::size_t row, const std::string& name) {
     const auto number = rows.real(row, name);
-    return number && *number >= 1e5 && *number < 1e18
-               ? grouped_digits(static_cast<std::uint64_t>(std::llround(*number)))
-               : rows.cell(row, name);
+    return number && *number >= 1e5 && *number < 1e18 ? std::to_string(std::llround(*number)) : rows.cell(row, name);
 }
 
 class LatencyText {
 public:
-    LatencyText(const Answer& answer, const ComparisonRows& rows) : answer_{answer}, rows_{rows} {}
+    LatencyText(const Answer& answer, const ComparisonRows& rows, const Screen& screen)
+        : answer_{answer}, rows_{rows}, screen_{screen} {}
 
     std::string text() {
         for (std::size_t first = 0; first < answer_.rows.size();) {
@@ -149,8 +150,11 @@ private:
             name += (name.empty() ? "" : " · ") + (column == "event" ? "" : column + " ") +
                     text_cell(answer_.columns[i], value);
         }
-        text_ += (text_.empty() ? "" : "\n") + name + " [" + rows_.text(first, "unit") + "]: " + side(first, "before") +
-                 ", " + side(first, "after") + "\n";
+        text_ += (text_.empty() ? "" : "\n") +
+                 wrapped(name + " [" + rows_.text(first, "unit") + "]: " + side(first, "before") + ", " +
+                             side(first, "after"),
+                         screen_.width_columns, "  ") +
+                 "\n";
         std::vector<std::vector<std::string>> lines{
             {"", "before", "after", "change", "low", "high", "p", "detects", "shown"}};
         std::size_t headline = first;
@@ -169,9 +173,11 @@ private:
                              detected(rows_, row), shown(rows_, row)});
         }
         if (has_verdict(headline)) {
-            text_ += "  " + rows_.text(headline, "figure") + ": " + rows_.text(headline, "verdict") + "\n";
+            text_ += wrapped("  " + rows_.text(headline, "figure") + ": " + rows_.text(headline, "verdict"),
+                             screen_.width_columns, "  ") +
+                     "\n";
         }
-        text_ += "\n" + aligned(lines, {0, 8}) + ranks;
+        text_ += "\n" + aligned(lines, {0, 8}, screen_) + ranks;
     }
 
     [[nodiscard]] bool has_verdict(std::size_t row) const {
@@ -194,13 +200,14 @@ private:
 
     const Answer& answer_;
     const ComparisonRows& rows_;
+    Screen screen_;
     std::string text_;
 };
 
 class ProfileText {
 public:
-    ProfileText(const Answer& answer, const ComparisonRows& rows, std::size_t width)
-        : answer_{answer}, rows_{rows}, width_{width} {}
+    ProfileText(const Answer& answer, const ComparisonRows& rows, const Screen& screen)
+        : answer_{answer}, rows_{rows}, screen_{screen} {}
 
     std::string text() {
         if (answer_.rows.empty()) {
@@ -258,27 +265,28 @@ private:
             }
             used += widest + 2;
         }
-        const std::size_t rest = width_ > used + 2 + 20 ? width_ - used - 2 : 20;
+        const std::size_t width = screen_.width_columns;
+        const std::size_t rest = width > used + 2 + 20 ? width - used - 2 : 20;
         lines[0].back() = "symbol, image";
         for (std::size_t i = 0; i < names.size(); ++i) {
             lines[i + 1].back() = shortened(names[i], rest);
         }
-        return aligned(lines, {5});
+        return aligned(lines, {5}, screen_);
     }
 
     const Answer& answer_;
     const ComparisonRows& rows_;
-    std::size_t width_;
+    Screen screen_;
     std::string text_;
 };
 
 }  // namespace
 
-std::string format_comparison(const Answer& answer, std::size_t width_columns) {
+std::string format_comparison(const Answer& answer, const Screen& screen) {
     const ComparisonRows rows{answer};
-    std::string text =
-        rows.has("symbol") ? ProfileText{answer, rows, width_columns}.text() : LatencyText{answer, rows}.text();
-    return (text.empty() ? "nothing to compare\n" : text) + "\n" + ledger_text(answer);
+    const std::string text =
+        rows.has("symbol") ? ProfileText{answer, rows, screen}.text() : LatencyText{answer, rows, screen}.text();
+    return (text.empty() ? "nothing to compare\n" : text) + "\n" + ledger_text(answer, screen);
 }
 
 }  // namespace perfleet

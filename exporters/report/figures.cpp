@@ -4,9 +4,12 @@
 
 #include "exporters/report/report.h"
 #include "exporters/report/report_parts.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
+
+constexpr std::size_t kPageColumns = 80;  // of a page, where the screen has no limit
 
 bool is_text_in(const Answer& answer, std::size_t column) {
     return std::any_of(answer.rows.begin(), answer.rows.end(), [&](const std::vector<AnswerValue>& row) {
@@ -30,8 +33,10 @@ bool is_same(const std::vector<AnswerValue>& a, const std::vector<AnswerValue>& 
 
 class Figures {
 public:
-    Figures(const Answer& answer, std::size_t width)
-        : answer_{answer}, width_{width}, identity_{identity_columns(answer)} {
+    Figures(const Answer& answer, const Screen& screen)
+        : answer_{answer},
+          width_{screen.is_limited() ? screen.width_columns : kPageColumns},
+          identity_{identity_columns(answer)} {
         for (std::size_t i = identity_.size(); i < answer.columns.size(); ++i) {
             label_width_ = std::max(label_width_, text_width(text_heading(answer.columns[i])));
         }
@@ -58,7 +63,8 @@ private:
             if (std::holds_alternative<std::monostate>(value)) {
                 continue;
             }
-            const std::string part = answer_.columns[column].name + " " + text_cell(answer_.columns[column], value);
+            const std::string part =
+                shortened(answer_.columns[column].name + " " + text_cell(answer_.columns[column], value), width_);
             if (!line.empty() && text_width(line) + 3 + text_width(part) > width_) {
                 text_ += line + "\n";
                 line.clear();
@@ -115,12 +121,10 @@ private:
 
 }  // namespace
 
-std::string text_figures(const Answer& answer, std::size_t width_columns) {
-    return Figures{answer, width_columns}.text();
-}
+std::string text_figures(const Answer& answer, const Screen& screen) { return Figures{answer, screen}.text(); }
 
-std::string format_figures(const Answer& answer, std::size_t width_columns) {
-    return text_figures(answer, width_columns) + "\n" + ledger_text(answer);
+std::string format_figures(const Answer& answer, const Screen& screen) {
+    return text_figures(answer, screen) + "\n" + ledger_text(answer, screen);
 }
 
 }  // namespace perfleet

@@ -1,8 +1,10 @@
 #include "exporters/report/report.h"
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "exporters/report/report_parts.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -38,6 +40,26 @@ Json json_of(const Ledger& ledger) {
     return object;
 }
 
+// JSON allows what a terminal would obey; only within strings such characters can stand.
+std::string with_escapes(std::string_view json) {
+    std::string text;
+    text.reserve(json.size());
+    while (!json.empty()) {
+        const auto [value, size] = first_code_point(json);
+        if (value >= 0x7f && is_control(value)) {
+            constexpr std::string_view kDigits = "0123456789abcdef";
+            text += "\\u";
+            for (const unsigned shift : {12U, 8U, 4U, 0U}) {
+                text += kDigits[value >> shift & 0xfU];
+            }
+        } else {
+            text += json.substr(0, size);
+        }
+        json.remove_prefix(size);
+    }
+    return text;
+}
+
 std::string json_report(const Answer& answer) {
     Json columns = Json::array();
     for (const AnswerColumn& column : answer.columns) {
@@ -69,16 +91,29 @@ std::string json_report(const Answer& answer) {
                                  {"rollup_rows", answer.sources->rollup_rows},
                                  {"blocks", answer.sources->blocks}};
     }
-    return report.dump() + "\n";
+    return with_escapes(report.dump()) + "\n";
 }
 
 // "1 row", "2 rows".
 std::string counted_noun(std::uint64_t count, const std::string& noun) {
-    return grouped_digits(count) + " " + noun + (count == 1 ? "" : "s");
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+bool is_number(const std::string& text) {
+    const std::size_t digits = text.find_first_of("0123456789");
+    char* end = nullptr;
+    return digits != std::string::npos && (std::strtod(text.c_str(), &end), *end == '\0');
+}
+
+// Spreadsheets take what begins so for a formula, also between quotation marks: the apostrophe is what OWASP advises
+// ("CSV injection"). Tabs and carriage returns are escaped before.
+std::string without_formula(const std::string& text) {
+    const bool is_formula = !text.empty() && std::string_view{"=+-@"}.find(text[0]) != std::string_view::npos;
+    return is_formula && !is_number(text) ? "'" + text : text;
 }
 
 std::string csv_field(const std::string& text_untrusted) {
-    std::string text = printable(text_untrusted);
+    const std::string text = without_formula(printable(text_untrusted));
     if (text.find_first_of(",\"") == std::string::npos) {
         return text;
     }
@@ -115,25 +150,26 @@ std::string csv_report(const Answer& answer) {
 }  // namespace
 
 std::string ledger_line(const Ledger& ledger) {
-    std::string line = grouped_digits(ledger.produced) + " produced = " + grouped_digits(ledger.stored) + " stored";
-    if (ledger.expired != 0) {
-        line += " + " + grouped_digits(ledger.expired) + " expired";
-    }
+    std::string line = std::to_string(ledger.produced) + " produced";
+    const auto add = [&](std::uint64_t row_count, const std::string& what) {
+        line += row_count == 0 ? "" : " + " + std::to_string(row_count) + " " + what;
+    };
     std::uint64_t lost_sum = 0;
     std::string reasons;
     for (const auto& [reason, row_count] : ledger.lost) {
         lost_sum += row_count;
-        reasons += (reasons.empty() ? "" : ", ") + grouped_digits(row_count) + " " + reason;
+        reasons += (reasons.empty() ? "" : ", ") + std::to_string(row_count) + " " + reason;
     }
-    line += " + " + grouped_digits(lost_sum) + " lost";
-    if (!reasons.empty()) {
-        line += " (" + reasons + ")";
-    }
-    if (ledger.pending != 0) {
-        line += " + " + grouped_digits(ledger.pending) + " on the way";
+    if (ledger.stored == ledger.produced && ledger.expired + lost_sum + ledger.pending == 0) {
+        line += ledger.produced == 0 ? "" : ", all stored";
+    } else {
+        line += " = " + std::to_string(ledger.stored) + " stored";
+        add(ledger.expired, "expired");
+        add(lost_sum, "lost" + (reasons.empty() ? "" : " (" + reasons + ")"));
+        add(ledger.pending, "on the way");
     }
     if (ledger.of_cut_batches != 0) {
-        line += "; of the stored up to " + grouped_digits(ledger.of_cut_batches) +
+        line += "; of the stored up to " + std::to_string(ledger.of_cut_batches) +
                 " lie outside the time range, in batches that it cuts";
     }
     return line;
@@ -153,7 +189,7 @@ std::string ledger_note(const Answer& answer) {
     return text;
 }
 
-std::string ledger_text(const Answer& answer) {
+std::string ledger_text(const Answer& answer, const Screen& screen) {
     std::string text;
     for (const auto& [name, part] : answer.parts) {
         text += "rows " + name + ": " + ledger_line(part) + "\n";
@@ -166,16 +202,21 @@ std::string ledger_text(const Answer& answer) {
                 counted_noun(answer.sources->rollup_rows, "row") + ", and from " +
                 counted_noun(answer.sources->blocks, "block") + " (--exact: from blocks alone)\n";
     }
-    return text;
+    return wrapped(text, screen.width_columns, "  ");
 }
 
-std::string format_report(const Answer& answer, ReportFormat format) {
+std::string format_report(const Answer& answer, ReportFormat format, const Screen& screen) {
     switch (format) {
         case ReportFormat::kJson: return json_report(answer);
         case ReportFormat::kCsv: return csv_report(answer);
         case ReportFormat::kText: break;
     }
-    return text_table(answer) + "\n" + ledger_text(answer);
+    const TextTable table = text_table(answer, screen, spared_columns());
+    if (!table.is_whole && has_rows_by_session(answer)) {
+        return format_sessions(answer, {screen, {}, spared_columns()});
+    }
+    return (table.has_fit ? table.text + left_out_line(table.left_out, screen) : text_figures(answer, screen)) + "\n" +
+           ledger_text(answer, screen);
 }
 
 }  // namespace perfleet

@@ -2,31 +2,45 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "exporters/report/screen.h"
 #include "query-engine/statistic/answer.h"
 
 namespace perfleet {
 
-// The text with U+FFFD for each byte that isn't UTF-8.
-[[nodiscard]] std::string valid_utf8(std::string_view text_untrusted);
-
-// "1,234,567".
-[[nodiscard]] std::string grouped_digits(std::uint64_t value);
-
-// One value as a table for people has it; one column's name with its unit; columns that text takes on a terminal.
+// One value as a table for people has it, whole; one column's name with its unit.
 [[nodiscard]] std::string text_cell(const AnswerColumn& column, const AnswerValue& value);
 [[nodiscard]] std::string text_heading(const AnswerColumn& column);
-[[nodiscard]] std::size_t text_width(const std::string& text);
 
-// A table; rows on their side, as format_figures() has them. Without the ledger.
-[[nodiscard]] std::string text_table(const Answer& answer);
-[[nodiscard]] std::string text_figures(const Answer& answer, std::size_t width_columns);
-// The last lines of an answer as text: its ledger, or one for each of its parts.
-[[nodiscard]] std::string ledger_text(const Answer& answer);
-// What is longer is cut in the middle: a symbol's end tells as much as its beginning.
-[[nodiscard]] std::string shortened(const std::string& text, std::size_t width_max);
+// A table without the ledger. Where it is too wide for the screen, in this order: session ids and times are shortened
+// and headings take two lines; names are cut in the middle; the columns that `spared` names are left out, the first one
+// first.
+struct TextTable {
+    std::string text;
+    bool is_whole = true;  // nothing is cut or left out
+    bool has_fit = true;
+    std::vector<std::string> left_out;
+};
+[[nodiscard]] TextTable text_table(const Answer& answer, const Screen& screen,
+                                   std::span<const std::string_view> spared);
+
+// Columns that any answer does without first.
+[[nodiscard]] std::span<const std::string_view> spared_columns();
+
+// "(left out for 80 columns: …; --wide shows all)" below an empty line, or nothing.
+[[nodiscard]] std::string left_out_line(const std::vector<std::string>& names, const Screen& screen);
+
+// Rows on their side, as format_figures() has them. Without the ledger.
+[[nodiscard]] std::string text_figures(const Answer& answer, const Screen& screen);
+
+// Whether session and target are the first columns, and sessions have several rows.
+[[nodiscard]] bool has_rows_by_session(const Answer& answer);
+
+// Escape sequences for a terminal.
+[[nodiscard]] std::string bold(std::string_view text, const Screen& screen);
 
 }  // namespace perfleet

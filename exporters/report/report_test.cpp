@@ -4,9 +4,10 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
-#include "exporters/report/report_parts.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -26,11 +27,11 @@ Answer sample_answer() {
 
 TEST(Report, TextIsAlignedAndEndsWithTheLedger) {
     EXPECT_EQ(format_report(sample_answer(), ReportFormat::kText),
-              "symbol         image   self [samples]  self_percent\n"
-              "hot(int, \"x\")  worker          12,345        66.67%\n"
-              "grün           -                    7         0.00%\n"
+              "self [samples]  self_percent  image   symbol\n"
+              "         12345        66.67%  worker  hot(int, \"x\")\n"
+              "             7         0.00%  -       grün\n"
               "\n"
-              "rows: 12,360 produced = 12,352 stored + 8 lost (5 kernel_ring, 3 spool_full)\n");
+              "rows: 12360 produced = 12352 stored + 8 lost (5 kernel_ring, 3 spool_full)\n");
 }
 
 // The nearest doubles of these decimals lie below them, most of them: 1.005 is 1.00499999999999989….
@@ -72,7 +73,7 @@ TEST(Report, SaysWhatItWasCountedFromWhereRollupsWereUsed) {
     Answer answer = sample_answer();
     answer.sources = AnswerSources{23, 1'234'567, 1};
     EXPECT_NE(format_report(answer, ReportFormat::kText)
-                  .find("\ncounted from 23 rollups of 1,234,567 rows, and from 1 block (--exact: from blocks alone)\n"),
+                  .find("\ncounted from 23 rollups of 1234567 rows, and from 1 block (--exact: from blocks alone)\n"),
               std::string::npos);
     const auto json = nlohmann::json::parse(format_report(answer, ReportFormat::kJson));
     EXPECT_EQ(json["sources"]["rollups"], 23);
@@ -96,7 +97,7 @@ TEST(Report, LedgerOfCutBatchesSaysHowManyRowsMayLieOutside) {
     answer.ledger.of_cut_batches = 1'234;
     EXPECT_EQ(nlohmann::json::parse(format_report(answer, ReportFormat::kJson))["ledger"]["of_cut_batches"], 1'234);
     EXPECT_NE(format_report(answer, ReportFormat::kText)
-                  .find("; of the stored up to 1,234 lie outside the time range, in batches that it cuts\n"),
+                  .find("; of the stored up to 1234 lie outside the time range, in batches that it cuts\n"),
               std::string::npos);
 }
 
@@ -107,20 +108,19 @@ TEST(Report, CsvQuotesAsRfc4180) {
               "symbol,image,self,self_percent,lag\r\n"
               "\"hot(int, \"\"x\"\")\",worker,12345,66.6666,\r\n"
               "grün,,7,0.0,0\r\n"
-              "two?lines,,-1,1.5,\r\n");
+              "two\\nlines,,-1,1.5,\r\n");
 }
 
 TEST(Report, CsvIsValidUtf8WithoutControlCharacters) {
     Answer answer;
     answer.columns = {{"name\x1b", ""}, {"n", ""}};
     answer.rows.push_back({std::string{"\xff\xfe"}, std::string{"\x1b[2J,\x9b\x7f"}});
-    EXPECT_EQ(format_report(answer, ReportFormat::kCsv),
-              "name?,n\r\n\xef\xbf\xbd\xef\xbf\xbd,\"?[2J,\xef\xbf\xbd?\"\r\n");
+    EXPECT_EQ(format_report(answer, ReportFormat::kCsv), "name\\x1b,n\r\n\\xff\\xfe,\"\\x1b[2J,\\x9b\\x7f\"\r\n");
 }
 
 TEST(Report, WhatStandsBesideCsvIsTheLedgerThatHasMoreToSay) {
     Answer answer = sample_answer();
-    EXPECT_EQ(ledger_note(answer), "rows: 12,360 produced = 12,352 stored + 8 lost (5 kernel_ring, 3 spool_full)\n");
+    EXPECT_EQ(ledger_note(answer), "rows: 12360 produced = 12352 stored + 8 lost (5 kernel_ring, 3 spool_full)\n");
     answer.ledger = {10, 10, 0, {}, 0};
     EXPECT_EQ(ledger_note(answer), "");
     answer.ledger.of_cut_batches = 3;
@@ -132,8 +132,7 @@ TEST(Report, WhatStandsBesideCsvIsTheLedgerThatHasMoreToSay) {
 TEST(Report, EmptyAnswerPrintsItsColumns) {
     Answer answer;
     answer.columns = {{"symbol", ""}, {"self", "samples"}};
-    EXPECT_EQ(format_report(answer, ReportFormat::kText),
-              "symbol  self [samples]\n\nrows: 0 produced = 0 stored + 0 lost\n");
+    EXPECT_EQ(format_report(answer, ReportFormat::kText), "self [samples]  symbol\n\nrows: 0 produced\n");
     EXPECT_EQ(format_report(answer, ReportFormat::kCsv), "symbol,self\r\n");
     EXPECT_EQ(nlohmann::json::parse(format_report(answer, ReportFormat::kJson))["rows"].size(), 0U);
 }
@@ -149,60 +148,208 @@ Answer answer_of_sessions() {
 
 TEST(Report, SessionsHaveATableEachWithWhatTheyShareAbove) {
     constexpr std::array<std::string_view, 1> kLeftOut{"id"};
-    EXPECT_EQ(format_sessions(answer_of_sessions(), {80, kLeftOut, {}}),
+    EXPECT_EQ(format_sessions(answer_of_sessions(), {{80}, kLeftOut, {}}),
               "session 0a · target board · in cycles\n"
               "\n"
-              "rows   time\n"
-              "   2  1,000\n"
-              "   3      5\n"
+              "rows  time\n"
+              "   2  1000\n"
+              "   3     5\n"
               "\n"
               "session 0b · target board · in cycles\n"
               "\n"
               "rows  time\n"
               "   1     1\n"
               "\n"
-              "rows: 0 produced = 0 stored + 0 lost\n");
+              "rows: 0 produced\n");
 }
 
 TEST(Report, SessionsThatDoNotFitLoseTheirSparedColumnsFirst) {
     constexpr std::array<std::string_view, 2> kSpared{"id", "time"};
     const auto has = [&](std::size_t width, const std::string& what) {
-        return format_sessions(answer_of_sessions(), {width, {}, kSpared}).find(what) != std::string::npos;
+        return format_sessions(answer_of_sessions(), {{width}, {}, kSpared}).find(what) != std::string::npos;
     };
-    EXPECT_TRUE(has(80, "rows   time  id\n"));
-    EXPECT_TRUE(has(11, "rows   time\n"));
-    EXPECT_TRUE(has(15, "rows  time  id\n"));
-    EXPECT_TRUE(has(4, "rows\n   2\n"));
+    EXPECT_TRUE(has(80, "rows  time  id\n"));
+    EXPECT_FALSE(has(80, "--wide"));
+    EXPECT_TRUE(has(14, "rows  time  id\n"));
+    EXPECT_TRUE(has(13, "rows  time\n"));
+    EXPECT_TRUE(has(9, "rows\n   2\n"));
+    EXPECT_TRUE(has(9, "columns:\nid, time;\n--wide\n"));
     // Nothing is left to go: rows stand on their side.
     EXPECT_TRUE(has(3, "time [cycles]  "));
     const Answer other = sample_answer();
     EXPECT_EQ(format_sessions(other, {}), format_report(other, ReportFormat::kText));
 }
 
-TEST(Report, LongTextIsCutInTheMiddleInTablesOnly) {
+std::size_t widest_line(const std::string& text) {
+    std::size_t widest = 0;
+    std::istringstream lines{text};
+    for (std::string line; std::getline(lines, line);) {
+        widest = std::max(widest, text_width(line));
+    }
+    return widest;
+}
+
+// What `top` gives of C++ and of the kernel.
+Answer profile_answer() {
     Answer answer;
-    answer.columns = {{"symbol", ""}};
-    const std::string a40 = std::string(20, 'a') + "é" + std::string(19, 'a');
-    answer.rows = {{a40 + std::string(50, 'x') + std::string(40, 'b')}, {std::string(81, 'c')}};
-    EXPECT_EQ(format_report(answer, ReportFormat::kText), "symbol\n" + a40 + "…" + std::string(40, 'b') + "\n" +
-                                                              std::string(81, 'c') +
-                                                              "\n\nrows: 0 produced = 0 stored + 0 lost\n");
-    EXPECT_NE(format_report(answer, ReportFormat::kCsv).find(std::string(50, 'x')), std::string::npos);
+    answer.columns = {{"symbol", ""},
+                      {"image", ""},
+                      {"command", ""},
+                      {"self", "samples"},
+                      {"self_percent", "percent"},
+                      {"children", "samples"},
+                      {"children_percent", "percent"}};
+    const auto add = [&](std::string symbol, std::string image, std::uint64_t self, double percent) {
+        answer.rows.push_back(
+            {std::move(symbol), std::move(image), std::string{"cc1plus"}, self, percent, self + 1, percent + 0.01});
+    };
+    add("std::vector<std::string>::_M_realloc_insert<char const*>(char const*&&)", "libstdc++.so.6.0.30", 12'345, 60);
+    add("pv_native_safe_halt", "[kernel.kallsyms]", 7, 0.6);
+    add("日本語日本語日本語日本語日本語日本語日本語日本語日本語", "[kernel.kallsyms]", 1, 0.5);
+    answer.ledger.produced = answer.ledger.stored = 12'353;
+    return answer;
 }
 
-TEST(Report, BytesThatAreNotUtf8AreReplaced) {
-    EXPECT_EQ(valid_utf8("a\xffz"), "a\xef\xbf\xbdz");
-    EXPECT_EQ(valid_utf8("\xc0\xaf"), "\xef\xbf\xbd\xef\xbf\xbd");                  // overlong
-    EXPECT_EQ(valid_utf8("\xed\xa0\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");  // surrogate
-    EXPECT_EQ(valid_utf8("\xe2\x82"), "\xef\xbf\xbd\xef\xbf\xbd");                  // cut off
-    EXPECT_EQ(valid_utf8("€ 😀 é"), "€ 😀 é");
-    EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+TEST(ReportOnScreen, NamesAreCutInTheMiddleAndColumnsGoInTheirOrder) {
+    EXPECT_EQ(format_report(profile_answer(), ReportFormat::kText, {80}),
+              "     self     self  children\n"
+              "[samples]  percent   percent  command  image          symbol\n"
+              "    12345   60.00%    60.01%  cc1plus  libstd…6.0.30  std::vector<s…ar const*&&)\n"
+              "        7    0.60%     0.61%  cc1plus  [kernel]       pv_native_safe_halt\n"
+              "        1    0.50%     0.51%  cc1plus  [kernel]       日本語日本語…日本語日本語\n"
+              "\n"
+              "(left out for 80 columns: children [samples]; --wide shows all)\n"
+              "\n"
+              "rows: 12353 produced, all stored\n");
+    EXPECT_EQ(format_report(profile_answer(), ReportFormat::kText, {60}),
+              "   self  children\n"
+              "percent   percent  image          symbol\n"
+              " 60.00%    60.01%  libstd…6.0.30  std::vector<s…ar const*&&)\n"
+              "  0.60%     0.61%  [kernel]       pv_native_safe_halt\n"
+              "  0.50%     0.51%  [kernel]       日本語日本語…日本語日本語\n"
+              "\n"
+              "(left out for 60 columns: children [samples], self\n"
+              "[samples], command; --wide shows all)\n"
+              "\n"
+              "rows: 12353 produced, all stored\n");
 }
 
-TEST(Report, ControlCharactersDoNotReachTheTerminal) {
-    EXPECT_EQ(printable("a\x1b[2Jb\nc\x7f\xc2\x9b"
-                        "d"),
-              "a?[2Jb?c??d");
+TEST(ReportOnScreen, NoLineIsWiderThanTheScreen) {
+    Answer lossy = profile_answer();
+    lossy.ledger.lost = {{"kernel_ring", 5}, {"spool_full", 3}, {"quota_of_target", 17}, {"gateway_restart", 1}};
+    for (std::size_t width = 40; width < 160; ++width) {
+        EXPECT_LE(widest_line(format_report(lossy, ReportFormat::kText, {width})), width);
+        EXPECT_LE(widest_line(format_report(sample_answer(), ReportFormat::kText, {width})), width);
+    }
+}
+
+TEST(ReportOnScreen, WithoutALimitNothingIsCut) {
+    const Answer answer = profile_answer();
+    const std::string report = format_report(answer, ReportFormat::kText);
+    EXPECT_NE(report.find(std::get<std::string>(answer.rows[0][0])), std::string::npos);
+    EXPECT_NE(report.find("children [samples]"), std::string::npos);
+    EXPECT_EQ(report.find('\x1b'), std::string::npos);
+}
+
+TEST(ReportOnScreen, ColoursAreThoseOfPerf) {
+    const std::string report = format_report(profile_answer(), ReportFormat::kText, {Screen::kUnlimited, true});
+    EXPECT_TRUE(report.starts_with("\x1b[1mself [samples]"));
+    EXPECT_NE(report.find("\x1b[31m60.00%\x1b[m"), std::string::npos);
+    EXPECT_NE(report.find("\x1b[32m0.60%\x1b[m"), std::string::npos);
+    EXPECT_NE(report.find(" 0.50%"), std::string::npos);
+}
+
+TEST(ReportOnScreen, RowsOfSessionsStandBelowTheirSession) {
+    Answer answer;
+    answer.columns = {{"session", ""}, {"target", ""}, {"event", ""}, {"produced", "rows"}, {"stored", "rows"}};
+    const std::string first = "5a60606d18ee8343c399c2d309b6a4f8";
+    const std::string second = "5a60606d18ff8343c399c2d309b6a4f8";
+    answer.rows = {{first, std::string{"vm"}, std::string{"cpu-clock"}, std::uint64_t{5}, std::uint64_t{4}},
+                   {first, std::string{"vm"}, std::string{"page-faults"}, std::uint64_t{6}, std::uint64_t{6}},
+                   {second, std::string{"vm"}, std::string{"cpu-clock"}, std::uint64_t{7}, std::uint64_t{7}}};
+    answer.ledger.produced = answer.ledger.stored = 17;
+    EXPECT_EQ(format_report(answer, ReportFormat::kText, {40}),
+              "session 5a60606d18ee8343c399c2d309b6a4f8\n"
+              "· target vm · in rows\n"
+              "\n"
+              "event        produced  stored\n"
+              "cpu-clock           5       4\n"
+              "page-faults         6       6\n"
+              "\n"
+              "session 5a60606d18ff8343c399c2d309b6a4f8\n"
+              "· target vm · in rows\n"
+              "\n"
+              "event      produced\n"
+              "cpu-clock         7\n"
+              "\n"
+              "rows: 17 produced, all stored\n");
+    answer.rows.erase(answer.rows.begin() + 1);
+    // As long as tells them apart.
+    EXPECT_EQ(format_report(answer, ReportFormat::kText, {50}),
+              "                                produced  stored\n"
+              "session      target  event        [rows]  [rows]\n"
+              "5a60606d18e  vm      cpu-clock         5       4\n"
+              "5a60606d18f  vm      cpu-clock         7       7\n"
+              "\n"
+              "rows: 17 produced, all stored\n");
+}
+
+TEST(ReportOnScreen, TimesAreCutToSeconds) {
+    Answer answer;
+    answer.columns = {{"start", ""}};
+    answer.rows = {{std::string{"2026-01-31T12:00:00.123456789Z"}}, {std::string{"2026-01-31T12:00:00Z"}}};
+    EXPECT_EQ(format_report(answer, ReportFormat::kText, {20}),
+              "start\n2026-01-31T12:00:00Z\n2026-01-31T12:00:00Z\n\nrows: 0 produced\n");
+}
+
+TEST(Report, ColumnsThatRepeatOthersAreLeftOutOfTables) {
+    Answer answer;
+    answer.columns = {{"event", ""}, {"value", ""}, {"scaled", ""}};
+    answer.rows = {{std::string{"cycles"}, std::uint64_t{7}, std::uint64_t{7}}};
+    EXPECT_EQ(format_report(answer, ReportFormat::kText), "event   value\ncycles      7\n\nrows: 0 produced\n");
+    EXPECT_NE(format_report(answer, ReportFormat::kCsv).find("scaled"), std::string::npos);
+    answer.rows.push_back({std::string{"cycles"}, std::uint64_t{7}, std::uint64_t{8}});
+    EXPECT_NE(format_report(answer, ReportFormat::kText).find("scaled"), std::string::npos);
+}
+
+TEST(Report, LedgerSaysEachCountOnce) {
+    EXPECT_EQ(ledger_line({10, 10, 0, {}, 0}), "10 produced, all stored");
+    EXPECT_EQ(ledger_line({10, 7, 3, {}, 0}), "10 produced = 7 stored + 3 expired");
+    EXPECT_EQ(ledger_line({10, 7, 0, {{"missing", 2}}, 1}),
+              "10 produced = 7 stored + 2 lost (2 missing) + 1 on the way");
+    EXPECT_EQ(ledger_line({}), "0 produced");
+}
+
+TEST(Report, TextThatASpreadsheetWouldCalculateIsText) {
+    Answer answer;
+    answer.columns = {{"x", ""}};
+    for (const char* text : {"=1+1", "+1-2", "-2+3+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "=\"a\",b", "a=1",
+                             "-5", "+1.5e3", "-", ""}) {
+        answer.rows.push_back({std::string{text}});
+    }
+    answer.rows.push_back({std::int64_t{-3}});
+    answer.rows.push_back({-0.5});
+    EXPECT_EQ(format_report(answer, ReportFormat::kCsv),
+              "x\r\n'=1+1\r\n'+1-2\r\n'-2+3+cmd|' /C calc'!A0\r\n'@SUM(A1)\r\n\\x09=1\r\n\\x0d=1\r\n"
+              "\"'=\"\"a\"\",b\"\r\na=1\r\n-5\r\n+1.5e3\r\n'-\r\n\r\n-3\r\n-0.5\r\n");
+}
+
+TEST(Report, CharactersThatATerminalObeysAreEscapedInEveryFormat) {
+    const std::string evil = "a\u202eb\u0085c\x7f\x1b";
+    Answer answer;
+    answer.columns = {{"x", evil}};
+    answer.rows = {{evil}};
+    answer.warnings = {evil};
+    for (const ReportFormat format : {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kCsv}) {
+        const std::string report = format_report(answer, format);
+        for (const char* control : {"\u202e", "\u0085", "\x7f", "\x1b"}) {
+            EXPECT_EQ(report.find(control), std::string::npos) << report;
+        }
+    }
+    const auto json = nlohmann::json::parse(format_report(answer, ReportFormat::kJson));
+    EXPECT_EQ(json["rows"][0][0], evil);
+    EXPECT_EQ(json["columns"][0]["unit"], evil);
+    EXPECT_EQ(json["warnings"][0], evil);
 }
 
 }  // namespace

@@ -3,15 +3,17 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "exporters/report/report.h"
 #include "exporters/report/report_parts.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
-
-constexpr std::size_t kTextWidthMax = 81;  // code points
 
 bool is_empty(const AnswerValue& value) {
     if (const auto* number = std::get_if<std::uint64_t>(&value)) {
@@ -24,12 +26,6 @@ bool is_empty(const AnswerValue& value) {
 }
 
 bool is_text(const AnswerValue& value) { return std::holds_alternative<std::string>(value); }
-
-// What one value takes on a terminal, near enough: one column a code point.
-std::size_t width_of(const std::string& text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
-}
 
 // Rounded half up as papers do: the shortest decimal that means this number is what is rounded, so that 4.805 is 4.81
 // though the nearest double lies below it.
@@ -73,10 +69,10 @@ std::string real_text(double value, const std::string& unit) {
 
 std::string cell(const AnswerColumn& column, const AnswerValue& value) {
     if (const auto* text = std::get_if<std::string>(&value)) {
-        return shortened(printable(*text), kTextWidthMax);
+        return printable(*text);
     }
     if (const auto* number = std::get_if<std::uint64_t>(&value)) {
-        return grouped_digits(*number);
+        return std::to_string(*number);
     }
     if (const auto* number = std::get_if<std::int64_t>(&value)) {
         return std::to_string(*number);
@@ -94,84 +90,329 @@ std::string heading(const AnswerColumn& column) {
     return column.name + " [" + printable(column.unit) + "]";
 }
 
+constexpr double kHotPercent = 5.0;   // red, as in perf
+constexpr double kWarmPercent = 0.5;  // green
+
+constexpr std::size_t kNameWidthMin = 12;  // of a name that is cut, before another column goes
+constexpr std::size_t kIdDigitsMin = 8;
+constexpr std::string_view kSecondsEnd = "2026-01-31T12:00:00";
+
+// In the order in which they go.
+constexpr std::array<std::string_view, 15> kSpared{"version",         "batches",  "arch",   "end",
+                                                   "first_seen",      "children", "self",   "total",
+                                                   "labels",          "weight",   "target", "time_running_ns",
+                                                   "time_enabled_ns", "command",  "image"};
+
+// Columns that say nothing where they hold what another one holds in all rows.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRepeats{{{"scaled", "value"},
+                                                                                 {"time_running_ns", "time_enabled_ns"},
+                                                                                 {"weight", "rows"},
+                                                                                 {"children", "self"},
+                                                                                 {"children_percent", "self_percent"},
+                                                                                 {"stored", "produced"}}};
+
+// Who a row of a profile is about: behind its numbers, the longest name last.
+constexpr std::array<std::string_view, 5> kProfileNames{"command", "pid", "tid", "image", "symbol"};
+
 struct PrintedColumn {
-    std::vector<std::string> cells;  // heading first
+    std::string name;
+    std::string title;                 // the name with its unit
+    std::vector<std::string> heading;  // lines
+    std::vector<std::string> cells;
+    std::vector<double> percents;  // where they are
     std::size_t width = 0;
     bool is_left = false;
+    bool is_name = false;  // may be cut
+};
+
+std::size_t widest(const std::vector<std::string>& texts) {
+    std::size_t width = 0;
+    for (const std::string& text : texts) {
+        width = std::max(width, text_width(text));
+    }
+    return width;
+}
+
+void measure(PrintedColumn& column) { column.width = std::max(widest(column.heading), widest(column.cells)); }
+
+std::optional<std::size_t> column_named(const Answer& answer, std::string_view name) {
+    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+        if (answer.columns[i].name == name) {
+            return i;
+        }
+    }
+    return std::nullopt;
+}
+
+bool is_repeat(const Answer& answer, std::size_t column) {
+    return std::any_of(kRepeats.begin(), kRepeats.end(), [&](const auto& repeat) {
+        const auto other = column_named(answer, repeat.second);
+        return answer.columns[column].name == repeat.first && other && !answer.rows.empty() &&
+               std::all_of(answer.rows.begin(), answer.rows.end(),
+                           [&, at = *other](const auto& row) { return row[column] == row[at]; });
+    });
+}
+
+bool is_shown(const Answer& answer, std::size_t column) {
+    if (answer.rows.empty()) {
+        return true;
+    }
+    const auto all = [&](auto test) {
+        return std::all_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) { return test(row[column]); });
+    };
+    const bool is_null = all([](const AnswerValue& value) {
+        const auto* text = std::get_if<std::string>(&value);
+        return std::holds_alternative<std::monostate>(value) || (text != nullptr && text->empty());
+    });
+    return !is_null && !(answer.columns[column].is_optional && all(is_empty)) && !is_repeat(answer, column);
+}
+
+PrintedColumn printed(const Answer& answer, std::size_t index) {
+    const AnswerColumn& column = answer.columns[index];
+    PrintedColumn result;
+    result.name = column.name;
+    result.title = heading(column);
+    result.heading.push_back(result.title);
+    result.is_left = answer.rows.empty();
+    for (const std::vector<AnswerValue>& row : answer.rows) {
+        result.is_left = result.is_left || is_text(row[index]);
+        result.cells.push_back(cell(column, row[index]));
+        if (const auto* percent = std::get_if<double>(&row[index]); percent != nullptr && column.unit == "percent") {
+            result.percents.resize(answer.rows.size());
+            result.percents[result.cells.size() - 1] = *percent;
+        }
+    }
+    result.is_name = result.is_left;
+    measure(result);
+    return result;
+}
+
+// Ids are as long as tells them apart.
+void shorten_id(PrintedColumn& column) {
+    const std::set<std::string> ids{column.cells.begin(), column.cells.end()};
+    std::size_t digits = kIdDigitsMin;
+    std::string_view last;
+    for (const std::string& id : ids) {
+        const auto common = std::mismatch(last.begin(), last.end(), id.begin(), id.end()).first - last.begin();
+        digits = std::max(digits, static_cast<std::size_t>(common) + 1);
+        last = id;
+    }
+    for (std::string& id : column.cells) {
+        id.resize(std::min(id.size(), digits));
+    }
+    column.is_name = false;
+}
+
+// "2026-01-31T12:00:00.123456789Z"
+bool is_time(const std::string& text) {
+    const std::size_t point = kSecondsEnd.size();
+    return text.size() > point && text[10] == 'T' && text.ends_with('Z') &&
+           text.find_first_not_of(".0123456789", point) == text.size() - 1;
+}
+
+// Times to seconds, and the kernel's image as `perf top` has it.
+void shorten_cells(PrintedColumn& column) {
+    for (std::string& text : column.cells) {
+        if (is_time(text)) {
+            text = text.substr(0, kSecondsEnd.size()) + "Z";
+            column.is_name = false;
+        } else if (text == "[kernel.kallsyms]") {
+            text = "[kernel]";
+        }
+    }
+}
+
+// "self [samples]" and "self_percent" in two lines where the cells are narrower.
+void split_heading(PrintedColumn& column) {
+    const std::string& whole = column.heading.front();
+    const std::size_t unit = whole.find(" [");
+    const std::size_t at = unit != std::string::npos ? unit : whole.rfind('_');
+    if (at != std::string::npos && at != 0 && at + 1 < whole.size() && text_width(whole) > widest(column.cells)) {
+        column.heading = {whole.substr(0, at), whole.substr(at + 1)};
+    }
+}
+
+class TableLayout {
+public:
+    TableLayout(const Answer& answer, const Screen& screen) : screen_{screen}, row_count_{answer.rows.size()} {
+        for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+            if (is_shown(answer, i)) {
+                columns_.push_back(printed(answer, i));
+            }
+        }
+        const bool is_profile = column_named(answer, "symbol") || column_named(answer, "self_percent");
+        if (is_profile) {
+            const auto place = [](const PrintedColumn& column) {
+                const auto* const name = std::find(kProfileNames.begin(), kProfileNames.end(), column.name);
+                return name == kProfileNames.end() ? 0 : name - kProfileNames.begin() + 1;
+            };
+            std::stable_sort(columns_.begin(), columns_.end(),
+                             [&](const PrintedColumn& a, const PrintedColumn& b) { return place(a) < place(b); });
+        }
+    }
+
+    TextTable table(std::span<const std::string_view> spared) {
+        TextTable result;
+        if (width() > screen_.width_columns) {
+            abbreviate();
+        }
+        while (width() > screen_.width_columns && !cut_names()) {
+            const auto gone = next_of(spared);
+            if (gone == columns_.end()) {
+                result.has_fit = false;
+                break;
+            }
+            result.left_out.push_back(gone->title);
+            columns_.erase(gone);
+        }
+        result.is_whole = result.has_fit && result.left_out.empty() && !is_cut_;
+        result.text = text();
+        return result;
+    }
+
+private:
+    [[nodiscard]] std::size_t width() const {
+        std::size_t sum = 2 * (columns_.size() - std::min<std::size_t>(columns_.size(), 1));
+        for (const PrintedColumn& column : columns_) {
+            sum += column.width;
+        }
+        return sum;
+    }
+
+    void abbreviate() {
+        for (PrintedColumn& column : columns_) {
+            if (column.name == "session" || column.name == "id") {
+                shorten_id(column);
+            }
+            shorten_cells(column);
+            split_heading(column);
+            measure(column);
+        }
+    }
+
+    [[nodiscard]] std::vector<PrintedColumn>::iterator next_of(std::span<const std::string_view> spared) {
+        for (const std::string_view name : spared) {
+            const auto column = std::find_if(columns_.begin(), columns_.end(),
+                                             [&](const PrintedColumn& one) { return one.name == name; });
+            if (column != columns_.end() && columns_.size() > 1) {
+                return column;
+            }
+        }
+        return columns_.end();
+    }
+
+    // The width that is left for names goes to them evenly, but a symbol gets more than others, and most in a tree;
+    // what needs less than its part leaves the rest to others. False: it isn't enough.
+    bool cut_names() {
+        const bool is_tree = std::any_of(columns_.begin(), columns_.end(),
+                                         [](const PrintedColumn& column) { return column.name == "total_percent"; });
+        const auto share = [&](const PrintedColumn& column) {
+            return column.name != "symbol" ? 1U : is_tree ? 3U : 2U;
+        };
+        const auto width_with = [&](std::size_t cap) {
+            std::size_t sum = width();
+            for (const PrintedColumn& column : columns_) {
+                if (column.is_name) {
+                    sum -= column.width - std::min(column.width, std::max(cap * share(column), widest(column.heading)));
+                }
+            }
+            return sum;
+        };
+        std::size_t cap = kNameWidthMin;
+        if (width_with(cap) > screen_.width_columns) {
+            return false;
+        }
+        while (width_with(cap + 1) <= screen_.width_columns) {
+            ++cap;
+        }
+        for (PrintedColumn& column : columns_) {
+            const std::size_t width = std::max(cap * share(column), widest(column.heading));
+            if (column.is_name && column.width > width) {
+                column.width = width;
+                is_cut_ = true;
+                for (std::string& text : column.cells) {
+                    text = shortened(text, width);
+                }
+            }
+        }
+        return true;
+    }
+
+    [[nodiscard]] std::string text() const {
+        std::size_t heading_lines = 1;
+        for (const PrintedColumn& column : columns_) {
+            heading_lines = std::max(heading_lines, column.heading.size());
+        }
+        std::string table;
+        for (std::size_t line = 0; line < heading_lines; ++line) {
+            table += bold(line_of([&](const PrintedColumn& column) {
+                              const std::size_t empty = heading_lines - column.heading.size();
+                              return line < empty ? "" : column.heading[line - empty];
+                          }),
+                          screen_) +
+                     "\n";
+        }
+        for (std::size_t row = 0; row < row_count_; ++row) {
+            table += line_of([&](const PrintedColumn& column) { return column.cells[row]; }, row) + "\n";
+        }
+        return table;
+    }
+
+    template <typename TextOf>
+    [[nodiscard]] std::string line_of(const TextOf& text_of, std::size_t row = SIZE_MAX) const {
+        std::string line;
+        for (const PrintedColumn& column : columns_) {
+            const std::string text = text_of(column);
+            const std::string padding(column.width - text_width(text), ' ');
+            line += &column == &columns_.front() ? "" : "  ";
+            line += column.is_left ? coloured(column, row, text) + padding : padding + coloured(column, row, text);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        return line;
+    }
+
+    [[nodiscard]] std::string coloured(const PrintedColumn& column, std::size_t row, const std::string& text) const {
+        if (!screen_.has_color || row >= column.percents.size() || column.percents[row] <= kWarmPercent) {
+            return text;
+        }
+        return (column.percents[row] >= kHotPercent ? "\x1b[31m" : "\x1b[32m") + text + "\x1b[m";
+    }
+
+    Screen screen_;
+    std::size_t row_count_;
+    std::vector<PrintedColumn> columns_;
+    bool is_cut_ = false;
 };
 
 }  // namespace
 
-std::string grouped_digits(std::uint64_t value) {
-    std::string text = std::to_string(value);
-    for (std::size_t end = text.size(); end > 3; end -= 3) {
-        text.insert(end - 3, ",");
-    }
-    return text;
-}
-
 std::string text_cell(const AnswerColumn& column, const AnswerValue& value) { return cell(column, value); }
-std::string text_heading(const AnswerColumn& column) { return heading(column); }
-std::size_t text_width(const std::string& text) { return width_of(text); }
 
-std::string shortened(const std::string& text, std::size_t width_max) {
-    if (width_of(text) <= width_max) {
-        return text;
-    }
-    const auto code_points_before = [&](std::size_t count) {
-        std::size_t i = 0;
-        for (; i < text.size(); ++i) {
-            const bool is_start = (static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U;
-            if (is_start && count-- == 0) {
-                break;
-            }
-        }
-        return i;
-    };
-    const std::size_t kept = (width_max - 1) / 2;
-    return text.substr(0, code_points_before(kept)) + "…" + text.substr(code_points_before(width_of(text) - kept));
+std::string text_heading(const AnswerColumn& column) { return heading(column); }
+
+std::string bold(std::string_view text, const Screen& screen) {
+    return screen.has_color && !text.empty() ? "\x1b[1m" + std::string{text} + "\x1b[m" : std::string{text};
 }
 
-std::string text_table(const Answer& answer) {
-    std::vector<PrintedColumn> columns;
-    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
-        const auto in_column = [&](bool (*test)(const AnswerValue&)) {
-            return std::count_if(answer.rows.begin(), answer.rows.end(),
-                                 [&](const std::vector<AnswerValue>& row) { return test(row[i]); });
-        };
-        const auto row_count = static_cast<std::ptrdiff_t>(answer.rows.size());
-        const AnswerColumn& column = answer.columns[i];
-        const bool is_null =
-            row_count != 0 && std::all_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
-                return std::holds_alternative<std::monostate>(row[i]);
-            });
-        if (is_null || (column.is_optional && in_column(is_empty) == row_count)) {
-            continue;
+std::span<const std::string_view> spared_columns() { return kSpared; }
+
+std::string left_out_line(const std::vector<std::string>& names, const Screen& screen) {
+    std::string list;
+    std::set<std::string> listed;
+    for (const std::string& name : names) {
+        if (listed.insert(name).second) {
+            list += (list.empty() ? "" : ", ") + name;
         }
-        PrintedColumn printed;
-        printed.is_left = in_column(is_text) != 0 || row_count == 0;
-        printed.cells.push_back(heading(column));
-        for (const std::vector<AnswerValue>& row : answer.rows) {
-            printed.cells.push_back(cell(column, row[i]));
-        }
-        for (const std::string& text : printed.cells) {
-            printed.width = std::max(printed.width, width_of(text));
-        }
-        columns.push_back(std::move(printed));
     }
-    std::string table;
-    for (std::size_t line = 0; line <= answer.rows.size(); ++line) {
-        std::string text;
-        for (const PrintedColumn& column : columns) {
-            const std::string& value = column.cells[line];
-            const std::string padding(column.width - width_of(value), ' ');
-            text += (text.empty() && &column == &columns.front() ? "" : "  ");
-            text += column.is_left ? value + padding : padding + value;
-        }
-        text.erase(text.find_last_not_of(' ') + 1);
-        table += text + "\n";
-    }
-    return table;
+    return list.empty() ? ""
+                        : wrapped("\n(left out for " + std::to_string(screen.width_columns) + " columns: " + list +
+                                      "; --wide shows all)",
+                                  screen.width_columns) +
+                              "\n";
+}
+
+TextTable text_table(const Answer& answer, const Screen& screen, std::span<const std::string_view> spared) {
+    return TableLayout{answer, screen}.table(spared);
 }
 
 }  // namespace perfleet

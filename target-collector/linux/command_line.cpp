@@ -32,11 +32,12 @@ std::string check_whole_number(const std::string& text) {
 }
 
 constexpr const char* kCollectorFooter =
-    "perfleet-collector [--gateway ENDPOINT[,ENDPOINT...] | --output FILE] [-e EVENTS] [-F HZ | -c COUNT] [-g]\n"
-    "                   (-a | -p PID | -- COMMAND...) [--label K=V]...\n\n"
+    "perfleet-collector [--gateway ENDPOINT[,ENDPOINT...] | --output FILE]\n"
+    "                   [-e EVENTS] [-F HZ | -c COUNT] [-g] [--label K=V]...\n"
+    "                   (-a | -p PID | -- COMMAND...)\n\n"
     "Examples:\n"
     "  perfleet-collector --gateway tcp://127.0.0.1:7411 -a -g -F 99\n"
-    "  perfleet-collector --gateway tcp://127.0.0.1:7411 -e sched:sched_switch -- make -j8\n\n"
+    "  perfleet-collector --gateway tcp://127.0.0.1:7411 -e page-faults -- make -j8\n\n"
     "Exit status: that of COMMAND where it ended by itself; 1 where not everything was\n"
     "delivered or kept.";
 
@@ -44,8 +45,8 @@ constexpr const char* kCollectorFooter =
 constexpr std::uint64_t kRecordFrequencyHz = 999;
 
 constexpr const char* kRecordFooter =
-    "perfleet record [-e EVENTS] [-F HZ | -c COUNT] [-g] [--data DIR] (-a | -p PID | -- COMMAND...) [--label "
-    "K=V]...\n\n"
+    "perfleet record [-e EVENTS] [-F HZ | -c COUNT] [-g] [--data DIR] [--label K=V]...\n"
+    "                (-a | -p PID | -- COMMAND...)\n\n"
     "Examples:\n"
     "  perfleet record -g -- xz -k some-file\n"
     "  perfleet record -e page-faults -c 1 -- make\n"

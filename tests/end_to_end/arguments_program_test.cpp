@@ -1,10 +1,12 @@
 // What every program says of its arguments.
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/end_to_end/process.h"
+#include "tests/end_to_end/pseudo_terminal.h"
 
 namespace perfleet::end_to_end::arguments_program_test {
 namespace {
@@ -45,6 +47,35 @@ TEST(ArgumentsProgram, SayWhereAnOptionBelongs) {
 TEST(ArgumentsProgram, SuggestNothingThatIsFar) {
     expect_refused({"perfleet", "solve-it"}, "perfleet: unknown command 'solve-it'\n");
     expect_refused({"perfleet", "top", "word"}, "perfleet top: unexpected argument 'word'\n");
+}
+
+std::vector<std::string> commands_of_help(const std::string& help) {
+    std::vector<std::string> names;
+    std::istringstream lines{help.substr(help.find("Subcommands:"))};
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("  ") && line[2] != ' ') {
+            names.push_back(line.substr(2, line.find(' ', 2) - 2));
+        }
+    }
+    return names;
+}
+
+TEST(ArgumentsProgram, HelpFitsIntoEightyColumns) {
+    std::vector<std::vector<std::string>> programs{
+        {"perfleet"}, {"perfleet-collector"}, {"perfleet-gateway"}, {"perfleet-query"}};
+    const std::vector<std::string> commands = commands_of_help(run({program_path("perfleet"), "--help"}).output);
+    EXPECT_GT(commands.size(), 15U);
+    for (const std::string& command : commands) {
+        programs.push_back({"perfleet", command});
+    }
+    for (std::vector<std::string> program : programs) {
+        const std::string name = program.front() + " " + program.back();
+        program.front() = program_path(program.front());
+        program.emplace_back("--help");
+        const Finished help = run(program);
+        EXPECT_EQ(help.ending.status, 0) << name;
+        EXPECT_LE(widest_line(help.output), 80U) << name << "\n" << help.output;
+    }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/end_to_end/process.h"
+#include "tests/end_to_end/pseudo_terminal.h"
 
 namespace perfleet::kernel_log_program_test {
 namespace {
@@ -18,7 +19,8 @@ using end_to_end::Finished;
 using end_to_end::Process;
 using end_to_end::program_path;
 
-constexpr std::size_t kTerminalColumns = 80;
+constexpr unsigned short kTerminalColumns = 80;
+const std::vector<std::string> kNoPager{"PERFLEET_PAGER=cat"};
 
 std::string little_endian(std::uint64_t value, unsigned size_bytes) {
     std::string bytes;
@@ -26,17 +28,6 @@ std::string little_endian(std::uint64_t value, unsigned size_bytes) {
         bytes += static_cast<char>(value >> (8 * i) & 0xff);
     }
     return bytes;
-}
-
-std::size_t widest_line(const std::string& text) {
-    std::size_t widest = 0;
-    std::size_t width = 0;
-    for (const char c : text) {
-        const bool is_start = (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-        width = c == '\n' ? 0 : width + (is_start ? 1 : 0);
-        widest = std::max(widest, width);
-    }
-    return widest;
 }
 
 class KernelLogProgram : public ::testing::Test {
@@ -122,8 +113,10 @@ TEST_F(KernelLogProgram, AnswersFitATerminalAndAreTheSameFromAGateway) {
                 const auto answer = nlohmann::json::parse(local.output);
                 EXPECT_FALSE(answer["rows"].empty()) << what;
                 EXPECT_EQ(answer["rows"][0].size(), answer["columns"].size()) << what;
-            } else if (std::string_view{format} == "text" && question != std::vector<std::string>{"tracepoints"}) {
-                EXPECT_LE(widest_line(local.output), kTerminalColumns) << local.output;
+            } else if (std::string_view{format} == "text") {
+                arguments.insert(arguments.begin(), program_path("perfleet"));
+                const std::string shown = end_to_end::run_in_terminal(arguments, kTerminalColumns, kNoPager).output;
+                EXPECT_LE(end_to_end::widest_line(shown), kTerminalColumns) << shown;
             }
         }
     }

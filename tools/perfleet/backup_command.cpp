@@ -3,10 +3,10 @@
 #include <memory>
 #include <string>
 
-#include "exporters/report/report.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/store/checkpoint.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
@@ -29,11 +29,9 @@ int run(const BackupOptions& options) {
                 static_cast<unsigned long long>(made->linked_size_bytes),
                 static_cast<unsigned long long>(made->copied_size_bytes));
     if (!made->damage.empty()) {
-        std::fprintf(stderr, "perfleet: warning: %s; perfleet inspect --verify lists what is lost\n",
-                     printable(made->damage).c_str());
+        print_warning(made->damage + "; perfleet inspect --verify lists what is lost");
     }
-    std::fprintf(stderr, "perfleet: %s holds all that %s held\n", printable(options.to).c_str(),
-                 printable(options.from).c_str());
+    print_note(options.to + " holds all that " + options.from + " held");
     return made->damage.empty() ? 0 : kExitFailure;
 }
 

@@ -43,7 +43,7 @@ struct ControlOptions {
     std::uint64_t period = 0;
     std::string event;
     double patience_s = 10;
-    std::string format = "text";
+    OutputOptions output;
 };
 
 struct Answered {
@@ -248,9 +248,9 @@ int run(const ControlOptions& options) {
         return report_error(answers.error());
     }
     const std::vector<Answered> told = worth_telling(*answers);
-    if (options.format == "text") {
+    if (options.output.is_text()) {
         print_lines(told);
-    } else if (auto printed = print_answer(table_of(told), options.format); !printed.ok()) {
+    } else if (auto printed = print_answer(table_of(told), options.output); !printed.ok()) {
         return report_error(printed.error());
     }
     const bool are_all = std::all_of(told.begin(), told.end(), [](const Answered& answer) {
@@ -264,10 +264,10 @@ int run(const ControlOptions& options) {
 void add_control_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("control", "Start, stop or change what running collectors measure");
     command->footer(
-        "Run it where the gateway runs, as its user or as root: orders go through a socket in\n"
-        "its data folder. An order is for sessions that run now; a collector that is started\n"
-        "again measures what its own command line says. What was done stands in the store:\n"
-        "perfleet sessions tells a stopped session from a silent one. Exit status 1: some\n"
+        "Run it where the gateway runs, as its user or as root: orders go through a socket in "
+        "its data folder. An order is for sessions that run now; a collector that is started "
+        "again measures what its own command line says. What was done stands in the store: "
+        "perfleet sessions tells a stopped session from a silent one. Exit status 1: some "
         "session didn't do it.");
     const auto options = std::make_shared<ControlOptions>();
     const CLI::Range at_least_one{std::uint64_t{1}, std::uint64_t{INT64_MAX}, "at least 1"};
@@ -297,7 +297,7 @@ void add_control_command(CLI::App& app, Invocation& invocation) {
         ->check(CLI::Range(0.1, kPatienceSMax))
         ->check(check_not_nan)
         ->capture_default_str();
-    add_format_option(*command, options->format);
+    add_output_options(*command, options->output);
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 

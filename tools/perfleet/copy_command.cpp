@@ -3,11 +3,11 @@
 #include <memory>
 #include <string>
 
-#include "exporters/report/report.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/copy/store_copy.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 struct CopyOptions {
     std::string data = default_data_folder();
     std::string to;
-    std::string format = "text";
+    OutputOptions output;
 };
 
 Answer answer_of(const CopyReport& report) {
@@ -60,7 +60,7 @@ int run(const CopyOptions& options) {
     if (!report.ok()) {
         return report_error(report.error());
     }
-    if (auto printed = print_answer(answer_of(*report), options.format); !printed.ok()) {
+    if (auto printed = print_answer(answer_of(*report), options.output); !printed.ok()) {
         return report_error(printed.error());
     }
     const bool agrees = report->checksum_in_source == report->checksum_in_target;
@@ -69,7 +69,7 @@ int run(const CopyOptions& options) {
                                        : options.to + " differs from " + options.data + ": checksum " +
                                              hex(report->checksum_in_target) + " instead of " +
                                              hex(report->checksum_in_source) + "; look with perfleet inspect --verify";
-    std::fprintf(stderr, "perfleet: %s\n", printable(verdict).c_str());
+    print_note(verdict);
     return agrees && report->refused_count == 0 && report->damage.empty() ? 0 : kExitFailure;
 }
 
@@ -91,7 +91,7 @@ void add_copy_command(CLI::App& app, Invocation& invocation) {
         ->check(check_not_empty)
         ->type_name("DIR")
         ->required();
-    add_format_option(*command, options->format);
+    add_output_options(*command, options->output);
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 

@@ -9,14 +9,13 @@
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
-#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
 
 struct CompareOptions {
     QueryOptions query;
-    std::string format = "text";
+    OutputOptions output;
     bool fails_undecided = false;
 };
 
@@ -45,11 +44,12 @@ int run(CompareOptions& options) {
     if (!answer.ok()) {
         return report_error(answer.error());
     }
-    const std::string report = options.format == "json"  ? format_report(*answer, ReportFormat::kJson)
-                               : options.format == "csv" ? format_report(*answer, ReportFormat::kCsv)
-                                                         : format_comparison(*answer, kTerminalColumns);
-    if (const int status = print_answer(*answer, report, options.format); status != 0) {
-        return status;
+    const Result<Done> printed =
+        options.output.is_text()
+            ? print_answer(*answer, format_comparison(*answer, options.output.screen()), options.output)
+            : print_answer(*answer, options.output);
+    if (!printed.ok()) {
+        return report_error(printed.error());
     }
     return fails(*answer, options.fails_undecided) ? kExitFailure : 0;
 }
@@ -66,7 +66,7 @@ void add_diff_command(CLI::App& app, Invocation& invocation) {
     }
     command->add_flag("--fail-undecided", options->fails_undecided,
                       "exit with 1 also when the data can't tell whether it holds");
-    add_format_option(*command, options->format);
+    add_output_options(*command, options->output);
     options->query.add_to(*command, query.selection());
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }

@@ -1,4 +1,5 @@
 // export: a file for other tools.
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
@@ -134,12 +136,10 @@ int run(ExportOptions& options) {
         if (const Result<Done> committed = file->commit(outcome->modified); !committed.ok()) {
             return report_error(committed.error());
         }
-        std::fprintf(stderr, "perfleet: %s: %s\n", options.output.c_str(), outcome->what.c_str());
+        print_note(options.output + ": " + outcome->what);
     }
-    std::fprintf(stderr, "perfleet: rows: %s\n", ledger_line(outcome->ledger).c_str());
-    for (const std::string& warning : outcome->warnings) {
-        std::fprintf(stderr, "perfleet: warning: %s\n", printable(warning).c_str());
-    }
+    print_note("rows: " + ledger_line(outcome->ledger));
+    std::for_each(outcome->warnings.begin(), outcome->warnings.end(), print_warning);
     return 0;
 }
 

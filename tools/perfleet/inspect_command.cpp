@@ -3,19 +3,19 @@
 #include <memory>
 #include <string>
 
-#include "exporters/report/report.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/verify/store_check.h"
 #include "storage/verify/store_sizes.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
 
 struct InspectOptions {
     std::string data = default_data_folder();
-    std::string format = "text";
+    OutputOptions output;
     bool verify = false;
     bool sizes = false;
 };
@@ -153,23 +153,20 @@ int run_sizes(const InspectOptions& options) {
     if (!sizes.ok()) {
         return report_error(sizes.error());
     }
-    if (auto printed = print_answer(answer_of(*sizes), options.format); !printed.ok()) {
+    if (auto printed = print_answer(answer_of(*sizes), options.output); !printed.ok()) {
         return report_error(printed.error());
     }
     if (const std::uint64_t content = sizes->content_bytes(); content != 0) {
-        std::fprintf(stderr, "perfleet: %s bytes on disk for each byte that is kept (table files and logs)\n",
-                     ratio(sizes->table_file_bytes + sizes->log_bytes, content).c_str());
+        print_note(ratio(sizes->table_file_bytes + sizes->log_bytes, content) +
+                   " bytes on disk for each byte that is kept (table files and logs)");
     }
     if (sizes->dictionary_node_count != 0) {
-        std::fprintf(stderr,
-                     "perfleet: %s stack nodes of %llu epochs for each of the %llu in the dictionaries of partitions\n",
-                     ratio(sizes->map_node_count, sizes->dictionary_node_count).c_str(),
-                     static_cast<unsigned long long>(sizes->map_count),
-                     static_cast<unsigned long long>(sizes->dictionary_node_count));
+        print_note(ratio(sizes->map_node_count, sizes->dictionary_node_count) + " stack nodes of " +
+                   std::to_string(sizes->map_count) + " epochs for each of the " +
+                   std::to_string(sizes->dictionary_node_count) + " in the dictionaries of partitions");
     }
     if (const std::uint64_t nodes = sizes->row_count(Kind::kStack); nodes != 0) {
-        std::fprintf(stderr, "perfleet: %s samples for each stack node in the dictionaries\n",
-                     ratio(sizes->row_count(Kind::kSample), nodes).c_str());
+        print_note(ratio(sizes->row_count(Kind::kSample), nodes) + " samples for each stack node in the dictionaries");
     }
     return 0;
 }
@@ -195,11 +192,11 @@ int run(const InspectOptions& options) {
     if (check->has_more_damage) {
         answer.warnings.push_back("more is damaged than is listed here");
     }
-    if (auto printed = print_answer(answer, options.format); !printed.ok()) {
+    if (auto printed = print_answer(answer, options.output); !printed.ok()) {
         return report_error(printed.error());
     }
     if (options.verify) {
-        std::fprintf(stderr, "perfleet: %s\n", printable(verdict_of(*check, options.data)).c_str());
+        print_note(verdict_of(*check, options.data));
     }
     return check->damage.empty() ? 0 : kExitFailure;
 }
@@ -221,7 +218,7 @@ void add_inspect_command(CLI::App& app, Invocation& invocation) {
         ->add_flag("--sizes", options->sizes,
                    "how many bytes each kind of rows and each column takes, and what stands beside them")
         ->excludes(verify);
-    add_format_option(*command, options->format);
+    add_output_options(*command, options->output);
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 

@@ -13,9 +13,8 @@
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/start/program_start.h"
-#include "exporters/report/report.h"
-#include "tools/perfleet/help_text.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/terminal.h"
 
 constexpr unsigned kLibraryThreads = 2;  // ZeroMQ's, and more of RocksDB's, which says so itself
 
@@ -48,7 +47,7 @@ std::string home_folder() {
 }  // namespace
 
 int report_error(const Error& error) {
-    std::fprintf(stderr, "perfleet: %s\n", printable(error.message).c_str());
+    print_note(error.message);
     return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailure;
 }
 
@@ -79,7 +78,6 @@ int main(int argument_count, char** arguments) {
     CLI::App app{"Record, query and export performance data of Linux and seL4"};
     app.name("perfleet");
     app.set_version_flag("--version", "perfleet " PERFLEET_VERSION);
-    app.formatter(std::make_shared<perfleet::HelpText>());
     app.require_subcommand(0, 1);
 
     perfleet::Invocation invocation;

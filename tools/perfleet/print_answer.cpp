@@ -1,16 +1,43 @@
 #include "tools/perfleet/print_answer.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <sstream>
 
 #include "exporters/report/report.h"
+#include "schemas/text/layout.h"
+#include "tools/perfleet/pager.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
+namespace {
 
-void add_format_option(CLI::App& command, std::string& format) {
-    command.add_option("--format", format, "text, json or csv")
+std::string warning_lines(const std::vector<std::string>& warnings, const Screen& screen) {
+    std::string lines;
+    for (const std::string& warning : warnings) {
+        lines += wrapped("perfleet: warning: " + printable(warning), screen.width_columns, "  ") + "\n";
+    }
+    return lines;
+}
+
+}  // namespace
+
+Screen OutputOptions::screen() const { return screen_of(STDOUT_FILENO, color, is_wide); }
+
+void add_output_options(CLI::App& command, OutputOptions& options) {
+    command.add_option("--format", options.format, "text, json or csv")
         ->check(CLI::IsMember({"text", "json", "csv"}))
         ->type_name("FORMAT");
+    command
+        .add_option("--color", options.color, "colors: auto (on a terminal, unless NO_COLOR is set), always or never")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->type_name("WHEN");
+    command.add_flag("--wide", options.is_wide, "whole names and all columns, even if wider than the terminal");
+    command.add_flag("--no-pager", options.has_no_pager,
+                     "don't show the output in a pager ($PERFLEET_PAGER, $PAGER, less)");
 }
 
 Result<Done> print_text(std::string_view text) {
@@ -20,19 +47,29 @@ Result<Done> print_text(std::string_view text) {
     return Done{};
 }
 
-Result<Done> print_answer(const Answer& answer, const std::string& format) {
-    const ReportFormat report_format = format == "json"  ? ReportFormat::kJson
-                                       : format == "csv" ? ReportFormat::kCsv
-                                                         : ReportFormat::kText;
-    if (auto printed = print_text(format_report(answer, report_format)); !printed.ok()) {
+Result<Done> print_answer(const Answer& answer, const std::string& report, const OutputOptions& options) {
+    const bool is_on_one_screen = ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1 && options.is_text();
+    const std::string text = report + (is_on_one_screen ? warning_lines(answer.warnings, options.screen()) : "");
+    if (auto printed = options.has_no_pager ? print_text(text) : print_paged(text); !printed.ok()) {
         return printed;
     }
-    if (report_format != ReportFormat::kJson) {
-        for (const std::string& warning : answer.warnings) {
-            std::fprintf(stderr, "perfleet: warning: %s\n", printable(warning).c_str());
+    if (options.format == "csv") {
+        std::istringstream lines{ledger_note(answer)};
+        for (std::string line; std::getline(lines, line);) {
+            print_note(line);
         }
     }
+    if (options.format != "json" && !is_on_one_screen) {
+        std::for_each(answer.warnings.begin(), answer.warnings.end(), print_warning);
+    }
     return Done{};
+}
+
+Result<Done> print_answer(const Answer& answer, const OutputOptions& options) {
+    const ReportFormat format = options.format == "json"  ? ReportFormat::kJson
+                                : options.format == "csv" ? ReportFormat::kCsv
+                                                          : ReportFormat::kText;
+    return print_answer(answer, format_report(answer, format, options.screen()), options);
 }
 
 }  // namespace perfleet

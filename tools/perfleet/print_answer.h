@@ -1,22 +1,38 @@
-// An answer that a command made by itself, on standard output; its warnings on standard error.
+// An answer on standard output; its warnings on standard error.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 
+#include "exporters/report/screen.h"
 #include "query-engine/statistic/answer.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
 
-// --format text|json|csv.
-void add_format_option(CLI::App& command, std::string& format);
+struct OutputOptions {
+    std::string format = "text";  // json, csv
+    std::string color = "auto";   // always, never
+    bool is_wide = false;
+    bool has_no_pager = false;
+
+    [[nodiscard]] bool is_text() const { return format == "text"; }
+    // What standard output is laid out for.
+    [[nodiscard]] Screen screen() const;
+};
+
+// --format, --color, --wide and --no-pager.
+void add_output_options(CLI::App& command, OutputOptions& options);
 
 // On standard output, at once. Errors: kIo.
 [[nodiscard]] Result<Done> print_text(std::string_view text);
 
-// `format` as the option has checked it. Errors: kIo.
-[[nodiscard]] Result<Done> print_answer(const Answer& answer, const std::string& format);
+// Text through the pager, on a terminal with the warnings below it; else the warnings go to standard error, unless they
+// stand in the report (json), and beside CSV what ledger_note() says. Errors: kIo.
+[[nodiscard]] Result<Done> print_answer(const Answer& answer, const OutputOptions& options);
+
+// The same with a layout of the command's own.
+[[nodiscard]] Result<Done> print_answer(const Answer& answer, const std::string& report, const OutputOptions& options);
 
 }  // namespace perfleet

@@ -1,15 +1,12 @@
 #include "tools/perfleet/query_source.h"
 
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <sstream>
 
-#include "exporters/report/report.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 
@@ -80,8 +77,8 @@ Result<Done> QueryOptions::choose_last_session(const StoreReader& store) {
     }
     if (sessions->size() > 1) {
         values["session"] = "last";
-        std::fprintf(stderr, "perfleet: of %zu sessions the last (--all: every one; perfleet sessions lists them)\n",
-                     sessions->size());
+        print_note("of " + std::to_string(sessions->size()) +
+                   " sessions the last (--all: every one; perfleet sessions lists them)");
     }
     return Done{};
 }
@@ -107,24 +104,6 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
         }
     }
     return run_query(command.name, options.values, **store, options.symbol_paths(), utc_now());
-}
-
-int print_answer(const Answer& answer, const std::string& report, const std::string& format) {
-    if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size() || std::fflush(stdout) != 0) {
-        return report_error(error_from_errno(errno, "standard output"));
-    }
-    if (format == "csv") {
-        std::istringstream lines{ledger_note(answer)};
-        for (std::string line; std::getline(lines, line);) {
-            std::fprintf(stderr, "perfleet: %s\n", line.c_str());
-        }
-    }
-    if (format != "json") {
-        for (const std::string& warning : answer.warnings) {
-            std::fprintf(stderr, "perfleet: warning: %s\n", printable(warning).c_str());
-        }
-    }
-    return 0;
 }
 
 UtcNs utc_now() {

@@ -41,10 +41,6 @@ struct QueryOptions {
 // A query command's answer, from the gateway or the data folder that the options name.
 [[nodiscard]] Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command);
 
-// The report on standard output, and the answer's warnings on standard error unless they stand in it ("json"). Gives
-// the exit status.
-[[nodiscard]] int print_answer(const Answer& answer, const std::string& report, const std::string& format);
-
 [[nodiscard]] UtcNs utc_now();
 
 }  // namespace perfleet

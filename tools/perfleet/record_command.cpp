@@ -1,6 +1,7 @@
 // record: profiles a program here and now, and shows what it saw.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -14,6 +15,8 @@
 #include "query-engine/select/selection.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
+#include "schemas/text/layout.h"
+#include "schemas/text/utf8.h"
 #include "schemas/vocabulary/log_event.h"
 #include "storage/store/store.h"
 #include "target-collector/linux/command_line.h"
@@ -21,6 +24,7 @@
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/record.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
@@ -30,7 +34,9 @@ constexpr std::uint64_t kTopRowCount = 20;
 // Standard output is the program's that is profiled, so everything is said on standard error. Nobody there to read it
 // is no failure: the recording is stored.
 void say(std::string_view text) {
-    std::fprintf(stderr, "perfleet record: %.*s\n", static_cast<int>(text.size()), text.data());
+    const std::string line =
+        wrapped("perfleet record: " + printable(text), screen_of(STDERR_FILENO).width_columns, "  ");
+    std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 // The parents of the folder, too: a newcomer has none of them.
@@ -69,10 +75,8 @@ Result<Done> show_top(const Recorded& recorded) {
     if (!answer.ok()) {
         return Error{answer.error()};
     }
-    std::fputs(format_report(*answer, ReportFormat::kText).c_str(), stderr);
-    for (const std::string& warning : answer->warnings) {
-        say("warning: " + printable(warning));
-    }
+    std::fputs(format_report(*answer, ReportFormat::kText, screen_of(STDERR_FILENO)).c_str(), stderr);
+    std::for_each(answer->warnings.begin(), answer->warnings.end(), print_warning);
     return Done{};
 }
 

@@ -30,7 +30,7 @@ constexpr double kTextPercentMin = 1;           // of tree, unless --min-percent
 
 struct TableOptions {
     QueryOptions query;
-    std::string format = "text";
+    OutputOptions printing;
     std::string output;      // of a histogram: a figure beside the table
     bool is_forced = false;  // the figure may replace a file
 
@@ -44,7 +44,7 @@ struct TableOptions {
 
 // What a table for people leaves out, unless its reader says otherwise.
 void bound_text(const QueryCommand& command, TableOptions& options) {
-    if (options.format != "text") {
+    if (!options.printing.is_text()) {
         return;
     }
     const auto add_default = [&](const char* name, OptionValue value) {
@@ -72,9 +72,9 @@ void indent(Answer& tree) {
 std::uint64_t whole(const AnswerValue& value) { return std::get<std::uint64_t>(value); }
 
 // The rows of a histogram as bars: powers of two and equal steps as funclatency draws them, or cumulative bars.
-std::string bars(const Answer& answer, const std::string& kind) {
+std::string bars(const Answer& answer, const std::string& kind, const Screen& screen) {
     if (answer.rows.empty()) {
-        return format_report(answer, ReportFormat::kText);
+        return format_report(answer, ReportFormat::kText, screen);
     }
     std::string text;
     if (kind == "log2") {
@@ -100,7 +100,7 @@ std::string bars(const Answer& answer, const std::string& kind) {
             text += fmt::format("\nbeyond: up to {} {}\n", whole(answer.rows.back()[1]), unit);
         }
     }
-    return text + "\nrows: " + ledger_line(answer.ledger) + "\n";
+    return text + "\n" + ledger_text(answer, screen);
 }
 
 Result<Done> write_file(const TableOptions& options, const std::string& bytes) {
@@ -151,18 +151,19 @@ Result<Done> check_output(const TableOptions& options) {
 }
 
 std::string for_people(const std::string& command, const TableOptions& options, const Answer& answer) {
+    const Screen screen = options.printing.screen();
     if (command == "latency" && options.has("histogram")) {
-        return bars(answer, options.text("histogram"));
+        return bars(answer, options.text("histogram"), screen);
     }
     const bool is_summary =
         command == "kernel-entries" && !answer.columns.empty() && answer.columns.back().name == "kernel_share";
     if ((command == "latency" && !options.has("table")) || is_summary) {
-        return format_figures(answer, kTerminalColumns);
+        return format_figures(answer, screen);
     }
     if (command == "kernel-entries") {
         constexpr std::array<std::string_view, 2> kLeftOut{"syscall_id", "cap_type"};
         constexpr std::array<std::string_view, 5> kSpared{"sd", "fastpath", "image", "children_share", "children"};
-        return format_sessions(answer, {kTerminalColumns, kLeftOut, kSpared});
+        return format_sessions(answer, {screen, kLeftOut, kSpared});
     }
     if (command == "utilisation") {
         const bool has_one = std::all_of(answer.rows.begin(), answer.rows.end(), [](const auto& row) {
@@ -170,7 +171,7 @@ std::string for_people(const std::string& command, const TableOptions& options, 
         });
         constexpr std::array<std::string_view, 1> kLeftOut{"window"};
         constexpr std::array<std::string_view, 4> kSpared{"entries", "schedules", "kernel_cycles", "kernel_share"};
-        return format_sessions(answer, {kTerminalColumns, std::span{kLeftOut}.first(has_one ? 1 : 0), kSpared});
+        return format_sessions(answer, {screen, std::span{kLeftOut}.first(has_one ? 1 : 0), kSpared});
     }
     if (command == "tracepoints" && answer.columns.front().name == "overhead") {
         // As seL4's documentation has it: figures without their unit.
@@ -178,14 +179,14 @@ std::string for_people(const std::string& command, const TableOptions& options, 
         for (AnswerColumn& column : plain.columns) {
             column.unit = column.unit == "percent" ? column.unit : "";
         }
-        return format_report(plain, ReportFormat::kText);
+        return format_report(plain, ReportFormat::kText, screen);
     }
     if (command == "tracepoints") {
         constexpr std::array<std::string_view, 2> kLeftOut{"first", "last"};
         constexpr std::array<std::string_view, 2> kSpared{"weight", "sd"};
-        return format_sessions(answer, {kTerminalColumns, kLeftOut, kSpared});
+        return format_sessions(answer, {screen, kLeftOut, kSpared});
     }
-    return format_report(answer, ReportFormat::kText);
+    return format_report(answer, ReportFormat::kText, screen);
 }
 
 int run(const QueryCommand& query, TableOptions& options) {
@@ -202,18 +203,16 @@ int run(const QueryCommand& query, TableOptions& options) {
         if (const Result<Done> written = write_figure(*answer, options); !written.ok()) {
             return report_error(written.error());
         }
-        std::fprintf(stderr, "perfleet: %s: histogram of %llu values\n", printable(options.output).c_str(),
-                     static_cast<unsigned long long>(answer->rows.empty() ? 0 : whole(answer->rows.back()[3])));
+        const std::uint64_t count = answer->rows.empty() ? 0 : whole(answer->rows.back()[3]);
+        print_note(options.output + ": histogram of " + std::to_string(count) + " values");
     }
-    if (command == "tree" && options.format == "text") {
+    if (command == "tree" && options.printing.is_text()) {
         indent(*answer);
     }
-    const ReportFormat format = options.format == "json"  ? ReportFormat::kJson
-                                : options.format == "csv" ? ReportFormat::kCsv
-                                                          : ReportFormat::kText;
-    const std::string report =
-        format == ReportFormat::kText ? for_people(command, options, *answer) : format_report(*answer, format);
-    return print_answer(*answer, report, options.format);
+    const Result<Done> printed = options.printing.is_text()
+                                     ? print_answer(*answer, for_people(command, options, *answer), options.printing)
+                                     : print_answer(*answer, options.printing);
+    return printed.ok() ? 0 : report_error(printed.error());
 }
 
 }  // namespace
@@ -230,7 +229,7 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
         command->footer(query.footer);
         const auto options = std::make_shared<TableOptions>();
         add_command_options(*command, query.options, options->query.values);
-        add_format_option(*command, options->format);
+        add_output_options(*command, options->printing);
         if (query.name == "latency") {
             command->add_option("-o,--output", options->output, "draw the histogram, too, as .svg or .png")
                 ->check(check_not_empty)

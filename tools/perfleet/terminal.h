@@ -1,10 +1,25 @@
-// What text for people is laid out for.
+// The terminal, if there is one, that a standard descriptor leads to.
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "exporters/report/screen.h"
 
 namespace perfleet {
 
-inline constexpr std::size_t kTerminalColumns = 80;
+inline constexpr std::size_t kTerminalColumns = 80;  // of one that doesn't say how many it has
+
+// What the terminal says, else COLUMNS, else kTerminalColumns. Nothing: it is no terminal.
+[[nodiscard]] std::optional<std::size_t> terminal_width(int descriptor);
+
+// `color` is always, never or auto: a terminal that isn't "dumb" has colours unless NO_COLOR is set (no-color.org).
+// `is_wide`: lines may be longer than the terminal.
+[[nodiscard]] Screen screen_of(int descriptor, std::string_view color = "auto", bool is_wide = false);
+
+// "perfleet: TEXT" on standard error: one line, wrapped on a terminal. Control characters are escaped.
+void print_note(std::string_view text_untrusted);
+void print_warning(std::string_view text_untrusted);
 
 }  // namespace perfleet

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "query-engine/select/selection.h"
+#include "schemas/text/utf8.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/wire/hello_limits.h"
@@ -26,6 +27,7 @@
 #include "tools/perfleet/import/run_store.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
@@ -219,24 +221,23 @@ Result<Done> import_collected(const ImportOptions& options) {
     if (!imported.ok()) {
         return Error{imported.error()};
     }
-    const auto warn = [&](const std::string& text) { std::fprintf(stderr, "perfleet: warning: %s\n", text.c_str()); };
     const std::string session = session_hex(imported->session);
     if (imported->batches_stored == 0 && imported->batches_there > 0) {
         std::printf("session %s was there already%s\n", session.c_str(),
                     imported->is_given ? "; if this is another run that left the same bytes: --new-session" : "");
     } else {
-        std::printf("session %s of %s: %llu rows in %llu batches\n", session.c_str(), imported->target_name.c_str(),
-                    static_cast<unsigned long long>(imported->row_count),
+        std::printf("session %s of %s: %llu rows in %llu batches\n", session.c_str(),
+                    printable(imported->target_name).c_str(), static_cast<unsigned long long>(imported->row_count),
                     static_cast<unsigned long long>(imported->batches_stored));
     }
     if (imported->batches_expired > 0) {
-        warn(options.file + ": " + std::to_string(imported->batches_expired) +
-             " batches are of hours that were dropped from this store");
+        print_warning(options.file + ": " + std::to_string(imported->batches_expired) +
+                      " batches are of hours that were dropped from this store");
     }
     if (imported->cut_short.has_value()) {
-        warn(*imported->cut_short + ": what stands before it is imported");
+        print_warning(*imported->cut_short + ": what stands before it is imported");
     } else if (!imported->has_end) {
-        warn(options.file + ": its collector didn't come to an end: what it had not yet written is unknown");
+        print_warning(options.file + ": its collector didn't come to an end: what it had not yet written is unknown");
     }
     return Done{};
 }
@@ -284,7 +285,7 @@ Result<Done> import_file(const ImportOptions& options) {
             return Error{stored.error().code, options.file + ": " + stored.error().message};
         }
         for (const std::string& warning : run.warnings) {
-            std::fprintf(stderr, "perfleet: warning: %s: %s\n", options.file.c_str(), warning.c_str());
+            print_warning(options.file + ": " + warning);
         }
         if (stored->was_there) {
             std::printf("session %s was there already\n", session_hex(stored->session).c_str());

@@ -1,0 +1,126 @@
+#include "schemas/text/layout.h"
+
+#include <algorithm>
+#include <clocale>
+#include <cwchar>
+
+#include "schemas/text/utf8.h"
+
+namespace perfleet {
+namespace {
+
+// A locale whose wcwidth() knows Unicode, whatever the user's is. glibc has C.UTF-8 built in.
+class UnicodeLocale {
+public:
+    UnicodeLocale() : before_{::uselocale(unicode())} {}
+    ~UnicodeLocale() { ::uselocale(before_); }
+    UnicodeLocale(const UnicodeLocale&) = delete;
+    UnicodeLocale& operator=(const UnicodeLocale&) = delete;
+
+private:
+    static locale_t unicode() {
+        static const locale_t locale = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+        return locale;
+    }
+    locale_t before_;
+};
+
+std::size_t width_of(char32_t code_point) {
+    if (code_point < 0x7f) {
+        return 1;
+    }
+    const int width = ::wcwidth(static_cast<wchar_t>(code_point));
+    return width < 0 ? 1 : static_cast<std::size_t>(width);
+}
+
+// The first bytes of the text that take at most `width_max` columns, with the combining characters behind them.
+std::size_t size_within(std::string_view text, std::size_t width_max) {
+    const UnicodeLocale locale;
+    std::size_t size = 0;
+    for (std::size_t width = 0; size < text.size();) {
+        const CodePoint next = first_code_point(text.substr(size));
+        width += width_of(next.value);
+        if (width > width_max) {
+            break;
+        }
+        size += next.size_bytes == 0 ? 1 : next.size_bytes;
+    }
+    return size;
+}
+
+bool is_ascii(std::string_view text) {
+    for (const char c : text) {
+        if (static_cast<unsigned char>(c) >= 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+std::size_t text_width(std::string_view text) {
+    if (is_ascii(text)) {
+        return text.size();
+    }
+    const UnicodeLocale locale;
+    std::size_t width = 0;
+    while (!text.empty()) {
+        const CodePoint next = first_code_point(text);
+        width += width_of(next.value);
+        text.remove_prefix(next.size_bytes == 0 ? 1 : next.size_bytes);
+    }
+    return width;
+}
+
+std::string shortened(std::string_view text, std::size_t width_max) {
+    if (width_max == 0) {
+        return std::string{text};
+    }
+    const std::size_t kept = width_max > kShortenedWidthMin ? width_max - kShortenedWidthMin : 0;
+    const std::size_t first = std::min(text.find_first_not_of(' '), text.size());
+    const std::string_view words = text.substr(first);
+    const std::size_t indentation = std::min(first, kept);
+    const std::size_t rest = width_max - indentation;
+    std::string result(indentation, ' ');
+    const std::size_t words_width = text_width(words);
+    if (words_width <= rest) {
+        return result.append(words);
+    }
+    const std::size_t head = rest / 2;
+    const std::size_t tail = rest - 1 - head;
+    result.append(words.substr(0, size_within(words, head))).append("…");
+    std::size_t tail_start = size_within(words, words_width - tail);
+    if (text_width(words.substr(tail_start)) > tail) {
+        tail_start += first_code_point(words.substr(tail_start)).size_bytes;  // of two columns, and one is left
+    }
+    return result.append(words.substr(tail_start));
+}
+
+std::string wrapped(std::string_view text, std::size_t width_max, std::string_view indentation) {
+    std::string lines;
+    std::size_t used = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        if (text[at] == '\n') {
+            lines += '\n';
+            used = 0;
+            ++at;
+            continue;
+        }
+        // Blanks, and the word behind them.
+        const std::size_t word = std::min(text.find_first_not_of(' ', at), text.size());
+        const std::size_t end = std::min(text.find_first_of(" \n", word), text.size());
+        const std::size_t width = text_width(text.substr(at, end - at));
+        if (used != 0 && used + width > width_max && word != at) {
+            lines.append("\n").append(indentation).append(text.substr(word, end - word));
+            used = text_width(indentation) + text_width(text.substr(word, end - word));
+        } else {
+            lines.append(text.substr(at, end - at));
+            used += width;
+        }
+        at = end;
+    }
+    return lines;
+}
+
+}  // namespace perfleet

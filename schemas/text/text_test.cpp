@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "schemas/text/layout.h"
+#include "schemas/text/utf8.h"
+
+namespace perfleet {
+namespace {
+
+TEST(Utf8, BytesThatAreNotUtf8AreReplaced) {
+    EXPECT_EQ(valid_utf8("a\xffz"), "a\xef\xbf\xbdz");
+    EXPECT_EQ(valid_utf8("\xc0\xaf"), "\xef\xbf\xbd\xef\xbf\xbd");                  // overlong
+    EXPECT_EQ(valid_utf8("\xed\xa0\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");  // surrogate
+    EXPECT_EQ(valid_utf8("\xe2\x82"), "\xef\xbf\xbd\xef\xbf\xbd");                  // cut off
+    EXPECT_EQ(valid_utf8("€ 😀 é"), "€ 😀 é");
+    EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+TEST(Utf8, ControlCharactersAreEscaped) {
+    EXPECT_EQ(printable("a\x1b[2Jb\nc\r\t\x7f"), "a\\x1b[2Jb\\nc\\x0d\\x09\\x7f");
+    EXPECT_EQ(printable(std::string_view{"a\0b", 3}), "a\\x00b");
+    EXPECT_EQ(printable("\xc2\x9b"
+                        "2J"),
+              "\\u009b2J");
+    EXPECT_EQ(printable("a\xffz\xe2\x82"), "a\\xffz\\xe2\\x82");
+    EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                    // overlong
+    EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
+    EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // past the last character
+    EXPECT_EQ(printable("Größe € 𝄞 日本"), "Größe € 𝄞 日本");
+}
+
+// "admin\u202e…" would show what follows from right to left (CVE-2021-42574).
+TEST(Utf8, CharactersThatChangeTheDirectionAreEscaped) {
+    EXPECT_EQ(printable("a\u202eb"), "a\\u202eb");
+    for (const char32_t code_point : {0x61c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067,
+                                      0x2068, 0x2069, 0x2028, 0x2029, 0x80, 0x9f}) {
+        EXPECT_TRUE(is_control(code_point)) << static_cast<unsigned>(code_point);
+    }
+    for (const char32_t code_point : {0x61b, 0x61d, 0x200d, 0x2010, 0x2027, 0x202f, 0x2065, 0x206a, 0xa0}) {
+        EXPECT_FALSE(is_control(code_point)) << static_cast<unsigned>(code_point);
+    }
+}
+
+TEST(Layout, WidthIsInColumnsOfATerminal) {
+    EXPECT_EQ(text_width("grün"), 4U);
+    EXPECT_EQ(text_width("日本語"), 6U);
+    EXPECT_EQ(text_width("😀"), 2U);
+    EXPECT_EQ(text_width("e\u0301"), 1U);  // combining acute accent
+    EXPECT_EQ(text_width("…"), 1U);
+}
+
+TEST(Layout, WhatIsTooWideIsCutInTheMiddle) {
+    EXPECT_EQ(shortened("abcdefghij", 10), "abcdefghij");
+    EXPECT_EQ(shortened("abcdefghijk", 10), "abcde…hijk");
+    EXPECT_EQ(shortened("abcdefghijk", 3), "a…k");
+    EXPECT_EQ(shortened("äöüäöüäöü", 5), "äö…öü");
+    EXPECT_EQ(shortened("日本語日本語日本語", 8), "日本…語");
+    for (std::size_t width = 1; width < 30; ++width) {
+        EXPECT_LE(text_width(shortened("日本語 mixed with ASCII 日本語", width)), width);
+    }
+}
+
+TEST(Layout, IndentationStaysAndShrinksForTheWords) {
+    EXPECT_EQ(shortened("  abcdefghijklmnopqrstuvwxyz", 24), "  abcdefghijk…qrstuvwxyz");
+    EXPECT_EQ(shortened(std::string(40, ' ') + "main", 24), std::string(4, ' ') + "main");
+    EXPECT_EQ(shortened(std::string(40, ' ') + "abcdefghijklmnopqrstuvwxyz", 24),
+              std::string(4, ' ') + "abcdefghij…rstuvwxyz");
+}
+
+TEST(Layout, LinesAreWrappedAtBlanks) {
+    EXPECT_EQ(wrapped("one two three", 20), "one two three");
+    EXPECT_EQ(wrapped("one two three", 8, "  "), "one two\n  three");
+    EXPECT_EQ(wrapped("one\ntwo  three\n", 80), "one\ntwo  three\n");
+    EXPECT_EQ(wrapped("a-word-that-is-too-long b", 5), "a-word-that-is-too-long\nb");
+    EXPECT_EQ(wrapped("日本 日本", 5), "日本\n日本");
+    EXPECT_EQ(wrapped("", 5), "");
+}
+
+}  // namespace
+}  // namespace perfleet
