@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/select/matcher.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/process.h"

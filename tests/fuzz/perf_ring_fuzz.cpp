@@ -76,9 +76,13 @@ std::uint64_t check_sample(std::span<const std::byte> record, const SampleFields
     PERFLEET_ASSERT(sample_id(record) == sample->id);
     expect_within(sample->callchain, record);
     expect_within(sample->raw, record);
+    expect_within(sample->group_counts, record);
     std::uint64_t sum = sample->period;
     for (const std::uint64_t frame : sample->callchain) {
         sum += frame;
+    }
+    for (const std::uint64_t count : sample->group_counts) {
+        sum += count;
     }
     return sum;
 }
@@ -88,7 +92,6 @@ void check_mapping(std::span<const std::byte> record, MappingList& list) {
     if (!map) {
         return;
     }
-    expect_within(map->build_id, record);
     expect_within(letters(map->path), record);
     if (map->address + map->size > map->address) {
         (void)list.add({map->address, map->address + map->size, map->file_offset, 0, map->protection, map->flags});
@@ -104,8 +107,11 @@ void check_mapping(std::span<const std::byte> record, MappingList& list) {
 
 std::uint64_t check_record(std::span<const std::byte> record, MappingList& list) {
     std::uint64_t sum = record_time(record).value_or(0);
-    for (unsigned fields = 0; fields < 8; ++fields) {
-        sum += check_sample(record, {(fields & 1) != 0, (fields & 2) != 0, (fields & 4) != 0});
+    for (unsigned fields = 0; fields < 32; ++fields) {
+        sum += check_sample(record, {(fields & 1) != 0, (fields & 2) != 0, (fields & 4) != 0,
+                                     static_cast<std::uint8_t>((fields & 8) == 0    ? 0
+                                                               : (fields & 16) == 0 ? 2
+                                                                                    : 3)});
     }
     if (const auto comm = read_comm(record)) {
         expect_within(letters(comm->name), record);

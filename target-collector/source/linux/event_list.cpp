@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "target-collector/source/linux/perf_attr.h"
+#include "target-collector/source/linux/pmu_event.h"
 #include "target-collector/source/linux/tracepoint_finder.h"
 
 namespace perfleet {
@@ -82,9 +83,19 @@ std::string list_events(const std::vector<ListedEvent>& events, const EventPlace
     text += "tracepoints\n  SYSTEM:NAME, such as sched:sched_switch; ";
     text += tracefs.empty() ? "they need tracefs, which can't be read here (run as root)\n"
                             : "all stand in " + tracefs + "/available_events\n";
-    text += "raw events of the processor\n  rHEX, such as r1a8: its manual has the numbers\n";
-    text += "Behind a name: :u counts in user space only, :k in the kernel only.\n";
+    for (const std::string& pmu : pmu_names(places)) {
+        std::string lines;
+        for (const std::string& name : pmu_event_names(places, pmu)) {
+            lines += "  " + pmu + "/" + name + "/\n";
+        }
+        text += lines.empty() ? std::string{} : "PMU " + pmu + "\n" + lines;
+    }
     text +=
+        "raw events of the processor\n"
+        "  rHEX, such as r1a8, or cpu/event=0xa8,umask=1/: its manual has the numbers\n"
+        "breakpoints\n"
+        "  mem:ADDRESS[/LENGTH][:r|w|rw|x], such as mem:0x601040/8:w\n"
+        "Behind a name: :u counts in user space only, :k in the kernel only; /period=N/ or /freq=N/ sets the rate.\n"
         "In braces: events that are counted all or none, for ratios: {cache-misses,instructions}, {cs,cpu-clock}:u\n";
     return text;
 }

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "target-collector/source/linux/event_places_test.h"
+
 namespace perfleet {
 namespace {
 
@@ -35,7 +37,14 @@ TEST(EventList, TextNamesEachEventOnceBelowItsCategoryAndWhatIsWrong) {
     const std::vector<ListedEvent> events{{find_named_event("cycles"), "not on this machine"},
                                           {find_named_event("page-faults"), ""},
                                           {find_named_event("ref-cycles"), ""}};
-    EXPECT_EQ(list_events(events, EventPlaces{{"/nonexistent"}}),
+    EventFolders folders;
+    folders.add_pmu_file("msr/type", "9");
+    folders.add_pmu_file("msr/events/tsc", "event=0x00");
+    folders.add_pmu_file("msr/events/tsc.unit", "ticks");
+    folders.add_pmu_file("uprobe/type", "8");
+    EventPlaces places = folders.places();
+    places.tracefs = {"/nonexistent"};
+    EXPECT_EQ(list_events(events, places),
               "cycles\n"
               "  cycles (cpu-cycles)                             cycles  not on this machine\n"
               "  ref-cycles                                      cycles\n"
@@ -43,9 +52,14 @@ TEST(EventList, TextNamesEachEventOnceBelowItsCategoryAndWhatIsWrong) {
               "  page-faults (faults)                            events\n"
               "tracepoints\n"
               "  SYSTEM:NAME, such as sched:sched_switch; they need tracefs, which can't be read here (run as root)\n"
+              "PMU msr\n"
+              "  msr/tsc/\n"
               "raw events of the processor\n"
-              "  rHEX, such as r1a8: its manual has the numbers\n"
-              "Behind a name: :u counts in user space only, :k in the kernel only.\n"
+              "  rHEX, such as r1a8, or cpu/event=0xa8,umask=1/: its manual has the numbers\n"
+              "breakpoints\n"
+              "  mem:ADDRESS[/LENGTH][:r|w|rw|x], such as mem:0x601040/8:w\n"
+              "Behind a name: :u counts in user space only, :k in the kernel only; /period=N/ or /freq=N/ sets the "
+              "rate.\n"
               "In braces: events that are counted all or none, for ratios: {cache-misses,instructions}, "
               "{cs,cpu-clock}:u\n");
 }

@@ -30,7 +30,7 @@ std::string modifier_trouble(std::string_view letters) {
                                 : "there is no modifier '" + std::string(1, letters[at]) + "'") +
                "; there are u (user space), k (kernel), h (hypervisor), I (not idle), G (guest), H (host), p to ppp "
                "and "
-               "P (precise), D (pinned), e (exclusive), W (weak group)";
+               "P (precise), D (pinned), e (exclusive), W (weak group), S (group sampled by its first event)";
     }
     for (const char letter : kOrder) {
         const std::ptrdiff_t count = count_of(letters, letter);

@@ -89,7 +89,9 @@ private:
         }
         for (SingleEvent& event : *events) {
             if (has(event.modifiers, 'S')) {
-                return sample_read_refused(text);
+                return event_error(text,
+                                   "'S' is a group's, whose first event is sampled with the counts of all: "
+                                   "{cycles,instructions}:S");
             }
             if (auto done = add(std::move(event), 0); !done.ok()) {
                 return done;
@@ -149,8 +151,13 @@ private:
         const auto number = static_cast<std::uint16_t>(members.size() > 1 ? group_count() + 1 : 0);
         for (std::size_t i = 0; i < members.size(); ++i) {
             SingleEvent& member = members[i];
-            if (has(modifiers, 'S') || has(member.modifiers, 'S')) {
-                return sample_read_refused(member.base);
+            if (has(member.modifiers, 'S') || (has(modifiers, 'S') && number == 0)) {
+                return event_error(member.base, "'S' stands behind the brace of a group of two events or more");
+            }
+            if (i > 0 && has(modifiers, 'S') && member.spec.is_tracepoint()) {
+                return event_error(member.base,
+                                   "in a group with 'S' only the first event has samples with fields; put "
+                                   "the tracepoint first, or leave 'S' out");
             }
             if (i > 0 && (has(member.modifiers, 'D') || has(member.modifiers, 'e'))) {
                 return event_error(member.base, "only a group's first event can be pinned (D) or exclusive (e)");
@@ -168,6 +175,11 @@ private:
             }
             member.spec.is_inherited = members.front().spec.is_inherited;
             member.spec.is_group_weak = number != 0 && has(modifiers, 'W');
+            if (has(modifiers, 'S')) {
+                member.spec.samples_group = i == 0;
+                member.spec.is_sampled_by_leader = i > 0;
+                member.spec.is_inherited = false;  // counts of one process can't be told from those of its children
+            }
             if (auto done = add(std::move(member), number); !done.ok()) {
                 return done;
             }
@@ -202,13 +214,6 @@ private:
 
     static std::string renamed(const std::string& name) {
         return name.substr(0, name.find_first_of(":/")) + "/name=second/";
-    }
-
-    static Error sample_read_refused(std::string_view event) {
-        return event_error(event,
-                           "'S' isn't supported: samples of one event don't carry the counts of others; without it "
-                           "each event of a group is sampled, and all are counted together",
-                           ErrorCode::kUnsupported);
     }
 
     // In this list and those before.

@@ -24,8 +24,9 @@ namespace {
 
 constexpr std::uint32_t kSideBandRingPagesMin = 1;
 constexpr const char* kMaxRatePath = "/proc/sys/kernel/perf_event_max_sample_rate";
-constexpr std::size_t kOwnReadingValues = 5;    // value, time enabled, time running, id, lost
+// A reading of one event is its value, time enabled, time running, id and lost; of a group:
 constexpr std::size_t kGroupReadingHeader = 3;  // events, time enabled, time running; then value, id, lost of each
+constexpr std::size_t kGroupReadingValuesMax = kGroupReadingHeader + ((kGroupEventsMax + 1) * 3);  // with its reader
 
 }  // namespace
 
@@ -76,6 +77,11 @@ void EventSet::choose_events(const Notice& notice) {
     }
     for (EventSpec& spec : options_.events) {
         spec.exclude_kernel = spec.exclude_kernel || options_.all_user;
+        if (spec.samples_group && !options_.all_cpus) {
+            notice("the group of " + spec.name +
+                   " (:S) isn't inherited: processes and threads that start later aren't "
+                   "recorded; -a records all");
+        }
         OpenEvent event;
         event.rate = sampling_rate_of(spec, options_.sampling);
         event.spec = std::move(spec);
@@ -183,7 +189,11 @@ void EventSet::dissolve_weak_groups(const Notice& notice) {
                 ::close(fd);
             }
             for (std::size_t i = first; i < end && is_refused; ++i) {
-                events_[i].spec.group = 0;
+                EventSpec& spec = events_[i].spec;
+                spec.group = 0;
+                spec.samples_group = false;
+                spec.is_sampled_by_leader = false;
+                events_[i].rate = sampling_rate_of(spec, options_.sampling);
             }
             if (is_refused) {
                 notice("the kernel doesn't count " + events_[first].spec.name + " and the " +
@@ -197,7 +207,10 @@ void EventSet::dissolve_weak_groups(const Notice& notice) {
 void EventSet::settle_fields(OpenEvent& event) const {
     const perf_event_attr attr = attr_of(event);
     event.fields = {(attr.sample_type & PERF_SAMPLE_PERIOD) != 0, (attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0,
-                    (attr.sample_type & PERF_SAMPLE_RAW) != 0};
+                    (attr.sample_type & PERF_SAMPLE_RAW) != 0, 0};
+    if ((attr.sample_type & PERF_SAMPLE_READ) != 0) {
+        event.fields.group_count_words = features_.lost_counts ? 3 : 2;
+    }
     event.weight = event.rate.is_frequency ? 1 : event.rate.value;
 }
 
@@ -595,8 +608,17 @@ void EventSet::forget_closed(std::uint64_t taken_until_ns) {
 EventSet::OwnReading EventSet::read_own(const OpenFd& open) const {
     const std::size_t event_index = open.role == OpeningRole::kSideBand ? events_.size() : open.event_index;
     OwnReading own{(event_index * cpus_.size()) + open.cpu_index, {}};
-    std::array<std::uint64_t, kOwnReadingValues> values{};
-    if (::read(open.fd, values.data(), sizeof(values)) >= static_cast<ssize_t>(4 * sizeof(std::uint64_t))) {
+    std::array<std::uint64_t, kGroupReadingValuesMax> values{};
+    const ssize_t size_bytes = ::read(open.fd, values.data(), sizeof(values));
+    const bool reads_group = open.role == OpeningRole::kLeader && events_[open.event_index].spec.samples_group;
+    if (size_bytes < static_cast<ssize_t>((reads_group ? 5 : 4) * sizeof(std::uint64_t))) {
+        return own;
+    }
+    if (reads_group) {
+        // The leader stands first.
+        own.reading = {values[kGroupReadingHeader], values[1], values[2],
+                       features_.lost_counts ? values[kGroupReadingHeader + 2] : 0};
+    } else {
         own.reading = {values[0], values[1], values[2], features_.lost_counts ? values[4] : 0};
     }
     return own;
@@ -604,7 +626,7 @@ EventSet::OwnReading EventSet::read_own(const OpenFd& open) const {
 
 bool EventSet::add_group_reading(const OpenFd& reader, std::vector<Reading>& sums) const {
     const std::size_t each = features_.lost_counts ? 3 : 2;
-    std::array<std::uint64_t, kGroupReadingHeader + ((kGroupEventsMax + 1) * 3)> values{};
+    std::array<std::uint64_t, kGroupReadingValuesMax> values{};
     const ssize_t size_bytes = ::read(reader.fd, values.data(), sizeof(values));
     const std::uint64_t count = values[0];
     if (size_bytes <= 0 || count > kGroupEventsMax + 1 ||

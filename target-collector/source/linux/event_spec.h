@@ -43,9 +43,11 @@ struct EventSpec {
     std::vector<std::uint32_t> cpus;  // the only ones that count it; empty: all
     std::string filter;               // of a tracepoint's fields; empty: none
 
-    std::string format;          // tracepoints: as tracefs gives it
-    std::uint16_t group = 0;     // from 1, of events that stand side by side, their leader first; 0: in none
-    bool is_group_weak = false;  // its events are counted apart if the kernel doesn't take them as a group
+    std::string format;                 // tracepoints: as tracefs gives it
+    std::uint16_t group = 0;            // from 1, of events that stand side by side, their leader first; 0: in none
+    bool is_group_weak = false;         // its events are counted apart if the kernel doesn't take them as a group
+    bool samples_group = false;         // of a leader: its samples carry the counts of the whole group
+    bool is_sampled_by_leader = false;  // of the group's other events then: they have no samples of their own
 
     [[nodiscard]] bool is_tracepoint() const { return type == perf::kTypeTracepoint; }
     [[nodiscard]] bool is_breakpoint() const { return type == perf::kTypeBreakpoint; }

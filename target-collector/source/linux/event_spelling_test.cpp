@@ -54,6 +54,8 @@ std::string text_of(const EventSpec& event) {
     add(event.unit != "events" && event.type > 1, "[" + event.unit + "]");
     add(event.group > 0, "group=" + std::to_string(event.group));
     add(event.is_group_weak, "weak");
+    add(event.samples_group, "samples the group");
+    add(event.is_sampled_by_leader, "sampled by its leader");
     return text;
 }
 
@@ -232,6 +234,12 @@ constexpr Spelling kWorking[] = {
      "cycles = 0:0 !G pinned group=1 + cache-misses = 0:0x3 !G group=1 + branch-misses = 0:0x5 !G group=1"},
     {"{cycles,branch-misses}:e", "cycles = 0:0 !G exclusive group=1 + branch-misses = 0:0x5 !G group=1"},
     {"{cycles,cs}:W", "cycles = 0:0 !G group=1 weak + cs = 1:0x3 group=1 weak"},
+    {"{cycles,cache-misses}:S",
+     "cycles = 0:0 !G no-inherit group=1 samples the group + "
+     "cache-misses = 0:0x3 !G no-inherit group=1 sampled by its leader"},
+    {"{instructions,cs}:Su",
+     "instructions:u = 0:0x1 !k !h !G no-inherit group=1 samples the group + "
+     "cs:u = 1:0x3 !k !h !G no-inherit group=1 sampled by its leader"},
     {"{cpu-clock}:u", "cpu-clock:u = 1:0 !k !h !G"},
     {"{cpu/event=1,umask=2/,cs}:k", "cpu/event=1,umask=2/k = 4:0x201 !u !h !G group=1 + cs:k = 1:0x3 !u !h group=1"},
 };
@@ -296,16 +304,20 @@ constexpr Spelling kRefused[] = {
      "its fields are found"},
     {"cycles:X",
      "-e cycles:X: there is no modifier 'X'; there are u (user space), k (kernel), h (hypervisor), I (not "
-     "idle), G (guest), H (host), p to ppp and P (precise), D (pinned), e (exclusive), W (weak group)"},
+     "idle), G (guest), H (host), p to ppp and P (precise), D (pinned), e (exclusive), W (weak group), "
+     "S (group sampled by its first event)"},
     {"cycles:u:k", "-e cycles:u:k: modifiers stand together behind one colon, as in cycles:uk"},
     {"cycles:uu", "-e cycles:uu: the modifier 'u' stands there twice"},
     {"cycles:pppp", "-e cycles:pppp: 'ppp' is the most precise"},
     {"cycles:b", "-e cycles:b: 'b' shares counters by BPF, which only perf stat does: leave it out"},
     {"{cycles:p,cs:ppp}:p", "-e cs: with the modifiers of its group: 'ppp' is the most precise"},
     {"{cycles,cs:D}", "-e cs: only a group's first event can be pinned (D) or exclusive (e)"},
-    {"{cycles,instructions}:S",
-     "-e cycles: 'S' isn't supported: samples of one event don't carry the counts of others; "
-     "without it each event of a group is sampled, and all are counted together"},
+    {"cycles:S",
+     "-e cycles:S: 'S' is a group's, whose first event is sampled with the counts of all: {cycles,instructions}:S"},
+    {"{cycles:S,cs}", "-e cycles: 'S' stands behind the brace of a group of two events or more"},
+    {"{cycles,sched:sched_switch}:S",
+     "-e sched:sched_switch: in a group with 'S' only the first event has samples with fields; put the tracepoint "
+     "first, or leave 'S' out"},
     {"cycles,cycles", "-e cycles: it is named twice; give one another name, as cycles/name=second/"},
     {"mem:main:x",
      "-e mem:main:x: behind 'mem:' stands an address, as 0x601040; 'nm PROGRAM' lists those of its "

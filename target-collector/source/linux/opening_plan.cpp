@@ -32,7 +32,9 @@ std::vector<Opening> plan_openings(std::span<const OpenEvent> events, const Attr
         }
         plan.push_back(opening);
         if (ends_group(events, i) && (!options.inherit || features.inherited_group_reads)) {
-            plan.push_back({group_reader_attr(at_once, features), OpeningRole::kReader, leader_of(events, i)});
+            AttrOptions of_group = at_once;
+            of_group.inherit = options.inherit && events[i].spec.is_inherited;
+            plan.push_back({group_reader_attr(of_group, features), OpeningRole::kReader, leader_of(events, i)});
         }
     }
     return plan;

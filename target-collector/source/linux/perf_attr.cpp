@@ -64,6 +64,9 @@ PerfFeatures probe_perf_features() {
 }
 
 SamplingRate sampling_rate_of(const EventSpec& event, const SamplingChoice& choice) {
+    if (event.is_sampled_by_leader) {
+        return {false, 0};
+    }
     if (event.period) {
         return {false, *event.period};
     }
@@ -119,6 +122,10 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
         attr.sample_type |= perf::sample_type::kCallchain;
         attr.exclude_callchain_kernel = event.exclude_kernel ? 1 : 0;
         attr.exclude_callchain_user = event.exclude_user ? 1 : 0;
+    }
+    if (event.samples_group) {
+        attr.sample_type |= perf::sample_type::kRead;
+        attr.read_format |= PERF_FORMAT_GROUP;
     }
     if (event.is_tracepoint()) {
         attr.sample_type |= perf::sample_type::kRaw;

@@ -7,6 +7,7 @@
 #include <array>
 #include <csignal>
 #include <ctime>
+#include <utility>
 
 #include "schemas/columns/layout.h"
 #include "schemas/perf/perf_event.h"
@@ -190,6 +191,7 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
     EventCounts& counts = counts_[origin->event_index];
     if (is_own(sample->pid)) {
         ++counts.own_skipped;
+        take_group_counts(*origin, *sample, cpu, std::nullopt);
         return;
     }
     if (!can_go_on()) {
@@ -205,15 +207,36 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         }
         stack = stack_of(*sample, counts);
     }
-    const std::uint64_t weight = origin->fields.period ? sample->period : origin->weight;
+    append_sample(series, *sample, cpu, stack, origin->fields.period ? sample->period : origin->weight);
+    take_group_counts(*origin, *sample, cpu, stack);
+}
+
+void PerfSource::append_sample(Series series, const SampleRecord& sample, std::uint32_t cpu, StackNumber stack,
+                               std::uint64_t weight) {
     if (series.kind == Kind::kTracepoint) {
-        const std::array<std::uint64_t, 8> integers{sample->time, cpu,    sample->pid, sample->tid,
-                                                    stack.value,  weight, 0,           sample->raw.size()};
-        const std::array bytes{sample->raw};
-        sink_->append(series, Ticks{sample->time}, integers, bytes);
+        const std::array<std::uint64_t, 8> integers{sample.time, cpu,    sample.pid, sample.tid,
+                                                    stack.value, weight, 0,          sample.raw.size()};
+        const std::array bytes{sample.raw};
+        sink_->append(series, Ticks{sample.time}, integers, bytes);
     } else {
-        const std::array<std::uint64_t, 6> integers{sample->time, cpu, sample->pid, sample->tid, stack.value, weight};
-        sink_->append(series, Ticks{sample->time}, integers, {});
+        const std::array<std::uint64_t, 6> integers{sample.time, cpu, sample.pid, sample.tid, stack.value, weight};
+        sink_->append(series, Ticks{sample.time}, integers, {});
+    }
+}
+
+void PerfSource::take_group_counts(const RecordOrigin& origin, const SampleRecord& sample, std::uint32_t cpu,
+                                   std::optional<StackNumber> stack) {
+    for (std::size_t at = 0; at < sample.group_counts.size(); at += origin.fields.group_count_words) {
+        const std::uint64_t value = sample.group_counts[at];
+        const std::uint64_t id = sample.group_counts[at + 1];
+        const RecordOrigin* const other = events_->origin_of(id);
+        if (other == nullptr || other->event_index == origin.event_index) {
+            continue;
+        }
+        const std::uint64_t before = std::exchange(group_counts_[id], value);
+        if (stack && value > before) {
+            append_sample(events_->series_of(other->event_index), sample, cpu, *stack, value - before);
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
@@ -87,6 +88,11 @@ private:
     [[nodiscard]] bool any_ring_holds(std::size_t divisor) const;
     void take(std::size_t ring_index, std::span<const std::byte> record);
     void take_sample(std::span<const std::byte> record, std::uint32_t cpu);
+    void append_sample(Series series, const SampleRecord& sample, std::uint32_t cpu, StackNumber stack,
+                       std::uint64_t weight);
+    // What the other events of its group have counted since the last sample: a sample of each. Own: taken off, too.
+    void take_group_counts(const RecordOrigin& origin, const SampleRecord& sample, std::uint32_t cpu,
+                           std::optional<StackNumber> stack);
     void take_side_band(std::span<const std::byte> record);
     void take_lost(std::span<const std::byte> record, std::size_t ring_index);
     void take_throttle(std::span<const std::byte> record, bool is_start);
@@ -119,7 +125,8 @@ private:
     TimeMerge<KernelRing> merge_;
     ChainCache chains_;
     std::unique_ptr<ResolvedStack> resolved_;
-    std::vector<EventCounts> counts_;  // by event
+    std::vector<EventCounts> counts_;                                // by event
+    std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // by the id of an event that its leader samples
     EventCounts task_counts_;
     KernelLosses losses_;
     RowSink* sink_ = nullptr;

@@ -53,6 +53,12 @@ bool is_event_file(const std::string& name) {
            !name.ends_with(".snapshot");
 }
 
+std::vector<std::string> events_in(const std::string& folder) {
+    std::vector<std::string> names = names_in(folder + "/events");
+    std::erase_if(names, [](const std::string& name) { return !is_event_file(name); });
+    return names;
+}
+
 bool has_event(const std::string& folder, std::string_view name) {
     return is_file_name(name) && is_event_file(std::string(name)) && exists(folder + "/events/" + std::string(name));
 }
@@ -227,7 +233,7 @@ private:
     [[nodiscard]] Error unknown_term(const EventTerm& term) const {
         std::vector<std::string> terms = names_in(pmu_.folder + "/format");
         std::vector<std::string> candidates = terms;
-        for (const std::string& name : pmu_event_names(pmu_)) {
+        for (const std::string& name : events_in(pmu_.folder)) {
             candidates.push_back(name);
         }
         for (const std::string& name : pmu_.type == perf::kTypeSoftware ? event_names() : std::vector<std::string>{}) {
@@ -265,20 +271,14 @@ std::vector<Pmu> find_pmus_with_event(const EventPlaces& places, std::string_vie
 
 std::vector<std::string> pmu_names(const EventPlaces& places) { return names_in(places.pmus); }
 
-std::vector<std::string> pmu_event_names(const Pmu& pmu) {
-    std::vector<std::string> names;
-    for (const std::string& name : names_in(pmu.folder + "/events")) {
-        if (is_event_file(name)) {
-            names.push_back(name);
-        }
-    }
-    return names;
+std::vector<std::string> pmu_event_names(const EventPlaces& places, const std::string& pmu) {
+    return events_in(places.pmus + "/" + pmu);
 }
 
 std::vector<std::string> pmu_event_names(const EventPlaces& places) {
     std::vector<std::string> names;
-    for (const Pmu& pmu : pmus_where(places, [](const std::string&) { return true; })) {
-        for (std::string& name : pmu_event_names(pmu)) {
+    for (const std::string& pmu : pmu_names(places)) {
+        for (std::string& name : pmu_event_names(places, pmu)) {
             names.push_back(std::move(name));
         }
     }

@@ -34,7 +34,7 @@ struct Pmu {
 [[nodiscard]] std::vector<std::string> pmu_names(const EventPlaces& places);
 
 // Of one PMU, or of all: "cache-misses".
-[[nodiscard]] std::vector<std::string> pmu_event_names(const Pmu& pmu);
+[[nodiscard]] std::vector<std::string> pmu_event_names(const EventPlaces& places, const std::string& pmu);
 [[nodiscard]] std::vector<std::string> pmu_event_names(const EventPlaces& places);
 
 // What stands between the slashes of `event`. Errors: kUsage with the terms and events that this PMU has, kInvalid

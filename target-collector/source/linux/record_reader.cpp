@@ -77,6 +77,21 @@ std::optional<SampleRecord> read_sample(std::span<const std::byte> record, const
         sample.period = load<std::uint64_t>(record, at);
         at += 8;
     }
+    if (fields.group_count_words > 0) {
+        constexpr std::size_t kHeaderBytes = 24;  // events, time enabled, time running
+        const std::size_t each = fields.group_count_words * std::size_t{8};
+        if (record.size() - at < kHeaderBytes) {
+            return std::nullopt;
+        }
+        const auto count = load<std::uint64_t>(record, at);
+        at += kHeaderBytes;
+        if (count > (record.size() - at) / each) {
+            return std::nullopt;
+        }
+        sample.group_counts = {reinterpret_cast<const std::uint64_t*>(record.data() + at),
+                               static_cast<std::size_t>(count) * fields.group_count_words};
+        at += static_cast<std::size_t>(count) * each;
+    }
     if (fields.callchain) {
         if (record.size() - at < 8) {
             return std::nullopt;

@@ -18,6 +18,7 @@ struct SampleFields {
     bool period = false;
     bool callchain = false;
     bool raw = false;
+    std::uint8_t group_count_words = 0;  // for each event of its group: value, id and, if counted, lost; 0: no counts
 };
 
 struct SampleRecord {
@@ -31,6 +32,7 @@ struct SampleRecord {
     bool is_kernel = false;                    // where ip is
     std::span<const std::uint64_t> callchain;  // with context markers, the leaf first
     std::span<const std::byte> raw;
+    std::span<const std::uint64_t> group_counts;  // group_count_words for each event
 };
 
 // The trailer that sample_id_all puts behind every record that isn't a sample.

@@ -270,7 +270,7 @@ private:
                                ErrorCode::kUnsupported);
         }
         if (const std::vector<Pmu> pmus = find_pmus(places_, name); pmus.size() == 1 && pmus.front().name == name) {
-            const std::vector<std::string> events = pmu_event_names(pmus.front());
+            const std::vector<std::string> events = pmu_event_names(places_, pmus.front().name);
             return event_error(text_, "this is a PMU, of which an event is named, as " + pmus.front().name + "/" +
                                           (events.empty() ? "config=1" : events.front()) + "/");
         }
