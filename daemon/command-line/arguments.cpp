@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "daemon/command-line/completion.h"
+#include "daemon/command-line/config_file.h"
 #include "daemon/command-line/description.h"
 #include "daemon/command-line/help_text.h"
 #include "daemon/command-line/manual.h"
@@ -52,6 +53,10 @@ std::string describe_unknown(const CLI::App& app, const std::string& argument) {
         const CLI::App& chosen = chosen_command(app);
         if (&chosen != &app && chosen.get_option_no_throw(option) != nullptr) {
             return "option '" + option + "' belongs behind the command: " + name_of(chosen) + " " + argument;
+        }
+        if (app.get_parent() != nullptr && app.get_parent()->get_option_no_throw(option) != nullptr) {
+            return "option '" + option + "' belongs before the command: " + name_of(*app.get_parent()) + " " +
+                   argument + " " + app.get_name();
         }
         return "unknown option '" + option + "'" + did_you_mean(option, option_names(app));
     }
@@ -130,6 +135,7 @@ std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& err
 }
 
 std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char* const* arguments) {
+    const ConfigFiles config{app};
     const std::string_view first = argument_count > 1 ? arguments[1] : "";
     if (first == "--completion" && argument_count == 3) {
         return print_completion(app, arguments[2]);
@@ -145,8 +151,10 @@ std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char
             return app.exit(error);
         }
         const std::string name = name_of(chosen_command(app));
-        std::fprintf(stderr, "%s: %s\nRun '%s --help' for its options.\n", name.c_str(),
-                     describe_parse_error(app, error).c_str(), name.c_str());
+        std::fprintf(stderr, "%s: %s\n", name.c_str(), describe_parse_error(app, error).c_str());
+        if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ConfigError)) {
+            std::fprintf(stderr, "Run '%s --help' for its options.\n", name.c_str());
+        }
         return kExitUsage;
     }
     return std::nullopt;

@@ -71,6 +71,7 @@ LIBRARIES = [
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),
     Library("Google Benchmark", r"benchmark/", ("tests/benchmark/",)),
     Library("CLI11", r"CLI/", ("daemon/command-line/", "tools/", "tests/chaos/", "target-collector/linux/command_line.cpp"), in_main=True),
+    Library("toml++", r"toml\+\+/", ("daemon/command-line/config_file.cpp",)),
     Library("fmt", r"fmt/", ("schemas/vocabulary/error.cpp", "target-collector/source/", "target-collector/linux/",
                              "target-collector/wire/", "storage/", "gateway/", "query-engine/", "exporters/", "tools/",
                              "tests/"), in_main=True),

@@ -41,12 +41,11 @@ def run(*command, **options):
 
 
 def options_of_help(text):
-    """The names at the beginnings of lines: -e,--event."""
+    """The names at the beginnings of lines (-e,--event), in paragraphs that begin with one behind a title."""
     found = set()
-    for line in text.splitlines():
-        match = re.match(r"  (-[\w,-]+)", line)
-        if match:
-            found |= set(match.group(1).split(","))
+    for paragraph in re.findall(r"^\w[^\n]*:\n((?:  -).*?)(?:\n\n|\Z)", text, re.MULTILINE | re.DOTALL):
+        for names in re.findall(r"^  (-[\w,-]+)", paragraph, re.MULTILINE):
+            found |= set(names.split(","))
     return found
 
 
@@ -71,6 +70,7 @@ def check_page(share, path, options, problems):
 
 def check_faults(share, problems):
     pages = sorted(glob.glob(os.path.join(share, "man", "*")))
+    pages.append(os.path.join(share, "..", "tools", "manual", "perfleet.conf.5"))
     for page in pages:
         answer = run("groff", "-man", "-ww", "-Tutf8", "-z", page)
         if answer.returncode or answer.stderr:

@@ -40,6 +40,7 @@ void add_relay_command(CLI::App& app, Invocation& invocation);
 void add_control_command(CLI::App& app, Invocation& invocation);
 void add_copy_command(CLI::App& app, Invocation& invocation);
 void add_backup_commands(CLI::App& app, Invocation& invocation);
+void add_config_command(CLI::App& app, Invocation& invocation);
 void add_completion_command(CLI::App& app, Invocation& invocation);
 void add_record_command(CLI::App& app, Invocation& invocation);
 

@@ -94,6 +94,7 @@ int main(int argument_count, char** arguments) {
     perfleet::add_backup_commands(app, invocation);
     perfleet::add_record_command(app, invocation);
     perfleet::add_completion_command(app, invocation);
+    perfleet::add_config_command(app, invocation);
 
     if (const std::optional<int> status = perfleet::parse_arguments(app, argument_count, arguments)) {
         return perfleet::with_output_written(*status);

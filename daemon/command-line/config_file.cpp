@@ -1,0 +1,383 @@
+#include "daemon/command-line/config_file.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "schemas/vocabulary/suggestion.h"
+
+namespace perfleet {
+namespace {
+
+std::vector<CLI::App*> commands_of(CLI::App& app) {
+    return app.get_subcommands([](CLI::App*) { return true; });
+}
+
+// "event" is --event, "g" is -g.
+CLI::Option* option_of_key(CLI::App& app, const std::string& key) {
+    CLI::Option* const option = app.get_option_no_throw((key.size() == 1 ? "-" : "--") + key);
+    return option != nullptr && option->get_configurable() ? option : nullptr;
+}
+
+void add_keys_of(CLI::App& app, std::vector<std::string>& keys) {
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_configurable()) {
+            keys.insert(keys.end(), option->get_lnames().begin(), option->get_lnames().end());
+        }
+    }
+}
+
+bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
+
+// As the command line would have it; nothing where the value isn't of such a kind.
+std::optional<std::string> text_of(const toml::node& node) {
+    if (const auto text = node.value_exact<std::string>()) {
+        return text;
+    }
+    if (const auto number = node.value_exact<std::int64_t>()) {
+        return std::to_string(*number);
+    }
+    if (const auto number = node.value_exact<double>()) {
+        std::string digits = std::to_string(*number);
+        digits.erase(digits.find_last_not_of('0') + 1);
+        return digits.ends_with('.') ? digits + "0" : digits;
+    }
+    return std::nullopt;
+}
+
+std::string toml_text(const std::string& value) {
+    const bool is_number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos &&
+                           (value.size() == 1 || value.front() != '0');
+    std::string text;
+    for (const char character : value) {
+        text += character == '"' || character == '\\' ? std::string{'\\', character} : std::string{character};
+    }
+    return is_number ? value : "\"" + text + "\"";
+}
+
+std::string key_of(const CLI::Option& option) {
+    return option.get_lnames().empty() ? option.get_snames().front() : option.get_lnames().front();
+}
+
+// What holds of an option that is set, or has a default.
+std::string value_of(const CLI::Option& option) {
+    if (is_flag(option)) {
+        return "true";
+    }
+    if (option.count() == 0) {
+        return toml_text(option.get_default_str());
+    }
+    std::vector<std::string> values;
+    for (const std::string& result : option.results()) {
+        values.push_back(toml_text(result));
+    }
+    return values.size() == 1 ? values.front() : "[" + CLI::detail::join(values, ", ") + "]";
+}
+
+bool is_help_asked(CLI::App& app) {
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    return (app.get_help_ptr() != nullptr && app.get_help_ptr()->count() > 0) ||
+           std::any_of(chosen.begin(), chosen.end(), [](CLI::App* command) { return is_help_asked(*command); });
+}
+
+// The commands that were chosen, innermost last, behind the program itself.
+std::vector<CLI::App*> chosen_apps(CLI::App& app) {
+    std::vector<CLI::App*> apps{&app};
+    while (!apps.back()->get_subcommands().empty()) {
+        apps.push_back(apps.back()->get_subcommands().back());
+    }
+    return apps;
+}
+
+}  // namespace
+
+// Makes settings of a file's tables.
+struct ConfigFiles::Reader {
+    ConfigFiles& config;
+    std::string file;
+    std::vector<Setting> settings;  // those of inner tables first: they go before
+
+    void read(const toml::table& table, CLI::App& app) {
+        const std::vector<CLI::App*> commands = commands_of(app);
+        std::vector<Setting> own;
+        for (const auto& [name, node] : table) {
+            const std::string key{name.str()};
+            const std::uint32_t line = name.source().begin.line;
+            const auto command = std::find_if(commands.begin(), commands.end(),
+                                              [&](const CLI::App* known) { return known->get_name() == key; });
+            if (node.is_table() && command != commands.end()) {
+                read(*node.as_table(), **command);
+                continue;
+            }
+            std::vector<CLI::App*> apps{&app};
+            apps.insert(apps.end(), commands.begin(), commands.end());
+            bool is_known = false;
+            for (CLI::App* const holder : apps) {
+                if (CLI::Option* const option = option_of_key(*holder, key)) {
+                    const bool is_first = !is_known;
+                    is_known = true;
+                    add(*holder, *option, {key, line, &app != holder}, node, is_first, own);
+                }
+            }
+            if (!is_known) {
+                fail_unknown(app, commands, key, node.is_table(), line);
+            }
+        }
+        settings.insert(settings.end(), own.begin(), own.end());
+    }
+
+private:
+    struct Key {
+        std::string name;
+        std::uint32_t line = 0;
+        bool is_of_all = false;
+    };
+
+    // Faults are told of the first of the options that a key is for.
+    void add(CLI::App& app, CLI::Option& option, const Key& key, const toml::node& node, bool is_first,
+             std::vector<Setting>& own) {
+        Setting setting{&app, &option, key.name, {}, file, key.line, key.is_of_all};
+        const auto refuse = [&](const char* text) {
+            if (is_first) {
+                config.fail(file, key.line, key.name + ": " + text);
+            }
+        };
+        if (is_flag(option)) {
+            const auto is_set = node.value_exact<bool>();
+            if (!is_set) {
+                return refuse("is true or false");
+            }
+            if (*is_set) {
+                setting.values = {"true"};
+                own.push_back(std::move(setting));
+            }
+            return;
+        }
+        std::vector<const toml::node*> nodes{&node};
+        if (const toml::array* const array = node.as_array()) {
+            nodes.clear();
+            for (const toml::node& element : *array) {
+                nodes.push_back(&element);
+            }
+        }
+        for (const toml::node* element : nodes) {
+            std::optional<std::string> text = text_of(*element);
+            if (!text) {
+                return refuse("takes a text, a number, or an array of them");
+            }
+            setting.values.push_back(std::move(*text));
+        }
+        if (setting.values.size() > 1 && option.get_items_expected_max() == 1) {
+            return refuse("takes one value");
+        }
+        own.push_back(std::move(setting));
+    }
+
+    void fail_unknown(CLI::App& app, const std::vector<CLI::App*>& commands, const std::string& key, bool is_table,
+                      std::uint32_t line) {
+        std::vector<std::string> names;
+        if (is_table) {
+            for (const CLI::App* command : commands) {
+                names.push_back(command->get_name());
+            }
+            config.fail(file, line, "unknown table [" + key + "]" + did_you_mean(key, names));
+            return;
+        }
+        add_keys_of(app, names);
+        for (CLI::App* command : commands) {
+            add_keys_of(*command, names);
+        }
+        std::sort(names.begin(), names.end());
+        names.erase(std::unique(names.begin(), names.end()), names.end());
+        config.fail(file, line, "unknown key '" + key + "'" + did_you_mean(key, names));
+    }
+};
+
+std::vector<std::string> default_config_files(const std::string& program) {
+    const std::string name = "/perfleet/" + program + ".toml";
+    std::vector<std::string> files;
+    const char* const config_home = std::getenv("XDG_CONFIG_HOME");
+    const char* const home = std::getenv("HOME");
+    if (config_home != nullptr && config_home[0] == '/') {
+        files.push_back(config_home + name);
+    } else if (home != nullptr && home[0] == '/') {
+        files.push_back(std::string{home} + "/.config" + name);
+    }
+    files.push_back("/etc" + name);
+    return files;
+}
+
+ConfigFiles::ConfigFiles(CLI::App& app) : app_{app} {
+    // It is parsed after all of the command line, and its callback comes whether it was given or not.
+    app.add_option_function<std::string>(
+           "--config",
+           [this](const std::string& file) {
+               file_ = file;
+               load();
+           },
+           "Config file, instead of the default ones: perfleet.conf(5)")
+        ->type_name("FILE")
+        ->configurable(false)
+        ->force_callback();
+    app.add_flag("--check-config", is_check_, "Check the config files and exit")
+        ->configurable(false)
+        ->trigger_on_parse();
+    app.add_flag("--show-config", is_show_, "Print the settings that hold, and where each is from, and exit")
+        ->configurable(false)
+        ->trigger_on_parse();
+}
+
+void ConfigFiles::fail(const std::string& file, std::uint32_t line, std::string text) {
+    problems_.push_back({file, line, std::move(text)});
+}
+
+std::string ConfigFiles::problems_text() {
+    const auto place = [](const Problem& problem) { return std::tie(problem.file, problem.line, problem.text); };
+    std::sort(problems_.begin(), problems_.end(),
+              [&](const Problem& a, const Problem& b) { return place(a) < place(b); });
+    problems_.erase(std::unique(problems_.begin(), problems_.end(),
+                                [&](const Problem& a, const Problem& b) { return place(a) == place(b); }),
+                    problems_.end());
+    std::string text;
+    for (const Problem& problem : problems_) {
+        text += text.empty() ? "" : "\n";
+        text += problem.file + (problem.line == 0 ? "" : ":" + std::to_string(problem.line)) + ": " + problem.text;
+    }
+    return text;
+}
+
+void ConfigFiles::load() {
+    if (is_help_asked(app_)) {
+        return;
+    }
+    const bool is_given = !file_.empty();
+    std::vector<Setting> settings;
+    for (const std::string& file : is_given ? std::vector{file_} : default_config_files(app_.get_name())) {
+        std::error_code error;
+        if (!is_given && !std::filesystem::exists(file, error)) {
+            continue;
+        }
+        read_.push_back(file);
+        try {
+            Reader reader{*this, file, {}};
+            reader.read(toml::parse_file(file), app_);
+            settings.insert(settings.end(), reader.settings.begin(), reader.settings.end());
+        } catch (const toml::parse_error& fault) {
+            fail(file, fault.source().begin.line, std::string{fault.description()});
+        }
+    }
+    apply(std::move(settings));
+    if (!problems_.empty()) {
+        throw CLI::ConfigError(problems_text(), CLI::ExitCodes::ConfigError);
+    }
+    if (is_show_) {
+        throw CLI::CallForVersion(settings_text(), 0);
+    }
+    if (is_check_) {
+        throw CLI::CallForVersion(
+            read_.empty() ? "no config file" : CLI::detail::join(read_, ": no fault found\n") + ": no fault found", 0);
+    }
+}
+
+void ConfigFiles::apply(std::vector<Setting> settings) {
+    // All commands' where all are to be looked at, else those of the command that was chosen.
+    if (!is_check_ && !is_show_) {
+        const std::vector<CLI::App*> chosen = chosen_apps(app_);
+        std::erase_if(settings, [&](const Setting& setting) {
+            return std::find(chosen.begin(), chosen.end(), setting.app) == chosen.end();
+        });
+    }
+    // What the command line has goes before, and before what can't stand beside it or needs what gave way.
+    const auto is_given = [](const CLI::Option* option) { return option->count() > 0; };
+    std::set<const CLI::Option*> dropped;
+    const auto gives_way = [&](const Setting& setting) {
+        const std::set<CLI::Option*> excluded = setting.option->get_excludes();
+        const std::set<CLI::Option*> needed = setting.option->get_needs();
+        return is_given(setting.option) || std::any_of(excluded.begin(), excluded.end(), is_given) ||
+               std::any_of(needed.begin(), needed.end(),
+                           [&](const CLI::Option* option) { return dropped.contains(option) && !is_given(option); });
+    };
+    for (std::size_t before = settings.size() + 1; before != settings.size();) {
+        before = settings.size();
+        for (const Setting& setting : settings) {
+            if (gives_way(setting)) {
+                dropped.insert(setting.option);
+            }
+        }
+        std::erase_if(settings, gives_way);
+    }
+    for (const Setting& setting : settings) {
+        if (from_.contains(setting.option)) {
+            continue;  // an earlier file, or an inner table
+        }
+        try {
+            setting.option->add_result(setting.values);
+            setting.option->run_callback();
+            from_.emplace(setting.option, Source{setting.file + ":" + std::to_string(setting.line), setting.is_of_all});
+        } catch (const CLI::ParseError& error) {
+            setting.option->clear();
+            const std::string what = error.what();
+            const std::string name = setting.option->get_name() + ": ";
+            fail(setting.file, setting.line,
+                 setting.key + ": " + (what.starts_with(name) ? what.substr(name.size()) : what));
+        }
+    }
+}
+
+std::string ConfigFiles::settings_text() const {
+    std::string text = "# " + app_.get_name() + ": ";
+    text += read_.empty()
+                ? "no config file; read would be " + CLI::detail::join(default_config_files(app_.get_name()), ", ")
+                : CLI::detail::join(read_, ", ");
+    text += "\n";
+    add_settings_of(app_, "", text);
+    text.pop_back();  // the line's end is added where it is printed
+    return text;
+}
+
+void ConfigFiles::add_settings_of(CLI::App& app, const std::string& table, std::string& text) const {
+    std::vector<std::pair<std::string, std::string>> lines;  // without doubles: a key for all commands is one line
+    const auto add = [&](const CLI::Option& option, const std::string& from) {
+        std::pair line{key_of(option) + " = " + value_of(option), from};
+        if (std::find(lines.begin(), lines.end(), line) == lines.end()) {
+            lines.push_back(std::move(line));
+        }
+    };
+    if (table.empty()) {
+        for (const auto& [option, source] : from_) {
+            if (source.is_of_all) {
+                add(*option, source.place);
+            }
+        }
+        std::sort(lines.begin(), lines.end());
+    }
+    for (const CLI::Option* option : app.get_options()) {
+        const auto source = from_.find(option);
+        const bool is_set = option->count() > 0;
+        if (option->get_configurable() && !option->get_positional() && (is_set || !option->get_default_str().empty()) &&
+            (source == from_.end() || !source->second.is_of_all)) {
+            add(*option, source != from_.end() ? source->second.place : is_set ? "command line" : "default");
+        }
+    }
+    std::size_t width = 0;
+    for (const auto& [line, from] : lines) {
+        width = std::max(width, line.size());
+    }
+    text += lines.empty() || table.empty() ? "" : "\n[" + table + "]\n";
+    for (const auto& [line, from] : lines) {
+        text += line + std::string(width - line.size(), ' ') + "  # " + from + "\n";
+    }
+    for (CLI::App* const command : commands_of(app)) {
+        add_settings_of(*command, table + (table.empty() ? "" : ".") + command->get_name(), text);
+    }
+}
+
+}  // namespace perfleet

@@ -1,0 +1,67 @@
+// Config files: TOML whose keys are the names of a program's options. The command line goes before the user's file,
+// that before the system's. Of a program with commands, keys before the first table hold for all commands that have
+// such an option, those of [COMMAND] for that one, before the others.
+//
+// A setting of a file gives way to options of the command line that it can't stand beside. Positional arguments have no
+// keys.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace perfleet {
+
+// $XDG_CONFIG_HOME/perfleet/PROGRAM.toml, or below ~/.config, then /etc/perfleet/PROGRAM.toml.
+[[nodiscard]] std::vector<std::string> default_config_files(const std::string& program);
+
+// One program's. Lives as long as its CLI::App parses.
+class ConfigFiles {
+public:
+    // Adds --config, --check-config and --show-config. Parsing throws CLI::ConfigError with every fault of the files,
+    // as FILE:LINE: what is wrong.
+    explicit ConfigFiles(CLI::App& app);
+    ConfigFiles(const ConfigFiles&) = delete;
+    ConfigFiles& operator=(const ConfigFiles&) = delete;
+
+private:
+    struct Setting {
+        CLI::App* app = nullptr;
+        CLI::Option* option = nullptr;
+        std::string key;
+        std::vector<std::string> values;
+        std::string file;
+        std::uint32_t line = 0;
+        bool is_of_all = false;  // before the first table, of a program with commands
+    };
+    struct Problem {
+        std::string file;
+        std::uint32_t line = 0;  // 0: of the file as a whole
+        std::string text;
+    };
+    struct Source {
+        std::string place;  // FILE:LINE
+        bool is_of_all = false;
+    };
+    struct Reader;
+
+    void load();
+    void apply(std::vector<Setting> settings);
+    void fail(const std::string& file, std::uint32_t line, std::string text);
+    [[nodiscard]] std::string problems_text();
+    [[nodiscard]] std::string settings_text() const;
+    void add_settings_of(CLI::App& app, const std::string& table, std::string& text) const;
+
+    CLI::App& app_;
+    std::string file_;
+    bool is_check_ = false;
+    bool is_show_ = false;
+    std::vector<std::string> read_;  // the files that were there
+    std::vector<Problem> problems_;
+    std::map<const CLI::Option*, Source> from_;  // of what a file set
+};
+
+}  // namespace perfleet

@@ -1,0 +1,140 @@
+// Config files of the programs: what they set, what goes before them, and what is said of their faults.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/end_to_end/process.h"
+
+namespace perfleet::end_to_end::config_program_test {
+namespace {
+
+class ConfigProgram : public testing::Test {
+protected:
+    [[nodiscard]] Finished run_with_config(std::vector<std::string> command) const {
+        command.front() = program_path(command.front());
+        return run(command, {.environment = {"XDG_CONFIG_HOME=" + folder_.path().string()}, .folder = {}, .user = {}});
+    }
+    // The user's file of a program, by its lines.
+    std::string write(const std::string& program, const std::string& text) const {
+        std::filesystem::create_directories(folder_ / "perfleet");
+        const std::string file = folder_ / ("perfleet/" + program + ".toml");
+        std::ofstream{file} << text;
+        return file;
+    }
+    // The line of --show-config that begins so.
+    [[nodiscard]] static std::string line_of(const std::string& text, const std::string& begin) {
+        const std::size_t at = ("\n" + text).find("\n" + begin);
+        return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
+    }
+
+    TemporaryFolder folder_;
+};
+
+TEST_F(ConfigProgram, TheCommandLineGoesBeforeTheFileAndTheFileBeforeTheDefault) {
+    const std::string file = write("perfleet-gateway",
+                                   "data = \"folder\"\n"
+                                   "target-sessions = 300\n"
+                                   "listen = [\"tcp://127.0.0.1:1\", \"ipc:///tmp/socket\"]\n"
+                                   "no-rollups = true\n"
+                                   "no-dictionaries = false\n");
+    const Finished shown = run_with_config({"perfleet-gateway", "--target-sessions", "200", "--show-config"});
+    EXPECT_EQ(shown.ending.status, 0) << shown.error_output;
+    const auto expect_line = [&](const std::string& setting, const std::string& from) {
+        const std::string line = line_of(shown.output, setting);
+        EXPECT_TRUE(line.ends_with("# " + from)) << setting << ": " << line;
+    };
+    expect_line("data = \"folder\" ", file + ":1");
+    expect_line("target-sessions = 200 ", "command line");
+    expect_line("listen = [\"tcp://127.0.0.1:1\", \"ipc:///tmp/socket\"] ", file + ":3");
+    expect_line("no-rollups = true ", file + ":4");
+    expect_line("join-batches = 1024 ", "default");
+    EXPECT_EQ(line_of(shown.output, "no-dictionaries"), "");
+}
+
+TEST_F(ConfigProgram, AFileIsNamedWithEveryFaultAndItsLine) {
+    const std::string file = write("perfleet-gateway",
+                                   "memroy = \"2g\"\n"
+                                   "listen = true\n"
+                                   "no-rollups = \"yes\"\n"
+                                   "target-sessions = 0\n"
+                                   "data = [\"one\", \"two\"]\n"
+                                   "[top]\n");
+    const std::vector<std::string> faults{":1: unknown key 'memroy'; did you mean 'memory'?\n",
+                                          ":2: listen: takes ",
+                                          ":3: no-rollups: is true or false\n",
+                                          ":4: target-sessions: Value 0 not in",
+                                          ":5: data: takes one value\n",
+                                          ":6: unknown table [top]\n"};
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"perfleet-gateway", "--check-config"}, {"perfleet-gateway", "--data", "folder"}}) {
+        const Finished refused = run_with_config(command);
+        EXPECT_EQ(refused.ending.status, 2);
+        EXPECT_EQ(refused.output, "");
+        for (const std::string& fault : faults) {
+            EXPECT_NE(refused.error_output.find(file + fault), std::string::npos) << fault << refused.error_output;
+        }
+    }
+    EXPECT_EQ(run_with_config({"perfleet-gateway", "--help"}).ending.status, 0);
+}
+
+TEST_F(ConfigProgram, WhatIsNoTomlIsRefusedWithItsLine) {
+    const std::string file = write("perfleet-collector", "target = \"a\"\nall-cpus = yes\n");
+    const Finished refused = run_with_config({"perfleet-collector", "--check-config"});
+    EXPECT_EQ(refused.ending.status, 2);
+    EXPECT_NE(refused.error_output.find(file + ":2: "), std::string::npos) << refused.error_output;
+    EXPECT_EQ(run_with_config({"perfleet-collector", "--config", folder_ / "none.toml", "-a"}).ending.status, 2);
+}
+
+TEST_F(ConfigProgram, AGoodFileIsCheckedWithoutTheRest) {
+    const std::string file = write("perfleet-gateway", "memory = \"2g\"\n");  // --data is required, and not there
+    const Finished checked = run_with_config({"perfleet-gateway", "--check-config"});
+    EXPECT_EQ(checked.ending.status, 0) << checked.error_output;
+    EXPECT_EQ(checked.output, file + ": no fault found\n");
+}
+
+TEST_F(ConfigProgram, KeysOfACommandGoBeforeThoseOfAll) {
+    write("perfleet",
+          "format = \"csv\"\n"
+          "data = \"nowhere\"\n"
+          "[top]\n"
+          "format = \"json\"\n");
+    const std::string data = folder_ / "data";
+    ASSERT_EQ(
+        run_with_config({"perfleet", "record", "-q", "-e", "cpu-clock", "--data", data, "--", "true"}).ending.status,
+        0);
+    EXPECT_TRUE(run_with_config({"perfleet", "top", "--data", data}).output.starts_with("{\"columns\""));
+    EXPECT_TRUE(run_with_config({"perfleet", "sessions", "--data", data}).output.starts_with("session,"));
+    EXPECT_NE(run_with_config({"perfleet", "sessions"}).error_output.find("nowhere"), std::string::npos);
+}
+
+TEST_F(ConfigProgram, ASettingGivesWayToAnOptionThatItCantStandBeside) {
+    write("perfleet",
+          "gateway = \"tcp://127.0.0.1:1\"\n"
+          "key = \"no.key\"\n"
+          "gateway-key = \"no.pub\"\n");
+    const std::string data = folder_ / "data";
+    ASSERT_EQ(
+        run_with_config({"perfleet", "record", "-q", "-e", "cpu-clock", "--data", data, "--", "true"}).ending.status,
+        0);
+    const Finished local = run_with_config({"perfleet", "sessions", "--data", data});
+    EXPECT_EQ(local.ending.status, 0) << local.error_output;
+    EXPECT_NE(run_with_config({"perfleet", "sessions"}).error_output.find("no.key"), std::string::npos);
+}
+
+TEST_F(ConfigProgram, PerfleetShowsTheSettingsOfAllPrograms) {
+    const std::string file = write("perfleet-query", "memory = 1000000\n");
+    const Finished shown = run_with_config({"perfleet", "config"});
+    EXPECT_EQ(shown.ending.status, 0) << shown.error_output;
+    for (const std::string program : {"perfleet", "perfleet-collector", "perfleet-gateway", "perfleet-query"}) {
+        EXPECT_NE(line_of(shown.output, "# " + program + ": "), "") << program;
+    }
+    EXPECT_EQ(line_of(shown.output, "memory = 1000000 ").find("# " + file + ":1") == std::string::npos, false);
+    write("perfleet-query", "memry = 1\n");
+    EXPECT_EQ(run_with_config({"perfleet", "config", "--check"}).ending.status, 2);
+}
+
+}  // namespace
+}  // namespace perfleet::end_to_end::config_program_test
