@@ -1,0 +1,172 @@
+// What of the wanted events this user and this machine can have: each is tried once, before anything is opened for
+// good.
+#include <linux/perf_event.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "target-collector/source/linux/event_set.h"
+#include "target-collector/source/linux/event_table.h"
+#include "target-collector/source/linux/event_trouble.h"
+#include "target-collector/source/linux/proc_reader.h"
+
+namespace perfleet {
+
+// Tries every event once and settles for what this user and this machine can have.
+Result<Done> EventSet::probe_events(const Notice& notice) {
+    for (std::size_t i = 0; i < events_.size();) {
+        if (targets_.empty()) {
+            return permission_error("-a");
+        }
+        OpenEvent& event = events_[i];
+        if (!first_cpu_of(event.spec)) {
+            return Error{ErrorCode::kUsage, "-e " + event.spec.name + ": none of the CPUs that count it is recorded"};
+        }
+        const int fd = open_for_probe(attr_of(event), event.spec);
+        const int error = errno;
+        if (fd >= 0) {
+            ::close(fd);
+            ++i;
+        } else if (settle_for_less(event, error, notice)) {
+            continue;
+        } else if (is_optional_gone(targets_.front(), error)) {
+            targets_.erase(targets_.begin());
+        } else if (error == ESRCH) {
+            return process_ended();
+        } else if (is_permission(error) && targets_.front().tid > 0) {
+            return permission_error("-e " + event.spec.name + " of process " + std::to_string(targets_.front().tid));
+        } else {
+            return open_error(event.spec, error);
+        }
+    }
+    dissolve_weak_groups(notice);
+    for (OpenEvent& event : events_) {
+        settle_fields(event);
+    }
+    return Done{};
+}
+
+std::optional<std::uint32_t> EventSet::first_cpu_of(const EventSpec& spec) const {
+    const auto cpu = std::find_if(cpus_.begin(), cpus_.end(), [&](std::uint32_t one) { return spec.counts_on(one); });
+    return cpu == cpus_.end() ? std::nullopt : std::optional{*cpu};
+}
+
+int EventSet::open_for_probe(const perf_event_attr& attr, const EventSpec& spec, int group_fd) const {
+    return open_perf_event(attr, targets_.front().tid, static_cast<std::int32_t>(*first_cpu_of(spec)), group_fd);
+}
+
+void EventSet::dissolve_weak_groups(const Notice& notice) {
+    for (std::size_t first = 0; first < events_.size();) {
+        const std::uint16_t group = events_[first].spec.group;
+        std::size_t end = first + 1;
+        while (group != 0 && end < events_.size() && events_[end].spec.group == group) {
+            ++end;
+        }
+        if (events_[first].spec.is_group_weak) {
+            std::vector<int> fds;
+            for (std::size_t i = first; i < end && (fds.empty() || fds.back() >= 0); ++i) {
+                fds.push_back(open_for_probe(attr_of(events_[i]), events_[i].spec, fds.empty() ? -1 : fds.front()));
+            }
+            const bool is_refused = fds.back() < 0;
+            for (const int fd : fds) {
+                ::close(fd);
+            }
+            for (std::size_t i = first; i < end && is_refused; ++i) {
+                EventSpec& spec = events_[i].spec;
+                spec.group = 0;
+                spec.samples_group = false;
+                spec.is_sampled_by_leader = false;
+                events_[i].rate = sampling_rate_of(spec, options_.sampling);
+            }
+            if (is_refused) {
+                notice("the kernel doesn't count " + events_[first].spec.name + " and the " +
+                       std::to_string(end - first - 1) + " behind it as one group: each is counted by itself");
+            }
+        }
+        first = end;
+    }
+}
+
+void EventSet::settle_fields(OpenEvent& event) const {
+    const perf_event_attr attr = attr_of(event);
+    event.fields = {(attr.sample_type & PERF_SAMPLE_PERIOD) != 0, (attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0,
+                    (attr.sample_type & PERF_SAMPLE_RAW) != 0, 0};
+    if ((attr.sample_type & PERF_SAMPLE_READ) != 0) {
+        event.fields.group_count_words = features_.lost_counts ? 3 : 2;
+    }
+    event.weight = event.rate.is_frequency ? 1 : event.rate.value;
+}
+
+bool EventSet::settle_for_less(OpenEvent& event, int error, const Notice& notice) {
+    const std::uint32_t own_uid = ::geteuid();
+    if (is_permission(error) && own_uid != 0 && can_have_user_space_only(event)) {
+        for (OpenEvent& other : events_) {
+            other.spec.exclude_kernel = true;
+        }
+        notice("profiling user space only (" + paranoid_text() +
+               "); for the kernel, too, run as root or with CAP_PERFMON");
+        return true;
+    }
+    if (is_permission(error) && own_uid != 0 && options_.all_cpus) {
+        options_.all_cpus = false;
+        targets_.clear();
+        for (const std::uint32_t pid : proc_pids()) {
+            if (proc_uid(pid) == own_uid) {
+                add_optional_targets(pid);
+            }
+        }
+        notice("profiling only your own processes (" + std::to_string(pids_.size()) + " now; " + paranoid_text() +
+               "); for all of them run as root or with CAP_PERFMON");
+        return true;
+    }
+    if (event.spec.is_precise_at_most && event.spec.precise > 0 && !is_permission(error) && error != ESRCH) {
+        --event.spec.precise;
+        return true;
+    }
+    if (is_pmu_event(event.spec) && error == EINVAL && settle_for_counting(event, notice)) {
+        return true;
+    }
+    if (!events_were_named_ && event.spec.type == PERF_TYPE_HARDWARE && !is_permission(error) && error != ESRCH) {
+        const bool exclude_kernel = event.spec.exclude_kernel;
+        event.spec = spec_of(*find_named_event("cpu-clock"));
+        event.spec.exclude_kernel = exclude_kernel;
+        notice("this machine has no cycle counter that can be used: sampling cpu-clock instead");
+        return true;
+    }
+    return false;
+}
+
+// Many PMUs of a bus or a socket count, but interrupt nobody.
+bool EventSet::settle_for_counting(OpenEvent& event, const Notice& notice) {
+    OpenEvent counted = event;
+    counted.rate = {false, 0};
+    const int fd = event.rate.value > 0 ? open_for_probe(attr_of(counted), event.spec) : -1;
+    if (fd < 0) {
+        return false;
+    }
+    ::close(fd);
+    event.rate = counted.rate;
+    notice(event.spec.name + " can't be sampled: it is only counted ('perfleet counters' shows it)");
+    return true;
+}
+
+// Whether the kernel's part is what this user may not see of an event.
+bool EventSet::can_have_user_space_only(const OpenEvent& event) const {
+    if (event.spec.exclude_kernel || event.spec.exclude_user) {
+        return false;
+    }
+    perf_event_attr user_only = attr_of(event);
+    user_only.exclude_kernel = 1;
+    const int fd = open_perf_event(user_only, options_.all_cpus ? 0 : targets_.front().tid,
+                                   static_cast<std::int32_t>(cpus_.front()));
+    if (fd >= 0) {
+        ::close(fd);
+        return true;
+    }
+    return !is_permission(errno) && errno != ESRCH;  // refused for another reason, which the next try will show
+}
+
+}  // namespace perfleet
