@@ -10,7 +10,9 @@ import tempfile
 
 DOCUMENTS = ["share/doc/perfleet/LICENSE", "share/doc/perfleet/README.md", "share/doc/perfleet/operations.md",
              "lib/systemd/system/perfleet-gateway.service", "lib/systemd/system/perfleet-collector.service",
-             "etc/perfleet/gateway.env", "etc/perfleet/collector.env"]
+             "lib/sysusers.d/perfleet-gateway.conf", "lib/sysusers.d/perfleet-collector.conf",
+             "lib/tmpfiles.d/perfleet-gateway.conf",
+             "etc/perfleet/perfleet-gateway.toml", "etc/perfleet/perfleet-collector.toml"]
 
 
 def main():

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-UNITS = {"perfleet-gateway": "gateway.env", "perfleet-collector": "collector.env"}
+UNITS = ["perfleet-gateway", "perfleet-collector"]
 # What `systemd-analyze security` may find at most, of 10.0; a plain service has 9.6.
 EXPOSURE_MAX = {"perfleet-gateway": 1.5, "perfleet-collector": 3.0}
 DIRECTIVES = {"Type": "notify", "Restart": "on-failure", "StartLimitIntervalSec": "0", "DynamicUser": "yes",
@@ -31,6 +31,18 @@ def directives_of(path):
             if match:
                 found.setdefault(match.group(1), []).append(match.group(2))
     return found
+
+
+def check_commented_settings(program, config, problems):
+    """What is proposed in comments is right, too."""
+    with open(config, encoding="utf-8") as file:
+        text = re.sub(r"^#(?=[a-z-]+ = )", "", file.read(), flags=re.MULTILINE)
+    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as all_settings:
+        all_settings.write(text)
+        all_settings.flush()
+        checked = run(program, "--config", all_settings.name, "--check-config")
+        if checked.returncode:
+            problems.append(f"{program}: a setting in a comment: {checked.stderr}")
 
 
 def check_unit(root, name, problems):
@@ -56,20 +68,24 @@ def check_unit(root, name, problems):
     elif float(exposure.group(1)) > EXPOSURE_MAX[name]:
         problems.append(f"{name}: exposure {exposure.group(1)}, more than {EXPOSURE_MAX[name]}")
 
-    # Every option, in the unit and in its file of options, is one that the program knows.
-    options = directives_of(os.path.join(root, "etc/perfleet", UNITS[name]))
+    # Every option of the unit is one that the program knows, and the program finds no fault in its config.
     command = shlex.split(directives["ExecStart"][0])
-    if command[0] != os.path.join(root, "bin", name):
-        problems.append(f"{name}: ExecStart={command[0]}")
-    variable = command[-1].lstrip("$")
-    if directives.get("EnvironmentFile") != [f"-{root}/etc/perfleet/{UNITS[name]}"] or list(options) != [variable]:
-        problems.append(f"{name}: EnvironmentFile={directives.get('EnvironmentFile')} sets {list(options)}")
-    help_text = run(os.path.join(root, "bin", name), "--help").stdout
-    known = set(re.findall(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", help_text))
-    for word in command[1:] + shlex.split(" ".join(options.get(variable, []))):
+    program = os.path.join(root, "bin", name)
+    config = os.path.join(root, "etc/perfleet", name + ".toml")
+    if command[:3] != [program, "--config", config]:
+        problems.append(f"{name}: ExecStart={command}")
+    known = set(re.findall(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", run(program, "--help").stdout))
+    for word in command[1:]:
         if word.startswith("-") and word not in known:
             problems.append(f"{name}: the program knows no {word}")
-    documentation = directives["Documentation"][0].removeprefix("file:")
+    checked = run(program, "--config", config, "--check-config")
+    if checked.returncode:
+        problems.append(f"{name}: --check-config: {checked.stderr}")
+    check_commented_settings(program, config, problems)
+    with open(os.path.join(root, "lib/sysusers.d", name + ".conf"), encoding="utf-8") as file:
+        if directives.get("User") != [name] or f"\nu {name} " not in file.read():
+            problems.append(f"{name}: User={directives.get('User')} isn't that of sysusers.d")
+    documentation = directives["Documentation"][0].split("file:")[1]
     if not os.path.isfile(documentation):
         problems.append(f"{name}: no {documentation}")
 
@@ -90,15 +106,15 @@ def main():
             if answer.returncode:
                 print(answer.stdout + answer.stderr)
                 return 1
-            for name in UNITS.values():
-                path = os.path.join(root, "etc/perfleet", name)
+            for name in UNITS:
+                path = os.path.join(root, "etc/perfleet", name + ".toml")
                 with open(path, "a", encoding="utf-8") as file:
                     file.write("# mine\n")
-        for name, options in UNITS.items():
+        for name in UNITS:
             check_unit(root, name, problems)
-            with open(os.path.join(root, "etc/perfleet", options), encoding="utf-8") as file:
+            with open(os.path.join(root, "etc/perfleet", name + ".toml"), encoding="utf-8") as file:
                 if file.read().count("# mine\n") != 2:
-                    problems.append(f"{options}: what an administrator wrote was lost at the second installation")
+                    problems.append(f"{name}.toml: what an administrator wrote was lost at the second installation")
     finally:
         shutil.rmtree(root)
     print("\n".join(problems + [f"{len(UNITS)} units, {len(problems)} problems"]))
