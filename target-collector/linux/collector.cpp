@@ -28,6 +28,7 @@
 #include "target-collector/linux/gateway_link.h"
 #include "target-collector/linux/option_check.h"
 #include "target-collector/linux/order_desk.h"
+#include "target-collector/linux/progress.h"
 #include "target-collector/linux/sealer_sink.h"
 #include "target-collector/linux/session_description.h"
 #include "target-collector/linux/target_identity.h"
@@ -102,6 +103,7 @@ public:
 
     [[nodiscard]] SessionId session() const override { return session_.session; }
     [[nodiscard]] CollectorCounts counts() const override;
+    [[nodiscard]] std::string peer() const override { return wire_->peer(); }
     [[nodiscard]] Result<CollectorSummary> run() override;
     void stop() override;
 
@@ -296,6 +298,7 @@ Result<Done> LinuxCollector::open_wire() {
         options.keeps_rest = true;
     }
     options.exit_wait_ns = nanoseconds(options_.exit_wait_s);
+    options.reports_connection = options_.reports_progress && options_.output_file.empty();
     options.orders = &orders_;
     options.delivery.takes_orders = true;
     wire_ = std::make_unique<WireThread>(options, std::move(driver_), batches_, losses_, bucket_clock_, counters_,
@@ -376,6 +379,7 @@ Result<CollectorSummary> LinuxCollector::run() {
 
 void LinuxCollector::collect(Ticks end) {
     counters_read_ns_ = monotonic_now().value;
+    Progress progress{counters_read_ns_};
     for (;;) {
         const Ticks now = monotonic_now();
         sealer_.allow_codecs(protocol::newest_codec_of(wire_->version()));
@@ -398,6 +402,9 @@ void LinuxCollector::collect(Ticks end) {
         if (now.value - counts_published_ns_ >= CollectorCounters::kPublishEveryNs) {
             counts_published_ns_ = now.value;
             counters_.publish_rows(tallies_.entries(), sealer_.last_sealed());
+        }
+        if (options_.reports_progress && progress.is_log_due(now.value)) {
+            notice({LogLevel::kNotice, "progress", progress.for_log(counts(), peer(), now.value)});
         }
         wake_wire();
         if (is_over(now, end)) {

@@ -49,9 +49,11 @@ struct CollectorOptions {
     std::string spool_folder;  // where batches wait on disk for their acknowledgement; empty: in memory
     std::optional<std::size_t> spool_size_bytes;  // default limits::kSpoolSizeBytes, on disk kDiskSpoolSizeBytes
     std::optional<double> spool_sync_s;           // how often the spool folder is synced; default: never
-    double exit_wait_s = 10.0;                    // at the end: how long to wait for the last acknowledgement
-    void* shared_context = nullptr;               // for inproc:// endpoints
-    std::vector<std::string> own_command_line;    // argv, for the session's description
+    // Whether to report, for a log, to whom it is connected, and every ten minutes how it goes (progress.h).
+    bool reports_progress = false;
+    double exit_wait_s = 10.0;                  // at the end: how long to wait for the last acknowledgement
+    void* shared_context = nullptr;             // for inproc:// endpoints
+    std::vector<std::string> own_command_line;  // argv, for the session's description
 };
 
 // What one run did. All rows counted here went through the ledger, too.
@@ -88,6 +90,9 @@ public:
 
     // From any thread, also while run() runs; a fraction of a second old.
     [[nodiscard]] virtual CollectorCounts counts() const = 0;
+
+    // Whom it sends to: "the gateway at tcp://…". From any thread.
+    [[nodiscard]] virtual std::string peer() const = 0;
 
     // Collects until the command or all processes of -p have ended, the duration is over, or stop() was called; then
     // flushes and says goodbye.

@@ -14,8 +14,11 @@
 #include "daemon/metrics/process_metrics.h"
 #include "daemon/service/service_manager.h"
 #include "daemon/start/program_start.h"
+#include "daemon/terminal/live_line.h"
+#include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/collector.h"
 #include "target-collector/linux/command_line.h"
+#include "target-collector/linux/progress.h"
 #include "target-collector/metrics/collector_metrics.h"
 
 namespace perfleet {
@@ -121,9 +124,14 @@ int run(int argc, char** argv) {
     }
     CollectorOptions options = std::move((*line)->options);
     const bool has_command = !options.command.empty();
+    // A command may write to the same terminal.
+    const bool has_live_line = LiveLine::is_possible() && !has_command && (*line)->log_format == "text";
+    options.reports_progress = !has_live_line;
+    LiveLine live_line;
 
     catch_signals();  // opening takes a while, and a session that has begun ends in order
-    auto collector = Collector::open(std::move(options), [&log](const LogEvent& event) { log.write(event); });
+    auto collector = Collector::open(
+        std::move(options), [&log, &live_line](const LogEvent& event) { live_line.write([&] { log.write(event); }); });
     if (!collector.ok()) {
         return fail(log, collector.error(), has_command);
     }
@@ -134,7 +142,13 @@ int run(int argc, char** argv) {
     pass_signals_to(**collector);
     ::signal(SIGPIPE, SIG_IGN);  // only now: the command would have inherited it
     manager.say_ready();
+    if (has_live_line) {
+        live_line.start([&collector = **collector, progress = Progress{monotonic_now().value}](std::size_t column_count) mutable {
+            return progress.for_terminal(collector.counts(), collector.peer(), monotonic_now().value, column_count);
+        });
+    }
     const auto summary = (*collector)->run();
+    live_line.stop();
     running_collector.store(nullptr);
     manager.say_stopping();
     if (!summary.ok()) {

@@ -85,6 +85,10 @@ void WireThread::run() {
             clock_.set_gateway_utc(gateway_utc_, monotonic_now());
         }
         driver_->note_time(now_ns);
+        {
+            const std::lock_guard lock{peer_mutex_};
+            peer_ = driver_->peer();
+        }
         counters_.publish_delivery(status, driver_->is_silent());
         tell(now_ns);
         // While there is more to do at once the time may be over, but not for long.
@@ -160,6 +164,20 @@ std::uint64_t WireThread::sleep_ns(std::uint64_t now_ns) const {
     return std::clamp<std::uint64_t>(deadline_ns_ > now_ns ? deadline_ns_ - now_ns : 0, 1'000'000, kSleepNsMax);
 }
 
+void WireThread::tell_connected() {
+    std::string peer = driver_->peer();
+    if (is_waiting_told_ || (options_.reports_connection && peer != connected_told_)) {
+        notice_({LogLevel::kNotice, "gateway", "connected to " + peer});
+    }
+    is_waiting_told_ = false;
+    connected_told_ = std::move(peer);
+}
+
+std::string WireThread::peer() const {
+    const std::lock_guard lock{peer_mutex_};
+    return peer_;
+}
+
 void WireThread::tell(std::uint64_t now_ns) {
     const Delivery::Status& status = delivery_.status();
     version_.store(status.version, std::memory_order_relaxed);
@@ -185,10 +203,7 @@ void WireThread::tell(std::uint64_t now_ns) {
         return;
     }
     if (status.welcomed && !driver_->is_silent()) {
-        if (is_waiting_told_) {
-            notice_({LogLevel::kNotice, "gateway", driver_->peer() + " answers"});
-        }
-        is_waiting_told_ = false;
+        tell_connected();
         // A Welcome alone says little: a batch may put it off again.
         if (is_put_off_told_ && status.batches_acknowledged > put_off_at_) {
             is_put_off_told_ = false;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,9 +28,10 @@ class WireThread {
 public:
     struct Options {
         Delivery::Options delivery;
-        std::uint64_t exit_wait_ns = 0;  // after finish(): how long to wait for the last acknowledgement
-        OrderDesk* orders = nullptr;     // who takes operators' orders; null: nobody. Borrowed
-        bool keeps_rest = false;         // what isn't acknowledged then is in a spool on disk: it isn't lost
+        std::uint64_t exit_wait_ns = 0;   // after finish(): how long to wait for the last acknowledgement
+        OrderDesk* orders = nullptr;      // who takes operators' orders; null: nobody. Borrowed
+        bool reports_connection = false;  // the first one, and one to another gateway
+        bool keeps_rest = false;          // what isn't acknowledged then is in a spool on disk: it isn't lost
     };
     using Notice = Telling;
 
@@ -69,6 +71,9 @@ public:
 
     [[nodiscard]] bool session_refused() const { return session_refused_.load(std::memory_order_relaxed); }
 
+    // Whom it talks to (WaitingDriver::peer()). Any thread.
+    [[nodiscard]] std::string peer() const;
+
     const Outcome& join();
 
 private:
@@ -76,6 +81,7 @@ private:
     // How long there is nothing to do.
     [[nodiscard]] std::uint64_t sleep_ns(std::uint64_t now_ns) const;
     void tell(std::uint64_t now_ns);
+    void tell_connected();
     // True when an order was answered: there is something to say.
     [[nodiscard]] bool pass_on_order();
     [[nodiscard]] bool is_over(std::uint64_t now_ns);
@@ -96,6 +102,9 @@ private:
     std::uint64_t started_ns_ = 0;
     std::uint64_t deadline_ns_ = 0;  // 0: none yet
     std::uint64_t last_told_ns_ = 0;
+    mutable std::mutex peer_mutex_;
+    std::string peer_;
+    std::string connected_told_;  // to whom
     bool is_waiting_told_ = false;
     bool is_put_off_told_ = false;
     std::uint64_t put_off_at_ = 0;  // batches acknowledged until then

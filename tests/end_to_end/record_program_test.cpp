@@ -140,6 +140,58 @@ TEST_F(RecordProgram, WritesAPerfDataFileAndKeepsTheOneThatWasThere) {
     }
 }
 
+// Of a program on a terminal of 80 columns: all that is written there.
+std::string on_a_terminal(const std::string& command) {
+    Process::Options options;
+    options.environment = {"TERM=xterm"};
+    return run({"script", "-qec", "stty cols 80; exec " + command, "/dev/null"}, options).output;
+}
+
+TEST_F(RecordProgram, ShowsALineOnATerminalAndErasesIt) {
+    const std::string program = "'" + program_path("perfleet") + "' record --data '" + data_ + "' -e cpu-clock ";
+    const std::string shown = on_a_terminal(program + "-a --duration 2.5");
+    const std::size_t line = shown.rfind("\r\x1b[KCtrl-C ends  ");
+    ASSERT_NE(line, std::string::npos) << shown;
+    const std::size_t erased = shown.find("\r\x1b[K", line + 1);
+    ASSERT_NE(erased, std::string::npos) << shown;
+    EXPECT_NE(shown.find(" rows/s  0 lost  spool "), std::string::npos) << shown;
+    EXPECT_EQ(shown.find('\n', line) > erased, true) << "it doesn't fit: " << shown;
+    EXPECT_NE(shown.find("all acknowledged", erased), std::string::npos) << shown;
+    // Not over what a command writes there, not where nobody wants to see it, not into a pipe.
+    for (const std::string& other :
+         {on_a_terminal(program + "-- sleep 1.5"), on_a_terminal(program + "-q -a --duration 1.5"),
+          record("--data '" + data_ + "' -e cpu-clock -a --duration 1.5").error_output}) {
+        EXPECT_EQ(other.find("Ctrl-C"), std::string::npos) << other;
+    }
+}
+
+TEST_F(RecordProgram, TheCollectorLogsToWhomItIsConnectedOrShowsIt) {
+    GatewayProgram gateway{data_};
+    const std::string collect = "'" + program_path("perfleet-collector") + "' --gateway " + gateway.listen() +
+                                " -e cpu-clock -a --duration 1.5";
+    const std::string connected = "connected to the gateway at " + gateway.listen();
+    EXPECT_NE(run({"sh", "-c", "exec " + collect}).error_output.find(connected), std::string::npos);
+    const std::string shown = on_a_terminal(collect);
+    EXPECT_NE(shown.find("  to " + gateway.listen()), std::string::npos) << shown;
+    EXPECT_EQ(shown.find(connected), std::string::npos) << shown;
+}
+
+// The terminal's interrupt goes to the command, too.
+TEST_F(RecordProgram, AnInterruptEndsBothAndTheStatusIsTheCommands) {
+    const auto interrupted = [&](const std::string& command) {
+        Process recording({"setsid", program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock", "--", "sh",
+                           "-c", command});
+        EXPECT_TRUE(recording.wait_for_output("started").has_value()) << recording.error_output();
+        EXPECT_EQ(kill(-recording.pid(), SIGINT), 0);
+        const auto ending = recording.wait();
+        EXPECT_TRUE(ending.has_value());
+        EXPECT_NE(recording.error_output().find("all acknowledged"), std::string::npos) << recording.error_output();
+        return ending.value_or(Ending{}).status;
+    };
+    EXPECT_EQ(interrupted("echo started; exec sleep 1000"), 130);
+    EXPECT_EQ(interrupted("trap 'exit 7' INT; echo started; while :; do sleep 0.01; done"), 7);
+}
+
 // Closed terminals hang up on the shell and on its jobs.
 TEST_F(RecordProgram, AHangUpEndsItInOrder) {
     Process recording({program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock", "--", "sh", "-c",

@@ -13,6 +13,8 @@
 #include "daemon/start/program_start.h"
 #include "gateway/wire/context.h"
 #include "schemas/peers/local_socket.h"
+#include "target-collector/linux/clock_relation.h"
+#include "target-collector/linux/progress.h"
 #include "tools/perfleet/local_gateway.h"
 
 namespace perfleet {
@@ -70,7 +72,8 @@ std::string unstored_file(const std::string& data_folder) {
 
 }  // namespace
 
-Result<Recording> record(CollectorOptions options, const std::string& data_folder, const Telling& notice) {
+Result<Recording> record(CollectorOptions options, const std::string& data_folder, const Telling& notice,
+                         LiveLine* live_line) {
     TransportContext context;
     auto gateway = LocalGateway::open(data_folder, context, notice);
     if (!gateway.ok()) {
@@ -94,8 +97,16 @@ Result<Recording> record(CollectorOptions options, const std::string& data_folde
     (*gateway)->start();
     Result<CollectorSummary> summary = [&] {
         const SignalsStop signals{**collector};
+        if (live_line != nullptr) {
+            live_line->start([&running = **collector, progress = Progress{monotonic_now().value}](std::size_t column_count) mutable {
+                return progress.for_terminal(running.counts(), running.peer(), monotonic_now().value, column_count);
+            });
+        }
         return (*collector)->run();
     }();
+    if (live_line != nullptr) {
+        live_line->stop();
+    }
     collector.value().reset();  // its socket must be closed before the context can end
     const std::optional<Error> failed = (*gateway)->stop();
     if (!summary.ok()) {

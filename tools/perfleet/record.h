@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "daemon/terminal/live_line.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
 #include "target-collector/linux/collector.h"
@@ -21,7 +22,8 @@ struct Recording {
 // returns when everything is durable, or the patience is over. Any number of these, and a gateway, may write to one
 // folder. SIGINT, SIGTERM and SIGHUP end the collection in order;
 // a second one stops waiting, but for SIGHUP. Errors, before anything was collected: those of the store, the gateway
-// and the collector.
-[[nodiscard]] Result<Recording> record(CollectorOptions options, const std::string& data_folder, const Telling& notice);
+// and the collector. `live_line` shows how it goes; null: nothing does.
+[[nodiscard]] Result<Recording> record(CollectorOptions options, const std::string& data_folder, const Telling& notice,
+                                       LiveLine* live_line);
 
 }  // namespace perfleet

@@ -166,15 +166,18 @@ int run_record(CommandLine parsed) {
         return report_error(perf_data.error());
     }
     const bool is_quiet = (*line)->is_quiet;
-    const auto tell = [is_quiet](const LogEvent& event) {
+    LiveLine live_line;
+    const auto tell = [is_quiet, &live_line](const LogEvent& event) {
         if (!is_quiet || event.level() == LogLevel::kError) {
-            say(event.text());
+            live_line.write([&] { say(event.text()); });
         }
     };
+    // A command may write to the same terminal.
+    const bool has_live_line = LiveLine::is_possible() && !has_command && !is_quiet;
     if ((*line)->is_compression_asked) {
         tell("-z: the store is compressed with and without it");
     }
-    const Result<Recording> recording = record(std::move(options), *folder, tell);
+    const Result<Recording> recording = record(std::move(options), *folder, tell, has_live_line ? &live_line : nullptr);
     std::signal(SIGPIPE, SIG_IGN);  // only now: the command would have inherited it
     if (!recording.ok()) {
         say(recording.error().message);
