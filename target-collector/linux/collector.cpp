@@ -125,6 +125,7 @@ private:
     [[nodiscard]] bool is_over(Ticks now, Ticks end);
     void wake_wire();
     void end_command();
+    void publish_rows();
     CollectorSummary sum_up(const WireThread::Outcome& outcome);
     // Whether what wasn't acknowledged is in its file now.
     [[nodiscard]] bool finish_file(bool is_whole);
@@ -352,7 +353,7 @@ Result<CollectorSummary> LinuxCollector::run() {
         wire_->wake();
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    counters_.publish_rows(tallies_.entries(), sealer_.last_sealed());
+    publish_rows();
     if (!ran.ok()) {
         wire_->give_up();
         if (disk_spool_ != nullptr) {
@@ -401,7 +402,7 @@ void LinuxCollector::collect(Ticks end) {
         }
         if (now.value - counts_published_ns_ >= CollectorCounters::kPublishEveryNs) {
             counts_published_ns_ = now.value;
-            counters_.publish_rows(tallies_.entries(), sealer_.last_sealed());
+            publish_rows();
         }
         if (options_.reports_progress && progress.is_log_due(now.value)) {
             notice({LogLevel::kNotice, "progress", progress.for_log(counts(), peer(), now.value)});
@@ -420,6 +421,13 @@ void LinuxCollector::collect(Ticks end) {
                                        static_cast<int>(std::min(left_ms, turn_ms)));
         (void)count;  // whoever called, all rings are looked at
     }
+}
+
+void LinuxCollector::publish_rows() {
+    std::uint64_t open_count = 0;
+    builder_.each_series(
+        [&](Series series, std::uint32_t row_count) { open_count += is_definition(series.kind) ? 0 : row_count; });
+    counters_.publish_rows(tallies_.entries(), sealer_.last_sealed(), open_count);
 }
 
 CollectorCounts LinuxCollector::counts() const {

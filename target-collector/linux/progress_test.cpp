@@ -11,7 +11,8 @@ constexpr auto kSecond = static_cast<std::uint64_t>(kNsPerSecond);
 
 CollectorCounts counts_of(std::uint64_t sample_count, bool is_connected) {
     CollectorCounts counts;
-    counts.rows_produced[static_cast<std::size_t>(Kind::kSample)] = sample_count;
+    counts.rows_produced[static_cast<std::size_t>(Kind::kSample)] = sample_count - 10;
+    counts.rows_open = 10;
     counts.rows_produced[static_cast<std::size_t>(Kind::kStack)] = 1'000'000;  // definitions are no rows
     counts.rows_lost[static_cast<std::size_t>(TallyName::kLostSpoolFull)] = 3;
     counts.spool_used_bytes = 5U << 10U;
@@ -36,7 +37,7 @@ TEST(Progress, IsLoggedEveryTenMinutes) {
     Progress progress{kSecond};
     EXPECT_FALSE(progress.is_log_due(600 * kSecond));
     EXPECT_TRUE(progress.is_log_due(601 * kSecond));
-    (void)progress.for_log(counts_of(1, true), "x", 601 * kSecond);
+    (void)progress.for_log(counts_of(10, true), "x", 601 * kSecond);
     EXPECT_FALSE(progress.is_log_due(602 * kSecond));
 }
 

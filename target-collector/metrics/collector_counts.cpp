@@ -9,7 +9,7 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 
 }  // namespace
 
-void CollectorCounters::publish_rows(std::span<const Tally> tallies, Seq last_sealed) {
+void CollectorCounters::publish_rows(std::span<const Tally> tallies, Seq last_sealed, std::uint64_t rows_open) {
     CollectorCounts counts;
     for (const Tally& tally : tallies) {
         if (tally.name == TallyName::kProduced) {
@@ -27,6 +27,7 @@ void CollectorCounters::publish_rows(std::span<const Tally> tallies, Seq last_se
     for (std::size_t i = 0; i < rows_lost_.size(); ++i) {
         rows_lost_[i].store(counts.rows_lost[i], kRelaxed);
     }
+    rows_open_.store(rows_open, kRelaxed);
     definitions_lost_.store(counts.definitions_lost, kRelaxed);
     batches_sealed_.store(last_sealed.value, kRelaxed);
 }
@@ -51,6 +52,7 @@ CollectorCounts CollectorCounters::read() const {
     for (std::size_t i = 0; i < rows_lost_.size(); ++i) {
         counts.rows_lost[i] = rows_lost_[i].load(kRelaxed);
     }
+    counts.rows_open = rows_open_.load(kRelaxed);
     counts.definitions_lost = definitions_lost_.load(kRelaxed);
     counts.batches_sealed = batches_sealed_.load(kRelaxed);
     counts.batches_acknowledged = batches_acknowledged_.load(kRelaxed);

@@ -32,6 +32,7 @@ struct CollectorCounts {
     std::array<std::uint64_t, kKindLast + 1> rows_produced{};  // by the number of the Kind
     std::array<std::uint64_t, 16> rows_lost{};  // by the number of the TallyName, the last one takes all that are
                                                 // higher; definitions not counted
+    std::uint64_t rows_open = 0;                // that are in no batch yet, and in no other count
     std::uint64_t definitions_lost = 0;
     std::uint64_t batches_sealed = 0;
     std::uint64_t batches_acknowledged = 0;
@@ -56,7 +57,7 @@ public:
     static constexpr std::uint64_t kPublishEveryNs = 100'000'000;
 
     // The source's thread.
-    void publish_rows(std::span<const Tally> tallies, Seq last_sealed);
+    void publish_rows(std::span<const Tally> tallies, Seq last_sealed, std::uint64_t rows_open);
 
     // The wire's thread.
     void publish_delivery(const Delivery::Status& status, bool is_silent);
@@ -70,6 +71,7 @@ private:
 
     Counts<kKindLast + 1> rows_produced_{};
     Counts<16> rows_lost_{};
+    std::atomic<std::uint64_t> rows_open_{0};
     std::atomic<std::uint64_t> definitions_lost_{0};
     std::atomic<std::uint64_t> batches_sealed_{0};
     std::atomic<std::uint64_t> batches_acknowledged_{0};

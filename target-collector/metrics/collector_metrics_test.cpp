@@ -47,7 +47,7 @@ TEST(CollectorMetrics, TalliesStandUnderKindAndReason) {
         {{Kind::kStack, kNoEvent}, TallyName::kLostRingFull, 8},
     };
     CollectorCounters counters;
-    counters.publish_rows(tallies, Seq{9});
+    counters.publish_rows(tallies, Seq{9}, 0);
     Delivery::Status status;
     status.batches_acknowledged = 10;
     status.welcomed = true;
