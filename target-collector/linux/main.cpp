@@ -143,9 +143,10 @@ int run(int argc, char** argv) {
     ::signal(SIGPIPE, SIG_IGN);  // only now: the command would have inherited it
     manager.say_ready();
     if (has_live_line) {
-        live_line.start([&collector = **collector, progress = Progress{monotonic_now().value}](std::size_t column_count) mutable {
-            return progress.for_terminal(collector.counts(), collector.peer(), monotonic_now().value, column_count);
-        });
+        live_line.start(
+            [&collector = **collector, progress = Progress{monotonic_now().value}](std::size_t column_count) mutable {
+                return progress.for_terminal(collector.counts(), collector.peer(), monotonic_now().value, column_count);
+            });
     }
     const auto summary = (*collector)->run();
     live_line.stop();

@@ -27,8 +27,9 @@ TEST(Progress, SaysWhatWasCollectedSinceTheLastTime) {
               "Ctrl-C ends  100 rows/s  3 lost  spool 5 KiB  to tcp://127.0.0.1:7411");
     EXPECT_EQ(progress.for_terminal(counts_of(250, false), gateway, 13 * kSecond, 79),
               "Ctrl-C ends  50 rows/s  3 lost  spool 5 KiB  waiting for tcp://127.0.0.1:7411");
-    EXPECT_EQ(progress.for_terminal(counts_of(250, true), "the store in /home/somebody/.local/share/perfleet", 13 * kSecond, 79),
-              "Ctrl-C ends  0 rows/s  3 lost  spool 5 KiB  to the store in /…/share/perfleet");
+    EXPECT_EQ(progress.for_terminal(counts_of(250, true), "the store in /srv/measurements/of-march/perfleet",
+                                    13 * kSecond, 79),
+              "Ctrl-C ends  0 rows/s  3 lost  spool 5 KiB  to the store in /sr…-march/perfleet");
     EXPECT_EQ(progress.for_log(counts_of(250, true), gateway, 14 * kSecond),
               "250 rows, 0 rows/s, 3 lost, spool 5 KiB, connected to the gateway at tcp://127.0.0.1:7411");
 }

@@ -14,6 +14,7 @@
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/process.h"
+#include "tests/end_to_end/pseudo_terminal.h"
 #include "tests/end_to_end/stored_ledger.h"
 
 namespace perfleet::end_to_end::record_program_test {
@@ -140,38 +141,42 @@ TEST_F(RecordProgram, WritesAPerfDataFileAndKeepsTheOneThatWasThere) {
     }
 }
 
-// Of a program on a terminal of 80 columns: all that is written there.
-std::string on_a_terminal(const std::string& command) {
-    Process::Options options;
-    options.environment = {"TERM=xterm"};
-    return run({"script", "-qec", "stty cols 80; exec " + command, "/dev/null"}, options).output;
-}
-
 TEST_F(RecordProgram, ShowsALineOnATerminalAndErasesIt) {
-    const std::string program = "'" + program_path("perfleet") + "' record --data '" + data_ + "' -e cpu-clock ";
-    const std::string shown = on_a_terminal(program + "-a --duration 2.5");
-    const std::size_t line = shown.rfind("\r\x1b[KCtrl-C ends  ");
+    std::vector<std::string> program{program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), program.begin(), program.end());
+        return more;
+    };
+    const std::string shown = run_in_terminal(with({"-a", "--duration", "2.5"}), 80).output;
+    const std::size_t line = shown.rfind("\x1b[KCtrl-C ends  ");
     ASSERT_NE(line, std::string::npos) << shown;
-    const std::size_t erased = shown.find("\r\x1b[K", line + 1);
+    const std::size_t erased = shown.find("\x1b[K", line + 1);
     ASSERT_NE(erased, std::string::npos) << shown;
     EXPECT_NE(shown.find(" rows/s  0 lost  spool "), std::string::npos) << shown;
-    EXPECT_EQ(shown.find('\n', line) > erased, true) << "it doesn't fit: " << shown;
+    EXPECT_LT(erased, shown.find('\n', line)) << shown;
+    EXPECT_LE(erased - line, 80 + 3 + 2) << "beside the escape sequence and an ellipsis of three bytes: " << shown;
     EXPECT_NE(shown.find("all acknowledged", erased), std::string::npos) << shown;
     // Not over what a command writes there, not where nobody wants to see it, not into a pipe.
-    for (const std::string& other :
-         {on_a_terminal(program + "-- sleep 1.5"), on_a_terminal(program + "-q -a --duration 1.5"),
-          record("--data '" + data_ + "' -e cpu-clock -a --duration 1.5").error_output}) {
+    for (const std::string& other : {run_in_terminal(with({"--", "sleep", "1.5"}), 80).output,
+                                     run_in_terminal(with({"-q", "-a", "--duration", "1.5"}), 80).output,
+                                     run(with({"-a", "--duration", "1.5"})).error_output}) {
         EXPECT_EQ(other.find("Ctrl-C"), std::string::npos) << other;
     }
 }
 
 TEST_F(RecordProgram, TheCollectorLogsToWhomItIsConnectedOrShowsIt) {
     GatewayProgram gateway{data_};
-    const std::string collect = "'" + program_path("perfleet-collector") + "' --gateway " + gateway.listen() +
-                                " -e cpu-clock -a --duration 1.5";
+    const std::vector<std::string> collect{program_path("perfleet-collector"),
+                                           "--gateway",
+                                           gateway.listen(),
+                                           "-e",
+                                           "cpu-clock",
+                                           "-a",
+                                           "--duration",
+                                           "1.5"};
     const std::string connected = "connected to the gateway at " + gateway.listen();
-    EXPECT_NE(run({"sh", "-c", "exec " + collect}).error_output.find(connected), std::string::npos);
-    const std::string shown = on_a_terminal(collect);
+    EXPECT_NE(run(collect).error_output.find(connected), std::string::npos);
+    const std::string shown = run_in_terminal(collect, 80).output;
     EXPECT_NE(shown.find("  to " + gateway.listen()), std::string::npos) << shown;
     EXPECT_EQ(shown.find(connected), std::string::npos) << shown;
 }

@@ -98,9 +98,10 @@ Result<Recording> record(CollectorOptions options, const std::string& data_folde
     Result<CollectorSummary> summary = [&] {
         const SignalsStop signals{**collector};
         if (live_line != nullptr) {
-            live_line->start([&running = **collector, progress = Progress{monotonic_now().value}](std::size_t column_count) mutable {
-                return progress.for_terminal(running.counts(), running.peer(), monotonic_now().value, column_count);
-            });
+            live_line->start(
+                [&running = **collector, progress = Progress{monotonic_now().value}](std::size_t column_count) mutable {
+                    return progress.for_terminal(running.counts(), running.peer(), monotonic_now().value, column_count);
+                });
         }
         return (*collector)->run();
     }();
