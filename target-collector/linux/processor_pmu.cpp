@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <system_error>
 
 #include "schemas/vocabulary/limits.h"
@@ -16,33 +15,21 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kDevicesMax = 1'024;
 constexpr std::size_t kCapsMax = 8;
 constexpr std::size_t kCapSizeBytesMax = 4'096;
-
-// Names in a folder, ascending; none where it isn't there.
-std::set<std::string> names_in(const std::string& folder) {
-    std::set<std::string> names;
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry{folder, error}, end;
-         !error && entry != end && names.size() < kDevicesMax; entry.increment(error)) {
-        names.insert(entry->path().filename().string());
-    }
-    return names;
-}
 
 // Those of CPUs tell which CPUs they are of; those of memory controllers and buses don't.
 std::map<std::string, std::string> pmus_of_cpus(const std::string& devices) {
     std::map<std::string, std::string> labels;
     std::string all;
-    for (const std::string& device : names_in(devices)) {
+    for (const std::string& device : names_in_folder(devices)) {
         std::error_code error;
         if (!std::filesystem::exists(devices + "/" + device + "/cpus", error)) {
             continue;
         }
         const std::string caps = devices + "/" + device + "/caps";
         std::size_t count = 0;
-        for (const std::string& cap : all.empty() ? names_in(caps) : std::set<std::string>{}) {
+        for (const std::string& cap : all.empty() ? names_in_folder(caps) : std::vector<std::string>{}) {
             const auto text = read_small_file(caps + "/" + cap, kCapSizeBytesMax);
             if (text.ok() && cap.size() <= limits::kLabelSizeBytesMax / 2 && ++count <= kCapsMax) {
                 labels["pmu_" + cap] = text->substr(0, std::min(text->find('\n'), limits::kLabelSizeBytesMax));
@@ -77,7 +64,8 @@ std::vector<std::pair<std::string, std::string>> processor_pmu(const std::string
     std::map<std::string, std::string> labels;
     if (cpuid != nullptr) {
         // Linux has found them.
-        const bool has_counters = names_in(devices).contains("cpu");
+        std::error_code error;
+        const bool has_counters = std::filesystem::exists(devices + "/cpu", error);
         const PmuLabels told{pmu_of_cpuid(cpuid, has_counters)};
         for (const LabelDescription& label : told.labels()) {
             labels[std::string(label.key)] = label.value;

@@ -285,8 +285,11 @@ void write_query_messages(SeedFolder& seeds) {
 }
 
 void write_lines(SeedFolder& seeds) {
-    for (const char* text : {"cpu-clock", "cycles:u,r1a8:k", "page-faults", "a:b", "a:b:u", "{cs,r1:k}:u,cpu-clock",
-                             "{cycles,instructions},{a:b,cs}:uk"}) {
+    for (const char* text :
+         {"cpu-clock", "cycles:u,r1a8:k", "page-faults", "a:b", "a:b:u", "{cs,r1:k}:u,cpu-clock",
+          "{cycles,instructions},{a:b,cs}:uk", "pmu/event=0x28f,high/ku,tsc", "pmu/tsc,event=3,name='x,y'/pp",
+          "a:*:k,*:?//u", "mem:0x1000/8:rw:u,mem:0:x", "cs/period=7,call-graph=no/,4:0x1a8:P",
+          "{cs:pp,L1-dcache-load-miss}:SuW", "g{faults,software/config=1/}:D,cs:kIGe"}) {
         seeds.write("event", text + std::string{"\0"
                                                 "42\n\0name: b\nID: 42\nformat:\n",
                                                 29});

@@ -155,8 +155,8 @@ bool EventSet::settle_for_counting(OpenEvent& event, const Notice& notice) {
 
 // Whether the kernel's part is what this user may not see of an event.
 bool EventSet::can_have_user_space_only(const OpenEvent& event) const {
-    if (event.spec.exclude_kernel || event.spec.exclude_user) {
-        return false;
+    if (event.spec.exclude_kernel || event.spec.exclude_user || is_pmu_event(event.spec)) {
+        return false;  // a PMU of a bus or socket can't tell them apart
     }
     perf_event_attr user_only = attr_of(event);
     user_only.exclude_kernel = 1;

@@ -18,20 +18,8 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kEntriesMax = 4'096;  // of one folder
 constexpr std::size_t kFileSizeBytesMax = 4'096;
 constexpr std::size_t kShownMax = 12;
-
-std::vector<std::string> names_in(const std::string& folder) {
-    std::vector<std::string> names;
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry{folder, error}, end;
-         !error && entry != end && names.size() < kEntriesMax; entry.increment(error)) {
-        names.push_back(entry->path().filename().string());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-}
 
 bool exists(const std::string& path) {
     std::error_code error;
@@ -54,7 +42,7 @@ bool is_event_file(const std::string& name) {
 }
 
 std::vector<std::string> events_in(const std::string& folder) {
-    std::vector<std::string> names = names_in(folder + "/events");
+    std::vector<std::string> names = names_in_folder(folder + "/events");
     std::erase_if(names, [](const std::string& name) { return !is_event_file(name); });
     return names;
 }
@@ -93,7 +81,7 @@ Pmu read_pmu(const std::string& devices, const std::string& name) {
 
 std::vector<Pmu> pmus_where(const EventPlaces& places, const auto& is_wanted) {
     std::vector<Pmu> pmus;
-    for (const std::string& name : names_in(places.pmus)) {
+    for (const std::string& name : names_in_folder(places.pmus)) {
         if (is_wanted(name)) {
             pmus.push_back(read_pmu(places.pmus, name));
         }
@@ -231,7 +219,7 @@ private:
     }
 
     [[nodiscard]] Error unknown_term(const EventTerm& term) const {
-        std::vector<std::string> terms = names_in(pmu_.folder + "/format");
+        std::vector<std::string> terms = names_in_folder(pmu_.folder + "/format");
         std::vector<std::string> candidates = terms;
         for (const std::string& name : events_in(pmu_.folder)) {
             candidates.push_back(name);
@@ -269,7 +257,7 @@ std::vector<Pmu> find_pmus_with_event(const EventPlaces& places, std::string_vie
     return pmus_where(places, [&](const std::string& name) { return has_event(places.pmus + "/" + name, event_name); });
 }
 
-std::vector<std::string> pmu_names(const EventPlaces& places) { return names_in(places.pmus); }
+std::vector<std::string> pmu_names(const EventPlaces& places) { return names_in_folder(places.pmus); }
 
 std::vector<std::string> pmu_event_names(const EventPlaces& places, const std::string& pmu) {
     return events_in(places.pmus + "/" + pmu);

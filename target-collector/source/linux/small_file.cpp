@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace perfleet {
 
@@ -56,6 +59,18 @@ std::optional<long long> read_integer_file(const std::string& path) {
         return std::nullopt;
     }
     return value;
+}
+
+std::vector<std::string> names_in_folder(const std::string& folder) {
+    constexpr std::size_t kNamesMax = 4'096;
+    std::vector<std::string> names;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry{folder, error}, end;
+         !error && entry != end && names.size() < kNamesMax; entry.increment(error)) {
+        names.push_back(entry->path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
 }
 
 }  // namespace perfleet

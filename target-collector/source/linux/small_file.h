@@ -1,9 +1,10 @@
-// Reading the kernel's small text files (/proc, /sys, tracefs), whose size isn't known before.
+// Reading the kernel's small text files (/proc, /sys, tracefs), whose size isn't known before, and their folders.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schemas/vocabulary/error.h"
 
@@ -14,5 +15,8 @@ namespace perfleet {
 
 // Its first integer (decimal, may be negative); empty when the file can't be read or holds none.
 [[nodiscard]] std::optional<long long> read_integer_file(const std::string& path);
+
+// What is in a folder, ascending; none where it can't be read, and no more than a folder of /sys may hold.
+[[nodiscard]] std::vector<std::string> names_in_folder(const std::string& folder);
 
 }  // namespace perfleet
