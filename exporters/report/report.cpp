@@ -205,6 +205,11 @@ std::string ledger_text(const Answer& answer, const Screen& screen) {
     return wrapped(text, screen.width_columns, "  ");
 }
 
+std::string format_table(const Answer& answer, const Screen& screen) {
+    const TextTable table = text_table(answer, screen, spared_columns());
+    return table.has_fit ? table.text + left_out_line(table.left_out, screen) : text_figures(answer, screen);
+}
+
 std::string format_report(const Answer& answer, ReportFormat format, const Screen& screen) {
     switch (format) {
         case ReportFormat::kJson: return json_report(answer);
@@ -215,8 +220,7 @@ std::string format_report(const Answer& answer, ReportFormat format, const Scree
     if (!table.is_whole && has_rows_by_session(answer)) {
         return format_sessions(answer, {screen, {}, spared_columns()});
     }
-    return (table.has_fit ? table.text + left_out_line(table.left_out, screen) : text_figures(answer, screen)) + "\n" +
-           ledger_text(answer, screen);
+    return format_table(answer, screen) + "\n" + ledger_text(answer, screen);
 }
 
 }  // namespace perfleet

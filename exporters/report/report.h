@@ -34,6 +34,9 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 //         for a formula begins with an apostrophe
 [[nodiscard]] std::string format_report(const Answer& answer, ReportFormat format, const Screen& screen = {});
 
+// The table alone, as text.
+[[nodiscard]] std::string format_table(const Answer& answer, const Screen& screen = {});
+
 // For people, as text: an answer of few rows and many figures, turned on its side. A line a figure, a column a row, as
 // many beside each other as the screen holds (80 columns where that isn't limited); what is the same text for all of
 // them stands above. Reals have two digits, rounded half up.

@@ -214,4 +214,15 @@ Result<Done> FileSink::commit(const std::optional<UtcNs>& modified) {
     return put_in_place();
 }
 
+Result<Done> write_file(const std::string& path, std::string_view bytes, ExistingFile existing) {
+    const Result<std::unique_ptr<FileSink>> file = FileSink::create(path, existing);
+    if (!file.ok()) {
+        return Error{file.error()};
+    }
+    if (auto written = (*file)->write_at(0, std::as_bytes(std::span{bytes})); !written.ok()) {
+        return written;
+    }
+    return (*file)->commit(std::nullopt);
+}
+
 }  // namespace perfleet

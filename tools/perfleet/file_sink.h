@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "exporters/perf-data/perf_data_exporter.h"
@@ -57,5 +58,8 @@ private:
     int descriptor_ = -1;          // of the unfinished file
     int through_descriptor_ = -1;
 };
+
+// All of a file at once. Errors: those of the sink.
+[[nodiscard]] Result<Done> write_file(const std::string& path, std::string_view bytes, ExistingFile existing);
 
 }  // namespace perfleet

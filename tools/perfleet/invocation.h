@@ -43,5 +43,6 @@ void add_backup_commands(CLI::App& app, Invocation& invocation);
 void add_config_command(CLI::App& app, Invocation& invocation);
 void add_completion_command(CLI::App& app, Invocation& invocation);
 void add_record_command(CLI::App& app, Invocation& invocation);
+void add_stat_command(CLI::App& app, Invocation& invocation);
 
 }  // namespace perfleet

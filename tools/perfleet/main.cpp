@@ -93,6 +93,7 @@ int main(int argument_count, char** arguments) {
     perfleet::add_copy_command(app, invocation);
     perfleet::add_backup_commands(app, invocation);
     perfleet::add_record_command(app, invocation);
+    perfleet::add_stat_command(app, invocation);
     perfleet::add_completion_command(app, invocation);
     perfleet::add_config_command(app, invocation);
 

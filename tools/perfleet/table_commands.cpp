@@ -103,18 +103,6 @@ std::string bars(const Answer& answer, const std::string& kind, const Screen& sc
     return text + "\n" + ledger_text(answer, screen);
 }
 
-Result<Done> write_file(const TableOptions& options, const std::string& bytes) {
-    const Result<std::unique_ptr<FileSink>> file =
-        FileSink::create(options.output, options.is_forced ? ExistingFile::kReplace : ExistingFile::kRefuse);
-    if (!file.ok()) {
-        return Error{file.error()};
-    }
-    if (auto written = (*file)->write_at(0, std::as_bytes(std::span{bytes})); !written.ok()) {
-        return written;
-    }
-    return (*file)->commit(std::nullopt);
-}
-
 // The histogram as a figure; a second question gives its title and marks.
 Result<Done> write_figure(const Answer& histogram, const TableOptions& options) {
     TableOptions plain = options;
@@ -129,11 +117,12 @@ Result<Done> write_figure(const Answer& histogram, const TableOptions& options) 
                                            kind == "log2"     ? HistogramShape::kLog2
                                            : kind == "linear" ? HistogramShape::kLinear
                                                               : HistogramShape::kCumulative);
+    const ExistingFile existing = options.is_forced ? ExistingFile::kReplace : ExistingFile::kRefuse;
     if (options.output.ends_with(".svg")) {
-        return write_file(options, svg_of(figure));
+        return write_file(options.output, svg_of(figure), existing);
     }
     const Result<std::string> png = png_of(figure);
-    return png.ok() ? write_file(options, *png) : Result<Done>{Error{png.error()}};
+    return png.ok() ? write_file(options.output, *png, existing) : Result<Done>{Error{png.error()}};
 }
 
 Result<Done> check_output(const TableOptions& options) {

@@ -1,0 +1,83 @@
+// perfleet stat with real programs, held against what they are known to do and against the real perf stat.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/end_to_end/process.h"
+
+namespace perfleet::stat_program_test {
+namespace {
+
+using end_to_end::Finished;
+using end_to_end::program_path;
+
+Finished stat(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {program_path("perfleet"), "stat"});
+    return end_to_end::run(arguments);
+}
+
+nlohmann::json row_of(const nlohmann::json& answer, const std::string& event) {
+    for (const auto& row : answer["rows"]) {
+        if (row[0] == event) {
+            return row;
+        }
+    }
+    return {};
+}
+
+TEST(StatProgram, LeavesStandardOutputAndTheExitStatusToTheCommand) {
+    const Finished finished = stat({"--", "sh", "-c", "echo out; exit 3"});
+    EXPECT_EQ(finished.ending.status, 3);
+    EXPECT_EQ(finished.output, "out\n");
+    EXPECT_NE(finished.error_output.find("task-clock"), std::string::npos) << finished.error_output;
+    EXPECT_NE(finished.error_output.find("status other than 0"), std::string::npos);
+    EXPECT_EQ(stat({"--", "/nowhere/at-all"}).ending.status, 127);
+    EXPECT_EQ(stat({"-e", "no-such-event", "--", "true"}).ending.status, 2);
+    EXPECT_EQ(stat({"-r", "0", "--", "true"}).ending.status, 2);
+}
+
+TEST(StatProgram, CountsTheSystemCallsOfEachRunAndItsChildren) {
+    const end_to_end::TemporaryFolder folder;
+    const std::string file = folder / "counts.json";
+    // A known number of writes of one byte, in a child of the program.
+    const Finished finished =
+        stat({"-r", "4", "-e", "syscalls:sys_enter_write,page-faults", "--format", "json", "-o", file, "--", "sh", "-c",
+              "dd if=/dev/zero of=/dev/null bs=1 count=500 status=none; true"});
+    ASSERT_EQ(finished.ending.status, 0) << finished.error_output;
+    EXPECT_EQ(finished.error_output, "");
+    std::ifstream stream{file};
+    const nlohmann::json answer = nlohmann::json::parse(stream);
+    const nlohmann::json writes = row_of(answer, "syscalls:sys_enter_write");
+    EXPECT_EQ(writes[1], 500);
+    EXPECT_EQ(writes[3], 500);
+    EXPECT_EQ(writes[4], 500);
+    EXPECT_EQ(writes[6], 4);
+    EXPECT_GT(row_of(answer, "page-faults")[1], 50);
+    EXPECT_GE(row_of(answer, "elapsed")[1], row_of(answer, "elapsed")[3]);
+    const Finished again = stat({"-o", file, "--", "true"});
+    EXPECT_NE(again.ending.status, 0);
+    EXPECT_NE(again.error_output.find("--force"), std::string::npos) << again.error_output;
+}
+
+TEST(StatProgram, AgreesWithPerf) {
+    const std::string script = "dd if=/dev/zero of=/dev/null bs=1 count=300 status=none";
+    const Finished ours = stat({"-e", "syscalls:sys_enter_write", "--format", "csv", "--", "sh", "-c", script});
+    const Finished perf =
+        end_to_end::run({"perf", "stat", "-x,", "-e", "syscalls:sys_enter_write", "sh", "-c", script});
+    ASSERT_EQ(perf.ending.status, 0) << perf.error_output;
+    EXPECT_TRUE(perf.error_output.starts_with("300,")) << perf.error_output;
+    EXPECT_NE(ours.error_output.find("syscalls:sys_enter_write,300,"), std::string::npos) << ours.error_output;
+}
+
+TEST(StatProgram, SaysWhatThisMachineDoesNotCount) {
+    const Finished finished = stat({"-e", "page-faults,cycles,instructions", "--", "true"});
+    EXPECT_EQ(finished.ending.status, 0);
+    const Finished perf = end_to_end::run({"perf", "stat", "-e", "cycles", "true"});
+    const bool has_counters = perf.error_output.find("not supported") == std::string::npos;
+    EXPECT_EQ(finished.error_output.find("not supported") == std::string::npos, has_counters) << finished.error_output;
+}
+
+}  // namespace
+}  // namespace perfleet::stat_program_test

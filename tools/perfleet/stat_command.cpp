@@ -1,0 +1,344 @@
+// stat: totals of events over runs of a program, as `perf stat` counts them, with the mean's interval over several
+// runs.
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exporters/report/report.h"
+#include "query-engine/statistic/number/interval.h"
+#include "schemas/vocabulary/option_value.h"
+#include "storage/number/moments.h"
+#include "target-collector/linux/command.h"
+#include "target-collector/linux/command_line.h"
+#include "target-collector/source/linux/event_counts.h"
+#include "target-collector/source/linux/event_parser.h"
+#include "tools/perfleet/file_sink.h"
+#include "tools/perfleet/invocation.h"
+#include "tools/perfleet/print_answer.h"
+#include "tools/perfleet/terminal.h"
+
+namespace perfleet {
+namespace {
+
+constexpr unsigned kRunsMax = 10'000;
+constexpr long double kConfidence = 0.95L;
+constexpr double kNsPerSecondReal = 1e9;
+constexpr double kNsPerMillisecond = 1e6;
+// As perf's; those that this machine doesn't count are shown as such.
+constexpr const char* kDefaultEvents =
+    "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses";
+
+struct StatOptions {
+    std::vector<std::string> events;
+    unsigned run_count = 1;
+    bool all_cpus = false;
+    std::vector<std::uint32_t> pids;
+    OutputOptions printing;
+    std::string output;
+    bool may_replace = false;
+    std::vector<std::string> command;
+};
+
+// What one run gave: the events', then elapsed, user and system time in ns.
+struct Run {
+    std::vector<std::optional<EventCount>> counts;
+    std::array<std::uint64_t, 3> times_ns{};
+    int exit_status = 0;
+};
+
+struct Row {
+    std::string name;
+    std::string unit;
+    Moments values;
+    std::uint64_t enabled_ns = 0;
+    std::uint64_t running_ns = 0;
+    std::optional<Error> refused;
+};
+
+std::uint64_t ns_of(const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_usec) * 1'000U;
+}
+
+// Ctrl-C is the program's; what was counted up to then is shown.
+class SignalsLeftToProgram {
+public:
+    SignalsLeftToProgram() : interrupt_{std::signal(SIGINT, SIG_IGN)}, quit_{std::signal(SIGQUIT, SIG_IGN)} {}
+    ~SignalsLeftToProgram() {
+        std::signal(SIGINT, interrupt_);
+        std::signal(SIGQUIT, quit_);
+    }
+    SignalsLeftToProgram(const SignalsLeftToProgram&) = delete;
+    SignalsLeftToProgram& operator=(const SignalsLeftToProgram&) = delete;
+
+private:
+    void (*interrupt_)(int);
+    void (*quit_)(int);
+};
+
+Result<int> wait_for(Command& command) {
+    while (true) {
+        if (const std::optional<int> status = command.exit_status()) {
+            return *status;
+        }
+        pollfd end{command.end_fd(), POLLIN, 0};
+        constexpr int kLookAgainMs = 100;  // where there is no descriptor
+        if (::poll(&end, end.fd < 0 ? 0 : 1, end.fd < 0 ? kLookAgainMs : -1) < 0 && errno != EINTR) {
+            return error_from_errno(errno, "poll");
+        }
+    }
+}
+
+Result<Run> run_once(const StatOptions& options, std::span<const EventSpec> events,
+                     std::vector<std::optional<Error>>& refused) {
+    const auto command = Command::start(options.command);
+    if (!command.ok()) {
+        return Error{command.error()};
+    }
+    const bool is_of_program = !options.all_cpus && options.pids.empty();
+    const auto counts =
+        EventCounts::open(events, {is_of_program ? (*command)->pid() : -1, options.pids, options.all_cpus});
+    if (!counts.ok()) {
+        return Error{counts.error()};
+    }
+    rusage before{};
+    ::getrusage(RUSAGE_CHILDREN, &before);
+    const SignalsLeftToProgram signals;
+    const auto start = std::chrono::steady_clock::now();
+    (*counts)->enable();
+    if (const Result<Done> ran = (*command)->run(); !ran.ok()) {
+        return Error{ran.error()};
+    }
+    const Result<int> status = wait_for(**command);
+    if (!status.ok()) {
+        return Error{status.error()};
+    }
+    Run run;
+    run.counts = (*counts)->read();
+    run.exit_status = *status;
+    rusage after{};
+    ::getrusage(RUSAGE_CHILDREN, &after);
+    run.times_ns = {
+        static_cast<std::uint64_t>(std::chrono::nanoseconds{std::chrono::steady_clock::now() - start}.count()),
+        ns_of(after.ru_utime) - ns_of(before.ru_utime), ns_of(after.ru_stime) - ns_of(before.ru_stime)};
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        refused[i] = (*counts)->refused(i);
+    }
+    return run;
+}
+
+// Of its mean; 0 where it has no value.
+double mean_of(const Row& row) { return static_cast<double>(row.values.mean().value_or(0)); }
+
+const Row* find(const std::vector<Row>& rows, std::string_view name) {
+    for (const Row& row : rows) {
+        if (row.name == name && row.values.count() != 0) {
+            return &row;
+        }
+    }
+    return nullptr;
+}
+
+std::string rounded(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), value < 1000 ? "%.3g" : "%.0f", value);
+    return text.data();
+}
+
+// What perf says beside an event.
+std::string note_of(const Row& row, const std::vector<Row>& rows) {
+    if (row.refused) {
+        return row.refused->code == ErrorCode::kUnsupported ? "not supported" : row.refused->message;
+    }
+    const Row* const clock = find(rows, "task-clock") != nullptr ? find(rows, "task-clock") : find(rows, "cpu-clock");
+    const double elapsed_ns = mean_of(*find(rows, "elapsed"));
+    if (&row == clock) {
+        return rounded(mean_of(row) / elapsed_ns) + " CPUs";
+    }
+    for (const auto& [name, of, text] : {std::tuple{"instructions", "cycles", " per cycle"},
+                                         std::tuple{"branch-misses", "branches", " of all branches"},
+                                         std::tuple{"cache-misses", "cache-references", " of all references"}}) {
+        if (const Row* const whole = find(rows, of); row.name == name && whole != nullptr && mean_of(*whole) > 0) {
+            return rounded(mean_of(row) / mean_of(*whole)) + text;
+        }
+    }
+    if (row.unit == "ns" || row.values.count() == 0) {
+        return "";
+    }
+    const double rate = mean_of(row) / ((clock != nullptr ? mean_of(*clock) : elapsed_ns) / kNsPerSecondReal);
+    return std::isfinite(rate) ? rounded(rate) + "/s" : "";
+}
+
+// Times are shown to people in milliseconds.
+void show_milliseconds(Answer& answer) {
+    for (std::vector<AnswerValue>& row : answer.rows) {
+        if (row[2] != AnswerValue{"ns"}) {
+            continue;
+        }
+        row[2] = "ms";
+        for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+            const std::string& name = answer.columns[i].name;
+            if (const auto* ns = std::get_if<std::uint64_t>(&row[i]); ns != nullptr && name != "runs") {
+                row[i] = static_cast<double>(*ns) / kNsPerMillisecond;
+            }
+        }
+    }
+}
+
+Answer answer_of(const std::vector<Row>& rows, unsigned run_count) {
+    Answer answer;
+    answer.columns = {{"event", ""}, {"value", ""}, {"unit", "", true}};
+    if (run_count > 1) {
+        answer.columns.insert(answer.columns.end(), {{"low", ""}, {"high", ""}, {"sd", "percent"}, {"runs", ""}});
+    }
+    answer.columns.insert(answer.columns.end(), {{"counted", "percent", true}, {"note", "", true}});
+    for (const Row& row : rows) {
+        const bool has_value = row.values.count() != 0;
+        const auto whole = [](long double value) {
+            return AnswerValue{static_cast<std::uint64_t>(std::llround(value))};
+        };
+        std::vector<AnswerValue> values{row.name, has_value ? whole(*row.values.mean()) : AnswerValue{},
+                                        row.unit.empty() ? AnswerValue{} : AnswerValue{row.unit}};
+        if (run_count > 1) {
+            const auto interval = mean_interval(row.values, MeanBasis::kStudent, kConfidence);
+            const auto spread = row.values.coefficient_of_variation();
+            values.push_back(interval ? whole(std::max(interval->low, 0.0L)) : AnswerValue{});
+            values.push_back(interval ? whole(interval->high) : AnswerValue{});
+            values.push_back(spread ? AnswerValue{static_cast<double>(100 * *spread)} : AnswerValue{});
+            values.emplace_back(row.values.count());
+        }
+        const bool is_shared = row.running_ns < row.enabled_ns;
+        values.push_back(is_shared && has_value ? AnswerValue{100.0 * static_cast<double>(row.running_ns) /
+                                                              static_cast<double>(row.enabled_ns)}
+                                                : AnswerValue{});
+        const std::string note = note_of(row, rows);
+        values.push_back(note.empty() ? AnswerValue{} : AnswerValue{note});
+        answer.rows.push_back(std::move(values));
+    }
+    return answer;
+}
+
+// To the file that was named, else to standard error: standard output is the program's.
+Result<Done> write_report(const StatOptions& options, const Answer& answer) {
+    const bool is_file = !options.output.empty();
+    const Screen screen =
+        is_file ? Screen{} : screen_of(STDERR_FILENO, options.printing.color, options.printing.is_wide);
+    const std::string report =
+        options.printing.is_text()
+            ? format_table(answer, screen)
+            : format_report(answer, options.printing.format == "json" ? ReportFormat::kJson : ReportFormat::kCsv);
+    if (!is_file) {
+        (void)std::fwrite(report.data(), 1, report.size(), stderr);
+        for (const std::string& warning : answer.warnings) {
+            std::fprintf(stderr, "perfleet stat: warning: %s\n", warning.c_str());
+        }
+        return Done{};
+    }
+    return write_file(options.output, report, options.may_replace ? ExistingFile::kReplace : ExistingFile::kRefuse);
+}
+
+int run_stat(const StatOptions& options) {
+    const auto fail = [&](const Error& error) {
+        (void)report_error(error);
+        return exit_status_of(error, true);
+    };
+    const auto events =
+        parse_events(options.events.empty() ? std::vector<std::string>{kDefaultEvents} : options.events, {});
+    if (!events.ok()) {
+        return report_error(events.error());
+    }
+    std::vector<std::optional<Error>> refused(events->size());
+    std::vector<Row> rows;
+    for (const EventSpec& event : *events) {
+        rows.push_back({event.name, event.unit == "events" ? "" : event.unit, {}, 0, 0, {}});
+    }
+    for (const char* time : {"elapsed", "user", "system"}) {
+        rows.push_back({time, "ns", {}, 0, 0, {}});
+    }
+    int exit_status = 0;
+    unsigned failed_count = 0;
+    for (unsigned i = 0; i < options.run_count; ++i) {
+        const Result<Run> run = run_once(options, *events, refused);
+        if (!run.ok()) {
+            return fail(run.error());
+        }
+        for (std::size_t event = 0; event < events->size(); ++event) {
+            Row& row = rows[event];
+            row.refused = refused[event];
+            if (const auto& count = run->counts[event]; count && count->scaled()) {
+                row.values.add(static_cast<std::uint64_t>(std::llround(*count->scaled())));
+                row.enabled_ns += count->enabled_ns;
+                row.running_ns += count->running_ns;
+            }
+        }
+        for (std::size_t time = 0; time < run->times_ns.size(); ++time) {
+            rows[events->size() + time].values.add(run->times_ns[time]);
+        }
+        failed_count += run->exit_status == 0 ? 0 : 1;
+        exit_status = exit_status == 0 ? run->exit_status : exit_status;
+        if (run->exit_status == 128 + SIGINT) {
+            break;
+        }
+    }
+    Answer answer = answer_of(rows, options.run_count);
+    if (options.printing.is_text()) {
+        show_milliseconds(answer);
+    }
+    if (failed_count != 0) {
+        answer.warnings.push_back(std::to_string(failed_count) + " of " + std::to_string(rows.back().values.count()) +
+                                  " runs ended with a status other than 0; the first: " + std::to_string(exit_status));
+    }
+    const Result<Done> written = write_report(options, answer);
+    return written.ok() ? exit_status : report_error(written.error());
+}
+
+}  // namespace
+
+void add_stat_command(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("stat", "Count events over runs of a program, without samples");
+    const auto options = std::make_shared<StatOptions>();
+    command->footer(
+        "perfleet stat [-e EVENTS] [-r RUNS] -- COMMAND...\n\n"
+        "Standard output is COMMAND's; the table goes to standard error, or to the file of -o.\n"
+        "With several runs low and high bound the mean at 95 % confidence. Rates are per\n"
+        "second of task-clock, else of time elapsed.\n\n"
+        "Examples:\n"
+        "  perfleet stat -- xz -k -c some-file >/dev/null\n"
+        "  perfleet stat -r 10 -e task-clock,page-faults -- sort some-file -o /dev/null\n"
+        "  perfleet stat -a -- sleep 5\n\n"
+        "Exit status: that of COMMAND, of several runs the first that isn't 0.");
+    command->add_option("-e,--event", options->events, "Events as for `perfleet record`, with commas between")
+        ->type_name("EVENTS")
+        ->allow_extra_args(false);
+    command->add_option("-r,--repeat", options->run_count, "Number of runs")
+        ->type_name("N")
+        ->check(CLI::Range(1U, kRunsMax));
+    command->add_flag("-a,--all-cpus", options->all_cpus, "Everything on this machine while COMMAND runs");
+    command->add_option("-p,--pid", options->pids, "These processes while COMMAND runs")
+        ->type_name("PID")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    add_output_options(*command, options->printing);
+    command->add_option("-o,--output", options->output, "Write the table to a file")
+        ->type_name("FILE")
+        ->check(check_not_empty);
+    command->add_flag("--force", options->may_replace, "Replace the file if it exists");
+    command->add_option("command", options->command, "The program to run, behind --")->type_name("COMMAND")->required();
+    command->positionals_at_end();
+    command->callback([&invocation, options] { invocation.run = [options] { return run_stat(*options); }; });
+}
+
+}  // namespace perfleet
