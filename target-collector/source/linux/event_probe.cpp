@@ -28,7 +28,11 @@ Result<Done> EventSet::probe_events(const Notice& notice) {
         const int fd = open_for_probe(attr_of(event), event.spec);
         const int error = errno;
         if (fd >= 0) {
-            ::close(fd);
+            if (event.spec.is_tracepoint()) {
+                tried_fds_.push_back(fd);
+            } else {
+                ::close(fd);
+            }
             ++i;
         } else if (settle_for_less(event, error, notice)) {
             continue;
@@ -47,6 +51,13 @@ Result<Done> EventSet::probe_events(const Notice& notice) {
         settle_fields(event);
     }
     return Done{};
+}
+
+void EventSet::close_tried() {
+    for (const int fd : tried_fds_) {
+        ::close(fd);
+    }
+    tried_fds_.clear();
 }
 
 std::optional<std::uint32_t> EventSet::first_cpu_of(const EventSpec& spec) const {

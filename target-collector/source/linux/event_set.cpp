@@ -44,10 +44,12 @@ Result<std::unique_ptr<EventSet>> EventSet::open(EventSetOptions options, const 
     if (auto done = set->open_events(); !done.ok()) {
         return std::move(done).error();
     }
+    set->close_tried();
     return set;
 }
 
 EventSet::~EventSet() {
+    close_tried();
     for (const OpenFd& open : fds_) {
         ::close(open.fd);
     }
@@ -131,7 +133,8 @@ bool EventSet::is_optional_gone(const Target& target, int error) const {
 
 Result<Done> EventSet::make_room_for_descriptors() const {
     constexpr std::uint64_t kOthers = 64;  // logs, sockets, /proc
-    const std::uint64_t wanted = kOthers + (cpus_.size() * (2 + (targets_.size() * opening_count(events_))));
+    const std::uint64_t wanted =
+        kOthers + tried_fds_.size() + (cpus_.size() * (2 + (targets_.size() * opening_count(events_))));
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
         return Done{};

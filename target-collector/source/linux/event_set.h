@@ -142,6 +142,9 @@ private:
     bool settle_for_counting(OpenEvent& event, const Notice& notice);
     // Weak groups that the kernel doesn't take become events by themselves.
     void dissolve_weak_groups(const Notice& notice);
+    // Tracepoints that were tried stay open until they are opened for good: the kernel takes some 40 ms to switch one
+    // off.
+    void close_tried();
     // The first CPU that counts it; empty: none of ours does.
     [[nodiscard]] std::optional<std::uint32_t> first_cpu_of(const EventSpec& spec) const;
     int open_for_probe(const perf_event_attr& attr, const EventSpec& spec, int group_fd = -1) const;
@@ -183,6 +186,7 @@ private:
     std::vector<Target> targets_;
     std::vector<std::uint32_t> pids_;
     std::vector<std::unique_ptr<KernelRing>> rings_;
+    std::vector<int> tried_fds_;
     std::vector<OpenFd> fds_;
     std::vector<ClosedFd> closed_;
     std::vector<Reading> closed_readings_;  // of all that were ever closed, as read_all() gives them; empty: none
