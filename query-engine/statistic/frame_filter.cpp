@@ -35,10 +35,12 @@ void filter_frames(Scan& scan, const SymbolPaths& paths) {
         std::vector<bool> passes(all.size());
         for (std::uint32_t node = 0; node < all.size(); ++node) {
             const FrameName name = names.name_of(StackNumber{node});
+            const std::string& image = names.images().text(name.image);
             const std::string& path = dictionary.image(dictionary.stack(StackNumber{node}).frame.image).name;
-            passes[node] = (filter.images.empty() || is_in(filter.images, names.images().text(name.image)) ||
-                            is_in(filter.images, path)) &&
-                           (filter.symbols.empty() || is_in(filter.symbols, names.symbols().text(name.symbol)));
+            passes[node] =
+                (filter.images.empty() || is_in(filter.images, image) ||
+                 (image == "[kernel.kallsyms]" && is_in(filter.images, "[kernel]")) || is_in(filter.images, path)) &&
+                (filter.symbols.empty() || is_in(filter.symbols, names.symbols().text(name.symbol)));
         }
         return passes;
     });

@@ -1,6 +1,7 @@
 // perfleet and perfleet-query as people run them, over a store on disk.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -152,6 +153,22 @@ TEST_F(QueryProgram, PerfDataOverTheNetworkIsTheSameFile) {
     const std::int64_t recorded_s = story_.sessions[2].record.start_point.utc_ns.value / kNsPerSecond;
     EXPECT_GE(local.second, recorded_s);
     EXPECT_LT(local.second, recorded_s + 3 * 3600);
+}
+
+TEST_F(QueryProgram, WatchAnswersAgainUntilItIsInterrupted) {
+    Process watched{{program_path("perfleet"), "top", "--data", data_, "--all", "--format", "json", "--watch", "0.1"}};
+    ASSERT_TRUE(watched.wait_for_output("{"));
+    const std::string first = perfleet({"top", "--data", data_, "--all", "--format", "json"}).output;
+    while (watched.output().size() < 2 * first.size()) {
+        usleep(10'000);
+    }
+    watched.send_signal(SIGINT);
+    const auto ending = watched.wait();
+    ASSERT_TRUE(ending);
+    EXPECT_EQ(ending->status, 0);
+    EXPECT_TRUE(watched.output().starts_with(first + "\n" + first));
+    EXPECT_EQ(perfleet({"top", "--data", data_, "--watch", "0"}).ending.status, 2);
+    EXPECT_EQ(perfleet({"top", "--data", folder_ / "nowhere", "--watch", "0.1"}).ending.status, 1);
 }
 
 TEST_F(QueryProgram, FoldedStacksCountEverySample) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,16 +22,21 @@
 #include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/terminal.h"
+#include "tools/perfleet/watch.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kTextRowCountMax = 40;  // of top and lists of entries, unless --limit says otherwise
-constexpr double kTextPercentMin = 1;           // of tree, unless --min-percent says otherwise
+constexpr double kWatchIntervalSMin = 0.1;
+constexpr double kWatchIntervalSMax = 86'400;
+constexpr std::size_t kLinesBesideRows = 10;  // of top: headings, ledger and warnings
+constexpr double kTextPercentMin = 1;         // of tree, unless --min-percent says otherwise
 
 struct TableOptions {
     QueryOptions query;
     OutputOptions printing;
+    std::optional<double> watch_s;
     std::string output;      // of a histogram: a figure beside the table
     bool is_forced = false;  // the figure may replace a file
 
@@ -178,12 +184,8 @@ std::string for_people(const std::string& command, const TableOptions& options, 
     return format_report(answer, ReportFormat::kText, screen);
 }
 
-int run(const QueryCommand& query, TableOptions& options) {
+int show(const QueryCommand& query, TableOptions& options) {
     const std::string& command = query.name;
-    if (const Result<Done> checked = check_output(options); !checked.ok()) {
-        return report_error(checked.error());
-    }
-    bound_text(query, options);
     Result<Answer> answer = ask_table(options.query, query);
     if (!answer.ok()) {
         return report_error(answer.error());
@@ -204,6 +206,24 @@ int run(const QueryCommand& query, TableOptions& options) {
     return printed.ok() ? 0 : report_error(printed.error());
 }
 
+int run(const QueryCommand& query, TableOptions& options) {
+    if (const Result<Done> checked = check_output(options); !checked.ok()) {
+        return report_error(checked.error());
+    }
+    bound_text(query, options);
+    if (!options.watch_s) {
+        return show(query, options);
+    }
+    options.printing.has_no_pager = true;
+    if (query.name == "top" && options.printing.is_text()) {
+        if (const std::size_t lines = terminal_lines(STDOUT_FILENO); lines > kLinesBesideRows) {
+            auto& limit = std::get<std::uint64_t>(options.query.values["limit"]);
+            limit = std::min<std::uint64_t>(limit, lines - kLinesBesideRows);
+        }
+    }
+    return watch(*options.watch_s, [&] { return show(query, options); });
+}
+
 }  // namespace
 
 void add_table_commands(CLI::App& app, Invocation& invocation) {
@@ -219,6 +239,9 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
         const auto options = std::make_shared<TableOptions>();
         add_command_options(*command, query.options, options->query.values);
         add_output_options(*command, options->printing);
+        command->add_option("--watch", options->watch_s, "show it again every so many seconds, until Ctrl-C")
+            ->type_name("SECONDS")
+            ->check(CLI::Range(kWatchIntervalSMin, kWatchIntervalSMax));
         if (query.name == "latency") {
             command->add_option("-o,--output", options->output, "draw the histogram, too, as .svg or .png")
                 ->check(check_not_empty)

@@ -44,6 +44,11 @@ std::optional<std::size_t> terminal_width(int descriptor) {
     return count != 0 && count <= kColumnsMax ? count : kTerminalColumns;
 }
 
+std::size_t terminal_lines(int descriptor) {
+    winsize size{};
+    return ::isatty(descriptor) == 1 && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
 Screen screen_of(int descriptor, std::string_view color, bool is_wide) {
     const std::optional<std::size_t> width = is_wide ? std::nullopt : terminal_width(descriptor);
     return {width.value_or(Screen::kUnlimited), has_color(descriptor, color)};

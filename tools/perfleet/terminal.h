@@ -14,6 +14,9 @@ inline constexpr std::size_t kTerminalColumns = 80;  // of one that doesn't say 
 // What the terminal says, else COLUMNS, else kTerminalColumns. Nothing: it is no terminal.
 [[nodiscard]] std::optional<std::size_t> terminal_width(int descriptor);
 
+// 0: it is no terminal, or doesn't say.
+[[nodiscard]] std::size_t terminal_lines(int descriptor);
+
 // `color` is always, never or auto: a terminal that isn't "dumb" has colours unless NO_COLOR is set (no-color.org).
 // `is_wide`: lines may be longer than the terminal.
 [[nodiscard]] Screen screen_of(int descriptor, std::string_view color = "auto", bool is_wide = false);
