@@ -174,7 +174,8 @@ private:
             if (message->is_malformed()) {
                 ingest_->count_malformed(message->routing_id());
             } else {
-                ingest_->take(message->routing_id(), message->frame(), now, {message->peer(), message->arrived_ns()});
+                ingest_->take(message->routing_id(), message->frame(), now,
+                              {message->peer(), message->arrived_ns(), message->is_local()});
             }
             link_.end();
             if (ingest_->is_group_full()) {

@@ -229,6 +229,7 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
                   const Origin& origin) {
     State& state = *state_;
     state.speaker = origin.enrolment;
+    state.is_speaker_local = origin.is_local;
     state.arrived_ns = origin.arrived_ns != 0 ? origin.arrived_ns : now.monotonic_ns;
     const std::string id{routing_id};
     ++state.counts.messages;

@@ -55,6 +55,8 @@ public:
     struct Origin {
         const Enrolment* enrolment = nullptr;  // who its key stands for; null where there are no keys
         std::uint64_t arrived_ns = 0;          // monotonic; 0: now
+        // Of a peer that may write to the store itself: its targets, sessions and labels have no bounds.
+        bool is_local = false;
     };
 
     // One frame from a peer.

@@ -66,7 +66,9 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
                            "'" + record.target_name + "' describes a session that is known otherwise");
             return nullptr;
         case SessionTable::Identity::kFree:
-            if (const auto excess = cardinality.admit(record, now.monotonic_ns); excess.has_value()) {
+            if (is_speaker_local) {
+                cardinality.know(record);
+            } else if (const auto excess = cardinality.admit(record, now.monotonic_ns); excess.has_value()) {
                 refuse_session(routing_id, record.session, SessionRefusal::kQuota, RefusedReason::kQuota,
                                "'" + record.target_name + "': " + *excess);
                 return nullptr;

@@ -26,6 +26,7 @@ struct Ingest::State {
     Store& store;
     PeerLink& link;
     const Enrolment* speaker = nullptr;  // whose frame is taken now, where there are keys
+    bool is_speaker_local = false;       // Origin::is_local
     std::uint64_t arrived_ns = 0;        // when that frame came
     Decoder decoder;
     BatchAdmission admission;

@@ -35,6 +35,7 @@ public:
         KeySet::Entry peer;  // null where there are no keys
         ConnectionName connection;
         std::uint64_t arrived_ns = 0;  // CLOCK_MONOTONIC
+        bool is_local = false;         // over the socket in the store's folder
     };
 
     // `frame` is copied. Nothing: what came was no message.
@@ -50,6 +51,7 @@ public:
     [[nodiscard]] const Enrolment* peer() const { return origin_.peer.get(); }
     [[nodiscard]] const ConnectionName& connection() const { return origin_.connection; }
     [[nodiscard]] std::uint64_t arrived_ns() const { return origin_.arrived_ns; }
+    [[nodiscard]] bool is_local() const { return origin_.is_local; }
     // What it takes of the room.
     [[nodiscard]] std::size_t cost_bytes() const { return size_bytes_ + kOverheadBytes; }
 

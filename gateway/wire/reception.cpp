@@ -191,7 +191,7 @@ bool Reception::receive_some() {
         // Copied without the lock: the room can only grow meanwhile.
         InboxMessage copy{message.routing_id,
                           is_frame ? std::optional{message.frame} : std::nullopt,
-                          {message.peer, message.connection, monotonic_now_ns()}};
+                          {message.peer, message.connection, monotonic_now_ns(), message.is_local}};
         const std::lock_guard lock{mutex_};
         inbox_.put(std::move(copy));
         if (is_waited_for_) {

@@ -297,7 +297,9 @@ bool Router::identify(Message& message) {
     ConnectionTable& connections = socket_->guard->connections();
     const int descriptor = zmq_msg_get(frame, ZMQ_SRCFD);
     message.connection = connections.name_of(descriptor);
-    if (!has_keys_) {
+    const char* const user = zmq_msg_gets(frame, kZapUserId);
+    message.is_local = user == nullptr && socket_->local.has_value() && socket_->local->has_accepted(descriptor);
+    if (!has_keys_ || message.is_local) {
         // Whatever else it says of itself is what the peer itself made up.
         connections.heard(descriptor);
         return true;
@@ -306,11 +308,6 @@ bool Router::identify(Message& message) {
     if (own_name != nullptr && *own_name != '\0') {
         connections.refuse_named_itself(descriptor);
         return false;
-    }
-    const char* const user = zmq_msg_gets(frame, kZapUserId);
-    if (user == nullptr && socket_->local.has_value() && socket_->local->has_accepted(descriptor)) {
-        connections.heard(descriptor);
-        return true;
     }
     const auto key = decode_public_key(user == nullptr ? "" : user);
     message.peer = key.has_value() ? connections.heard(descriptor, *key) : nullptr;

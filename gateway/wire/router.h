@@ -52,6 +52,7 @@ public:
         std::span<const std::byte> frame;
         KeySet::Entry peer;  // who sent it, by its key; null where there are no keys, and over the folder's socket
         ConnectionName connection;
+        bool is_local = false;  // it came over the folder's socket
     };
 
     enum class Sent : std::uint8_t {

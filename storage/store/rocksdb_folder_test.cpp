@@ -45,7 +45,9 @@ TEST_F(RocksdbStore, RefusesASecondWriterInAnotherProcess) {
         ASSERT_FALSE(second.ok());
         expect_error(second.error(), ErrorCode::kBusy, "another gateway is writing");
         EXPECT_NE(second.error().message.find(directory_), std::string::npos);
+        EXPECT_TRUE(has_writer(directory_));
     }
+    EXPECT_FALSE(has_writer(directory_));
     EXPECT_NE(open(), nullptr) << "a killed writer leaves no lock behind";
 }
 

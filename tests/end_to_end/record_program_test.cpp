@@ -147,7 +147,7 @@ TEST_F(RecordProgram, ShowsALineOnATerminalAndErasesIt) {
         more.insert(more.begin(), program.begin(), program.end());
         return more;
     };
-    const std::string shown = run_in_terminal(with({"-a", "--duration", "2.5"}), 80).output;
+    const std::string shown = run_in_terminal(with({"-a", "--duration", "1.7"}), 80).output;
     const std::size_t line = shown.rfind("\x1b[KCtrl-C ends  ");
     ASSERT_NE(line, std::string::npos) << shown;
     const std::size_t erased = shown.find("\x1b[K", line + 1);
@@ -157,9 +157,9 @@ TEST_F(RecordProgram, ShowsALineOnATerminalAndErasesIt) {
     EXPECT_LE(erased - line, 80 + 3 + 2) << "beside the escape sequence and an ellipsis of three bytes: " << shown;
     EXPECT_NE(shown.find("all acknowledged", erased), std::string::npos) << shown;
     // Not over what a command writes there, not where nobody wants to see it, not into a pipe.
-    for (const std::string& other : {run_in_terminal(with({"--", "sleep", "1.5"}), 80).output,
-                                     run_in_terminal(with({"-q", "-a", "--duration", "1.5"}), 80).output,
-                                     run(with({"-a", "--duration", "1.5"})).error_output}) {
+    for (const std::string& other : {run_in_terminal(with({"--", "sleep", "1.2"}), 80).output,
+                                     run_in_terminal(with({"-q", "-a", "--duration", "1.2"}), 80).output,
+                                     run(with({"-a", "--duration", "1.2"})).error_output}) {
         EXPECT_EQ(other.find("Ctrl-C"), std::string::npos) << other;
     }
 }
@@ -173,7 +173,7 @@ TEST_F(RecordProgram, TheCollectorLogsToWhomItIsConnectedOrShowsIt) {
                                            "cpu-clock",
                                            "-a",
                                            "--duration",
-                                           "1.5"};
+                                           "1.2"};
     const std::string connected = "connected to the gateway at " + gateway.listen();
     EXPECT_NE(run(collect).error_output.find(connected), std::string::npos);
     const std::string shown = run_in_terminal(collect, 80).output;

@@ -126,14 +126,43 @@ TEST_F(RecordTogether, EightGoOnWhenTheOneThatWritesIsKilled) {
     EXPECT_FALSE(std::filesystem::exists(data_ + "/gateway.sock"));
 }
 
+TEST_F(RecordTogether, AllAtOnceInAFolderThatIsNew) {
+    constexpr std::size_t kCount = 6;
+    std::vector<std::unique_ptr<Process>> recorders;
+    for (std::size_t i = 0; i < kCount; ++i) {
+        recorders.push_back(std::make_unique<Process>(
+            std::vector<std::string>{program_path("perfleet"), "record", "--data", data_, "--exit-wait", "60", "-e",
+                                     "cpu-clock", "--", "echo", "ran"}));
+    }
+    for (const auto& recorder : recorders) {
+        const auto ending = recorder->wait();
+        ASSERT_TRUE(ending.has_value()) << recorder->error_output();
+        EXPECT_EQ(ending->status, 0) << recorder->error_output();
+        EXPECT_EQ(recorder->output(), "ran\n");
+        const Said said = said_by(recorder->error_output());
+        said_.emplace(said.session, said.row_count);
+    }
+    EXPECT_EQ(said_.size(), kCount);
+    expect_exact();
+}
+
 TEST_F(RecordTogether, BesideAGatewayAndAfterIt) {
-    GatewayProgram gateway{data_};
+    // Whoever may write to the store may have as many sessions as it likes.
+    GatewayProgram gateway{data_, "tcp://127.0.0.1:*",       "none", program_path("perfleet-gateway"),
+                           {},    {"--target-sessions", "1"}};
     struct ::stat socket {};
     ASSERT_EQ(::stat((data_ + "/gateway.sock").c_str(), &socket), 0);
     EXPECT_EQ(socket.st_mode & 07777U, 0600U);
     const auto one = record();
     const auto other = record();
     EXPECT_EQ(writer(), gateway.process().pid());
+    for (int i = 0; i < 2; ++i) {
+        const Finished short_one =
+            run({program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock", "--", "true"});
+        EXPECT_EQ(short_one.ending.status, 0) << short_one.error_output;
+        const Said said = said_by(short_one.error_output);
+        said_.emplace(said.session, said.row_count);
+    }
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     let_go();
     expect_stored(*one);

@@ -17,9 +17,8 @@
 namespace perfleet {
 namespace {
 
-constexpr int kRetryMs = 50;                       // costs a few microseconds
-constexpr int kRetryAfterErrorMs = 1'000;          // opening a store costs more
-constexpr std::uint32_t kSessionsMax = 1U << 20U;  // those who write to the folder need no protection from each other
+constexpr int kRetryMs = 50;               // costs a few microseconds
+constexpr int kRetryAfterErrorMs = 1'000;  // opening a store costs more
 constexpr const char* kUnstoredEnding = ".frames";
 
 std::vector<std::string> unstored_files(const std::string& data_folder) {
@@ -93,7 +92,6 @@ Result<Done> LocalGateway::try_to_open() {
     GatewayOptions options;
     options.folder = folder_;
     options.notice = notice_;
-    options.target_sessions_max = kSessionsMax;
     auto gateway = Gateway::open(options, context_, **store);
     if (!gateway.ok()) {
         return std::move(gateway).error();
