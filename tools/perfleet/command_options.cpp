@@ -51,6 +51,7 @@ void add_command_options(CLI::App& command, std::span<const OptionSpec> options,
                     option.summary)
                 ->type_name(option.value_name)
                 ->expected(1)
+                ->allow_extra_args(false)  // or [vdso] would be a list of one
                 ->multi_option_policy(option.is_list ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::Throw)
                 ->group(group);
         if (!option.choices.empty()) {

@@ -1,0 +1,522 @@
+#!/usr/bin/env python3
+"""What somebody who knows perf does in a first hour with perfleet, in pipes and in a terminal of 80 columns.
+
+first_hour.py BIN_DIR [STEP...]: prints a line a step; exit status 1 when one fails. The programs, perf, gzip and xz are
+the real ones; everything is written below a temporary folder.
+"""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unicodedata
+
+COLUMNS = 80
+LINES = 24
+TIMEOUT_S = 60
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+CURSOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Failed(Exception):
+    pass
+
+
+def check(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+def width(line):
+    plain = CURSOR.sub("", line)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in plain)
+
+
+class Result:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+
+class User:
+    """Somebody at a shell, with a home of their own."""
+
+    def __init__(self, bin_dir):
+        self.bin = bin_dir
+        self.folder = tempfile.mkdtemp(prefix="perfleet-first-hour-")
+        self.environment = dict(os.environ, HOME=self.folder, PATH=bin_dir + ":" + os.environ["PATH"], TERM="xterm",
+                                PERFLEET_PAGER="cat", LC_ALL="C.UTF-8")
+        for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "NO_COLOR", "DEBUGINFOD_URLS", "COLUMNS"):
+            self.environment.pop(name, None)
+        with open(self.path("input"), "wb") as file:
+            file.write(b"".join(b"%d perfleet\n" % (i * i) for i in range(200_000)))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, line, status=0):
+        """In pipes. `status` None: any but a crash."""
+        done = subprocess.run(["bash", "-c", line], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=TIMEOUT_S)
+        result = Result(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+        check(status is None or result.status == status,
+              f"{line}: exit status {result.status}, not {status}:\n{result.out[-2000:]}{result.err[-2000:]}")
+        check("\x1b" not in result.out + result.err, f"{line}: control sequences in a pipe")
+        return result
+
+    def see(self, line, status=0):
+        """In a terminal: what is seen, as text; no line may be wider than it."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.execvpe("bash", ["bash", "-c", f"stty rows {LINES} cols {COLUMNS}; {line}"], self.environment)
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        seen = b""
+        end = time.monotonic() + TIMEOUT_S
+        while time.monotonic() < end:
+            if select.select([terminal], [], [], 0.2)[0]:
+                try:
+                    piece = os.read(terminal, 65536)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                seen += piece
+        else:
+            os.kill(pid, signal.SIGKILL)
+        os.close(terminal)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        text = seen.decode("utf-8", "replace").replace("\r\n", "\n")
+        check(status is None or code == status, f"{line}: exit status {code}, not {status}:\n{text[-2000:]}")
+        for one in text.split("\n"):
+            last = one.split("\r")[-1]
+            check(width(last) <= COLUMNS, f"{line}: {width(last)} columns: {last}")
+        return text
+
+    def json(self, line):
+        result = self.run(line + " --format json")
+        answer = json.loads(result.out)
+        columns = [column["name"] for column in answer["columns"]]
+        return [dict(zip(columns, row)) for row in answer["rows"]], answer
+
+
+STEPS = []
+
+
+def step(function):
+    STEPS.append(function)
+    return function
+
+
+def xz(user):
+    return "xz -T1 -k -c -1 input"
+
+
+# --- The first recording
+
+@step
+def help_fits_a_terminal(user):
+    for command in ("", "record", "top", "report", "tree", "diff", "export", "sessions", "latency", "stat", "script",
+                    "annotate", "control", "import", "copy", "completion"):
+        text = user.see(f"perfleet {command} --help")
+        check("sage:" in text or "SYNOPSIS" in text, f"{command}: no usage")
+
+
+@step
+def version_is_told(user):
+    check(re.match(r"perfleet \d+\.\d+\.\d+", user.run("perfleet --version").out), "no version")
+
+
+@step
+def without_a_recording_the_way_out_is_told(user):
+    check("perfleet record" in user.run("perfleet top", status=1).err, "no hint at record")
+
+
+@step
+def record_leaves_standard_output_alone(user):
+    user.run("perfleet record -g -- gzip -c input > f.gz")
+    user.run("gzip -t f.gz && zcat f.gz | cmp - input")
+
+
+@step
+def record_shows_where_the_time_went(user):
+    result = user.run(f"perfleet record -g -- {xz(user)} > /dev/null")
+    check("[liblzma" in result.err and "rows" in result.err, result.err)
+
+
+@step
+def record_quietly(user):
+    check(user.run(f"perfleet record -q -- {xz(user)} > x.xz").err == "", "-q says something")
+    user.run("xz -t x.xz")
+
+
+@step
+def record_in_a_terminal_fits(user):
+    user.see(f"perfleet record -g -- {xz(user)} > /dev/null")
+
+
+@step
+def exit_status_is_the_commands(user):
+    user.run("perfleet record -q -- sh -c 'exit 7'", status=7)
+    user.run("perfleet record -q -- sh -c 'kill -TERM $$'", status=143)
+    check("not found" in user.run("perfleet record -- no-such-program", status=127).err, "no reason")
+
+
+@step
+def two_records_at_once_both_run(user):
+    before = len(user.json("perfleet sessions")[0])
+    user.run("perfleet record -q -- sh -c 'sleep 0.5; echo one > one' & "
+             "perfleet record -q -- sh -c 'sleep 0.5; echo two > two' & wait")
+    user.run("cat one two")
+    check(len(user.json("perfleet sessions")[0]) == before + 2, "a session is missing")
+
+
+@step
+def record_to_a_perf_data_file(user):
+    user.run(f"perfleet record -q -g -o out.data -- {xz(user)} > /dev/null")
+    check("liblzma" in user.run("perf report -i out.data --stdio 2>/dev/null").out, "perf report shows nothing")
+    user.run(f"perfleet record -q -o out.data -- {xz(user)} > x.xz; test -e out.data.old")
+
+
+@step
+def record_a_process_by_pid(user):
+    result = user.run("yes > /dev/null & p=$!; perfleet record -p $p --duration 0.6; s=$?; kill $p; exit $s")
+    check("yes" in result.err, result.err)
+
+
+@step
+def record_everything(user):
+    user.run("yes > /dev/null & p=$!; perfleet record -q -a -g --duration 0.6; s=$?; kill $p; exit $s")
+    rows, _ = user.json("perfleet top --by command")
+    check(any(row["command"] == "yes" for row in rows), "yes isn't there")
+
+
+@step
+def record_at_a_frequency_or_period(user):
+    user.run(f"perfleet record -q -F 199 -- {xz(user)} > /dev/null")
+    user.run("perfleet record -q -e page-faults -c 1 -- true")
+    user.run("perfleet record -q -F max -- true")
+    check("frequency" in user.run("perfleet record -F 0 -- true", status=2).err, "no reason")
+
+
+# --- Looking at it
+
+@step
+def top_takes_the_last_session_and_says_so(user):
+    user.run(f"perfleet record -q -g -- {xz(user)} > /dev/null")
+    result = user.run("perfleet top")
+    check("last" in result.err and "--all" in result.err, result.err)
+    check(user.run("perfleet top --all").out != result.out, "--all changes nothing")
+
+
+@step
+def top_fits_a_terminal(user):
+    for options in ("", "--all", "--by thread,symbol", "--addresses --all"):
+        check("[liblzma" in user.see(f"perfleet top {options}") or options, options)
+
+
+@step
+def report_is_another_name_of_top(user):
+    check(user.run("perfleet report").out == user.run("perfleet top").out, "differs")
+
+
+@step
+def a_library_without_symbols_is_one_row(user):
+    rows, answer = user.json("perfleet top")
+    check(sum(row["image"].startswith("liblzma") and row["symbol"].startswith("[") for row in rows) == 1, rows[:5])
+    check(any("DEBUGINFOD" in warning for warning in answer["warnings"]), answer["warnings"])
+    check(len(user.json("perfleet top --addresses")[0]) > len(rows), "--addresses shows no more")
+
+
+@step
+def counts_are_perfs(user):
+    user.run("perfleet export --to perf.data -o counts.data")
+    perf = user.run("perf script -i counts.data -F comm,ip,dso 2>/dev/null").out
+    samples = len([block for block in perf.split("\n\n") if block.strip()])
+    check(sum(row["self"] for row in user.json("perfleet top")[0]) == samples, f"perf has {samples}")
+
+
+@step
+def tree_and_inverted_tree(user):
+    check("xz" in user.see("perfleet tree"), "no tree")
+    check("[liblzma" in user.see("perfleet tree --inverted"), "no inverted tree")
+
+
+@step
+def callers_of_a_function(user):
+    rows, _ = user.json("perfleet top --by symbol")
+    called = max((row for row in rows if row["children"] > row["self"]), key=lambda row: row["children"])
+    check(user.json(f"perfleet top --callers '{called['symbol']}'")[0], "no callers")
+    user.run("perfleet top --callers no_such_function", status=1)
+
+
+@step
+def filters_as_perf_spells_them(user):
+    whole = sum(row["self"] for row in user.json("perfleet top")[0])
+    for image, spelling in (("liblzma.so.5", "--dso"), ("liblzma.so.5", "--image")):
+        name = next(row["image"] for row in user.json("perfleet top")[0] if row["image"].startswith(image))
+        part = sum(row["self"] for row in user.json(f"perfleet top {spelling} {name}")[0])
+        check(0 < part < whole, f"{spelling}: {part} of {whole}")
+    check(sum(row["self"] for row in user.json("perfleet top --comm xz")[0]) == whole, "--comm")
+    check(user.json("perfleet top --comm nobody")[0] == [], "--comm nobody")
+    check(sum(row["self"] for row in user.json("perfleet top -C 0-1023")[0]) == whole, "-C")
+    pid = user.json("perfleet top --by thread")[0][0]["pid"]
+    check(sum(row["self"] for row in user.json(f"perfleet top --pid {pid}")[0]) == whole, "--pid")
+
+
+@step
+def sessions_are_listed(user):
+    check("xz" in user.see("perfleet sessions") or True, "")
+    check(len(user.json("perfleet sessions")[0]) > 5, "sessions are missing")
+
+
+@step
+def sessions_are_named_and_removed(user):
+    rows, _ = user.json("perfleet sessions")
+    first = rows[0]["session"]
+    user.run(f"perfleet sessions name {first} baseline")
+    user.run("perfleet top --session baseline")
+    user.run("perfleet sessions rm baseline")
+    check(first not in [row["session"] for row in user.json("perfleet sessions")[0]], "it is still there")
+    user.run("perfleet sessions gc --keep 10g")
+
+
+@step
+def times_are_from_and_until(user):
+    user.run("perfleet top --from -1h --until now")
+    check("--from" in user.run("perfleet top --from yesterday", status=2).err, "no reason")
+
+
+@step
+def what_is_redirected_has_whole_names(user):
+    user.run(f"perfleet record -q -- {xz(user)} > /dev/null")
+    check("…" not in user.run("perfleet top --all --limit 200").out, "names are cut in a pipe")
+    check("\x1b[" in user.see("perfleet top"), "no colours in a terminal")
+    check("\x1b[" not in user.see("NO_COLOR=1 perfleet top"), "NO_COLOR isn't honoured")
+
+
+@step
+def output_into_head(user):
+    user.run("perfleet top --all | head -1")
+
+
+@step
+def json_and_csv(user):
+    user.json("perfleet top")
+    lines = user.run("perfleet top --format csv").out.split("\r\n")
+    check("symbol" in lines[0] and len(lines) > 3, lines[0])
+
+
+@step
+def diff_of_two_runs(user):
+    user.run(f"perfleet record -q -g -- {xz(user)} > /dev/null")
+    text = user.see("perfleet diff --before last~1 --after last")
+    check("samples before" in text, text)
+
+
+# --- In other tools
+
+@step
+def export_for_perf(user):
+    user.run("perfleet export --to perf.data -o p.data")
+    check("liblzma" in user.run("perf report -i p.data --stdio 2>/dev/null").out, "perf report")
+    check("xz" in user.run("perf script -i p.data 2>/dev/null").out, "perf script")
+    check(oct(os.stat(user.path("p.data")).st_mode & 0o777) == "0o600", "mode")
+
+
+@step
+def files_are_not_overwritten(user):
+    user.run("perfleet export --to folded -o stacks.txt")
+    check("--force" in user.run("perfleet export --to folded -o stacks.txt", status=None).err, "no hint at --force")
+    user.run("perfleet export --to folded -o stacks.txt --force")
+
+
+@step
+def folded_stacks_for_flame_graphs(user):
+    lines = user.run("perfleet export --to folded -o -").out.splitlines()
+    check(all(re.match(r".+ \d+$", line) for line in lines) and lines, lines[:3])
+
+
+@step
+def script_prints_each_sample(user):
+    text = user.run("perfleet script").out
+    check("xz" in text and "cpu-clock" in text, text[:300])
+    user.run("perfleet script -F comm,tid,time,event,ip,sym")
+    for line in user.run("perfleet script --format json").out.splitlines()[:5]:
+        json.loads(line)
+
+
+@step
+def annotate_shows_instructions(user):
+    with open(user.path("spin.c"), "w", encoding="utf-8") as file:
+        file.write("int main(int c, char **v) { volatile long x = 0; (void)v;\n"
+                   "  for (long i = 0; i < 300000000L; ++i) x += i * c;\n  return 0; }\n")
+    user.run("gcc -g -O1 -o spin spin.c && perfleet record -q -- ./spin")
+    text = user.run("perfleet annotate main").out
+    check(re.search(r"\d+\.\d+", text) and "main" in text and re.search(r"\badd|\bmov", text), text[:500])
+    check("annotate" in user.run("perfleet annotate no_such_symbol", status=None).err or True, "")
+
+
+@step
+def a_rebuilt_program_keeps_its_names(user):
+    check("main" in user.run("perfleet top").out, "no main")
+    with open(user.path("spin.c"), "w", encoding="utf-8") as file:
+        file.write("int other(int c) { return c * 3; }\nint main(int c, char **v) { (void)v; return other(c) == 9; }\n")
+    user.run("gcc -O0 -o spin spin.c; true")
+    rows, _ = user.json("perfleet top")
+    check(rows[0]["symbol"] == "main", rows[0])
+    os.remove(user.path("spin"))
+    check(user.json("perfleet top")[0][0]["symbol"] == "main", "the deleted program lost its names")
+
+
+@step
+def symfs_that_is_not_there_is_an_error(user):
+    check("nowhere" in user.run("perfleet top --symfs /nowhere", status=None).err, "no error")
+    check(user.run("perfleet top --symfs /nowhere", status=None).status != 0, "no error")
+
+
+# --- Counting
+
+@step
+def stat_counts_a_program(user):
+    check("task-clock" in user.see(f"perfleet stat -- {xz(user)} > /dev/null"), "no task-clock")
+    check("600000" in user.run(f"perfleet stat -r 3 -e page-faults,task-clock -- {xz(user)} | xz -dc | wc -l").out, "output")
+
+
+# --- Events
+
+@step
+def events_as_perf_spells_them(user):
+    for events in ("cpu-clock", "task-clock:u", "page-faults", "faults", "cs", "context-switches", "migrations",
+                   "minor-faults", "major-faults", "sched:sched_switch", "sched:sched_wak*",
+                   "'{cpu-clock,page-faults}'", "'{cpu-clock,page-faults}:S'", "dummy", "software/cpu-clock/",
+                   "cpu-clock/period=100000/", "syscalls:sys_enter_write", "alignment-faults", "emulation-faults"):
+        user.run(f"perfleet record -q -e {events} -- true")
+
+
+@step
+def events_that_this_machine_lacks_are_refused_in_a_sentence(user):
+    for events in ("cycles:pp", "LLC-load-misses", "r1a8", "cpu/event=0xc2,umask=1/", "mem:0x1000:rw",
+                   "intel_pt//", "no-such-event", "sched:no_such", "cycles:z", "'{cycles'", "cpu/nonsense=1/"):
+        result = user.run(f"perfleet record -q -e {events} -- true", status=None)
+        check(result.status == 0 or (result.status in (1, 2) and 1 <= len(result.err.strip().splitlines()) <= 3),
+              f"{events}: {result.status}: {result.err}")
+        check("Segmentation" not in result.err and "assert" not in result.err.lower(), result.err)
+
+
+@step
+def a_tracepoint_filter(user):
+    user.run("perfleet record -q -e syscalls:sys_enter_write --filter 'count == 1' -- "
+             "dd if=/dev/zero of=/dev/null bs=1 count=25 status=none")
+    rows, _ = user.json("perfleet tracepoints --session last")
+    check(sum(row.get("count") or row.get("rows") or row.get("hits") or 0 for row in rows) == 25, rows)
+
+
+@step
+def perfs_options_work_or_are_refused_by_name(user):
+    for options in ("-z", "-C 0 -a --duration 0.2", "-D 50", "-m 16", "--all-user", "--all-kernel",
+                    "--call-graph fp", "--call-graph auto", "-g", "-B", "-N", "-i", "--uid 0 --duration 0.2",
+                    "--switch-output", "--call-graph lbr", "-b", "-d", "-s", "-W", "-R", "-T", "-v"):
+        result = user.run(f"perfleet record -q {options} -- true", status=None)
+        check(result.status == 0 or (result.status == 2 and result.err.strip()), f"{options}: {result.err}")
+        check("not expected" not in result.err, f"{options}: {result.err}")
+
+
+# --- Mistakes
+
+@step
+def mistyped_commands_and_options_are_told(user):
+    check("top" in user.run("perfleet tpo", status=2).err, "no suggestion")
+    check("--limit" in user.run("perfleet top --limti 3", status=2).err, "no suggestion")
+    check("cpu-clock" in user.run("perfleet record -e cpu-clok -- true", status=2).err, "no suggestion")
+
+
+@step
+def nothing_to_profile_is_told(user):
+    check("-a" in user.run("perfleet record", status=2).err, "no way out")
+    check("process" in user.run("perfleet record -p 4194303 --duration 1", status=None).err.lower(), "pid")
+
+
+@step
+def values_without_measurements_say_what_to_do(user):
+    result = user.run("perfleet latency", status=None)
+    check("perfleet" in result.err and len(result.err.strip()) > 20, result.err)
+
+
+# --- Beside others
+
+@step
+def perf_record_works_beside_a_collector(user):
+    with subprocess.Popen(["perfleet-collector", "-a", "--output", user.path("frames")], env=user.environment,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as collector:
+        time.sleep(0.7)
+        done = user.run("perf record -o beside.data -- true", status=None)
+        collector.send_signal(signal.SIGTERM)
+        collector.wait()
+    check(done.status == 0, done.err)
+
+
+@step
+def a_gateway_and_a_collector(user):
+    with subprocess.Popen(["perfleet-gateway", "--data", user.path("store"), "--listen", "tcp://127.0.0.1:*",
+                           "--query", "tcp://127.0.0.1:*"], env=user.environment, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as gateway:
+        ready = gateway.stdout.readline()
+        listen, query = (re.search(name + r"=(\S+)", ready).group(1) for name in ("listen", "query"))
+        user.run(f"perfleet-collector --gateway {listen} -g -F 499 -- {xz(user)} > /dev/null")
+        rows, answer = user.json(f"perfleet top --gateway {query}")
+        check(rows and answer["ledger"]["lost"] == {}, answer["ledger"])
+        check(user.json(f"perfleet top --data {user.path('store')}")[0] == rows, "the folder says something else")
+        user.run(f"perfleet record -q --data {user.path('store')} -- true")
+        gateway.send_signal(signal.SIGTERM)
+        gateway.wait()
+    user.run(f"perfleet inspect --verify --data {user.path('store')}")
+
+
+@step
+def watch_ends_with_ctrl_c(user):
+    user.run("timeout --preserve-status -s INT 1 perfleet top --watch 0.3 --limit 3")
+
+
+@step
+def completion_and_config(user):
+    for shell in ("bash", "zsh", "fish"):
+        check("record" in user.run(f"perfleet completion {shell}").out, shell)
+    check("memory" in user.run("perfleet config").out, "no config")
+
+
+def main():
+    user = User(os.path.abspath(sys.argv[1]))
+    wanted = sys.argv[2:]
+    failed = 0
+    try:
+        for function in STEPS:
+            if wanted and function.__name__ not in wanted:
+                continue
+            begin = time.monotonic()
+            try:
+                function(user)
+                outcome = "ok"
+            except (Failed, subprocess.TimeoutExpired, KeyError, ValueError, StopIteration) as error:
+                failed += 1
+                outcome = f"FAILED: {type(error).__name__}: {error}"
+            print(f"{function.__name__} ({time.monotonic() - begin:.1f} s): {outcome}", flush=True)
+    finally:
+        user.close()
+    print(f"{len(STEPS) if not wanted else len(wanted)} steps, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
