@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <numeric>
 #include <set>
-#include <tuple>
 
 #include "exporters/perf-data/event_table.h"
 #include "exporters/perf-data/features.h"
 #include "exporters/perf-data/record_stream.h"
 #include "exporters/perf-data/record_writer.h"
-#include "exporters/perf-data/series_feed.h"
+#include "exporters/perf-data/row_merge.h"
 
 namespace perfleet {
 namespace {
@@ -19,115 +16,14 @@ namespace {
 constexpr std::uint64_t kHeaderSizeBytes = 104;
 constexpr std::uint64_t kAttrEntrySizeBytes = kAttrSizeBytes + 16;  // with the place of its ids
 
-// Ticks of a session → ns on the file's clock, which is that of the session that began first.
-class FileClock {
-public:
-    explicit FileClock(const Scan& scan) : scan_{scan} {
-        for (std::size_t index = 1; index < scan.sessions().size(); ++index) {
-            if (scan.sessions()[index].record.start_point.utc_ns < first().record.start_point.utc_ns) {
-                first_index_ = index;
-            }
-        }
-    }
-
-    [[nodiscard]] const ScannedSession& first() const { return scan_.sessions()[first_index_]; }
-
-    [[nodiscard]] std::uint64_t ns_of(std::size_t session_index, std::uint64_t ticks) const {
-        if (session_index != first_index_) {
-            ticks = first().clock.ticks_of(scan_.sessions()[session_index].clock.utc_of(Ticks{ticks})).value;
-        }
-        const std::uint64_t per_second = first().record.ticks_per_second;
-        if (per_second == kNsPerSecond || per_second == 0) {
-            return ticks;
-        }
-        using Wide = unsigned __int128;
-        return static_cast<std::uint64_t>(Wide{ticks} * static_cast<std::uint64_t>(kNsPerSecond) / per_second);
-    }
-
-    [[nodiscard]] UtcNs utc_of_ns(std::uint64_t ns) const {
-        const std::uint64_t per_second = first().record.ticks_per_second;
-        if (per_second == kNsPerSecond || per_second == 0) {
-            return first().clock.utc_of(Ticks{ns});
-        }
-        using Wide = unsigned __int128;
-        return first().clock.utc_of(
-            Ticks{static_cast<std::uint64_t>(Wide{ns} * per_second / static_cast<std::uint64_t>(kNsPerSecond))});
-    }
-
-private:
-    const Scan& scan_;
-    std::size_t first_index_ = 0;
-};
-
-// One epoch of one session, while its rows are merged.
-struct Unit {
-    std::size_t session_index = 0;
-    EpochNumber epoch;
-    std::uint64_t first_ns = 0;
-    std::vector<Series> series;  // that have rows in it
-
-    std::shared_ptr<const EpochDictionary> dictionary;
-    RecordStream::EpochImages images;
-    std::size_t feed_count = 0;  // still running
-};
-
-// A series that is being merged: the row that it stands at.
-struct Source {
-    Source(const Scan& scan, Unit& its_unit, Series its_series, const ExportedEvent* its_event, std::size_t its_rank)
-        : unit{&its_unit},
-          event{its_event},
-          rank{its_rank},
-          feed{std::make_unique<SeriesFeed>(scan, its_unit.session_index, its_unit.epoch, its_series)} {}
-
-    Unit* unit;
-    const ExportedEvent* event;  // nullptr: task rows
-    std::size_t rank;            // decides between rows of one time
-    std::unique_ptr<SeriesFeed> feed;
-    const DecodedRows* rows = nullptr;
-    std::span<const std::uint64_t> times;
-    std::optional<RecordStream::SampleColumns> columns;
-    std::vector<std::uint32_t> order;  // of the block's rows by time; empty: as they stand
-    std::size_t position = 0;          // in that order
-    std::size_t row = 0;
-    std::uint64_t now_ns = 0;
-
-    // To the first row of a block. Samples stand by cpu and are taken in time order, those of one time as they stand;
-    // the order of task rows has a meaning of its own.
-    void begin_block(const DecodedRows& block) {
-        rows = &block;
-        times = block.integers(ColumnId::kTime);
-        order.clear();
-        if (event != nullptr && !std::is_sorted(times.begin(), times.end())) {
-            order.resize(times.size());
-            std::iota(order.begin(), order.end(), 0U);
-            std::stable_sort(order.begin(), order.end(),
-                             [&](std::uint32_t a, std::uint32_t b) { return times[a] < times[b]; });
-        }
-        go_to(0);
-    }
-    // False: there is none.
-    bool next_in_block() {
-        if (rows == nullptr || position + 1 == times.size()) {
-            return false;
-        }
-        go_to(position + 1);
-        return true;
-    }
-
-private:
-    void go_to(std::size_t new_position) {
-        position = new_position;
-        row = order.empty() ? position : order[position];
-    }
-};
-
-class Export {
+class Export : private MergeVisitor {
 public:
     Export(const Scan& scan, ExportSink& sink)
         : scan_{scan},
           sink_{sink},
           clock_{scan},
           events_{scan, summary_.warnings},
+          merge_{scan, events_, clock_},
           writer_{sink, kHeaderSizeBytes},
           stream_{writer_, 1} {}
 
@@ -135,12 +31,11 @@ public:
         if (auto usable = check_selection(); !usable) {
             return std::move(usable).error();
         }
-        list_units();
         if (auto known = look_for_kernel(); !known) {
             return std::move(known).error();
         }
         write_attrs();
-        if (auto merged = merge(); !merged) {
+        if (auto merged = merge_.run(*this); !merged) {
             return std::move(merged).error();
         }
         if (stream_.sample_count() == 0) {
@@ -184,51 +79,13 @@ private:
         return Done{};
     }
 
-    void list_units() {
-        for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
-            const ScannedSession& session = scan_.sessions()[index];
-            const auto [first, last] = scan_.tick_range(index);
-            for (const EpochNumber epoch : session.epochs) {
-                Unit unit;
-                unit.session_index = index;
-                unit.epoch = epoch;
-                std::set<Series> series;
-                std::uint64_t first_ticks = ~0ULL;
-                bool has_samples = false;
-                for (const BatchRecord& batch : session.batches) {
-                    if (batch.epoch != epoch) {
-                        continue;
-                    }
-                    for (const BatchRecord::Rows& rows : batch.rows) {
-                        const bool is_task = rows.series.kind == Kind::kTask;
-                        if (rows.row_count == 0 || (!is_task && events_.find(index, rows.series) == nullptr)) {
-                            continue;
-                        }
-                        const bool overlaps = rows.first_ticks < last && rows.last_ticks >= first;
-                        if (is_task || overlaps) {
-                            series.insert(rows.series);
-                            first_ticks = std::min(first_ticks, rows.first_ticks.value);
-                        }
-                        has_samples = has_samples || (!is_task && overlaps);
-                    }
-                }
-                if (has_samples) {
-                    unit.first_ns = clock_.ns_of(index, first_ticks);
-                    unit.series.assign(series.begin(), series.end());
-                    units_.push_back(std::move(unit));
-                }
-            }
-        }
-        std::stable_sort(units_.begin(), units_.end(),
-                         [](const Unit& a, const Unit& b) { return a.first_ns < b.first_ns; });
-    }
-
     // Of a file without a kernel perf report complains at length, unless its events say that they leave the kernel out.
     Result<Done> look_for_kernel() {
-        if (units_.empty()) {
+        if (merge_.epochs().empty()) {
             return Done{};
         }
-        const auto dictionary = scan_.dictionary(units_.front().session_index, units_.front().epoch);
+        const MergedEpoch& first = merge_.epochs().front();
+        const auto dictionary = scan_.dictionary(first.session_index, first.epoch);
         if (!dictionary) {
             return Error{dictionary.error()};
         }
@@ -257,148 +114,26 @@ private:
 
     void put_u64(std::uint64_t value) { writer_.put_raw({reinterpret_cast<const char*>(&value), sizeof(value)}); }
 
-    // -- the merge ----------------------------------------------------------------------------------------------------
+    // -- the rows, of RowMerge
+    // -----------------------------------------------------------------------------------------
 
-    static bool is_before(const Source& a, const Source& b) {
-        return std::tie(a.now_ns, a.rank) < std::tie(b.now_ns, b.rank);
-    }
-    static bool is_later(const std::unique_ptr<Source>& a, const std::unique_ptr<Source>& b) {
-        return is_before(*b, *a);
-    }
-
-    Result<Done> merge() {
-        std::size_t next_unit = 0;
-        while (next_unit < units_.size() || !heap_.empty()) {
-            if (next_unit < units_.size() && (heap_.empty() || units_[next_unit].first_ns <= heap_.front()->now_ns)) {
-                if (auto begun = begin_unit(units_[next_unit], next_unit); !begun) {
-                    return begun;
-                }
-                ++next_unit;
-                continue;
-            }
-            std::pop_heap(heap_.begin(), heap_.end(), is_later);
-            std::unique_ptr<Source> source = std::move(heap_.back());
-            heap_.pop_back();
-            auto alive = drain(*source, next_unit < units_.size() ? &units_[next_unit] : nullptr);
-            if (!alive) {
-                return std::move(alive).error();
-            }
-            if (*alive) {
-                heap_.push_back(std::move(source));
-                std::push_heap(heap_.begin(), heap_.end(), is_later);
-            } else if (--source->unit->feed_count == 0) {
-                source->unit->dictionary = nullptr;
-                source->unit->images = {};
-            }
-            if (writer_.error()) {
-                return Error{*writer_.error()};
-            }
-        }
-        return Done{};
-    }
-
-    Result<Done> begin_unit(Unit& unit, std::size_t unit_index) {
-        if (heap_.empty() && unit_index > 0 && units_[unit_index - 1].session_index != unit.session_index) {
+    void begin_epoch(const MergedEpoch& epoch, bool is_new_run) override {
+        if (is_new_run) {
             stream_.forget_tasks();
         }
-        auto dictionary = scan_.dictionary(unit.session_index, unit.epoch);
-        if (!dictionary) {
-            return std::move(dictionary).error();
-        }
-        unit.dictionary = *std::move(dictionary);
-        unit.images = stream_.begin_epoch(*unit.dictionary, unit.first_ns);
-        // Tasks first: of rows at one time they give meaning to the others.
-        std::vector<Series> order = unit.series;
-        std::stable_partition(order.begin(), order.end(), [](Series series) { return series.kind == Kind::kTask; });
-        for (const Series series : order) {
-            const bool is_task = series.kind == Kind::kTask;
-            auto source = std::make_unique<Source>(
-                scan_, unit, series, is_task ? nullptr : events_.find(unit.session_index, series), rank_count_++);
-            auto alive = advance(*source);
-            if (alive && *alive && is_task) {
-                alive = take_presence(*source);
-            }
-            if (!alive) {
-                return std::move(alive).error();
-            }
-            if (*alive) {
-                ++unit.feed_count;
-                heap_.push_back(std::move(source));
-                std::push_heap(heap_.begin(), heap_.end(), is_later);
-            }
-        }
-        return Done{};
+        images_.resize(merge_.epochs().size());
+        images_[epoch.index] = stream_.begin_epoch(*epoch.dictionary, epoch.first_ns);
     }
+    void end_epoch(const MergedEpoch& epoch) override { images_[epoch.index] = {}; }
 
-    // Writes the source's rows up to the first that another source, or the next unit, has something before. False at
-    // its end, and after the end of the time range.
-    Result<bool> drain(Source& source, const Unit* next_unit) {
-        const Ticks last = scan_.tick_range(source.unit->session_index).second;
-        do {
-            if (!heap_.empty() && is_before(*heap_.front(), source)) {
-                return true;
-            }
-            if (Ticks{source.times[source.row]} >= last) {
-                return false;
-            }
-            write_row(source);
-            auto alive = advance(source);
-            if (!alive || !*alive) {
-                return alive;
-            }
-        } while (next_unit == nullptr || source.now_ns < next_unit->first_ns);
-        return true;
-    }
-
-    // To the next row; within the time range for samples.
-    Result<bool> advance(Source& source) {
-        const auto [first, last] = scan_.tick_range(source.unit->session_index);
-        for (;;) {
-            if (!source.next_in_block()) {
-                const DecodedRows* const block = source.feed->next();
-                if (block == nullptr) {
-                    if (source.feed->error()) {
-                        return Error{*source.feed->error()};
-                    }
-                    return false;
-                }
-                source.begin_block(*block);
-                if (source.event != nullptr) {
-                    source.columns.emplace(*source.rows, source.event->raw);
-                }
-            }
-            const Ticks ticks{source.times[source.row]};
-            if (source.event == nullptr || (ticks >= first && ticks < last)) {
-                source.now_ns = clock_.ns_of(source.unit->session_index, ticks.value);
-                return true;
-            }
+    Result<Done> row(const MergedRow& row) override {
+        const RecordStream::EpochImages& images = images_[row.epoch.index];
+        if (row.event != nullptr) {
+            stream_.sample_row(images, row);
+        } else {
+            stream_.task_row(images, row.rows, row.row, row.time_ns, row.is_in_range);
         }
-    }
-
-    // The tasks and mappings that an epoch begins with were there before its first sample.
-    Result<bool> take_presence(Source& source) {
-        for (;;) {
-            const auto op = static_cast<TaskOp>(source.rows->integers(ColumnId::kTaskOp)[source.row]);
-            if (op != TaskOp::kPresent && op != TaskOp::kMap) {
-                return true;
-            }
-            source.now_ns = source.unit->first_ns;
-            write_row(source);
-            auto alive = advance(source);
-            if (!alive || !*alive) {
-                return alive;
-            }
-        }
-    }
-
-    void write_row(Source& source) {
-        if (source.event != nullptr) {
-            stream_.sample_row(source.unit->images, *source.event, *source.columns, source.row, source.now_ns);
-            return;
-        }
-        const auto [first, last] = scan_.tick_range(source.unit->session_index);
-        const Ticks ticks{source.times[source.row]};
-        stream_.task_row(source.unit->images, *source.rows, source.row, source.now_ns, ticks >= first && ticks < last);
+        return writer_.error() ? Result<Done>{Error{*writer_.error()}} : Result<Done>{Done{}};
     }
 
     // -- what stands behind the records -------------------------------------------------------------------------------
@@ -472,11 +207,10 @@ private:
     ExportSummary summary_;
     FileClock clock_;
     EventTable events_;
+    RowMerge merge_;
     PerfRecordWriter writer_;
     RecordStream stream_;
-    std::vector<Unit> units_;
-    std::vector<std::unique_ptr<Source>> heap_;
-    std::size_t rank_count_ = 0;
+    std::vector<RecordStream::EpochImages> images_;  // by epoch
     std::uint64_t data_first_ = 0;
 };
 

@@ -26,15 +26,6 @@ std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(va
 
 }  // namespace
 
-RecordStream::SampleColumns::SampleColumns(const DecodedRows& decoded, bool with_raw)
-    : rows{&decoded},
-      cpu{decoded.integers(ColumnId::kCpu)},
-      pid{decoded.integers(ColumnId::kPid)},
-      tid{decoded.integers(ColumnId::kTid)},
-      stack{decoded.integers(ColumnId::kStack)},
-      weight{decoded.integers(ColumnId::kWeight)},
-      has_raw{with_raw} {}
-
 void RecordStream::end_record(const Trailer& trailer, std::uint64_t id) {
     // Names must end on 8 bytes for the trailer to be found from the record's end.
     writer_.put(trailer.pid);
@@ -308,8 +299,11 @@ bool RecordStream::build_chain(const EpochImages& epoch, const Trailer& trailer,
     return leaf_in_kernel;
 }
 
-void RecordStream::sample_row(const EpochImages& epoch, const ExportedEvent& event, const SampleColumns& columns,
-                              std::size_t row, std::uint64_t time_ns) {
+void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged) {
+    const ExportedEvent& event = *merged.event;
+    const SampleColumns& columns = *merged.columns;
+    const std::size_t row = merged.row;
+    const std::uint64_t time_ns = merged.time_ns;
     const Trailer trailer{narrow(columns.pid[row]), narrow(columns.tid[row]), time_ns, narrow(columns.cpu[row])};
     write_thread(trailer);
     const bool in_kernel = build_chain(epoch, trailer, StackNumber{narrow(columns.stack[row])}, event.callchain);
@@ -330,7 +324,7 @@ void RecordStream::sample_row(const EpochImages& epoch, const ExportedEvent& eve
         size_bytes += 8 + chain_.size() * sizeof(std::uint64_t);
     }
     if (event.raw) {
-        const std::string_view raw = columns.has_raw ? columns.rows->bytes(ColumnId::kRawBytes, row) : "";
+        const std::string_view raw = merged.rows.bytes(ColumnId::kRawBytes, row);
         // Its u32 size counts the padding that makes both a multiple of 8.
         constexpr std::uint64_t kZero = 0;
         const std::size_t taken = std::min(raw.size(), PerfRecordWriter::kRecordSizeBytesMax - size_bytes - 8);

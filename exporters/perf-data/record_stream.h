@@ -14,6 +14,7 @@
 #include "exporters/perf-data/exported_images.h"
 #include "exporters/perf-data/features.h"
 #include "exporters/perf-data/record_writer.h"
+#include "exporters/perf-data/row_merge.h"
 #include "exporters/perf-data/task_state.h"
 #include "storage/block/block.h"
 #include "storage/dictionary/epoch_dictionary.h"
@@ -41,19 +42,8 @@ public:
     void task_row(const EpochImages& epoch, const DecodedRows& rows, std::size_t row, std::uint64_t time_ns,
                   bool in_range);
 
-    // Rows of one block and event; the columns are looked up once.
-    struct SampleColumns {
-        explicit SampleColumns(const DecodedRows& rows, bool has_raw);
-        const DecodedRows* rows;
-        std::span<const std::uint64_t> cpu;
-        std::span<const std::uint64_t> pid;
-        std::span<const std::uint64_t> tid;
-        std::span<const std::uint64_t> stack;
-        std::span<const std::uint64_t> weight;
-        bool has_raw;
-    };
-    void sample_row(const EpochImages& epoch, const ExportedEvent& event, const SampleColumns& columns, std::size_t row,
-                    std::uint64_t time_ns);
+    // A sample or a tracepoint.
+    void sample_row(const EpochImages& epoch, const MergedRow& merged);
 
     // Samples that were lost and of which no row tells when.
     void lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t time_ns);
