@@ -17,8 +17,7 @@
 #include "daemon/command-line/arguments.h"
 #include "daemon/log/log.h"
 #include "daemon/start/program_start.h"
-#include "exporters/folded/folded_exporter.h"
-#include "exporters/perf-data/perf_data_exporter.h"
+#include "exporters/format/export_format.h"
 #include "query-engine/scan/cancellable_store.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
@@ -97,39 +96,18 @@ Result<QueryEnd> answer_table(Source& source, const std::string& command, Option
                     answer->sources};
 }
 
-Result<QueryEnd> write_perf_data(const Scan& scan, QueryReply& reply) {
-    ReplySink sink{reply};
-    Result<ExportSummary> summary = export_perf_data(scan, sink);
-    if (!summary.ok()) {
-        return std::move(summary).error();
-    }
-    return QueryEnd{std::move(summary->ledger),
-                    std::move(summary->warnings),
-                    summary->last_time,
-                    std::to_string(summary->sample_count) + " samples",
-                    {}};
-}
-
-Result<QueryEnd> write_folded(const Scan& scan, const SymbolPaths& paths, QueryReply& reply) {
-    Symbolizer symbolizer{&scan.store(), paths};
-    Result<FoldedStacks> folded = export_folded(scan, symbolizer);
-    if (!folded.ok()) {
-        return std::move(folded).error();
-    }
-    if (Result<Done> sent = reply.write_at(0, std::as_bytes(std::span{folded->text})); !sent.ok()) {
-        return std::move(sent).error();
-    }
-    return QueryEnd{std::move(folded->ledger), std::move(folded->warnings), std::nullopt, "collapsed stacks", {}};
-}
-
 std::string take_format(OptionValues& options) {
     const auto found = options.extract("format");
     const auto* const format = found.empty() ? nullptr : std::get_if<std::string>(&found.mapped());
     return format == nullptr ? "" : *format;
 }
 
-Result<QueryEnd> answer_export(Source& source, OptionValues options, QueryReply& reply) {
-    const std::string format = take_format(options);
+Result<QueryEnd> answer_export(Source& source, const ExportFormat& format, OptionValues options, QueryReply& reply) {
+    for (const auto& [name, value] : options) {
+        if (find_option(format.options, name) == nullptr && find_option(selection_options(), name) == nullptr) {
+            return Error{ErrorCode::kUsage, format.name + " has no option --" + name.substr(0, 64)};
+        }
+    }
     bound_threads(options);
     if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
         return std::move(refreshed).error();
@@ -147,13 +125,13 @@ Result<QueryEnd> answer_export(Source& source, OptionValues options, QueryReply&
         return Error{checked.error()};
     }
     filter_frames(*scan, source.paths);
-    if (format == "perf.data") {
-        return write_perf_data(*scan, reply);
+    ReplySink sink{reply};
+    Result<ExportOutcome> outcome = format.write(*scan, source.paths, options, sink);
+    if (!outcome.ok()) {
+        return std::move(outcome).error();
     }
-    if (format == "folded") {
-        return write_folded(*scan, source.paths, reply);
-    }
-    return Error{ErrorCode::kUsage, "this gateway doesn't export \"" + format.substr(0, 64) + "\""};
+    return QueryEnd{
+        std::move(outcome->ledger), std::move(outcome->warnings), outcome->modified, std::move(outcome->summary), {}};
 }
 
 QueryServer::Handlers make_handlers(Source& source) {
@@ -163,9 +141,21 @@ QueryServer::Handlers make_handlers(Source& source) {
             return answer_table(source, name, options, reply);
         });
     }
-    handlers.emplace("export", [&source](const OptionValues& options, QueryReply& reply) {
-        return answer_export(source, options, reply);
+    handlers.emplace("export", [&source](OptionValues options, QueryReply& reply) -> Result<QueryEnd> {
+        const std::string name = take_format(options);
+        const ExportFormat* const format = find_export_format(name);
+        if (format == nullptr || format->is_command) {
+            return Error{ErrorCode::kUsage, "this gateway doesn't export \"" + name.substr(0, 64) + "\""};
+        }
+        return answer_export(source, *format, std::move(options), reply);
     });
+    for (const ExportFormat& format : export_formats()) {
+        if (format.is_command) {
+            handlers.emplace(format.name, [&source, &format](const OptionValues& options, QueryReply& reply) {
+                return answer_export(source, format, options, reply);
+            });
+        }
+    }
     return handlers;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "exporters/perf-data/event_table.h"
 #include "exporters/perf-data/features.h"
@@ -58,18 +57,8 @@ public:
 
 private:
     Result<Done> check_selection() const {
-        std::set<TargetId> targets;
-        std::string names;
-        for (const ScannedSession& session : scan_.sessions()) {
-            if (targets.insert(session.record.target).second && targets.size() <= 8) {
-                names += (names.empty() ? "" : ", ") + session.record.target_name;
-            }
-        }
-        if (targets.size() > 1) {
-            return Error{ErrorCode::kUsage, "export: the selection holds " + std::to_string(targets.size()) +
-                                                " targets (" + names + (targets.size() > 8 ? ", …" : "") +
-                                                "), whose process ids collide; name one with --select "
-                                                "'{target=\"NAME\"}'"};
+        if (auto checked = check_one_target(scan_); !checked) {
+            return checked;
         }
         if (events_.events().empty()) {
             return Error{ErrorCode::kNotFound,
@@ -127,11 +116,11 @@ private:
     void end_epoch(const MergedEpoch& epoch) override { images_[epoch.index] = {}; }
 
     Result<Done> row(const MergedRow& row) override {
-        const RecordStream::EpochImages& images = images_[row.epoch.index];
+        const EpochImages& images = images_[row.epoch.index];
         if (row.event != nullptr) {
             stream_.sample_row(images, row);
         } else {
-            stream_.task_row(images, row.rows, row.row, row.time_ns, row.is_in_range);
+            stream_.task_row(images, row);
         }
         return writer_.error() ? Result<Done>{Error{*writer_.error()}} : Result<Done>{Done{}};
     }
@@ -210,7 +199,7 @@ private:
     RowMerge merge_;
     PerfRecordWriter writer_;
     RecordStream stream_;
-    std::vector<RecordStream::EpochImages> images_;  // by epoch
+    std::vector<EpochImages> images_;  // by epoch
     std::uint64_t data_first_ = 0;
 };
 

@@ -11,18 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "exporters/sink/export_sink.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
-
-// Where an export goes. Bytes come in order, but for the header, which is written last, at offset 0.
-class ExportSink {
-public:
-    virtual ~ExportSink() = default;
-    [[nodiscard]] virtual Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-};
 
 struct ExportSummary {
     std::uint64_t sample_count = 0;  // PERF_RECORD_SAMPLE written

@@ -55,16 +55,12 @@ void RecordStream::end_round() {
 
 // -- epochs and the kernel --------------------------------------------------------------------------------------------
 
-RecordStream::EpochImages RecordStream::begin_epoch(const EpochDictionary& dictionary, std::uint64_t time_ns) {
-    EpochImages epoch;
-    epoch.dictionary = &dictionary;
-    epoch.images.reserve(dictionary.image_count());
-    for (std::size_t number = 0; number < dictionary.image_count(); ++number) {
-        const ExportedImage image = images_.add(dictionary.image(ImageNumber{narrow(number)}));
-        epoch.images.push_back(image);
-        written_kernels_.resize(images_.count());
-        mapped_images_.resize(images_.count());
-        kernel_shift_.resize(images_.count());
+EpochImages RecordStream::begin_epoch(const EpochDictionary& dictionary, std::uint64_t time_ns) {
+    EpochImages epoch = add_images(images_, dictionary);
+    written_kernels_.resize(images_.count());
+    mapped_images_.resize(images_.count());
+    kernel_shift_.resize(images_.count());
+    for (const ExportedImage image : epoch.images) {
         if (images_.place(image) == ExportedImages::Place::kKernel && !written_kernels_[image] &&
             (images_.definition(image).flags & image_flags::kKernelModule) == 0) {
             write_kernel(image, time_ns);
@@ -183,52 +179,26 @@ void RecordStream::lost_samples(const ExportedEvent& event, std::uint64_t count,
 
 void RecordStream::forget_tasks() { tasks_.forget(); }
 
-void RecordStream::task_row(const EpochImages& epoch, const DecodedRows& rows, std::size_t row, std::uint64_t time_ns,
-                            bool in_range) {
-    const auto value = [&](ColumnId column) { return rows.integers(column)[row]; };
-    const Trailer trailer{narrow(value(ColumnId::kPid)), narrow(value(ColumnId::kTid)), time_ns,
-                          narrow(value(ColumnId::kCpu))};
-    const auto name = [&] { return epoch.dictionary->string(StringNumber{narrow(value(ColumnId::kString))}); };
-    switch (static_cast<TaskOp>(value(ColumnId::kTaskOp))) {
-        case TaskOp::kPresent:
-        case TaskOp::kComm: tasks_.set_name(trailer.pid, trailer.tid, name()); break;
-        case TaskOp::kExec: tasks_.exec(trailer.pid, trailer.tid, name()); break;
-        case TaskOp::kFork:
-            tasks_.fork(narrow(value(ColumnId::kParentPid)), narrow(value(ColumnId::kParentTid)), trailer.pid,
-                        trailer.tid);
-            break;
-        case TaskOp::kExit: tasks_.exit(trailer.pid, trailer.tid); break;
-        case TaskOp::kMap: {
-            const std::uint64_t number = value(ColumnId::kImage);
-            if (number >= epoch.images.size()) {
-                break;  // its definition was lost; frames in it are placed when they come
-            }
-            const ExportedImage image = epoch.images[number];
-            if (images_.place(image) != ExportedImages::Place::kUnknown) {
-                tasks_.map(trailer.pid, {value(ColumnId::kAddress), value(ColumnId::kSize),
-                                         value(ColumnId::kFileOffset), image, value(ColumnId::kProtection)});
-            }
-            break;
-        }
-        case TaskOp::kLost:
-            if (in_range) {
-                write_lost(trailer, side_band_id_, value(ColumnId::kSize));
-            }
-            break;
-        case TaskOp::kThrottle:
-        case TaskOp::kUnthrottle:
-            if (in_range) {
-                writer_.begin(static_cast<TaskOp>(value(ColumnId::kTaskOp)) == TaskOp::kThrottle
-                                  ? perf::RecordType::kThrottle
-                                  : perf::RecordType::kUnthrottle,
-                              0);
-                writer_.put(time_ns);
-                writer_.put(side_band_id_);
-                writer_.put(side_band_id_);
-                end_record(trailer, side_band_id_);
-            }
-            break;
+void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged) {
+    if (take_task_row(tasks_, images_, epoch, merged.rows, merged.row) || !merged.is_in_range) {
+        return;
     }
+    const auto value = [&](ColumnId column) { return merged.rows.integers(column)[merged.row]; };
+    const Trailer trailer{narrow(value(ColumnId::kPid)), narrow(value(ColumnId::kTid)), merged.time_ns,
+                          narrow(value(ColumnId::kCpu))};
+    const auto op = static_cast<TaskOp>(value(ColumnId::kTaskOp));
+    if (op == TaskOp::kLost) {
+        write_lost(trailer, side_band_id_, value(ColumnId::kSize));
+        return;
+    }
+    if (op != TaskOp::kThrottle && op != TaskOp::kUnthrottle) {
+        return;
+    }
+    writer_.begin(op == TaskOp::kThrottle ? perf::RecordType::kThrottle : perf::RecordType::kUnthrottle, 0);
+    writer_.put(merged.time_ns);
+    writer_.put(side_band_id_);
+    writer_.put(side_band_id_);
+    end_record(trailer, side_band_id_);
 }
 
 void RecordStream::write_thread(const Trailer& trailer) {

@@ -15,6 +15,7 @@
 #include "exporters/perf-data/features.h"
 #include "exporters/perf-data/record_writer.h"
 #include "exporters/perf-data/row_merge.h"
+#include "exporters/perf-data/task_rows.h"
 #include "exporters/perf-data/task_state.h"
 #include "storage/block/block.h"
 #include "storage/dictionary/epoch_dictionary.h"
@@ -29,18 +30,11 @@ class RecordStream {
 public:
     RecordStream(PerfRecordWriter& writer, std::uint64_t side_band_id) : writer_{writer}, side_band_id_{side_band_id} {}
 
-    // What an epoch's numbers mean: image numbers of its dictionary → images of the export.
-    struct EpochImages {
-        const EpochDictionary* dictionary = nullptr;
-        std::vector<ExportedImage> images;
-    };
-
     // Writes the epoch's kernel, if it is another than that of the epochs before.
     [[nodiscard]] EpochImages begin_epoch(const EpochDictionary& dictionary, std::uint64_t time_ns);
 
-    // A row of kind task. kLost counts only `in_range`.
-    void task_row(const EpochImages& epoch, const DecodedRows& rows, std::size_t row, std::uint64_t time_ns,
-                  bool in_range);
+    // Losses count only in the time range.
+    void task_row(const EpochImages& epoch, const MergedRow& merged);
 
     // A sample or a tracepoint.
     void sample_row(const EpochImages& epoch, const MergedRow& merged);

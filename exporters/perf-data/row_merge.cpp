@@ -58,10 +58,29 @@ private:
     }
 };
 
+Result<Done> check_one_target(const Scan& scan) {
+    std::set<TargetId> targets;
+    std::string names;
+    for (const ScannedSession& session : scan.sessions()) {
+        if (targets.insert(session.record.target).second && targets.size() <= 8) {
+            names += (names.empty() ? "" : ", ") + session.record.target_name;
+        }
+    }
+    if (targets.size() > 1) {
+        return Error{ErrorCode::kUsage, "the selection holds " + std::to_string(targets.size()) + " targets (" + names +
+                                            (targets.size() > 8 ? ", …" : "") +
+                                            "), whose process ids collide; name one with --select "
+                                            "'{target=\"NAME\"}'"};
+    }
+    return Done{};
+}
+
 RowMerge::RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock)
     : scan_{scan}, events_{events}, clock_{clock} {
     list_epochs();
 }
+
+RowMerge::~RowMerge() = default;
 
 void RowMerge::list_epochs() {
     for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {

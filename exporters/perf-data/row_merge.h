@@ -67,10 +67,16 @@ public:
     [[nodiscard]] virtual Result<Done> row(const MergedRow& row) = 0;
 };
 
+// Errors: kUsage when the selection holds several targets: their process ids collide, and their clocks differ.
+[[nodiscard]] Result<Done> check_one_target(const Scan& scan);
+
 class RowMerge {
 public:
     // Borrows all three.
     RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock);
+    ~RowMerge();
+    RowMerge(const RowMerge&) = delete;
+    RowMerge& operator=(const RowMerge&) = delete;
 
     // Those with samples in the selection, by their first row. Empty: there is nothing to export.
     [[nodiscard]] std::span<const MergedEpoch> epochs() const { return epochs_; }

@@ -77,6 +77,14 @@ void TaskState::map(std::uint32_t pid, const ExportedMapping& mapping) {
     }
 }
 
+std::string_view TaskState::name_of(std::uint32_t pid, std::uint32_t tid) {
+    Thread& mine = thread(pid, tid);
+    if (mine.name.empty()) {
+        mine.name = pid == 0 && tid == 0 ? "swapper" : ":" + std::to_string(tid);
+    }
+    return mine.name;
+}
+
 void TaskState::forget() {
     threads_.clear();
     processes_.clear();

@@ -32,6 +32,9 @@ public:
     void exit(std::uint32_t pid, std::uint32_t tid);
     void map(std::uint32_t pid, const ExportedMapping& mapping);
 
+    // As perf shows it: ":tid" where no name is known. Valid until the state changes.
+    [[nodiscard]] std::string_view name_of(std::uint32_t pid, std::uint32_t tid);
+
     // Another start of the machine, or so long ago that nothing is as it was.
     void forget();
 

@@ -66,6 +66,7 @@ LIBRARIES = [
     Library("the kernel's perf_event ABI", r"linux/perf_event\.h$", ("target-collector/source/", "target-collector/linux/"),
             in_unit_tests=True),
     Library("prometheus-cpp", r"prometheus/", ("daemon/metrics/metrics_server.cpp",)),
+    Library("libtraceevent", r"traceevent/", ("exporters/script/trace_format.cpp",)),
     Library("cairo", r"cairo(\.h$|-|/)", ("exporters/figure/png.cpp",)),
     Library("spdlog", r"spdlog/", ("daemon/log/log.cpp",)),
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),

@@ -1,18 +1,17 @@
-// export: a file for other tools.
+// export: a file for other tools. script, and what else of the formats is a command of its own: on standard output.
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <optional>
 
-#include "exporters/folded/folded_exporter.h"
-#include "exporters/perf-data/perf_data_exporter.h"
+#include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_filter.h"
 #include "query-engine/wire/query_client.h"
 #include "schemas/vocabulary/option_value.h"
+#include "tools/perfleet/command_options.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
@@ -24,16 +23,8 @@ namespace {
 struct ExportOptions {
     QueryOptions query;
     std::string format;
-    std::string output;
+    std::string output = "-";
     bool is_forced = false;
-};
-
-// What is said when an export is done.
-struct Outcome {
-    std::optional<UtcNs> modified;
-    std::string what;
-    Ledger ledger;
-    std::vector<std::string> warnings;
 };
 
 class StandardOutputSink : public ExportSink {
@@ -46,46 +37,32 @@ public:
     }
 };
 
-Result<Outcome> write_perf_data(const Scan& scan, ExportSink& sink) {
-    Result<ExportSummary> summary = export_perf_data(scan, sink);
-    if (!summary.ok()) {
-        return std::move(summary).error();
-    }
-    return Outcome{summary->last_time, std::to_string(summary->sample_count) + " samples", summary->ledger,
-                   summary->warnings};
-}
-
-Result<Outcome> write_folded(const Scan& scan, const SymbolPaths& paths, ExportSink& sink) {
-    Symbolizer symbolizer{&scan.store(), paths};
-    Result<FoldedStacks> folded = export_folded(scan, symbolizer);
-    if (!folded.ok()) {
-        return std::move(folded).error();
-    }
-    if (Result<Done> written = sink.write_at(0, std::as_bytes(std::span{folded->text})); !written.ok()) {
-        return std::move(written).error();
-    }
-    return Outcome{std::nullopt, "collapsed stacks", folded->ledger, folded->warnings};
-}
-
-Result<Outcome> ask_gateway(const ExportOptions& options, ExportSink& sink) {
+Result<ExportOutcome> ask_gateway(const ExportOptions& options, const ExportFormat& format, ExportSink& sink) {
     const Result<std::unique_ptr<QueryClient>> client = options.query.connect();
     if (!client.ok()) {
         return Error{client.error()};
     }
     OptionValues values = options.query.values;
-    values["format"] = options.format;
+    if (!format.is_command) {
+        values["format"] = format.name;
+    }
     Result<QueryEnd> end = (*client)->ask_file(
-        "export", values,
+        format.is_command ? format.name : "export", values,
         [&](std::uint64_t offset, std::span<const std::byte> bytes) { return sink.write_at(offset, bytes); });
     if (!end.ok()) {
         return std::move(end).error();
     }
-    return Outcome{end->modified, printable(end->summary), end->ledger, end->warnings};
+    return ExportOutcome{end->modified, printable(end->summary), end->ledger, end->warnings};
 }
 
-Result<Outcome> write_export(ExportOptions& options, ExportSink& sink) {
+Result<ExportOutcome> write_export(ExportOptions& options, const ExportFormat& format, ExportSink& sink) {
+    if (format.check) {
+        if (const Result<Done> checked = format.check(options.query.values); !checked.ok()) {
+            return Error{checked.error()};
+        }
+    }
     if (!options.query.gateway.empty()) {
-        return ask_gateway(options, sink);
+        return ask_gateway(options, format, sink);
     }
     const Result<std::unique_ptr<StoreReader>> store = open_data(options.query);
     if (!store.ok()) {
@@ -106,14 +83,15 @@ Result<Outcome> write_export(ExportOptions& options, ExportSink& sink) {
         return Error{checked.error()};
     }
     filter_frames(*scan, options.query.symbol_paths());
-    return options.format == "perf.data" ? write_perf_data(*scan, sink)
-                                         : write_folded(*scan, options.query.symbol_paths(), sink);
+    return format.write(*scan, options.query.symbol_paths(), options.query.values, sink);
 }
 
 int run(ExportOptions& options) {
+    const ExportFormat& format = *find_export_format(options.format);
     const bool to_standard_output = options.output == "-";
-    if (to_standard_output && options.format == "perf.data") {
-        return report_error(Error{ErrorCode::kUsage, "-o -: perf.data is not written in one go; name a file"});
+    if (to_standard_output && !format.is_sequential) {
+        return report_error(
+            Error{ErrorCode::kUsage, "-o -: " + format.name + " is not written in one go; name a file"});
     }
     StandardOutputSink standard_output;
     std::unique_ptr<FileSink> file;
@@ -128,7 +106,7 @@ int run(ExportOptions& options) {
         file = std::move(created).value();
     }
     ExportSink& sink = to_standard_output ? static_cast<ExportSink&>(standard_output) : *file;
-    const Result<Outcome> outcome = write_export(options, sink);
+    const Result<ExportOutcome> outcome = write_export(options, format, sink);
     if (!outcome.ok()) {
         return report_error(outcome.error());
     }
@@ -136,7 +114,7 @@ int run(ExportOptions& options) {
         if (const Result<Done> committed = file->commit(outcome->modified); !committed.ok()) {
             return report_error(committed.error());
         }
-        print_note(options.output + ": " + outcome->what);
+        print_note(options.output + ": " + outcome->summary);
     }
     print_note("rows: " + ledger_line(outcome->ledger));
     std::for_each(outcome->warnings.begin(), outcome->warnings.end(), print_warning);
@@ -154,10 +132,15 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
         std::erase(option.aliases, "to");
     }
     options->query.add_to(*command, selection);
-    command->add_option("--to", options->format, "perf.data or folded")
-        ->required()
-        ->check(CLI::IsMember({"perf.data", "folded"}))
-        ->type_name("FORMAT");
+    std::vector<std::string> names;
+    std::string summary;
+    for (const ExportFormat& format : export_formats()) {
+        if (!format.is_command) {
+            names.push_back(format.name);
+            summary += (summary.empty() ? "" : "; ") + format.name + ": " + format.summary;
+        }
+    }
+    command->add_option("--to", options->format, summary)->required()->check(CLI::IsMember(names))->type_name("FORMAT");
     command->add_option("-o,--output", options->output, "file to write; - for standard output (folded)")
         ->check(check_not_empty)
         ->required()
@@ -165,6 +148,17 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
     command->add_flag("--force", options->is_forced,
                       "replace the file if it exists (without: a perf.data is kept as FILE.old, others are an error)");
     command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
+
+    for (const ExportFormat& format : export_formats()) {
+        if (format.is_command) {
+            CLI::App* own = app.add_subcommand(format.name, format.summary);
+            const auto own_options = std::make_shared<ExportOptions>();
+            own_options->format = format.name;
+            add_command_options(*own, format.options, own_options->query.values);
+            own_options->query.add_to(*own, selection_options());
+            own->callback([&invocation, own_options] { invocation.run = [own_options] { return run(*own_options); }; });
+        }
+    }
 }
 
 }  // namespace perfleet

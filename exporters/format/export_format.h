@@ -1,0 +1,34 @@
+// The formats of exports: one entry each in one table. The command line and the query process use the same one; a new
+// format is a folder and a line in export_format.cpp.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporters/sink/export_sink.h"
+#include "query-engine/option/option.h"
+#include "query-engine/scan/scan.h"
+#include "query-engine/symbol/symbolizer.h"
+
+namespace perfleet {
+
+struct ExportFormat {
+    std::string name;
+    std::string summary;
+    bool is_sequential = true;                                 // may be written to a pipe
+    bool is_command = false;                                   // `perfleet NAME` instead of `perfleet export --to NAME`
+    std::vector<OptionSpec> options{};                         // beside those of every query (selection_options)
+    std::function<Result<Done>(const OptionValues&)> check{};  // the values of `options`; none: there are none
+    // Errors: kUsage, of the options; kNotFound when the selection holds nothing to export; those of store and sink.
+    std::function<Result<ExportOutcome>(const Scan&, const SymbolPaths&, const OptionValues&, ExportSink&)> write;
+};
+
+[[nodiscard]] std::span<const ExportFormat> export_formats();
+
+// nullptr if there is none of this name.
+[[nodiscard]] const ExportFormat* find_export_format(std::string_view name);
+
+}  // namespace perfleet

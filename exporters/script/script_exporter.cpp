@@ -1,0 +1,398 @@
+#include "exporters/script/script_exporter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "exporters/perf-data/event_table.h"
+#include "exporters/perf-data/file_clock.h"
+#include "exporters/perf-data/row_merge.h"
+#include "exporters/perf-data/task_rows.h"
+#include "exporters/perf-data/task_state.h"
+#include "exporters/report/report.h"
+#include "exporters/script/trace_format.h"
+#include "query-engine/select/selection.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kBufferSizeBytes = 64U << 10U;
+constexpr std::size_t kFrameNamesSizeBytesMax = 32U << 20U;
+constexpr std::size_t kCommSizeBytesMax = 255;
+constexpr const char* kUnknown = "[unknown]";
+
+// What is printed of a node of the call chains, whatever the process.
+struct FrameName {
+    std::string symbol;  // empty: none is known
+    std::uint64_t symbol_offset = 0;
+    std::uint64_t chain_address = 0;  // in the file; of the kernel and of memory without a file in memory
+    ExportedImage image = 0;
+    bool has_image = false;
+};
+
+// An event and how it is printed.
+struct PrintedEvent {
+    ScriptFields fields;
+    bool has_chain = false;
+    std::string name;
+    std::unique_ptr<TraceFormat> format;
+};
+
+class Script : private MergeVisitor {
+public:
+    Script(const Scan& scan, Symbolizer& symbolizer, const ScriptOptions& options, ExportSink& sink)
+        : scan_{scan},
+          symbolizer_{symbolizer},
+          options_{options},
+          sink_{sink},
+          clock_{scan},
+          events_{scan, outcome_.warnings},
+          merge_{scan, events_, clock_} {}
+
+    Result<ExportOutcome> run() {
+        if (auto checked = check_one_target(scan_); !checked) {
+            return std::move(checked).error();
+        }
+        list_events();
+        if (auto merged = merge_.run(*this); !merged) {
+            return std::move(merged).error();
+        }
+        if (row_count_ == 0) {
+            return Error{ErrorCode::kNotFound,
+                         "no samples and no tracepoints are in the selection (perfleet losses lists what there is)"};
+        }
+        if (auto written = flush(); !written) {
+            return std::move(written).error();
+        }
+        constexpr std::array kKinds{Kind::kSample, Kind::kTracepoint};
+        for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
+            outcome_.ledger.add(scan_.ledger(index, kKinds, outcome_.warnings));
+        }
+        const std::vector<std::string> unread = symbolizer_.warnings();
+        outcome_.warnings.insert(outcome_.warnings.end(), unread.begin(), unread.end());
+        outcome_.summary = std::to_string(row_count_) + " rows";
+        return std::move(outcome_);
+    }
+
+private:
+    void list_events() {
+        const auto events = events_.events();
+        const bool has_tracepoint_chains =
+            std::any_of(events.begin(), events.end(), [](const auto& event) { return event.raw && event.callchain; });
+        for (const ExportedEvent& event : events) {
+            PrintedEvent printed;
+            printed.fields = options_.fields_of(event, has_tracepoint_chains);
+            printed.has_chain = event.callchain && printed.fields.has(ScriptField::kIp) && !options_.hides_call_graph;
+            printed.name = options_.is_json ? event.name : printable(event.name);
+            name_width_ = std::max(name_width_, printed.name.size());
+            if (event.raw && printed.fields.has(ScriptField::kTrace)) {
+                printed.format =
+                    std::make_unique<TraceFormat>(event.name.substr(0, event.name.find(':')), event.format,
+                                                  [this](std::uint64_t address) { return kernel_function(address); });
+            }
+            printed_.push_back(std::move(printed));
+        }
+    }
+
+    // -- the rows, of RowMerge
+    // -----------------------------------------------------------------------------------------
+
+    void begin_epoch(const MergedEpoch& epoch, bool is_new_run) override {
+        if (is_new_run) {
+            tasks_.forget();
+        }
+        epochs_.resize(merge_.epochs().size());
+        epochs_[epoch.index].images = add_images(images_, *epoch.dictionary);
+        symbolizer_.learn_kernel(*epoch.dictionary);
+    }
+
+    void end_epoch(const MergedEpoch& epoch) override {
+        names_size_bytes_ -= epochs_[epoch.index].names_size_bytes;
+        epochs_[epoch.index] = {};
+    }
+
+    Result<Done> row(const MergedRow& row) override {
+        epoch_ = &epochs_[row.epoch.index];
+        if (row.event == nullptr) {
+            take_task_row(tasks_, images_, epoch_->images, row.rows, row.row);
+            return Done{};
+        }
+        ++row_count_;
+        const PrintedEvent& event = printed_[row.event->id - 1];
+        if (options_.is_json) {
+            add_object(event, row);
+        } else {
+            add_text(event, row);
+        }
+        return text_.size() < kBufferSizeBytes ? Result<Done>{Done{}} : flush();
+    }
+
+    Result<Done> flush() {
+        auto written = sink_.write_at(offset_, std::as_bytes(std::span{text_}));
+        offset_ += text_.size();
+        text_.clear();
+        return written;
+    }
+
+    // -- what a row holds
+    // ----------------------------------------------------------------------------------------------
+
+    static std::uint32_t pid_of(const MergedRow& row) { return static_cast<std::uint32_t>(row.columns->pid[row.row]); }
+    static std::uint32_t tid_of(const MergedRow& row) { return static_cast<std::uint32_t>(row.columns->tid[row.row]); }
+    static StackNumber stack_of(const MergedRow& row) {
+        return StackNumber{static_cast<std::uint32_t>(row.columns->stack[row.row])};
+    }
+
+    std::string_view name_of_thread(const MergedRow& row) {
+        const std::string_view name = tasks_.name_of(pid_of(row), tid_of(row));
+        return name.substr(0, std::min(name.find('\0'), kCommSizeBytesMax));
+    }
+
+    const FrameName& name_of(StackNumber node) {
+        const auto known = epoch_->names.find(node.value);
+        if (known != epoch_->names.end()) {
+            return known->second;
+        }
+        if (names_size_bytes_ > kFrameNamesSizeBytesMax) {
+            names_size_bytes_ -= epoch_->names_size_bytes;
+            epoch_->names_size_bytes = 0;
+            epoch_->names.clear();
+        }
+        FrameName name = find_name(node);
+        const std::size_t size_bytes = sizeof(FrameName) + name.symbol.capacity() + 64;
+        names_size_bytes_ += size_bytes;
+        epoch_->names_size_bytes += size_bytes;
+        return epoch_->names.emplace(node.value, std::move(name)).first->second;
+    }
+
+    FrameName find_name(StackNumber node) {
+        FrameName name;
+        if (node == kEmptyStack) {
+            return name;
+        }
+        const Frame frame = epoch_->images.dictionary->stack(node).frame;
+        if (frame.image.value >= epoch_->images.images.size()) {
+            return name;
+        }
+        name.image = epoch_->images.images[frame.image.value];
+        const ImageDefinition& image = images_.definition(name.image);
+        switch (images_.place(name.image)) {
+            case ExportedImages::Place::kUnknown: return name;
+            case ExportedImages::Place::kAnonymous:
+            case ExportedImages::Place::kKernel: name.chain_address = image.address + frame.offset; break;
+            case ExportedImages::Place::kProcess: name.chain_address = frame.offset; break;
+        }
+        name.has_image = true;
+        const Symbol symbol = symbolizer_.resolve(image, frame.offset);
+        if (symbol.resolved) {
+            name.symbol = options_.is_json ? symbol.name : printable(symbol.name);
+            name.symbol_offset = frame.offset - symbol.offset;
+        }
+        return name;
+    }
+
+    // Of the innermost frame, in memory.
+    std::uint64_t address_of(const MergedRow& row, const FrameName& name) {
+        if (!name.has_image || images_.place(name.image) != ExportedImages::Place::kProcess) {
+            return name.chain_address;
+        }
+        const auto place = tasks_.place(pid_of(row), name.image, name.chain_address);
+        return place ? place->address : 0;
+    }
+
+    std::string image_name(const FrameName& name) {
+        if (!name.has_image) {
+            return kUnknown;
+        }
+        const std::string& image = images_.definition(name.image).name;
+        return options_.is_json ? image : printable(image);
+    }
+
+    template <class Visitor>
+    void visit_chain(const MergedRow& row, const Visitor& visitor) {
+        StackNumber node = stack_of(row);
+        std::size_t depth = 0;
+        do {
+            visitor(name_of(node));
+            node = node == kEmptyStack ? kEmptyStack : epoch_->images.dictionary->stack(node).parent;
+        } while (node != kEmptyStack && ++depth < limits::kStackChainMax);
+    }
+
+    TraceFormat::Function kernel_function(std::uint64_t address) {
+        for (const ExportedImage number : epoch_->images.images) {
+            const ImageDefinition& image = images_.definition(number);
+            if (is_kernel(image) && address >= image.address) {
+                const Symbol symbol = symbolizer_.resolve(image, address - image.address);
+                return {symbol.resolved ? symbol.name : "", image.address + symbol.offset};
+            }
+        }
+        return {};
+    }
+
+    // -- text, as perf's builtin-script.c prints it
+    // --------------------------------------------------------------------
+
+    void add_frame(const PrintedEvent& event, const FrameName& name, std::uint64_t address) {
+        fmt::format_to(std::back_inserter(text_), "{:16x}", address);
+        if (event.fields.has(ScriptField::kSym)) {
+            text_ += ' ';
+            text_ += name.symbol.empty() ? kUnknown : name.symbol;
+            if (!name.symbol.empty() && event.fields.has(ScriptField::kSymoff)) {
+                fmt::format_to(std::back_inserter(text_), "+0x{:x}", name.symbol_offset);
+            }
+        }
+        if (event.fields.has(ScriptField::kDso)) {
+            text_ += " (" + image_name(name) + ")";
+        }
+    }
+
+    void add_text(const PrintedEvent& event, const MergedRow& row) {
+        const auto has = [&](ScriptField field) { return event.fields.has(field); };
+        const auto out = std::back_inserter(text_);
+        if (has(ScriptField::kComm)) {
+            fmt::format_to(out, "{:>{}} ", printable(name_of_thread(row)), event.has_chain ? 0 : 16);
+        }
+        if (has(ScriptField::kPid) && has(ScriptField::kTid)) {
+            fmt::format_to(out, "{:5}/{:<5} ", static_cast<std::int32_t>(pid_of(row)),
+                           static_cast<std::int32_t>(tid_of(row)));
+        } else if (has(ScriptField::kPid) || has(ScriptField::kTid)) {
+            fmt::format_to(out, "{:5} ", static_cast<std::int32_t>(has(ScriptField::kPid) ? pid_of(row) : tid_of(row)));
+        }
+        if (has(ScriptField::kCpu)) {
+            fmt::format_to(out, "[{:03}] ", row.columns->cpu[row.row]);
+        }
+        if (has(ScriptField::kTime)) {
+            constexpr std::uint64_t kSecond = 1'000'000'000;
+            const std::uint64_t seconds = row.time_ns / kSecond;
+            if (options_.is_ns) {
+                fmt::format_to(out, "{:5}.{:09}: ", seconds, row.time_ns % kSecond);
+            } else {
+                fmt::format_to(out, "{:>12}: ", fmt::format("{}.{:06}", seconds, row.time_ns % kSecond / 1'000));
+            }
+        }
+        if (has(ScriptField::kPeriod)) {
+            fmt::format_to(out, "{:10} ", row.columns->weight[row.row]);
+        }
+        if (has(ScriptField::kEvent)) {
+            fmt::format_to(out, "{:>{}}: ", event.name, name_width_);
+        }
+        if (event.format != nullptr) {
+            text_ += printable(event.format->text(static_cast<std::uint32_t>(row.columns->cpu[row.row]),
+                                                  row.rows.bytes(ColumnId::kRawBytes, row.row)));
+        }
+        if (event.has_chain) {
+            text_ += '\n';
+            visit_chain(row, [&](const FrameName& name) {
+                text_ += '\t';
+                add_frame(event, name, name.chain_address);
+                text_ += '\n';
+            });
+        } else if (has(ScriptField::kIp)) {
+            text_ += ' ';
+            const FrameName& name = name_of(stack_of(row));
+            add_frame(event, name, address_of(row, name));
+        }
+        text_ += '\n';
+    }
+
+    // -- JSON
+    // ----------------------------------------------------------------------------------------------------------
+
+    void add_frame(Json& object, const PrintedEvent& event, const FrameName& name, std::uint64_t address) {
+        object["ip"] = fmt::format("{:#x}", address);
+        if (event.fields.has(ScriptField::kSym)) {
+            object["sym"] = name.symbol.empty() ? Json(nullptr) : Json(name.symbol);
+        }
+        if (event.fields.has(ScriptField::kSymoff)) {
+            object["symoff"] = name.symbol.empty() ? Json(nullptr) : Json(name.symbol_offset);
+        }
+        if (event.fields.has(ScriptField::kDso)) {
+            object["dso"] = name.has_image ? Json(image_name(name)) : Json(nullptr);
+        }
+    }
+
+    void add_object(const PrintedEvent& event, const MergedRow& row) {
+        const auto has = [&](ScriptField field) { return event.fields.has(field); };
+        Json object = Json::object();
+        if (has(ScriptField::kComm)) {
+            object["comm"] = name_of_thread(row);
+        }
+        if (has(ScriptField::kPid)) {
+            object["pid"] = static_cast<std::int32_t>(pid_of(row));
+        }
+        if (has(ScriptField::kTid)) {
+            object["tid"] = static_cast<std::int32_t>(tid_of(row));
+        }
+        if (has(ScriptField::kCpu)) {
+            object["cpu"] = row.columns->cpu[row.row];
+        }
+        if (has(ScriptField::kTime)) {
+            object["time_ns"] = row.time_ns;
+            object["utc"] = format_time(clock_.utc_of_ns(row.time_ns));
+        }
+        if (has(ScriptField::kPeriod)) {
+            object["period"] = row.columns->weight[row.row];
+        }
+        if (has(ScriptField::kEvent)) {
+            object["event"] = event.name;
+        }
+        if (event.format != nullptr) {
+            const std::string_view raw = row.rows.bytes(ColumnId::kRawBytes, row.row);
+            object["trace"] = event.format->text(static_cast<std::uint32_t>(row.columns->cpu[row.row]), raw);
+            Json& fields = object["fields"] = Json::object();
+            for (const auto& [name, value] : event.format->fields(raw)) {
+                std::visit([&field = fields[name]](const auto& known) { field = known; }, value);
+            }
+        }
+        if (event.has_chain) {
+            Json& chain = object["callchain"] = Json::array();
+            visit_chain(row, [&](const FrameName& name) {
+                add_frame(chain.emplace_back(Json::object()), event, name, name.chain_address);
+            });
+        } else if (has(ScriptField::kIp)) {
+            const FrameName& name = name_of(stack_of(row));
+            add_frame(object, event, name, address_of(row, name));
+        }
+        text_ += object.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+    }
+
+    struct Epoch {
+        EpochImages images;
+        std::unordered_map<std::uint32_t, FrameName> names;  // by node
+        std::size_t names_size_bytes = 0;
+    };
+
+    const Scan& scan_;
+    Symbolizer& symbolizer_;
+    const ScriptOptions& options_;
+    ExportSink& sink_;
+    ExportOutcome outcome_;
+    FileClock clock_;
+    EventTable events_;
+    RowMerge merge_;
+    ExportedImages images_;
+    TaskState tasks_;
+    std::vector<PrintedEvent> printed_;  // by the event's id, from 1
+    std::size_t name_width_ = 0;
+    std::vector<Epoch> epochs_;
+    Epoch* epoch_ = nullptr;  // of the row
+    std::size_t names_size_bytes_ = 0;
+    std::string text_;
+    std::uint64_t offset_ = 0;
+    std::uint64_t row_count_ = 0;
+};
+
+}  // namespace
+
+Result<ExportOutcome> export_script(const Scan& scan, Symbolizer& symbolizer, const ScriptOptions& options,
+                                    ExportSink& sink) {
+    return Script{scan, symbolizer, options, sink}.run();
+}
+
+}  // namespace perfleet

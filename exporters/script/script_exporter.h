@@ -1,0 +1,20 @@
+// Samples and tracepoints one by one in the order of time, as `perf script` prints them: the thread, the time, the
+// event, where it was, and below it the call chain. Or as JSON, an object a line.
+//
+// What is read stays bounded, whatever the number of rows; nothing is held back for the end. Names from targets have
+// their control characters escaped.
+#pragma once
+
+#include "exporters/script/script_options.h"
+#include "exporters/sink/export_sink.h"
+#include "query-engine/scan/scan.h"
+#include "query-engine/symbol/symbolizer.h"
+
+namespace perfleet {
+
+// Errors: kNotFound when the selection holds no samples and no tracepoints; kUsage when it holds several targets, whose
+// times have no common clock; those of store and sink.
+[[nodiscard]] Result<ExportOutcome> export_script(const Scan& scan, Symbolizer& symbolizer,
+                                                  const ScriptOptions& options, ExportSink& sink);
+
+}  // namespace perfleet

@@ -1,0 +1,59 @@
+// What `perfleet script` prints of each row: fields by perf's names, in the order in which perf prints them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exporters/perf-data/event_table.h"
+#include "query-engine/option/option.h"
+
+namespace perfleet {
+
+enum class ScriptField : std::uint8_t {
+    kComm,
+    kPid,
+    kTid,
+    kCpu,
+    kTime,
+    kPeriod,
+    kEvent,
+    kTrace,
+    kIp,
+    kSym,
+    kSymoff,
+    kDso
+};
+
+class ScriptFields {
+public:
+    [[nodiscard]] bool has(ScriptField field) const { return (bits_ >> static_cast<unsigned>(field) & 1U) != 0; }
+    void set(ScriptField field, bool is_shown) {
+        const std::uint32_t bit = 1U << static_cast<unsigned>(field);
+        bits_ = is_shown ? bits_ | bit : bits_ & ~bit;
+    }
+    [[nodiscard]] bool empty() const { return bits_ == 0; }
+
+private:
+    std::uint32_t bits_ = 0;
+};
+
+struct ScriptOptions {
+    struct Change {
+        ScriptField field{};
+        bool is_added = true;
+    };
+    std::vector<Change> fields;     // empty: perf's defaults
+    bool changes_defaults = false;  // `fields` are added to the defaults and taken away from them; else they are all
+    bool hides_call_graph = false;
+    bool is_ns = false;
+    bool is_json = false;
+
+    // Of an event. `has_tracepoint_chains`: any tracepoint of the export has call chains.
+    [[nodiscard]] ScriptFields fields_of(const ExportedEvent& event, bool has_tracepoint_chains) const;
+};
+
+// fields (F), hide-call-graph (G), ns, format.
+[[nodiscard]] const OptionTable<ScriptOptions>& script_options();
+
+}  // namespace perfleet
