@@ -15,7 +15,7 @@ void add_completion_command(CLI::App& app, Invocation& invocation) {
     command->footer(
         "Packages install it. Without them:\n"
         "  perfleet completion bash > ~/.local/share/bash-completion/completions/perfleet\n"
-        "  perfleet completion zsh > _perfleet    # in a folder of $fpath, before compinit\n"
+        "  perfleet completion zsh > _perfleet    # in a folder of $fpath\n"
         "  perfleet completion fish > ~/.config/fish/completions/perfleet.fish\n"
         "For the other programs: perfleet-gateway --completion bash.");
     const auto shell = std::make_shared<std::string>();
