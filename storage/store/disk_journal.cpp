@@ -151,7 +151,7 @@ Result<std::unique_ptr<DiskJournal>> DiskJournal::begin(const std::string& direc
     }
     if (::flock(lock_fd, LOCK_EX | LOCK_NB) != 0) {
         ::close(lock_fd);
-        return Error{ErrorCode::kBusy, directory + ": another gateway is writing to this folder"};
+        return Error{ErrorCode::kBusy, directory + ": another process is writing to this folder"};
     }
     const fs::path journal = folder / "journal";
     lose_unsynced(store, journal, plan);

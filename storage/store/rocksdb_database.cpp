@@ -32,8 +32,8 @@ bool says(const rocksdb::Status& status, std::string_view words) {
 
 Error busy(const std::string& directory) {
     return {ErrorCode::kBusy, directory +
-                                  ": another gateway is writing to this folder; stop it, or name "
-                                  "another folder"};
+                                  ": another process is writing to this folder (perfleet-gateway, record or import); "
+                                  "stop it, or name another folder"};
 }
 
 // What RocksDB says; of a missing table file it tells the name that such files had long ago, which it tries last.

@@ -32,7 +32,7 @@ TEST_F(RocksdbStore, RefusesASecondWriterInTheSameProcess) {
     auto first = open();
     auto second = open_rocksdb_store(directory_);
     ASSERT_FALSE(second.ok());
-    expect_error(second.error(), ErrorCode::kBusy, directory_ + ": another gateway is writing to this folder");
+    expect_error(second.error(), ErrorCode::kBusy, directory_ + ": another process is writing to this folder");
     first.reset();
     EXPECT_NE(open(), nullptr);
 }
@@ -43,7 +43,7 @@ TEST_F(RocksdbStore, RefusesASecondWriterInAnotherProcess) {
         ASSERT_EQ(child.line(), "open");
         auto second = open_rocksdb_store(directory_);
         ASSERT_FALSE(second.ok());
-        expect_error(second.error(), ErrorCode::kBusy, "another gateway is writing");
+        expect_error(second.error(), ErrorCode::kBusy, "another process is writing");
         EXPECT_NE(second.error().message.find(directory_), std::string::npos);
         EXPECT_TRUE(has_writer(directory_));
     }

@@ -51,7 +51,7 @@ TEST(CopyProgram, CopiesBeneathALiveGatewayWhatItHasAcknowledged) {
 
     const Finished back = copy(folder / "copy", folder / "data");
     EXPECT_EQ(back.ending.status, 1);
-    EXPECT_NE(back.error_output.find("another gateway is writing"), std::string::npos) << back.error_output;
+    EXPECT_NE(back.error_output.find("another process is writing"), std::string::npos) << back.error_output;
     EXPECT_EQ(copy(folder / "data", folder / "data").ending.status, 2);
     EXPECT_EQ(copy(folder / "nothing", folder / "copy").ending.status, 1);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);

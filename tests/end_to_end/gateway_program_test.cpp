@@ -152,7 +152,7 @@ TEST(GatewayProgram, ASecondOneOnTheSameFolderIsRefused) {
         run({gateway(), "--data", folder / "data", "--listen", "tcp://127.0.0.1:*", "--query", "none"});
     EXPECT_EQ(second.ending.status, 1);
     EXPECT_NE(second.error_output.find(folder / "data"), std::string::npos) << second.error_output;
-    EXPECT_NE(second.error_output.find("another gateway"), std::string::npos) << second.error_output;
+    EXPECT_NE(second.error_output.find("another process"), std::string::npos) << second.error_output;
     SamplePeer peer{first.listen()};  // the first goes on
     peer.greet(session());
 }

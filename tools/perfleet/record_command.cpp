@@ -190,7 +190,8 @@ int run_record(CommandLine parsed) {
     if (!recording->unstored_file.empty()) {
         say("nobody stored the rest within --exit-wait" +
             (recording->not_stored ? ": " + recording->not_stored->message : "") + "; it is kept in " +
-            recording->unstored_file + ", and the next perfleet record into " + *folder + " stores it");
+            recording->unstored_file + ", and the next perfleet record that finds no gateway at " + *folder +
+            " stores it");
         return kExitFailure;
     }
     if (recording->not_stored) {
