@@ -63,7 +63,7 @@ void make_store(const std::string& data) {
 }
 
 nlohmann::json ledger_of(const std::string& data, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words{program_path("perfleet"), "top", "--data", data, "--format", "json"};
+    std::vector<std::string> words{program_path("perfleet"), "top", "--all", "--data", data, "--format", "json"};
     words.insert(words.end(), more.begin(), more.end());
     const Finished top = run(words);
     EXPECT_EQ(top.ending.status, 0) << top.error_output;
