@@ -156,6 +156,9 @@ std::vector<QueryCommand> make_commands() {
         "latency", "What measured latencies say: percentiles, intervals, validity warnings", "measured values",
         latency_options(),
         [](const Scan& scan, Symbolizer&, const LatencyOptions& options) { return make_latency(scan, options); }));
+    commands.back().way_out =
+        "they come from perfleet import, and from programs that measure themselves; for the time between two "
+        "tracepoints: perfleet tracepoints --pair START,STOP, and for where the time goes: perfleet top";
     commands.push_back(command("tracepoints", "How often tracepoints were hit, what they measured, and its overhead",
                                "tracepoints", tracepoint_options(),
                                [](const Scan& scan, Symbolizer&, const TracepointOptions& options) {
@@ -181,7 +184,12 @@ std::vector<QueryCommand> make_commands() {
 
 // An empty table alone doesn't tell whether the query or the recording was another than meant.
 void warn_of_no_rows(const QueryCommand& query, Answer& answer) {
-    if (answer.rows.empty() && answer.warnings.empty() && !query.rows.empty()) {
+    if (!answer.rows.empty() || query.rows.empty()) {
+        return;
+    }
+    if (!query.way_out.empty()) {
+        answer.warnings.push_back("no " + query.rows + " are in the selection: " + query.way_out);
+    } else if (answer.warnings.empty()) {
         answer.warnings.push_back("no " + query.rows + " are in the selection" +
                                   (query.lists_what_there_is ? "" : " (perfleet losses lists what there is)"));
     }

@@ -40,6 +40,7 @@ struct QueryCommand {
     std::string footer;               // below the help of its options
     std::vector<OptionSpec> options;  // beside those of every command (selection_options)
     std::string rows;                 // what an empty answer has none of: "no ROWS are in the selection"
+    std::string way_out;              // what to do where there are none of them
     QuerySessions sessions = QuerySessions::kAll;
     bool lists_what_there_is = false;  // inventory: an empty answer needs no hint at one
     QueryFilters filters = QueryFilters::kRows;

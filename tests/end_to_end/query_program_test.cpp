@@ -46,6 +46,14 @@ protected:
     ProfileStory story_ = make_story(9);
 };
 
+TEST_F(QueryProgram, LatencyWithoutValuesSaysWhatToDo) {
+    const Finished shown = perfleet({"latency", "--data", data_});
+    EXPECT_EQ(shown.ending.status, 0);
+    for (const char* words : {"no measured values are in the selection", "perfleet import", "--pair START,STOP"}) {
+        EXPECT_NE(shown.error_output.find(words), std::string::npos) << shown.error_output;
+    }
+}
+
 TEST_F(QueryProgram, EveryTableCommandAnswersInEveryFormat) {
     for (const char* command : {"targets", "sessions", "losses", "top", "tree", "counters", "tracepoints"}) {
         const Finished text = perfleet({command, "--data", data_, "--all"});
