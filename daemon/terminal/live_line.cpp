@@ -3,7 +3,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <string_view>
 
@@ -12,7 +11,6 @@
 namespace perfleet {
 namespace {
 
-constexpr std::chrono::seconds kShowEvery{1};
 constexpr std::size_t kDefaultColumns = 80;
 constexpr std::string_view kErase = "\r\x1b[K";
 
@@ -33,9 +31,9 @@ bool LiveLine::is_possible() {
     return ::isatty(STDERR_FILENO) == 1 && terminal != nullptr && std::string_view{terminal} != "dumb";
 }
 
-void LiveLine::start(Text text) {
+void LiveLine::start(Text text, std::chrono::milliseconds delay) {
     is_stopping_ = false;
-    thread_ = std::thread{[this, shown = std::move(text)] { run(shown); }};
+    thread_ = std::thread{[this, delay, shown = std::move(text)] { run(shown, delay); }};
 }
 
 void LiveLine::stop() {
@@ -58,9 +56,9 @@ void LiveLine::write(const std::function<void()>& write) {
     write();
 }
 
-void LiveLine::run(const Text& text) {
+void LiveLine::run(const Text& text, std::chrono::milliseconds delay) {
     std::unique_lock lock{mutex_};
-    while (!stopping_.wait_for(lock, kShowEvery, [this] { return is_stopping_; })) {
+    for (auto wait = delay; !stopping_.wait_for(lock, wait, [this] { return is_stopping_; }); wait = kShowEvery) {
         lock.unlock();
         const std::size_t column_count = terminal_columns() - 1;
         const std::string now = shortened(text(column_count), column_count);

@@ -4,6 +4,7 @@
 // A resource with a thread between start() and stop(). Any thread may write through it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -26,8 +27,9 @@ public:
     LiveLine& operator=(const LiveLine&) = delete;
     ~LiveLine() { stop(); }
 
-    // Shows `text`, which is called about once a second on another thread. Only where is_possible().
-    void start(Text text);
+    // Shows `text`, which is called about once a second on another thread, first after `delay`. Only where
+    // is_possible().
+    void start(Text text, std::chrono::milliseconds delay = kShowEvery);
     // Erases the line. Does nothing where it wasn't started.
     void stop();
 
@@ -35,7 +37,9 @@ public:
     void write(const std::function<void()>& write);
 
 private:
-    void run(const Text& text);
+    static constexpr std::chrono::milliseconds kShowEvery{1'000};
+
+    void run(const Text& text, std::chrono::milliseconds delay);
     void show(const std::string& line);
     void erase();
 

@@ -38,8 +38,8 @@ std::uint32_t add_to_checksum(std::uint32_t checksum, std::uint32_t value) {
 
 class StoreCopy {
 public:
-    StoreCopy(const Engine& from, Engine& to)
-        : from_{from}, to_{to}, from_reads_{from, notes_}, to_reads_{to, notes_} {}
+    StoreCopy(const Engine& from, Engine& to, const ProgressReport& progress)
+        : from_{from}, to_{to}, from_reads_{from, notes_}, to_reads_{to, notes_}, progress_{progress} {}
 
     [[nodiscard]] Result<CopyReport> run() {
         using Step = Result<Done> (StoreCopy::*)();
@@ -148,6 +148,9 @@ private:
         if (!partitions.ok()) {
             return partitions.error();
         }
+        if (auto counted = count_parts(*partitions); !counted.ok()) {
+            return counted;
+        }
         for (const Partition& partition : *partitions) {
             auto dropped = to_reads_.is_dropped(partition);
             auto sessions = from_reads_.sessions(partition);
@@ -155,6 +158,7 @@ private:
                 return dropped.ok() ? sessions.error() : dropped.error();
             }
             for (const SessionRecord& session : *sessions) {
+                count_done();
                 const SessionPart part{partition, {session.target, session.session}};
                 if (!sessions_.contains(part.session)) {
                     continue;
@@ -168,6 +172,26 @@ private:
             }
         }
         return Done{};
+    }
+
+    [[nodiscard]] Result<Done> count_parts(const std::vector<Partition>& partitions) {
+        if (!progress_) {
+            return Done{};
+        }
+        for (const Partition& partition : partitions) {
+            auto sessions = from_reads_.sessions(partition);
+            if (!sessions.ok()) {
+                return sessions.error();
+            }
+            part_count_ += sessions->size();
+        }
+        return Done{};
+    }
+
+    void count_done() {
+        if (progress_) {
+            progress_(parts_done_++, 2 * part_count_);
+        }
     }
 
     [[nodiscard]] Result<PartBatches> read_source(const SessionPart& part) {
@@ -329,6 +353,7 @@ private:
     // batches' seals.
     [[nodiscard]] Result<Done> compare() {
         for (const SessionPart& part : compared_) {
+            count_done();
             auto from = checksum_of_part(from_, part);
             auto to = checksum_of_part(to_, part);
             if ((!from.ok() && !is_damage(from.error())) || (!to.ok() && !is_damage(to.error()))) {
@@ -359,11 +384,14 @@ private:
     std::set<SessionName> sessions_;  // that don't contradict those of the target
     std::vector<SessionPart> compared_;
     CopyReport report_;
+    const ProgressReport& progress_;
+    std::uint64_t part_count_ = 0;  // of sessions in partitions, all of them
+    std::uint64_t parts_done_ = 0;  // twice: copied, and compared
 };
 
 }  // namespace
 
-Result<CopyReport> copy_store(const std::string& from, const std::string& to) {
+Result<CopyReport> copy_store(const std::string& from, const std::string& to, const ProgressReport& progress) {
     std::error_code error;
     if (std::filesystem::equivalent(from, to, error)) {
         return Error{ErrorCode::kUsage, to + ": is the store that is to be copied; name another folder with --to"};
@@ -382,7 +410,7 @@ Result<CopyReport> copy_store(const std::string& from, const std::string& to) {
     if (auto prepared = prepare_keyed_store(**target, to); !prepared.ok()) {
         return prepared.error();
     }
-    return StoreCopy{**source, **target}.run();
+    return StoreCopy{**source, **target, progress}.run();
 }
 
 }  // namespace perfleet

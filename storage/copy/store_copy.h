@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/progress.h"
 
 namespace perfleet {
 
@@ -41,6 +42,7 @@ struct CopyReport {
 // `from` may have a live writer; the copy is of the moment at which it is opened. `to` is created when it is missing;
 // no gateway may write there. Errors: kUsage (the same folder), kNotFound (no store in `from`), kBusy, kUnsupported (a
 // newer format), kFull, kIo. Damage of the source is told, and everything else copied.
-[[nodiscard]] Result<CopyReport> copy_store(const std::string& from, const std::string& to);
+[[nodiscard]] Result<CopyReport> copy_store(const std::string& from, const std::string& to,
+                                            const ProgressReport& progress = {});
 
 }  // namespace perfleet

@@ -59,8 +59,16 @@ protected:
     }
 
     CopyReport copy() const {
-        auto report = copy_store(from_, to_);
+        std::uint64_t last_done = 0;
+        bool is_reported = false;
+        auto report = copy_store(from_, to_, [&](std::uint64_t done, std::uint64_t total) {
+            EXPECT_LT(done, total);
+            EXPECT_GE(done, last_done);
+            last_done = done;
+            is_reported = true;
+        });
         EXPECT_TRUE(report.ok()) << report.error().message;
+        EXPECT_TRUE(is_reported || !report.ok() || report->parts.in_source == 0);
         return report.ok() ? std::move(*report) : CopyReport{};
     }
 

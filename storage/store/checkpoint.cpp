@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -43,7 +44,8 @@ private:
 };
 
 // Up to the end that the file has now; onto the disk. kNotFound: there is none.
-Result<std::uint64_t> copy_to_disk(const fs::path& from, const fs::path& to) {
+Result<std::uint64_t> copy_to_disk(const fs::path& from, const fs::path& to,
+                                   const std::function<void(std::uint64_t)>& add_copied) {
     const Descriptor source{::open(from.c_str(), O_RDONLY | O_CLOEXEC)};
     if (source.get() < 0) {
         return error_from_errno(errno, from.string());
@@ -71,6 +73,7 @@ Result<std::uint64_t> copy_to_disk(const fs::path& from, const fs::path& to) {
             written += now;
         }
         copied += static_cast<std::uint64_t>(size);
+        add_copied(static_cast<std::uint64_t>(size));
     }
     if (::fsync(target.get()) != 0) {
         return error_from_errno(errno, to.string());
@@ -110,7 +113,8 @@ bool has_moved_on(const Listing& before, const Listing& after) {
 
 class CheckpointMaker {
 public:
-    CheckpointMaker(fs::path from, fs::path to) : from_{std::move(from)}, to_{std::move(to)} {}
+    CheckpointMaker(fs::path from, fs::path to, const ProgressReport& progress)
+        : from_{std::move(from)}, to_{std::move(to)}, progress_{progress} {}
 
     [[nodiscard]] Result<Checkpoint> make() {
         std::string damage;
@@ -169,6 +173,7 @@ private:
         if (has_moved_on(*before, *with_manifest)) {
             return false;
         }
+        count_total(*with_manifest);
         for (const std::string& table : with_manifest->tables) {
             if (auto linked = link(table); !linked.ok()) {
                 return linked.error();
@@ -193,7 +198,7 @@ private:
     }
 
     [[nodiscard]] Result<bool> copy(const std::string& name) {
-        auto size_bytes = copy_to_disk(from_ / name, to_ / name);
+        auto size_bytes = copy_to_disk(from_ / name, to_ / name, [this](std::uint64_t copied) { add_done(copied); });
         if (!size_bytes.ok()) {
             return size_bytes.error().code == ErrorCode::kNotFound ? Result<bool>{false} : size_bytes.error();
         }
@@ -207,6 +212,7 @@ private:
             std::error_code error;
             const std::uint64_t size_bytes = fs::file_size(to_ / name, error);
             checkpoint_.linked_size_bytes += error ? 0 : size_bytes;
+            add_done(error ? 0 : size_bytes);
             return Done{};
         }
         if (errno == ENOENT) {
@@ -241,9 +247,31 @@ private:
         return damage;
     }
 
+    void count_total(const Listing& listing) {
+        done_size_bytes_ = 0;
+        total_size_bytes_ = 0;
+        for (const std::set<std::string>* names : {&listing.tables, &listing.logs}) {
+            for (const std::string& name : *names) {
+                std::error_code error;
+                const std::uint64_t size_bytes = fs::file_size(from_ / name, error);
+                total_size_bytes_ += error ? 0 : size_bytes;
+            }
+        }
+    }
+
+    void add_done(std::uint64_t size_bytes) {
+        done_size_bytes_ += size_bytes;
+        if (progress_) {
+            progress_(done_size_bytes_, total_size_bytes_);
+        }
+    }
+
     fs::path from_;
     fs::path to_;
     Checkpoint checkpoint_;
+    const ProgressReport& progress_;
+    std::uint64_t done_size_bytes_ = 0;
+    std::uint64_t total_size_bytes_ = 0;
 };
 
 // Not there, or empty.
@@ -260,7 +288,7 @@ Result<Done> check_target(const fs::path& to) {
 
 }  // namespace
 
-Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& to) {
+Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& to, const ProgressReport& progress) {
     std::error_code failed;
     const fs::path target = fs::absolute(to, failed).lexically_normal();
     if (failed) {
@@ -281,7 +309,7 @@ Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& t
         return checked.error();
     }
     const fs::path incomplete = named.string() + kIncompleteSuffix;
-    auto made = CheckpointMaker{source, incomplete}.make();
+    auto made = CheckpointMaker{source, incomplete, progress}.make();
     if (!made.ok()) {
         std::error_code error;
         fs::remove_all(incomplete, error);

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/progress.h"
 
 namespace perfleet {
 
@@ -36,6 +37,7 @@ struct Checkpoint {
 // interrupted one left is replaced. Errors: kNotFound (no store in `from`), kUsage (`to` is there already; `from` is
 // incomplete), kUnavailable (the writer changed files too fast), kUnsupported (a newer format), kFull, kPermission,
 // kIo.
-[[nodiscard]] Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& to);
+[[nodiscard]] Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& to,
+                                                 const ProgressReport& progress = {});
 
 }  // namespace perfleet

@@ -90,8 +90,13 @@ TEST_F(Backup, HoldsWhatWasSyncedAndSharesItsTableFiles) {
     store = nullptr;
     store = open(data_, 64U << 20);  // a table file
     put(*store, 301);
-    const auto made = make_checkpoint(data_, backup_);
+    std::uint64_t done_size_bytes = 0;
+    const auto made = make_checkpoint(data_, backup_, [&](std::uint64_t done, std::uint64_t total) {
+        EXPECT_TRUE(total == 0 || done <= total);
+        done_size_bytes = done;
+    });
     ASSERT_TRUE(made.ok()) << made.error().message;
+    EXPECT_GT(done_size_bytes, made->linked_size_bytes);
     EXPECT_GT(made->linked_size_bytes, 100'000U);
     EXPECT_LT(made->copied_size_bytes, 50'000U);
     EXPECT_EQ(made->damage, "");

@@ -188,7 +188,8 @@ Result<std::vector<TableFileCheck>> lost_table_files(const std::string& director
     return lost;
 }
 
-Result<std::vector<TableFileCheck>> check_table_files(const std::string& directory, bool verify) {
+Result<std::vector<TableFileCheck>> check_table_files(const std::string& directory, bool verify,
+                                                      const ProgressReport& progress) {
     std::vector<TableFileCheck> files;
     if (auto live = live_table_files(directory)) {
         files = std::move(*live);
@@ -201,7 +202,16 @@ Result<std::vector<TableFileCheck>> check_table_files(const std::string& directo
     }
     std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
     std::optional<std::vector<TableFileCheck>> now;
+    std::uint64_t total_size_bytes = 0;
+    for (const TableFileCheck& file : files) {
+        total_size_bytes += file.size_bytes;
+    }
+    std::uint64_t done_size_bytes = 0;
     for (TableFileCheck& file : files) {
+        if (progress) {
+            progress(done_size_bytes, total_size_bytes);
+        }
+        done_size_bytes += file.size_bytes;
         if (!verify) {
             continue;
         }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/progress.h"
 
 namespace perfleet {
 
@@ -30,7 +31,9 @@ struct TableFileCheck {
 [[nodiscard]] Result<std::vector<TableFileCheck>> lost_table_files(const std::string& directory);
 
 // Those that the store consists of now; where that can't be told because it doesn't open, all that are there. Reads
-// their content only with `verify`. Works beside a live writer. Errors: kIo (the folder can't be listed).
-[[nodiscard]] Result<std::vector<TableFileCheck>> check_table_files(const std::string& directory, bool verify);
+// their content only with `verify`; the progress is in bytes of files. Works beside a live writer. Errors: kIo (the
+// folder can't be listed).
+[[nodiscard]] Result<std::vector<TableFileCheck>> check_table_files(const std::string& directory, bool verify,
+                                                                    const ProgressReport& progress = {});
 
 }  // namespace perfleet

@@ -1,6 +1,7 @@
 #include "storage/verify/store_check.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -50,13 +51,17 @@ std::uint64_t rows_in(const BatchRecord& record) {
 // One walk over all keys in their order; within a partition its records come before its blocks.
 class Walk {
 public:
-    Walk(const Engine& engine, bool verify, StoreCheck& check) : engine_{engine}, verify_{verify}, check_{check} {}
+    // `read` is told how many bytes of keys and values were read so far.
+    Walk(const Engine& engine, bool verify, StoreCheck& check, std::function<void(std::uint64_t)> read)
+        : engine_{engine}, verify_{verify}, check_{check}, read_{std::move(read)} {}
 
     [[nodiscard]] Result<Done> run() {
         auto visited = visit_readable(
             engine_, everything(),
             [&](std::string_view key, std::string_view value) {
                 on_key(key, value);
+                read_size_bytes_ += key.size() + value.size();
+                read_(read_size_bytes_);
                 return Visit::kContinue;
             },
             [&](const DamagedRange& damaged) {
@@ -465,6 +470,8 @@ private:
     const Engine& engine_;
     bool verify_;
     StoreCheck& check_;
+    std::function<void(std::uint64_t)> read_;
+    std::uint64_t read_size_bytes_ = 0;
     DecodedRows rows_;
     std::map<NamedRows, Named> named_;  // by the partition's batches; those whose block wasn't met yet
     std::set<NamedRows> checked_;       // those whose block was checked with its batch
@@ -478,12 +485,19 @@ private:
 
 }  // namespace
 
-Result<StoreCheck> check_store(const std::string& directory, bool verify) {
+Result<StoreCheck> check_store(const std::string& directory, bool verify, const ProgressReport& progress) {
     if (auto checked = check_reader_folder(directory); !checked.ok()) {
         return checked.error();
     }
     StoreCheck check;
-    auto files = check_table_files(directory, verify);
+    // Its table files are read twice: as files, and key by key.
+    std::uint64_t files_size_bytes = 0;
+    auto files = check_table_files(directory, verify, [&](std::uint64_t done, std::uint64_t total) {
+        files_size_bytes = total;
+        if (progress) {
+            progress(done, 2 * total);
+        }
+    });
     if (!files.ok()) {
         return files.error();
     }
@@ -506,7 +520,11 @@ Result<StoreCheck> check_store(const std::string& directory, bool verify) {
         check.damage.push_back({directory, engine.error().message, "everything: the store can't be opened", 0});
         return check;
     }
-    Walk walk{**engine, verify, check};
+    Walk walk{**engine, verify, check, [&](std::uint64_t size_bytes) {
+                  if (progress) {
+                      progress(files_size_bytes + size_bytes, 2 * files_size_bytes);
+                  }
+              }};
     if (auto walked = walk.run(); !walked.ok()) {
         return walked.error();
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/progress.h"
 #include "storage/store/batch.h"
 
 namespace perfleet {
@@ -47,6 +48,7 @@ inline constexpr std::size_t kStoreDamageMax = 10'000;
 // With `verify` table files and logs are checked, every record and block is decoded in full, each batch's seal is
 // computed from its blocks again, and each epoch's dictionary is put together. Without, damage is listed as far as it
 // hinders listing. Errors: kNotFound, kPermission, kInvalid (no folder of a store); a damaged store is no error.
-[[nodiscard]] Result<StoreCheck> check_store(const std::string& directory, bool verify);
+[[nodiscard]] Result<StoreCheck> check_store(const std::string& directory, bool verify,
+                                             const ProgressReport& progress = {});
 
 }  // namespace perfleet

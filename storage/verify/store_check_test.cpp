@@ -56,7 +56,12 @@ protected:
     }
 
     static StoreCheck check(const std::string& directory, bool verify = true) {
-        auto checked = check_store(directory, verify);
+        std::uint64_t last_done = 0;
+        auto checked = check_store(directory, verify, [&](std::uint64_t done, std::uint64_t) {
+            EXPECT_GE(done, last_done);
+            last_done = done;
+        });
+        EXPECT_GT(last_done, 0U);
         EXPECT_TRUE(checked.ok()) << checked.error().message;
         return checked.ok() ? *checked : StoreCheck{};
     }

@@ -6,12 +6,14 @@
 #include "schemas/vocabulary/option_value.h"
 #include "storage/store/checkpoint.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
 
 struct BackupOptions {
+    const char* what;
     std::string from;
     std::string to;
 };
@@ -20,7 +22,9 @@ int run(const BackupOptions& options) {
     if (const auto named = data_folder_of(options.from); !named.ok()) {
         return report_error(named.error());
     }
-    const Result<Checkpoint> made = make_checkpoint(options.from, options.to);
+    ProgressLine progress{options.what};
+    const Result<Checkpoint> made = make_checkpoint(options.from, options.to, progress.report());
+    progress.end();
     if (!made.ok()) {
         return report_error(made.error());
     }
@@ -38,7 +42,7 @@ int run(const BackupOptions& options) {
 }  // namespace
 
 void add_backup_commands(CLI::App& app, Invocation& invocation) {
-    const auto options = std::make_shared<BackupOptions>();
+    const auto options = std::make_shared<BackupOptions>(BackupOptions{"backup", {}, {}});
     options->from = default_data_folder();
     CLI::App* backup = app.add_subcommand("backup", "Keep a store as it is now, also beneath a live gateway");
     backup->footer(
@@ -56,7 +60,7 @@ void add_backup_commands(CLI::App& app, Invocation& invocation) {
         ->required();
     backup->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 
-    const auto restored = std::make_shared<BackupOptions>();
+    const auto restored = std::make_shared<BackupOptions>(BackupOptions{"restore", {}, {}});
     CLI::App* restore = app.add_subcommand("restore", "Make a store of a backup");
     restore->footer(
         "The backup stays as it is. What collectors have delivered since it was made is\n"

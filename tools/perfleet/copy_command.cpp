@@ -7,6 +7,7 @@
 #include "storage/copy/store_copy.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
+#include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
@@ -56,7 +57,9 @@ int run(const CopyOptions& options) {
     if (const auto named = data_folder_of(options.data); !named.ok()) {
         return report_error(named.error());
     }
-    const Result<CopyReport> report = copy_store(options.data, options.to);
+    ProgressLine progress{"copy"};
+    const Result<CopyReport> report = copy_store(options.data, options.to, progress.report());
+    progress.end();
     if (!report.ok()) {
         return report_error(report.error());
     }

@@ -6,6 +6,7 @@
 
 #include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
+#include "query-engine/scan/watched_store.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_filter.h"
@@ -14,6 +15,7 @@
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/terminal.h"
 
@@ -42,6 +44,7 @@ Result<ExportOutcome> ask_gateway(const ExportOptions& options, const ExportForm
     if (!client.ok()) {
         return Error{client.error()};
     }
+    const ProgressLine progress{"export from " + options.query.gateway};
     OptionValues values = options.query.values;
     if (!format.is_command) {
         values["format"] = format.name;
@@ -75,7 +78,9 @@ Result<ExportOutcome> write_export(ExportOptions& options, const ExportFormat& f
     if (!selection.ok()) {
         return Error{selection.error()};
     }
-    Result<Scan> scan = Scan::open(**store, *selection);
+    ProgressLine progress{"export"};
+    const WatchedStore watched{**store, progress.report()};
+    Result<Scan> scan = Scan::open(watched, *selection);
     if (!scan.ok()) {
         return Error{scan.error()};
     }

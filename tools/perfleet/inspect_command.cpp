@@ -8,6 +8,7 @@
 #include "storage/verify/store_sizes.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
+#include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
@@ -149,7 +150,9 @@ std::string ratio(std::uint64_t part, std::uint64_t whole) {
 }
 
 int run_sizes(const InspectOptions& options) {
+    ProgressLine progress{"inspect"};
     const Result<StoreSizes> sizes = measure_store(options.data);
+    progress.end();
     if (!sizes.ok()) {
         return report_error(sizes.error());
     }
@@ -178,7 +181,9 @@ int run(const InspectOptions& options) {
     if (options.sizes) {
         return run_sizes(options);
     }
-    const Result<StoreCheck> check = check_store(options.data, options.verify);
+    ProgressLine progress{"inspect"};
+    const Result<StoreCheck> check = check_store(options.data, options.verify, progress.report());
+    progress.end();
     if (!check.ok()) {
         return report_error(check.error());
     }

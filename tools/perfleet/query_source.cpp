@@ -2,10 +2,12 @@
 
 #include <chrono>
 
+#include "query-engine/scan/watched_store.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
@@ -92,6 +94,7 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
         if (!client.ok()) {
             return Error{client.error()};
         }
+        const ProgressLine progress{command.name + " at " + options.gateway};
         return (*client)->ask_table(command.name, options.values);
     }
     const Result<std::unique_ptr<StoreReader>> store = open_data(options);
@@ -103,7 +106,9 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
             return Error{chosen.error()};
         }
     }
-    return run_query(command.name, options.values, **store, options.symbol_paths(), utc_now());
+    ProgressLine progress{command.name};
+    const WatchedStore watched{**store, progress.report()};
+    return run_query(command.name, options.values, watched, options.symbol_paths(), utc_now());
 }
 
 UtcNs utc_now() {

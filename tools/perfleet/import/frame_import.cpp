@@ -1,6 +1,7 @@
 #include "tools/perfleet/import/frame_import.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -87,14 +88,18 @@ Result<SessionId> session_of_content(const std::string& path) {
 // The session of one file on its way into the store.
 class FramesWriter {
 public:
-    FramesWriter(std::string path, std::optional<SessionId> fresh_session, UtcNs now, Store& store)
-        : path_{std::move(path)}, fresh_session_{fresh_session}, now_{now}, store_{store} {}
+    FramesWriter(std::string path, std::optional<SessionId> fresh_session, UtcNs now, Store& store,
+                 const ProgressReport& progress)
+        : path_{std::move(path)}, fresh_session_{fresh_session}, now_{now}, store_{store}, progress_{progress} {}
 
     Result<ImportedFrames> write() {
         auto frames = Frames::open(path_);
         if (!frames.ok()) {
             return std::move(frames).error();
         }
+        std::error_code error;
+        const std::uint64_t file_size_bytes = std::filesystem::file_size(path_, error);
+        std::uint64_t read_size_bytes = 0;
         for (;;) {
             const auto frame = frames->next();
             if (!frame.ok()) {
@@ -102,6 +107,10 @@ public:
             }
             if (frame->empty()) {
                 break;
+            }
+            read_size_bytes += frame->size();
+            if (progress_) {
+                progress_(read_size_bytes, error ? 0 : file_size_bytes);
             }
             if (const auto taken = take(*frame); !taken.ok()) {
                 return Error{taken.error().code,
@@ -262,6 +271,7 @@ private:
     std::optional<SessionId> fresh_session_;
     UtcNs now_;
     Store& store_;
+    const ProgressReport& progress_;
     Decoder decoder_;
     BatchAdmission admission_;
     ImageIntake images_{kImagesSizeBytesMax};
@@ -275,8 +285,8 @@ private:
 }  // namespace
 
 Result<ImportedFrames> import_frames(const std::string& path, std::optional<SessionId> fresh_session, UtcNs now,
-                                     Store& store) {
-    return FramesWriter{path, fresh_session, now, store}.write();
+                                     Store& store, const ProgressReport& progress) {
+    return FramesWriter{path, fresh_session, now, store, progress}.write();
 }
 
 }  // namespace perfleet

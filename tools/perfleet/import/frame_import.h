@@ -13,6 +13,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/progress.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
@@ -34,6 +35,6 @@ struct ImportedFrames {
 // imported up to there; kUsage (`fresh_session`, but the session has an id), kInvalid, kCorrupt, … (a frame, by its
 // number), kConflict (the store has another batch of that session and number), those of the store.
 [[nodiscard]] Result<ImportedFrames> import_frames(const std::string& path, std::optional<SessionId> fresh_session,
-                                                   UtcNs now, Store& store);
+                                                   UtcNs now, Store& store, const ProgressReport& progress = {});
 
 }  // namespace perfleet

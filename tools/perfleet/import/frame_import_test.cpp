@@ -76,7 +76,10 @@ protected:
     Result<ImportedFrames> import(const std::string& text, std::optional<SessionId> fresh_session = std::nullopt) {
         const std::string path = folder_ / "run";
         std::ofstream(path, std::ios::binary) << text;
-        return import_frames(path, fresh_session, kNow, *store_);
+        return import_frames(path, fresh_session, kNow, *store_, [&](std::uint64_t done, std::uint64_t total) {
+            EXPECT_LE(done, total);
+            EXPECT_EQ(total, text.size());
+        });
     }
     // Rows of samples, by session.
     std::map<SessionId, std::uint64_t> stored_samples() {

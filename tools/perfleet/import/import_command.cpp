@@ -26,6 +26,7 @@
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/terminal.h"
 
@@ -217,7 +218,9 @@ Result<Done> import_collected(const ImportOptions& options) {
         return Error{store.error()};
     }
     const auto fresh = options.is_new_session ? std::optional{new_session_id()} : std::nullopt;
-    const auto imported = import_frames(options.file, fresh, utc_now(), **store);
+    ProgressLine progress{"import"};
+    const auto imported = import_frames(options.file, fresh, utc_now(), **store, progress.report());
+    progress.end();
     if (!imported.ok()) {
         return Error{imported.error()};
     }
@@ -247,6 +250,7 @@ Result<Done> import_file(const ImportOptions& options) {
     if (!clock_hz.ok()) {
         return Error{clock_hz.error()};
     }
+    ProgressLine progress{"import"};
     auto file = read_file(options.file);
     if (!file.ok()) {
         return std::move(file).error();
@@ -281,6 +285,7 @@ Result<Done> import_file(const ImportOptions& options) {
     }
     for (const ImportedRun& run : *runs) {
         const auto stored = store_run(run, place, **store);
+        progress.end();
         if (!stored.ok()) {
             return Error{stored.error().code, options.file + ": " + stored.error().message};
         }

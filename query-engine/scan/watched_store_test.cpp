@@ -1,0 +1,58 @@
+#include "query-engine/scan/watched_store.h"
+
+#include <gtest/gtest.h>
+
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/profile_story.h"
+
+namespace perfleet {
+namespace {
+
+std::uint64_t count_samples(const StoreReader& store) {
+    const Result<Scan> scan = Scan::open(store, {});
+    EXPECT_TRUE(scan.ok());
+    std::uint64_t row_count = 0;
+    for (std::size_t i = 0; i < scan->sessions().size(); ++i) {
+        for (const EpochNumber epoch : scan->sessions()[i].epochs) {
+            for (const Series series : scan->sessions()[i].series) {
+                if (series.kind == Kind::kSample) {
+                    EXPECT_TRUE(scan->visit_rows(i, epoch, series, {},
+                                                 [&](const RowBlock& block) {
+                                                     row_count += block.row_count;
+                                                     return Visit::kContinue;
+                                                 })
+                                    .ok());
+                }
+            }
+        }
+    }
+    return row_count;
+}
+
+TEST(WatchedStore, ReportsTheRowsOfTheKindsThatAreRead) {
+    const std::unique_ptr<Store> store = make_memory_store();
+    deliver(make_story(9), DeliveryOrder{}, *store);
+    const std::uint64_t all = count_samples(*store);
+    std::vector<std::uint64_t> done;
+    const WatchedStore watched{*store, [&](std::uint64_t rows, std::uint64_t total) {
+                                   EXPECT_EQ(total, all);
+                                   done.push_back(rows);
+                               }};
+    EXPECT_EQ(count_samples(watched), all);
+    ASSERT_GT(done.size(), 3U);
+    EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+    EXPECT_LT(done.front(), all);
+    EXPECT_EQ(done.back(), all);
+    // What is read again isn't done twice.
+    EXPECT_EQ(count_samples(watched), all);
+    EXPECT_EQ(done.back(), all);
+}
+
+TEST(WatchedStore, IsTheStoreWhereNobodyWatches) {
+    const std::unique_ptr<Store> store = make_memory_store();
+    deliver(make_story(9), DeliveryOrder{}, *store);
+    EXPECT_EQ(count_samples(WatchedStore{*store, {}}), count_samples(*store));
+}
+
+}  // namespace
+}  // namespace perfleet
