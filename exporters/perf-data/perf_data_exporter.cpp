@@ -132,12 +132,25 @@ private:
         for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
             summary_.ledger.add(scan_.ledger(index, kKinds, summary_.warnings));
         }
-        std::uint64_t lost = 0;
-        for (const auto& [reason, rows] : summary_.ledger.lost) {
-            lost += rows;
+        std::vector<std::uint64_t> lost(events_.events().size());
+        std::vector<std::string> known_warnings;
+        for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
+            for (const Series series : scan_.ledger_series(index)) {
+                if (const ExportedEvent* const event = events_.find(index, series)) {
+                    for (const auto& [reason, rows] : scan_.ledger(index, series, known_warnings).lost) {
+                        lost[event->id - 1] += rows;
+                    }
+                }
+            }
         }
-        if (lost > stream_.lost_count()) {
-            stream_.lost_samples(events_.events().front(), lost - stream_.lost_count(), stream_.last_sample_ns());
+        const std::uint64_t total = std::accumulate(lost.begin(), lost.end(), std::uint64_t{0});
+        std::uint64_t untold = total - std::min(total, stream_.lost_count());
+        for (const ExportedEvent& event : events_.events()) {
+            if (const std::uint64_t count = lost[event.id - 1]; count > 0) {
+                const std::uint64_t untold_of_event = std::min(count, untold);
+                untold -= untold_of_event;
+                stream_.lost_samples(event, count, untold_of_event, stream_.last_sample_ns());
+            }
         }
     }
 

@@ -162,19 +162,22 @@ void RecordStream::write_mapping(const Trailer& trailer, const ExportedMapping& 
 }
 
 void RecordStream::write_lost(const Trailer& trailer, std::uint64_t id, std::uint64_t count) {
-    // The one gives the warning, the other the share and the total.
     writer_.begin(perf::RecordType::kLost, 0);
     writer_.put(id);
-    writer_.put(count);
-    end_record(trailer, id);
-    writer_.begin(perf::RecordType::kLostSamples, 0);
     writer_.put(count);
     end_record(trailer, id);
     lost_count_ += count;
 }
 
-void RecordStream::lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t time_ns) {
-    write_lost({0, 0, time_ns, 0}, event.id, count);
+void RecordStream::lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t untold_count,
+                                std::uint64_t time_ns) {
+    const Trailer trailer{0, 0, time_ns, 0};
+    if (untold_count > 0) {
+        write_lost(trailer, event.id, untold_count);
+    }
+    writer_.begin(perf::RecordType::kLostSamples, 0);
+    writer_.put(count);
+    end_record(trailer, event.id);
 }
 
 void RecordStream::forget_tasks() { tasks_.forget(); }

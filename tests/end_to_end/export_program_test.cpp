@@ -1,6 +1,10 @@
 // `perfleet export` of real recordings, read by the real perf.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -187,6 +191,31 @@ TEST_F(ExportProgram, ScriptRefusesFieldsThatItDoesntHave) {
         EXPECT_NE(finished.ending.status, 0);
         EXPECT_NE(finished.error_output.find(named), std::string::npos) << finished.error_output;
     }
+
+// "SAMPLE events:     205303" behind "EVENT stats:".
+std::uint64_t stat_of(const std::string& stats, const std::string& event, const std::string& record) {
+    const std::size_t from = std::min(stats.find(event + " stats:"), stats.size());
+    const std::size_t until = stats.find(" stats:", from + event.size() + 7);
+    const std::string name = " " + record + " events:";
+    const std::size_t at = stats.find(name, from);
+    return at < until ? std::stoull(stats.substr(at + name.size())) : 0;
+}
+
+TEST_F(ExportProgram, SplitsLostSamplesByEvent) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "counts system calls: needs root";
+    }
+    constexpr std::uint64_t kCalls = 200'000;
+    perfleet({"record", "-e", "cpu-clock,syscalls:sys_enter_getppid,syscalls:sys_exit_getppid", "--ring-pages", "1"},
+             {"--", workload_path("getppid_workload"), std::to_string(kCalls)});
+    perfleet({"export", "--to", "perf.data", "-o", folder_ / "perf.data"});
+    const std::string stats = perf("report --stats -i perf.data");
+    for (const char* event : {"syscalls:sys_enter_getppid", "syscalls:sys_exit_getppid"}) {
+        const std::uint64_t lost = stat_of(stats, event, "LOST_SAMPLES");
+        EXPECT_EQ(stat_of(stats, event, "SAMPLE") + lost, kCalls) << stats;
+        EXPECT_GT(lost, 0U) << stats;
+    }
+    EXPECT_NE(perf("script -i perf.data --show-lost-events").find("PERF_RECORD_LOST lost "), std::string::npos);
 }
 
 }  // namespace
