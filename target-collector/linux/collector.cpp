@@ -315,12 +315,7 @@ bool LinuxCollector::watch(int fd) const {
 }
 
 Result<CollectorSummary> LinuxCollector::run() {
-    for (const int fd : source_->wake_fds()) {
-        if (!watch(fd)) {
-            return error_from_errno(errno, "can't wait for the kernel's rings");
-        }
-    }
-    if (!watch(stop_fd_) || !watch(orders_.fd()) ||
+    if (!watch(source_->wake_fd()) || !watch(stop_fd_) || !watch(orders_.fd()) ||
         (command_ != nullptr && command_->end_fd() >= 0 && !watch(command_->end_fd()))) {
         return error_from_errno(errno, "can't wait for the end of the collection");
     }
@@ -374,7 +369,7 @@ Result<CollectorSummary> LinuxCollector::run() {
     CollectorSummary summary = sum_up(outcome);
     summary.is_rest_in_file = is_rest_in_file;
     summary.earlier_sessions = left.sessions_left;
-    summary.own_cpu_ns = thread_cpu_ns() - cpu_before_ns_ + outcome.cpu_ns + left.cpu_ns;
+    summary.own_cpu_ns = thread_cpu_ns() - cpu_before_ns_ + source_->own_cpu_ns() + outcome.cpu_ns + left.cpu_ns;
     return summary;
 }
 
@@ -395,7 +390,7 @@ void LinuxCollector::collect(Ticks end) {
             orders_.answer(source_->take_order(*order));
             wire_->wake();
         }
-        const PerfSource::Pressure pressure = source_->drain();
+        source_->drain();
         if (now.value - counters_read_ns_ >= kCountersEveryNs) {
             counters_read_ns_ = now.value;
             source_->read_counters();
@@ -411,14 +406,10 @@ void LinuxCollector::collect(Ticks end) {
         if (is_over(now, end)) {
             return;
         }
-        if (pressure == PerfSource::Pressure::kHigh) {
-            continue;
-        }
         const std::uint64_t left_ms = now < end ? ((end.value - now.value) / 1'000'000) + 1 : 0;
-        const std::uint64_t turn_ms = pressure == PerfSource::Pressure::kSome ? 1 : kTurnMs;
         std::array<epoll_event, 16> events{};
         const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()),
-                                       static_cast<int>(std::min(left_ms, turn_ms)));
+                                       static_cast<int>(std::min(left_ms, kTurnMs)));
         (void)count;  // whoever called, all rings are looked at
     }
 }

@@ -138,7 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (int round = 0; round < kRoundsMax && !input.empty(); ++round) {
         const auto head_moves_bytes = static_cast<std::size_t>(input.integer(2));
         kernel.write(input.text(head_moves_bytes), head_moves_bytes);
-        ring->read_head();
+        ring->show();
         std::size_t unread_bytes = ring->unread_bytes();
         for (auto record = ring->front(); !record.empty(); record = ring->front()) {
             PERFLEET_ASSERT(record.size() <= unread_bytes && record.size() <= ring->size_bytes());
@@ -151,7 +151,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
         (void)ring->take_skipped();
         PERFLEET_ASSERT(ring->unread_bytes() == 0);
-        ring->release();
     }
     return 0;
 }

@@ -124,6 +124,7 @@ TEST(EventGroup, RecordsThatAreLostAreCountedByTheirEvents) {
     options.events.pids = {worker.pid()};
     options.events.sampling.period = 1;
     options.events.ring_page_count = 1;
+    options.events.waiting_size_bytes = 0;
     auto source = open_source(options, "{page-faults,minor-faults}");
     ASSERT_TRUE(source.ok()) << source.error().message;
     if (!(*source)->events().counts_lost()) {
@@ -133,7 +134,7 @@ TEST(EventGroup, RecordsThatAreLostAreCountedByTheirEvents) {
     (*source)->begin(sink);
     worker.go();
     do {
-        (*source)->read_counters();  // and nothing is drained: the rings fill up
+        (*source)->read_counters();  // and nothing is drained: rings and memory fill up
     } while (totals_of(sink).at(0).value < kFaults);
     for (std::uint16_t event = 0; event < 2; ++event) {
         EXPECT_GT(sink.count_of({Kind::kSample, EventNumber{event}}, TallyName::kLostKernelRing), 0U) << event;

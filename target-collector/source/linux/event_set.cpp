@@ -179,7 +179,7 @@ Result<Done> EventSet::map_rings(const Notice& notice) {
                            ? permission_error("a ring for CPU " + std::to_string(cpu))
                            : error_from_errno(errno, "can't open a ring for CPU " + std::to_string(cpu));
             }
-            auto ring = KernelRing::map(fd, page_count);
+            auto ring = KernelRing::map(fd, page_count, options_.waiting_size_bytes / (cpus_.size() * 2));
             error = ring == nullptr ? errno : 0;
             rings_.push_back(std::move(ring));
         }

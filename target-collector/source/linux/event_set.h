@@ -26,12 +26,13 @@ struct EventSetOptions {
     std::vector<EventSpec> events;  // empty: cycles, or cpu-clock where there is none
     SamplingChoice sampling;
     bool callchain = false;
-    bool all_cpus = false;              // everything that runs; else `pids`
-    bool all_user = false;              // exclude the kernel from all events
-    std::vector<std::uint32_t> pids;    // with their threads, and what they will fork
-    bool with_descendants = false;      // and what they have forked already, as far as it may be profiled
-    bool enable_on_exec = false;        // sampling begins when they exec
-    std::uint32_t ring_page_count = 0;  // of a sample ring; 0: kRingPagesDefault, or as many as are allowed
+    bool all_cpus = false;                        // everything that runs; else `pids`
+    bool all_user = false;                        // exclude the kernel from all events
+    std::vector<std::uint32_t> pids;              // with their threads, and what they will fork
+    bool with_descendants = false;                // and what they have forked already, as far as it may be profiled
+    bool enable_on_exec = false;                  // sampling begins when they exec
+    std::uint32_t ring_page_count = 0;            // of a sample ring; 0: kRingPagesDefault, or as many as are allowed
+    std::size_t waiting_size_bytes = 64U << 20U;  // memory for records of all rings that wait to be taken
 };
 inline constexpr std::uint32_t kRingPagesDefault = 256;
 inline constexpr std::uint32_t kRingPagesMax = 1U << 16;

@@ -39,7 +39,7 @@ protected:
     void move_head(std::size_t size_bytes) {
         head_ += size_bytes;
         control_->data_head = head_;
-        ring_->read_head();
+        ring_->show();
     }
     // Sizes of the records that can be read now.
     std::vector<std::size_t> drain() {
@@ -48,7 +48,6 @@ protected:
             sizes.push_back(record.size());
             ring_->pop();
         }
-        ring_->release();
         return sizes;
     }
 

@@ -26,7 +26,6 @@ constexpr std::uint64_t kExitedKeptNs = 5'000'000'000;    // for the last sample
 constexpr std::uint64_t kEpochPauseNs = 200'000'000;      // between epochs, when definitions can't get through
 constexpr std::uint64_t kResyncPauseNs = 10'000'000'000;  // between epochs that lost side-band records make necessary
 constexpr std::uint32_t kShortEpochsMax = 3;
-constexpr std::uint64_t kReleaseEvery = 64;  // records
 constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
 constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
 constexpr std::uint32_t kNoThread = 0xffff'ffff;  // of a counter that many threads share
@@ -48,12 +47,17 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, 
     if (!events.ok()) {
         return std::move(events).error();
     }
-    return std::unique_ptr<PerfSource>(new PerfSource(std::move(options), std::move(*events)));
+    std::unique_ptr<PerfSource> source(new PerfSource(std::move(options), std::move(*events)));
+    if (auto started = source->reader_.start(); !started.ok()) {
+        return std::move(started).error();
+    }
+    return source;
 }
 
 PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> events)
     : options_{std::move(options)},
       events_{std::move(events)},
+      reader_{events_->rings()},
       kernel_{sees_kernel() ? KernelImages::read() : KernelImages{}},
       finder_{images_},
       code_{images_},
@@ -73,14 +77,6 @@ bool PerfSource::sees_kernel() const {
                        [](const OpenEvent& event) { return !event.spec.exclude_kernel; });
 }
 
-std::vector<int> PerfSource::wake_fds() const {
-    std::vector<int> fds;
-    for (const auto& ring : events_->rings()) {
-        fds.push_back(ring->fd());
-    }
-    return fds;
-}
-
 void PerfSource::begin(RowSink& sink) {
     sink_ = &sink;
     definitions_.emplace(sink, images_, options_.stack_node_count_max);
@@ -93,26 +89,22 @@ void PerfSource::begin(RowSink& sink) {
     events_->enable_sampling();
 }
 
-bool PerfSource::any_ring_holds(std::size_t divisor) const {
+// So much waits that a record out of order is better than one lost.
+bool PerfSource::is_behind() const {
     return std::any_of(events_->rings().begin(), events_->rings().end(),
-                       [divisor](const auto& ring) { return ring->unread_bytes() > ring->size_bytes() / divisor; });
+                       [](const auto& ring) { return ring->unread_bytes() > ring->waiting_bytes_max() / 4; });
 }
 
-PerfSource::Pressure PerfSource::drain() {
+void PerfSource::drain() {
     const std::uint64_t before = now().value;
     // Sample rings first: whatever made a sample possible (a mapping, a fork) is then sure to be visible, too.
-    for (const auto& ring : events_->rings()) {
-        ring->read_head();
-    }
+    reader_.show();
     code_.refresh(before);
     std::uint64_t limit = before - kSettleNs;
     pass_until(limit);
-    Pressure pressure = any_ring_holds(4) ? Pressure::kSome : Pressure::kNone;
-    if (any_ring_holds(2)) {
-        // Better a record out of order than one lost.
+    if (is_behind()) {
         limit = before - kSettleHurriedNs;
         pass_until(limit);
-        pressure = Pressure::kHigh;
     }
     time_ = std::max(time_, limit);
     events_->forget_closed(limit);
@@ -121,19 +113,12 @@ PerfSource::Pressure PerfSource::drain() {
         restart_epoch();
     }
     processes_.prune(before - kExitedKeptNs);
-    return pressure;
 }
 
 void PerfSource::pass_until(std::uint64_t time_limit) {
-    merge_.pass_until(time_limit, [this](std::size_t ring_index, std::span<const std::byte> record) {
-        take(ring_index, record);
-        if (++taken_since_release_ == kReleaseEvery) {
-            taken_since_release_ = 0;
-            events_->rings()[ring_index]->release();
-        }
-    });
+    merge_.pass_until(time_limit,
+                      [this](std::size_t ring_index, std::span<const std::byte> record) { take(ring_index, record); });
     for (const auto& ring : events_->rings()) {
-        ring->release();
         if (ring->take_skipped()) {
             sink_->count_lost(kTaskSeries, TallyName::kLostMalformed, 1);
         }
@@ -549,10 +534,11 @@ ControlAnswer PerfSource::take_order(const ControlOrder& order) {
 
 void PerfSource::finish() {
     events_->disable();
-    for (const auto& ring : events_->rings()) {
-        ring->read_head();
+    reader_.stop();
+    for (int round = 0; round < 2; ++round) {  // what waited left no room for all of a ring
+        reader_.show();
+        pass_until(~0ULL);
     }
-    pass_until(~0ULL);
     read_counters();
     losses_.append_untold(events_->read_all(), now().value, *sink_);
 }

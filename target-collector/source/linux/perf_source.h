@@ -1,8 +1,9 @@
 // The Linux source: perf_event records of all CPUs in the order of time, as rows of samples, tracepoints, tasks and
 // counters.
 //
-// One thread. begin(), then drain() whenever a wake descriptor is readable or some time has passed, read_counters()
-// about once a second, and finish() at the end. No memory is taken for a sample.
+// One thread, and one of its own that empties the kernel's rings. begin(), then drain() whenever the wake descriptor is
+// readable or some time has passed, read_counters() about once a second, and finish() at the end. No memory is taken
+// for a sample.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include "target-collector/source/linux/kernel_images.h"
 #include "target-collector/source/linux/kernel_losses.h"
 #include "target-collector/source/linux/process_table.h"
+#include "target-collector/source/linux/ring_reader.h"
 #include "target-collector/source/linux/run_time_code.h"
 #include "target-collector/source/linux/stack_resolver.h"
 #include "target-collector/source/linux/time_merge.h"
@@ -48,16 +50,14 @@ public:
     [[nodiscard]] const KernelImages& kernel() const { return kernel_; }
     [[nodiscard]] bool sees_kernel() const;  // frames of the kernel are among what is recorded
 
-    // Readable (EPOLLIN) when a ring is half full.
-    [[nodiscard]] std::vector<int> wake_fds() const;
+    // Readable (EPOLLIN) when much waits to be drained.
+    [[nodiscard]] int wake_fd() const { return reader_.wake_fd(); }
 
     // Starts recording. `sink` has an epoch open and is borrowed from now on. Begins with the tasks that run.
     void begin(RowSink& sink);
 
-    // Takes what has come. How soon it should be called again, though no descriptor calls: a ring that stays half full
-    // doesn't.
-    enum class Pressure : std::uint8_t { kNone, kSome, kHigh };  // when it suits; within a millisecond; at once
-    Pressure drain();
+    // Takes what has come.
+    void drain();
     void read_counters();
 
     // True when none of the processes that were asked for is left, nor any that they forked. Never system-wide.
@@ -68,6 +68,9 @@ public:
 
     // Stops recording, and takes the rest.
     void finish();
+
+    // CPU time of the source's own thread; known after finish().
+    [[nodiscard]] std::uint64_t own_cpu_ns() const { return reader_.cpu_ns(); }
 
     // CLOCK_MONOTONIC, the clock of all rows.
     [[nodiscard]] static Ticks now();
@@ -84,8 +87,7 @@ private:
     PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> events);
 
     void pass_until(std::uint64_t time_limit);
-    // True when a ring holds more than 1/`divisor` of its size.
-    [[nodiscard]] bool any_ring_holds(std::size_t divisor) const;
+    [[nodiscard]] bool is_behind() const;
     void take(std::size_t ring_index, std::span<const std::byte> record);
     void take_sample(std::span<const std::byte> record, std::uint32_t cpu);
     void append_sample(Series series, const SampleRecord& sample, std::uint32_t cpu, StackNumber stack,
@@ -116,6 +118,7 @@ private:
 
     PerfSourceOptions options_;
     std::unique_ptr<EventSet> events_;
+    RingReader reader_;
     KernelImages kernel_;
     ImageTable images_;
     ImageFinder finder_;
@@ -140,7 +143,6 @@ private:
     std::uint64_t epoch_began_ = 0;
     std::uint32_t short_epochs_ = 0;  // in a row
     bool is_writing_presence_ = false;
-    std::uint64_t taken_since_release_ = 0;
 };
 
 }  // namespace perfleet

@@ -51,11 +51,8 @@ public:
     void wait(PerfSource& source) {
         int status = 0;
         while (::waitpid(pid_, &status, WNOHANG) == 0) {
-            std::vector<pollfd> fds;
-            for (const int fd : source.wake_fds()) {
-                fds.push_back({fd, POLLIN, 0});
-            }
-            ::poll(fds.data(), fds.size(), 5);
+            pollfd wake{source.wake_fd(), POLLIN, 0};
+            ::poll(&wake, 1, 5);
             source.drain();
         }
         EXPECT_TRUE(WIFEXITED(status));
