@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <string>
+#include <vector>
 
 #include "exporters/perf-data/event_table.h"
 #include "exporters/perf-data/features.h"

@@ -191,6 +191,7 @@ TEST_F(ExportProgram, ScriptRefusesFieldsThatItDoesntHave) {
         EXPECT_NE(finished.ending.status, 0);
         EXPECT_NE(finished.error_output.find(named), std::string::npos) << finished.error_output;
     }
+}
 
 // "SAMPLE events:     205303" behind "EVENT stats:".
 std::uint64_t stat_of(const std::string& stats, const std::string& event, const std::string& record) {
