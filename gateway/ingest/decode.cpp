@@ -151,6 +151,14 @@ struct Decoder::State {
         return into;
     }
 
+    void read_offers(capnp::List<wire::ImageOffer>::Reader list) {
+        offers.clear();
+        checked_count("image offers", list.size(), intake_limits::kImageOffersMax);
+        for (const auto offer : list) {
+            offers.push_back({chars_of(offer.getBuildId()), offer.getSort(), offer.getSizeBytes()});
+        }
+    }
+
     void read_hello_lists(wire::Hello::Reader from, HelloUntrusted& into) {
         labels.clear();
         const auto label_list = from.getLabels();
@@ -167,12 +175,7 @@ struct Decoder::State {
                               event.getExcludeUser(), event.getCallchain(), text_of(event.getUnit()),
                               text_of(event.getFormat()), event.getGroup()});
         }
-        offers.clear();
-        const auto offer_list = from.getImageOffers();
-        checked_count("image offers", offer_list.size(), intake_limits::kImageOffersMax);
-        for (const auto offer : offer_list) {
-            offers.push_back({chars_of(offer.getBuildId()), offer.getSort(), offer.getSizeBytes()});
-        }
+        read_offers(from.getImageOffers());
         words.clear();
         const auto host = from.getHost();
         const auto word_list = host.getCommandLine();
@@ -230,6 +233,11 @@ struct Decoder::State {
             case wire::Envelope::HELLO: return hello(envelope.getHello(), size_bytes);
             case wire::Envelope::BATCH: return batch(envelope.getBatch(), size_bytes);
             case wire::Envelope::BYE: return bye(envelope.getBye());
+            case wire::Envelope::IMAGE_OFFERS: {
+                const auto more = envelope.getImageOffers();
+                read_offers(more.getOffers());
+                return ImageOffersUntrusted{session_of(more.getSession()), offers};
+            }
             case wire::Envelope::IMAGE: {
                 const auto image = envelope.getImage();
                 return ImageUntrusted{session_of(image.getSession()),

@@ -1,5 +1,6 @@
 #include "gateway/ingest/image_intake.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "schemas/vocabulary/limits.h"
@@ -9,17 +10,35 @@ namespace perfleet {
 void ImageIntake::offer(std::string_view routing_id, std::span<const ImageOfferUntrusted> offers_untrusted) {
     forget(routing_id);
     Peer peer;
+    add_offers(peer, offers_untrusted);
+    if (!peer.offers.empty()) {
+        peers_.emplace(routing_id, std::move(peer));
+    }
+}
+
+void ImageIntake::offer_more(std::string_view routing_id, std::span<const ImageOfferUntrusted> offers_untrusted) {
+    auto found = peers_.find(routing_id);
+    if (found == peers_.end()) {
+        found = peers_.emplace(routing_id, Peer{}).first;
+    }
+    add_offers(found->second, offers_untrusted);
+    found->second.is_end_expected = true;
+}
+
+void ImageIntake::add_offers(Peer& peer, std::span<const ImageOfferUntrusted> offers_untrusted) {
+    const auto is_known = [&](std::string_view build_id) {
+        return (peer.flight.has_value() && peer.flight->offer.build_id == build_id) ||
+               std::any_of(peer.offers.begin(), peer.offers.end(),
+                           [&](const Offer& offer) { return offer.build_id == build_id; });
+    };
     for (const ImageOfferUntrusted& offer : offers_untrusted) {
         const bool within = !offer.build_id.empty() && offer.build_id.size() <= limits::kBuildIdSizeBytesMax &&
                             offer.size_bytes > 0 && offer.size_bytes <= limits::kImageSizeBytesMax &&
                             offer.size_bytes <= size_bytes_max_;
         if (within && peer.offers.size() < intake_limits::kImageOffersMax &&
-            !stored_.contains(std::string{offer.build_id})) {
+            !stored_.contains(std::string{offer.build_id}) && !is_known(offer.build_id)) {
             peer.offers.push_back({std::string{offer.build_id}, offer.sort, offer.size_bytes});
         }
-    }
-    if (!peer.offers.empty()) {
-        peers_.emplace(routing_id, std::move(peer));
     }
 }
 
@@ -111,10 +130,12 @@ Result<std::optional<ImageIntake::Question>> ImageIntake::next(std::string_view 
         return std::move(done).error();
     }
     if (!peer.flight.has_value()) {
-        if (peer.offers.empty()) {
-            peers_.erase(found);
+        if (!peer.offers.empty()) {
+            return std::optional<Question>{};
         }
-        return std::optional<Question>{};
+        const bool is_end_expected = peer.is_end_expected;
+        peers_.erase(found);
+        return is_end_expected ? std::optional{Question{std::string{routing_id}, {}, 0}} : std::nullopt;
     }
     Flight& flight = *peer.flight;
     if (flight.ask_count > 0 && now_ns - flight.asked_ns < intake_limits::kImageAskAgainNs) {

@@ -23,7 +23,7 @@ namespace perfleet {
 
 class ImageIntake {
 public:
-    // What to ask a peer for: NeedImage.
+    // What to ask a peer for: NeedImage. Without a build-id: nothing more of its last offer_more().
     struct Question {
         std::string routing_id;
         std::string build_id;
@@ -38,6 +38,9 @@ public:
 
     // What the peer has; offers out of limits are left out. Replaces what it offered before.
     void offer(std::string_view routing_id, std::span<const ImageOfferUntrusted> offers_untrusted);
+
+    // What else it has. It is told when nothing more of it is needed.
+    void offer_more(std::string_view routing_id, std::span<const ImageOfferUntrusted> offers_untrusted);
 
     // The peer is gone.
     void forget(std::string_view routing_id);
@@ -73,12 +76,14 @@ private:
     struct Peer {
         std::deque<Offer> offers;
         std::optional<Flight> flight;
+        bool is_end_expected = false;  // after offer_more()
     };
     struct TextHash {
         using is_transparent = void;
         std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
     };
 
+    void add_offers(Peer& peer, std::span<const ImageOfferUntrusted> offers_untrusted);
     void land(Peer& peer);
     [[nodiscard]] Result<Done> take_off(Peer& peer, const StoreReader& store);
 

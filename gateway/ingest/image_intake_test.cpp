@@ -128,6 +128,29 @@ TEST_F(ImageIntakeTest, IgnoresWhatWasNotAskedFor) {
     EXPECT_EQ(store_->image("one").value()->bytes, bytes);
 }
 
+TEST_F(ImageIntakeTest, SaysWhenItNeedsNothingMoreOfLaterOffers) {
+    const sample::ImageOffer one{"one", 1, 10};
+    const sample::ImageOffer two{"two", 3, 20};
+    say_hello_with({one});
+    EXPECT_EQ(question()->build_id, "one");
+    take("peer", sample::image_offers(kSession, {one, two}));
+    EXPECT_FALSE(question().has_value()) << "the first is on its way";
+    answer(one, content(10), 0);
+    EXPECT_EQ(question()->build_id, "two");
+    answer(two, content(20), 0);
+    const auto end = question();
+    ASSERT_TRUE(end.has_value());
+    EXPECT_EQ(end->build_id, "");
+    commit();
+    EXPECT_EQ(store_->image("two").value()->sort, 3);
+    // What it has it doesn't ask for.
+    take("peer", sample::image_offers(kSession, {one, two}));
+    EXPECT_EQ(question()->build_id, "");
+    EXPECT_FALSE(question().has_value());
+    pass(limits::kAckIntervalNs);
+    EXPECT_FALSE(question().has_value());
+}
+
 TEST_F(ImageIntakeTest, LeavesOffersPastTheLimitsOut) {
     say_hello_with({{"", 1, 10},
                     {std::string(limits::kBuildIdSizeBytesMax + 1, 'x'), 1, 10},

@@ -245,6 +245,7 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
                    [&](const HelloUntrusted& hello) { state.on_hello(id, hello, frame_untrusted.size(), now); },
                    [&](const BatchUntrusted& batch) { state.on_batch(id, batch, now); },
                    [&](const ByeUntrusted& bye) { state.on_bye(id, bye, now); },
+                   [&](const ImageOffersUntrusted& offers) { state.on_image_offers(id, offers, now); },
                    [&](const ImageUntrusted& image) { state.on_image(id, image, now); },
                    [&](const ControlledUntrusted& controlled) { state.on_controlled(id, controlled, now); },
                    [&](const ClockProbeUntrusted& probe) {

@@ -312,6 +312,14 @@ void Ingest::State::on_bye(const std::string& routing_id, const ByeUntrusted& by
     }
 }
 
+void Ingest::State::on_image_offers(const std::string& routing_id, const ImageOffersUntrusted& offers_untrusted,
+                                    const Now& now) {
+    if (session_of(routing_id, offers_untrusted.session) != nullptr && !is_stuck()) {
+        images.offer_more(routing_id, offers_untrusted.offers);
+        ask_for_image(routing_id, now);
+    }
+}
+
 void Ingest::State::on_image(const std::string& routing_id, const ImageUntrusted& image_untrusted, const Now& now) {
     const SessionPtr session = session_of(routing_id, image_untrusted.session);
     if (session == nullptr) {

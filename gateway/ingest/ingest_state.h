@@ -85,6 +85,7 @@ struct Ingest::State {
     bool is_known(const SessionPtr& session, const BatchUntrusted& batch);
     void on_conflict(Session& session, Seq seq);
     void on_bye(const std::string& routing_id, const ByeUntrusted& bye_untrusted, const Now& now);
+    void on_image_offers(const std::string& routing_id, const ImageOffersUntrusted& offers_untrusted, const Now& now);
     void on_image(const std::string& routing_id, const ImageUntrusted& image_untrusted, const Now& now);
     void on_controlled(const std::string& routing_id, const ControlledUntrusted& controlled, const Now& now);
     void ask_for_image(const std::string& routing_id, const Now& now);

@@ -13,7 +13,7 @@ namespace perfleet::intake_limits {
 using hello_limits::kCommandLineWordsMax;
 using hello_limits::kNameSizeBytesMax;
 inline constexpr std::size_t kHostTextSizeBytesMax = 4'096;
-inline constexpr std::uint32_t kImageOffersMax = 64;
+using hello_limits::kImageOffersMax;
 inline constexpr std::size_t kDeviceIdSizeBytesMax = 64;
 
 // -- a batch ----------------------------------------------------------------------------------------------------------

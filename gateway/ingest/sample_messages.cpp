@@ -50,6 +50,14 @@ unsigned count_of(std::size_t count) { return static_cast<unsigned>(count); }
 
 SessionId session_of(wire::SessionId::Reader from) { return {from.getHigh(), from.getLow()}; }
 
+void set_offers(capnp::List<wire::ImageOffer>::Builder list, const std::vector<ImageOffer>& offers) {
+    for (unsigned i = 0; i < list.size(); ++i) {
+        list[i].setBuildId(data_of(offers[i].build_id));
+        list[i].setSort(offers[i].sort);
+        list[i].setSizeBytes(offers[i].size_bytes);
+    }
+}
+
 void fill_hello(wire::Hello::Builder hello, const SessionRecord& record, Seq oldest_retained,
                 const std::vector<ImageOffer>& offers) {
     hello.setVersionMin(protocol::kVersionMin);
@@ -98,12 +106,7 @@ void fill_hello(wire::Hello::Builder hello, const SessionRecord& record, Seq old
     host.setPageSizeBytes(record.host.page_size_bytes);
     host.setTracingHeaderPage(data_of(record.host.tracing_header_page));
     host.setTracingHeaderEvent(data_of(record.host.tracing_header_event));
-    auto list = hello.initImageOffers(count_of(offers.size()));
-    for (unsigned i = 0; i < list.size(); ++i) {
-        list[i].setBuildId(data_of(offers[i].build_id));
-        list[i].setSort(offers[i].sort);
-        list[i].setSizeBytes(offers[i].size_bytes);
-    }
+    set_offers(hello.initImageOffers(count_of(offers.size())), offers);
     hello.setCollectorVersion(record.collector_version.c_str());
     hello.setOldestRetainedSeq(oldest_retained.value);
 }
@@ -228,6 +231,14 @@ Frame bye(SessionId session, const SessionEnd& end) {
         set_tallies(bye.initTallies(count_of(end.tallies.size())), end.tallies);
         set_ranges(bye.initDropped(count_of(end.dropped.size())), end.dropped);
         set_point(bye.initEndPoint(), end.end_point);
+    });
+}
+
+Frame image_offers(SessionId session, const std::vector<ImageOffer>& offers) {
+    return envelope_with([&](wire::Envelope::Builder root) {
+        auto more = root.initImageOffers();
+        set_session(more.initSession(), session);
+        set_offers(more.initOffers(count_of(offers.size())), offers);
     });
 }
 

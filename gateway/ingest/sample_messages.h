@@ -32,6 +32,7 @@ struct ImageOffer {
 [[nodiscard]] Frame resealed_batch(const AdmittedBatch& batch);
 
 [[nodiscard]] Frame bye(SessionId session, const SessionEnd& end);
+[[nodiscard]] Frame image_offers(SessionId session, const std::vector<ImageOffer>& offers);
 [[nodiscard]] Frame image(SessionId session, const ImageOffer& offer, std::uint64_t offset, std::string_view bytes);
 [[nodiscard]] Frame clock_probe(std::uint64_t id);
 [[nodiscard]] Frame controlled(SessionId session, std::uint64_t number, std::uint16_t outcome, std::string_view reason);

@@ -99,6 +99,11 @@ struct ByeUntrusted {
     ClockPoint end_point;
 };
 
+struct ImageOffersUntrusted {
+    SessionId session;
+    std::span<const ImageOfferUntrusted> offers;
+};
+
 struct ImageUntrusted {
     SessionId session;
     std::string_view build_id;
@@ -124,7 +129,7 @@ struct ClockProbeUntrusted {
 // A message of a newer protocol, or one that only a gateway says.
 struct OtherUntrusted {};
 
-using MessageUntrusted = std::variant<OtherUntrusted, HelloUntrusted, BatchUntrusted, ByeUntrusted, ImageUntrusted,
-                                      ControlledUntrusted, ClockProbeUntrusted>;
+using MessageUntrusted = std::variant<OtherUntrusted, HelloUntrusted, BatchUntrusted, ByeUntrusted,
+                                      ImageOffersUntrusted, ImageUntrusted, ControlledUntrusted, ClockProbeUntrusted>;
 
 }  // namespace perfleet

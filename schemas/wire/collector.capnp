@@ -23,6 +23,7 @@ struct Envelope {
     clockProbe @11 :ClockProbe;
     clockReply @12 :ClockReply;
     controlled @13 :Controlled;
+    imageOffers @14 :ImageOffers;
   }
 }
 
@@ -196,8 +197,13 @@ struct Controlled {            # what became of the order
   reason @3 :Text;             # for the operator, where it wasn't applied
 }
 
+struct ImageOffers {           # more of what a Hello offers, at any time; replaces nothing
+  session @0 :SessionId;
+  offers @1 :List(ImageOffer);
+}
+
 struct NeedImage {
-  buildId @0 :Data;
+  buildId @0 :Data;            # empty: nothing more is needed of the last ImageOffers
   offset @1 :UInt64;           # send from here
 }
 

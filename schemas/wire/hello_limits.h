@@ -12,6 +12,7 @@ namespace perfleet::hello_limits {
 
 inline constexpr std::size_t kNameSizeBytesMax = 256;  // of a target, architecture, clock, unit, collector version
 inline constexpr std::uint32_t kCommandLineWordsMax = 4'096;
+inline constexpr std::uint32_t kImageOffersMax = 64;  // of a Hello, and of an ImageOffers message
 
 // Labels that a session can't be given: selections have its target and its architecture under these names.
 inline constexpr bool is_reserved_label(std::string_view key) { return key == "target" || key == "arch"; }

@@ -42,6 +42,7 @@ enum class ImageSort : std::uint16_t {
     kKernelSymbols =
         1,  // text: "<hex offset from the image's start> <type> <name>[\t<module>]\n", ascending; README.md
     kElf = 2,
+    kElfSymbols = 3,  // a zstd frame of an ELF file with its symbol tables, without code and data; README.md
 };
 
 // The first version in which an order is answered.

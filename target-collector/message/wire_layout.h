@@ -44,6 +44,7 @@ enum class MessageTag : std::uint16_t {
     kClockProbe = 10,
     kClockReply = 11,
     kControlled = 12,
+    kImageOffers = 13,
 };
 
 namespace envelope {
@@ -243,6 +244,12 @@ inline constexpr Field<std::uint16_t> kOutcome{8};
 inline constexpr PointerField kSession{0};
 inline constexpr PointerField kReason{1};
 }  // namespace controlled
+
+namespace image_offers {
+inline constexpr Shape kShape{0, 2};
+inline constexpr PointerField kSession{0};
+inline constexpr PointerField kOffers{1};
+}  // namespace image_offers
 
 namespace need_image {
 inline constexpr Shape kShape{1, 1};

@@ -234,6 +234,10 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("outcome", layout::controlled::kOutcome)
         .has("reason", layout::controlled::kReason)
         .done();
+    Struct::of<wire::ImageOffers>(layout::image_offers::kShape)
+        .has("session", layout::image_offers::kSession)
+        .has("offers", layout::image_offers::kOffers)
+        .done();
     Struct::of<wire::NeedImage>(layout::need_image::kShape)
         .has("buildId", layout::need_image::kBuildId)
         .has("offset", layout::need_image::kOffset)
@@ -277,7 +281,8 @@ TEST(WireLayout, TheEnvelopeIsThatOfTheSchema) {
                                                                {"image", layout::MessageTag::kImage},
                                                                {"clockProbe", layout::MessageTag::kClockProbe},
                                                                {"clockReply", layout::MessageTag::kClockReply},
-                                                               {"controlled", layout::MessageTag::kControlled}};
+                                                               {"controlled", layout::MessageTag::kControlled},
+                                                               {"imageOffers", layout::MessageTag::kImageOffers}};
     EXPECT_EQ(schema.getUnionFields().size(), std::size(tags));
     for (const auto& [name, tag] : tags) {
         const auto field = schema.getFieldByName(name).getProto();

@@ -5,6 +5,7 @@
 #include "schemas/vocabulary/assert.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/image_chunk.h"
+#include "target-collector/message/image_offers.h"
 #include "target-collector/message/patch.h"
 #include "target-collector/wire/delivery_parts.h"
 
@@ -13,7 +14,8 @@ namespace {
 
 // The front of the spool's memory: where image chunks are put together. Nothing when no image is offered.
 std::span<std::byte> image_part_of(const DeliveryCore::Options& options) {
-    if (!kSuppliesImages || options.images.empty() || !options.image_memory.empty()) {
+    if (!kSuppliesImages || (options.images.empty() && options.late_images == nullptr) ||
+        !options.image_memory.empty()) {
         return {};
     }
     constexpr std::size_t kWhole = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
@@ -54,12 +56,13 @@ DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, Network
       spool_{options.spool.subspan(image_part_of(options).size()), options.journal != nullptr},
       losses_{memory.tallies.first(memory.tallies.size() / kBooks * DeliveryLosses::kBooks)},
       orders_{taken_by(options)},
+      late_images_{options.late_images},
       final_tallies_{memory.tallies.last(memory.tallies.size() / kBooks)},
       bye_tallies_{memory.tallies.last(memory.tallies.size() / kBooks * 2).first(memory.tallies.size() / kBooks)},
       bye_buffer_{memory.bye} {
     const std::size_t entries = final_tallies_.entry_count_max();
     PERFLEET_ASSERT(kHasJournal || (options.journal == nullptr && options.left == nullptr));
-    PERFLEET_ASSERT(kSuppliesImages || options.images.empty());
+    PERFLEET_ASSERT(kSuppliesImages || (options.images.empty() && options.late_images == nullptr));
     PERFLEET_ASSERT(memory.bye.size() >= bye_size_bytes_max(entries));
     PERFLEET_ASSERT(options.journal == nullptr || image_part_of(options).empty());
     PERFLEET_ASSERT(losses.memory_size_bytes() >= loss_notice_ring_size_bytes(entries));
@@ -126,6 +129,7 @@ bool DeliveryCore::step(std::uint64_t now_ns) {
         has_done = say_hello(now_ns) || has_done;
         has_done = say_controlled() || has_done;
         has_done = send_batches(now_ns) || has_done;
+        has_done = offer_late_images(now_ns) || has_done;
         has_done = send_image_chunk(now_ns) || has_done;
         has_done = say_bye(now_ns) || has_done;
     }
@@ -264,22 +268,55 @@ void DeliveryCore::handle_refused(const Reply& reply) {
 }
 
 void DeliveryCore::handle_need_image(const Reply& reply, std::uint64_t now_ns) {
-    for (const ImageSupply& supply : kSuppliesImages ? images_ : std::span<const ImageSupply>{}) {
-        if (!are_equal(supply.build_id, reply.build_id) || reply.offset_bytes >= supply.bytes.size()) {
-            continue;
-        }
-        std::size_t index = 0;
-        while (index < transfer_count_ && transfers_[index].supply != &supply) {
-            ++index;
-        }
-        if (index == transfers_.size()) {
-            return;
-        }
-        transfers_[index] = ImageTransfer{&supply, reply.offset_bytes, true};
-        transfer_count_ = index == transfer_count_ ? transfer_count_ + 1 : transfer_count_;
-        image_asked_ns_ = now_ns;
+    if (!kSuppliesImages) {
         return;
     }
+    if (reply.build_id.empty()) {
+        settle_late_images();
+        return;
+    }
+    const ImageSupply* const supply = supply_of(reply.build_id);
+    if (supply == nullptr || reply.offset_bytes >= supply->bytes.size()) {
+        return;
+    }
+    std::size_t index = 0;
+    while (index < transfer_count_ && transfers_[index].supply != supply) {
+        ++index;
+    }
+    if (index == transfers_.size()) {
+        return;
+    }
+    transfers_[index] = ImageTransfer{supply, reply.offset_bytes, true};
+    transfer_count_ = index == transfer_count_ ? transfer_count_ + 1 : transfer_count_;
+    image_asked_ns_ = now_ns;
+}
+
+const ImageSupply* DeliveryCore::supply_of(std::span<const std::byte> build_id) const {
+    for (const std::span<const ImageSupply> supplies : {images_, late_}) {
+        for (const ImageSupply& supply : supplies) {
+            if (are_equal(supply.build_id, build_id)) {
+                return &supply;
+            }
+        }
+    }
+    return nullptr;
+}
+
+void DeliveryCore::settle_late_images() {
+    if (!is_late_offered_) {
+        return;
+    }
+    for (std::size_t i = 0; i < transfer_count_;) {
+        const ImageSupply* const supply = transfers_[i].supply;
+        const bool is_late = supply >= late_.data() && supply < late_.data() + late_.size();
+        if (is_late) {
+            transfers_[i] = transfers_[--transfer_count_];
+        } else {
+            ++i;
+        }
+    }
+    late_ = {};
+    is_late_offered_ = false;
 }
 
 void DeliveryCore::handle_control(const Reply& reply) {
@@ -435,6 +472,7 @@ void DeliveryCore::expect_welcome() {
     status_.is_put_off = false;
     is_hello_due_ = true;
     transfer_count_ = 0;  // the gateway asks again after its Welcome
+    is_late_offered_ = false;
 }
 
 bool DeliveryCore::say_hello(std::uint64_t now_ns) {
@@ -524,6 +562,47 @@ bool DeliveryCore::send_batch(SpooledBatch& batch, std::uint64_t now_ns) {
     return true;
 }
 
+bool DeliveryCore::offer_late_images(std::uint64_t now_ns) {
+    if (!kSuppliesImages || late_images_ == nullptr || !status_.welcomed || !driver_.borrowed().empty()) {
+        return false;
+    }
+    if (late_.empty()) {
+        late_ = late_images_->next();
+        PERFLEET_ASSERT(late_.size() <= hello_limits::kImageOffersMax);
+    }
+    // A gateway that has no room for them now doesn't answer.
+    const bool is_due_again = transfer_count_ == 0 && !has_final_ && now_ns - image_asked_ns_ >= kImagePatienceNs;
+    if (late_.empty() || (is_late_offered_ && !is_due_again)) {
+        return false;
+    }
+    std::array<OfferedImage, hello_limits::kImageOffersMax> offers;
+    for (std::size_t i = 0; i < late_.size(); ++i) {
+        offers[i] = {late_[i].build_id, late_[i].sort, late_[i].bytes.size()};
+    }
+    const auto size = write_image_offers(status_.session, std::span{offers}.first(late_.size()), image_buffer_);
+    PERFLEET_ASSERT(size.ok());
+    if (!driver_.send(image_buffer_.first(*size))) {
+        return false;
+    }
+    is_late_offered_ = true;
+    image_asked_ns_ = now_ns;
+    return true;
+}
+
+// Before the Bye: of an image that is being fetched, and of late ones.
+bool DeliveryCore::waits_for_images(std::uint64_t now_ns) {
+    if (!kSuppliesImages || has_given_up_) {
+        return false;
+    }
+    if (late_.empty() && late_images_ != nullptr) {
+        late_ = late_images_->next();
+    }
+    if (!late_.empty() && !is_late_offered_) {
+        return true;
+    }
+    return (transfer_count_ > 0 || !late_.empty()) && now_ns - image_asked_ns_ < kImagePatienceNs;
+}
+
 bool DeliveryCore::send_image_chunk(std::uint64_t now_ns) {
     if (!kSuppliesImages || !status_.welcomed || !driver_.borrowed().empty()) {
         return false;
@@ -559,7 +638,7 @@ bool DeliveryCore::say_bye(std::uint64_t now_ns) {
         (was_bye_sent_ && now_ns - bye_sent_ns_ < limits::kAckIntervalNs)) {
         return false;
     }
-    if (transfer_count_ > 0 && !has_given_up_ && now_ns - image_asked_ns_ < kImagePatienceNs) {
+    if (waits_for_images(now_ns)) {
         return false;
     }
     bye_tallies_.take(final_tallies_);

@@ -33,6 +33,17 @@ struct ImageSupply {
     std::span<const std::byte> bytes;
 };
 
+// Images that come up while the session runs. Called on the delivery's thread.
+class LateImages {
+public:
+    // The next ones to offer, at most hello_limits::kImageOffersMax, borrowed until the next call; empty: none now. The
+    // gateway has what it wants of those before, so that their memory can go.
+    [[nodiscard]] virtual std::span<const ImageSupply> next() = 0;
+
+protected:
+    ~LateImages() = default;
+};
+
 class DeliveryCore {
 public:
     // What it counts and says last, in memory that the caller supplies: kBooks books of one size, and a Bye that
@@ -48,6 +59,7 @@ public:
         std::span<std::byte> hello;  // the whole Hello message (message/hello.h); patched when it is sent
         std::span<std::byte> spool;  // memory for unacknowledged batches
         std::span<const ImageSupply> images;
+        LateImages* late_images = nullptr;                       // borrowed; null: none come up
         std::uint64_t resend_after_ns = limits::kResendAfterNs;  // the first time; see resend_patience.h
 
         // Where image chunks are put together; empty: in a part of `spool`, which a spool that outlives us can't spare.
@@ -139,6 +151,8 @@ private:
     void handle_ack(const Reply& reply);
     void handle_refused(const Reply& reply);
     void handle_need_image(const Reply& reply, std::uint64_t now_ns);
+    [[nodiscard]] const ImageSupply* supply_of(std::span<const std::byte> build_id) const;
+    void settle_late_images();
     void handle_control(const Reply& reply);
     [[nodiscard]] bool is_ours(SessionId session) const { return session == status_.session; }
 
@@ -161,7 +175,9 @@ private:
     [[nodiscard]] bool say_controlled();
     [[nodiscard]] bool send_batches(std::uint64_t now_ns);
     [[nodiscard]] bool send_batch(SpooledBatch& batch, std::uint64_t now_ns);
+    [[nodiscard]] bool offer_late_images(std::uint64_t now_ns);
     [[nodiscard]] bool send_image_chunk(std::uint64_t now_ns);
+    [[nodiscard]] bool waits_for_images(std::uint64_t now_ns);
     [[nodiscard]] bool say_bye(std::uint64_t now_ns);
 
     NetworkDriver& driver_;
@@ -196,6 +212,9 @@ private:
     std::array<ImageTransfer, kImageTransfersMax> transfers_{};
     std::size_t transfer_count_ = 0;
     std::uint64_t image_asked_ns_ = 0;
+    LateImages* late_images_;
+    std::span<const ImageSupply> late_;  // of which the gateway doesn't have what it wants yet
+    bool is_late_offered_ = false;       // since the last Welcome
 
     bool has_final_ = false;
     bool has_given_up_ = false;

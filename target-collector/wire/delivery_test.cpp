@@ -581,6 +581,62 @@ TEST_F(DeliveryTest, SendsImagesInChunksAsAsked) {
     expect(MessageTag::kBye);
 }
 
+// Two rounds of images that come up later.
+class TwoRounds final : public LateImages {
+public:
+    std::span<const ImageSupply> next() override {
+        ++asked;
+        return asked <= rounds.size() ? std::span<const ImageSupply>{rounds[asked - 1]}
+                                      : std::span<const ImageSupply>{};
+    }
+    std::array<std::vector<ImageSupply>, 2> rounds;
+    std::size_t asked = 0;
+};
+
+TEST_F(DeliveryTest, OffersLateImagesAndWaitsWithTheByeForThem) {
+    const std::string content(1'000, 'k');
+    const std::array<std::string, 3> ids{"one", "two", "three"};
+    const auto supply = [&](const std::string& id) {
+        return ImageSupply{std::as_bytes(std::span{id}), 3, std::as_bytes(std::span{content})};
+    };
+    TwoRounds late;
+    late.rounds = {{{supply(ids[0]), supply(ids[1])}, {supply(ids[2])}}};
+    late_images_ = &late;
+    start(4U << 20);
+    welcome();
+    EXPECT_EQ(expect(MessageTag::kImageOffers).offered, (std::vector<std::string>{"one", "two"}));
+    gateway_.say(make_need_image("two", 0));
+    EXPECT_EQ(expect(MessageTag::kImage).build_id, "two");
+    ASSERT_TRUE(sealer_->finish({}));
+    expect_silence();
+    // Another gateway is offered them again.
+    gateway_.say(make_hello_again(2));
+    welcome({kSession, 2});
+    EXPECT_EQ(expect(MessageTag::kImageOffers).offered, (std::vector<std::string>{"one", "two"}));
+    gateway_.say(make_need_image("", 0));
+    EXPECT_EQ(expect(MessageTag::kImageOffers).offered, std::vector<std::string>{"three"});
+    gateway_.say(make_need_image("", 0));
+    expect(MessageTag::kBye);
+}
+
+TEST_F(DeliveryTest, TheByeDoesNotWaitForeverForAGatewayThatSaysNothingOfLateImages) {
+    const std::string content(1'000, 'k');
+    const std::string id = "one";
+    TwoRounds late;
+    late.rounds[0].push_back({std::as_bytes(std::span{id}), 3, std::as_bytes(std::span{content})});
+    late_images_ = &late;
+    start(4U << 20);
+    welcome();
+    expect(MessageTag::kImageOffers);
+    now_ns_ += 5 * kSecond;
+    expect(MessageTag::kImageOffers);
+    ASSERT_TRUE(sealer_->finish({}));
+    expect_silence();
+    now_ns_ += 5 * kSecond;
+    expect(MessageTag::kBye);
+    EXPECT_EQ(late.asked, 1U) << "they were not taken";
+}
+
 TEST_F(DeliveryTest, TheByeDoesNotWaitForeverForAnImage) {
     const std::string content(2'000'000, 'k');
     const std::string build_id = "id";

@@ -131,27 +131,34 @@ Checked<Done> FileDriver::answer(std::span<const std::byte> frame) {
     if (*tag == MessageTag::kBye && sync()) {
         answers_.finish();  // unsynced it isn't finished: the Bye is repeated
     }
-    if (*tag != MessageTag::kHello && *tag != MessageTag::kImage) {
+    if (*tag != MessageTag::kHello && *tag != MessageTag::kImageOffers && *tag != MessageTag::kImage) {
         return Done{};
     }
     const auto reader = CapnpReader::open(frame);
     const auto envelope = reader->root();
     const auto body = reader->get_struct(*envelope, wire_layout::envelope::kBody);
-    return *tag == MessageTag::kHello ? ask_for_images(*reader, *body) : ask_for_rest(*reader, *body);
+    if (*tag == MessageTag::kImage) {
+        return ask_for_rest(*reader, *body);
+    }
+    const bool is_hello = *tag == MessageTag::kHello;
+    const auto offers =
+        reader->get_list(*body, is_hello ? wire_layout::hello::kImageOffers : wire_layout::image_offers::kOffers);
+    return offers.ok() ? ask_for_images(*reader, *offers, !is_hello) : Checked<Done>{offers.error()};
 }
 
-Checked<Done> FileDriver::ask_for_images(const CapnpReader& reader, const StructView& hello) {
-    const auto offers = reader.get_list(hello, wire_layout::hello::kImageOffers);
-    if (!offers.ok()) {
-        return offers.error();
-    }
-    for (std::size_t i = 0; i < offers->count; ++i) {
-        const auto build_id = reader.get_data(reader.element(*offers, i), wire_layout::image_offer::kBuildId);
+Checked<Done> FileDriver::ask_for_images(const CapnpReader& reader, const CapnpReader::ListView& offers,
+                                         bool is_answer_expected) {
+    for (std::size_t i = 0; i < offers.count; ++i) {
+        const auto build_id = reader.get_data(reader.element(offers, i), wire_layout::image_offer::kBuildId);
         if (!build_id.ok()) {
             return build_id.error();
         }
-        questions_.push_back(ask_for(*build_id, 0));
+        wanted_.emplace_back(build_id->begin(), build_id->end());
     }
+    if (is_answer_expected) {
+        wanted_.emplace_back();
+    }
+    ask_for_next();
     return Done{};
 }
 
@@ -165,8 +172,20 @@ Checked<Done> FileDriver::ask_for_rest(const CapnpReader& reader, const StructVi
     const std::uint64_t next_offset = image.get(layout::kOffset) + bytes->size();
     if (next_offset < image.get(layout::kSizeBytes)) {
         questions_.push_back(ask_for(*build_id, next_offset));
+    } else {
+        is_image_awaited_ = false;
+        ask_for_next();
     }
     return Done{};
+}
+
+// One at a time; what has no build-id says that there is no other.
+void FileDriver::ask_for_next() {
+    while (!wanted_.empty() && !is_image_awaited_) {
+        is_image_awaited_ = !wanted_.front().empty();
+        questions_.push_back(ask_for(wanted_.front(), 0));
+        wanted_.pop_front();
+    }
 }
 
 Checked<std::size_t> FileDriver::receive(std::span<std::byte> into) {

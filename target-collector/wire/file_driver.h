@@ -53,8 +53,10 @@ private:
     [[nodiscard]] bool sync();
     void fail(int errno_value);
     [[nodiscard]] Checked<Done> answer(std::span<const std::byte> frame);
-    [[nodiscard]] Checked<Done> ask_for_images(const CapnpReader& reader, const CapnpReader::StructView& hello);
+    [[nodiscard]] Checked<Done> ask_for_images(const CapnpReader& reader, const CapnpReader::ListView& offers,
+                                               bool is_answer_expected);
     [[nodiscard]] Checked<Done> ask_for_rest(const CapnpReader& reader, const CapnpReader::StructView& image);
+    void ask_for_next();
 
     std::string path_;
     int fd_;
@@ -62,6 +64,8 @@ private:
     bool is_first_ = true;
     SinkAnswers answers_;
     std::deque<std::vector<std::byte>> questions_;  // for images, once what they answer is answered
+    std::deque<std::vector<std::byte>> wanted_;     // build-ids of images to ask for
+    bool is_image_awaited_ = false;
     std::optional<Error> error_;
 };
 

@@ -110,6 +110,14 @@ SeenFrame see_frame(std::span<const std::byte> frame) {
                               bye.getEndPoint().getUncertaintyNs()};
             break;
         }
+        case wire::Envelope::IMAGE_OFFERS: {
+            const auto more = envelope.getImageOffers();
+            seen.session = session_of(more.getSession());
+            for (const auto offer : more.getOffers()) {
+                seen.offered.push_back(string_of(offer.getBuildId()));
+            }
+            break;
+        }
         case wire::Envelope::IMAGE: {
             const auto image = envelope.getImage();
             seen.session = session_of(image.getSession());

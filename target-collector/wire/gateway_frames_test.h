@@ -30,9 +30,10 @@ struct SeenFrame {
     std::vector<SeqRange> dropped;
     ClockPoint end_point;  // bye
     std::uint32_t seal = 0;
-    std::string target_name;  // hello
-    std::string build_id;     // image
-    std::uint16_t sort = 0;   // image
+    std::string target_name;           // hello
+    std::vector<std::string> offered;  // image offers: build-ids
+    std::string build_id;              // image
+    std::uint16_t sort = 0;            // image
     std::uint64_t size_bytes = 0;
     std::uint64_t offset_bytes = 0;
     std::string content;

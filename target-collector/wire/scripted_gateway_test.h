@@ -130,6 +130,7 @@ protected:
         options.hello = hello_;
         options.spool = std::as_writable_bytes(std::span{spool_});
         options.images = images_;
+        options.late_images = late_images_;
         delivery_ = std::make_unique<Delivery>(options, *driver_, batches_, losses_);
     }
 
@@ -183,6 +184,7 @@ protected:
     std::vector<std::byte> hello_;
     std::vector<std::uint64_t> spool_;
     std::vector<ImageSupply> images_;
+    LateImages* late_images_ = nullptr;
     std::unique_ptr<ZmqDriver> driver_;
     std::unique_ptr<Delivery> delivery_;
     std::uint64_t rows_ = 0;

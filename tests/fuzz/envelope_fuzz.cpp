@@ -54,6 +54,13 @@ void take(const ByeUntrusted& bye) {
     }
 }
 
+void take(const ImageOffersUntrusted& more) {
+    for (const ImageOfferUntrusted& offer : more.offers) {
+        [[maybe_unused]] static volatile char sink;
+        sink = offer.build_id.empty() ? '\0' : offer.build_id.back();
+    }
+}
+
 void take(const ImageUntrusted& image) {
     [[maybe_unused]] static volatile char sink;
     sink = image.bytes.empty() ? '\0' : image.bytes.back();

@@ -145,6 +145,10 @@ private:
         if (auto* bye = std::get_if<ByeUntrusted>(&*message)) {
             return take_bye(*bye);
         }
+        if (const auto* more = std::get_if<ImageOffersUntrusted>(&*message)) {
+            take_offers(more->offers);
+            return Done{};
+        }
         if (const auto* image = std::get_if<ImageUntrusted>(&*message)) {
             return take_image(*image);
         }
@@ -170,9 +174,7 @@ private:
             }
             record->session = *session;
         }
-        for (const ImageOfferUntrusted& offer : hello.image_offers) {
-            images_.offer(offer.build_id, std::span{&offer, 1});
-        }
+        take_offers(hello.image_offers);
         imported_.session = record->session;
         imported_.target_name = record->target_name;
         session_ = std::move(*record);
@@ -248,6 +250,12 @@ private:
         last_seq_ = std::max(last_seq_, end->last_seq);
         imported_.has_end = true;
         return store_.end_session(session_->target, session_->session, *end);
+    }
+
+    void take_offers(std::span<const ImageOfferUntrusted> offers) {
+        for (const ImageOfferUntrusted& offer : offers) {
+            images_.offer(offer.build_id, std::span{&offer, 1});
+        }
     }
 
     // Chunks of several images stand among each other: each image is a peer's own.
