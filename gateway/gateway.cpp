@@ -117,7 +117,8 @@ public:
             if (door) {
                 door_ = std::move(*door);
             } else if (options.notice) {
-                options.notice({LogLevel::kWarning, "control", "no orders can be given: " + door.error().message});
+                options.notice(
+                    {LogLevel::kWarning, "control", "control requests are not possible: " + door.error().message});
             }
         }
         return Done{};

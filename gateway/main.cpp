@@ -276,7 +276,7 @@ int main(int argc, char** argv) {
     keep_little_freed_memory();
     Arguments arguments;
     CLI::App app{
-        "Takes what perfleet collectors send and keeps it in a folder. Prints one line `ready listen=... "
+        "Receives data from perfleet collectors and stores it in a folder. Prints one line `ready listen=... "
         "query=...` (and `metrics=...` when asked for) when it serves; stops on SIGTERM or Ctrl-C.",
         "perfleet-gateway"};
     app.set_version_flag("--version", "perfleet-gateway " PERFLEET_VERSION);
@@ -284,25 +284,24 @@ int main(int argc, char** argv) {
         ->check(check_not_empty)
         ->required()
         ->type_name("DIR");
-    app.add_option(
-           "--listen", arguments.listen,
-           "Where collectors come in: tcp://127.0.0.1:PORT (* takes a free port), tcp://[::1]:PORT, ipc://PATH; "
-           "several times for several")
+    app.add_option("--listen", arguments.listen,
+                   "Endpoint for collectors: tcp://127.0.0.1:PORT (* takes a free port), tcp://[::1]:PORT, ipc://PATH; "
+                   "several times for several")
         ->check(check_not_empty)
         ->type_name("ENDPOINT")
         ->capture_default_str();
-    app.add_option("--query", arguments.query, "Where queries are answered; `none`: nowhere")
+    app.add_option("--query", arguments.query, "Endpoint for queries; none: no query process")
         ->check(check_not_empty)
         ->type_name("ENDPOINT")
         ->capture_default_str();
     app.add_option("--stop-within", arguments.stop_within_s,
-                   "Seconds that stopping may take; then it ends by force, and loses nothing by that")
+                   "Seconds that a clean stop may take; then the process is killed, without data loss")
         ->type_name("S")
         ->check(CLI::Range(0.1, 3600.0))
         ->check(check_not_nan)
         ->capture_default_str();
     app.add_option("--memory", arguments.memory_bytes,
-                   "All the memory that it may take, however many collectors come: bytes, or with k, m, g (the query "
+                   "Memory limit of this process, whatever collectors send: bytes, or with k, m, g (the query "
                    "process comes on top)")
         ->option_text("BYTES=1g")
         ->default_str("1g")
@@ -315,15 +314,16 @@ int main(int argc, char** argv) {
         ->check(check_not_empty)
         ->type_name("HOST:PORT");
     add_log_options(app, arguments.log_level, arguments.log_format);
-    auto* const key = app.add_option("--key", arguments.key,
-                                     "The gateway's secret key (perfleet keygen); peers then have to show theirs, and "
-                                     "every address may be listened on")
-                          ->check(check_not_empty)
-                          ->type_name("FILE");
+    auto* const key =
+        app.add_option("--key", arguments.key,
+                       "The gateway's secret key (perfleet keygen); peers then need keys, too, and it may "
+                       "listen on every address")
+            ->check(check_not_empty)
+            ->type_name("FILE");
     auto* const collectors =
         app.add_option("--collectors", arguments.collectors,
-                       "Folder of the public keys (NAME.pub) of the collectors that may come in; read again when it "
-                       "changes, and who is taken out of it is cut off")
+                       "Folder of the public keys (NAME.pub) of the collectors that may connect; read again when it "
+                       "changes, removed ones are disconnected")
             ->check(check_not_empty)
             ->type_name("DIR")
             ->needs(key);
@@ -331,8 +331,8 @@ int main(int argc, char** argv) {
     auto* const query_key = app.add_option("--query-key", arguments.query_key, "The query endpoint's own secret key")
                                 ->check(check_not_empty)
                                 ->type_name("FILE");
-    auto* const askers = app.add_option("--askers", arguments.askers,
-                                        "Folder of the public keys of those who may ask queries; they can't write")
+    auto* const askers = app.add_option("--query-clients", arguments.askers,
+                                        "Folder of the public keys of query clients; they have read-only access")
                              ->check(check_not_empty)
                              ->type_name("DIR")
                              ->needs(query_key);
@@ -343,31 +343,32 @@ int main(int argc, char** argv) {
         ->type_name("N")
         ->check(CLI::Range(std::size_t{1}, kConnectionsMax, "1 to " + std::to_string(kConnectionsMax)));
     app.add_option("--target-sessions", arguments.target_sessions_max,
-                   "New sessions of one target that are taken in an hour (each recording is one); more are put off")
+                   "New sessions of one target in an hour (each recording is one); further ones are deferred")
         ->type_name("N")
         ->check(CLI::Range(1U, kTargetSessionsMost))
         ->capture_default_str();
-    app.add_option("--clock-patience", arguments.clock_patience_s,
-                   "Seconds for which what is hours ahead of this machine's clock is put off, until one of the two "
-                   "clocks is set; then it is refused")
+    app.add_option("--clock-timeout", arguments.clock_patience_s,
+                   "Seconds for which batches hours ahead of this machine's clock are deferred, until one of the two "
+                   "clocks is set; then they are refused")
         ->type_name("S")
         ->check(CLI::Range(0.0, kClockPatienceMostS))
         ->check(check_not_nan)
         ->capture_default_str();
-    auto* const no_join = app.add_flag("--no-join", arguments.is_without_joining,
-                                       "Don't join small batches into large blocks when their hour is over: they take "
-                                       "more room, and longer to read");
-    app.add_option("--join-batches", arguments.join_batches,
-                   "Join a session's batches within their hour, too, whenever this many have come")
+    auto* const no_join =
+        app.add_flag("--no-compaction", arguments.is_without_joining,
+                     "Don't compact small batches into large blocks when their hour is over: they take "
+                     "more space, and queries longer");
+    app.add_option("--compact-batches", arguments.join_batches,
+                   "Compact a session's batches within their hour, too, whenever it has this many")
         ->type_name("N")
         ->check(CLI::Range(2U, limits::kJoinedBatchesMax))
         ->capture_default_str()
         ->excludes(no_join);
     app.add_flag("--no-rollups", arguments.is_without_rollups,
-                 "Don't sum what was joined by minute and hour: profiles of long times take longer");
+                 "Don't write rollups: profiles of long time ranges take longer");
     app.add_flag("--no-dictionaries", arguments.is_without_dictionaries,
-                 "Don't tell once what call chains the sessions of an hour have in common: profiles of many targets "
-                 "take longer");
+                 "Don't write dictionaries of the call chains that sessions of an hour share: profiles of many "
+                 "targets take longer");
     auto* const retain =
         app.add_option("--retain", arguments.retained.age_s,
                        "Drop what is older than this, whole hours at a time: 12h, 30d or 8w. Default: keep everything")

@@ -225,17 +225,18 @@ int main(int argc, char** argv) {
         "perfleet-query"};
     app.set_version_flag("--version", "perfleet-query " PERFLEET_VERSION);
     app.add_option("--data", data, "folder of the store")->check(check_not_empty)->required()->type_name("DIR");
-    app.add_option("--listen", listen, "where askers come in: tcp://127.0.0.1:PORT (* takes a free port), ipc://PATH")
+    app.add_option("--listen", listen,
+                   "endpoint for query clients: tcp://127.0.0.1:PORT (* takes a free port), ipc://PATH")
         ->check(check_not_empty)
         ->type_name("ENDPOINT")
         ->capture_default_str();
     CLI::Option* key = app.add_option("--key", keys.key_file,
-                                      "its secret key (perfleet keygen); askers then have to show theirs, and every "
-                                      "address may be listened on")
+                                      "its secret key (perfleet keygen); query clients then need keys, too, and it may "
+                                      "listen on every address")
                            ->check(check_not_empty)
                            ->type_name("FILE");
-    key->needs(app.add_option("--askers", keys.askers_folder,
-                              "folder of the public keys (NAME.pub) of those who may ask; read again when it changes")
+    key->needs(app.add_option("--query-clients", keys.askers_folder,
+                              "folder of the public keys (NAME.pub) of query clients; read again when it changes")
                    ->check(check_not_empty)
                    ->type_name("DIR")
                    ->needs(key));
@@ -250,9 +251,9 @@ int main(int argc, char** argv) {
         ->default_str("1g")
         ->transform(CLI::AsSizeValue{false});
     add_log_options(app, log_level, log_format);
-    app.add_flag("--tell-counts", tells_counts,
-                 "after the ready line, print a line `counts ...` whenever what became of askers' connections has "
-                 "changed, for the gateway that started it");
+    app.add_flag("--report-counts", tells_counts,
+                 "after the ready line, print a line `counts ...` whenever the connection counters change, for the "
+                 "gateway that started it");
     if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
         return *status;
     }

@@ -42,13 +42,15 @@ Result<int> connect_control_socket(const std::string& folder) {
     }
     const int error = -fd;
     if (error == ENOENT || error == ECONNREFUSED) {
-        return Error{ErrorCode::kNotFound, "no gateway serves " + folder +
-                                               " now: orders go through the one that writes to it (perfleet-gateway "
-                                               "--data, or perfleet record)"};
+        return Error{ErrorCode::kNotFound,
+                     "no gateway serves " + folder +
+                         " now: control requests go through the process that writes to it (perfleet-gateway "
+                         "--data, or perfleet record)"};
     }
     if (error == EACCES || error == EPERM) {
-        return Error{ErrorCode::kPermission,
-                     name_in(folder) + ": only the gateway's user and root give orders; try it as one of them"};
+        return Error{
+            ErrorCode::kPermission,
+            name_in(folder) + ": only the gateway's user and root may send control requests; run this as one of them"};
     }
     return error_from_errno(error, name_in(folder));
 }

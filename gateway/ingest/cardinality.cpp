@@ -14,7 +14,8 @@ std::uint64_t hash_of(const std::pair<std::string, std::string>& label) {
 
 std::string too_many(const char* what, std::uint32_t count_max) {
     return std::string{what} + ": at most " + std::to_string(count_max) + " in " +
-           std::to_string(intake_limits::kCardinalityWindowNs / 60'000'000'000) + " minutes are taken; it is put off";
+           std::to_string(intake_limits::kCardinalityWindowNs / 60'000'000'000) +
+           " minutes are accepted; it is deferred";
 }
 
 }  // namespace

@@ -185,8 +185,8 @@ Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {
     if (!is_stuck()) {
         notice({LogLevel::kError, "store",
                 "can't store: " + error.message + "; " + std::to_string(group.batch_count()) +
-                    " batches wait here, collectors keep theirs; make room or repair the folder, storing is tried "
-                    "again"});
+                    " batches wait in memory, collectors keep theirs; free space or repair the folder; the gateway "
+                    "retries"});
     }
     store_trouble = error.message;
     retry_after_ns = std::clamp(2 * retry_after_ns, intake_limits::kStoreRetryNsMin, intake_limits::kStoreRetryNsMax);

@@ -225,14 +225,14 @@ void Ingest::State::on_batch_ahead(const std::string& routing_id, Session& sessi
     if (now.monotonic_ns - session.ahead_since_ns >= options.clock_patience_ns) {
         counts.batches_refused.add(BatchRefusal::kFuture);
         refuse_batch(session, batch.header.seq, RefusedReason::kAhead,
-                     "it is of " + std::to_string(hours) + " hours in the future, by this machine's clock");
+                     "it is " + std::to_string(hours) + " hours in the future, by this machine's clock");
         misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
         return;
     }
     if (!std::exchange(session.is_put_off, true)) {
-        const std::string text = "'" + session.record.target_name + "' sends what is of " + std::to_string(hours) +
-                                 " hours in the future, by this machine's clock; it is put off: one of the two "
-                                 "clocks is to be set";
+        const std::string text = "'" + session.record.target_name + "' sends batches of " + std::to_string(hours) +
+                                 " hours in the future, by this machine's clock; it is deferred: set one of "
+                                 "the two clocks";
         complain(text);
         send(routing_id, encode_refused({session.record.session, Seq{0}, RefusedReason::kAhead, text}));
     }

@@ -58,7 +58,7 @@ void OrderBook::place(OrderTicket ticket, const OperatorOrder& order, const Sess
         return answer(ticket, OrderOutcome::kRefused, "the session has ended");
     }
     if (session->version < protocol::kVersionControlled) {
-        return answer(ticket, OrderOutcome::kRefused, "its collector is older than orders; update it");
+        return answer(ticket, OrderOutcome::kRefused, "its collector does not support control requests; update it");
     }
     EventNumber event = kNoEvent;
     if (!order.event.empty()) {
@@ -70,7 +70,7 @@ void OrderBook::place(OrderTicket ticket, const OperatorOrder& order, const Sess
     }
     Queue& queue = queues_[session->record.session];
     if (queue.size() >= intake_limits::kOrdersOfSessionMax || order_count_ >= intake_limits::kOrdersMax) {
-        return answer(ticket, OrderOutcome::kRefused, "too many orders wait for their answers");
+        return answer(ticket, OrderOutcome::kRefused, "too many control requests wait for answers");
     }
     const std::uint64_t patience_ns = std::min(order.patience_ns, intake_limits::kOrderPatienceNsMax);
     queue.push_back({ticket, order.command, event, order.value, patience_ns, now_ns + patience_ns});
@@ -130,9 +130,9 @@ void OrderBook::take(const Session& session, const ControlledUntrusted& controll
 void OrderBook::give_up(const Pending& order, bool is_connected) {
     const std::string within = " within " + seconds_text(order.patience_ns);
     answer(order.ticket, OrderOutcome::kNoAnswer,
-           order.number == 0 ? "an order before this one got no answer" + within + "; this one was not given"
+           order.number == 0 ? "an earlier request got no answer" + within + "; this one was not sent"
            : is_connected    ? "none" + within + "; it may have been applied"
-                             : "the connection was lost, and not made again" + within + "; it may have been applied");
+                             : "the connection was lost and not restored" + within + "; it may have been applied");
 }
 
 void OrderBook::tick(const SessionTable& table, std::uint64_t now_ns) {

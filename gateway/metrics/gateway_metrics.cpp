@@ -18,15 +18,14 @@ void add_by_reason(MetricPage& page, const std::string& name, const std::string&
 // `prefix` says whose: `perfleet_gateway_` of collectors, `perfleet_gateway_query_` of those who ask.
 void add_connections(MetricPage& page, const std::string& prefix, const TransportCounts& counts) {
     page.gauge(prefix + "connections", "Connections that are open.", counts.connections_now);
-    page.gauge(prefix + "connections_unheard", "Of them, those that haven't said anything yet.",
+    page.gauge(prefix + "connections_unheard", "Open connections that have sent no message yet.",
                counts.connections_unheard_now);
     page.counter(prefix + "connections_accepted_total", "Connections accepted.", counts.connections_accepted);
     page.counter(prefix + "connections_ended_total", "Connections that ended.", counts.connections_ended);
-    page.counter(prefix + "connections_renewed_total",
-                 "Connections closed for the memory that they had come to take; their peers connect again.",
+    page.counter(prefix + "connections_renewed_total", "Connections closed to free their memory; peers reconnect.",
                  counts.connections_renewed);
     const auto refused = [&](const char* reason, std::uint64_t count) {
-        page.counter(prefix + "connections_refused_total", "Connections closed at the door.", count,
+        page.counter(prefix + "connections_refused_total", "Connections rejected before the handshake.", count,
                      {{"reason", reason}});
     };
     refused("connection_limit", counts.refused_connection_limit);
@@ -46,33 +45,33 @@ void add_connections(MetricPage& page, const std::string& prefix, const Transpor
     failed("malformed", counts.handshakes_malformed);
     failed("unfinished", counts.handshakes_unfinished);
     page.counter(prefix + "messages_revoked_total",
-                 "Messages dropped because their key was taken off the allow-list meanwhile.", counts.messages_revoked);
+                 "Messages dropped because their key was removed from the allow-list.", counts.messages_revoked);
     page.gauge(prefix + "keys_enrolled", "Keys on the allow-list.", counts.keys_enrolled);
-    page.gauge(prefix + "key_files_refused", "Files of the allow-list that can't be used.", counts.key_files_refused);
+    page.gauge(prefix + "key_files_refused", "Invalid files in the allow-list folder.", counts.key_files_refused);
 }
 
 void add_incoming(MetricPage& page, const GatewayCounts& counts) {
-    page.gauge("perfleet_gateway_peers", "Collectors that have said Hello and are there.", counts.peers_now);
+    page.gauge("perfleet_gateway_peers", "Connected collectors with a session.", counts.peers_now);
     page.gauge("perfleet_gateway_sessions", "Sessions held in memory.", counts.sessions_now);
-    page.counter("perfleet_gateway_messages_total", "Messages received, malformed ones too.", counts.messages);
+    page.counter("perfleet_gateway_messages_total", "Messages received, including malformed ones.", counts.messages);
     page.counter("perfleet_gateway_received_bytes_total", "Bytes of messages received.", counts.messages_bytes);
     page.counter("perfleet_gateway_messages_dropped_total",
-                 "Messages dropped unread because too many were waiting; batches come again.", counts.messages_dropped);
-    page.counter("perfleet_gateway_replies_dropped_total", "Replies dropped because their peers don't read.",
+                 "Messages dropped because the inbox was full; batches are resent.", counts.messages_dropped);
+    page.counter("perfleet_gateway_replies_dropped_total", "Replies dropped because the peer does not read.",
                  counts.replies_dropped);
-    add_by_reason(page, "perfleet_gateway_messages_malformed_total", "Messages dropped without being understood.",
+    add_by_reason(page, "perfleet_gateway_messages_malformed_total", "Malformed messages dropped.",
                   counts.messages_malformed);
-    add_by_reason(page, "perfleet_gateway_peers_refused_total", "Sessions refused; `quota`: put off.",
+    add_by_reason(page, "perfleet_gateway_peers_refused_total", "Sessions refused; reason quota: deferred.",
                   counts.sessions_refused);
     add_by_reason(page, "perfleet_gateway_peers_cut_total", "Connections closed by the gateway.", counts.peers_cut);
     for (std::size_t i = 0; i < counts.orders.counts.size(); ++i) {
-        page.counter("perfleet_gateway_orders_total", "Operators' orders to sessions, by what became of them.",
+        page.counter("perfleet_gateway_control_requests_total", "Control requests to sessions, by outcome.",
                      counts.orders.counts[i], {{"outcome", std::string{reason_name(static_cast<OrderOutcome>(i))}}});
     }
 }
 
 void add_batches(MetricPage& page, const GatewayCounts& counts) {
-    const std::string help = "Batches answered, by what became of them.";
+    const std::string help = "Batches answered, by outcome.";
     const auto add = [&](const char* outcome, std::uint64_t count) {
         page.counter("perfleet_gateway_batches_total", help, count, {{"outcome", outcome}});
     };
@@ -82,9 +81,9 @@ void add_batches(MetricPage& page, const GatewayCounts& counts) {
     add("refused", counts.batches_refused.total());
     add_by_reason(page, "perfleet_gateway_batches_refused_total", "Batches that can never be stored.",
                   counts.batches_refused);
-    add_by_reason(page, "perfleet_gateway_batches_ignored_total",
-                  "Batches left with their collectors for now, to come again.", counts.batches_ignored);
-    page.counter("perfleet_gateway_rows_stored_total", "Rows stored, definitions too.", counts.rows_stored);
+    add_by_reason(page, "perfleet_gateway_batches_ignored_total", "Batches not accepted now; collectors resend them.",
+                  counts.batches_ignored);
+    page.counter("perfleet_gateway_rows_stored_total", "Rows stored, including definitions.", counts.rows_stored);
     page.counter("perfleet_gateway_images_stored_total", "Images stored.", counts.images_stored);
     page.histogram("perfleet_gateway_acknowledgement_seconds",
                    "From a batch's arrival to its acknowledgement, of the oldest in each acknowledgement.",
@@ -92,7 +91,7 @@ void add_batches(MetricPage& page, const GatewayCounts& counts) {
 }
 
 void add_losses(MetricPage& page, const GatewayCounts& counts) {
-    const std::string help = "Rows that collectors said they lost, definitions not counted.";
+    const std::string help = "Rows that collectors report as lost, excluding definitions.";
     const std::string_view unknown = tally_name(TallyName{});
     std::uint64_t other = counts.rows_lost.back();
     for (std::size_t i = kTallyLostFirst; i + 1 < counts.rows_lost.size(); ++i) {
@@ -115,29 +114,30 @@ void add_store(MetricPage& page, const GatewayReadings& readings) {
     page.histogram("perfleet_gateway_commit_seconds", "Duration of group commits, sync included.", counts.commits_took);
     page.gauge("perfleet_gateway_store_stuck", "1 while the store can't write, so that nothing is acknowledged.",
                counts.is_store_stuck ? 1.0 : 0.0);
-    page.gauge("perfleet_gateway_store_damage",
-               "Damages of the store that were met since the start, a few dozen at most.", readings.store_damage_count);
+    page.gauge("perfleet_gateway_store_damage", "Damaged records found in the store since the start (bounded).",
+               readings.store_damage_count);
     if (readings.store) {
-        page.gauge("perfleet_gateway_store_size_bytes", "What the store takes on disk.", readings.store->used_bytes);
-        page.gauge("perfleet_gateway_store_free_bytes", "Room left for the store on its file system.",
+        page.gauge("perfleet_gateway_store_size_bytes", "Size of the store on disk.", readings.store->used_bytes);
+        page.gauge("perfleet_gateway_store_free_bytes", "Free space on the store's file system.",
                    readings.store->free_bytes);
     }
-    page.gauge("perfleet_gateway_memory_limit_bytes", "Budget of what collectors can fill; 0: none.",
+    page.gauge("perfleet_gateway_memory_limit_bytes", "Memory budget for data from collectors; 0: unlimited.",
                counts.memory_bytes_max);
-    page.gauge("perfleet_gateway_memory_used_bytes", "Of that budget, held or promised to collectors.",
+    page.gauge("perfleet_gateway_memory_used_bytes", "Memory used or reserved of that budget.",
                counts.memory_bytes_now);
 }
 
 void add_joined(MetricPage& page, const JoinCounts& joined) {
-    page.counter("perfleet_gateway_join_blocks_in_total", "Small blocks that were joined.", joined.blocks_in);
-    page.counter("perfleet_gateway_join_blocks_out_total", "Blocks that they were joined into.", joined.blocks_out);
-    page.counter("perfleet_gateway_join_batches_total", "Batches whose records were joined.", joined.batches);
-    page.counter("perfleet_gateway_join_bytes_in_total", "Bytes of what was joined.", joined.size_bytes_in);
-    page.counter("perfleet_gateway_join_bytes_out_total", "Bytes that they were joined into.", joined.size_bytes_out);
-    page.counter("perfleet_gateway_rollups_total", "Rollups that were made of what was joined.", joined.rollups);
-    page.counter("perfleet_gateway_rollup_rows_total", "Rows that they stand for.", joined.rollup_rows);
-    page.counter("perfleet_gateway_rollup_bytes_total", "Bytes of them.", joined.rollup_bytes);
-    page.counter("perfleet_gateway_rollup_rows_left_total", "Rows too varied for a rollup to be worth its bytes.",
+    page.counter("perfleet_gateway_compaction_blocks_in_total", "Blocks read by compaction.", joined.blocks_in);
+    page.counter("perfleet_gateway_compaction_blocks_out_total", "Blocks written by compaction.", joined.blocks_out);
+    page.counter("perfleet_gateway_compaction_batches_total", "Batches whose records were compacted.", joined.batches);
+    page.counter("perfleet_gateway_compaction_bytes_in_total", "Bytes read by compaction.", joined.size_bytes_in);
+    page.counter("perfleet_gateway_compaction_bytes_out_total", "Bytes written by compaction.", joined.size_bytes_out);
+    page.counter("perfleet_gateway_rollups_total", "Rollups written by compaction.", joined.rollups);
+    page.counter("perfleet_gateway_rollup_rows_total", "Rows summed in rollups.", joined.rollup_rows);
+    page.counter("perfleet_gateway_rollup_bytes_total", "Bytes of rollups.", joined.rollup_bytes);
+    page.counter("perfleet_gateway_rollup_rows_left_total",
+                 "Rows left out of rollups because a rollup would be larger than their blocks.",
                  joined.rollup_rows_left);
     page.counter("perfleet_gateway_dictionaries_total", "Dictionaries of partitions that were made.",
                  joined.dictionaries);
@@ -145,12 +145,11 @@ void add_joined(MetricPage& page, const JoinCounts& joined) {
                  joined.stack_maps);
     page.counter("perfleet_gateway_dictionary_bytes_total", "Bytes of dictionaries and maps.", joined.map_bytes);
     page.counter("perfleet_gateway_dictionary_epochs_left_total",
-                 "Epochs without a map: their call chains had no room in the dictionary, or little in common.",
-                 joined.epochs_left);
-    page.counter("perfleet_gateway_join_failures_total", "Times that joining failed, to be tried again.",
+                 "Epochs left out of dictionaries: no capacity, or few shared call chains.", joined.epochs_left);
+    page.counter("perfleet_gateway_compaction_failures_total", "Compactions that failed and will be retried.",
                  joined.failures);
-    page.gauge("perfleet_gateway_join_partitions_waiting",
-               "Partitions that wait to be joined, those of the current hour included.",
+    page.gauge("perfleet_gateway_compaction_partitions_waiting",
+               "Partitions that wait for compaction, those of the current hour included.",
                static_cast<double>(joined.partitions_waiting_now));
 }
 

@@ -65,8 +65,8 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     EXPECT_EQ(value(page, "perfleet_gateway_batches_total", "refused"), 7);
     EXPECT_EQ(value(page, "perfleet_gateway_rows_lost_total", "quota"), 5);
     EXPECT_EQ(value(page, "perfleet_gateway_rows_lost_total", "other"), 6);
-    EXPECT_EQ(value(page, "perfleet_gateway_orders_total", "no_answer"), 14);
-    EXPECT_EQ(value(page, "perfleet_gateway_orders_total", "applied"), 0);
+    EXPECT_EQ(value(page, "perfleet_gateway_control_requests_total", "no_answer"), 14);
+    EXPECT_EQ(value(page, "perfleet_gateway_control_requests_total", "applied"), 0);
     EXPECT_EQ(value(page, "perfleet_gateway_store_stuck"), 1);
     EXPECT_EQ(value(page, "perfleet_gateway_store_size_bytes"), 7);
     EXPECT_EQ(value(page, "perfleet_gateway_store_free_bytes"), 8);

@@ -134,11 +134,11 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
     }
     Descriptor read_end{ends[0]};
     const Descriptor write_end{ends[1]};
-    std::vector<const char*> arguments{options.program.c_str(), "--data",       options.data.c_str(), "--listen",
-                                       listen.c_str(),          "--tell-counts"};
+    std::vector<const char*> arguments{options.program.c_str(), "--data",         options.data.c_str(), "--listen",
+                                       listen.c_str(),          "--report-counts"};
     if (!options.key_file.empty()) {
         arguments.insert(arguments.end(),
-                         {"--key", options.key_file.c_str(), "--askers", options.askers_folder.c_str()});
+                         {"--key", options.key_file.c_str(), "--query-clients", options.askers_folder.c_str()});
     }
     arguments.insert(arguments.end(),
                      {"--log-level", options.log_level.c_str(), "--log-format", options.log_format.c_str()});

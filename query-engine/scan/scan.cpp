@@ -561,8 +561,8 @@ Ledger Scan::ledger(std::size_t session_index, std::span<const Kind> kinds, std:
     const ScannedSession& session = sessions_[session_index];
     if (!session.end) {
         warnings.push_back("session " + session_hex(session.record.session) + " of " + session.record.target_name +
-                           " has not said goodbye: it is still running, or it stopped uncleanly and its last rows are "
-                           "not known");
+                           " has no clean end: it is still running, or it stopped uncleanly and its last rows are "
+                           "unknown");
     }
     return sum;
 }

@@ -108,7 +108,7 @@ OptionTable<Selection> make_table(UtcNs now) {
                .aliases = {"C"},
                .is_list = true},
               numbers("cpu", &RowFilter::cpus, kCpuMax))
-        .flag("exact", &Selection::is_exact, "count every row, never from rollups (sums by minute and hour)")
+        .flag("exact", &Selection::is_exact, "count every row, never from rollups (made by minute and hour)")
         .value({.name = "threads",
                 .type = OptionType::kCount,
                 .value_name = "N",

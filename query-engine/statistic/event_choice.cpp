@@ -152,7 +152,7 @@ void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings)
         named += " and " + std::to_string(open_count - kSessionsNamedMax) + " more";
     }
     warnings.push_back((open_count == 1 ? "session " : "sessions ") + named + (open_count == 1 ? " has" : " have") +
-                       " not said goodbye: still running, or stopped uncleanly with the last rows not known");
+                       " no clean end: still running, or stopped uncleanly and its last rows are unknown");
 }
 
 void warn_of_no_samples(const EventChoice& choice, bool has_samples, std::vector<std::string>& warnings) {

@@ -224,7 +224,7 @@ TEST_F(Top, LedgerAndSelfCountsAddUp) {
     EXPECT_EQ(answer.ledger.produced, self + 17);
     ASSERT_EQ(answer.warnings.size(), 2U);
     EXPECT_NE(answer.warnings[0].find("sched:sched_switch"), std::string::npos);
-    EXPECT_NE(answer.warnings[1].find("has not said goodbye"), std::string::npos);
+    EXPECT_NE(answer.warnings[1].find("has no clean end"), std::string::npos);
 }
 
 TEST_F(Top, UnknownEventNamesTheKnownOnes) {

@@ -118,7 +118,7 @@ private:
             "--gateway " + socket_->endpoint() + ": no answer in " +
                 std::to_string(std::chrono::duration_cast<std::chrono::seconds>(patience_).count()) +
                 " s; is this the endpoint that perfleet-gateway prints as query=…, and is it running" +
-                (has_keys_ ? ", is --gateway-key its --query-key, and is your public key in its --askers folder?"
+                (has_keys_ ? ", is --gateway-key its --query-key, and is your public key in its --query-clients folder?"
                            : "? If it asks for keys, give --key and --gateway-key")};
     }
     [[nodiscard]] Error not_a_query_endpoint(const std::string& what) const {

@@ -122,7 +122,7 @@ Result<Done> QueryRun::send_chunk(Body body) {
             cancelled_ = true;
         }
         if (cancelled_) {
-            return Error{ErrorCode::kCancelled, "the query was cancelled, or its asker takes no more"};
+            return Error{ErrorCode::kCancelled, "the query was cancelled, or its client stopped reading"};
         }
         --credit_;
     }

@@ -101,7 +101,7 @@ Result<Done> QuerySocket::guard_with(const QueryServerKeys* keys) {
             return socket_error("--key " + keys->key_file);
         }
         const auto notice = keys->notice ? keys->notice : [](std::string_view) {};
-        Result<std::unique_ptr<KeyFolder>> folder = KeyFolder::open("--askers", keys->askers_folder, notice);
+        Result<std::unique_ptr<KeyFolder>> folder = KeyFolder::open("--query-clients", keys->askers_folder, notice);
         if (!folder.ok()) {
             return std::move(folder).error();
         }

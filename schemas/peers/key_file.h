@@ -1,5 +1,5 @@
 // The two files of a key, as `perfleet keygen` writes them: the secret one stays where it was made, the public one
-// enrols its owner where it is put (a gateway's --collectors or --askers folder).
+// enrols its owner where it is put (a gateway's --collectors or --query-clients folder).
 //
 //   # a comment                       blank lines and lines that begin with # are passed over
 //   name = board-7                    what the target is called; also the file's name

@@ -114,7 +114,7 @@ bool KeyFolder::refresh(std::uint64_t now_ns) {
     auto changed = read_all();
     if (!changed) {
         if (!is_failing_) {
-            notice_("allow-list " + changed.error().message + "; whoever was in it before still is");
+            notice_("allow-list " + changed.error().message + "; its last valid state still applies");
         }
         is_failing_ = true;
         return false;

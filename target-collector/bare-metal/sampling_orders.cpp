@@ -48,7 +48,7 @@ ControlAnswer SamplingOrders::take_order(const ControlOrder& order) {
             }
             return {ControlOutcome::kApplied, {}};
         case ControlCommand::kSetFrequency: return {ControlOutcome::kUnsupported, "it samples by periods: --period"};
-        default: return {ControlOutcome::kUnsupported, "an order that this image is too old for"};
+        default: return {ControlOutcome::kUnsupported, "a control request that this image does not support"};
     }
 }
 

@@ -148,7 +148,8 @@ void add_options(CLI::App& app, CommandLine& line) {
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false));
     app.add_option("--spool-size", options.spool_size_bytes,
-                   "Room for what isn't acknowledged yet (KB, MB); the oldest goes when it is full. Default: 64 MB of "
+                   "Space for batches that aren't acknowledged yet (KB, MB); the oldest are dropped when it is full. "
+                   "Default: 64 MB of "
                    "memory, or 256 MB of the --spool folder")
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false));
@@ -198,8 +199,8 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
                              ->excludes(gateway);
     app.add_flag("--force", options.is_output_forced, "Replace the file of --output if it exists")->needs(output);
     app.add_option("--spool", options.spool_folder,
-                   "A folder for what isn't acknowledged yet: it outlives a kill and a restart; the next run with it "
-                   "delivers the rest. One collector a folder")
+                   "Folder for batches that aren't acknowledged yet: after a kill or restart the next run with it "
+                   "delivers them. One collector a folder")
         ->type_name("DIR")
         ->check(check_not_empty);
     app.add_option("--spool-sync", options.spool_sync_s,
@@ -231,13 +232,13 @@ void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& lin
         line.options.default_frequency_hz = kRecordFrequencyHz;
     }
     app.description(is_record ? "Profile a program or this machine, and show where the time went; needs no gateway"
-                              : "Profiles this machine and sends what it sees to a perfleet gateway.");
+                              : "Profiles this machine and sends the data to a perfleet gateway.");
     app.footer(is_record ? kRecordFooter : kCollectorFooter);
     app.set_version_flag("--version", std::string{name_of(form)} + " " + PERFLEET_VERSION);
     app.option_defaults()->always_capture_default(false);
     is_record ? add_record_options(app, line) : add_collector_options(app, line);
     app.add_flag("--list-events", line.lists_events,
-                 "Print the events that have a name, and whether this machine counts them, and exit");
+                 "List named events, and whether this machine counts them, and exit");
     add_options(app, line);
 }
 

@@ -12,9 +12,9 @@ void add_rows(const CollectorCounts& counts, MetricPage& page) {
             if (is_definition(kind) == definitions) {
                 page.counter(definitions ? "perfleet_collector_definitions_produced_total"
                                          : "perfleet_collector_rows_produced_total",
-                             definitions ? "Definitions of stacks, images and strings taken from the source, lost ones "
-                                           "too."
-                                         : "Rows taken from the source, lost ones too.",
+                             definitions ? "Definitions of stacks, images and strings produced, including "
+                                           "lost ones."
+                                         : "Rows produced, including lost ones.",
                              counts.rows_produced[i], {{"kind", std::string{kind_name(kind)}}});
             }
         }
@@ -22,7 +22,7 @@ void add_rows(const CollectorCounts& counts, MetricPage& page) {
     const std::string_view unknown = tally_name(TallyName{});
     std::uint64_t other = counts.rows_lost.back();
     const auto add_lost = [&](std::string_view reason, std::uint64_t count) {
-        page.counter("perfleet_collector_rows_lost_total", "Rows lost, definitions not counted.", count,
+        page.counter("perfleet_collector_rows_lost_total", "Rows lost, excluding definitions.", count,
                      {{"reason", std::string{reason}}});
     };
     for (std::size_t i = kTallyLostFirst; i + 1 < counts.rows_lost.size(); ++i) {
@@ -40,9 +40,9 @@ void add_rows(const CollectorCounts& counts, MetricPage& page) {
 
 void add_delivery(const CollectorCounts& counts, MetricPage& page) {
     page.gauge("perfleet_collector_connected", "1 while a gateway answers.", counts.is_connected ? 1.0 : 0.0);
-    page.gauge("perfleet_collector_session_refused", "1 when the gateway will never take this session.",
+    page.gauge("perfleet_collector_session_refused", "1 if the gateway refused this session for good.",
                counts.is_session_refused ? 1.0 : 0.0);
-    page.counter("perfleet_collector_gateway_changes_total", "Times that another run of a gateway answered.",
+    page.counter("perfleet_collector_gateway_changes_total", "Gateway incarnations seen after the first.",
                  counts.gateway_changes);
     page.counter("perfleet_collector_batches_sealed_total", "Batches closed and numbered.", counts.batches_sealed);
     page.counter("perfleet_collector_batches_acknowledged_total", "Batches that the gateway has on disk.",
@@ -52,30 +52,31 @@ void add_delivery(const CollectorCounts& counts, MetricPage& page) {
                  counts.batches_dropped);
     page.counter("perfleet_collector_batches_refused_total", "Batches that the gateway can never store.",
                  counts.batches_refused);
-    page.counter("perfleet_collector_replies_ignored_total",
-                 "Messages of the gateway that were malformed or promised what can't be.", counts.replies_ignored);
+    page.counter("perfleet_collector_replies_ignored_total", "Malformed or impossible messages from the gateway.",
+                 counts.replies_ignored);
     page.histogram("perfleet_collector_acknowledgement_seconds",
                    "From a batch's (last) sending to its acknowledgement.", counts.acknowledged_after);
-    page.gauge("perfleet_collector_spool_limit_bytes", "Room for batches that aren't acknowledged.",
-               counts.spool_size_bytes);
-    page.gauge("perfleet_collector_spool_used_bytes", "Of that room, used.", counts.spool_used_bytes);
-    page.gauge("perfleet_collector_ring_limit_bytes", "Room between the source's thread and the wire's.",
+    page.gauge("perfleet_collector_spool_limit_bytes", "Capacity of the spool.", counts.spool_size_bytes);
+    page.gauge("perfleet_collector_spool_used_bytes", "Bytes used of that capacity.", counts.spool_used_bytes);
+    page.gauge("perfleet_collector_ring_limit_bytes", "Capacity of the ring between source and network thread.",
                counts.ring_size_bytes);
-    page.gauge("perfleet_collector_ring_used_bytes", "Of that room, used.", counts.ring_used_bytes);
+    page.gauge("perfleet_collector_ring_used_bytes", "Bytes used of that capacity.", counts.ring_used_bytes);
 }
 
 void add_spool(const CollectorCounts& counts, MetricPage& page) {
-    page.gauge("perfleet_collector_left_sessions",
-               "Sessions that earlier runs left in the spool folder, not delivered.", counts.left.sessions_waiting);
-    page.gauge("perfleet_collector_left_batches", "Batches of these sessions that wait.", counts.left.batches_waiting);
-    page.gauge("perfleet_collector_left_bytes", "What these batches take.", counts.left.bytes_waiting);
-    page.counter("perfleet_collector_left_sessions_delivered_total",
-                 "Sessions of earlier runs that this run delivered to their end.", counts.left.sessions_delivered);
-    page.counter("perfleet_collector_left_batches_delivered_total",
-                 "Batches of earlier runs that the gateway took from this one.", counts.left.batches_delivered);
-    page.counter("perfleet_collector_spool_syncs_total", "Times that --spool-sync brought the spool to the disk.",
-                 counts.spool_syncs.done);
-    page.counter("perfleet_collector_spool_syncs_failed_total", "Times that it could not.", counts.spool_syncs.failed);
+    page.gauge("perfleet_collector_recovered_sessions",
+               "Sessions of earlier runs recovered from the spool folder, not delivered yet.",
+               counts.left.sessions_waiting);
+    page.gauge("perfleet_collector_recovered_batches", "Undelivered batches of recovered sessions.",
+               counts.left.batches_waiting);
+    page.gauge("perfleet_collector_recovered_bytes", "Bytes of undelivered batches of recovered sessions.",
+               counts.left.bytes_waiting);
+    page.counter("perfleet_collector_recovered_sessions_delivered_total", "Recovered sessions delivered completely.",
+                 counts.left.sessions_delivered);
+    page.counter("perfleet_collector_recovered_batches_delivered_total", "Batches of recovered sessions delivered.",
+                 counts.left.batches_delivered);
+    page.counter("perfleet_collector_spool_syncs_total", "Spool syncs by --spool-sync.", counts.spool_syncs.done);
+    page.counter("perfleet_collector_spool_syncs_failed_total", "Spool syncs that failed.", counts.spool_syncs.failed);
 }
 
 }  // namespace

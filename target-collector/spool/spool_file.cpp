@@ -42,7 +42,7 @@ bool sync_folder(const std::string& folder) {
 Error no_room(int errno_value, const std::string& path, std::uint64_t size_bytes) {
     Error error = error_from_errno(
         errno_value, "spool file '" + path + "': can't reserve " + std::to_string(size_bytes >> 20U) + " MiB");
-    error.message += "; make room, or ask for less with --spool-size";
+    error.message += "; free space, or use a smaller --spool-size";
     return error;
 }
 

@@ -23,7 +23,7 @@ bool DeliveryOrders::take(const Reply& control) {
     is_waiting_ = true;
     is_answer_due_ = false;
     if (taken_ == Taken::kNotAtAll) {
-        answer({protocol::ControlOutcome::kUnsupported, "it takes no orders"});
+        answer({protocol::ControlOutcome::kUnsupported, "it supports no control requests"});
     } else if (taken_ == Taken::kEnded) {
         answer({protocol::ControlOutcome::kEnded, "nothing is measured any more"});
     }

@@ -56,9 +56,9 @@ TEST(GatewayClock, WhatIsHoursAheadWaitsUntilItIsSet) {
 TEST(GatewayClock, APatienceThatIsNoneIsNamed) {
     for (const char* value : {"-1", "nan", "604801"}) {
         const end_to_end::Finished finished =
-            end_to_end::run({program_path("perfleet-gateway"), "--data", "/", "--clock-patience", value});
+            end_to_end::run({program_path("perfleet-gateway"), "--data", "/", "--clock-timeout", value});
         EXPECT_EQ(finished.ending.status, 2) << value;
-        EXPECT_NE(finished.error_output.find("--clock-patience"), std::string::npos) << finished.error_output;
+        EXPECT_NE(finished.error_output.find("--clock-timeout"), std::string::npos) << finished.error_output;
     }
 }
 

@@ -205,7 +205,7 @@ class Gateway:
         self.page = Page(world.path("gateway.page"))
         self.data = world.path("data")
         self.disk = None
-        self._joining = ["--join-batches", str(plan["join-batches"])] if plan["join-batches"] else ["--no-join"]
+        self._joining = ["--compact-batches", str(plan["join-batches"])] if plan["join-batches"] else ["--no-compaction"]
         self._program = world.bin("perfleet-gateway")
         if plan["gateway"] == "faulty":
             words = f"seed={plan['disk_seed']}" + (f" break={plan['break']}" if plan["break"] else "")
@@ -219,7 +219,7 @@ class Gateway:
         self._starts += 1
         errors = open(self._world.path("gateway.err"), "ab")
         command = [self._program, "--data", self.data, "--listen", "tcp://127.0.0.1:*", "--query", "none"]
-        command += ["--clock-patience", "0"]  # nothing waits longer than a cycle takes
+        command += ["--clock-timeout", "0"]  # nothing waits longer than a cycle takes
         command += self._joining + (self._world.keys.gateway_options() if self._world.keys else [])
         environment = self.disk.environment() if self.disk else {}
         self.process = self._world.spawn(command, self.page, environment, stdout=subprocess.PIPE, stderr=errors)

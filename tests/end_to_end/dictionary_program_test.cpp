@@ -118,7 +118,7 @@ public:
     // Until it has been through all hours but the last: an hour's dictionary is made before the next one is joined.
     void wait_until_joined() {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
-        while (scrape(metrics()).value("perfleet_gateway_join_batches_total").value_or(0) <
+        while (scrape(metrics()).value("perfleet_gateway_compaction_batches_total").value_or(0) <
                kSessions * kHours * kBatchesAnHour) {
             ASSERT_LT(std::chrono::steady_clock::now(), end);
             std::this_thread::sleep_for(std::chrono::milliseconds{20});

@@ -112,8 +112,8 @@ TEST(GatewayProgram, ABadValueIsNamedWithItsOptionBeforeTheFolderIsTouched) {
         // Where a variable isn't set: none of these may mean "without".
         {"--key", "", "--collectors", ""},
         {"--collectors", "", "--key", "k"},
-        {"--query-key", "", "--askers", ""},
-        {"--askers", "", "--query-key", "k"},
+        {"--query-key", "", "--query-clients", ""},
+        {"--query-clients", "", "--query-key", "k"},
         {"--listen", ""},
         {"--query", ""},
         {"--metrics", ""},

@@ -81,17 +81,18 @@ TEST(JoiningProgram, JoinsWhatAnEarlierOneLeftWhileItServes) {
     peer.wait_for_prefix(20);
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
     ScrapedPage page = scrape(gateway.metrics());
-    while (page.value("perfleet_gateway_join_batches_total").value_or(0) < kBatches &&
+    while (page.value("perfleet_gateway_compaction_batches_total").value_or(0) < kBatches &&
            std::chrono::steady_clock::now() < end) {
         std::this_thread::sleep_for(std::chrono::milliseconds{20});
         page = scrape(gateway.metrics());
     }
     EXPECT_EQ(page.all_problems(), "");
-    EXPECT_GE(page.value("perfleet_gateway_join_batches_total"), kBatches);
-    EXPECT_GE(page.value("perfleet_gateway_join_blocks_in_total"), kBatches);
-    EXPECT_GE(page.value("perfleet_gateway_join_blocks_out_total"), 1);
-    EXPECT_LT(page.value("perfleet_gateway_join_bytes_out_total"), page.value("perfleet_gateway_join_bytes_in_total"));
-    EXPECT_EQ(page.value("perfleet_gateway_join_failures_total"), 0);
+    EXPECT_GE(page.value("perfleet_gateway_compaction_batches_total"), kBatches);
+    EXPECT_GE(page.value("perfleet_gateway_compaction_blocks_in_total"), kBatches);
+    EXPECT_GE(page.value("perfleet_gateway_compaction_blocks_out_total"), 1);
+    EXPECT_LT(page.value("perfleet_gateway_compaction_bytes_out_total"),
+              page.value("perfleet_gateway_compaction_bytes_in_total"));
+    EXPECT_EQ(page.value("perfleet_gateway_compaction_failures_total"), 0);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     EXPECT_EQ(stored_of(folder / "data", kSession).batch_count, kBatches);
     EXPECT_EQ(stored_of(folder / "data", kSession).block_count, 1U);
@@ -104,8 +105,8 @@ TEST(JoiningProgram, JoinsWhatAnEarlierOneLeftWhileItServes) {
 TEST(JoiningProgram, LeavesBatchesAsTheyCameWhenAskedTo) {
     const TemporaryFolder folder;
     make_store(folder / "data");
-    GatewayProgram gateway{folder / "data", "tcp://127.0.0.1:*", "none", program_path("perfleet-gateway"), {},
-                           {"--no-join"}};
+    GatewayProgram gateway{folder / "data",    "tcp://127.0.0.1:*", "none", program_path("perfleet-gateway"), {},
+                           {"--no-compaction"}};
     SamplePeer peer{gateway.listen()};
     peer.greet(sample_session(kTarget, kNewSession));
     peer.send(sample::batch(sample_batch(kTarget, kNewSession, Seq{1}, kBucket)));

@@ -106,7 +106,7 @@ protected:
         "tcp://127.0.0.1:*",
         program_path("perfleet-gateway"),
         {},
-        {"--query-key", keys_.secret("query"), "--askers", keys_.folder(), "--metrics", "127.0.0.1:*"}};
+        {"--query-key", keys_.secret("query"), "--query-clients", keys_.folder(), "--metrics", "127.0.0.1:*"}};
 };
 
 TEST_F(QueryKeys, WhoIsEnrolledAsks) {
@@ -173,8 +173,8 @@ TEST(QueryProcessLog, HasTheGatewaysLevelAndFormat) {
                                "tcp://127.0.0.1:*",
                                program_path("perfleet-gateway"),
                                {},
-                               {"--query-key", keys.secret("query"), "--askers", keys.folder(), "--log-level", level,
-                                "--log-format", format}};
+                               {"--query-key", keys.secret("query"), "--query-clients", keys.folder(), "--log-level",
+                                level, "--log-format", format}};
         EXPECT_EQ(gateway.end(SIGTERM).status, 0);
         return gateway.process().error_output();
     };

@@ -283,7 +283,7 @@ TEST_F(QueryProgram, BadUsageExitsWith2AndNamesTheOption) {
         EXPECT_EQ(finished.output, "");
     }
     const std::vector<std::vector<std::string>> bad_for_server{
-        {"--key", "", "--askers", ""}, {"--listen", ""}, {"--listen", "inproc://here"}};
+        {"--key", "", "--query-clients", ""}, {"--listen", ""}, {"--listen", "inproc://here"}};
     for (const auto& arguments : bad_for_server) {
         std::vector<std::string> command{program_path("perfleet-query"), "--data", data_};
         command.insert(command.end(), arguments.begin(), arguments.end());

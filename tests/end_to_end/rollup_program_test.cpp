@@ -142,7 +142,7 @@ public:
         while (std::chrono::steady_clock::now() < end) {
             const ScrapedPage page = scrape(metrics());
             const double made = page.value("perfleet_gateway_rollups_total").value_or(0);
-            if (made >= count || (made != 0 && page.value("perfleet_gateway_join_partitions_waiting") == 0)) {
+            if (made >= count || (made != 0 && page.value("perfleet_gateway_compaction_partitions_waiting") == 0)) {
                 return;
             }
             std::this_thread::sleep_for(std::chrono::milliseconds{1});

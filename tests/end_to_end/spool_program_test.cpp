@@ -295,7 +295,7 @@ TEST_F(SpoolProgram, WhatARunLeftAndWhatIsSyncedStandsInTheMetrics) {
                    seen.value("perfleet_collector_batches_sealed_total") >= 3;
         });
         EXPECT_EQ(page.value("perfleet_collector_spool_syncs_failed_total"), 0);
-        EXPECT_EQ(page.value("perfleet_collector_left_sessions"), 0);
+        EXPECT_EQ(page.value("perfleet_collector_recovered_sessions"), 0);
         wait_for_journal([](const JournalEntry& entry) { return entry.last_sealed >= Seq{3}; });
         kill(process);
     }
@@ -306,20 +306,20 @@ TEST_F(SpoolProgram, WhatARunLeftAndWhatIsSyncedStandsInTheMetrics) {
     Process process{command};
     const std::string metrics = metrics_of(process);
     ScrapedPage page = scrape_until(
-        metrics, [](const ScrapedPage& seen) { return seen.value("perfleet_collector_left_batches") >= 3; });
-    EXPECT_EQ(page.value("perfleet_collector_left_sessions"), 1);
-    EXPECT_GT(page.value("perfleet_collector_left_bytes").value_or(0), 0);
-    EXPECT_EQ(page.value("perfleet_collector_left_batches_delivered_total"), 0);
+        metrics, [](const ScrapedPage& seen) { return seen.value("perfleet_collector_recovered_batches") >= 3; });
+    EXPECT_EQ(page.value("perfleet_collector_recovered_sessions"), 1);
+    EXPECT_GT(page.value("perfleet_collector_recovered_bytes").value_or(0), 0);
+    EXPECT_EQ(page.value("perfleet_collector_recovered_batches_delivered_total"), 0);
     EXPECT_EQ(page.value("perfleet_collector_spool_syncs_total"), 0);
-    const double waiting = page.value("perfleet_collector_left_batches").value_or(0);
+    const double waiting = page.value("perfleet_collector_recovered_batches").value_or(0);
     GatewayProgram gateway{data_, listen};
     page = scrape_until(metrics, [](const ScrapedPage& seen) {
-        return seen.value("perfleet_collector_left_sessions_delivered_total") == 1;
+        return seen.value("perfleet_collector_recovered_sessions_delivered_total") == 1;
     });
-    EXPECT_EQ(page.value("perfleet_collector_left_batches_delivered_total"), waiting);
-    EXPECT_EQ(page.value("perfleet_collector_left_sessions"), 0);
-    EXPECT_EQ(page.value("perfleet_collector_left_batches"), 0);
-    EXPECT_EQ(page.value("perfleet_collector_left_bytes"), 0);
+    EXPECT_EQ(page.value("perfleet_collector_recovered_batches_delivered_total"), waiting);
+    EXPECT_EQ(page.value("perfleet_collector_recovered_sessions"), 0);
+    EXPECT_EQ(page.value("perfleet_collector_recovered_batches"), 0);
+    EXPECT_EQ(page.value("perfleet_collector_recovered_bytes"), 0);
     process.send_signal(SIGTERM);  // its command, too
     EXPECT_TRUE(process.wait().has_value()) << "still running";
 }

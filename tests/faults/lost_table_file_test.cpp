@@ -51,7 +51,7 @@ protected:
                               "tcp://127.0.0.1:*",
                               program_path("perfleet-gateway"),
                               Process::Options{},
-                              {"--no-join"}};
+                              {"--no-compaction"}};
     }
 
     // As a collector that has nothing left of what was acknowledged.

@@ -47,7 +47,7 @@ void add_backup_commands(CLI::App& app, Invocation& invocation) {
     CLI::App* backup = app.add_subcommand("backup", "Keep a store as it is now, also beneath a live gateway");
     backup->footer(
         "Table files are shared with the store by hard links where both are on one file\n"
-        "system: that takes no time and no room, and protects from deletion, not from a\n"
+        "system: that takes no time and no space, and protects from deletion, not from a\n"
         "broken disk. The backup gets its name when it is whole; what an interrupted one\n"
         "leaves is called DIR.incomplete, and the next one of that name replaces it.");
     backup->add_option("--data", options->from, "Folder of the store")

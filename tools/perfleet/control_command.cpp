@@ -227,9 +227,10 @@ int run(const ControlOptions& options) {
         return report_error(order.error());
     }
     if (options.targets.empty() && options.select.empty() && options.session.empty()) {
-        return report_error({ErrorCode::kUsage,
-                             "control: name whom it is for: --target NAME, --session ID or --select '{…}'; '{}' is "
-                             "for all"});
+        return report_error(
+            {ErrorCode::kUsage,
+             "control: choose sessions with --target NAME, --session ID or --select '{…}'; '{}' selects "
+             "all"});
     }
     const auto sessions = open_sessions(options);
     if (!sessions.ok()) {
@@ -264,11 +265,10 @@ int run(const ControlOptions& options) {
 void add_control_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("control", "Start, stop or change what running collectors measure");
     command->footer(
-        "Run it where the gateway runs, as its user or as root: orders go through a socket in "
-        "its data folder. An order is for sessions that run now; a collector that is started "
-        "again measures what its own command line says. What was done stands in the store: "
-        "perfleet sessions tells a stopped session from a silent one. Exit status 1: some "
-        "session didn't do it.");
+        "Run it where the gateway runs, as its user or as root: control requests go through a "
+        "socket in its data folder. They apply to running sessions; a restarted collector "
+        "measures what its own command line says. perfleet controls lists the changes, and "
+        "perfleet sessions shows stopped sessions. Exit status 1: some session did not apply it.");
     const auto options = std::make_shared<ControlOptions>();
     const CLI::Range at_least_one{std::uint64_t{1}, std::uint64_t{INT64_MAX}, "at least 1"};
     command->add_option("what", options->what, "start or stop sampling")

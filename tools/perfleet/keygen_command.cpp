@@ -119,11 +119,12 @@ Result<Done> keygen(const KeygenOptions& options) {
         return written;
     }
     std::printf("%s\n%s\n", secret_path.c_str(), public_path.c_str());
-    std::fprintf(stderr,
-                 "secret key: %s (stays here, for --key)\n"
-                 "public key: %s (copy it into the gateway's --collectors or --askers folder; of a gateway: to its "
-                 "collectors, for --gateway-key)\n",
-                 secret_path.c_str(), public_path.c_str());
+    std::fprintf(
+        stderr,
+        "secret key: %s (stays here, for --key)\n"
+        "public key: %s (copy it into the gateway's --collectors or --query-clients folder; of a gateway: to its "
+        "collectors, for --gateway-key)\n",
+        secret_path.c_str(), public_path.c_str());
     return Done{};
 }
 
@@ -134,16 +135,15 @@ constexpr const char* kKeygenFooter =
     "  perfleet keygen board-7 --label rack=r12         # on the target; board-7.pub goes into ./collectors there\n"
     "  perfleet-gateway --data ./store --listen tcp://0.0.0.0:7411 --key gateway.key --collectors ./collectors\n"
     "  perfleet-collector --gateway tcp://GATEWAY:7411 --key board-7.key --gateway-key gateway.pub -a -g\n\n"
-    "Name and labels of a target are those of its file in the gateway's folder. Taking the file out cuts it off.";
+    "Name and labels of a target are those of its file in the gateway's folder. Removing the\n"
+    "file disconnects the target.";
 
 }  // namespace
 
 void add_keygen_command(CLI::App& app, Invocation& invocation) {
-    auto* const command = app.add_subcommand("keygen", "Make a key, for a gateway, a target or somebody who asks");
+    auto* const command = app.add_subcommand("keygen", "Make a key for a gateway, a target or a query client");
     auto options = std::make_shared<KeygenOptions>();
-    command->add_option("name", options->name, "What the key stands for: the target's name; also the files' name")
-        ->required()
-        ->type_name("NAME");
+    command->add_option("name", options->name, "Name of the target, and of the files")->required()->type_name("NAME");
     command->add_option("--label", options->labels, "A label of the target, several times for several")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);

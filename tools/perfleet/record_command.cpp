@@ -195,7 +195,7 @@ int run_record(CommandLine parsed) {
         return kExitFailure;
     }
     if (recording->not_stored) {
-        say(recording->not_stored->message + "; what isn't stored is gone. Make room in " + *folder +
+        say(recording->not_stored->message + "; the rest is lost. Free space in " + *folder +
             ", or record into another folder with --data; what is there of this one: perfleet top --session " +
             session_hex(summary.session) + where);
         return kExitFailure;

@@ -38,7 +38,7 @@ ControlAnswer RunOrders::take_order(const ControlOrder& order) {
         case ControlCommand::kStop: return set_running(order.event, false);
         case ControlCommand::kSetPeriod: return set_period(order.event, order.value);
         case ControlCommand::kSetFrequency: return {ControlOutcome::kUnsupported, "it samples by periods: --period"};
-        default: return {ControlOutcome::kUnsupported, "an order that this collector is too old for"};
+        default: return {ControlOutcome::kUnsupported, "a control request that this collector does not support"};
     }
 }
 

@@ -501,7 +501,8 @@ ControlAnswer PerfSource::take_order(const ControlOrder& order) {
         event_index = order.event.value;
         const EventSpec& spec = events_->events()[*event_index].spec;
         if (spec.group != 0) {
-            refusal_ = spec.name + " is counted in a group, all or none; order all events of the session at once";
+            refusal_ =
+                spec.name + " is counted in a group, all or none; send the request for all events of the session";
             return {ControlOutcome::kUnsupported, refusal_};
         }
     }
@@ -524,7 +525,7 @@ ControlAnswer PerfSource::take_order(const ControlOrder& order) {
             }
             break;
         }
-        default: return {ControlOutcome::kUnsupported, "an order that this collector is too old for"};
+        default: return {ControlOutcome::kUnsupported, "a control request that this collector does not support"};
     }
     const std::array<std::uint64_t, 4> integers{time, static_cast<std::uint64_t>(order.command), order.event.value,
                                                 order.value};

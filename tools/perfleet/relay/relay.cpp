@@ -189,7 +189,7 @@ struct Relay::State {
         const auto now = std::chrono::steady_clock::now();
         if (shortage_told == std::chrono::steady_clock::time_point{} || now - shortage_told >= kShortageToldEvery) {
             shortage_told = now;
-            notice(std::string{"nobody can be let in now: "} + std::strerror(number) + "; tried again and again");
+            notice(std::string{"cannot accept connections now: "} + std::strerror(number) + "; the relay retries");
         }
     }
 };
