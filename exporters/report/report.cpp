@@ -40,26 +40,6 @@ Json json_of(const Ledger& ledger) {
     return object;
 }
 
-// JSON allows what a terminal would obey; only within strings such characters can stand.
-std::string with_escapes(std::string_view json) {
-    std::string text;
-    text.reserve(json.size());
-    while (!json.empty()) {
-        const auto [value, size] = first_code_point(json);
-        if (value >= 0x7f && is_control(value)) {
-            constexpr std::string_view kDigits = "0123456789abcdef";
-            text += "\\u";
-            for (const unsigned shift : {12U, 8U, 4U, 0U}) {
-                text += kDigits[value >> shift & 0xfU];
-            }
-        } else {
-            text += json.substr(0, size);
-        }
-        json.remove_prefix(size);
-    }
-    return text;
-}
-
 std::string json_report(const Answer& answer) {
     Json columns = Json::array();
     for (const AnswerColumn& column : answer.columns) {
@@ -91,7 +71,7 @@ std::string json_report(const Answer& answer) {
                                  {"rollup_rows", answer.sources->rollup_rows},
                                  {"blocks", answer.sources->blocks}};
     }
-    return with_escapes(report.dump()) + "\n";
+    return printable_json(report.dump()) + "\n";
 }
 
 // "1 row", "2 rows".

@@ -359,7 +359,7 @@ private:
             const FrameName& name = name_of(stack_of(row));
             add_frame(object, event, name, address_of(row, name));
         }
-        text_ += object.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+        text_ += printable_json(object.dump(-1, ' ', false, Json::error_handler_t::replace)) + '\n';
     }
 
     struct Epoch {

@@ -109,9 +109,20 @@ std::string wrapped(std::string_view text, std::size_t width_max, std::string_vi
         }
         // Blanks, and the word behind them.
         const std::size_t word = std::min(text.find_first_not_of(' ', at), text.size());
-        const std::size_t end = std::min(text.find_first_of(" \n", word), text.size());
+        std::size_t end = std::min(text.find_first_of(" \n", word), text.size());
+        const bool may_break = used != 0 && (word != at || text[at - 1] == ',');
+        const std::size_t space = width_max - std::min(width_max, text_width(indentation));
+        // A list that no line holds is broken behind a comma.
+        for (std::size_t comma = end; text_width(text.substr(word, end - word)) > space && comma > word;) {
+            comma = text.substr(word, comma - word).find_last_of(',');
+            if (comma == std::string_view::npos) {
+                break;
+            }
+            comma += word;
+            end = comma + 1;
+        }
         const std::size_t width = text_width(text.substr(at, end - at));
-        if (used != 0 && used + width > width_max && word != at) {
+        if (may_break && used + width > width_max) {
             lines.append("\n").append(indentation).append(text.substr(word, end - word));
             used = text_width(indentation) + text_width(text.substr(word, end - word));
         } else {

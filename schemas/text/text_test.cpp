@@ -42,6 +42,10 @@ TEST(Utf8, CharactersThatChangeTheDirectionAreEscaped) {
     }
 }
 
+TEST(Utf8, JsonKeepsItsMeaning) {
+    EXPECT_EQ(printable_json("{\"a\":\"\u202e\x7fä\\n\"}"), "{\"a\":\"\\u202e\\u007fä\\n\"}");
+}
+
 TEST(Layout, WidthIsInColumnsOfATerminal) {
     EXPECT_EQ(text_width("grün"), 4U);
     EXPECT_EQ(text_width("日本語"), 6U);
@@ -75,6 +79,9 @@ TEST(Layout, LinesAreWrappedAtBlanks) {
     EXPECT_EQ(wrapped("a-word-that-is-too-long b", 5), "a-word-that-is-too-long\nb");
     EXPECT_EQ(wrapped("日本 日本", 5), "日本\n日本");
     EXPECT_EQ(wrapped("", 5), "");
+    EXPECT_EQ(wrapped("one,two,three,four five", 9), "one,two,\nthree,\nfour five");
+    EXPECT_EQ(wrapped("of one,two,three", 9, " "), "of\n one,two,\n three");
+    EXPECT_EQ(wrapped("a one,two b", 20), "a one,two b");
 }
 
 }  // namespace

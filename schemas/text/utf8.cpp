@@ -1,5 +1,7 @@
 #include "schemas/text/utf8.h"
 
+#include <algorithm>
+
 namespace perfleet {
 namespace {
 
@@ -76,6 +78,22 @@ std::string printable(std::string_view text_untrusted) {
             text += text_untrusted.substr(0, size);
         }
         text_untrusted.remove_prefix(size == 0 ? 1 : size);
+    }
+    return text;
+}
+
+std::string printable_json(std::string_view json) {
+    std::string text;
+    text.reserve(json.size());
+    while (!json.empty()) {
+        const auto [value, size] = first_code_point(json);
+        if (value >= 0x7f && is_control(value)) {
+            text += "\\u";
+            append_hex(text, value, 4);
+        } else {
+            text += json.substr(0, std::max<std::size_t>(size, 1));
+        }
+        json.remove_prefix(std::max<std::size_t>(size, 1));
     }
     return text;
 }
