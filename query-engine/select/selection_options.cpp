@@ -13,12 +13,27 @@ constexpr std::uint32_t kCpuMax = 65'535;
 Error usage(const std::string& message) { return {ErrorCode::kUsage, message}; }
 
 // A reader of names with commas between.
+// At commas, but not within brackets: "f(int, char),g" are two functions.
+std::vector<std::string> split_names(const std::string& text) {
+    std::vector<std::string> names(1);
+    int depth = 0;
+    for (const char c : text) {
+        depth += c == '(' || c == '<' || c == '[' ? 1 : c == ')' || c == '>' || c == ']' ? -1 : 0;
+        if (c == ',' && depth <= 0) {
+            names.emplace_back();
+        } else {
+            names.back() += c;
+        }
+    }
+    return names;
+}
+
 auto names(std::vector<std::string> RowFilter::*member) {
     return [member](const std::string& text, Selection& selection) -> Result<Done> {
         if (text.size() > kFilterSizeBytesMax) {
             return usage("a filter of more than " + std::to_string(kFilterSizeBytesMax) + " bytes");
         }
-        selection.filter.*member = split_list(text);
+        selection.filter.*member = split_names(text);
         return Done{};
     };
 }

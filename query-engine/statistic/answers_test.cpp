@@ -172,12 +172,14 @@ TEST(Answers, OfAnEmptyStoreAreEmptyTablesThatSaySo) {
     const std::unique_ptr<Store> store = make_memory_store();
     for (const QueryCommand& query : query_commands()) {
         const std::string& command = query.name;
-        const OptionTexts options = command == "diff" ? OptionTexts{{"before", "{}"}, {"after", "{}"}} : OptionTexts{};
+        const OptionTexts options = command == "diff"       ? OptionTexts{{"before", "{}"}, {"after", "{}"}}
+                                    : command == "annotate" ? OptionTexts{{"symbol", "main"}}
+                                                            : OptionTexts{};
         const Result<Answer> answer = run_text_query(command, options, *store, {}, UtcNs{0});
         ASSERT_TRUE(answer.ok()) << command;
         EXPECT_TRUE(answer->rows.empty());
         EXPECT_FALSE(answer->columns.empty());
-        ASSERT_EQ(answer->warnings.size(), 1U) << command;
+        ASSERT_EQ(answer->warnings.size(), command == "annotate" ? 2U : 1U) << command;
         EXPECT_TRUE(answer->warnings[0].starts_with("no ") || command == "diff") << answer->warnings[0];
     }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "query-engine/select/selection_options.h"
+#include "query-engine/statistic/annotate.h"
 #include "query-engine/statistic/counters.h"
 #include "query-engine/statistic/diff_command.h"
 #include "query-engine/statistic/event_choice.h"
@@ -144,6 +145,19 @@ QueryCommand diff() {
     return made;
 }
 
+QueryCommand annotate() {
+    QueryCommand made = profile<NoOptions>(
+        "annotate", "Where in a function the time went: its instructions and source lines with their samples",
+        no_options(), [](const Scan& scan, Symbolizer& symbolizer, const NoOptions&) -> Result<Answer> {
+            return make_annotate(scan, symbolizer);
+        });
+    made.check = [](const OptionValues&, const Selection& selection, UtcNs) -> Result<Done> {
+        return selection.filter.symbols.empty() ? usage("annotate: name a function (perfleet top lists them)")
+                                                : Result<Done>{Done{}};
+    };
+    return made;
+}
+
 std::vector<QueryCommand> make_commands() {
     std::vector<QueryCommand> commands;
     commands.push_back(profile("top", "Where the time went: symbols, images, commands or threads by samples",
@@ -151,6 +165,7 @@ std::vector<QueryCommand> make_commands() {
     commands.back().aliases = {"report"};
     commands.push_back(profile("tree", "Who called whom: call chains of the samples, from the outermost function",
                                tree_options(), make_tree));
+    commands.push_back(annotate());
     commands.push_back(diff());
     commands.push_back(command(
         "latency", "What measured latencies say: percentiles, intervals, validity warnings", "measured values",

@@ -31,6 +31,7 @@ struct Invocation {
 
 // The groups. Each stands in a file of its own.
 void add_table_commands(CLI::App& app, Invocation& invocation);
+void add_annotate_command(CLI::App& app, Invocation& invocation);
 void add_diff_command(CLI::App& app, Invocation& invocation);
 void add_export_command(CLI::App& app, Invocation& invocation);
 void add_keygen_command(CLI::App& app, Invocation& invocation);

@@ -83,6 +83,7 @@ int main(int argument_count, char** arguments) {
     perfleet::Invocation invocation;
     invocation.arguments.assign(arguments + 1, arguments + argument_count);
     perfleet::add_table_commands(app, invocation);
+    perfleet::add_annotate_command(app, invocation);
     perfleet::add_diff_command(app, invocation);
     perfleet::add_export_command(app, invocation);
     perfleet::add_import_command(app, invocation);

@@ -228,8 +228,8 @@ int run(const QueryCommand& query, TableOptions& options) {
 
 void add_table_commands(CLI::App& app, Invocation& invocation) {
     for (const QueryCommand& query : query_commands()) {
-        if (query.name == "diff") {
-            continue;  // add_diff_command
+        if (query.name == "diff" || query.name == "annotate") {
+            continue;  // add_diff_command, add_annotate_command
         }
         CLI::App* command = app.add_subcommand(query.name, query.summary);
         for (const std::string& alias : query.aliases) {
