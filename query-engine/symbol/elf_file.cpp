@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <climits>
 
+#include "schemas/vocabulary/content_hash.h"
+
 namespace perfleet {
 
 class ElfFile::Handle {
@@ -28,6 +30,8 @@ public:
     }
 
     void begin() { elf = fd_ >= 0 ? elf_begin(fd_, ELF_C_READ, nullptr) : elf_memory(memory_.data(), memory_.size()); }
+
+    [[nodiscard]] int fd() const { return fd_; }
 
     Elf* elf = nullptr;
     std::uint64_t size_bytes = 0;
@@ -189,6 +193,11 @@ void ElfFile::read_build_id() {
                                                                segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR));
         }
     }
+}
+
+std::string ElfFile::content_hash() const {
+    const auto hash = handle_->fd() < 0 ? std::nullopt : content_hash_of_file(handle_->fd(), handle_->size_bytes);
+    return hash ? std::string{reinterpret_cast<const char*>(hash->data()), hash->size()} : std::string{};
 }
 
 std::optional<std::size_t> ElfFile::find_section(std::string_view name, std::uint32_t type) const {

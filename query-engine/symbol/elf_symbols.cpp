@@ -201,7 +201,9 @@ private:
                 if (slot == slots->end() || slot->address != *slot_address) {
                     continue;
                 }
-                const std::uint64_t start = section.file_offset + at;
+                // By its address: kept symbols have the section at another place of their file.
+                const std::uint64_t start =
+                    file_offset_of(running_file_, section.address + at).value_or(section.file_offset + at);
                 const std::string_view name = plt_name(symbols[slot->symbol_index]);
                 if (name.size() > kImageNamesSizeBytesMax - names_size_bytes_) {
                     return;

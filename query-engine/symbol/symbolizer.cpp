@@ -22,6 +22,7 @@
 #include "query-engine/symbol/demangle.h"
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/elf_symbols.h"
+#include "query-engine/symbol/kept_symbols.h"
 #include "query-engine/symbol/kernel_symbols.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "query-engine/symbol/symbol_table.h"
@@ -231,13 +232,44 @@ private:
         return symbols_of_elf(**file, **file);
     }
 
-    // perf's order: the first file with a .symtab gives the names, the first with a .dynsym is the running one.
+    // Null where none were kept with a session, or they can't be used.
+    FilePtr open_kept(const ImageDefinition& image) {
+        if (store_ == nullptr || image.build_id.empty()) {
+            return nullptr;
+        }
+        auto content = store_->image(image.build_id);
+        if (!content) {
+            warn(image.name + ": its kept symbols can't be read: " + content.error().message);
+            return nullptr;
+        }
+        if (!*content || (*content)->sort != static_cast<std::uint16_t>(protocol::ImageSort::kElfSymbols)) {
+            return nullptr;
+        }
+        auto file = open_kept_symbols((*content)->bytes, image.name);
+        if (!file) {
+            warn(file.error().message);
+            return nullptr;
+        }
+        if ((*file)->build_id() != build_id_of(image)) {
+            warn(image.name + ": its kept symbols are of another build-id; not used");
+            return nullptr;
+        }
+        return std::move(*file);
+    }
+
+    // perf's order: the first file with a .symtab gives the names, the first with a .dynsym is the running one. Where
+    // the image's own file, the last, isn't there any more or is of another build, what was kept of it stands for it.
     SymbolTable from_files(const ImageDefinition& image) {
         FilePtr names;
         FilePtr running;
         const std::string own_path = own_file_of(image, paths_);
-        for (const std::string& path : symbol_files_of(image, paths_)) {
-            FilePtr file = open_file_of(image, path, path == own_path);
+        std::vector<std::string> paths = symbol_files_of(image, paths_);
+        if (own_path.empty()) {
+            paths.push_back(own_path);
+        }
+        for (const std::string& path : paths) {
+            const bool is_own = path == own_path;
+            FilePtr file = is_own ? open_own_of(image, path) : open_file_of(image, path);
             if (file == nullptr) {
                 continue;
             }
@@ -248,7 +280,7 @@ private:
                 if (has_dynamic && running == nullptr) {
                     return symbols_of_elf(*names, *names);
                 }
-            } else if (running == nullptr && (has_dynamic || path == own_path)) {
+            } else if (running == nullptr && (has_dynamic || is_own)) {
                 running = std::move(file);
             }
             if (names != nullptr && running != nullptr) {
@@ -272,8 +304,13 @@ private:
         return symbols_of_elf(names != nullptr ? *names : *running, running != nullptr ? *running : *names);
     }
 
+    static bool is_of(const ElfFile& file, const ImageDefinition& image) {
+        return has(image, image_flags::kContentHash) ? file.build_id().empty() && file.content_hash() == image.build_id
+                                                     : file.build_id() == image.build_id;
+    }
+
     // Null, and told where it is worth it, where there is none or it is of another image.
-    FilePtr open_file_of(const ImageDefinition& image, const std::string& path, bool is_own) {
+    FilePtr open_file_of(const ImageDefinition& image, const std::string& path) {
         auto opened = ElfFile::open(path);
         if (!opened) {
             if (opened.error().code != ErrorCode::kNotFound) {
@@ -281,19 +318,35 @@ private:
             }
             return nullptr;
         }
-        if ((*opened)->build_id() == build_id_of(image)) {
+        if (is_of(**opened, image)) {
             return std::move(*opened);
         }
-        const auto text_of = [](std::string_view build_id) {
-            return build_id.empty() ? "none" : build_id_text(build_id);
-        };
-        if (!is_own) {
-            warn(path + ": its build-id isn't that of " + image.name + "; not used");
-            return nullptr;
+        warn(path + ": its build-id isn't that of " + image.name + "; not used");
+        return nullptr;
+    }
+
+    // The file that was running, or what was kept of it.
+    FilePtr open_own_of(const ImageDefinition& image, const std::string& path) {
+        Result<FilePtr> opened = path.empty() ? Result<FilePtr>{Error{ErrorCode::kNotFound, {}}} : ElfFile::open(path);
+        if (opened.ok() && is_of(**opened, image)) {
+            return std::move(*opened);
         }
-        const std::lock_guard lock{mutex_};
-        replaced_.add(path, path + ": has build-id " + text_of((*opened)->build_id()) + ", not " +
-                                text_of(build_id_of(image)) + " as when it was recorded; no symbols are taken from it");
+        if (FilePtr kept = open_kept(image); kept != nullptr) {
+            return kept;
+        }
+        if (opened.ok()) {
+            const auto text_of = [](std::string_view build_id) {
+                return build_id.empty() ? "none" : build_id_text(build_id);
+            };
+            const std::string difference = has(image, image_flags::kContentHash)
+                                               ? ": isn't the file that was recorded"
+                                               : ": has build-id " + text_of((*opened)->build_id()) + ", not " +
+                                                     text_of(image.build_id) + " as when it was recorded";
+            const std::lock_guard lock{mutex_};
+            replaced_.add(path, path + difference + "; no symbols are taken from it");
+        } else if (opened.error().code != ErrorCode::kNotFound) {
+            warn(opened.error().message);
+        }
         return nullptr;
     }
 
@@ -309,7 +362,7 @@ private:
 
     FilePtr open_linked_debug_file(const ImageDefinition& image, const ElfFile& running) {
         for (const std::string& path : linked_debug_files_of(running, image, paths_)) {
-            FilePtr file = open_file_of(image, path, false);
+            FilePtr file = open_file_of(image, path);
             if (file != nullptr && file->find_section(".symtab", SHT_SYMTAB)) {
                 return file;
             }
@@ -326,7 +379,7 @@ private:
             }
             return nullptr;
         }
-        FilePtr file = open_file_of(image, *path, false);
+        FilePtr file = open_file_of(image, *path);
         const bool is_of_use = file != nullptr && (kind == Debuginfod::File::kExecutable ||
                                                    file->find_section(".symtab", SHT_SYMTAB).has_value());
         return is_of_use ? std::move(file) : nullptr;

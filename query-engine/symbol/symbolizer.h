@@ -1,6 +1,6 @@
-// From (image, offset) to a symbol's name. Sources: kernel symbols that the collector sent (store), ELF files by
-// build-id and by path, debug files that a stripped one names (symbol_files.h), and debuginfod servers (debuginfod.h);
-// a file whose build-id differs is never used.
+// From (image, offset) to a symbol's name. Sources: symbols that collectors sent (store): the kernel's, and
+// those kept of sampled files; ELF files by build-id and by path, debug files that a stripped one names
+// (symbol_files.h), and debuginfod servers (debuginfod.h); a file whose build-id differs is never used.
 //
 // Names are what `perf report` shows: the best symbol at an address by perf's own rules (symbol-elf.c, symbol.c
 // choose_best_symbol), PLT entries as `name@plt`, C++ demangled. What isn't resolved is `image+0xoffset`, and

@@ -31,6 +31,7 @@
 #include "target-collector/linux/progress.h"
 #include "target-collector/linux/sealer_sink.h"
 #include "target-collector/linux/session_description.h"
+#include "target-collector/linux/symbol_keeper.h"
 #include "target-collector/linux/target_identity.h"
 #include "target-collector/linux/wire_thread.h"
 #include "target-collector/message/batch_builder.h"
@@ -126,6 +127,7 @@ private:
     void wake_wire();
     void end_command();
     void publish_rows();
+    void tell_of_symbols();
     CollectorSummary sum_up(const WireThread::Outcome& outcome);
     // Whether what wasn't acknowledged is in its file now.
     [[nodiscard]] bool finish_file(bool is_whole);
@@ -155,6 +157,7 @@ private:
     std::unique_ptr<PerfSource> source_;
     std::vector<std::byte> hello_;
     std::vector<ImageSupply> images_;
+    std::unique_ptr<SymbolKeeper> symbols_;  // null: no symbols are kept
     std::unique_ptr<DiskSpool> disk_spool_;  // null: batches wait in memory
     OrderDesk orders_;
     std::unique_ptr<WireThread> wire_;
@@ -248,6 +251,12 @@ Result<Done> LinuxCollector::open_source() {
     source.events.all_user = options_.all_user;
     source.events.ring_page_count = options_.ring_pages;
     source.include_self = options_.include_self;
+    if (options_.keeps_symbols) {
+        symbols_ = std::make_unique<SymbolKeeper>();
+        source.on_sampled_file = [this](const MappedFile& file, const ImageContentId& content) {
+            symbols_->note(file, content);
+        };
+    }
     if (!options_.command.empty()) {
         auto command = Command::start(options_.command);
         if (!command.ok()) {
@@ -290,6 +299,7 @@ Result<Done> LinuxCollector::open_wire() {
     options.delivery.hello = hello_;
     options.delivery.spool = spool_memory_.span();
     options.delivery.images = images_;
+    options.delivery.late_images = symbols_.get();
     if (disk_spool_ != nullptr) {
         options.delivery.image_memory = spool_memory_.span();
         if (auto done = disk_spool_->prepare(session_.start_point, hello_, live_counts_, options.delivery);
@@ -320,6 +330,9 @@ Result<CollectorSummary> LinuxCollector::run() {
         return error_from_errno(errno, "can't wait for the end of the collection");
     }
     wire_->start();
+    if (symbols_ != nullptr) {
+        symbols_->start();
+    }
     if (disk_spool_ != nullptr) {
         disk_spool_->start();
     }
@@ -339,6 +352,9 @@ Result<CollectorSummary> LinuxCollector::run() {
     orders_.close();
     source_->finish();
     end_command();
+    if (symbols_ != nullptr) {
+        symbols_->finish();
+    }
     const ClockPoint end_point = observe_clocks();
     if (disk_spool_ != nullptr) {
         disk_spool_->end(end_point);
@@ -360,6 +376,9 @@ Result<CollectorSummary> LinuxCollector::run() {
         disk_spool_->finish(nanoseconds(options_.exit_wait_s));
     }
     const WireThread::Outcome& outcome = wire_->join();
+    if (symbols_ != nullptr) {
+        tell_of_symbols();
+    }
     const LeftDelivery::Outcome left =
         disk_spool_ != nullptr ? disk_spool_->join(outcome.is_finished) : LeftDelivery::Outcome{};
     const bool is_rest_in_file = finish_file(outcome.is_in_file && ran.ok());
@@ -369,7 +388,8 @@ Result<CollectorSummary> LinuxCollector::run() {
     CollectorSummary summary = sum_up(outcome);
     summary.is_rest_in_file = is_rest_in_file;
     summary.earlier_sessions = left.sessions_left;
-    summary.own_cpu_ns = thread_cpu_ns() - cpu_before_ns_ + source_->own_cpu_ns() + outcome.cpu_ns + left.cpu_ns;
+    summary.own_cpu_ns = thread_cpu_ns() - cpu_before_ns_ + source_->own_cpu_ns() + outcome.cpu_ns + left.cpu_ns +
+                         (symbols_ != nullptr ? symbols_->cpu_ns() : 0);
     return summary;
 }
 
@@ -476,6 +496,25 @@ void LinuxCollector::end_command() {
     if (!command_->exit_status()) {
         notice("the command (process " + std::to_string(command_->pid()) + ") goes on after SIGTERM; it is left alone");
     }
+}
+
+void LinuxCollector::tell_of_symbols() {
+    const SymbolKeeper::LeftOut left_out = symbols_->left_out();
+    if (left_out.sum() == 0) {
+        return;
+    }
+    std::string text = "the symbols of " + std::to_string(left_out.sum()) + " files are not kept with the session (";
+    const char* separator = "";
+    for (const auto& [count, what] :
+         {std::pair{left_out.changed, " gone or changed"}, std::pair{left_out.too_large, " too large"},
+          std::pair{left_out.too_many, " past the limits of a session"},
+          std::pair{left_out.undelivered, " not taken by the gateway"}}) {
+        if (count > 0) {
+            text += separator + std::to_string(count) + what;
+            separator = ", ";
+        }
+    }
+    notice({LogLevel::kWarning, "end", text + ")"});
 }
 
 void LinuxCollector::stop() {

@@ -42,6 +42,7 @@ struct CollectorOptions {
     std::string key_file;     // secret key; empty: without keys
     std::string gateway_key;  // the gateway's public key: a file, or its text; goes with key_file
     bool include_self = false;
+    bool keeps_symbols = false;  // offers the symbol tables of sampled files to the gateway
     bool all_user = false;
     std::optional<double> duration_s;  // stop after this long; default: with the command, or at a signal
     std::uint32_t ring_pages = 0;      // kernel ring per CPU, a power of two; 0: as large as allowed

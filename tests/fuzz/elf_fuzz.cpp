@@ -1,13 +1,19 @@
-// ELF files of whoever was profiled: headers, notes, symbol tables, relocations, and the names in them.
+// ELF files of whoever was profiled: headers, notes, symbol tables, relocations, and the names in them; and what was
+// kept of such files with a session.
 #include "query-engine/symbol/demangle.h"
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/elf_symbols.h"
+#include "query-engine/symbol/kept_symbols.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
     using namespace perfleet;
     FuzzInput input{data, size_bytes};
-    const auto file = ElfFile::from_memory(std::string{input.rest_text()}, "fuzzed");
+    const std::string_view bytes = input.rest_text();
+    auto file = open_kept_symbols(bytes, "fuzzed");
+    if (!file.ok()) {
+        file = ElfFile::from_memory(std::string{bytes}, "fuzzed");
+    }
     if (!file.ok()) {
         PERFLEET_ASSERT(!file.error().message.empty());
         return 0;

@@ -1,6 +1,8 @@
-// The collector's own small reader of build-ids: notes, and whole ELF images.
+// The collector's own small readers of ELF files: build-ids in notes and in whole images, and the part with the
+// symbols.
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/source/linux/elf_note.h"
+#include "target-collector/source/linux/symbol_part.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {
@@ -20,5 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto bytes = input.rest();
     expect_within(build_id_in_notes(bytes), bytes);
     expect_within(build_id_in_memory(bytes), bytes);
+    if (const auto part = symbol_part_of(bytes); part.ok()) {
+        PERFLEET_ASSERT(part->size() <= kSymbolPartSizeBytesMax);
+    }
     return 0;
 }

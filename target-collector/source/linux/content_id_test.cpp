@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "schemas/columns/layout.h"
-#include "target-collector/source/linux/content_hash.h"
+#include "schemas/vocabulary/content_hash.h"
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/image_finder.h"
 #include "target-collector/source/linux/proc_reader.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "target-collector/source/linux/content_hash.h"
+#include "schemas/vocabulary/content_hash.h"
 
 namespace perfleet {
 namespace {
@@ -78,24 +78,8 @@ void each_note(Read read, Found found) {
 }
 
 ImageContentId hash_file(int fd, std::uint64_t file_size_bytes) {
-    ContentHash hash;
-    std::array<std::byte, 8> size_bytes{};
-    for (std::size_t i = 0; i < size_bytes.size(); ++i) {
-        size_bytes[i] = static_cast<std::byte>(static_cast<unsigned char>(file_size_bytes >> (8 * i)));
-    }
-    hash.add(size_bytes);
-    constexpr std::size_t kStepBytes = 64U << 10U;
-    std::vector<std::byte> step(kStepBytes);
-    const std::uint64_t end = std::min(file_size_bytes, kHashedBytesMax);
-    for (std::uint64_t at = 0; at < end;) {
-        const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kStepBytes, end - at));
-        if (!read_at(fd, at, std::span(step).first(wanted))) {
-            return {};
-        }
-        hash.add(std::span(step).first(wanted));
-        at += wanted;
-    }
-    return ImageContentId::from(hash.value(), true);
+    const auto hash = content_hash_of_file(fd, file_size_bytes);
+    return hash ? ImageContentId::from(*hash, true) : ImageContentId{};
 }
 
 }  // namespace

@@ -24,7 +24,6 @@ inline constexpr std::size_t kNotesSizeBytesMax = 64U << 10U;
 
 // Of an open regular file: its build-id; without one, the FNV-1a-128 of its size (8 bytes, little-endian) and its first
 // kHashedBytesMax bytes. Size 0 when it can't be read.
-inline constexpr std::uint64_t kHashedBytesMax = 16U << 20U;
 [[nodiscard]] ImageContentId content_id_of_file(int fd, std::uint64_t file_size_bytes);
 
 }  // namespace perfleet

@@ -20,7 +20,7 @@ std::string_view without_blanks(std::string_view text) {
     return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
-bool has(std::string_view letters, char letter) { return letters.find(letter) != std::string_view::npos; }
+bool has_letter(std::string_view letters, char letter) { return letters.find(letter) != std::string_view::npos; }
 
 EventSpec spec_of(SingleEvent event) {
     apply_modifiers(event.modifiers, event.spec);
@@ -88,7 +88,7 @@ private:
             return std::move(events).error();
         }
         for (SingleEvent& event : *events) {
-            if (has(event.modifiers, 'S')) {
+            if (has_letter(event.modifiers, 'S')) {
                 return event_error(text,
                                    "'S' is a group's, whose first event is sampled with the counts of all: "
                                    "{cycles,instructions}:S");
@@ -151,15 +151,15 @@ private:
         const auto number = static_cast<std::uint16_t>(members.size() > 1 ? group_count() + 1 : 0);
         for (std::size_t i = 0; i < members.size(); ++i) {
             SingleEvent& member = members[i];
-            if (has(member.modifiers, 'S') || (has(modifiers, 'S') && number == 0)) {
+            if (has_letter(member.modifiers, 'S') || (has_letter(modifiers, 'S') && number == 0)) {
                 return event_error(member.base, "'S' stands behind the brace of a group of two events or more");
             }
-            if (i > 0 && has(modifiers, 'S') && member.spec.is_tracepoint()) {
+            if (i > 0 && has_letter(modifiers, 'S') && member.spec.is_tracepoint()) {
                 return event_error(member.base,
                                    "in a group with 'S' only the first event has samples with fields; put "
                                    "the tracepoint first, or leave 'S' out");
             }
-            if (i > 0 && (has(member.modifiers, 'D') || has(member.modifiers, 'e'))) {
+            if (i > 0 && (has_letter(member.modifiers, 'D') || has_letter(member.modifiers, 'e'))) {
                 return event_error(member.base, "only a group's first event can be pinned (D) or exclusive (e)");
             }
             if (i > 0 && !member.spec.is_inherited) {
@@ -174,8 +174,8 @@ private:
                 return event_error(member.base, "with the modifiers of its group: " + trouble);
             }
             member.spec.is_inherited = members.front().spec.is_inherited;
-            member.spec.is_group_weak = number != 0 && has(modifiers, 'W');
-            if (has(modifiers, 'S')) {
+            member.spec.is_group_weak = number != 0 && has_letter(modifiers, 'W');
+            if (has_letter(modifiers, 'S')) {
                 member.spec.samples_group = i == 0;
                 member.spec.is_sampled_by_leader = i > 0;
                 member.spec.is_inherited = false;  // counts of one process can't be told from those of its children
@@ -184,8 +184,8 @@ private:
                 return done;
             }
             if (i == 0) {
-                events_.back().is_pinned = events_.back().is_pinned || has(modifiers, 'D');
-                events_.back().is_exclusive = events_.back().is_exclusive || has(modifiers, 'e');
+                events_.back().is_pinned = events_.back().is_pinned || has_letter(modifiers, 'D');
+                events_.back().is_exclusive = events_.back().is_exclusive || has_letter(modifiers, 'e');
             }
         }
         return Done{};

@@ -74,7 +74,43 @@ std::optional<std::uint64_t> generation_of(int fd) {
     return generation & 0xffff'ffffU;
 }
 
+// Opens the file that is mapped if it has this path; -1 otherwise.
+int open_same(const std::string& path, const MappedFile& file, struct stat& status) {
+    const int fd = open_regular(path, status);
+    if (fd < 0) {
+        return -1;
+    }
+    const std::uint64_t device = ::makedev(file.device_major, file.device_minor);
+    const auto generation = generation_of(fd);
+    if (status.st_ino != file.inode || (status.st_dev != device && !is_mapped_on_device(fd, device)) ||
+        (generation && file.generation && *generation != *file.generation)) {
+        ::close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+std::string root_path_of(const MappedFile& file) {
+    return "/proc/" + std::to_string(file.pid) + "/root" + std::string{file.path};
+}
+
+std::string map_file_of(const MappedFile& file) {
+    char range[96];
+    std::snprintf(range, sizeof(range), "/proc/%u/map_files/%llx-%llx", static_cast<unsigned>(file.pid),
+                  static_cast<unsigned long long>(file.start), static_cast<unsigned long long>(file.end));
+    return range;
+}
+
 }  // namespace
+
+int FileContents::open(const MappedFile& file) {
+    struct stat status {};
+    int fd = -1;
+    for (const auto& path : {std::string{file.path}, root_path_of(file), map_file_of(file)}) {
+        fd = fd < 0 && file.inode != 0 ? open_same(path, file, status) : fd;
+    }
+    return fd;
+}
 
 FileContents::Version FileContents::version_of(const struct stat& status) {
     // Removing a file changes its inode, but not its content.
@@ -123,18 +159,12 @@ std::optional<ImageContentId> FileContents::look(const std::string& path, std::u
 
 FileContents::KnownFile* FileContents::read(const std::string& path, const MappedFile& file) {
     struct stat status {};
-    const Descriptor opened{open_regular(path, status)};
-    if (opened.get() < 0 || status.st_ino != file.inode) {
+    const Descriptor opened{open_same(path, file, status)};
+    if (opened.get() < 0) {
         return nullptr;
     }
     const std::uint64_t device = ::makedev(file.device_major, file.device_minor);
-    if (status.st_dev != device && !is_mapped_on_device(opened.get(), device)) {
-        return nullptr;
-    }
     const auto generation = generation_of(opened.get());
-    if (generation && file.generation && *generation != *file.generation) {
-        return nullptr;
-    }
     if (known_.size() == kFilesMax) {
         known_.clear();
     }
@@ -156,19 +186,15 @@ ImageContentId FileContents::of(const MappedFile& file) {
         return content_when_mapped(*known, file);
     }
     const std::string path{file.path};
-    const std::string process = "/proc/" + std::to_string(file.pid);
     auto content = look(path, 0, file);
     if (const KnownFile* const known = find(file); !content && known != nullptr && known->pid != 0) {
         content = look("/proc/" + std::to_string(known->pid) + "/root" + path, known->pid, file);
     }
     if (!content) {
-        content = look(process + "/root" + path, file.pid, file);
+        content = look(root_path_of(file), file.pid, file);
     }
     if (!content) {
-        char range[64];
-        std::snprintf(range, sizeof(range), "/map_files/%llx-%llx", static_cast<unsigned long long>(file.start),
-                      static_cast<unsigned long long>(file.end));
-        content = look(process + range, 0, file);
+        content = look(map_file_of(file), 0, file);
     }
     if (const KnownFile* const known = find(file); !content && known != nullptr && known->is_generation_sure) {
         return known->content;  // it can't be reached any more, but no other file has been it

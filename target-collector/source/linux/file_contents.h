@@ -37,6 +37,10 @@ public:
     // Size 0: the file can't be reached any more, or isn't what was mapped.
     [[nodiscard]] ImageContentId of(const MappedFile& file);
 
+    // The same file, open for reading: whoever reads it checks that its content is that of of(). -1: it can't be
+    // reached any more, or isn't what was mapped.
+    [[nodiscard]] static int open(const MappedFile& file);
+
     [[nodiscard]] std::uint64_t read_count() const { return read_count_; }  // of files
 
 private:

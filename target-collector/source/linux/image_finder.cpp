@@ -3,6 +3,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "schemas/columns/layout.h"
@@ -54,7 +55,13 @@ std::optional<ImageIndex> ImageFinder::find(const MappedFile& file) {
             image.flags |= image_flags::kContentHash;
         }
     }
-    return table_.intern(std::move(image));
+    const auto index = table_.intern(std::move(image));
+    if (index) {
+        mapped_.resize(std::max<std::size_t>(mapped_.size(), *index + 1));
+        mapped_[*index] = file;
+        mapped_[*index].path = {};
+    }
+    return index;
 }
 
 }  // namespace perfleet

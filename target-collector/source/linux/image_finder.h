@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "target-collector/source/linux/file_contents.h"
 #include "target-collector/source/linux/image_table.h"
@@ -16,6 +17,11 @@ public:
     // Empty when the table is full. May read the file.
     [[nodiscard]] std::optional<ImageIndex> find(const MappedFile& file);
 
+    // Which file an image was found in last, without its path and mapping; inode 0: in none.
+    [[nodiscard]] MappedFile file_of(ImageIndex index) const {
+        return index < mapped_.size() ? mapped_[index] : MappedFile{};
+    }
+
     // True for memory that no file stands behind: its frames count from the mapping's start.
     [[nodiscard]] static bool is_without_file(std::string_view path);
 
@@ -23,6 +29,7 @@ private:
     ImageTable& table_;
     ImageContentId vdso_;
     FileContents files_;
+    std::vector<MappedFile> mapped_;  // by image
 };
 
 }  // namespace perfleet

@@ -242,6 +242,9 @@ StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts
         if (process != nullptr) {
             code_.name_frames(*process, *resolved_, now().value);
         }
+        if (options_.on_sampled_file) {
+            note_files(*resolved_, sample.pid, mappings);
+        }
         auto stack = intern_stack(*resolved_);
         if (!stack) {
             restart_epoch();
@@ -254,6 +257,30 @@ StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts
     counts.frames_unmapped += found->unmapped_count;
     counts.frames_truncated += found->truncated_count;
     return found->stack;
+}
+
+void PerfSource::note_files(const ResolvedStack& stack, std::uint32_t pid, const MappingList& mappings) {
+    is_file_noted_.resize(images_.place_count());
+    for (std::uint32_t i = 0; i < stack.frame_count; ++i) {
+        const ImageIndex index = stack.frames[i].image;
+        if (is_file_noted_[index]) {
+            continue;
+        }
+        is_file_noted_[index] = true;
+        MappedFile file = finder_.file_of(index);
+        const auto all = mappings.mappings();
+        const auto mapping =
+            std::find_if(all.begin(), all.end(), [&](const Mapping& one) { return one.image == index; });
+        const Image& image = images_.at(index);
+        if (file.inode == 0 || image.content.size_bytes == 0 || mapping == all.end()) {
+            continue;
+        }
+        file.pid = pid;
+        file.start = mapping->start;
+        file.end = mapping->end;
+        file.path = image.name;
+        options_.on_sampled_file(file, image.content);
+    }
 }
 
 std::optional<StackNumber> PerfSource::intern_stack(const ResolvedStack& stack) {
@@ -568,6 +595,7 @@ void PerfSource::sweep_images() {
         }
     });
     images_.sweep(is_used);
+    is_file_noted_.clear();
     code_.forget_images();
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +38,9 @@ struct PerfSourceOptions {
     EventSetOptions events;
     bool include_self = false;  // system-wide: this process, too
     std::uint32_t stack_node_count_max = 1U << 19;
+    // Called with each file that a frame of a sample lies in, once for each of its contents while it is mapped. The
+    // path is borrowed until it returns.
+    std::function<void(const MappedFile&, const ImageContentId&)> on_sampled_file = nullptr;
 };
 
 class PerfSource final : public ControlTaker {
@@ -105,6 +109,7 @@ private:
 
     // The stack of a sample; restarts the epoch when a table is full.
     StackNumber stack_of(const SampleRecord& sample, EventCounts& counts);
+    void note_files(const ResolvedStack& stack, std::uint32_t pid, const MappingList& mappings);
     std::optional<StackNumber> intern_stack(const ResolvedStack& stack);
     StringNumber string_number(std::string_view text);
     ImageNumber image_number(ImageIndex image);
@@ -128,6 +133,7 @@ private:
     TimeMerge<KernelRing> merge_;
     ChainCache chains_;
     std::unique_ptr<ResolvedStack> resolved_;
+    std::vector<bool> is_file_noted_;                                // by image
     std::vector<EventCounts> counts_;                                // by event
     std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // by the id of an event that its leader samples
     EventCounts task_counts_;

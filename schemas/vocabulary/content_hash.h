@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 
 namespace perfleet {
@@ -17,5 +19,10 @@ private:
     __extension__ using Wide = unsigned __int128;
     Wide state_ = (static_cast<Wide>(0x6c62272e07bb0142ULL) << 64U) | 0x62b821756295c58dULL;
 };
+
+// Of an open regular file: of its size (8 bytes, little-endian) and its first kHashedBytesMax bytes. Empty when it
+// can't be read.
+inline constexpr std::uint64_t kHashedBytesMax = 16U << 20U;
+[[nodiscard]] std::optional<std::array<std::byte, 16>> content_hash_of_file(int fd, std::uint64_t file_size_bytes);
 
 }  // namespace perfleet

@@ -1,0 +1,21 @@
+// The symbols of an image as they were kept with a session: the content of `ImageSort::kElfSymbols`
+// (schemas/wire/README.md), a zstd frame of the part of its ELF file that names functions.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "query-engine/symbol/elf_file.h"
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+inline constexpr std::size_t kKeptSymbolsSizeBytesMax = 64U << 20;  // unpacked
+
+// `packed` is untrusted. `name` stands for the file's path in messages. Errors: kCorrupt, kTooLarge, kInvalid (no ELF
+// file).
+[[nodiscard]] Result<std::unique_ptr<ElfFile>> open_kept_symbols(std::string_view packed, std::string name);
+
+}  // namespace perfleet

@@ -1,0 +1,211 @@
+#include "target-collector/source/linux/symbol_part.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kSectionsMax = 65'536;
+constexpr std::size_t kSegmentsMax = 4'096;
+constexpr std::size_t kNamesSizeBytesMax = 1U << 20U;        // of sections
+constexpr std::size_t kNoteSizeBytesMax = 64U << 10U;        // of one section
+constexpr std::size_t kRelocationsSizeBytesMax = 1U << 20U;  // of .rela.dyn, which names a few entries of the PLT
+constexpr std::size_t kAlignment = 8;
+
+Error broken() { return {ErrorCode::kInvalid, "not an ELF file, or a broken one"}; }
+Error too_large() { return {ErrorCode::kTooLarge, "its symbol tables are too large"}; }
+
+std::span<std::byte> bytes_of(std::string& text) { return std::as_writable_bytes(std::span{text}); }
+
+template <class Value>
+std::span<std::byte> bytes_of_value(Value& value) {
+    return std::as_writable_bytes(std::span{&value, 1});
+}
+
+template <class Header, class Segment, class Section, class Read>
+class Part {
+public:
+    Part(const Read& read, std::uint64_t file_size_bytes) : read_{read}, file_size_bytes_{file_size_bytes} {}
+
+    Result<std::string> make() {
+        if (auto done = read_headers(); !done.ok()) {
+            return std::move(done).error();
+        }
+        choose();
+        if (!has_symbols_) {
+            return Error{ErrorCode::kNotFound, "it has no symbols"};
+        }
+        return write();
+    }
+
+private:
+    [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> into) const {
+        return offset <= file_size_bytes_ && into.size() <= file_size_bytes_ - offset && read_(offset, into);
+    }
+
+    Result<Done> read_headers() {
+        if (!read(0, bytes_of_value(header_)) || header_.e_shentsize != sizeof(Section) ||
+            (header_.e_phnum > 0 && header_.e_phentsize != sizeof(Segment)) || header_.e_phnum > kSegmentsMax) {
+            return broken();
+        }
+        segments_.resize(header_.e_phnum);
+        Section first;
+        if (!read(header_.e_phoff, std::as_writable_bytes(std::span{segments_})) ||
+            !read(header_.e_shoff, bytes_of_value(first))) {
+            return broken();
+        }
+        const std::uint64_t count = header_.e_shnum != 0 ? header_.e_shnum : std::uint64_t{first.sh_size};
+        const std::uint64_t names = header_.e_shstrndx != SHN_XINDEX ? header_.e_shstrndx : first.sh_link;
+        if (count > kSectionsMax || names >= count) {
+            return broken();
+        }
+        names_index_ = static_cast<std::size_t>(names);
+        sections_.resize(static_cast<std::size_t>(count));
+        if (!read(header_.e_shoff, std::as_writable_bytes(std::span{sections_})) ||
+            sections_[names_index_].sh_size > kNamesSizeBytesMax) {
+            return broken();
+        }
+        names_.resize(static_cast<std::size_t>(sections_[names_index_].sh_size));
+        return read(sections_[names_index_].sh_offset, bytes_of(names_)) ? Result<Done>{Done{}} : broken();
+    }
+
+    [[nodiscard]] std::string_view name_of(const Section& section) const {
+        if (section.sh_name >= names_.size()) {
+            return {};
+        }
+        const std::string_view rest = std::string_view{names_}.substr(section.sh_name);
+        return rest.substr(0, rest.find('\0'));
+    }
+
+    void choose() {
+        is_kept_.assign(sections_.size(), false);
+        is_kept_[names_index_] = true;
+        for (std::size_t i = 1; i < sections_.size(); ++i) {
+            const Section& section = sections_[i];
+            const std::string_view name = name_of(section);
+            if ((section.sh_flags & SHF_COMPRESSED) != 0) {
+                continue;
+            }
+            if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) {
+                is_kept_[i] = true;
+                has_symbols_ = has_symbols_ || section.sh_size > section.sh_entsize;  // the first names nothing
+                if (section.sh_link < sections_.size()) {
+                    is_kept_[section.sh_link] = true;
+                }
+            } else if (name == ".rela.plt" || name == ".rel.plt" || name == ".plt.sec" || name == ".plt.got" ||
+                       (name == ".rela.dyn" && section.sh_size <= kRelocationsSizeBytesMax)) {
+                is_kept_[i] = true;
+            } else if (section.sh_type == SHT_NOTE || name == ".gnu_debuglink") {
+                is_kept_[i] = section.sh_size <= kNoteSizeBytesMax;
+            }
+        }
+    }
+
+    Result<std::string> write() {
+        const auto aligned = [](std::uint64_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; };
+        std::uint64_t size = aligned(sizeof(Header) + segments_.size() * sizeof(Segment));
+        for (std::size_t i = 0; i < sections_.size(); ++i) {
+            const bool has_content = is_kept_[i] && sections_[i].sh_type != SHT_NOBITS;
+            if (has_content && sections_[i].sh_size > kSymbolPartSizeBytesMax) {
+                return too_large();
+            }
+            size += has_content ? aligned(sections_[i].sh_size) : 0;
+        }
+        const std::uint64_t sections_at = size;
+        size += sections_.size() * sizeof(Section);
+        if (size > kSymbolPartSizeBytesMax) {
+            return too_large();
+        }
+        std::string part(static_cast<std::size_t>(size), '\0');
+        const auto put = [&part](std::uint64_t offset, const auto& values) {
+            const auto bytes = std::as_bytes(std::span{values});
+            std::copy(bytes.begin(), bytes.end(), bytes_of(part).begin() + static_cast<std::ptrdiff_t>(offset));
+        };
+        std::uint64_t at = aligned(sizeof(Header) + segments_.size() * sizeof(Segment));
+        for (std::size_t i = 0; i < sections_.size(); ++i) {
+            Section& section = sections_[i];
+            if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL) {
+                continue;
+            }
+            if (!is_kept_[i]) {
+                section.sh_type = SHT_NOBITS;
+                continue;
+            }
+            if (!read(section.sh_offset, bytes_of(part).subspan(static_cast<std::size_t>(at),
+                                                                static_cast<std::size_t>(section.sh_size)))) {
+                return broken();
+            }
+            section.sh_offset = static_cast<decltype(section.sh_offset)>(at);
+            at += aligned(section.sh_size);
+        }
+        for (Segment& segment : segments_) {
+            segment.p_type = segment.p_type == PT_NOTE ? PT_NULL : segment.p_type;  // its content isn't there
+        }
+        header_.e_phoff = sizeof(Header);
+        header_.e_shoff = static_cast<decltype(header_.e_shoff)>(sections_at);
+        put(0, std::span{&header_, 1});
+        put(sizeof(Header), segments_);
+        put(sections_at, sections_);
+        return part;
+    }
+
+    const Read& read_;
+    std::uint64_t file_size_bytes_;
+    Header header_{};
+    std::vector<Segment> segments_;
+    std::vector<Section> sections_;
+    std::size_t names_index_ = 0;
+    std::string names_;
+    std::vector<bool> is_kept_;
+    bool has_symbols_ = false;
+};
+
+template <class Read>
+Result<std::string> symbol_part(const Read& read, std::uint64_t file_size_bytes) {
+    unsigned char ident[EI_NIDENT]{};
+    if (file_size_bytes < sizeof(ident) || !read(0, std::as_writable_bytes(std::span{ident})) ||
+        std::memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_DATA] != ELFDATA2LSB) {
+        return broken();
+    }
+    return ident[EI_CLASS] == ELFCLASS64 ? Part<Elf64_Ehdr, Elf64_Phdr, Elf64_Shdr, Read>{read, file_size_bytes}.make()
+           : ident[EI_CLASS] == ELFCLASS32
+               ? Part<Elf32_Ehdr, Elf32_Phdr, Elf32_Shdr, Read>{read, file_size_bytes}.make()
+               : broken();
+}
+
+}  // namespace
+
+Result<std::string> symbol_part_of_file(int fd, std::uint64_t file_size_bytes) {
+    const auto read = [fd](std::uint64_t offset, std::span<std::byte> into) {
+        while (!into.empty()) {
+            const ssize_t got = ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
+            if (got < 0 && errno == EINTR) {
+                continue;
+            }
+            if (got <= 0) {
+                return false;
+            }
+            into = into.subspan(static_cast<std::size_t>(got));
+            offset += static_cast<std::uint64_t>(got);
+        }
+        return true;
+    };
+    return symbol_part(read, file_size_bytes);
+}
+
+Result<std::string> symbol_part_of(std::span<const std::byte> elf) {
+    const auto read = [elf](std::uint64_t offset, std::span<std::byte> into) {
+        std::copy_n(elf.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
+        return true;
+    };
+    return symbol_part(read, elf.size());
+}
+
+}  // namespace perfleet
