@@ -1,11 +1,13 @@
 // Writes good inputs for each fuzz target into FOLDER/<target>/<n>, made by the project's own writers.
 #include <capnp/message.h>
 #include <capnp/serialize.h>
+#include <zstd.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -21,6 +23,7 @@
 #include "storage/rollup/day_rollup.h"
 #include "storage/store/record.h"
 #include "storage/store/sample_batches.h"
+#include "target-collector/source/linux/symbol_part.h"
 
 namespace perfleet {
 namespace {
@@ -343,6 +346,13 @@ void write_elf(SeedFolder& seeds) {
     PERFLEET_ASSERT(bytes.str().size() > 64);
     seeds.write("elf", bytes.str());
     seeds.write("elf_note", bytes.str());
+    // What is kept of it with a session.
+    const std::string file_bytes = bytes.str();
+    const auto part = symbol_part_of(std::as_bytes(std::span{file_bytes}));
+    PERFLEET_ASSERT(part.ok());
+    std::string packed(ZSTD_compressBound(part->size()), '\0');
+    packed.resize(ZSTD_compress(packed.data(), packed.size(), part->data(), part->size(), 3));
+    seeds.write("elf", packed);
 }
 
 // Choice of layout, index of 8 bytes, number of ids of 2, records.
