@@ -50,7 +50,7 @@ TEST_F(ConfigProgram, TheCommandLineGoesBeforeTheFileAndTheFileBeforeTheDefault)
     expect_line("target-sessions = 200 ", "command line");
     expect_line("listen = [\"tcp://127.0.0.1:1\", \"ipc:///tmp/socket\"] ", file + ":3");
     expect_line("no-rollups = true ", file + ":4");
-    expect_line("join-batches = 1024 ", "default");
+    expect_line("compact-batches = 1024 ", "default");
     EXPECT_EQ(line_of(shown.output, "no-dictionaries"), "");
 }
 

@@ -231,7 +231,7 @@ TEST_F(RelayTest, AShortageOfDescriptorsIsToldOnceAndPasses) {
     const rlimit none{3, before.rlim_max};
     ASSERT_EQ(::prlimit(relay_->pid(), RLIMIT_NOFILE, &none, nullptr), 0);
     const int early = connect_to(listen_);
-    const std::string told = "perfleet relay: nobody can be let in now";
+    const std::string told = "perfleet relay: cannot accept connections now";
     ASSERT_TRUE(relay_->wait_for_error(told).has_value());
     const int late = connect_to(listen_);
     ASSERT_EQ(::prlimit(relay_->pid(), RLIMIT_NOFILE, &before, nullptr), 0);

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/perf_source.h"
 #include "target-collector/source/linux/recording_sink.h"
 #include "target-collector/source/linux/worker_test.h"
@@ -114,7 +115,9 @@ TEST(EventOnKernel, AnEventsOwnPeriodGoesBeforeThatOfTheSession) {
     if (!counted.ok()) {
         GTEST_SKIP() << counted.error().message;
     }
-    EXPECT_EQ(counted->rows.at(0), kRounds / 100);
+    // Each processor counts to the period by itself, and the rounds may run on several.
+    EXPECT_LE(counted->rows.at(0), kRounds / 100);
+    EXPECT_GE(counted->rows.at(0) + online_cpus().size(), kRounds / 100);
     EXPECT_EQ(counted->rows.contains(2) ? counted->rows.at(2) : 0, counted->values.at(2));
 }
 
