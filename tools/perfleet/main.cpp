@@ -82,6 +82,8 @@ int main(int argument_count, char** arguments) {
 
     perfleet::Invocation invocation;
     invocation.arguments.assign(arguments + 1, arguments + argument_count);
+    perfleet::add_record_command(app, invocation);
+    perfleet::add_stat_command(app, invocation);
     perfleet::add_table_commands(app, invocation);
     perfleet::add_annotate_command(app, invocation);
     perfleet::add_diff_command(app, invocation);
@@ -93,8 +95,6 @@ int main(int argument_count, char** arguments) {
     perfleet::add_control_command(app, invocation);
     perfleet::add_copy_command(app, invocation);
     perfleet::add_backup_commands(app, invocation);
-    perfleet::add_record_command(app, invocation);
-    perfleet::add_stat_command(app, invocation);
     perfleet::add_completion_command(app, invocation);
     perfleet::add_config_command(app, invocation);
 
