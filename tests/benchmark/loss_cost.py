@@ -17,11 +17,14 @@ EVENTS = "syscalls:sys_enter_getppid,syscalls:sys_exit_getppid"
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default="build/release/bin", help="folder of the built programs")
-    parser.add_argument("--workload", default="build/release/test-bin/getppid_workload")
     parser.add_argument("--calls", type=int, default=3_000_000, help="of each run (default 3,000,000: 6 million records)")
     parser.add_argument("--pages", default="4", help="of the kernel's ring on each CPU (default 4)")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each (default 5)")
     return parser.parse_args()
+
+
+def workload(options):
+    return os.path.join(options.bin, "..", "test-bin", "getppid_workload")
 
 
 def run(arguments):
@@ -30,7 +33,7 @@ def run(arguments):
 
 def perf_loss(options, folder):
     data = os.path.join(folder, "perf.data")
-    run(["perf", "record", "-o", data, "-m", options.pages, "-c", "1", "-e", EVENTS, "--", options.workload, str(options.calls)])
+    run(["perf", "record", "-o", data, "-m", options.pages, "-c", "1", "-e", EVENTS, "--", workload(options), str(options.calls)])
     stats = run(["perf", "report", "--stats", "-i", data]).stdout
     return sum(int(count) for count in re.findall(r"LOST_SAMPLES events: +(\d+)$", stats, re.MULTILINE))
 
@@ -38,7 +41,7 @@ def perf_loss(options, folder):
 def collector_loss(options, folder):
     frames = os.path.join(folder, "frames")
     said = run([os.path.join(options.bin, "perfleet-collector"), "--output", frames, "--ring-pages", options.pages, "-c", "1", "-e",
-                EVENTS, "--", options.workload, str(options.calls)]).stderr
+                EVENTS, "--", workload(options), str(options.calls)]).stderr
     lost = re.search(r"kernel_ring (\d+)", said)
     return int(lost.group(1)) if lost else 0
 
