@@ -165,6 +165,7 @@ private:
     int stop_fd_;
     int epoll_fd_;
     Seq last_woken_for_;
+    std::optional<Ticks> delay_end_;  // when sampling begins; empty: it has, or waits for a control request
     std::uint64_t counters_read_ns_ = 0;
     std::uint64_t counts_published_ns_ = 0;
     int command_exit_status_ = 0;
@@ -249,6 +250,13 @@ Result<Done> LinuxCollector::open_source() {
     source.events.callchain = options_.callchain;
     source.events.all_cpus = options_.all_cpus;
     source.events.all_user = options_.all_user;
+    source.events.all_kernel = options_.all_kernel;
+    source.events.cpus = options_.cpus;
+    source.events.uid = options_.uid;
+    source.events.tids.assign(options_.tids.begin(), options_.tids.end());
+    source.events.is_inherited = options_.is_inherited;
+    source.events.is_frequency_strict = options_.is_frequency_strict;
+    source.events.begins_stopped = options_.delay_ms.has_value();
     source.events.ring_page_count = options_.ring_pages;
     source.include_self = options_.include_self;
     if (options_.keeps_symbols) {
@@ -257,19 +265,20 @@ Result<Done> LinuxCollector::open_source() {
             symbols_->note(file, content);
         };
     }
+    source.events.pids.assign(options_.pids.begin(), options_.pids.end());
+    source.events.with_descendants = true;
     if (!options_.command.empty()) {
         auto command = Command::start(options_.command);
         if (!command.ok()) {
             return std::move(command).error();
         }
         command_ = std::move(*command);
-        if (!options_.all_cpus) {
+        // Beside a choice it only says how long.
+        if (!options_.all_cpus && options_.pids.empty() && options_.tids.empty() && !options_.uid) {
             source.events.pids = {static_cast<std::uint32_t>(command_->pid())};
+            source.events.with_descendants = false;
             source.events.enable_on_exec = true;
         }
-    } else if (!options_.all_cpus) {
-        source.events.pids.assign(options_.pids.begin(), options_.pids.end());
-        source.events.with_descendants = true;
     }
     auto opened = PerfSource::open(std::move(source), [this](std::string_view text) { notice(text); });
     if (!opened.ok()) {
@@ -346,6 +355,9 @@ Result<CollectorSummary> LinuxCollector::run() {
         end = Ticks{monotonic_now().value + nanoseconds(*options_.duration_s)};
     }
     Result<Done> ran = command_ != nullptr ? command_->run() : Result<Done>{Done{}};
+    if (options_.delay_ms && *options_.delay_ms >= 0) {
+        delay_end_ = Ticks{monotonic_now().value + (static_cast<std::uint64_t>(*options_.delay_ms) * 1'000'000)};
+    }
     if (ran.ok()) {
         collect(end);
     }
@@ -410,6 +422,10 @@ void LinuxCollector::collect(Ticks end) {
             orders_.answer(source_->take_order(*order));
             wire_->wake();
         }
+        if (delay_end_ && now >= *delay_end_) {
+            (void)source_->take_order({protocol::ControlCommand::kStart, kNoEvent, 0});
+            delay_end_.reset();
+        }
         source_->drain();
         if (now.value - counters_read_ns_ >= kCountersEveryNs) {
             counters_read_ns_ = now.value;
@@ -426,7 +442,8 @@ void LinuxCollector::collect(Ticks end) {
         if (is_over(now, end)) {
             return;
         }
-        const std::uint64_t left_ms = now < end ? ((end.value - now.value) / 1'000'000) + 1 : 0;
+        const Ticks next = std::min(end, delay_end_.value_or(end));
+        const std::uint64_t left_ms = now < next ? ((next.value - now.value) / 1'000'000) + 1 : 0;
         std::array<epoll_event, 16> events{};
         const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()),
                                        static_cast<int>(std::min(left_ms, kTurnMs)));
@@ -465,7 +482,7 @@ bool LinuxCollector::is_over(Ticks now, Ticks end) {
     } else if (wire_->session_refused()) {
         return true;  // nobody would ever see what is collected
     }
-    return !options_.pids.empty() && source_->all_processes_ended();
+    return command_ == nullptr && !options_.all_cpus && source_->all_processes_ended();
 }
 
 void LinuxCollector::wake_wire() {

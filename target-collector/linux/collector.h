@@ -36,6 +36,9 @@ struct CollectorOptions {
     bool callchain = false;                   // -g
     bool all_cpus = false;                    // -a
     std::vector<std::int32_t> pids;           // -p, with threads and children
+    std::vector<std::int32_t> tids;           // -t, these threads alone
+    std::optional<std::uint32_t> uid;         // --uid, the processes of this user
+    std::vector<std::uint32_t> cpus;          // -C, these alone; empty: all
     std::vector<std::string> command;         // after --
     std::vector<std::pair<std::string, std::string>> labels;
     std::string target_name;  // default: the key's name, or the host's where there is no key
@@ -44,8 +47,12 @@ struct CollectorOptions {
     bool include_self = false;
     bool keeps_symbols = false;  // offers the symbol tables of sampled files to the gateway
     bool all_user = false;
-    std::optional<double> duration_s;  // stop after this long; default: with the command, or at a signal
-    std::uint32_t ring_pages = 0;      // kernel ring per CPU, a power of two; 0: as large as allowed
+    bool all_kernel = false;
+    bool is_inherited = true;              // by threads and processes that start later
+    bool is_frequency_strict = false;      // a frequency above the kernel's limit is an error
+    std::optional<std::int64_t> delay_ms;  // until sampling begins; -1: until it is told to
+    std::optional<double> duration_s;      // stop after this long; default: with the command, or at a signal
+    std::uint32_t ring_pages = 0;          // kernel ring per CPU, a power of two; 0: as large as allowed
     std::size_t collector_ring_size_bytes = limits::kCollectorRingSizeBytes;
     std::string spool_folder;  // where batches wait on disk for their acknowledgement; empty: in memory
     std::optional<std::size_t> spool_size_bytes;  // default limits::kSpoolSizeBytes, on disk kDiskSpoolSizeBytes

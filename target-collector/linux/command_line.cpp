@@ -1,7 +1,11 @@
 #include "target-collector/linux/command_line.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <iterator>
 #include <utility>
@@ -9,8 +13,12 @@
 
 #include "schemas/vocabulary/option_value.h"
 #include "target-collector/linux/machine_state.h"
+#include "target-collector/linux/perf_options.h"
 #include "target-collector/linux/processor_pmu.h"
+#include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/event_list.h"
+#include "target-collector/source/linux/event_set.h"
+#include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {
 namespace {
@@ -34,7 +42,7 @@ std::string check_whole_number(const std::string& text) {
 constexpr const char* kCollectorFooter =
     "perfleet-collector [--gateway ENDPOINT[,ENDPOINT...] | --output FILE]\n"
     "                   [-e EVENTS] [-F HZ | -c COUNT] [-g] [--label K=V]...\n"
-    "                   (-a | -p PID | -- COMMAND...)\n\n"
+    "                   (-a | -C CPUS | -p PID | -t TID | --uid USER | -- COMMAND...)\n\n"
     "Examples:\n"
     "  perfleet-collector --gateway tcp://127.0.0.1:7411 -a -g -F 99\n"
     "  perfleet-collector --gateway tcp://127.0.0.1:7411 -e page-faults -- make -j8\n\n"
@@ -46,7 +54,7 @@ constexpr std::uint64_t kRecordFrequencyHz = 999;
 
 constexpr const char* kRecordFooter =
     "perfleet record [-e EVENTS] [-F HZ | -c COUNT] [-g] [--data DIR] [--label K=V]...\n"
-    "                (-a | -p PID | -- COMMAND...)\n\n"
+    "                (-a | -C CPUS | -p PID | -t TID | --uid USER | -- COMMAND...)\n\n"
     "Examples:\n"
     "  perfleet record -g -- xz -k some-file\n"
     "  perfleet record -e page-faults -c 1 -- make\n"
@@ -91,6 +99,63 @@ Result<Done> add_labels(CommandLine& line) {
     return Done{};
 }
 
+std::uint64_t frequency_of(const std::string& text) {
+    if (text == "max") {
+        const auto rate_max = read_integer_file(kMaxSampleRatePath);
+        if (!rate_max || *rate_max <= 0) {
+            throw CLI::ValidationError("-F max", std::string{kMaxSampleRatePath} + " can't be read; give a number");
+        }
+        return static_cast<std::uint64_t>(*rate_max);
+    }
+    std::uint64_t frequency_hz = 0;
+    if (const std::string wrong = check_whole_number(text);
+        !wrong.empty() || !CLI::detail::lexical_cast(text, frequency_hz)) {
+        throw CLI::ValidationError("-F", "'" + text + "' is no frequency; write whole Hz, or max");
+    }
+    return frequency_hz;
+}
+
+bool has_callchain(const std::string& mode) {
+    const std::string name = mode.substr(0, mode.find(','));
+    if (name == "fp" || name == "auto") {
+        return true;
+    }
+    if (name == "no" || name == "none") {
+        return false;
+    }
+    if (name == "dwarf" || name == "bpf") {
+        throw CLI::ValidationError("--call-graph " + name,
+                                   "unwinding without frame pointers isn't there yet; fp follows frame pointers");
+    }
+    if (name == "lbr") {
+        throw CLI::ValidationError("--call-graph lbr",
+                                   "branch records of the hardware aren't there yet; fp follows frame pointers");
+    }
+    throw CLI::ValidationError("--call-graph", "'" + mode + "' is no way to find callers; fp follows frame pointers");
+}
+
+// As perf's -m: a number is of pages, a size has a unit.
+std::uint32_t ring_pages_of(const std::string& text) {
+    std::uint64_t value = 0;
+    std::uint64_t unit_bytes = 0;  // 0: pages
+    const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+    const std::string unit = text.substr(end);
+    for (const auto& [name, bytes] : {std::pair{"B", 1ULL}, std::pair{"K", 1ULL << 10U}, std::pair{"M", 1ULL << 20U},
+                                      std::pair{"G", 1ULL << 30U}}) {
+        unit_bytes = unit == name || (unit.size() == 2 && unit.front() == *name && unit.back() == 'B' && *name != 'B')
+                         ? bytes
+                         : unit_bytes;
+    }
+    const bool is_number = end > 0 && end < 16 && CLI::detail::lexical_cast(text.substr(0, end), value) && value > 0;
+    const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const std::uint64_t pages = unit_bytes == 0 ? value : ((value * unit_bytes) + page_bytes - 1) / page_bytes;
+    if (!is_number || (!unit.empty() && unit_bytes == 0) || value > (1ULL << 40U) || pages > kRingPagesMax) {
+        throw CLI::ValidationError("-m", "'" + text + "' is no size of a ring; write pages, at most " +
+                                             std::to_string(kRingPagesMax) + ", or a size like 512K or 1M");
+    }
+    return static_cast<std::uint32_t>(std::bit_ceil(pages));
+}
+
 void add_options(CLI::App& app, CommandLine& line) {
     CollectorOptions& options = line.options;
     using Words = std::vector<std::string>;
@@ -113,21 +178,42 @@ void add_options(CLI::App& app, CommandLine& line) {
         ->allow_extra_args(false)
         ->trigger_on_parse();
     auto* const frequency =
-        app.add_option("-F,--freq", options.frequency_hz,
-                       "Samples a second on each CPU. Default: " + std::to_string(options.default_frequency_hz) +
-                           ", for tracepoints -c 1")
-            ->type_name("HZ")
-            ->check(check_whole_number);
+        app.add_option_function<std::string>(
+               "-F,--freq", [&options](const std::string& text) { options.frequency_hz = frequency_of(text); },
+               "Samples a second on each CPU; max: as many as the kernel allows. Default: " +
+                   std::to_string(options.default_frequency_hz) + ", for tracepoints -c 1")
+            ->type_name("HZ");
+    app.add_flag("--strict-freq", options.is_frequency_strict,
+                 "Refuse a frequency above the kernel's limit, instead of sampling at the limit");
     app.add_option("-c,--count", options.period, "A sample every so many events")
         ->type_name("N")
         ->check(check_whole_number)
         ->excludes(frequency);
     app.add_flag("-g", options.callchain, "Record call chains");
+    app.add_option_function<std::string>(
+           "--call-graph", [&options](const std::string& mode) { options.callchain = has_callchain(mode); },
+           "Record call chains: auto or fp (by frame pointers)")
+        ->type_name("MODE");
     app.add_flag("-a,--all-cpus", options.all_cpus, "Everything that runs on the machine");
+    app.add_option_function<std::string>(
+           "-C,--cpu", [&line](const std::string& list) { line.cpu_lists.push_back(list); },
+           "Only these CPUs: 0,2-3. Alone, or with a command, everything that runs on them")
+        ->type_name("LIST")
+        ->trigger_on_parse();
     app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
         ->type_name("PID")
         ->delimiter(',')
         ->allow_extra_args(false);
+    app.add_option("-t,--tid", options.tids, "Threads, without what they start")
+        ->type_name("TID")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    app.add_option("-u,--uid", line.user, "The processes that a user runs now, and what they start")->type_name("USER");
+    app.add_flag("-i{false},--no-inherit{false}", options.is_inherited,
+                 "Without the threads and processes that start later");
+    app.add_option("-D,--delay", options.delay_ms,
+                   "Begin to sample so many milliseconds after the start; -1: when 'perfleet control' says so")
+        ->type_name("MS");
     app.add_option("--label", line.labels, "A label of this target, KEY=VALUE")
         ->type_name("KEY=VALUE")
         ->check(check_label)
@@ -140,10 +226,13 @@ void add_options(CLI::App& app, CommandLine& line) {
         ->type_name("NAME");
     app.add_flag("--include-self", options.include_self, "With -a: the collector's own samples, too");
     app.add_flag("--all-user", options.all_user, "User space only");
+    app.add_flag("--all-kernel", options.all_kernel, "The kernel only");
     app.add_option("--duration", options.duration_s, "Stop after so many seconds")->type_name("S");
-    app.add_option("--ring-pages", options.ring_pages, "Pages of the kernel's ring on each CPU, a power of two")
-        ->type_name("N")
-        ->check(check_whole_number);
+    app.add_option_function<std::string>(
+           "-m,--mmap-pages,--ring-pages",
+           [&options](const std::string& text) { options.ring_pages = ring_pages_of(text); },
+           "The kernel's ring on each CPU: pages, or a size (64K, 1M), rounded up to a power of two")
+        ->type_name("PAGES|SIZE");
     app.add_option("--ring-size", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)")
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false));
@@ -155,7 +244,10 @@ void add_options(CLI::App& app, CommandLine& line) {
         ->transform(CLI::AsSizeValue(false));
     app.add_option("--exit-wait", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement")
         ->type_name("S");
-    app.add_option("command", options.command, "The command to profile, behind --")->type_name("COMMAND");
+    add_perf_options(app);
+    app.add_option("command", options.command,
+                   "The command to profile, behind --; with -a, -C, -p, -t or --uid it says how long")
+        ->type_name("COMMAND");
     app.positionals_at_end();
 }
 
@@ -227,6 +319,30 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
         ->check(CLI::IsMember({"text", "json"}));
 }
 
+Result<Done> choose_what_is_profiled(CommandLine& line) {
+    CollectorOptions& options = line.options;
+    for (const std::string& list : line.cpu_lists) {
+        const std::vector<std::uint32_t> cpus = parse_cpu_list(list);
+        if (cpus.empty()) {
+            return Error{ErrorCode::kUsage, "-C " + list + ": this is no list of CPUs; write 0,2-3"};
+        }
+        options.cpus.insert(options.cpus.end(), cpus.begin(), cpus.end());
+    }
+    if (!line.user.empty()) {
+        const passwd* const user = ::getpwnam(line.user.c_str());
+        std::uint32_t uid = user != nullptr ? user->pw_uid : 0;
+        if (user == nullptr && (!check_whole_number(line.user).empty() || !CLI::detail::lexical_cast(line.user, uid))) {
+            return Error{ErrorCode::kUsage, "--uid " + line.user + ": there is no user of this name"};
+        }
+        options.uid = uid;
+    }
+    // As perf does it, a command is then only what it waits for.
+    if (!options.cpus.empty() && options.pids.empty() && options.tids.empty() && !options.uid) {
+        options.all_cpus = true;
+    }
+    return Done{};
+}
+
 std::string_view name_of(CommandLineForm form) {
     return form == CommandLineForm::kRecord ? "perfleet record" : "perfleet-collector";
 }
@@ -257,6 +373,9 @@ Result<std::optional<CommandLine>> finish_command_line(CommandLine line) {
     }
     if (const Result<Done> added = add_labels(line); !added.ok()) {
         return Error{added.error()};
+    }
+    if (const Result<Done> chosen = choose_what_is_profiled(line); !chosen.ok()) {
+        return Error{chosen.error()};
     }
     if (line.lists_events) {
         std::fputs(list_events(try_named_events()).c_str(), stdout);

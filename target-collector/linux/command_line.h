@@ -36,6 +36,8 @@ struct CommandLine {
     bool has_machine_state = false;
     bool lists_events = false;
     std::string switch_output;
+    std::vector<std::string> cpu_lists;
+    std::string user;
 };
 
 // Describes `app` and gives it all options of this form; parsing fills `line`, which outlives it.

@@ -1,7 +1,6 @@
 #include "target-collector/linux/option_check.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -65,6 +64,30 @@ std::string bounds(std::size_t size_bytes_min) {
            " (" + std::to_string(kMemorySizeBytesMax >> 30U) + " GB)";
 }
 
+Result<Done> check_what_is_profiled(const CollectorOptions& options) {
+    const int choices = (options.pids.empty() ? 0 : 1) + (options.tids.empty() ? 0 : 1) + (options.uid ? 1 : 0);
+    if (!options.all_cpus && choices == 0 && options.command.empty()) {
+        return usage(
+            "say what to profile: everything (-a), CPUs (-C LIST), processes (-p PID), threads (-t TID), those of a "
+            "user "
+            "(--uid USER), or a command (-- COMMAND …)");
+    }
+    if (choices + (options.all_cpus ? 1 : 0) > 1) {
+        return usage("-a, -p, -t and --uid exclude each other");
+    }
+    for (const std::int32_t pid : options.pids) {
+        if (pid <= 0) {
+            return usage("-p: a process id is greater than 0");
+        }
+    }
+    for (const std::int32_t tid : options.tids) {
+        if (tid <= 0) {
+            return usage("-t: a thread id is greater than 0");
+        }
+    }
+    return Done{};
+}
+
 }  // namespace
 
 std::size_t spool_size_bytes_of(const CollectorOptions& options) {
@@ -94,19 +117,18 @@ Result<Done> check_options(const CollectorOptions& options) {
     if (options.period == 0U || (options.period && *options.period > INT64_MAX)) {
         return usage("-c: a period is at least 1 and below 2^63");
     }
-    if (!options.all_cpus && options.pids.empty() && options.command.empty()) {
-        return usage("say what to profile: everything (-a), a process (-p PID), or a command (-- COMMAND …)");
+    if (auto done = check_what_is_profiled(options); !done.ok()) {
+        return done;
     }
-    if (!options.pids.empty() && (options.all_cpus || !options.command.empty())) {
-        return usage("-p can't be combined with -a or a command");
+    if (options.all_user && options.all_kernel) {
+        return usage("--all-user and --all-kernel exclude each other");
     }
-    for (const std::int32_t pid : options.pids) {
-        if (pid <= 0) {
-            return usage("-p: a process id is greater than 0");
-        }
+    if (options.delay_ms && *options.delay_ms < -1) {
+        return usage("-D: milliseconds, or -1 to wait for 'perfleet control'");
     }
-    if (options.ring_pages != 0 && (!std::has_single_bit(options.ring_pages) || options.ring_pages > kRingPagesMax)) {
-        return usage("--ring-pages: a power of two, at most " + std::to_string(kRingPagesMax));
+    if (options.delay_ms == -1 && (options.gateways.empty() || options.shared_context != nullptr)) {
+        return usage(
+            "-D -1: 'perfleet control' starts sampling through a gateway, and there is none; give milliseconds");
     }
     if (options.collector_ring_size_bytes < kBatchRingSizeBytesMin ||
         options.collector_ring_size_bytes > kMemorySizeBytesMax) {

@@ -143,7 +143,7 @@ TEST(CollectorProgram, BadUsageExitsWithTwoAndNamesTheOption) {
         {{"--output", file, "-a", "--label", std::string(257, 'k') + "=1"}, "its key has 257 bytes; at most 256"},
         {{"--output", file, "-a", "--label", "a=" + std::string(257, 'v')}, "its value has 257 bytes; at most 256"},
         {{"--output", file, "-a", "--target", std::string(257, 't')}, "a name of 257 bytes; at most 256"},
-        {{"--output", file, "-a", "--ring-pages", "3"}, "--ring-pages"},
+        {{"--output", file, "-a", "--ring-pages", "70000"}, "at most 65536"},
         {{"--output", file, "-a", "--ring-size", "1KB"}, "--ring-size"},
         {{"--output", file, "-a", "--spool-size", "1KB"}, "--spool-size"},
         {{"--output", file, "-a", "--duration", "0"}, "--duration"},

@@ -23,7 +23,6 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint32_t kSideBandRingPagesMin = 1;
-constexpr const char* kMaxRatePath = "/proc/sys/kernel/perf_event_max_sample_rate";
 // A reading of one event is its value, time enabled, time running, id and lost; of a group:
 constexpr std::size_t kGroupReadingHeader = 3;  // events, time enabled, time running; then value, id, lost of each
 constexpr std::size_t kGroupReadingValuesMax = kGroupReadingHeader + ((kGroupEventsMax + 1) * 3);  // with its reader
@@ -58,6 +57,12 @@ EventSet::~EventSet() {
 Result<Done> EventSet::plan(const Notice& notice) {
     cpus_ = online_cpus();
     features_ = probe_perf_features();
+    if (auto done = choose_cpus(); !done.ok()) {
+        return done;
+    }
+    if (auto done = limit_frequency(notice); !done.ok()) {
+        return done;
+    }
     choose_events(notice);
     if (auto done = find_targets(); !done.ok()) {
         return done;
@@ -65,20 +70,44 @@ Result<Done> EventSet::plan(const Notice& notice) {
     return probe_events(notice);
 }
 
+Result<Done> EventSet::choose_cpus() {
+    for (const std::uint32_t cpu : options_.cpus) {
+        if (std::find(cpus_.begin(), cpus_.end(), cpu) == cpus_.end()) {
+            return Error{ErrorCode::kUsage, "-C " + std::to_string(cpu) +
+                                                ": this CPU isn't online; /sys/devices/system/cpu/online lists those "
+                                                "that are"};
+        }
+    }
+    return Done{};
+}
+
+Result<Done> EventSet::limit_frequency(const Notice& notice) {
+    const auto rate_max = options_.sampling.frequency_hz ? read_integer_file(kMaxSampleRatePath) : std::nullopt;
+    if (!rate_max || *rate_max <= 0 || *options_.sampling.frequency_hz <= static_cast<std::uint64_t>(*rate_max)) {
+        return Done{};
+    }
+    const std::string limit = std::to_string(*rate_max) + " Hz, the limit in " + kMaxSampleRatePath;
+    const std::string asked = "-F " + std::to_string(*options_.sampling.frequency_hz);
+    if (options_.is_frequency_strict) {
+        return Error{ErrorCode::kUsage, asked + " is above " + limit +
+                                            " (--strict-freq); raise the limit, take a lower frequency, or -F max"};
+    }
+    options_.sampling.frequency_hz = static_cast<std::uint64_t>(*rate_max);
+    notice(asked + ": sampling at " + limit +
+           ", which can be raised; the kernel lowers it when sampling takes too long (--strict-freq refuses instead)");
+    return Done{};
+}
+
 void EventSet::choose_events(const Notice& notice) {
     events_were_named_ = !options_.events.empty();
     if (!events_were_named_) {
         options_.events.push_back(spec_of(*find_named_event("cycles")));
     }
-    if (options_.sampling.frequency_hz) {
-        const auto rate_max = read_integer_file(kMaxRatePath);
-        if (rate_max && *rate_max > 0 && *options_.sampling.frequency_hz > static_cast<std::uint64_t>(*rate_max)) {
-            options_.sampling.frequency_hz = static_cast<std::uint64_t>(*rate_max);
-            notice("sampling at " + std::to_string(*rate_max) + " Hz, the most that " + kMaxRatePath + " allows");
-        }
-    }
     for (EventSpec& spec : options_.events) {
         spec.exclude_kernel = spec.exclude_kernel || options_.all_user;
+        spec.exclude_user = spec.exclude_user || options_.all_kernel;
+        spec.is_inherited = spec.is_inherited && options_.is_inherited && options_.tids.empty();
+        spec.record_only(options_.cpus);
         if (spec.samples_group && !options_.all_cpus) {
             notice("the group of " + spec.name +
                    " (:S) isn't inherited: processes and threads that start later aren't "
@@ -93,8 +122,21 @@ void EventSet::choose_events(const Notice& notice) {
 
 Result<Done> EventSet::find_targets() {
     if (options_.all_cpus) {
-        targets_.push_back({-1, true});
+        targets_.push_back({-1, true, true});
         return Done{};
+    }
+    if (!options_.tids.empty()) {
+        return find_threads();
+    }
+    if (options_.uid) {
+        for (const std::uint32_t pid : proc_pids()) {
+            if (proc_uid(pid) == *options_.uid) {
+                add_optional_targets(pid);
+            }
+        }
+        return targets_.empty() ? Result<Done>{Error{ErrorCode::kNotFound, "--uid " + std::to_string(*options_.uid) +
+                                                                               ": no process of this user runs"}}
+                                : Result<Done>{Done{}};
     }
     for (const std::uint32_t pid : options_.pids) {
         const std::vector<ProcThread> threads = proc_threads(pid);
@@ -103,7 +145,7 @@ Result<Done> EventSet::find_targets() {
         }
         pids_.push_back(pid);
         for (const ProcThread& thread : threads) {
-            targets_.push_back({static_cast<std::int32_t>(thread.tid), thread.tid == pid});
+            targets_.push_back({static_cast<std::int32_t>(thread.tid), thread.tid == pid, true});
         }
     }
     if (options_.with_descendants) {
@@ -116,6 +158,26 @@ Result<Done> EventSet::find_targets() {
     return Done{};
 }
 
+// Of the other threads of their processes mappings and names: they share them.
+Result<Done> EventSet::find_threads() {
+    for (const std::uint32_t tid : options_.tids) {
+        const auto pid = proc_pid_of_thread(tid);
+        if (!pid) {
+            return Error{ErrorCode::kNotFound, "-t " + std::to_string(tid) + ": there is no thread with this id"};
+        }
+        if (std::find(pids_.begin(), pids_.end(), *pid) != pids_.end()) {
+            continue;
+        }
+        pids_.push_back(*pid);
+        for (const ProcThread& thread : proc_threads(*pid)) {
+            const bool is_meant =
+                std::find(options_.tids.begin(), options_.tids.end(), thread.tid) != options_.tids.end();
+            targets_.push_back({static_cast<std::int32_t>(thread.tid), is_meant, is_meant});
+        }
+    }
+    return Done{};
+}
+
 void EventSet::add_optional_targets(std::uint32_t pid) {
     const std::vector<ProcThread> threads = proc_threads(pid);
     if (threads.empty() || pid == static_cast<std::uint32_t>(::getpid())) {
@@ -123,7 +185,7 @@ void EventSet::add_optional_targets(std::uint32_t pid) {
     }
     pids_.push_back(pid);
     for (const ProcThread& thread : threads) {
-        targets_.push_back({static_cast<std::int32_t>(thread.tid), false});
+        targets_.push_back({static_cast<std::int32_t>(thread.tid), false, true});
     }
 }
 
@@ -151,7 +213,7 @@ AttrOptions EventSet::attr_options() const {
     AttrOptions attr;
     attr.callchain = options_.callchain;
     attr.inherit = !options_.all_cpus;
-    attr.enable_on_exec = options_.enable_on_exec && !options_.all_cpus;
+    attr.enable_on_exec = options_.enable_on_exec && !options_.all_cpus && !options_.begins_stopped;
     return attr;
 }
 
@@ -261,8 +323,9 @@ Result<Done> EventSet::open_events() {
                 if (!is_joining) {
                     leader_fd = -1;
                 }
-                const bool is_counted_here = plan[i].role == OpeningRole::kSideBand ||
-                                             events_[plan[i].event_index].spec.counts_on(cpus_[cpu_index]);
+                const bool is_counted_here =
+                    plan[i].role == OpeningRole::kSideBand ||
+                    (target.is_sampled && events_[plan[i].event_index].spec.counts_on(cpus_[cpu_index]));
                 if (!is_counted_here || (is_joining && leader_fd < 0)) {
                     continue;  // or it went with its leader
                 }
@@ -330,6 +393,12 @@ void EventSet::enable_side_band() {
 }
 
 void EventSet::enable_sampling() {
+    if (options_.begins_stopped) {
+        for (OpenEvent& event : events_) {
+            event.is_stopped = true;
+        }
+        return;
+    }
     if (options_.enable_on_exec && !options_.all_cpus) {
         return;
     }
@@ -379,9 +448,10 @@ Result<Done> EventSet::change_rate(std::optional<std::uint32_t> event_index, con
     if (rate.value == 0 || rate.value > INT64_MAX) {
         return Error{ErrorCode::kUsage, rate.is_frequency ? "a frequency is at least 1 Hz" : "a period is at least 1"};
     }
-    const auto rate_max = read_integer_file(kMaxRatePath);
+    const auto rate_max = read_integer_file(kMaxSampleRatePath);
     if (rate.is_frequency && rate_max && rate.value > static_cast<std::uint64_t>(*rate_max)) {
-        return Error{ErrorCode::kUsage, "at most " + std::to_string(*rate_max) + " Hz, as " + kMaxRatePath + " says"};
+        return Error{ErrorCode::kUsage,
+                     "at most " + std::to_string(*rate_max) + " Hz, as " + kMaxSampleRatePath + " says"};
     }
     std::vector<OpenEvent> changed = events_;
     for (std::uint32_t i = 0; i < changed.size(); ++i) {

@@ -28,12 +28,20 @@ struct EventSetOptions {
     bool callchain = false;
     bool all_cpus = false;                        // everything that runs; else `pids`
     bool all_user = false;                        // exclude the kernel from all events
+    bool all_kernel = false;                      // exclude user space
+    std::vector<std::uint32_t> cpus;              // record only these; empty: all
     std::vector<std::uint32_t> pids;              // with their threads, and what they will fork
     bool with_descendants = false;                // and what they have forked already, as far as it may be profiled
+    std::vector<std::uint32_t> tids;              // these threads alone
+    std::optional<std::uint32_t> uid;             // all processes of this user, and what they will fork
+    bool is_inherited = true;                     // by what is forked
+    bool begins_stopped = false;                  // until start()
+    bool is_frequency_strict = false;             // a frequency above the kernel's limit is an error
     bool enable_on_exec = false;                  // sampling begins when they exec
     std::uint32_t ring_page_count = 0;            // of a sample ring; 0: kRingPagesDefault, or as many as are allowed
     std::size_t waiting_size_bytes = 64U << 20U;  // memory for records of all rings that wait to be taken
 };
+inline constexpr const char* kMaxSampleRatePath = "/proc/sys/kernel/perf_event_max_sample_rate";
 inline constexpr std::uint32_t kRingPagesDefault = 256;
 inline constexpr std::uint32_t kRingPagesMax = 1U << 16;
 inline constexpr std::uint32_t kSideBandRingPages = 32;
@@ -70,6 +78,8 @@ public:
     // Everything that runs, or the processes that these are and what they fork.
     [[nodiscard]] bool is_system_wide() const { return options_.all_cpus; }
     [[nodiscard]] std::span<const std::uint32_t> pids() const { return pids_; }
+    // The only threads that are recorded; empty: all of these processes.
+    [[nodiscard]] std::span<const std::uint32_t> tids() const { return options_.tids; }
 
     void enable_side_band();
     void enable_sampling();  // but for those that wait for an exec
@@ -107,6 +117,7 @@ private:
     struct Target {
         std::int32_t tid = -1;
         bool is_required = true;  // without it there is no point in going on
+        bool is_sampled = true;   // else only its mappings and names are of interest
     };
     struct OpenFd {
         int fd = -1;
@@ -134,6 +145,8 @@ private:
     explicit EventSet(EventSetOptions options) : options_{std::move(options)} {}
 
     Result<Done> plan(const Notice& notice);
+    Result<Done> choose_cpus();
+    Result<Done> limit_frequency(const Notice& notice);
     void choose_events(const Notice& notice);
     Result<Done> probe_events(const Notice& notice);
     // What its samples carry, and weigh when they don't, at its rate.
@@ -152,6 +165,7 @@ private:
     [[nodiscard]] bool can_have_user_space_only(const OpenEvent& event) const;
     [[nodiscard]] bool is_optional_gone(const Target& target, int error) const;
     Result<Done> find_targets();
+    Result<Done> find_threads();
     void add_optional_targets(std::uint32_t pid);
     Result<Done> make_room_for_descriptors() const;
     Result<Done> map_rings(const Notice& notice);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ struct EventSpec {
     std::uint16_t callchain_depth_max = 0;  // 0: the kernel's own
     bool is_inherited = true;
     std::vector<std::uint32_t> cpus;  // the only ones that count it; empty: all
+    bool is_nowhere = false;          // no CPU that is recorded counts it
     std::string filter;               // of a tracepoint's fields; empty: none
 
     std::string format;                 // tracepoints: as tracefs gives it
@@ -53,7 +55,14 @@ struct EventSpec {
     [[nodiscard]] bool is_breakpoint() const { return type == perf::kTypeBreakpoint; }
     [[nodiscard]] Kind row_kind() const { return is_tracepoint() ? Kind::kTracepoint : Kind::kSample; }
     [[nodiscard]] bool counts_on(std::uint32_t cpu) const {
-        return cpus.empty() || std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
+        return !is_nowhere && (cpus.empty() || std::find(cpus.begin(), cpus.end(), cpu) != cpus.end());
+    }
+    // Leaves out all other CPUs; none when `wanted` is empty.
+    void record_only(const std::vector<std::uint32_t>& wanted) {
+        std::vector<std::uint32_t> both;
+        std::ranges::copy_if(wanted, std::back_inserter(both), [this](std::uint32_t cpu) { return counts_on(cpu); });
+        is_nowhere = both.empty() && !wanted.empty();
+        cpus = wanted.empty() ? cpus : std::move(both);
     }
 };
 

@@ -1,6 +1,7 @@
 #include "target-collector/source/linux/perf_source.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -491,6 +492,9 @@ void PerfSource::read_counters() {
     for (std::uint32_t event_index = 0; event_index < events_->events().size(); ++event_index) {
         const Series series{Kind::kCounter, EventNumber{static_cast<std::uint16_t>(event_index)}};
         for (std::size_t cpu_index = 0; cpu_index < cpu_count; ++cpu_index) {
+            if (!events_->events()[event_index].spec.counts_on(events_->cpus()[cpu_index])) {
+                continue;
+            }
             const EventSet::Reading& reading = readings[(event_index * cpu_count) + cpu_index];
             const std::array<std::uint64_t, 7> integers{time,
                                                         events_->cpus()[cpu_index],
@@ -510,6 +514,13 @@ bool PerfSource::all_processes_ended() const {
         return false;
     }
     bool any_runs = false;
+    if (const auto tids = events_->tids(); !tids.empty()) {
+        processes_.each_thread([&](std::uint32_t tid, const Thread& thread) {
+            any_runs = any_runs || (std::find(tids.begin(), tids.end(), tid) != tids.end() &&
+                                    ::syscall(SYS_tgkill, thread.pid, tid, 0) == 0);
+        });
+        return !any_runs;
+    }
     processes_.each_process([&](const Process& process) {
         // The record of its end may have been lost.
         any_runs = any_runs || (process.thread_count > 0 && ::kill(static_cast<pid_t>(process.pid), 0) == 0);

@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include "target-collector/source/linux/recording_sink.h"
 #include "target-collector/source/linux/worker_test.h"
@@ -102,6 +105,54 @@ TEST(PerfSource, CountsEverySystemCallOrItsLoss) {
         lost_in_rows += row[ColumnId::kTaskOp] == static_cast<std::uint64_t>(TaskOp::kLost) ? row[ColumnId::kSize] : 0;
     }
     EXPECT_EQ(lost_in_rows, lost);
+}
+
+TEST(PerfSource, OfAProcessOneThreadAloneIsTaken) {
+    std::atomic<bool> is_over{false};
+    std::atomic<std::uint32_t> tids[2]{};
+    std::vector<std::thread> threads;
+    for (auto& tid : tids) {
+        threads.emplace_back([&] {
+            tid = static_cast<std::uint32_t>(::gettid());
+            while (!is_over) {
+                burn_cpu(1'000);
+            }
+        });
+    }
+    while (tids[0] == 0 || tids[1] == 0) {
+        std::this_thread::yield();
+    }
+    PerfSourceOptions options;
+    options.events.tids = {tids[1]};
+    options.events.sampling.frequency_hz = 999;
+    auto source = open_source(options, "cpu-clock:u");
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    RecordingSink sink;
+    (*source)->begin(sink);
+    while (sink.of(Kind::kSample).size() < 20) {
+        (*source)->drain();
+    }
+    EXPECT_FALSE((*source)->all_processes_ended());
+    is_over = true;
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    while (!(*source)->all_processes_ended()) {
+        (*source)->drain();
+    }
+    (*source)->finish();
+    for (const auto& sample : sink.of(Kind::kSample)) {
+        EXPECT_EQ(sample[ColumnId::kTid], tids[1]);
+    }
+}
+
+TEST(PerfSource, AThreadThatIsntThereIsNamed) {
+    PerfSourceOptions options;
+    options.events.tids = {0x7fff'fff0};
+    const auto source = open_source(options, "cpu-clock:u");
+    ASSERT_FALSE(source.ok());
+    EXPECT_EQ(source.error().code, ErrorCode::kNotFound);
+    EXPECT_NE(source.error().message.find("-t 2147483632"), std::string::npos) << source.error().message;
 }
 
 // Every number that a row uses is defined before it, in the row's epoch.

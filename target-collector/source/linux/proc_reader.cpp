@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMapsSizeBytesMax = 32U << 20U;
 constexpr std::size_t kCommSizeBytesMax = 4'096;
 constexpr std::size_t kStatSizeBytesMax = 4'096;
+constexpr std::size_t kThreadStatusSizeBytesMax = 65'536;
 
 std::vector<std::uint32_t> numbered_entries(const std::string& folder) {
     std::vector<std::uint32_t> numbers;
@@ -73,6 +74,18 @@ std::optional<std::uint32_t> proc_uid(std::uint32_t pid) {
         return std::nullopt;
     }
     return status.st_uid;
+}
+
+std::optional<std::uint32_t> proc_pid_of_thread(std::uint32_t tid) {
+    constexpr std::string_view kKey = "\nTgid:\t";
+    const auto status = read_small_file("/proc/" + std::to_string(tid) + "/status", kThreadStatusSizeBytesMax);
+    const std::size_t at = status.ok() ? status->find(kKey) : std::string::npos;
+    std::uint32_t pid = 0;
+    if (at == std::string::npos ||
+        std::from_chars(status->data() + at + kKey.size(), status->data() + status->size(), pid).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    return pid;
 }
 
 std::optional<std::uint32_t> parent_in_stat(std::string_view text) {

@@ -34,6 +34,9 @@ struct ProcMapping {
 // The user that a process belongs to.
 [[nodiscard]] std::optional<std::uint32_t> proc_uid(std::uint32_t pid);
 
+// The process that a thread is of.
+[[nodiscard]] std::optional<std::uint32_t> proc_pid_of_thread(std::uint32_t tid);
+
 // When the process began, in ticks (_SC_CLK_TCK) since the machine did.
 [[nodiscard]] std::optional<std::uint64_t> proc_start_ticks(std::uint32_t pid);
 

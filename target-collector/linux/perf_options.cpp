@@ -1,0 +1,93 @@
+#include "target-collector/linux/perf_options.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <string>
+
+namespace perfleet {
+namespace {
+
+struct PerfOption {
+    const char* names;
+    bool has_value;
+    const char* instead;  // why it is refused, and what to use; null: it asks for what is done anyway
+};
+
+constexpr std::array kOptions{
+    PerfOption{"-T,--timestamp", false, nullptr},
+    PerfOption{"-P,--period", false, nullptr},
+    PerfOption{"-R,--raw-samples", false, nullptr},
+    PerfOption{"--sample-cpu", false, nullptr},
+    PerfOption{"--sample-identifier", false, nullptr},
+    PerfOption{"--exclude-perf", false, nullptr},
+    // Build-ids are read where a file is mapped, and nothing is put into perf's cache.
+    PerfOption{"-B,--no-buildid", false, nullptr},
+    PerfOption{"-N,--no-buildid-cache", false, nullptr},
+    PerfOption{"--buildid-all", false, nullptr},
+    PerfOption{"--buildid-mmap", false, nullptr},
+
+    PerfOption{"-v,--verbose", false, "there are no more messages; perfleet-collector has --log-level"},
+    PerfOption{"-n,--no-samples", false, "to count without samples use 'perfleet stat'"},
+    PerfOption{"-s,--stat", false, "counts are read for each CPU ('perfleet counters'), not for each thread"},
+    PerfOption{"--per-thread", false, "events are always opened for each CPU; -t records single threads"},
+    PerfOption{"-d", false, "addresses of data aren't recorded; 'mem:ADDRESS:rw' records accesses to one"},
+    PerfOption{"--phys-data", false, "addresses of data aren't recorded"},
+    PerfOption{"--data-page-size", false, "addresses of data aren't recorded"},
+    PerfOption{"--code-page-size", false, "sizes of pages aren't recorded"},
+    PerfOption{"-W,--weight", false, "the hardware's weights of samples aren't recorded"},
+    PerfOption{"--transaction", false, "flags of transactions aren't recorded"},
+    PerfOption{"-b,--branch-any", false, "branch stacks aren't recorded; -g records call chains"},
+    PerfOption{"-j,--branch-filter", true, "branch stacks aren't recorded; -g records call chains"},
+    PerfOption{"-I,--intr-regs", false, "registers aren't recorded; -g records call chains"},
+    PerfOption{"--user-regs", true, "registers aren't recorded; -g records call chains"},
+    PerfOption{"-r,--realtime", true,
+               "not needed: the thread that empties the kernel's rings has real-time "
+               "priority where the system allows it"},
+    PerfOption{"--no-buffering", false, "not needed: rows are sent within two seconds"},
+    PerfOption{"--overwrite", false, "not needed: the store keeps rows by time; cut a session when you query it"},
+    PerfOption{"-S,--snapshot", false, "not needed: the store keeps rows by time; cut a session when you query it"},
+    PerfOption{"--max-size", true, "use --duration; 'perfleet sessions gc' keeps a store within a size"},
+    PerfOption{"--control", true, "use 'perfleet control', which reaches the collector through its gateway"},
+    PerfOption{"-G,--cgroup", true, "control groups can't be chosen; use -p, -t, --uid or -C"},
+    PerfOption{"--all-cgroups", false, "control groups aren't recorded"},
+    PerfOption{"--namespaces", false, "namespaces aren't recorded"},
+    PerfOption{"--switch-events", false, "use -e sched:sched_switch"},
+    PerfOption{"--off-cpu", false, "use -e sched:sched_switch -g"},
+    PerfOption{"--group", false, "write the events of a group in braces: -e '{a,b}'"},
+    PerfOption{"--kcore", false, "the kernel's symbols are recorded, its code isn't"},
+    PerfOption{"--aio", false, "not needed: nothing is written while the kernel's rings are emptied"},
+    PerfOption{"--threads", false, "not needed: nothing is written while the kernel's rings are emptied"},
+    PerfOption{"--affinity", true, "not needed: one thread empties the rings of all CPUs"},
+    PerfOption{"--mmap-flush", true, "not needed: the kernel's rings are emptied when they are half full"},
+};
+
+}  // namespace
+
+void add_perf_options(CLI::App& app) {
+    app.add_option_function<std::string>(
+           "-k,--clockid",
+           [](const std::string& clock) {
+               if (clock != "mono" && clock != "monotonic" && clock != "CLOCK_MONOTONIC") {
+                   throw CLI::ValidationError("-k",
+                                              "times are always of CLOCK_MONOTONIC (-k mono), with its "
+                                              "relation to UTC");
+               }
+           })
+        ->group("");
+    for (const PerfOption& option : kOptions) {
+        const std::string names = option.names;
+        const std::string name = names.substr(0, names.find(','));
+        const auto answer = [name, instead = option.instead] {
+            if (instead != nullptr) {
+                throw CLI::ValidationError(name, instead);
+            }
+        };
+        if (option.has_value) {
+            app.add_option_function<std::string>(names, [answer](const std::string&) { answer(); })->group("");
+        } else {
+            app.add_flag_callback(names, answer)->group("");
+        }
+    }
+}
+
+}  // namespace perfleet
