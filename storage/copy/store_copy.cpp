@@ -45,7 +45,7 @@ public:
         using Step = Result<Done> (StoreCopy::*)();
         for (const Step step :
              {&StoreCopy::raise_format, &StoreCopy::copy_sessions, &StoreCopy::copy_images, &StoreCopy::copy_partitions,
-              &StoreCopy::copy_dropped, &StoreCopy::copy_ends, &StoreCopy::compare}) {
+              &StoreCopy::copy_dropped, &StoreCopy::copy_notes, &StoreCopy::copy_ends, &StoreCopy::compare}) {
             if (auto done = (this->*step)(); !done.ok()) {
                 return done.error();
             }
@@ -163,7 +163,12 @@ private:
                 if (!sessions_.contains(part.session)) {
                     continue;
                 }
-                if (auto copied = *dropped ? count_expired(part) : copy(part, session); !copied.ok()) {
+                auto note = to_reads_.session_note(part.session);
+                if (!note.ok()) {
+                    return note.error();
+                }
+                const bool is_expired = *dropped || note->is_removed;
+                if (auto copied = is_expired ? count_expired(part) : copy(part, session); !copied.ok()) {
                     return copied;
                 }
             }
@@ -241,7 +246,7 @@ private:
         return Done{};
     }
 
-    // The target has dropped the hour.
+    // The target has dropped the hour, or removed the session.
     [[nodiscard]] Result<Done> count_expired(const SessionPart& part) {
         auto from = read_source(part);
         if (!from.ok()) {
@@ -312,6 +317,28 @@ private:
         }
         for (const std::string& key : marks) {
             if (auto put = put_absent(key, encode_record(0)); !put.ok()) {
+                return put;
+            }
+        }
+        return Done{};
+    }
+
+    // That a session was removed would hide the rows that the target has.
+    [[nodiscard]] Result<Done> copy_notes() {
+        auto notes = from_reads_.session_notes();
+        if (!notes.ok()) {
+            return notes.error();
+        }
+        for (const auto& [session, note] : *notes) {
+            auto there = to_reads_.session_partitions(session.target, session.session);
+            if (!there.ok()) {
+                return there.error();
+            }
+            if (!sessions_.contains(session) || (note.is_removed && !there->empty())) {
+                continue;
+            }
+            const std::string key = session_key(Table::kSessionNote, session.target, session.session);
+            if (auto put = put_absent(key, encode_record(note)); !put.ok()) {
                 return put;
             }
         }

@@ -204,6 +204,40 @@ TEST_F(CopiedStore, KeepsWhatWasDroppedOnEitherSideDropped) {
     EXPECT_EQ(content(to_), (Content{0, 21 * kRows}));
 }
 
+TEST_F(CopiedStore, KeepsNamesAndWhatWasRemovedOnEitherSide) {
+    constexpr SessionName kFirst{kTarget, kSession};
+    constexpr SessionName kSecond{kTarget, kOther};
+    const auto remove = [](Store& store, const SessionName& session) {
+        const std::vector sessions{session};
+        ASSERT_TRUE(store.remove_sessions(sessions, nullptr).ok());
+    };
+    {
+        const auto store = open(from_);
+        put(*store, 1, 4);
+        put(*store, 1, 3, kOther);
+        ASSERT_TRUE(store->name_session(kSecond, "a name").ok());
+    }
+    copy();
+    {
+        const auto store = open(to_);
+        EXPECT_EQ(store->session_notes()->at(kSecond).given_name, "a name");
+        remove(*store, kFirst);
+    }
+    const CopyReport again = copy();
+    EXPECT_EQ(again.rows.copied, 0U);
+    EXPECT_EQ(again.row_count_expired, 4 * kRows);
+    EXPECT_EQ(content(to_), (Content{3 * kRows, 4 * kRows}));
+    remove(*open(from_), kSecond);
+    copy();
+    EXPECT_EQ(content(to_), (Content{3 * kRows, 4 * kRows})) << "the target has it still";
+    EXPECT_FALSE(open(to_)->session_notes()->at(kSecond).is_removed);
+
+    to_ += "-2";
+    EXPECT_EQ(copy().row_count_dropped, 3 * kRows);
+    EXPECT_EQ(content(to_), (Content{4 * kRows, 3 * kRows}));
+    EXPECT_TRUE(open(to_)->session_notes()->at(kSecond).is_removed);
+}
+
 TEST_F(CopiedStore, StaysWholeInTheTargetWhenTheSourceDropsLater) {
     {
         auto store = open(from_);

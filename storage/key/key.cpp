@@ -76,8 +76,10 @@ PartitionTable table_of(RollupContent content) {
     return PartitionTable::kStackRollup;
 }
 
+constexpr std::array kRollupContents{RollupContent::kStacks, RollupContent::kValues, RollupContent::kNamedStacks};
+
 std::optional<RollupContent> content_of(std::uint8_t table) {
-    for (const RollupContent content : {RollupContent::kStacks, RollupContent::kValues, RollupContent::kNamedStacks}) {
+    for (const RollupContent content : kRollupContents) {
         if (static_cast<std::uint8_t>(table_of(content)) == table) {
             return content;
         }
@@ -98,6 +100,12 @@ KeyWriter outside(Table table, TargetId target, SessionId session) {
     KeyWriter key{table};
     key.session(target, session);
     return key;
+}
+
+// Whether a session is all that the table's keys name.
+bool is_by_session(Table table) {
+    return table == Table::kSession || table == Table::kSessionEnd || table == Table::kWatermark ||
+           table == Table::kSessionNote;
 }
 
 class KeyReader {
@@ -190,11 +198,11 @@ std::string words(Series series) {
 
 // A table before its first key.
 std::string beginning_of(std::string_view key) {
-    constexpr std::array<std::string_view, 10> kTables{
+    constexpr std::array<std::string_view, 11> kTables{
         "everything",         "the partitions",      "the sessions",
         "the sessions' ends", "the watermarks",      "the sessions' partitions",
         "the expired rows",   "the expired batches", "the dropped partitions",
-        "the images"};
+        "the images",         "the sessions' notes"};
     const std::size_t table = key.empty() ? 0 : static_cast<unsigned char>(key[0]);
     return table < kTables.size() ? "the beginning of " + std::string{kTables[table]} : "the end of everything";
 }
@@ -274,12 +282,28 @@ KeyRange series_rollups_range(const Partition& partition, TargetId target, Sessi
         .range();
 }
 
+std::vector<KeyRange> session_summary_ranges(const Partition& partition, const SessionName& session) {
+    std::vector<KeyRange> ranges;
+    for (const RollupContent content : kRollupContents) {
+        ranges.push_back(inside(partition, table_of(content)).session(session.target, session.session).range());
+    }
+    ranges.push_back(inside(partition, PartitionTable::kStackMap).session(session.target, session.session).range());
+    return ranges;
+}
+
+std::vector<KeyRange> session_ranges(const Partition& partition, const SessionName& session) {
+    std::vector<KeyRange> ranges = session_summary_ranges(partition, session);
+    ranges.push_back(session_batches_range(partition, session.target, session.session));
+    ranges.push_back(session_blocks_range(partition, session.target, session.session));
+    return ranges;
+}
+
 KeyRange stack_maps_range(const Partition& partition) { return inside(partition, PartitionTable::kStackMap).range(); }
 
 std::string joined_key(const Partition& partition) { return inside(partition, PartitionTable::kJoined).take(); }
 
 std::string session_key(Table table, TargetId target, SessionId session) {
-    PERFLEET_ASSERT(table == Table::kSession || table == Table::kSessionEnd || table == Table::kWatermark);
+    PERFLEET_ASSERT(is_by_session(table));
     return outside(table, target, session).take();
 }
 
@@ -302,6 +326,8 @@ std::string image_key(std::string_view build_id) { return KeyWriter{Table::kImag
 KeyRange all_sessions_range() { return KeyWriter{Table::kSession}.range(); }
 
 KeyRange all_images_range() { return KeyWriter{Table::kImage}.range(); }
+
+KeyRange all_session_notes_range() { return KeyWriter{Table::kSessionNote}.range(); }
 
 KeyRange dropped_range() { return KeyWriter{Table::kDropped}.range(); }
 
@@ -425,8 +451,7 @@ Result<SessionName> decode_session_key(std::string_view key) {
     std::uint8_t table = 0;
     reader.integer(table);
     reader.session(decoded.target, decoded.session);
-    if (!reader.ended() || table < static_cast<std::uint8_t>(Table::kSession) ||
-        table > static_cast<std::uint8_t>(Table::kWatermark)) {
+    if (!reader.ended() || !is_by_session(static_cast<Table>(table))) {
         return not_a("a session", key);
     }
     return decoded;
@@ -495,6 +520,7 @@ std::string describe_key(std::string_view key) {
         switch (static_cast<Table>(key[0])) {
             case Table::kSessionEnd: return "end of " + words(*name);
             case Table::kWatermark: return "watermark of " + words(*name);
+            case Table::kSessionNote: return "note of " + words(*name);
             default: return "record of " + words(*name);
         }
     }

@@ -26,6 +26,7 @@ enum class Table : std::uint8_t {
     kExpiredBatch = 7,      // batches that came after their partition was dropped, or went with it above the watermark
     kDropped = 8,           // partitions that were dropped
     kImage = 9,             // content by build-id
+    kSessionNote = 10,      // what a user has said of a session: its name; that it was removed
 };
 
 // The byte after a partition. Numbers are stored: they must never change.
@@ -70,6 +71,10 @@ struct KeyRange {
                                              Seq first = Seq{0});
 // Of all its series.
 [[nodiscard]] KeyRange session_blocks_range(const Partition& partition, TargetId target, SessionId session);
+// Rollups of all kinds, and maps of stacks.
+[[nodiscard]] std::vector<KeyRange> session_summary_ranges(const Partition& partition, const SessionName& session);
+// These, batches and blocks.
+[[nodiscard]] std::vector<KeyRange> session_ranges(const Partition& partition, const SessionName& session);
 [[nodiscard]] KeyRange series_blocks_range(const Partition& partition, TargetId target, SessionId session,
                                            Series series, Seq first = Seq{0});
 [[nodiscard]] KeyRange series_rollups_range(const Partition& partition, TargetId target, SessionId session,
@@ -79,7 +84,7 @@ struct KeyRange {
 
 // -- outside ----------------------------------------------------------------------------------------------------------
 [[nodiscard]] std::string session_key(Table table, TargetId target,
-                                      SessionId session);  // kSession, kSessionEnd, kWatermark
+                                      SessionId session);  // kSession, kSessionEnd, kWatermark, kSessionNote
 [[nodiscard]] std::string session_partition_key(TargetId target, SessionId session, const Partition& partition);
 [[nodiscard]] std::string expired_key(TargetId target, SessionId session, Series series, const Partition& partition);
 [[nodiscard]] std::string expired_batch_key(const BatchKey& key);
@@ -88,6 +93,7 @@ struct KeyRange {
 
 [[nodiscard]] KeyRange all_sessions_range();
 [[nodiscard]] KeyRange all_images_range();
+[[nodiscard]] KeyRange all_session_notes_range();
 [[nodiscard]] KeyRange dropped_range();
 [[nodiscard]] KeyRange dropped_bucket_range(BucketNumber bucket);
 [[nodiscard]] KeyRange session_partitions_range(TargetId target, SessionId session);
@@ -100,12 +106,6 @@ struct KeyRange {
 
 // -- decoding ---------------------------------------------------------------------------------------------------------
 // Errors: kInvalid, saying the key.
-struct SessionName {
-    TargetId target;
-    SessionId session;
-
-    friend constexpr auto operator<=>(const SessionName&, const SessionName&) = default;
-};
 struct PartitionBatch {
     Partition partition;
     BatchKey key;

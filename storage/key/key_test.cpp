@@ -76,6 +76,7 @@ TEST(Key, HasTheGoldenBytes) {
     EXPECT_EQ(hex(session_key(Table::kSession, kTarget, kSession)), "02" + kSessionHex);
     EXPECT_EQ(hex(session_key(Table::kSessionEnd, kTarget, kSession)), "03" + kSessionHex);
     EXPECT_EQ(hex(session_key(Table::kWatermark, kTarget, kSession)), "04" + kSessionHex);
+    EXPECT_EQ(hex(session_key(Table::kSessionNote, kTarget, kSession)), "0a" + kSessionHex);
     EXPECT_EQ(hex(session_partition_key(kTarget, kSession, kPartition)), "05" + kSessionHex + "01020304050607");
     EXPECT_EQ(hex(expired_key(kTarget, kSession, kSeries, kPartition)), "06" + kSessionHex +
                                                                             "064142"

@@ -34,6 +34,8 @@ struct Sender {
     Seq sent;
     Seq promised;  // acknowledged, or said by a watermark: never sent again
     bool has_samples = false;
+    Seq greatest_sent{};  // ever, also before a crash
+    bool is_removed = false;
 
     [[nodiscard]] Partition partition(Seq seq) const {
         return partition_of(target,
@@ -97,6 +99,7 @@ public:
 
     [[nodiscard]] std::uint64_t joined_batch_count() const { return joined_batch_count_; }
     [[nodiscard]] std::uint64_t dropped_row_count() const { return dropped_row_count_; }
+    [[nodiscard]] std::uint64_t removed_row_count() const { return removed_row_count_; }
     [[nodiscard]] std::uint64_t rollup_count() const { return rollup_count_; }
     [[nodiscard]] std::uint64_t day_count() const { return day_count_; }
     [[nodiscard]] std::uint64_t map_count() const { return map_count_; }
@@ -171,6 +174,7 @@ private:
                 for (Sender& sender : senders_) {
                     sender.promised = sender.sent;
                 }
+                remove();
             } else {
                 ++failures;
                 if (failures == 2) {
@@ -224,18 +228,41 @@ private:
         }
     }
 
+    // A session whose removal fails is removed once more, by and by.
+    void remove() {
+        if (!is_joining_ || breakage_ != Breakage::kNone) {
+            return;
+        }
+        if (random_() % 25 == 0) {
+            Sender& sender = senders_[random_() % senders_.size()];
+            removed_.push_back(sender);
+            sender = {sender.target, SessionId{sender.session.high, sender.session.low + 1}, Seq{0}, Seq{0}, true};
+        }
+        for (Sender& sender : removed_) {
+            if (sender.is_removed) {
+                continue;
+            }
+            const std::vector<SessionName> session{{sender.target, sender.session}};
+            const auto gone = store_->remove_sessions(session, nullptr);
+            sender.is_removed = gone.ok();
+            removed_row_count_ += gone.ok() ? *gone : 0;
+            said_ = gone.ok() ? said_ : gone.error().message;
+        }
+    }
+
     bool is_done(const Result<Done>& done) {
         said_ = done.ok() ? said_ : done.error().message;
         return done.ok();
     }
 
     bool commit() {
-        for (const Sender& sender : senders_) {
+        for (Sender& sender : senders_) {
             for (Seq seq{sender.promised.value + 1}; seq <= sender.sent; seq = Seq{seq.value + 1}) {
                 if (!is_done(store_->define(sender.partition(seq), sample_session(sender.target, sender.session)))) {
                     return false;
                 }
                 const std::vector batches{sender.batch(seq)};
+                sender.greatest_sent = std::max(sender.greatest_sent, seq);
                 auto outcomes = store_->put(sender.partition(seq), batches);
                 if (!outcomes.ok()) {
                     said_ = outcomes.error().message;
@@ -357,6 +384,38 @@ private:
                 check_days(**reader, sender, found);
                 check_maps(**reader, sender);
             }
+        }
+        for (const Sender& sender : removed_) {
+            if (wrong_.empty()) {
+                check_removed(**reader, sender);
+            }
+        }
+    }
+
+    // Each row of it is there, or has expired; a partition's at once.
+    void check_removed(const StoreReader& reader, const Sender& sender) {
+        const std::map<std::uint64_t, int> found = blocks_of(reader, sender);
+        check_records(reader, sender, found);
+        check_rollups(reader, sender, found);
+        if (sender.is_removed && !found.empty()) {
+            wrong_ = "a session was removed and is there";
+        }
+        std::uint64_t row_count = 0;
+        const auto counts = reader.expired(sender.target, sender.session);
+        for (const auto& [series, expired] : *counts) {
+            row_count += series == kSeries ? expired : 0;
+        }
+        std::uint64_t least = 0;
+        std::uint64_t most = 0;
+        for (std::uint64_t seq = 1; seq <= sender.greatest_sent.value; ++seq) {
+            const std::uint64_t rows = sender.batch(Seq{seq}).record.rows[0].row_count;
+            row_count += found.contains(seq) ? rows : 0;
+            most += rows;
+            least += seq <= sender.promised.value ? rows : 0;
+        }
+        if (wrong_.empty() && (row_count < least || row_count > most)) {
+            wrong_ = "of a session that is removed " + std::to_string(row_count) + " rows are there or expired, not " +
+                     std::to_string(least) + " to " + std::to_string(most);
         }
     }
 
@@ -512,6 +571,7 @@ private:
     bool is_joining_;
     std::unique_ptr<TemporaryFolder> folder_;
     std::vector<Sender> senders_;
+    std::vector<Sender> removed_;  // or about to be
     std::unique_ptr<FaultyDisk> disk_;
     std::unique_ptr<Store> store_;        // closed before its disk goes
     std::int64_t now_s_ = 4'000'000'000;  // every bucket is over
@@ -522,6 +582,7 @@ private:
     BucketNumber dropped_until_ = kBucket;  // every bucket before it is dropped
     BucketNumber begun_until_ = kBucket;    // every one before it may be
     std::uint64_t dropped_row_count_ = 0;
+    std::uint64_t removed_row_count_ = 0;
     std::string said_;  // the last failure
     std::string wrong_;
 };
@@ -544,6 +605,7 @@ TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
     const auto [first, last] = seeds();
     std::uint64_t joined_batch_count = 0;
     std::uint64_t dropped_row_count = 0;
+    std::uint64_t removed_row_count = 0;
     std::uint64_t rollup_count = 0;
     std::uint64_t day_count = 0;
     std::uint64_t map_count = 0;
@@ -552,12 +614,14 @@ TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
         EXPECT_EQ(run.run(kCrashesPerRun), "") << "seed " << seed;
         joined_batch_count += run.joined_batch_count();
         dropped_row_count += run.dropped_row_count();
+        removed_row_count += run.removed_row_count();
         rollup_count += run.rollup_count();
         day_count += run.day_count();
         map_count += run.map_count();
     }
     EXPECT_GT(joined_batch_count, 0U);
     EXPECT_GT(dropped_row_count, 0U);
+    EXPECT_GT(removed_row_count, 0U);
     EXPECT_GT(rollup_count, 0U);
     EXPECT_GT(day_count, 0U);
     EXPECT_GT(map_count, 0U);

@@ -109,6 +109,11 @@ public:
     // By one thread at a time, beside all others.
     [[nodiscard]] virtual Result<Done> settle() { return Done{}; }
 
+    // Gives back the space of what write() has deleted in the range, as far as the disk has room for that;
+    // `is_stopping` as in erase(). What stands in the range and what it gives stay the same. By one thread at a time,
+    // beside all others.
+    [[nodiscard]] virtual Result<Done> reclaim(const KeyRange&, std::atomic<bool>*) { return Done{}; }
+
     // Every write before is on disk when this returns Done.
     [[nodiscard]] virtual Result<Done> sync() = 0;
 

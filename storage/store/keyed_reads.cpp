@@ -188,6 +188,56 @@ Result<std::optional<SessionEnd>> KeyedReads::session_end(TargetId target, Sessi
     return decoded<SessionEnd>(key, get_noting(key), decode_session_end_untrusted);
 }
 
+Result<std::map<SessionName, SessionNote>> KeyedReads::session_notes() const {
+    std::map<SessionName, SessionNote> notes;
+    auto visited =
+        visit_noting(all_session_notes_range(), [&](std::string_view key, std::string_view value) -> Result<Visit> {
+            auto name = decode_session_key(key);
+            auto note = decode_session_note_untrusted(value);
+            if (!name.ok() || !note.ok()) {
+                return name.ok() ? note.error() : name.error();
+            }
+            notes.emplace(*name, std::move(*note));
+            return Visit::kContinue;
+        });
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    return notes;
+}
+
+Result<SessionNote> KeyedReads::session_note(const SessionName& session) const {
+    const std::string key = session_key(Table::kSessionNote, session.target, session.session);
+    auto note = decoded<SessionNote>(key, get_noting(key), decode_session_note_untrusted);
+    if (!note.ok()) {
+        return note.error();
+    }
+    return note->value_or(SessionNote{});
+}
+
+Result<std::uint64_t> KeyedReads::session_size_bytes(const SessionName& session) const {
+    auto partitions = session_partitions(session.target, session.session);
+    if (!partitions.ok()) {
+        return partitions.error();
+    }
+    std::uint64_t sum = 0;
+    for (const Partition& partition : *partitions) {
+        for (const KeyRange& range : session_ranges(partition, session)) {
+            auto visited = visit_readable(
+                *engine_, range,
+                [&](std::string_view key, std::string_view value) {
+                    sum += key.size() + value.size();
+                    return Visit::kContinue;
+                },
+                [](const DamagedRange&) {});
+            if (!visited.ok()) {
+                return visited.error();
+            }
+        }
+    }
+    return sum;
+}
+
 // One that comes twice, alone and in a value of several, is told once.
 Result<Done> KeyedReads::visit_records(const KeyRange& range, const Partition& partition,
                                        const std::function<Visit(const BatchKey&, const BatchRecord&)>& visitor) const {
@@ -493,6 +543,16 @@ Result<std::optional<std::uint32_t>> KeyedReads::expired_batch_seal(const BatchK
         return batch.error();
     }
     return batch->has_value() ? std::optional{(*batch)->seal} : std::nullopt;
+}
+
+Result<std::uint64_t> KeyedReads::expired_rows(TargetId target, SessionId session, Series series,
+                                               const Partition& partition) const {
+    const std::string key = expired_key(target, session, series, partition);
+    auto rows = decoded<std::uint64_t>(key, get_noting(key), decode_number_untrusted);
+    if (!rows.ok()) {
+        return rows.error();
+    }
+    return rows->value_or(0);
 }
 
 Result<std::vector<std::pair<Seq, std::uint32_t>>> KeyedReads::expired_batch_seals(TargetId target, SessionId session,

@@ -42,11 +42,13 @@ public:
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const;
     [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const;
     [[nodiscard]] Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const;
+    [[nodiscard]] Result<std::map<SessionName, SessionNote>> session_notes() const;
     [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session, Seq first,
                                              const std::function<Visit(const BatchRecord&)>& visitor) const;
     [[nodiscard]] Result<Done> visit_blocks(
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const;
+    [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const;
     [[nodiscard]] Result<Done> visit_rollups(
         const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const;
@@ -68,6 +70,7 @@ public:
     // Of the sessions that the partition's keys name, as far as they can be read; ascending.
     [[nodiscard]] Result<std::vector<SessionName>> session_names(const Partition& partition) const;
     [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
+    [[nodiscard]] Result<SessionNote> session_note(const SessionName& session) const;  // an empty one where none is
     // With a bucket from `first` to `last`, both included; ascending.
     [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session,
                                                                     BucketNumber first = BucketNumber{0},
@@ -76,6 +79,9 @@ public:
                                                                       BucketNumber bucket) const;
     [[nodiscard]] Result<std::optional<BatchRecord>> batch(const Partition& partition, const BatchKey& key) const;
     [[nodiscard]] Result<std::optional<std::uint32_t>> expired_batch_seal(const BatchKey& key) const;
+    // Of one partition; 0 where none have.
+    [[nodiscard]] Result<std::uint64_t> expired_rows(TargetId target, SessionId session, Series series,
+                                                     const Partition& partition) const;
     // (seq, seal) of the expired batches from `first` on.
     [[nodiscard]] Result<std::vector<std::pair<Seq, std::uint32_t>>> expired_batch_seals(TargetId target,
                                                                                          SessionId session,
@@ -137,6 +143,9 @@ public:
     [[nodiscard]] Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override {
         return reads_.session_end(target, session);
     }
+    [[nodiscard]] Result<std::map<SessionName, SessionNote>> session_notes() const override {
+        return reads_.session_notes();
+    }
     [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                              const std::function<Visit(const BatchRecord&)>& visitor) const override {
         return reads_.visit_batches(partition, target, session, Seq{0}, visitor);
@@ -145,6 +154,9 @@ public:
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override {
         return reads_.visit_blocks(partition, target, session, series, visitor);
+    }
+    [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const override {
+        return reads_.session_size_bytes(session);
     }
     [[nodiscard]] Result<Done> visit_rollups(
         const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,

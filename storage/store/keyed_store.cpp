@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "schemas/vocabulary/limits.h"
@@ -19,6 +21,8 @@
 #include "storage/store/partition_drop.h"
 #include "storage/store/put_call.h"
 #include "storage/store/record.h"
+#include "storage/store/session_removal.h"
+#include "storage/store/unused_images.h"
 
 namespace perfleet {
 namespace {
@@ -58,7 +62,8 @@ public:
         }
         const bool is_changed = !before->has_value() || **before != session;
         // Once more by each writer: table files that it fills can so be understood without those of before.
-        const bool is_new_here = !*dropped && !(*known)->defined.contains(partition);
+        const bool is_expired = *dropped || (*known)->is_removed;
+        const bool is_new_here = !is_expired && !(*known)->defined.contains(partition);
         if (!is_changed && !is_new_here) {
             return Done{};
         }
@@ -66,7 +71,7 @@ public:
         Changes changes;
         changes.puts.push_back({session_key(Table::kSession, session.target, session.session), bytes});
         const std::string nothing = encode_record(0);
-        if (!*dropped) {
+        if (!is_expired) {
             changes.puts.push_back({partition_session_key(partition, session.target, session.session), bytes});
             changes.puts.push_back({session_partition_key(session.target, session.session, partition), nothing});
         }
@@ -170,6 +175,25 @@ public:
         return write(changes.changes);
     }
 
+    [[nodiscard]] Result<Done> name_session(const SessionName& session, std::string_view given_name) override {
+        if (auto checked = given_name.empty() ? Done{} : check_given_name(given_name); !checked.ok()) {
+            return checked;
+        }
+        const std::lock_guard lock{writing_};
+        if (auto recovered = recover(GoOn::kToStore); !recovered.ok()) {
+            return recovered;
+        }
+        auto note = note_of(session);
+        if (!note.ok()) {
+            return note.error();
+        }
+        note->given_name = given_name;
+        OwnedChanges changes;
+        changes.put(session_key(Table::kSessionNote, session.target, session.session), encode_record(*note));
+        auto written = engine().write(changes.changes);
+        return written.ok() ? sync_beside() : std::move(written);
+    }
+
     [[nodiscard]] Result<Done> put_image(std::string_view build_id, const ImageContent& content) override {
         if (build_id.empty() || build_id.size() > limits::kBuildIdSizeBytesMax) {
             return Error{ErrorCode::kInvalid, "a build-id of " + std::to_string(build_id.size()) + " bytes"};
@@ -206,6 +230,43 @@ public:
             return dropped.error();
         }
         return std::accumulate(row_counts.begin(), row_counts.end(), std::uint64_t{0});
+    }
+
+    [[nodiscard]] Result<std::uint64_t> remove_sessions(std::span<const SessionName> sessions,
+                                                        std::atomic<bool>* is_stopping) override {
+        std::uint64_t row_count = 0;
+        std::set<Partition> partitions;
+        auto removed = try_remove(sessions, row_count, partitions);
+        if (!removed.ok() && removed.error().code == ErrorCode::kFull) {
+            removed = try_remove(sessions, row_count, partitions);  // it goes on with what is kept for drops
+        }
+        if (!removed.ok()) {
+            return removed.error();
+        }
+        for (const Partition& partition : partitions) {
+            if (auto reclaimed = engine().reclaim(partition_range(partition), is_stopping); !reclaimed.ok()) {
+                return reclaimed.error();
+            }
+        }
+        return row_count;
+    }
+
+    [[nodiscard]] Result<std::uint64_t> remove_unused_images() override {
+        auto unused = unused_images(engine(), reads());
+        if (!unused.ok() || unused->keys.empty()) {
+            return unused.ok() ? Result<std::uint64_t>{0} : unused.error();
+        }
+        const std::lock_guard lock{writing_};
+        if (auto ready = be_ready(); !ready.ok()) {
+            return ready.error();
+        }
+        Changes changes;
+        changes.deletes = std::move(unused->keys);
+        if (auto written = write(changes); !written.ok()) {
+            return written.error();
+        }
+        auto reclaimed = engine().reclaim(all_images_range(), nullptr);
+        return reclaimed.ok() ? Result<std::uint64_t>{unused->size_bytes} : reclaimed.error();
     }
 
     [[nodiscard]] Result<std::uint64_t> size_bytes(std::span<const Partition> partitions) const override {
@@ -317,6 +378,20 @@ private:
         return written;
     }
 
+    // Errors: kNotFound.
+    [[nodiscard]] Result<SessionNote> note_of(const SessionName& session) const {
+        auto defined = reads().session(session.target, session.session);
+        if (!defined.ok()) {
+            return defined.error();
+        }
+        if (!defined->has_value()) {
+            return Error{
+                ErrorCode::kNotFound,
+                describe_key(session_key(Table::kSession, session.target, session.session)) + " is not in the store"};
+        }
+        return reads().session_note(session);
+    }
+
     // -- dropping: on any thread --------------------------------------------------------------------------------------
     // What the writer owes its caller stays as it is: a failure here is met again with the writer's next change.
 
@@ -395,6 +470,60 @@ private:
                              "the store was opened anew after a failure: the partitions are to be dropped again"};
             }
         }
+        return sync_beside();
+    }
+
+    // Partition by partition; each one's changes go into a table file of their own, for one with those of several would
+    // overlap, and have rewritten, all that stands between them. Then the marks of what has nothing any more.
+    [[nodiscard]] Result<Done> try_remove(std::span<const SessionName> sessions, std::uint64_t& row_count,
+                                          std::set<Partition>& partitions) {
+        const std::lock_guard lock{writing_};
+        if (auto recovered = recover(GoOn::kToDrop); !recovered.ok()) {
+            return recovered;
+        }
+        ++generation_;  // of what is read for joining some may be gone
+        OwnedChanges marks;
+        std::map<Partition, std::vector<SessionName>> parts;
+        for (const SessionName& session : sessions) {
+            auto note = note_of(session);
+            auto theirs = reads().session_partitions(session.target, session.session);
+            if (!note.ok() || !theirs.ok()) {
+                return note.ok() ? theirs.error() : note.error();
+            }
+            for (const Partition& partition : *theirs) {
+                parts[partition].push_back(session);
+            }
+            marks.put(session_key(Table::kSessionNote, session.target, session.session),
+                      encode_record(SessionNote{.given_name = {}, .is_removed = true}));
+            known_.forget_session(session);
+        }
+        for (const auto& [partition, theirs] : parts) {
+            disturb_count(partition);
+            partitions.insert(partition);
+            for (const SessionName& session : theirs) {
+                auto removal = make_session_removal(engine(), reads(), partition, session);
+                if (!removal.ok()) {
+                    return removal.error();
+                }
+                if (auto written = engine().write(removal->changes.changes); !written.ok()) {
+                    return written;
+                }
+                row_count += removal->row_count;
+                if (removal->is_partition_empty) {
+                    backlog_.forget_partition(partition);
+                }
+            }
+            if (auto settled = parts.size() > 1 ? engine().settle() : Done{}; !settled.ok()) {
+                return settled;
+            }
+        }
+        if (auto written = engine().write(marks.changes); !written.ok()) {
+            return written;
+        }
+        return sync_beside();
+    }
+
+    [[nodiscard]] Result<Done> sync_beside() {
         auto synced = engine().sync();
         is_owing_ = is_owing_ && !synced.ok();
         return synced;
@@ -562,6 +691,34 @@ Result<Done> Store::drop(const Partition& partition) {
 Result<Done> Store::advance_watermark(TargetId target, SessionId session, Seq prefix) {
     const SessionPrefix one{target, session, prefix};
     return advance_watermarks({&one, 1});
+}
+
+Result<Done> Store::name_session(const SessionName&, std::string_view) {
+    return Error{ErrorCode::kUnsupported, "sessions of this store can't be named"};
+}
+
+Result<std::uint64_t> Store::remove_sessions(std::span<const SessionName>, std::atomic<bool>*) {
+    return Error{ErrorCode::kUnsupported, "sessions of this store can't be removed"};
+}
+
+Result<std::uint64_t> Store::remove_unused_images() { return std::uint64_t{0}; }
+
+Result<Done> check_given_name(std::string_view text_untrusted) {
+    const auto invalid = [](const char* why) {
+        return Error{ErrorCode::kInvalid, std::string{"a session's name "} + why};
+    };
+    if (text_untrusted.empty() || text_untrusted.size() > kGivenNameSizeBytesMax) {
+        return invalid("has 1 to 64 bytes");
+    }
+    if (text_untrusted == "last" || text_untrusted.starts_with("last~")) {
+        return invalid("can't be \"last\": that is the last session");
+    }
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    if (std::any_of(text_untrusted.begin(), text_untrusted.end(), is_control) || text_untrusted.front() == ' ' ||
+        text_untrusted.back() == ' ') {
+        return invalid("has no control characters, and no space at its ends");
+    }
+    return Done{};
 }
 
 std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine, const StoreOptions& options) {

@@ -21,6 +21,11 @@ Result<KnownSession*> KnownSeqs::session(TargetId target, SessionId session) {
         return watermark.error();
     }
     known.watermark = *watermark;
+    auto note = reads_->session_note({target, session});
+    if (!note.ok() && !is_damage(note.error())) {
+        return note.error();
+    }
+    known.is_removed = note.ok() && note->is_removed;
     auto partitions = reads_->session_partitions(target, session);
     if (!partitions.ok()) {
         return partitions.error();

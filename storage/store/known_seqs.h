@@ -14,6 +14,7 @@ namespace perfleet {
 
 struct KnownSession {
     Seq watermark;
+    bool is_removed = false;
     std::unordered_map<std::uint64_t, std::uint32_t> seals;  // by seq, above the watermark
     std::set<Partition> partitions;                          // that it is defined in
     std::set<Partition> defined;                             // of these, by this writer
@@ -35,6 +36,7 @@ public:
     void make_room();
 
     void forget_everything() { sessions_.clear(); }
+    void forget_session(const SessionName& session) { sessions_.erase({session.target, session.session}); }
 
     // Those sessions that are remembered.
     void forget_partition(const Partition& partition);

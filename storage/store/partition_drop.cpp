@@ -1,11 +1,8 @@
 #include "storage/store/partition_drop.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <tuple>
-#include <utility>
 
+#include "storage/store/expired_rows.h"
 #include "storage/store/record.h"
 
 namespace perfleet {
@@ -19,37 +16,17 @@ bool are_neighbours(const Partition& a, const Partition& b) {
 
 Result<PartitionDrop> make_partition_drop(const KeyedReads& reads, const Partition& partition) {
     PartitionDrop drop;
-    std::map<std::tuple<TargetId, SessionId, Series>, std::uint64_t> rows;
-    std::map<std::pair<TargetId, SessionId>, Seq> watermarks;
-    std::optional<Error> error;
-    auto visited = reads.visit_partition_batches(partition, [&](const BatchKey& key, const BatchRecord& batch) {
-        for (const BatchRecord::Rows& series : batch.rows) {
-            rows[{key.target, key.session, series.series}] += series.row_count;
-        }
-        auto [at, is_new] = watermarks.try_emplace({key.target, key.session});
-        if (is_new) {
-            auto watermark = reads.watermark(key.target, key.session);
-            if (!watermark.ok() && !is_damage(watermark.error())) {
-                error = watermark.error();
-                return;
-            }
-            at->second = watermark.ok() ? *watermark : Seq{0};
-        }
-        if (key.seq > at->second) {  // may be sent again: remembered, so that it isn't counted again
-            drop.changes.put(expired_batch_key(key), encode_record(ExpiredBatch{batch.seal, {}}));
-        }
-    });
-    if (error) {
-        return *error;
-    }
+    ExpiredRows rows{reads, partition, drop.changes};
+    auto visited = reads.visit_partition_batches(
+        partition, [&](const BatchKey& key, const BatchRecord& batch) { rows.add(key, batch); });
     if (!visited.ok() && !is_damage(visited.error())) {
         return visited.error();
     }
-    for (const auto& [name, row_count] : rows) {
-        const auto& [target, session, series] = name;
-        drop.changes.put(expired_key(target, session, series, partition), encode_record(row_count));
-        drop.row_count += is_definition(series.kind) ? 0 : row_count;
+    auto row_count = rows.finish(false);
+    if (!row_count.ok()) {
+        return row_count.error();
     }
+    drop.row_count = *row_count;
     auto sessions = reads.sessions(partition);
     if (!sessions.ok()) {
         return sessions.error();

@@ -47,7 +47,8 @@ Result<PutOutcome> PutCall::judge(const AdmittedBatch& batch) {
                                            " has " + std::to_string(known.seals.size()) +
                                            " batches above its watermark: advance it first"};
     }
-    if (is_dropped_) {
+    const bool is_expired = is_dropped_ || known.is_removed;
+    if (is_expired) {
         add_expired(batch);
     } else if (known.partitions.contains(partition_)) {
         add_stored(batch);
@@ -58,7 +59,7 @@ Result<PutOutcome> PutCall::judge(const AdmittedBatch& batch) {
     }
     known.seals.emplace(batch.key.seq.value, batch.record.seal);
     told_.emplace_back(&known, batch.key.seq.value);
-    return is_dropped_ ? PutOutcome::kExpired : PutOutcome::kStored;
+    return is_expired ? PutOutcome::kExpired : PutOutcome::kStored;
 }
 
 // At or below the watermark: stored, expired, refused or dropped by the collector, once and for all. What comes

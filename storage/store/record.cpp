@@ -14,6 +14,9 @@ constexpr std::uint8_t kExcludeKernel = 2;
 constexpr std::uint8_t kExcludeUser = 4;
 constexpr std::uint8_t kCallchain = 8;
 
+// Bits of a session note's flags byte.
+constexpr std::uint8_t kIsRemoved = 1;
+
 void write_event(RecordWriter& writer, const EventRecord& event) {
     writer.text(event.name);
     writer.fixed_u8(static_cast<std::uint8_t>(event.kind));
@@ -248,6 +251,21 @@ Result<ImageContent> decode_image_untrusted(std::string_view bytes) {
     image.sort = static_cast<std::uint16_t>(reader.varint(0xffff));
     image.bytes = reader.text();
     return finish(reader, std::move(image));
+}
+
+std::string encode_record(const SessionNote& note) {
+    RecordWriter writer;
+    writer.fixed_u8(note.is_removed ? kIsRemoved : 0);
+    writer.text(note.given_name);
+    return writer.finish();
+}
+
+Result<SessionNote> decode_session_note_untrusted(std::string_view bytes) {
+    RecordReader reader{bytes, "session note"};
+    SessionNote note;
+    note.is_removed = (reader.fixed_u8() & kIsRemoved) != 0;
+    note.given_name = reader.text();
+    return finish(reader, std::move(note));
 }
 
 std::string encode_record(std::uint64_t number) {

@@ -35,6 +35,7 @@ struct ExpiredBatch {
 [[nodiscard]] std::string encode_record(const BatchRecord& batch);
 [[nodiscard]] std::string encode_record(const ExpiredBatch& batch);
 [[nodiscard]] std::string encode_record(const ImageContent& image);
+[[nodiscard]] std::string encode_record(const SessionNote& note);
 // Watermarks, counts of rows, the store's format version, and 0 where the key says it all.
 [[nodiscard]] std::string encode_record(std::uint64_t number);
 
@@ -52,6 +53,7 @@ struct ExpiredBatch {
 [[nodiscard]] bool is_batch_list_untrusted(std::string_view bytes);
 [[nodiscard]] Result<ExpiredBatch> decode_expired_batch_untrusted(std::string_view bytes);
 [[nodiscard]] Result<ImageContent> decode_image_untrusted(std::string_view bytes);
+[[nodiscard]] Result<SessionNote> decode_session_note_untrusted(std::string_view bytes);
 [[nodiscard]] Result<std::uint64_t> decode_number_untrusted(std::string_view bytes);
 
 }  // namespace perfleet

@@ -258,12 +258,8 @@ public:
         if (status.ok()) {
             status = db.Flush(rocksdb::FlushOptions{});
         }
-        // What stands in for a lost file would be merged away, and with it what brings the file back.
-        if (status.ok() && held->lost->empty() && has_room_to_compact(*held, range)) {
-            rocksdb::CompactRangeOptions options;
-            options.exclusive_manual_compaction = false;
-            options.canceled = is_stopping;
-            status = db.CompactRange(options, &begin, &end);
+        if (status.ok()) {
+            status = compact(*held, range, is_stopping);
             if (status.IsIncomplete() || status.IsCompactionTooLarge()) {
                 return Done{};
             }
@@ -281,8 +277,42 @@ public:
         return changed(status, "deleting " + describe_key(range.begin));
     }
 
+    [[nodiscard]] Result<Done> reclaim(const KeyRange& range, std::atomic<bool>* is_stopping) override {
+        if (auto before = failure()) {
+            return Error{*std::move(before)};
+        }
+        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits for it
+        if (held->db == nullptr) {
+            return closed();
+        }
+        rocksdb::Status status = held->db->Flush(rocksdb::FlushOptions{});
+        if (status.ok()) {
+            status = compact(*held, range, is_stopping);
+        }
+        if (status.IsIncomplete() || status.IsCompactionTooLarge()) {
+            return Done{};
+        }
+        auto reclaimed = changed(status, "compacting " + describe_key(range.begin));
+        return status.IsCorruption() ? Done{} : std::move(reclaimed);
+    }
+
 private:
     [[nodiscard]] rocksdb::DB& db() { return *opened()->db; }
+
+    // Where there is room for it. What stands in for a lost file would be merged away, and with it what brings the file
+    // back.
+    [[nodiscard]] rocksdb::Status compact(const RocksdbDatabase& held, const KeyRange& range,
+                                          std::atomic<bool>* is_stopping) const {
+        if (!held.lost->empty() || !has_room_to_compact(held, range)) {
+            return rocksdb::Status::OK();
+        }
+        const rocksdb::Slice begin = slice(range.begin);
+        const rocksdb::Slice end = slice(range.end);
+        rocksdb::CompactRangeOptions options;
+        options.exclusive_manual_compaction = false;
+        options.canceled = is_stopping;
+        return held.db->CompactRange(options, &begin, &end);
+    }
 
     [[nodiscard]] Result<Done> write_changes(const Changes& changes, bool is_logged) {
         if (auto before = failure()) {

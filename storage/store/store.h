@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,6 +58,23 @@ struct RollupKind {
 
     friend constexpr auto operator<=>(const RollupKind&, const RollupKind&) = default;
 };
+
+struct SessionName {
+    TargetId target;
+    SessionId session;
+
+    friend constexpr auto operator<=>(const SessionName&, const SessionName&) = default;
+};
+
+// What a user has said of a session.
+struct SessionNote {
+    std::string given_name;   // empty: none
+    bool is_removed = false;  // its rows count as expired, also those that come later
+
+    friend bool operator==(const SessionNote&, const SessionNote&) = default;
+};
+
+inline constexpr std::size_t kGivenNameSizeBytesMax = 64;
 
 // How far one session has come.
 struct SessionPrefix {
@@ -154,6 +172,11 @@ public:
 
     [[nodiscard]] virtual Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const = 0;
 
+    // Of the sessions of which something was said.
+    [[nodiscard]] virtual Result<std::map<SessionName, SessionNote>> session_notes() const {
+        return std::map<SessionName, SessionNote>{};
+    }
+
     // The session's batch records in this partition, ascending by seq, whether joined or not: all that are readable,
     // also when it ends in an error of kCorrupt or kIo.
     [[nodiscard]] virtual Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
@@ -164,6 +187,11 @@ public:
     [[nodiscard]] virtual Result<Done> visit_blocks(
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const = 0;
+
+    // What partitions have of the session, keys and values. Reads all of it.
+    [[nodiscard]] virtual Result<std::uint64_t> session_size_bytes(const SessionName&) const {
+        return std::uint64_t{0};
+    }
 
     // The rollups of one series and kind in this partition, ascending by first_seq; likewise.
     [[nodiscard]] virtual Result<Done> visit_rollups(
@@ -229,6 +257,10 @@ public:
     // The first end that is told stays. Durable with the next sync().
     [[nodiscard]] virtual Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) = 0;
 
+    // Instead of the name that it had; empty: none from now on. Durable when this returns Done. Threads: as drop().
+    // Errors: kNotFound, kInvalid (not a name).
+    [[nodiscard]] virtual Result<Done> name_session(const SessionName& session, std::string_view given_name);
+
     // Content of an image, whole; what is there already stays. Durable with the next sync().
     [[nodiscard]] virtual Result<Done> put_image(std::string_view build_id, const ImageContent& content) = 0;
 
@@ -246,6 +278,19 @@ public:
     [[nodiscard]] virtual Result<std::uint64_t> drop(std::span<const Partition> partitions,
                                                      std::atomic<bool>* is_stopping) = 0;
     [[nodiscard]] Result<Done> drop(const Partition& partition);
+
+    // Removes all that partitions have of these sessions, for ever, and counts their rows as expired; so are rows that
+    // come later. A partition at a time; what an error leaves is removed when it is called again. Durable, and the
+    // space given back, when this returns Done. The writer is held up while rows are counted, not while space is given
+    // back; threads, `is_stopping` and a full disk: as drop(). Gives the rows that expired now, definitions left out.
+    // Errors: kNotFound.
+    [[nodiscard]] virtual Result<std::uint64_t> remove_sessions(std::span<const SessionName> sessions,
+                                                                std::atomic<bool>* is_stopping);
+
+    // Deletes the images that no session of the store names, none where that can't be known for damage. Not beside
+    // sessions that are written to: theirs may come before what names them. Gives their bytes. Durable with the next
+    // sync().
+    [[nodiscard]] virtual Result<std::uint64_t> remove_unused_images();
 
     // About what the partitions take, on disk or until they are written there.
     [[nodiscard]] virtual Result<std::uint64_t> size_bytes(std::span<const Partition> partitions) const = 0;
@@ -274,6 +319,9 @@ public:
     // Partitions that wait to be joined, those with an open bucket included. At any time by any thread.
     [[nodiscard]] virtual std::size_t partitions_to_join() const { return 0; }
 };
+
+// Errors: kInvalid, saying why the text can't be a session's name.
+[[nodiscard]] Result<Done> check_given_name(std::string_view text_untrusted);
 
 // Engines. `directory` is created when missing (writer) or must exist (reader).
 

@@ -134,6 +134,9 @@ private:
                     check_record(key, decode_image_untrusted(value), "an image's content: its symbols");
                 }
                 break;
+            case Table::kSessionNote:
+                check_record(key, decode_session_note_untrusted(value), "the session's name, or that it was removed");
+                break;
             default: add({describe_key(key), "is a key of no known table", "nothing that this build knows", 0});
         }
     }

@@ -1,0 +1,71 @@
+#include "storage/store/session_removal.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "storage/store/damaged_reads.h"
+#include "storage/store/expired_rows.h"
+
+namespace perfleet {
+namespace {
+
+Result<Done> delete_keys(const Engine& engine, const KeyRange& range, Changes& changes) {
+    return visit_readable(
+        engine, range,
+        [&](std::string_view key, std::string_view) {
+            changes.deletes.emplace_back(key);
+            return Visit::kContinue;
+        },
+        [](const DamagedRange&) {});
+}
+
+}  // namespace
+
+Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedReads& reads, const Partition& partition,
+                                            const SessionName& session) {
+    SessionRemoval removal;
+    std::vector<std::string>& deletes = removal.changes.changes.deletes;
+    ExpiredRows rows{reads, partition, removal.changes};
+    // Each batch's own record and blocks, whether they were joined or not: a crash may undo joining, and what it brings
+    // back must be deleted, too.
+    auto visited =
+        reads.visit_batches(partition, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
+            const BatchKey key{session.target, session.session, batch.seq};
+            rows.add(key, batch);
+            deletes.push_back(partition_batch_key(partition, key));
+            for (const BatchRecord::Rows& series : batch.rows) {
+                deletes.push_back(block_key({partition, key.target, key.session, series.series, key.seq}));
+            }
+            return Visit::kContinue;
+        });
+    if (!visited.ok() && !is_damage(visited.error())) {
+        return visited.error();
+    }
+    auto row_count = rows.finish(true);
+    if (!row_count.ok()) {
+        return row_count.error();
+    }
+    removal.row_count = *row_count;
+    for (const KeyRange& range :
+         visited.ok() ? session_summary_ranges(partition, session) : session_ranges(partition, session)) {
+        if (auto found = delete_keys(engine, range, removal.changes.changes); !found.ok()) {
+            return found.error();
+        }
+    }
+    deletes.push_back(partition_session_key(partition, session.target, session.session));
+    deletes.push_back(session_partition_key(session.target, session.session, partition));
+    auto others = reads.session_names(partition);
+    if (!others.ok()) {
+        return others.error();
+    }
+    removal.is_partition_empty =
+        std::all_of(others->begin(), others->end(), [&](const SessionName& other) { return other == session; });
+    if (removal.is_partition_empty) {
+        deletes.push_back(joined_key(partition));
+        deletes.push_back(dictionary_key(partition));
+    }
+    return removal;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,24 @@
+// What is written when all that one partition has of a session is removed.
+#pragma once
+
+#include <cstdint>
+
+#include "storage/key/key.h"
+#include "storage/store/engine.h"
+#include "storage/store/keyed_reads.h"
+#include "storage/store/owned_changes.h"
+
+namespace perfleet {
+
+struct SessionRemoval {
+    OwnedChanges changes;             // the counts of expired rows, and the end of all else
+    std::uint64_t row_count = 0;      // that expire, definitions left out
+    bool is_partition_empty = false;  // then: no other session has anything there
+};
+
+// Reads the session's batch records and rollups there; blocks only where records are damaged. Valid as long as nobody
+// writes to the partition meanwhile. Errors: those of reads; damaged records are left out of the counts.
+[[nodiscard]] Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedReads& reads,
+                                                          const Partition& partition, const SessionName& session);
+
+}  // namespace perfleet

@@ -1,0 +1,81 @@
+#include "storage/store/unused_images.h"
+
+#include <map>
+
+#include "storage/block/block.h"
+#include "storage/dictionary/epoch_dictionary.h"
+#include "storage/store/damaged_reads.h"
+
+namespace perfleet {
+namespace {
+
+// By key, with the size of key and value.
+using Images = std::map<std::string, std::uint64_t>;
+
+Result<Images> stored_images(const Engine& engine) {
+    Images images;
+    auto visited = visit_readable(
+        engine, all_images_range(),
+        [&](std::string_view key, std::string_view value) {
+            images.emplace(key, key.size() + value.size());
+            return Visit::kContinue;
+        },
+        [](const DamagedRange&) {});
+    return visited.ok() ? Result<Images>{std::move(images)} : visited.error();
+}
+
+// False when the block can't be read.
+bool forget_named(std::string_view block_untrusted, Images& images) {
+    EpochDictionary dictionary;
+    const auto block = parse_block_untrusted(block_untrusted);
+    if (!block.ok() || !dictionary.add(*block).ok()) {
+        return false;
+    }
+    for (std::uint32_t number = 0; number < dictionary.image_count(); ++number) {
+        if (dictionary.has_image(ImageNumber{number})) {
+            images.erase(image_key(dictionary.image(ImageNumber{number}).build_id));
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+Result<UnusedImages> unused_images(const Engine& engine, const KeyedReads& reads) {
+    auto images = stored_images(engine);
+    auto partitions = reads.partitions();
+    if (!images.ok() || !partitions.ok()) {
+        return images.ok() ? partitions.error() : images.error();
+    }
+    bool is_known = engine.lost()->empty();
+    for (const Partition& partition : *partitions) {
+        auto sessions = reads.session_names(partition);
+        if (!sessions.ok()) {
+            return sessions.error();
+        }
+        for (const SessionName& session : *sessions) {
+            if (images->empty() || !is_known) {
+                return UnusedImages{};
+            }
+            auto visited = reads.visit_blocks(partition, session.target, session.session, {Kind::kImage, kNoEvent},
+                                              [&](const BlockKey&, std::string_view block) {
+                                                  is_known = forget_named(block, *images) && is_known;
+                                                  return Visit::kContinue;
+                                              });
+            if (!visited.ok() && !is_damage(visited.error())) {
+                return visited.error();
+            }
+            is_known = is_known && visited.ok();
+        }
+    }
+    UnusedImages unused;
+    if (is_known) {
+        for (const auto& [key, size_bytes] : *images) {
+            unused.keys.push_back(key);
+            unused.size_bytes += size_bytes;
+        }
+    }
+    return unused;
+}
+
+}  // namespace perfleet
