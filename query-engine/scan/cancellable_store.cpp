@@ -38,6 +38,13 @@ Result<std::optional<SessionEnd>> CancellableStore::session_end(TargetId target,
     return store_.session_end(target, session);
 }
 
+Result<std::map<SessionName, SessionNote>> CancellableStore::session_notes() const {
+    if (cancelled_) {
+        return cancelled_error();
+    }
+    return store_.session_notes();
+}
+
 Result<Done> CancellableStore::visit_batches(const Partition& partition, TargetId target, SessionId session,
                                              const std::function<Visit(const BatchRecord&)>& visitor) const {
     Result<Done> visited = store_.visit_batches(partition, target, session, [&](const BatchRecord& batch) {

@@ -20,6 +20,7 @@ public:
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override;
     [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const override;
     [[nodiscard]] Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override;
+    [[nodiscard]] Result<std::map<SessionName, SessionNote>> session_notes() const override;
     [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                              const std::function<Visit(const BatchRecord&)>& visitor) const override;
     [[nodiscard]] Result<Done> visit_blocks(

@@ -1,7 +1,6 @@
 #include "query-engine/scan/scan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <span>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "query-engine/scan/block_place.h"
+#include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/session_ledger.h"
 
 namespace perfleet {
@@ -18,76 +18,6 @@ constexpr unsigned kWorkersMax = 64;
 // A partition's list of sessions is as long as its fleet is large. So few sessions are looked for by their batches,
 // whether they are in it or not: about as quick as reading three records of the list, each.
 constexpr std::size_t kLooksMax = 8;
-
-using SessionKey = std::pair<TargetId, SessionId>;
-
-SessionKey key_of(const SessionRecord& record) { return {record.target, record.session}; }
-
-Result<std::string> checked_prefix(const std::string& text) {
-    std::string prefix;
-    for (const char c : text) {
-        const char lower = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
-        if ((lower < '0' || lower > '9') && (lower < 'a' || lower > 'f')) {
-            return Error{ErrorCode::kUsage, "--session: \"" + text.substr(0, 64) +
-                                                "\" is neither \"last\" nor the beginning of a session's hex digits "
-                                                "(perfleet sessions lists them)"};
-        }
-        prefix += lower;
-    }
-    return prefix;
-}
-
-// Leaves the session that "last" names, or "last~2": the second before it.
-Result<Done> choose_from_last(const std::string& wanted, std::map<SessionKey, SessionRecord>& records) {
-    std::size_t before = 0;
-    if (const std::size_t tilde = wanted.find('~'); tilde != std::string::npos) {
-        const char* end = wanted.data() + wanted.size();
-        const auto [rest, status] = std::from_chars(wanted.data() + tilde + 1, end, before);
-        if (status != std::errc{} || rest != end) {
-            return Error{ErrorCode::kUsage, "--session: \"" + wanted.substr(0, 64) +
-                                                "\": behind last~ stands a number: last~1 is the one before the last"};
-        }
-    }
-    if (before >= records.size()) {
-        return Error{ErrorCode::kNotFound,
-                     "--session " + wanted + ": " +
-                         (records.empty() ? "no session is selected"
-                                          : "only " + std::to_string(records.size()) + " sessions are selected")};
-    }
-    std::vector<std::pair<std::int64_t, SessionKey>> by_start;
-    for (const auto& [key, record] : records) {
-        by_start.emplace_back(record.start_point.utc_ns.value, key);
-    }
-    std::sort(by_start.begin(), by_start.end());
-    std::map<SessionKey, SessionRecord> chosen;
-    chosen.insert(records.extract(by_start[by_start.size() - 1 - before].second));
-    records = std::move(chosen);
-    return Done{};
-}
-
-// Leaves the sessions that `--session` names.
-Result<Done> choose_session(const std::string& wanted, std::map<SessionKey, SessionRecord>& records) {
-    if (wanted.empty()) {
-        return Done{};
-    }
-    if (wanted == "last" || wanted.starts_with("last~")) {
-        return choose_from_last(wanted, records);
-    }
-    const Result<std::string> prefix = checked_prefix(wanted);
-    if (!prefix.ok()) {
-        return Error{prefix.error()};
-    }
-    std::erase_if(records, [&](const auto& entry) { return !session_hex(entry.first.second).starts_with(*prefix); });
-    if (records.empty()) {
-        return Error{ErrorCode::kNotFound,
-                     "--session " + wanted + ": no selected session begins so (perfleet sessions lists them)"};
-    }
-    if (records.size() > 1) {
-        return Error{ErrorCode::kUsage, "--session " + wanted + ": " + std::to_string(records.size()) +
-                                            " sessions begin so; write more of its digits"};
-    }
-    return Done{};
-}
 
 std::size_t size_bytes_of(const BatchRecord& batch) {
     return sizeof(batch) + sizeof(Partition) + batch.tallies.capacity() * sizeof(Tally) +
@@ -108,20 +38,20 @@ Result<Done> read_batches(const StoreReader& store, const Partition& partition, 
 }
 
 // Which of the sessions the partition's list names; all of them when it isn't whole, for any may be there.
-Result<std::vector<SessionKey>> listed_in(const StoreReader& store, const Partition& partition,
-                                          std::span<const SessionKey> wanted) {
+Result<std::vector<SessionName>> listed_in(const StoreReader& store, const Partition& partition,
+                                           std::span<const SessionName> wanted) {
     const std::size_t known_damage = store.damage().size();
     const Result<std::vector<SessionRecord>> listed = store.sessions(partition);
     if (!listed.ok()) {
         return Error{listed.error()};
     }
-    std::set<SessionKey> keys;
+    std::set<SessionName> keys;
     for (const SessionRecord& record : *listed) {
-        keys.insert(key_of(record));
+        keys.insert({record.target, record.session});
     }
-    std::vector<SessionKey> found{wanted.begin(), wanted.end()};
+    std::vector<SessionName> found{wanted.begin(), wanted.end()};
     if (store.damage().size() == known_damage) {
-        std::erase_if(found, [&](const SessionKey& key) { return !keys.contains(key); });
+        std::erase_if(found, [&](const SessionName& key) { return !keys.contains(key); });
     }
     return found;
 }
@@ -194,34 +124,33 @@ Scan::Scan(const StoreReader& store, Selection selection, MemoryPool* pool)
 }
 
 Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, MemoryPool* pool) {
-    Result<std::vector<SessionRecord>> all = store.all_sessions();
-    if (!all.ok()) {
-        return std::move(all).error();
+    Result<NotedSessions> chosen_sessions = noted_sessions(store);
+    if (!chosen_sessions.ok()) {
+        return std::move(chosen_sessions).error();
     }
     const Result<SessionFilter> filter = SessionFilter::make(selection.matchers);
     if (!filter.ok()) {
         return Error{filter.error()};
     }
-    std::map<SessionKey, SessionRecord> records;
-    for (SessionRecord& record : *all) {
-        if (filter->takes(record)) {
-            records.emplace(key_of(record), std::move(record));
-        }
-    }
-    if (Result<Done> chosen = choose_session(selection.session, records); !chosen.ok()) {
+    std::erase_if(*chosen_sessions, [&](const auto& entry) { return !filter->takes(entry.second.record); });
+    if (Result<Done> chosen = choose_session(selection.session, *chosen_sessions); !chosen.ok()) {
         return std::move(chosen).error();
     }
 
     Scan scan{store, selection, pool};
-    std::map<SessionKey, std::size_t> indices;
-    for (auto& [key, record] : records) {
-        indices.emplace(key, scan.sessions_.size());
-        ScannedSession session{std::move(record), ClockMap{0, {}}, {}, {}, {}, {}, {}, std::nullopt, {}, {}, false};
+    std::map<SessionName, std::size_t> indices;
+    for (auto& [key, noted] : *chosen_sessions) {
+        if (!noted.note.is_removed) {  // of others nothing is left
+            indices.emplace(key, scan.sessions_.size());
+        }
+        ScannedSession session{
+            std::move(noted.record), ClockMap{0, {}}, {}, {}, {}, {}, {}, std::nullopt, {}, {}, false};
+        session.note = std::move(noted.note);
         const auto note = [&](const Error& error) {
             session.is_damaged = true;
             scan.damage_->add_note(scan.sessions_.size(), error.message);
         };
-        Result<std::optional<SessionEnd>> end = store.session_end(key.first, key.second);
+        Result<std::optional<SessionEnd>> end = store.session_end(key.target, key.session);
         if (!end.ok() && !is_store_damage(end.error())) {
             return std::move(end).error();
         }
@@ -230,7 +159,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
         } else {
             note(end.error());
         }
-        auto expired = store.expired(key.first, key.second);
+        auto expired = store.expired(key.target, key.session);
         if (!expired.ok() && !is_store_damage(expired.error())) {
             return std::move(expired).error();
         }
@@ -239,7 +168,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
         } else {
             note(expired.error());
         }
-        auto last_expired = store.last_expired_bucket(key.first, key.second);
+        auto last_expired = store.last_expired_bucket(key.target, key.session);
         if (!last_expired.ok() && !is_store_damage(last_expired.error())) {
             return std::move(last_expired).error();
         }
@@ -251,23 +180,23 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
     if (!partitions.ok()) {
         return Error{partitions.error()};
     }
-    std::map<std::uint16_t, std::vector<SessionKey>> by_shard;
+    std::map<std::uint16_t, std::vector<SessionName>> by_shard;
     for (const auto& [key, index] : indices) {
-        by_shard[partition_of(key.first, BucketNumber{0}).shard].push_back(key);
+        by_shard[partition_of(key.target, BucketNumber{0}).shard].push_back(key);
     }
     for (const Partition& partition : *partitions) {
         const auto chosen = by_shard.find(partition.shard);
         if (chosen == by_shard.end()) {
             continue;
         }
-        Result<std::vector<SessionKey>> keys = chosen->second;
+        Result<std::vector<SessionName>> keys = chosen->second;
         if (keys->size() > kLooksMax) {
             keys = listed_in(store, partition, chosen->second);
         }
         if (!keys.ok()) {
             return std::move(keys).error();
         }
-        for (const SessionKey& key : *keys) {
+        for (const SessionName& key : *keys) {
             const std::size_t index = indices.at(key);
             ScannedSession& session = scan.sessions_[index];
             Result<Done> read = read_batches(store, partition, *scan.memory_, scan.batches_share_, session);
@@ -404,6 +333,11 @@ Result<Done> Scan::visit_blocks(std::size_t session_index, EpochNumber epoch, Se
 
 bool Scan::was_dropped(std::size_t session_index, EpochNumber epoch) const {
     const ScannedSession& session = sessions_[session_index];
+    const auto notes = store_->session_notes();
+    const auto note = notes.ok() ? notes->find({session.record.target, session.record.session}) : notes->end();
+    if (notes.ok() && note != notes->end() && note->second.is_removed) {
+        return true;
+    }
     const Result<std::vector<Partition>> partitions = store_->partitions();
     for (std::size_t i = 0; partitions.ok() && i < session.batches.size(); ++i) {
         if (session.batches[i].epoch == epoch &&

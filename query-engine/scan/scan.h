@@ -55,6 +55,7 @@ struct ScannedSession {
     std::vector<Series> series;  // with at least one row, ascending
     bool is_damaged = false;     // batch records of it can't be read
     std::optional<BucketNumber> last_expired_bucket = std::nullopt;
+    SessionNote note{};
 };
 
 class BlockColumns;

@@ -312,6 +312,45 @@ TEST_F(ScanTest, SessionsAreChosenByPrefixAndLast) {
     EXPECT_EQ(Scan::open(*empty, last).error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(ScanTest, SessionsAreChosenByNameAndRemovedOnesAreNot) {
+    const auto name_of = [&](std::size_t index) {
+        const SessionRecord& record = story_.sessions[index].record;
+        return SessionName{record.target, record.session};
+    };
+    const auto open = [&](const std::string& session) {
+        Selection selection;
+        selection.session = session;
+        return Scan::open(*store_, selection);
+    };
+    const SessionRecord newest = open("last")->sessions()[0].record;
+    for (std::size_t i = 0; i < story_.sessions.size(); ++i) {
+        ASSERT_TRUE(store_->name_session(name_of(i), "abc").ok());
+    }
+    EXPECT_EQ(open("abc")->sessions()[0].record, newest) << "of several the one that began last";
+    ASSERT_TRUE(store_->name_session(name_of(1), "second").ok());
+    EXPECT_EQ(open("second")->sessions()[0].record, story_.sessions[1].record);
+
+    std::uint64_t produced = 0;
+    std::vector<std::string> warnings;
+    const Result<Scan> before = open("");
+    for (std::size_t i = 0; i < before->sessions().size(); ++i) {
+        produced += before->ledger(i, std::span<const Kind>{}, warnings).stored;
+    }
+    const std::vector removed{SessionName{newest.target, newest.session}};
+    ASSERT_TRUE(store_->remove_sessions(removed, nullptr).ok());
+    EXPECT_EQ(open(session_hex(newest.session)).error().code, ErrorCode::kNotFound);
+    EXPECT_NE(open("last")->sessions()[0].record, newest);
+    const Result<Scan> after = open("");
+    ASSERT_EQ(after->sessions().size(), before->sessions().size()) << "its ledger is told";
+    std::uint64_t explained = 0;
+    for (std::size_t i = 0; i < after->sessions().size(); ++i) {
+        const Ledger ledger = after->ledger(i, std::span<const Kind>{}, warnings);
+        explained += ledger.stored + ledger.expired;
+        EXPECT_EQ(after->sessions()[i].note.is_removed, after->sessions()[i].record == newest);
+    }
+    EXPECT_EQ(explained, produced);
+}
+
 // Counts how often a partition's list of sessions is read.
 class CountedLists : public CancellableStore {
 public:

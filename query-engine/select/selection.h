@@ -39,7 +39,7 @@ struct Selection {
     std::vector<Matcher> matchers;     // all must hold
     std::optional<UtcNs> from;         // included
     std::optional<UtcNs> to;           // excluded
-    std::string session;               // prefix of the session's 32 hex digits, "last" (by start), "last~1"; empty: all
+    std::string session;               // what names one (scan/session_choice.h); empty: all
     std::optional<std::string> event;  // only this event, by name
     RowFilter filter{};
     bool is_exact = false;      // rows are read from blocks, never from rollups

@@ -87,7 +87,8 @@ OptionTable<Selection> make_table(UtcNs now) {
                   selection.matchers = std::move(matchers).value();
                   return Done{};
               })
-        .value({"session", OptionType::kText, "ID", "only this session: first digits of its id, last, or last~1"},
+        .value({"session", OptionType::kText, "ID",
+                "only this session: its name, first digits of its id, last, or last~1"},
                &Selection::session)
         .value({"event", OptionType::kText, "NAME", "only this event"}, &Selection::event)
         .text({"from", OptionType::kText, "TIME", "from this time on: RFC 3339, now, -15m, -2h"},

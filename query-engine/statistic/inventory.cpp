@@ -139,7 +139,7 @@ Answer make_targets(const Scan& scan) {
             target.last = last_seen(session);
         }
         target.newest = &session.record;
-        ++target.session_count;
+        target.session_count += session.note.is_removed ? 0 : 1;
         target.last = std::max(target.last, last_seen(session));
     }
     std::vector<std::pair<TargetId, Target>> rows{targets.begin(), targets.end()};
@@ -151,6 +151,9 @@ Answer make_targets(const Scan& scan) {
     answer.columns = {{"id", ""},       {"target", ""},     {"arch", ""},     {"labels", ""},
                       {"sessions", ""}, {"first_seen", ""}, {"last_seen", ""}};
     for (const auto& [id, target] : rows) {
+        if (target.session_count == 0) {
+            continue;
+        }
         answer.rows.push_back({target_hex(id), target.newest->target_name, target.newest->architecture,
                                labels_text(*target.newest), target.session_count, format_time(target.first),
                                format_time(target.last)});
@@ -163,22 +166,27 @@ Answer make_targets(const Scan& scan) {
 Result<Answer> make_sessions(const Scan& scan) {
     const std::vector<std::size_t> indices = sessions_by_start(scan);
     Answer answer;
-    answer.columns = {{"session", ""}, {"target", ""}, {"arch", ""},    {"start", ""},   {"end", ""},   {"state", ""},
-                      {"events", ""},  {"rows", ""},   {"batches", ""}, {"version", ""}, {"labels", ""}};
+    answer.columns = {{"session", ""}, {"name", "", true}, {"target", ""},  {"arch", ""},
+                      {"start", ""},   {"end", ""},        {"state", ""},   {"events", ""},
+                      {"rows", ""},    {"batches", ""},    {"version", ""}, {"labels", ""}};
     for (const std::size_t i : indices) {
         const ScannedSession& session = scan.sessions()[i];
+        if (session.note.is_removed) {
+            continue;
+        }
         const std::vector<EventRecord>& events = session.record.events;
         const auto changes = read_changes(scan, i);
         if (!changes.ok()) {
             return Error{changes.error()};
         }
         const char* const state = session.end ? "ended" : are_all_stopped(*changes, events.size()) ? "stopped" : "open";
-        answer.rows.push_back({session_hex(session.record.session), session.record.target_name,
-                               session.record.architecture, format_time(session.record.start_point.utc_ns),
-                               session.end ? format_time(session.end->end_point.utc_ns) : std::string{},
-                               std::string{state}, events_text(events), stored_rows(session),
-                               std::uint64_t{session.batches.size()}, session.record.collector_version,
-                               labels_text(session.record)});
+        const std::string& name = session.note.given_name;
+        answer.rows.push_back(
+            {session_hex(session.record.session), name.empty() ? AnswerValue{} : AnswerValue{name},
+             session.record.target_name, session.record.architecture, format_time(session.record.start_point.utc_ns),
+             session.end ? format_time(session.end->end_point.utc_ns) : std::string{}, std::string{state},
+             events_text(events), stored_rows(session), std::uint64_t{session.batches.size()},
+             session.record.collector_version, labels_text(session.record)});
     }
     answer.ledger = ledger_of(scan, indices, answer.warnings);
     drop_repeated(answer.warnings);

@@ -1,7 +1,9 @@
 #include "tools/perfleet/query_source.h"
 
+#include <algorithm>
 #include <chrono>
 
+#include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/watched_store.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/option_value.h"
@@ -73,13 +75,17 @@ Result<Done> QueryOptions::choose_last_session(const StoreReader& store) {
         values.contains("until")) {
         return Done{};
     }
-    const Result<std::vector<SessionRecord>> sessions = store.all_sessions();
+    const Result<NotedSessions> sessions = noted_sessions(store);
     if (!sessions.ok()) {
         return Error{sessions.error()};
     }
-    if (sessions->size() > 1) {
+    const auto count = std::count_if(sessions->begin(), sessions->end(),
+                                     [](const auto& entry) { return !entry.second.note.is_removed; });
+    if (sessions->size() > 1 && count != 0) {
         values["session"] = "last";
-        print_note("of " + std::to_string(sessions->size()) +
+    }
+    if (count > 1) {
+        print_note("of " + std::to_string(count) +
                    " sessions the last (--all: every one; perfleet sessions lists them)");
     }
     return Done{};
