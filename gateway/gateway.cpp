@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "gateway/control/operator_door.h"
+#include "gateway/control/session_editor.h"
 #include "gateway/ingest/ingest.h"
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/wire/reception.h"
@@ -116,6 +117,7 @@ public:
             auto door = OperatorDoor::open(options.folder);
             if (door) {
                 door_ = std::move(*door);
+                editor_ = std::make_unique<SessionEditor>(store);
             } else if (options.notice) {
                 options.notice(
                     {LogLevel::kWarning, "control", "control requests are not possible: " + door.error().message});
@@ -129,7 +131,7 @@ public:
     Result<Done> serve(const std::atomic<bool>& stop, int stop_fd) override {
         std::optional<AnyOf> wake;
         if (door_ != nullptr) {
-            wake.emplace(std::initializer_list<int>{stop_fd, door_->fd()});
+            wake.emplace(std::initializer_list<int>{stop_fd, door_->fd(), editor_->fd()});
         }
         while (!stop.load(std::memory_order_acquire)) {
             const bool more = take_messages();
@@ -192,7 +194,11 @@ private:
         }
         const OperatorDoor::Incoming incoming = door_->take();
         for (const auto& [ticket, order] : incoming.orders) {
-            ingest_->place_order(ticket, order, now);
+            if (order.edit) {
+                editor_->begin(ticket, order);
+            } else {
+                ingest_->place_order(ticket, order, now);
+            }
         }
         for (const std::uint64_t ticket : incoming.withdrawn) {
             ingest_->withdraw_order(ticket);
@@ -203,9 +209,15 @@ private:
         for (OrderAnswer& answer : ingest_->take_order_answers()) {
             door_->answer(answer.ticket, answer.outcome, std::move(answer.reason));
         }
+        if (editor_ != nullptr) {
+            for (SessionEditor::Answer& answer : editor_->take()) {
+                door_->answer(answer.ticket, answer.outcome, std::move(answer.reason));
+            }
+        }
     }
 
-    std::unique_ptr<OperatorDoor> door_;  // null: nobody gives orders here
+    std::unique_ptr<OperatorDoor> door_;     // null: nobody gives orders here
+    std::unique_ptr<SessionEditor> editor_;  // with door_
     std::unique_ptr<Reception> reception_;
     ReceptionLink link_;
     std::unique_ptr<Ingest> ingest_;

@@ -50,6 +50,17 @@ std::optional<ControlCommand> command_in(std::string_view word) {
     return std::nullopt;
 }
 
+constexpr std::string_view edit_word(SessionEdit edit) { return edit == SessionEdit::kName ? "name" : "remove"; }
+
+std::optional<SessionEdit> edit_in(std::string_view word) {
+    for (const SessionEdit edit : {SessionEdit::kName, SessionEdit::kRemove}) {
+        if (edit_word(edit) == word) {
+            return edit;
+        }
+    }
+    return std::nullopt;
+}
+
 std::optional<OrderOutcome> outcome_in(std::string_view word) {
     for (std::size_t i = 0; i < kReasonCount<OrderOutcome>; ++i) {
         if (reason_name(static_cast<OrderOutcome>(i)) == word) {
@@ -96,8 +107,8 @@ std::string_view command_word(ControlCommand command) {
 std::string encode_operator_request(const OperatorRequest& request) {
     const OperatorOrder& order = request.order;
     return fmt::format("{} order {} {:016x}{:016x} {} {} {}{}{}", kVersion, request.id, order.session.high,
-                       order.session.low, command_word(order.command), order.value, order.patience_ns,
-                       order.event.empty() ? "" : " ", order.event);
+                       order.session.low, order.edit ? edit_word(*order.edit) : command_word(order.command),
+                       order.value, order.patience_ns, order.event.empty() ? "" : " ", order.event);
 }
 
 std::string encode_operator_reply(const OperatorReply& reply) {
@@ -113,13 +124,16 @@ Result<OperatorRequest> decode_operator_request(std::string_view line_untrusted)
     std::string_view rest = *body;
     const auto id = number_in<std::uint32_t>(take_word(rest));
     const auto session = session_in(take_word(rest));
-    const auto command = command_in(take_word(rest));
+    const std::string_view word = take_word(rest);
+    const auto command = command_in(word);
+    const auto edit = edit_in(word);
     const auto value = number_in<std::uint64_t>(take_word(rest));
     const auto patience_ns = number_in<std::uint64_t>(take_word(rest));
-    if (!id || !session || !command || !value || !patience_ns) {
+    if (!id || !session || (!command && !edit) || !value || !patience_ns) {
         return invalid("an order that can't be read");
     }
-    return OperatorRequest{*id, {*session, *command, std::string{rest}, *value, *patience_ns}};
+    return OperatorRequest{
+        *id, {*session, command.value_or(ControlCommand{}), std::string{rest}, *value, *patience_ns, edit}};
 }
 
 Result<OperatorReply> decode_operator_reply(std::string_view line_untrusted) {

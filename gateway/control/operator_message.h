@@ -1,7 +1,9 @@
 // What an operator and the gateway say to each other over the control socket: one message is one line, without its end,
 // in one packet.
 //
-//   1 order ID SESSION COMMAND VALUE PATIENCE_NS [EVENT]     operator: COMMAND is start, stop, frequency or period
+//   1 order ID SESSION COMMAND VALUE PATIENCE_NS [EVENT]     operator: COMMAND is start, stop, frequency or period;
+//                                                            or remove or name, of the stored session: then EVENT
+//                                                            is the name
 //   1 answer ID OUTCOME [REASON]                             gateway: OUTCOME is applied, refused, not_connected,
 //   no_answer
 //
@@ -11,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,12 +26,16 @@ namespace perfleet {
 
 inline constexpr std::size_t kOperatorMessageSizeBytesMax = 8U << 10;
 
+// What is done to a session in the store, whether its collector runs or not.
+enum class SessionEdit : std::uint8_t { kName, kRemove };
+
 struct OperatorOrder {
     SessionId session;
     protocol::ControlCommand command{};
     std::string event;  // of the session, by name; empty: all
     std::uint64_t value = 0;
     std::uint64_t patience_ns = 0;
+    std::optional<SessionEdit> edit{};  // in place of the command; `event` is the name that it gets
 
     friend bool operator==(const OperatorOrder&, const OperatorOrder&) = default;
 };

@@ -23,6 +23,12 @@ TEST(OperatorMessage, ReadsAsItIsWritten) {
         ASSERT_TRUE(read.ok());
         EXPECT_EQ(*read, request);
     }
+    for (const SessionEdit change : {SessionEdit::kName, SessionEdit::kRemove}) {
+        const OperatorRequest request{1, {{1, 2}, {}, change == SessionEdit::kName ? "a name" : "", 0, 5, change}};
+        const auto read = decode_operator_request(encode_operator_request(request));
+        ASSERT_TRUE(read.ok());
+        EXPECT_EQ(*read, request);
+    }
     for (const OperatorReply& reply :
          {OperatorReply{1, OrderOutcome::kApplied, ""}, OperatorReply{2, OrderOutcome::kRefused, "not with this value"},
           OperatorReply{3, OrderOutcome::kNotConnected, ""},

@@ -1,10 +1,5 @@
 // control: orders to collectors that run, through the gateway that writes to the store.
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -15,12 +10,13 @@
 
 #include "exporters/report/report.h"
 #include "gateway/control/control_socket.h"
-#include "gateway/control/operator_door.h"
 #include "gateway/control/operator_message.h"
+#include "query-engine/scan/session_choice.h"
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/store/store.h"
+#include "tools/perfleet/control_line.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
 
@@ -30,8 +26,6 @@ namespace {
 using protocol::ControlCommand;
 
 constexpr double kPatienceSMax = 3'600;
-// The gateway answers within the operator's patience; longer than this beyond it, it is stuck or stopped.
-constexpr int kGatewayPatienceMs = 10'000;
 
 struct ControlOptions {
     std::string data = default_data_folder();
@@ -44,11 +38,6 @@ struct ControlOptions {
     std::string event;
     double patience_s = 10;
     OutputOptions output;
-};
-
-struct Answered {
-    SessionRecord session;
-    OperatorReply reply;
 };
 
 Result<OperatorOrder> order_of(const ControlOptions& options) {
@@ -80,15 +69,19 @@ Result<std::vector<SessionRecord>> open_sessions(const ControlOptions& options) 
     if (!store.ok()) {
         return Error{store.error()};
     }
-    const auto records = (*store)->all_sessions();
-    if (!records.ok()) {
-        return Error{records.error()};
+    auto sessions = noted_sessions(**store);
+    if (!sessions.ok()) {
+        return Error{sessions.error()};
+    }
+    if (const auto chosen = choose_session(options.session, *sessions); !chosen.ok()) {
+        return Error{chosen.error()};
     }
     std::vector<SessionRecord> open;
-    for (const SessionRecord& record : *records) {
+    for (const auto& [name, session] : *sessions) {
+        const SessionRecord& record = session.record;
         const bool is_named = options.targets.empty() || std::find(options.targets.begin(), options.targets.end(),
                                                                    record.target_name) != options.targets.end();
-        if (!is_named || !session_hex(record.session).starts_with(options.session)) {
+        if (!is_named) {
             continue;
         }
         const auto is_selected = matches(*matchers, record);
@@ -108,60 +101,6 @@ Result<std::vector<SessionRecord>> open_sessions(const ControlOptions& options) 
     }
     return open;
 }
-
-class ControlLine {
-public:
-    explicit ControlLine(int fd) : fd_{fd} {}
-    ~ControlLine() { ::close(fd_); }
-    ControlLine(const ControlLine&) = delete;
-    ControlLine& operator=(const ControlLine&) = delete;
-
-    // The same order to all; answers in the order in which they come.
-    Result<std::vector<Answered>> ask(const std::vector<SessionRecord>& sessions, OperatorOrder order) {
-        std::vector<Answered> answers;
-        std::size_t sent = 0;
-        const int patience_ms = static_cast<int>(order.patience_ns / 1'000'000) + kGatewayPatienceMs;
-        while (answers.size() < sessions.size()) {
-            if (sent < sessions.size() && sent - answers.size() < OperatorDoor::kUnansweredMax) {
-                order.session = sessions[sent].session;
-                const std::string line = encode_operator_request({static_cast<std::uint32_t>(sent), order});
-                if (::send(fd_, line.data(), line.size(), MSG_NOSIGNAL) < 0) {
-                    return hung_up(answers.size(), sessions.size());
-                }
-                ++sent;
-                continue;
-            }
-            pollfd waiting{fd_, POLLIN, 0};
-            if (::poll(&waiting, 1, patience_ms) <= 0) {
-                return Error{ErrorCode::kUnavailable, "the gateway doesn't answer"};
-            }
-            std::array<char, kOperatorMessageSizeBytesMax> line{};
-            const ssize_t size = ::recv(fd_, line.data(), line.size(), 0);
-            if (size <= 0) {
-                return hung_up(answers.size(), sessions.size());
-            }
-            auto reply = decode_operator_reply({line.data(), static_cast<std::size_t>(size)});
-            if (!reply.ok()) {
-                return std::move(reply).error();
-            }
-            if (reply->id >= sent) {
-                return Error{ErrorCode::kInvalid, "the gateway answers what it wasn't asked"};
-            }
-            answers.push_back({sessions[reply->id], std::move(*reply)});
-        }
-        return answers;
-    }
-
-private:
-    static Error hung_up(std::size_t answered, std::size_t asked) {
-        return {ErrorCode::kUnavailable, "the gateway has ended, or has too many operators; " +
-                                             std::to_string(answered) + " of " + std::to_string(asked) +
-                                             " sessions have answered, the others may have done it: perfleet "
-                                             "sessions shows their state"};
-    }
-
-    int fd_;
-};
 
 // Of a target only those that are there, or, when none is, that it isn't.
 std::vector<Answered> worth_telling(const std::vector<Answered>& answers) {
@@ -290,7 +229,8 @@ void add_control_command(CLI::App& app, Invocation& invocation) {
         ->allow_extra_args(false);
     command->add_option("--select", options->select, "for targets with these labels: '{rack=\"r12\"}', '{}' for all")
         ->type_name("MATCHERS");
-    command->add_option("--session", options->session, "for the session whose id begins so")->type_name("ID");
+    command->add_option("--session", options->session, "for this session: its name, first digits of its id, or last")
+        ->type_name("ID");
     command
         ->add_option("--wait", options->patience_s, "seconds that a collector may take to answer, reconnects included")
         ->type_name("S")

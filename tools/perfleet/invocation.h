@@ -32,6 +32,7 @@ struct Invocation {
 // The groups. Each stands in a file of its own.
 void add_table_commands(CLI::App& app, Invocation& invocation);
 void add_annotate_command(CLI::App& app, Invocation& invocation);
+void add_sessions_commands(CLI::App& app, Invocation& invocation);  // below `sessions`, behind add_table_commands
 void add_diff_command(CLI::App& app, Invocation& invocation);
 void add_export_command(CLI::App& app, Invocation& invocation);
 void add_keygen_command(CLI::App& app, Invocation& invocation);

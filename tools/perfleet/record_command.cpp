@@ -24,6 +24,7 @@
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/record.h"
+#include "tools/perfleet/session_edit.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
@@ -142,7 +143,17 @@ Result<std::unique_ptr<FileSink>> open_perf_data(const std::string& file) {
     return FileSink::create(file, ExistingFile::kKeepOld);
 }
 
-int run_record(CommandLine parsed) {
+// Of the session that was recorded.
+Result<Done> give_name(const std::string& folder, const StoreReader& store, SessionId session,
+                       const std::string& given_name) {
+    const Result<Scan> scan = scan_of(store, session_hex(session));
+    return scan.ok() ? name_session(folder, scan->sessions().front().record, given_name) : Error{scan.error()};
+}
+
+int run_record(CommandLine parsed, const std::string& given_name) {
+    if (const auto checked = given_name.empty() ? Done{} : check_given_name(given_name); !checked.ok()) {
+        return report_error({ErrorCode::kUsage, "--name: " + checked.error().message});
+    }
     Result<std::optional<CommandLine>> line = finish_command_line(std::move(parsed));
     if (!line.ok()) {
         say(line.error().message);
@@ -204,6 +215,11 @@ int run_record(CommandLine parsed) {
     if (!store.ok()) {
         return report_error(store.error());
     }
+    if (!given_name.empty()) {
+        if (const auto named = give_name(*folder, **store, summary.session, given_name); !named.ok()) {
+            return report_error(named.error());
+        }
+    }
     const auto shown = show_recorded({**store, summary.session, where}, **line, perf_data->get());
     if (!shown.ok()) {
         return report_error(shown.error());
@@ -217,10 +233,12 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("record");
     const auto line = std::make_shared<CommandLine>();
     describe_command_line(CommandLineForm::kRecord, *command, *line);
-    command->callback([&invocation, line] {
-        invocation.run = [&invocation, line] {
+    const auto given_name = std::make_shared<std::string>();
+    command->add_option("--name", *given_name, "name of the session, by which --session finds it")->type_name("NAME");
+    command->callback([&invocation, line, given_name] {
+        invocation.run = [&invocation, line, given_name] {
             line->options.own_command_line = invocation.arguments;
-            return run_record(std::move(*line));
+            return run_record(std::move(*line), *given_name);
         };
     });
 }

@@ -249,8 +249,11 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
             command->add_flag("--force", options->is_forced, "replace the file of --output if it exists");
         }
         options->query.add_to(*command, query.selection());
-        command->callback(
-            [&invocation, &query, options] { invocation.run = [&query, options] { return run(query, *options); }; });
+        command->callback([&invocation, &query, command, options] {
+            if (command->get_subcommands().empty()) {  // else that one has said what to do
+                invocation.run = [&query, options] { return run(query, *options); };
+            }
+        });
     }
 }
 

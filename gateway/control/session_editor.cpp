@@ -1,0 +1,108 @@
+#include "gateway/control/session_editor.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "schemas/vocabulary/assert.h"
+
+namespace perfleet {
+namespace {
+
+// Of whatever target: an id is random, or was granted by the gateway.
+std::vector<SessionName> names_of(const std::vector<SessionRecord>& sessions, SessionId session) {
+    std::vector<SessionName> names;
+    for (const SessionRecord& record : sessions) {
+        if (record.session == session) {
+            names.push_back({record.target, record.session});
+        }
+    }
+    return names;
+}
+
+SessionEditor::Answer answer_of(std::uint64_t ticket, const Result<Done>& done) {
+    return {ticket, done.ok() ? OrderOutcome::kApplied : OrderOutcome::kRefused,
+            done.ok() ? std::string{} : done.error().message};
+}
+
+}  // namespace
+
+SessionEditor::SessionEditor(Store& store) : store_{store}, done_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+    PERFLEET_ASSERT(done_fd_ >= 0);
+    thread_ = std::thread{[this] { run(); }};
+}
+
+SessionEditor::~SessionEditor() {
+    {
+        const std::lock_guard lock{mutex_};
+        is_stopping_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+    ::close(done_fd_);
+}
+
+void SessionEditor::begin(std::uint64_t ticket, const OperatorOrder& order) {
+    {
+        const std::lock_guard lock{mutex_};
+        waiting_.emplace_back(ticket, order);
+    }
+    changed_.notify_one();
+}
+
+std::vector<SessionEditor::Answer> SessionEditor::take() {
+    std::uint64_t count = 0;
+    (void)!::read(done_fd_, &count, sizeof count);
+    const std::lock_guard lock{mutex_};
+    return std::exchange(done_, {});
+}
+
+void SessionEditor::run() {
+    std::unique_lock lock{mutex_};
+    for (;;) {
+        changed_.wait(lock, [&] { return !waiting_.empty() || is_stopping_; });
+        if (is_stopping_) {
+            return;
+        }
+        const Orders orders = std::exchange(waiting_, {});
+        lock.unlock();
+        std::vector<Answer> answers = carry_out(orders);
+        lock.lock();
+        std::move(answers.begin(), answers.end(), std::back_inserter(done_));
+        const std::uint64_t one = 1;
+        (void)!::write(done_fd_, &one, sizeof one);
+    }
+}
+
+std::vector<SessionEditor::Answer> SessionEditor::carry_out(const Orders& orders) {
+    std::vector<Answer> answers;
+    const Result<std::vector<SessionRecord>> sessions = store_.all_sessions();
+    std::vector<SessionName> removed;
+    std::vector<std::uint64_t> removing;
+    for (const auto& [ticket, order] : orders) {
+        if (!sessions.ok()) {
+            answers.push_back(answer_of(ticket, Error{sessions.error()}));
+            continue;
+        }
+        const std::vector<SessionName> names = names_of(*sessions, order.session);
+        if (names.size() != 1) {
+            answers.push_back({ticket, OrderOutcome::kRefused,
+                               names.empty() ? "the session isn't in the store" : "several targets have this session"});
+        } else if (order.edit == SessionEdit::kRemove) {
+            removed.push_back(names.front());
+            removing.push_back(ticket);
+        } else {
+            answers.push_back(answer_of(ticket, store_.name_session(names.front(), order.event)));
+        }
+    }
+    if (!removed.empty()) {
+        const Result<std::uint64_t> gone = store_.remove_sessions(removed, &is_stopping_);
+        for (const std::uint64_t ticket : removing) {
+            answers.push_back(answer_of(ticket, gone.ok() ? Result<Done>{Done{}} : Error{gone.error()}));
+        }
+    }
+    return answers;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,58 @@
+// Names and removes stored sessions as operators order it, on a thread of its own: giving back disk space takes
+// seconds, and ingest goes on meanwhile. Orders that wait are done together, each is answered.
+//
+// Threads: all methods by one. Borrows the store. What is under way when this is destroyed is done first, but for the
+// giving back of space.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gateway/control/operator_message.h"
+#include "storage/store/store.h"
+
+namespace perfleet {
+
+class SessionEditor {
+public:
+    explicit SessionEditor(Store& store);
+    ~SessionEditor();
+    SessionEditor(const SessionEditor&) = delete;
+    SessionEditor& operator=(const SessionEditor&) = delete;
+
+    // Readable when take() has something to give.
+    [[nodiscard]] int fd() const { return done_fd_; }
+
+    // The order names a change. As many as operators may have without an answer.
+    void begin(std::uint64_t ticket, const OperatorOrder& order);
+
+    struct Answer {
+        std::uint64_t ticket = 0;
+        OrderOutcome outcome{};
+        std::string reason;
+    };
+    [[nodiscard]] std::vector<Answer> take();
+
+private:
+    using Orders = std::vector<std::pair<std::uint64_t, OperatorOrder>>;
+
+    void run();
+    [[nodiscard]] std::vector<Answer> carry_out(const Orders& orders);
+
+    Store& store_;
+    int done_fd_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    Orders waiting_;
+    std::vector<Answer> done_;
+    std::atomic<bool> is_stopping_{false};
+    std::thread thread_;
+};
+
+}  // namespace perfleet

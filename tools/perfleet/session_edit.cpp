@@ -1,0 +1,73 @@
+#include "tools/perfleet/session_edit.h"
+
+#include <cstdint>
+#include <memory>
+
+#include "gateway/control/control_socket.h"
+#include "gateway/control/operator_message.h"
+#include "query-engine/select/selection.h"
+#include "storage/store/store.h"
+#include "tools/perfleet/control_line.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kPatienceNs = 600ULL * 1'000'000'000;  // space is given back before the answer
+
+// By who writes to the folder: a gateway, or a recorder.
+Result<Done> order_edit(const std::string& folder, const std::vector<SessionRecord>& sessions, SessionEdit edit,
+                        const std::string& given_name) {
+    const auto fd = connect_control_socket(folder);
+    if (!fd.ok()) {
+        return Error{ErrorCode::kBusy, folder +
+                                           ": a process that takes no orders writes to this folder; try again "
+                                           "when it has ended (" +
+                                           fd.error().message + ")"};
+    }
+    OperatorOrder order;
+    order.edit = edit;
+    order.event = given_name;
+    order.patience_ns = kPatienceNs;
+    ControlLine line{*fd};
+    const auto answers = line.ask(sessions, order);
+    if (!answers.ok()) {
+        return Error{answers.error()};
+    }
+    for (const Answered& answer : *answers) {
+        if (answer.reply.outcome != OrderOutcome::kApplied) {
+            return Error{ErrorCode::kIo,
+                         "session " + session_hex(answer.session.session) + ": not changed: " + answer.reply.reason};
+        }
+    }
+    return Done{};
+}
+
+}  // namespace
+
+Result<Done> name_session(const std::string& folder, const SessionRecord& session, const std::string& given_name) {
+    const auto store = open_rocksdb_store(folder);
+    if (!store.ok()) {
+        return store.error().code == ErrorCode::kBusy ? order_edit(folder, {session}, SessionEdit::kName, given_name)
+                                                      : Error{store.error()};
+    }
+    return (*store)->name_session({session.target, session.session}, given_name);
+}
+
+Result<Done> remove_sessions(const std::string& folder, const std::vector<SessionRecord>& sessions) {
+    const auto store = open_rocksdb_store(folder);
+    if (!store.ok()) {
+        return store.error().code == ErrorCode::kBusy ? order_edit(folder, sessions, SessionEdit::kRemove, {})
+                                                      : Error{store.error()};
+    }
+    std::vector<SessionName> names;
+    for (const SessionRecord& session : sessions) {
+        names.push_back({session.target, session.session});
+    }
+    if (const auto removed = (*store)->remove_sessions(names, nullptr); !removed.ok()) {
+        return Error{removed.error()};
+    }
+    const Result<std::uint64_t> image_bytes = (*store)->remove_unused_images();
+    return image_bytes.ok() ? (*store)->sync() : Error{image_bytes.error()};
+}
+
+}  // namespace perfleet
