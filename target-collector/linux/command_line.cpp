@@ -209,8 +209,9 @@ void add_options(CLI::App& app, CommandLine& line) {
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("-u,--uid", line.user, "The processes that a user runs now, and what they start")->type_name("USER");
-    app.add_flag("-i{false},--no-inherit{false}", options.is_inherited,
-                 "Without the threads and processes that start later");
+    app.add_flag_callback(
+        "-i,--no-inherit", [&options] { options.is_inherited = false; },
+        "Without the threads and processes that start later");
     app.add_option("-D,--delay", options.delay_ms,
                    "Begin to sample so many milliseconds after the start; -1: when 'perfleet control' says so")
         ->type_name("MS");
