@@ -50,7 +50,8 @@ Result<Done> print_text(std::string_view text) {
 Result<Done> print_answer(const Answer& answer, const std::string& report, const OutputOptions& options) {
     const bool is_on_one_screen = ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1 && options.is_text();
     const std::string text = report + (is_on_one_screen ? warning_lines(answer.warnings, options.screen()) : "");
-    if (auto printed = options.has_no_pager || !options.is_text() ? print_text(text) : print_paged(text); !printed.ok()) {
+    if (auto printed = options.has_no_pager || !options.is_text() ? print_text(text) : print_paged(text);
+        !printed.ok()) {
         return printed;
     }
     if (options.format == "csv") {
