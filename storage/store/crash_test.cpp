@@ -560,7 +560,8 @@ private:
             check();
         }
         for (const Sender& sender : senders_) {
-            if (wrong_.empty() && sender.promised.value == 0) {
+            const bool is_first = sender.session == SessionId{sender.target.value, 7};
+            if (wrong_.empty() && is_first && sender.promised.value == 0) {
                 wrong_ = "nothing was stored at all";
             }
         }
