@@ -51,7 +51,9 @@ struct Stored {
         const auto answer = make_sessions(scan(selection));
         EXPECT_TRUE(answer.ok());
         EXPECT_EQ(answer->rows.size(), 1U);
-        return std::get<std::string>(answer->rows.at(0).at(5));
+        const auto column = std::find_if(answer->columns.begin(), answer->columns.end(),
+                                         [](const AnswerColumn& one) { return one.name == "state"; });
+        return std::get<std::string>(answer->rows.at(0).at(static_cast<std::size_t>(column - answer->columns.begin())));
     }
 
     std::unique_ptr<Store> store;
