@@ -30,6 +30,12 @@ struct AnnotateOptions {
     std::string symbol;
     std::string objdump = "objdump";
     bool has_no_source = false;
+
+    // What --symbol or the argument names.
+    [[nodiscard]] std::string query_symbol() const {
+        const auto named = query.values.find("symbol");
+        return named == query.values.end() ? symbol : std::get<std::string>(named->second);
+    }
 };
 
 // A function of one build of an image.
@@ -226,9 +232,10 @@ int run(AnnotateOptions& options) {
     }
     if (text.empty()) {
         std::for_each(answer.warnings.begin(), answer.warnings.end(), print_warning);
-        return report_error({ErrorCode::kNotFound,
-                             "no samples are in a function of this name (perfleet top lists them; a file of another "
-                             "build than was recorded gives no names)"});
+        return report_error(
+            {ErrorCode::kNotFound, "no samples are in a function named \"" + options.query_symbol() +
+                                       "\" (perfleet top lists functions; a file of another build than was recorded "
+                                       "gives no names)"});
     }
     const Result<Done> printed =
         options.output.is_text() ? print_answer(answer, text, options.output) : print_answer(answer, options.output);
