@@ -112,7 +112,8 @@ Result<QueryEnd> answer_export(Source& source, const ExportFormat& format, Optio
     if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
         return std::move(refreshed).error();
     }
-    const Result<Selection> selection = read_selection(options, utc_now());
+    const UtcNs now = utc_now();
+    const Result<Selection> selection = read_selection(options, now);
     if (!selection.ok()) {
         return Error{selection.error()};
     }
@@ -126,7 +127,7 @@ Result<QueryEnd> answer_export(Source& source, const ExportFormat& format, Optio
     }
     filter_frames(*scan, source.paths);
     ReplySink sink{reply};
-    Result<ExportOutcome> outcome = format.write(*scan, source.paths, options, sink);
+    Result<ExportOutcome> outcome = format.write({*scan, source.paths, options, now, &source.memory}, sink);
     if (!outcome.ok()) {
         return std::move(outcome).error();
     }

@@ -4,14 +4,16 @@
 #include <utility>
 
 #include "exporters/folded/folded_exporter.h"
+#include "exporters/html/html_exporter.h"
 #include "exporters/perf-data/perf_data_exporter.h"
 #include "exporters/script/script_exporter.h"
+#include "query-engine/statistic/frame_filter.h"
 
 namespace perfleet {
 namespace {
 
-Result<ExportOutcome> write_perf_data(const Scan& scan, const SymbolPaths&, const OptionValues&, ExportSink& sink) {
-    Result<ExportSummary> summary = export_perf_data(scan, sink);
+Result<ExportOutcome> write_perf_data(const ExportInput& input, ExportSink& sink) {
+    Result<ExportSummary> summary = export_perf_data(input.scan, sink);
     if (!summary.ok()) {
         return std::move(summary).error();
     }
@@ -19,9 +21,9 @@ Result<ExportOutcome> write_perf_data(const Scan& scan, const SymbolPaths&, cons
                          std::move(summary->ledger), std::move(summary->warnings)};
 }
 
-Result<ExportOutcome> write_folded(const Scan& scan, const SymbolPaths& paths, const OptionValues&, ExportSink& sink) {
-    Symbolizer symbolizer{&scan.store(), paths};
-    Result<FoldedStacks> folded = export_folded(scan, symbolizer);
+Result<ExportOutcome> write_folded(const ExportInput& input, ExportSink& sink) {
+    Symbolizer symbolizer{&input.scan.store(), input.paths};
+    Result<FoldedStacks> folded = export_folded(input.scan, symbolizer);
     if (!folded.ok()) {
         return std::move(folded).error();
     }
@@ -31,14 +33,42 @@ Result<ExportOutcome> write_folded(const Scan& scan, const SymbolPaths& paths, c
     return ExportOutcome{std::nullopt, "collapsed stacks", std::move(folded->ledger), std::move(folded->warnings)};
 }
 
-Result<ExportOutcome> write_script(const Scan& scan, const SymbolPaths& paths, const OptionValues& values,
-                                   ExportSink& sink) {
-    const Result<ScriptOptions> options = script_options().read(values);
+Result<ExportOutcome> write_script(const ExportInput& input, ExportSink& sink) {
+    const Result<ScriptOptions> options = script_options().read(input.values);
     if (!options.ok()) {
         return Error{options.error()};
     }
-    Symbolizer symbolizer{&scan.store(), paths};
-    return export_script(scan, symbolizer, *options, sink);
+    Symbolizer symbolizer{&input.scan.store(), input.paths};
+    return export_script(input.scan, symbolizer, *options, sink);
+}
+
+Result<ExportOutcome> write_html(const ExportInput& input, ExportSink& sink) {
+    const Result<HtmlOptions> options = html_options().read(input.values);
+    if (!options.ok()) {
+        return Error{options.error()};
+    }
+    Symbolizer symbolizer{&input.scan.store(), input.paths};
+    if (options->before.empty()) {
+        return export_html(input.scan, nullptr, symbolizer, *options, sink);
+    }
+    const Result<Selection> selection = before_selection(options->before, input.scan.selection(), input.now);
+    if (!selection.ok()) {
+        return Error{selection.error()};
+    }
+    Result<Scan> before = Scan::open(input.scan.store(), *selection, input.pool);
+    if (!before.ok()) {
+        return Error{before.error().code, "--before: " + before.error().message};
+    }
+    filter_frames(*before, input.paths);
+    return export_html(input.scan, &*before, symbolizer, *options, sink);
+}
+
+template <class Options>
+std::function<Result<Done>(const OptionValues&)> check_by(const OptionTable<Options>& table) {
+    return [&table](const OptionValues& values) -> Result<Done> {
+        const Result<Options> options = table.read(values);
+        return options.ok() ? Result<Done>{Done{}} : Error{options.error()};
+    };
 }
 
 }  // namespace
@@ -47,14 +77,16 @@ std::span<const ExportFormat> export_formats() {
     static const std::vector<ExportFormat> kFormats{
         {.name = "perf.data", .summary = "for perf", .is_sequential = false, .write = write_perf_data},
         {.name = "folded", .summary = "collapsed stacks, for flame graphs", .write = write_folded},
+        {.name = "html",
+         .summary = "flame graph, a page for browsers",
+         .options = html_options().specs(),
+         .check = check_by(html_options()),
+         .write = write_html},
         {.name = "script",
          .summary = "Print samples and tracepoints, a line or an object each, as perf script does",
          .is_command = true,
          .options = script_options().specs(),
-         .check = [](const OptionValues& values) -> Result<Done> {
-             const Result<ScriptOptions> options = script_options().read(values);
-             return options.ok() ? Result<Done>{Done{}} : Error{options.error()};
-         },
+         .check = check_by(script_options()),
          .write = write_script},
     };
     return kFormats;

@@ -15,6 +15,15 @@
 
 namespace perfleet {
 
+// What an export is made from. Borrowed.
+struct ExportInput {
+    const Scan& scan;
+    const SymbolPaths& paths;
+    const OptionValues& values;
+    UtcNs now;                   // what relative times count from
+    MemoryPool* pool = nullptr;  // of further scans
+};
+
 struct ExportFormat {
     std::string name;
     std::string summary;
@@ -23,7 +32,7 @@ struct ExportFormat {
     std::vector<OptionSpec> options{};                         // beside those of every query (selection_options)
     std::function<Result<Done>(const OptionValues&)> check{};  // the values of `options`; none: there are none
     // Errors: kUsage, of the options; kNotFound when the selection holds nothing to export; those of store and sink.
-    std::function<Result<ExportOutcome>(const Scan&, const SymbolPaths&, const OptionValues&, ExportSink&)> write;
+    std::function<Result<ExportOutcome>(const ExportInput&, ExportSink&)> write;
 };
 
 [[nodiscard]] std::span<const ExportFormat> export_formats();

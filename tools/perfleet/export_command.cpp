@@ -13,6 +13,7 @@
 #include "query-engine/wire/query_client.h"
 #include "schemas/vocabulary/option_value.h"
 #include "tools/perfleet/command_options.h"
+#include "tools/perfleet/export_run.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"
@@ -21,13 +22,6 @@
 
 namespace perfleet {
 namespace {
-
-struct ExportOptions {
-    QueryOptions query;
-    std::string format;
-    std::string output = "-";
-    bool is_forced = false;
-};
 
 class StandardOutputSink : public ExportSink {
 public:
@@ -74,7 +68,8 @@ Result<ExportOutcome> write_export(ExportOptions& options, const ExportFormat& f
     if (const Result<Done> chosen = options.query.choose_last_session(**store); !chosen.ok()) {
         return Error{chosen.error()};
     }
-    const Result<Selection> selection = read_selection(options.query.values, utc_now());
+    const UtcNs now = utc_now();
+    const Result<Selection> selection = read_selection(options.query.values, now);
     if (!selection.ok()) {
         return Error{selection.error()};
     }
@@ -88,10 +83,12 @@ Result<ExportOutcome> write_export(ExportOptions& options, const ExportFormat& f
         return Error{checked.error()};
     }
     filter_frames(*scan, options.query.symbol_paths());
-    return format.write(*scan, options.query.symbol_paths(), options.query.values, sink);
+    return format.write({*scan, options.query.symbol_paths(), options.query.values, now}, sink);
 }
 
-int run(ExportOptions& options) {
+}  // namespace
+
+int run_export(ExportOptions& options) {
     const ExportFormat& format = *find_export_format(options.format);
     const bool to_standard_output = options.output == "-";
     if (to_standard_output && !format.is_sequential) {
@@ -126,10 +123,8 @@ int run(ExportOptions& options) {
     return 0;
 }
 
-}  // namespace
-
 void add_export_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("export", "Write a file for other tools: perf.data or folded stacks");
+    CLI::App* command = app.add_subcommand("export", "Write a file for other tools, or a flame graph for browsers");
     const auto options = std::make_shared<ExportOptions>();
     // --to is the format here, and no other name of --until.
     std::vector<OptionSpec> selection{selection_options().begin(), selection_options().end()};
@@ -146,13 +141,13 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
         }
     }
     command->add_option("--to", options->format, summary)->required()->check(CLI::IsMember(names))->type_name("FORMAT");
-    command->add_option("-o,--output", options->output, "file to write; - for standard output (folded)")
+    command->add_option("-o,--output", options->output, "file to write; - for standard output (not perf.data)")
         ->check(check_not_empty)
         ->required()
         ->type_name("FILE");
     command->add_flag("--force", options->is_forced,
                       "replace the file if it exists (without: a perf.data is kept as FILE.old, others are an error)");
-    command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
+    command->callback([&invocation, options] { invocation.run = [options] { return run_export(*options); }; });
 
     for (const ExportFormat& format : export_formats()) {
         if (format.is_command) {
@@ -161,7 +156,8 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
             own_options->format = format.name;
             add_command_options(*own, format.options, own_options->query.values);
             own_options->query.add_to(*own, selection_options());
-            own->callback([&invocation, own_options] { invocation.run = [own_options] { return run(*own_options); }; });
+            own->callback(
+                [&invocation, own_options] { invocation.run = [own_options] { return run_export(*own_options); }; });
         }
     }
 }

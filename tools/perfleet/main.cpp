@@ -88,6 +88,7 @@ int main(int argument_count, char** arguments) {
     perfleet::add_annotate_command(app, invocation);
     perfleet::add_sessions_commands(app, invocation);
     perfleet::add_diff_command(app, invocation);
+    perfleet::add_flamegraph_command(app, invocation);
     perfleet::add_export_command(app, invocation);
     perfleet::add_import_command(app, invocation);
     perfleet::add_keygen_command(app, invocation);

@@ -1,0 +1,96 @@
+// The frames of a flame graph with the samples of each part of time: what the page is made from.
+//
+// Frames are in pre-order: first the commands, siblings ascending by their texts, so that the same stored rows give the
+// same graph. A frame's samples are those that end in it, by slice of time; those of a whole branch are sums over the
+// frames behind it that are deeper.
+//
+// One thread. FlameGraphMaker borrows the symbolizer and the query's memory; FlameGraph is plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "query-engine/scan/query_memory.h"
+#include "query-engine/statistic/frame_names.h"
+#include "query-engine/statistic/stack_totals.h"
+#include "storage/rollup/flat_table.h"
+
+namespace perfleet {
+
+// Of a page that a browser still draws smoothly.
+inline constexpr std::size_t kFlameFramesMax = 200'000;
+inline constexpr std::size_t kFlameCellsMax = 1'000'000;
+
+struct FlameFunction {
+    std::string name;   // printable
+    std::string image;  // printable; empty: a command
+};
+
+struct FlameFrame {
+    std::uint32_t depth = 0;  // 0: a command
+    std::uint32_t function = 0;
+};
+
+// Samples of one frame in one slice.
+struct FlameCell {
+    std::uint32_t frame = 0;
+    std::uint32_t slice = 0;
+    std::uint64_t value = 0;
+};
+
+struct FlameGraph {
+    std::vector<FlameFunction> functions;  // in the order of their first frames
+    std::vector<FlameFrame> frames;
+    std::vector<FlameCell> cells;     // ascending by (frame, slice), each pair once
+    std::uint32_t slices_merged = 1;  // so many slices as they were counted are one slice of `cells`
+    std::uint64_t total = 0;          // of all cells
+    std::uint64_t frames_cut = 0;     // too small for kFlameFramesMax: each branch has a frame `kCutName` for them
+    std::uint64_t value_cut = 0;      // of the cells that they had
+    std::uint32_t depth_max = 0;
+};
+
+inline constexpr const char* kCutName = "(smaller frames)";
+
+struct FlameGraphLimits {
+    std::size_t frames_max =
+        kFlameFramesMax;  // without those that stand for what was cut: one a kept frame, and one, at most
+    std::size_t cells_max = kFlameCellsMax;  // slices are merged until no more are left, or one slice is
+};
+
+class FlameGraphMaker {
+public:
+    FlameGraphMaker(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, bool each_address);
+
+    // Runner::slice + first_slice is the slice.
+    void add(const EpochStackCounts& epoch, std::uint32_t first_slice);
+
+    // Slices from `second_side` on are another side's: merging keeps sides apart, and the other side's slices then
+    // begin at second_side / slices_merged, rounded up.
+    [[nodiscard]] FlameGraph make(std::uint32_t second_side, const FlameGraphLimits& limits = {});
+
+    [[nodiscard]] const FrameNames& names() const { return names_; }
+
+private:
+    struct Branch {
+        std::uint32_t name = 0;  // of names_; of the commands where the caller is the first branch
+        std::uint32_t caller = 0;
+        std::uint64_t total = 0;
+    };
+
+    [[nodiscard]] std::uint32_t callee(std::uint32_t caller, std::uint32_t name);
+    // By the texts of two callees of one branch.
+    [[nodiscard]] bool is_before(std::uint32_t a, std::uint32_t b) const;
+
+    FrameNames names_;
+    TextNumbers commands_;
+    StackTotals totals_;
+    std::vector<std::uint32_t> node_branches_;  // of the runner at hand
+    std::vector<Branch> branches_;              // callers first; the first stands for everything
+    FlatTable<std::uint32_t> numbers_;          // by (caller, name); none is 0
+    std::vector<FlameCell> cells_;              // frame: a branch's number
+    MemoryShare share_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,280 @@
+#include "exporters/html/html_exporter.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "exporters/html/flame_graph.h"
+#include "exporters/html/page_data.h"
+#include "query-engine/statistic/diff.h"
+#include "query-engine/statistic/diff_command.h"
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/stack_counts.h"
+#include "schemas/text/utf8.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kSessionsShownMax = 100;  // in the page, by name
+constexpr std::size_t kTargetsInTitleMax = 3;
+
+// When the event's rows lie that the scan selects; nothing: there are none.
+std::optional<std::pair<std::int64_t, std::int64_t>> utc_range(const Scan& scan, const std::string& event) {
+    std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
+        const ScannedSession& session = scan.sessions()[i];
+        const std::vector<Series> series = event_series(session, event);
+        const auto range = scan.tick_range(i);
+        for (const BatchRecord& batch : session.batches) {
+            for (const BatchRecord::Rows& rows : batch.rows) {
+                if (std::find(series.begin(), series.end(), rows.series) != series.end() &&
+                    rows.first_ticks < range.second && rows.last_ticks >= range.first) {
+                    first_ns = std::min(first_ns, session.clock.utc_of(std::max(rows.first_ticks, range.first)).value);
+                    last_ns = std::max(last_ns, session.clock.utc_of(std::min(rows.last_ticks, range.second)).value);
+                }
+            }
+        }
+    }
+    return first_ns <= last_ns ? std::optional{std::pair{first_ns, last_ns}} : std::nullopt;
+}
+
+// Slices of a minute or more begin with one, so that rollups can stand for them.
+TimeSlices slices_of(const Scan& scan, const std::string& event, std::uint64_t count_max) {
+    TimeSlices slices;
+    const auto range = utc_range(scan, event);
+    if (!range) {
+        return slices;
+    }
+    slices.start_ns = range->first;
+    const std::int64_t duration_ns = range->second - range->first + 1;
+    const auto count = static_cast<std::int64_t>(std::max<std::uint64_t>(count_max, 1));
+    slices.width_ns = (duration_ns + count - 1) / count;
+    if (count > 1 && slices.width_ns >= kNsPerMinute) {
+        slices.start_ns -= ((slices.start_ns % kNsPerMinute) + kNsPerMinute) % kNsPerMinute;
+        const std::int64_t aligned_ns = range->second - slices.start_ns + 1;
+        const std::int64_t minutes = (aligned_ns + count * kNsPerMinute - 1) / (count * kNsPerMinute);
+        slices.width_ns = minutes * kNsPerMinute;
+    }
+    slices.count = static_cast<std::uint32_t>((range->second - slices.start_ns) / slices.width_ns + 1);
+    return slices;
+}
+
+void merge(TimeSlices& slices, std::uint32_t merged) {
+    for (; merged > 1; merged /= 2) {
+        slices.count = (slices.count + 1) / 2;
+        slices.width_ns *= 2;
+    }
+}
+
+PageSide side_of(const Scan& scan, const std::string& event) {
+    PageSide side;
+    for (const ScannedSession& session : scan.sessions()) {
+        if (event_series(session, event).empty()) {
+            continue;
+        }
+        if (side.sessions.size() < kSessionsShownMax) {
+            side.sessions.push_back({session_hex(session.record.session), session.note.given_name,
+                                     session.record.target_name, session.record.architecture});
+        }
+        ++side.session_count;
+    }
+    return side;
+}
+
+Result<Done> count(const Scan& scan, const std::string& event, const HtmlOptions& options, const TimeSlices& slices,
+                   std::uint32_t first_slice, FlameGraphMaker& maker) {
+    StackCountOptions wanted;
+    wanted.event = event;
+    wanted.sum_weights = options.sum_weights;
+    if (slices.count > 1) {
+        wanted.cuts = [&](std::size_t session_index) {
+            std::vector<Ticks> cuts;
+            for (std::uint32_t i = 1; i < slices.count; ++i) {
+                cuts.push_back(
+                    scan.sessions()[session_index].clock.ticks_of(UtcNs{slices.start_ns + i * slices.width_ns}));
+            }
+            return cuts;
+        };
+    }
+    return visit_stack_counts(scan, wanted, [&](const EpochStackCounts& epoch) { maker.add(epoch, first_slice); });
+}
+
+std::string title_of(const PageData& data) {
+    std::set<std::string> targets;
+    for (const PageSession& session : data.side.sessions) {
+        targets.insert(session.target);
+    }
+    std::string title = data.event + " on ";
+    std::size_t count = 0;
+    for (const std::string& target : targets) {
+        if (++count <= kTargetsInTitleMax) {
+            title += (count == 1 ? "" : ", ") + target;
+        }
+    }
+    return count > kTargetsInTitleMax ? title + " and " + std::to_string(count - kTargetsInTitleMax) + " more" : title;
+}
+
+// What `diff` says of each function that the graph has, and its warnings.
+Result<Done> add_verdicts(const Scan& before, const Scan& after, Symbolizer& symbolizer, PageData& data) {
+    DiffOptions options;
+    options.subject = DiffSubject::kProfile;
+    Result<Answer> answer = make_diff(before, after, symbolizer, options);
+    if (!answer.ok()) {
+        return std::move(answer).error();
+    }
+    const auto column = [&](const char* name) {
+        const auto found = std::find_if(answer->columns.begin(), answer->columns.end(),
+                                        [&](const AnswerColumn& one) { return one.name == name; });
+        return static_cast<std::size_t>(found - answer->columns.begin());
+    };
+    const std::size_t symbol = column("symbol");
+    const std::size_t image = column("image");
+    const std::size_t figure = column("figure");
+    const std::size_t verdict = column("verdict");
+    std::map<std::pair<std::string, std::string>, std::uint32_t> functions;
+    for (std::uint32_t i = 0; i < data.graph.functions.size(); ++i) {
+        functions.try_emplace({data.graph.functions[i].name, data.graph.functions[i].image}, i);
+    }
+    const auto text = [](const AnswerValue& value) {
+        const auto* const held = std::get_if<std::string>(&value);
+        return held == nullptr ? std::string{} : *held;
+    };
+    for (const std::vector<AnswerValue>& row : answer->rows) {
+        const auto function = functions.find({printable(text(row[symbol])), printable(text(row[image]))});
+        if (function == functions.end()) {
+            continue;
+        }
+        const std::string said = text(row[verdict]);
+        const int change = said.starts_with("more") ? 1 : said.starts_with("less") ? -1 : 0;
+        data.verdicts.push_back({function->second, text(row[figure]) == "self", change, said});
+    }
+    std::sort(data.verdicts.begin(), data.verdicts.end(), [](const PageVerdict& a, const PageVerdict& b) {
+        return std::pair{a.function, a.is_self} < std::pair{b.function, b.is_self};
+    });
+    for (std::string& warning : answer->warnings) {
+        data.warnings.push_back(std::move(warning));
+    }
+    return Done{};
+}
+
+void warn_of_graph(const FlameGraph& graph, std::vector<std::string>& warnings) {
+    if (graph.frames_cut != 0) {
+        warnings.push_back(std::to_string(graph.frames_cut) + " frames of few samples are shown together as " +
+                           kCutName + ": a page has " + std::to_string(kFlameFramesMax) +
+                           " frames (--comm, --image, --symbol, --from and --until select fewer)");
+    }
+    if (graph.slices_merged > 1) {
+        warnings.push_back("slices of time are " + std::to_string(graph.slices_merged) +
+                           " times as long as usual: a page has " + std::to_string(kFlameCellsMax) +
+                           " numbers of samples (--from and --until select a shorter time)");
+    }
+    if (graph.depth_max <= 1) {
+        warnings.emplace_back("no call chains were recorded: record with -g to see who called what");
+    }
+}
+
+}  // namespace
+
+Result<Selection> before_selection(const std::string& text, const Selection& selected, UtcNs now) {
+    Selection common = selected;
+    common.matchers.clear();
+    common.session.clear();
+    common.from.reset();
+    common.to.reset();
+    Result<Selection> side = parse_diff_side("before", text, common, now);
+    if (!side.ok()) {
+        return side;
+    }
+    if (side->matchers.empty() && side->session.empty()) {
+        side->matchers = selected.matchers;
+        side->session = selected.session;
+    }
+    if (!side->from && !side->to) {
+        side->from = selected.from;
+        side->to = selected.to;
+    }
+    return side;
+}
+
+Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symbolizer& symbolizer,
+                                  const HtmlOptions& options, ExportSink& sink) {
+    const Result<std::optional<EventChoice>> event = choose_event(scan);
+    if (!event.ok()) {
+        return Error{event.error()};
+    }
+    if (!event->has_value()) {
+        return Error{ErrorCode::kNotFound,
+                     "no samples are in the selection: nothing to show (perfleet losses lists what there is)"};
+    }
+    const EventChoice& choice = **event;
+    PageData data;
+    data.event = choice.name;
+    data.unit = options.sum_weights ? choice.unit : "samples";
+    data.is_count = !options.sum_weights;
+    data.is_sampled = choice.is_sampled;
+    data.side = side_of(scan, choice.name);
+    data.side.slices = slices_of(scan, choice.name, options.slice_count);
+    data.title = options.title.empty() ? title_of(data) : options.title;
+    FlameGraphMaker maker{symbolizer, scan.memory(), scan.worker_count(), options.each_address};
+    if (Result<Done> counted = count(scan, choice.name, options, data.side.slices, 0, maker); !counted.ok()) {
+        return std::move(counted).error();
+    }
+    std::uint32_t second_side = data.side.slices.count;
+    if (before != nullptr) {
+        data.has_before = true;
+        data.before = side_of(*before, choice.name);
+        data.before.slices = slices_of(*before, choice.name, options.slice_count);
+        if (Result<Done> counted = count(*before, choice.name, options, data.before.slices, second_side, maker);
+            !counted.ok()) {
+            return std::move(counted).error();
+        }
+    }
+    if (scan.memory().is_exceeded()) {
+        return scan.memory().exceeded();
+    }
+    data.graph = maker.make(second_side);
+    merge(data.side.slices, data.graph.slices_merged);
+    merge(data.before.slices, data.graph.slices_merged);
+    if (data.graph.total == 0) {
+        return Error{ErrorCode::kNotFound, "no sample of event " + choice.name +
+                                               " lies in the selection: nothing to show (perfleet sessions says when "
+                                               "there were some)"};
+    }
+    warn_of_graph(data.graph, data.warnings);
+    if (before == nullptr) {  // else what compares the sides says it
+        maker.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
+                               data.warnings);
+    }
+    Ledger ledger;
+    finish_profile(scan, choice, symbolizer, ledger, data.warnings);
+    data.ledgers.emplace_back("rows", ledger);
+    if (before != nullptr) {
+        if (Result<Done> added = add_verdicts(*before, scan, symbolizer, data); !added.ok()) {
+            return std::move(added).error();
+        }
+        Ledger ledger_before = event_ledger(*before, choice.name, data.warnings);
+        data.ledgers.front().first = "after";
+        data.ledgers.insert(data.ledgers.begin(), {"before", ledger_before});
+        ledger.add(ledger_before);
+    }
+    const RowFilter& filter = scan.selection().filter;
+    if (filter.has_rows() || filter.has_frames()) {
+        data.warnings.emplace_back(
+            "counts are of the rows that pass the filters; the ledger is of all of the selection");
+    }
+    drop_repeated(data.warnings);
+    const std::string page = html_page(data);
+    if (Result<Done> written = sink.write_at(0, std::as_bytes(std::span{page})); !written.ok()) {
+        return std::move(written).error();
+    }
+    return ExportOutcome{
+        std::nullopt,
+        std::to_string(data.graph.frames.size()) + " frames, " + std::to_string(data.graph.total) + " " + data.unit,
+        std::move(ledger), std::move(data.warnings)};
+}
+
+}  // namespace perfleet

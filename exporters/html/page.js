@@ -1,0 +1,548 @@
+// Wires the page: what is selected, shown and searched, and what the parts say to each other.
+import { GraphView } from './canvas.js';
+import { Colours } from './colours.js';
+import { Profile, formatCount, formatPercent } from './names.js';
+import { shareInterval } from './statistics.js';
+import { TimeStrip } from './strip.js';
+import { FunctionTable } from './table.js';
+import { calleesOf, callersOf, functionSums, makeTree, outermostFrames, totalsOf } from './tree.js';
+
+const kFunctionsOffered = 500;
+const element = (id) => document.getElementById(id);
+
+class Page {
+    constructor(profile) {
+        this.profile = profile;
+        this.data = profile.data;
+        this.slices = [0, profile.slices.count];
+        this.tree = makeTree(profile.frameDepth, profile.frameFunction, profile.selfOf(...this.slices));
+        this.isDiff = profile.before !== null;
+        if (this.isDiff) {
+            this.beforeTotal = totalsOf(this.tree.parent, profile.selfOf(profile.slices.count, profile.sliceTotals.length));
+        }
+        this.sums = functionSums(this.tree, profile.functionCount);
+        if (this.isDiff) {
+            this.beforeSums = functionSums({ ...this.tree, self: profile.selfOf(profile.slices.count, profile.sliceTotals.length), total: this.beforeTotal }, profile.functionCount);
+        }
+        this.colours = new Colours(profile, this.sums.total);
+        this.commands = this.commandsOf(this.tree);
+        this.found = null;
+        this.view = 'flame';
+        this.sandwiched = -1;
+        this.colour = this.isDiff ? 'change' : 'image';
+        this.graph = new GraphView(element('graph'), this);
+        this.callers = new GraphView(element('callers-graph'), this);
+        this.active = this.graph;
+        this.compare = (a, b) => profile.name(a) < profile.name(b) ? -1 : profile.name(a) > profile.name(b) ? 1 : a - b;
+        this.describe();
+        this.addStrip();
+        this.addTable();
+        this.listen();
+        this.show(false);
+        this.onSelect(this.graph, 0);
+    }
+
+    // ---- texts
+
+    describe() {
+        const { data } = this;
+        document.title = data.title + ' - perfleet';
+        element('title').textContent = data.title;
+        const targets = new Set(data.sessions.map((session) => session.target));
+        const count = (number, what) => formatCount(number) + ' ' + what + (number === 1 ? '' : 's');
+        const named = data.sessions.length === 1 ? 'session ' + (data.sessions[0].name || data.sessions[0].id) : count(data.session_count, 'session') + ' of ' + count(targets.size, 'target');
+        element('subtitle').textContent = `${formatCount(this.tree.total[0])} ${data.unit}, event ${data.event}, ${named}` + (this.isDiff ? `; compared with ${formatCount(this.beforeTotal[0])} ${data.unit} before` : '');
+        element('ledger').replaceChildren(...data.ledgers.map((ledger) => paragraph(`${ledger.name}: ${ledger.text}`, ledger.is_whole ? '' : 'lost')));
+        element('warnings').replaceChildren(...data.warnings.map((warning) => paragraph('warning: ' + warning)));
+    }
+
+    showLegend() {
+        const legend = element('legend');
+        legend.replaceChildren();
+        const add = (colour, text) => {
+            const swatch = document.createElement('span');
+            swatch.className = 'swatch';
+            swatch.style.background = colour;
+            legend.append(swatch, text);
+        };
+        const isDark = this.isDark();
+        if (this.colour === 'change') {
+            add(Colours.ofChange(1, 0.1, isDark), 'more than before');
+            add(Colours.ofChange(-1, 0.1, isDark), 'less than before');
+            add(Colours.ofChange(0, 0, isDark), 'no difference shown: noise, or too few samples');
+            return;
+        }
+        const keys = new Map();
+        for (let i = 0; i < this.profile.functionCount; i++) {
+            const key = this.colour === 'image' ? this.profile.image(i) : this.profile.isCommand(i) ? this.profile.name(i) : '';
+            if (key !== '' && this.sums.self[i] + (this.colour === 'image' ? 0 : this.sums.total[i]) > (keys.get(key)?.value ?? 0)) {
+                keys.set(key, { value: this.sums.self[i] + (this.colour === 'image' ? 0 : this.sums.total[i]), number: i });
+            }
+        }
+        for (const [key, { number }] of [...keys].sort((a, b) => b[1].value - a[1].value).slice(0, 8)) {
+            add(this.colour === 'image' ? this.colours.ofImage(number, isDark) : this.colours.ofCommand(number, number, isDark), key);
+        }
+    }
+
+    // ---- what the views ask
+
+    isDark() {
+        return document.documentElement.dataset.theme === 'dark';
+    }
+
+    hasSearch() {
+        return this.found !== null;
+    }
+
+    isFound(number) {
+        return number >= 0 && this.found[number] === 1;
+    }
+
+    labelOf(frame, view) {
+        return this.profile.name(view.tree.functions[frame]);
+    }
+
+    fillOf(frame, view) {
+        const number = view.tree.functions[frame];
+        const isDark = this.isDark();
+        if (this.colour === 'change') {
+            const verdict = this.verdictOf(number);
+            return Colours.ofChange(verdict?.change ?? 0, view.tree === this.tree ? this.pointsOf(frame) : 0.1, isDark);
+        }
+        return this.colour === 'command' && view.tree === this.tree ? this.colours.ofCommand(this.commands[frame], number, isDark) : this.colours.ofImage(number, isDark);
+    }
+
+    commandsOf(tree) {
+        const commands = new Int32Array(tree.count).fill(-1);
+        for (let i = 1; i < tree.count; i++) {
+            commands[i] = tree.depth[i] === 1 ? tree.functions[i] : commands[tree.parent[i]];
+        }
+        return commands;
+    }
+
+    verdictOf(number) {
+        const verdict = this.profile.verdicts.get(number);
+        return verdict?.total ?? verdict?.self;
+    }
+
+    // Difference of a frame's shares.
+    pointsOf(frame) {
+        return this.tree.total[frame] / Math.max(this.tree.total[0], 1) - this.beforeTotal[frame] / Math.max(this.beforeTotal[0], 1);
+    }
+
+    // ---- views
+
+    shownTotal() {
+        return this.isDiff && element('width').value === 'before' ? this.beforeTotal : this.tree.total;
+    }
+
+    show(keepZoom) {
+        const isSandwich = this.view === 'sandwich';
+        for (const name of ['flame', 'icicle', 'sandwich']) {
+            const button = element('view-' + name);
+            button.setAttribute('aria-checked', String(this.view === name));
+            button.tabIndex = this.view === name ? 0 : -1;
+        }
+        element('callers-graph').hidden = !isSandwich;
+        element('sandwich-head').hidden = !isSandwich;
+        const bySize = element('order').value === 'size';
+        if (isSandwich) {
+            this.showSandwich(bySize, keepZoom);
+        } else {
+            this.graph.show(this.tree, this.shownTotal(), { isFlame: this.view === 'flame', bySize, keepZoom });
+        }
+        this.showLegend();
+        this.showSearchResult();
+    }
+
+    showSandwich(bySize, keepZoom) {
+        if (this.sandwiched < 0) {
+            this.sandwiched = this.sums.self.reduce((best, value, i) => value > this.sums.self[best] ? i : best, 0);
+        }
+        const number = this.sandwiched;
+        element('sandwich-function').value = this.profile.name(number);
+        element('sandwich-text').textContent = `${formatCount(this.sums.total[number])} ${this.data.unit}, ${formatPercent(this.share(this.sums.total[number]))}: callers above, callees below`;
+        const callers = callersOf(this.tree, number, this.compare);
+        const callees = calleesOf(this.tree, number, this.compare);
+        this.callers.show(callers, callers.total, { isFlame: true, bySize, keepZoom });
+        this.graph.show(callees, callees.total, { isFlame: false, bySize, keepZoom });
+    }
+
+    setView(view) {
+        if (view === 'sandwich' && this.active.selected > 0) {
+            this.sandwiched = this.active.tree.functions[this.active.selected];
+        }
+        const changes = view !== this.view;
+        this.view = view;
+        this.show(changes && view !== 'sandwich' && this.graph.tree === this.tree);
+        this.active = this.graph;
+    }
+
+    setSlices(from, to) {
+        this.slices = [from, to];
+        this.tree.self = this.profile.selfOf(from, to);
+        this.tree.total = totalsOf(this.tree.parent, this.tree.self);
+        this.sums = functionSums(this.tree, this.profile.functionCount);
+        this.show(true);
+        this.fillTable();
+        this.onSelect(this.active, this.active.selected);
+        this.showRange();
+    }
+
+    share(value) {
+        return value / Math.max(this.tree.total[0], 1);
+    }
+
+    // ---- intervals
+
+    // Of the share of frames [frames] with all they call, or of those alone; null: none can be told.
+    interval(frames, isSelf) {
+        if (!this.data.counts || !this.data.sampled) {
+            return null;
+        }
+        const hits = this.slicesOf(frames, isSelf);
+        return shareInterval(hits, this.profile.sliceTotals, ...this.slices);
+    }
+
+    slicesOf(frames, isSelf) {
+        const hits = new Float64Array(this.profile.sliceTotals.length);
+        for (const frame of frames) {
+            this.profile.addSlices(frame, isSelf ? frame + 1 : this.tree.end[frame], hits);
+        }
+        return hits;
+    }
+
+    shareText(value, frames, isSelf) {
+        const interval = this.interval(frames, isSelf);
+        return formatPercent(this.share(value)) + (interval ? `  [${(100 * interval.low).toFixed(2)}, ${(100 * interval.high).toFixed(2)}]` : '');
+    }
+
+    framesOf(number) {
+        const frames = [];
+        for (let i = 0; i < this.tree.count; i++) {
+            if (this.tree.functions[i] === number) {
+                frames.push(i);
+            }
+        }
+        return frames;
+    }
+
+    // ---- selected frame, tip
+
+    onHover(view, frame, event) {
+        const tip = element('tip');
+        tip.hidden = frame < 0 || event.pointerType === 'touch';
+        if (tip.hidden) {
+            return;
+        }
+        const number = view.tree.functions[frame];
+        const name = document.createElement('b');
+        name.textContent = this.profile.name(number);
+        const lines = [this.profile.image(number), this.countText(view, frame)];
+        if (this.isDiff && view.tree === this.tree) {
+            lines.push('before ' + this.beforeText(frame), this.verdictOf(number)?.text);
+        }
+        tip.replaceChildren(name, ...lines.filter(Boolean).map((line) => paragraph(line)));
+        const box = tip.getBoundingClientRect();
+        tip.style.left = Math.max(4, Math.min(event.clientX + 14, window.innerWidth - box.width - 8)) + 'px';
+        tip.style.top = (event.clientY + 18 + box.height > window.innerHeight ? event.clientY - box.height - 10 : event.clientY + 18) + 'px';
+    }
+
+    countText(view, frame) {
+        const { tree } = view;
+        return `${formatCount(tree.total[frame])} ${this.data.unit}, ${formatPercent(this.share(tree.total[frame]))}; self ${formatCount(tree.self[frame])}, ${formatPercent(this.share(tree.self[frame]))}`;
+    }
+
+    beforeText(frame) {
+        const before = this.beforeTotal[frame] / Math.max(this.beforeTotal[0], 1);
+        const points = 100 * this.pointsOf(frame);
+        return `${formatPercent(before)}, now ${points >= 0 ? '+' : ''}${points.toFixed(2)} points`;
+    }
+
+    onSelect(view, frame) {
+        this.active = view;
+        const section = element('frame');
+        if (frame < 0) {
+            section.replaceChildren(paragraph('Click a frame, or walk along frames with the arrow keys.'));
+            this.strip?.mark(null);
+            return;
+        }
+        const { tree } = view;
+        const number = tree.functions[frame];
+        const isOfTree = tree === this.tree;
+        const head = document.createElement('h2');
+        head.textContent = this.profile.name(number);
+        const list = document.createElement('dl');
+        const add = (term, text, style) => {
+            const name = document.createElement('dt');
+            const value = document.createElement('dd');
+            name.textContent = term;
+            value.textContent = text;
+            value.className = style || '';
+            list.append(name, value);
+        };
+        const total = isOfTree && frame > 0 ? this.shareText(tree.total[frame], [frame], false) : formatPercent(this.share(tree.total[frame]));
+        const self = isOfTree && frame > 0 ? this.shareText(tree.self[frame], [frame], true) : formatPercent(this.share(tree.self[frame]));
+        add('total', `${formatCount(tree.total[frame])} ${this.data.unit}, ${total}`);
+        add('self', `${formatCount(tree.self[frame])} ${this.data.unit}, ${self}`);
+        if (tree.parent[frame] > 0) {
+            add('of caller', formatPercent(tree.total[frame] / Math.max(tree.total[tree.parent[frame]], 1)));
+        }
+        if (number >= 0 && isOfTree && this.sums.total[number] !== tree.total[frame]) {
+            add('anywhere', `${formatCount(this.sums.total[number])} ${this.data.unit}, ${formatPercent(this.share(this.sums.total[number]))}`);
+        }
+        if (this.isDiff && isOfTree) {
+            add('before', this.beforeText(frame));
+            const verdict = this.profile.verdicts.get(number);
+            for (const [figure, said] of Object.entries(verdict || {})) {
+                add('diff, ' + figure, said.text, styleOf(said));
+            }
+        }
+        const buttons = document.createElement('div');
+        const button = (text, act) => {
+            const made = document.createElement('button');
+            made.type = 'button';
+            made.textContent = text;
+            made.addEventListener('click', act);
+            buttons.append(made, ' ');
+        };
+        button('Zoom', () => view.zoomTo(frame));
+        if (number >= 0 && !this.profile.isCommand(number)) {
+            button('Callers and callees', () => this.setView('sandwich'));
+        }
+        button('Copy name', () => navigator.clipboard?.writeText(this.profile.name(number)).catch(() => {}));
+        section.replaceChildren(head, paragraph(number < 0 ? 'everything that is selected' : this.profile.image(number) || 'command'), list, buttons);
+        element('live').textContent = `${this.profile.name(number)}, ${this.profile.image(number)}, ${this.countText(view, frame)}, depth ${tree.depth[frame]}`;
+        this.table?.mark(number);
+        this.strip?.mark(isOfTree && frame > 0 ? this.slicesOf([frame], false).subarray(0, this.profile.slices.count) : null);
+    }
+
+    // ---- time
+
+    addStrip() {
+        const { slices, sliceTotals } = this.profile;
+        element('strip-section').hidden = slices.count < 2;
+        if (slices.count >= 2) {
+            this.strip = new TimeStrip(element('strip'), this, sliceTotals.subarray(0, slices.count), (from, to) => this.setSlices(from, to));
+        }
+        this.showRange();
+    }
+
+    showRange() {
+        const { startMs, widthMs } = this.profile.slices;
+        const at = (slice) => new Date(startMs + slice * widthMs).toISOString();
+        const seconds = (this.slices[1] - this.slices[0]) * widthMs / 1000;
+        element('strip-text').textContent = `${at(this.slices[0])} to ${at(this.slices[1])}, ${seconds.toPrecision(3)} s, ${formatCount(this.tree.total[0])} ${this.data.unit}` + (this.strip && !this.strip.isWhole() ? ' (click the strip for all)' : '; drag to select a part');
+    }
+
+    // ---- table
+
+    addTable() {
+        const percent = (value) => (100 * this.share(value)).toFixed(2);
+        const columns = [
+            { title: 'self %', value: (i) => this.sums.self[i], text: (i) => percent(this.sums.self[i]), isSorted: true, hint: (i) => `${formatCount(this.sums.self[i])} ${this.data.unit}, ${this.shareText(this.sums.self[i], this.framesOf(i), true)}` },
+            { title: 'total %', value: (i) => this.sums.total[i], text: (i) => percent(this.sums.total[i]), hint: (i) => `${formatCount(this.sums.total[i])} ${this.data.unit}, ${this.shareText(this.sums.total[i], outermostFrames(this.tree, i), false)}` },
+        ];
+        if (this.isDiff) {
+            const change = (i) => this.share(this.sums.total[i]) - this.beforeSums.total[i] / Math.max(this.beforeTotal[0], 1);
+            columns.push({
+                title: 'change', value: (i) => this.verdictOf(i)?.change ? Math.abs(change(i)) + 1 : Math.abs(change(i)) * 1e-3, text: (i) => (change(i) >= 0 ? '+' : '') + (100 * change(i)).toFixed(2),
+                style: (i) => styleOf(this.verdictOf(i)), hint: (i) => this.verdictOf(i)?.text ?? 'fewer samples than diff compares',
+            });
+        }
+        columns.push({ title: 'function', isText: true, isName: true, value: (i) => this.profile.name(i), text: (i) => this.profile.name(i) });
+        columns.push({ title: 'image', isText: true, value: (i) => this.profile.image(i), text: (i) => this.profile.image(i).split('/').pop() });
+        this.table = new FunctionTable(document.querySelector('.table'), columns, (number) => {
+            this.sandwiched = number;
+            this.graph.selected = this.callers.selected = -1;
+            this.setView('sandwich');
+            this.graph.select(0);
+        });
+        this.fillTable();
+        const offered = this.functionNumbers().sort((a, b) => this.sums.total[b] - this.sums.total[a]).slice(0, kFunctionsOffered);
+        element('function-list').replaceChildren(...offered.map((number) => new Option(this.profile.name(number))));
+    }
+
+    functionNumbers() {
+        const numbers = [];
+        for (let i = 0; i < this.profile.functionCount; i++) {
+            if (!this.profile.isCommand(i) && (this.sums.total[i] > 0 || (this.isDiff && this.beforeSums.total[i] > 0)) && (!this.found || this.found[i])) {
+                numbers.push(i);
+            }
+        }
+        return numbers;
+    }
+
+    fillTable() {
+        const numbers = this.functionNumbers();
+        element('table-count').textContent = `(${formatCount(numbers.length)}; 95 % intervals on hover)`;
+        this.table.show(numbers);
+    }
+
+    // ---- search
+
+    search(text) {
+        const trimmed = text.trim();
+        this.found = null;
+        let isBad = false;
+        if (trimmed !== '') {
+            let matches = (name) => name.toLowerCase().includes(trimmed.toLowerCase());
+            if (trimmed.length > 2 && trimmed.startsWith('/') && trimmed.endsWith('/')) {
+                try {
+                    const pattern = new RegExp(trimmed.slice(1, -1), 'i');
+                    matches = (name) => pattern.test(name);
+                } catch {
+                    isBad = true;
+                }
+            }
+            if (!isBad) {
+                this.found = Uint8Array.from({ length: this.profile.functionCount }, (_, i) => matches(this.profile.name(i)) ? 1 : 0);
+            }
+        }
+        element('search').setAttribute('aria-invalid', String(isBad));
+        this.showSearchResult(isBad);
+        this.fillTable();
+        this.graph.draw();
+        this.callers.draw();
+    }
+
+    showSearchResult(isBad = false) {
+        const { tree, total } = this.graph;
+        if (!this.found || isBad) {
+            element('search-result').textContent = isBad ? 'no valid pattern' : '';
+            return;
+        }
+        let frames = 0;
+        let samples = 0;
+        let until = 0;
+        for (let i = 1; i < tree.count; i++) {
+            if (this.isFound(tree.functions[i]) && total[i] > 0) {
+                frames++;
+                samples += i >= until ? total[i] : 0;
+                until = Math.max(until, tree.end[i]);
+            }
+        }
+        const functions = this.found.reduce((sum, one) => sum + one, 0);
+        element('search-result').textContent = `${formatCount(functions)} functions, ${formatCount(frames)} frames, ${formatPercent(samples / Math.max(total[0], 1))}`;
+    }
+
+    nextFound(step) {
+        const view = this.graph;
+        if (!this.found) {
+            return;
+        }
+        const { tree, total } = view;
+        for (let tried = 1, i = Math.max(view.selected, 0); tried <= tree.count; tried++) {
+            i = (i + step + tree.count) % tree.count;
+            if (this.isFound(tree.functions[i]) && total[i] > 0) {
+                view.select(i);
+                return;
+            }
+        }
+    }
+
+    // ---- events
+
+    setTheme(theme) {
+        document.documentElement.dataset.theme = theme;
+        this.graph.draw();
+        this.callers.draw();
+        this.strip?.draw();
+        this.showLegend();
+    }
+
+    listen() {
+        for (const view of ['flame', 'icicle', 'sandwich']) {
+            element('view-' + view).addEventListener('click', () => this.setView(view));
+        }
+        document.querySelector('.group').addEventListener('keydown', (event) => {
+            const views = ['flame', 'icicle', 'sandwich'];
+            const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+            if (step) {
+                const next = views[(views.indexOf(this.view) + step + 3) % 3];
+                this.setView(next);
+                element('view-' + next).focus();
+            }
+        });
+        element('order').addEventListener('change', () => this.show(true));
+        element('width').addEventListener('change', () => this.show(true));
+        element('colour').addEventListener('change', (event) => {
+            this.colour = event.target.value;
+            this.show(true);
+        });
+        if (this.isDiff) {
+            const option = element('colour').querySelector('[value=change]');
+            option.hidden = option.disabled = false;
+            element('colour').value = 'change';
+            element('width-label').hidden = false;
+        }
+        element('search').addEventListener('input', (event) => this.search(event.target.value));
+        element('search').addEventListener('keydown', (event) => {
+            if (event.key === 'Enter') {
+                this.nextFound(event.shiftKey ? -1 : 1);
+            } else if (event.key === 'Escape') {
+                event.target.value = '';
+                this.search('');
+                this.graph.canvas.focus();
+            }
+        });
+        element('search-next').addEventListener('click', () => this.nextFound(1));
+        element('search-previous').addEventListener('click', () => this.nextFound(-1));
+        element('reset').addEventListener('click', () => this.reset());
+        element('theme').addEventListener('click', () => this.setTheme(this.isDark() ? 'light' : 'dark'));
+        element('help-button').addEventListener('click', () => element('help').showModal());
+        element('sandwich-function').addEventListener('change', (event) => {
+            const number = this.functionNumbers().find((one) => this.profile.name(one) === event.target.value);
+            if (number !== undefined) {
+                this.sandwiched = number;
+                this.show(false);
+            }
+        });
+        document.addEventListener('keydown', (event) => this.key(event));
+        matchMedia('(prefers-color-scheme: dark)').addEventListener('change', (event) => this.setTheme(event.matches ? 'dark' : 'light'));
+    }
+
+    reset() {
+        this.graph.zoomTo(0, true);
+        if (this.view === 'sandwich') {
+            this.callers.zoomTo(0, true);
+        }
+    }
+
+    key(event) {
+        if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select, dialog')) {
+            return;
+        }
+        const acts = {
+            '/': () => element('search').focus(),
+            n: () => this.nextFound(1),
+            N: () => this.nextFound(-1),
+            f: () => this.setView('flame'),
+            i: () => this.setView('icicle'),
+            s: () => this.setView('sandwich'),
+            d: () => this.setTheme(this.isDark() ? 'light' : 'dark'),
+            0: () => this.reset(),
+            Escape: () => this.reset(),
+            '?': () => element('help').showModal(),
+        };
+        if (Object.hasOwn(acts, event.key)) {
+            event.preventDefault();
+            acts[event.key]();
+        }
+    }
+}
+
+function paragraph(text, style = '') {
+    const made = document.createElement('p');
+    made.textContent = text;
+    made.className = style;
+    return made;
+}
+
+function styleOf(verdict) {
+    return !verdict?.change ? 'noise' : verdict.change > 0 ? 'more' : 'less';
+}
+
+document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+const page = new Page(new Profile(JSON.parse(element('data').textContent)));
+document.documentElement.dataset.frames = String(page.tree.count);

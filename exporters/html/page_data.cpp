@@ -1,0 +1,149 @@
+#include "exporters/html/page_data.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "exporters/html/page_text.h"
+#include "exporters/report/report.h"
+#include "schemas/text/utf8.h"
+
+namespace perfleet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A JSON array of integers: one text for millions of them.
+template <class Items, class ValueOf>
+std::string array_of(const Items& items, const ValueOf& value_of) {
+    std::string text{"["};
+    for (const auto& item : items) {
+        text += std::to_string(value_of(item));
+        text += ',';
+    }
+    if (text.back() == ',') {
+        text.pop_back();
+    }
+    return text + ']';
+}
+
+Json json_of(const TimeSlices& slices) {
+    return Json{{"start_ns", std::to_string(slices.start_ns)},
+                {"width_ns", std::to_string(slices.width_ns)},
+                {"count", slices.count}};
+}
+
+Json json_of(const std::vector<PageSession>& sessions) {
+    Json array = Json::array();
+    for (const PageSession& session : sessions) {
+        array.push_back(Json{{"id", session.id},
+                             {"name", printable(session.name)},
+                             {"target", printable(session.target)},
+                             {"architecture", printable(session.architecture)}});
+    }
+    return array;
+}
+
+class Strings {
+public:
+    std::uint32_t number_of(const std::string& text) {
+        const auto [entry, is_new] = numbers_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
+        if (is_new) {
+            texts_.push_back(text);
+        }
+        return entry->second;
+    }
+    [[nodiscard]] const std::vector<std::string>& texts() const { return texts_; }
+
+private:
+    std::map<std::string, std::uint32_t> numbers_;
+    std::vector<std::string> texts_;
+};
+
+// So that no text ends the element in which the JSON stands.
+std::string escaped_for_html(std::string_view json) {
+    std::string text;
+    text.reserve(json.size() + json.size() / 16);
+    for (const char c : json) {
+        switch (c) {
+            case '<': text += "\\u003c"; break;
+            case '>': text += "\\u003e"; break;
+            case '&': text += "\\u0026"; break;
+            default: text += c;
+        }
+    }
+    return text;
+}
+
+std::string json_of_before(const PageData& data) {
+    if (!data.has_before) {
+        return "null";
+    }
+    Json texts = Json::array();
+    for (const PageVerdict& verdict : data.verdicts) {
+        texts.push_back(printable(verdict.text));
+    }
+    return "{\"slices\":" + json_of(data.before.slices).dump() +
+           ",\"sessions\":" + json_of(data.before.sessions).dump() +
+           ",\"session_count\":" + std::to_string(data.before.session_count) + ",\"verdicts\":{\"function\":" +
+           array_of(data.verdicts, [](const PageVerdict& verdict) { return verdict.function; }) +
+           ",\"self\":" + array_of(data.verdicts, [](const PageVerdict& verdict) { return verdict.is_self ? 1 : 0; }) +
+           ",\"change\":" + array_of(data.verdicts, [](const PageVerdict& verdict) { return verdict.change; }) +
+           ",\"text\":" + texts.dump() + "}}";
+}
+
+}  // namespace
+
+std::string page_json(const PageData& data) {
+    const FlameGraph& graph = data.graph;
+    Strings strings;
+    std::vector<std::uint32_t> names;
+    std::vector<std::int64_t> images;
+    for (const FlameFunction& function : graph.functions) {
+        names.push_back(strings.number_of(function.name));
+        images.push_back(function.image.empty() ? -1 : std::int64_t{strings.number_of(function.image)});
+    }
+    Json ledgers = Json::array();
+    for (const auto& [name, ledger] : data.ledgers) {
+        ledgers.push_back(Json{
+            {"name", name}, {"text", printable(ledger_line(ledger))}, {"is_whole", ledger.produced == ledger.stored}});
+    }
+    Json warnings = Json::array();
+    for (const std::string& warning : data.warnings) {
+        warnings.push_back(printable(warning));
+    }
+    const auto same = [](const auto& value) { return value; };
+    std::uint32_t last_frame = 0;
+    std::string json =
+        "{\"format\":1,\"title\":" + Json(printable(data.title)).dump() +
+        ",\"event\":" + Json(printable(data.event)).dump() + ",\"unit\":" + Json(printable(data.unit)).dump() +
+        ",\"counts\":" + (data.is_count ? "true" : "false") + ",\"sampled\":" + (data.is_sampled ? "true" : "false") +
+        ",\"sessions\":" + json_of(data.side.sessions).dump() +
+        ",\"session_count\":" + std::to_string(data.side.session_count) +
+        ",\"strings\":" + Json(strings.texts()).dump() + ",\n\"functions\":{\"name\":" + array_of(names, same) +
+        ",\"image\":" + array_of(images, same) +
+        "},\n\"frames\":{\"depth\":" + array_of(graph.frames, [](const FlameFrame& frame) { return frame.depth; }) +
+        ",\"function\":" + array_of(graph.frames, [](const FlameFrame& frame) { return frame.function; }) + "},\n";
+    json += "\"cells\":{\"frame\":" +
+            array_of(graph.cells,
+                     [&](const FlameCell& cell) { return cell.frame - std::exchange(last_frame, cell.frame); }) +
+            ",\"slice\":" + array_of(graph.cells, [](const FlameCell& cell) { return cell.slice; }) +
+            ",\"value\":" + array_of(graph.cells, [](const FlameCell& cell) { return cell.value; }) + "},\n";
+    json += "\"slices\":" + json_of(data.side.slices).dump() + ",\"before\":" + json_of_before(data) +
+            ",\"cut\":{\"frames\":" + std::to_string(graph.frames_cut) +
+            ",\"value\":" + std::to_string(graph.value_cut) + "},\"ledgers\":" + ledgers.dump() +
+            ",\"warnings\":" + warnings.dump() + "}";
+    return escaped_for_html(json);
+}
+
+std::string html_page(const PageData& data) {
+    const std::string json = page_json(data);
+    std::string page;
+    page.reserve(kPageBeforeData.size() + json.size() + kPageBehindData.size());
+    page += kPageBeforeData;
+    page += json;
+    page += kPageBehindData;
+    return page;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,125 @@
+// Call trees in pre-order: the frames below frame i are i + 1 to end[i] - 1. Frame 0 is the root.
+
+export function makeTree(depth, functions, self) {
+    const count = depth.length;
+    const end = new Int32Array(count);
+    const parent = new Int32Array(count).fill(-1);
+    const open = [];
+    let depthMax = 0;
+    for (let i = 0; i < count; i++) {
+        while (open.length > depth[i]) {
+            end[open.pop()] = i;
+        }
+        parent[i] = open.length ? open[open.length - 1] : -1;
+        open.push(i);
+        depthMax = Math.max(depthMax, depth[i]);
+    }
+    while (open.length) {
+        end[open.pop()] = count;
+    }
+    return { count, depth, functions, end, parent, depthMax, self, total: totalsOf(parent, self) };
+}
+
+export function totalsOf(parent, self) {
+    const total = Float64Array.from(self);
+    for (let i = parent.length - 1; i > 0; i--) {
+        total[parent[i]] += total[i];
+    }
+    return total;
+}
+
+// The frames of a function that no other frame of it has called: each sample once.
+export function outermostFrames(tree, number) {
+    const frames = [];
+    for (let i = 0; i < tree.count;) {
+        if (tree.functions[i] === number) {
+            frames.push(i);
+            i = tree.end[i];
+        } else {
+            i++;
+        }
+    }
+    return frames;
+}
+
+// Self and total of each function.
+export function functionSums(tree, functionCount) {
+    const self = new Float64Array(functionCount);
+    const total = new Float64Array(functionCount);
+    const openUntil = new Int32Array(functionCount);
+    for (let i = 0; i < tree.count; i++) {
+        const number = tree.functions[i];
+        if (number < 0) {
+            continue;
+        }
+        self[number] += tree.self[i];
+        if (i >= openUntil[number]) {
+            total[number] += tree.total[i];
+            openUntil[number] = tree.end[i];
+        }
+    }
+    return { self, total };
+}
+
+// Frames of one chain of functions, of several places of a tree.
+class MergedFrame {
+    constructor(number) {
+        this.number = number;
+        this.self = 0;
+        this.children = new Map();
+    }
+
+    child(number) {
+        let known = this.children.get(number);
+        if (known === undefined) {
+            known = new MergedFrame(number);
+            this.children.set(number, known);
+        }
+        return known;
+    }
+}
+
+function flatten(root, compare) {
+    const depth = [];
+    const functions = [];
+    const self = [];
+    const open = [[root, 0]];
+    while (open.length) {
+        const [node, at] = open.pop();
+        depth.push(at);
+        functions.push(node.number);
+        self.push(node.self);
+        const children = [...node.children.values()].sort((a, b) => compare(b.number, a.number));
+        for (const child of children) {
+            open.push([child, at + 1]);
+        }
+    }
+    return makeTree(Int32Array.from(depth), Int32Array.from(functions), Float64Array.from(self));
+}
+
+// What a function calls, of all places where it is called.
+export function calleesOf(tree, number, compare) {
+    const root = new MergedFrame(number);
+    const nodes = [];
+    for (const first of outermostFrames(tree, number)) {
+        for (let i = first; i < tree.end[first]; i++) {
+            const level = tree.depth[i] - tree.depth[first];
+            nodes[level] = level === 0 ? root : nodes[level - 1].child(tree.functions[i]);
+            nodes[level].self += tree.self[i];
+        }
+    }
+    return flatten(root, compare);
+}
+
+// Who calls a function: its callers are below it in this tree.
+export function callersOf(tree, number, compare) {
+    const root = new MergedFrame(number);
+    for (const first of outermostFrames(tree, number)) {
+        let node = root;
+        for (let i = tree.parent[first]; i > 0; i = tree.parent[i]) {
+            node = node.child(tree.functions[i]);
+        }
+        node.self += tree.total[first];
+    }
+    return flatten(root, compare);
+}

@@ -1,0 +1,17 @@
+// A call tree drawn in columns of text: a line a depth, callers above, each frame as wide as its share.
+//
+// Bytes depend on the answer and the screen alone.
+#pragma once
+
+#include <string>
+
+#include "exporters/report/screen.h"
+#include "query-engine/statistic/answer.h"
+
+namespace perfleet {
+
+// `tree`: the answer of `tree`, not inverted. Frames narrower than a column are left out. Without colours a frame
+// begins with a bar. The screen's width is limited. Empty for an answer without rows.
+[[nodiscard]] std::string flame_text(const Answer& tree, const Screen& screen);
+
+}  // namespace perfleet

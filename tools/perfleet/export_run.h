@@ -1,0 +1,20 @@
+// What `export` and the commands that are formats of their own do: open the rows, write them, say what was written.
+#pragma once
+
+#include <string>
+
+#include "tools/perfleet/query_source.h"
+
+namespace perfleet {
+
+struct ExportOptions {
+    QueryOptions query;
+    std::string format;  // of export_formats()
+    std::string output = "-";
+    bool is_forced = false;
+};
+
+// The exit status.
+[[nodiscard]] int run_export(ExportOptions& options);
+
+}  // namespace perfleet
