@@ -298,9 +298,6 @@ export class GraphView {
             }
             return frames.sort((a, b) => this.left[a] - this.left[b]);
         };
-        if (frame < 0) {
-            return this.focus;
-        }
         if (key === 'ArrowUp' || key === 'ArrowDown') {
             if (key !== inward) {
                 return tree.parent[frame];
@@ -320,7 +317,7 @@ export class GraphView {
         }
         const middle = (this.from + this.to) / 2;
         if (event.key.startsWith('Arrow')) {
-            const next = this.neighbour(this.selected, event.key);
+            const next = this.neighbour(this.selected < 0 ? this.focus : this.selected, event.key);
             if (next >= 0) {
                 this.select(next);
             }

@@ -107,17 +107,28 @@ FlameGraph FlameGraphMaker::make(std::uint32_t second_side, const FlameGraphLimi
         branches_[branches_[i].caller].total += branches_[i].total;
     }
 
-    // The least total of a frame that is kept. A caller has at least what it calls, so branches are cut at their ends.
-    std::uint64_t total_min = 0;
-    if (branches_.size() - 1 > limits.frames_max) {
+    // What is kept: all frames of more than `total_cut`, and in the graph's order so many of as much. A caller has at
+    // least what it calls, so branches are cut at their ends.
+    std::uint64_t total_cut = 0;
+    std::size_t equal_left = 0;
+    const bool is_cut = branches_.size() - 1 > limits.frames_max;
+    if (is_cut) {
         std::vector<std::uint64_t> totals;
         for (std::size_t i = 1; i < branches_.size(); ++i) {
             totals.push_back(branches_[i].total);
         }
         const auto first_cut = totals.begin() + static_cast<std::ptrdiff_t>(limits.frames_max);
         std::nth_element(totals.begin(), first_cut, totals.end(), std::greater<>{});
-        total_min = *first_cut + 1;
+        total_cut = *first_cut;
+        equal_left = static_cast<std::size_t>(std::count(totals.begin(), first_cut, total_cut));
     }
+    const auto is_kept = [&](std::uint32_t branch) {
+        if (branches_[branch].total == total_cut && equal_left != 0) {
+            --equal_left;
+            return true;
+        }
+        return !is_cut || branches_[branch].total > total_cut;
+    };
 
     // Callees of each branch, as ranges of one array.
     std::vector<std::uint32_t> begins(branches_.size() + 1);
@@ -158,8 +169,9 @@ FlameGraph FlameGraphMaker::make(std::uint32_t second_side, const FlameGraphLimi
     const auto open_callees = [&](std::uint32_t branch, std::uint32_t depth) {
         const auto begin = callees.begin() + begins[branch];
         const auto end = callees.begin() + begins[branch + 1];
-        const auto kept = std::partition(begin, end, [&](std::uint32_t i) { return branches_[i].total >= total_min; });
-        std::sort(begin, kept, [&](std::uint32_t a, std::uint32_t b) { return is_before(b, a); });
+        std::sort(begin, end, [&](std::uint32_t first, std::uint32_t second) { return is_before(first, second); });
+        const auto kept = std::stable_partition(begin, end, is_kept);
+        std::reverse(begin, kept);  // the last is opened first
         for (auto i = begin; i != kept; ++i) {
             open.push_back({*i, depth});
         }

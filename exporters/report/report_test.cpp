@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "exporters/report/flame_text.h"
 #include "schemas/text/layout.h"
 
 namespace perfleet {
@@ -350,6 +351,30 @@ TEST(Report, CharactersThatATerminalObeysAreEscapedInEveryFormat) {
     EXPECT_EQ(json["rows"][0][0], evil);
     EXPECT_EQ(json["columns"][0]["unit"], evil);
     EXPECT_EQ(json["warnings"][0], evil);
+}
+
+TEST(FlameText, FramesStandBelowTheirCallersAsWideAsTheirShares) {
+    Answer tree;
+    tree.columns = {{"depth", ""},         {"symbol", ""},      {"image", ""},       {"total", "samples"},
+                    {"total_percent", ""}, {"self", "samples"}, {"self_percent", ""}};
+    const auto add = [&](std::uint64_t depth, const char* symbol, const char* image, std::uint64_t total) {
+        tree.rows.push_back({depth, std::string{symbol},
+                             *image == '\0' ? AnswerValue{} : AnswerValue{std::string{image}}, total,
+                             static_cast<double>(total) / 2, std::uint64_t{0}, 0.0});
+    };
+    add(0, "sh", "", 150);
+    add(1, "main", "sh", 100);
+    add(2, "inner\x1b[2J", "sh", 100);
+    add(1, "[k]", "[kernel.kallsyms]", 50);
+    add(0, "xz", "", 50);
+    add(1, "lzma_code", "liblzma", 50);
+    EXPECT_EQ(flame_text(tree, {40, false}),
+              "all: 200 samples\n"
+              "|sh                           |xz\n"
+              "|main               |[k]      |lzma_code\n"
+              "|inner\\x1b[2J\n");
+    EXPECT_TRUE(flame_text(tree, {40, true}).starts_with("all: 200 samples\n\x1b[30;48;5;250m sh "));
+    EXPECT_EQ(flame_text(Answer{}, {40, false}), "");
 }
 
 }  // namespace

@@ -102,6 +102,8 @@ TEST_F(QueryProgram, GatewayAnswersTheSameBytesAsTheFolder) {
         {"diff", "--before", "{target=\"target-1\"}", "--after", "{target=\"target-2\"}"},
         {"diff", "--before", "last~1", "--after", "last", "--format", "json", "--fail-if", "self > 99%"},
         {"export", "--to", "folded", "-o", "-"},
+        {"export", "--to", "html", "-o", "-"},
+        {"flamegraph", "--text"},
     };
     for (const std::vector<std::string>& question : questions) {
         std::vector<std::string> local = question;
@@ -177,6 +179,34 @@ TEST_F(QueryProgram, WatchAnswersAgainUntilItIsInterrupted) {
     EXPECT_TRUE(watched.output().starts_with(first + "\n" + first));
     EXPECT_EQ(perfleet({"top", "--data", data_, "--watch", "0"}).ending.status, 2);
     EXPECT_EQ(perfleet({"top", "--data", folder_ / "nowhere", "--watch", "0.1"}).ending.status, 1);
+}
+
+TEST_F(QueryProgram, FlameGraphIsTheSamePageFromAGateway) {
+    Process server{{program_path("perfleet-query"), "--data", data_, "--listen", "tcp://127.0.0.1:*"}};
+    const std::optional<std::string> ready = server.wait_for_output("ready ");
+    ASSERT_TRUE(ready) << server.error_output();
+    const auto page = [&](const std::string& file, const std::vector<std::string>& source) {
+        std::vector<std::string> words{"flamegraph", "-o",        file,   "--title",  "both",  "--slices",
+                                       "9",          "--session", "last", "--before", "last~1"};
+        words.insert(words.end(), source.begin(), source.end());
+        const Finished finished = perfleet(words);
+        EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+        return text_of_file(file);
+    };
+    const std::string local = page(folder_ / "local.html", {"--data", data_});
+    EXPECT_NE(local.find("\"title\":\"both\""), std::string::npos);
+    EXPECT_NE(local.find("\"verdicts\""), std::string::npos);
+    EXPECT_EQ(page(folder_ / "remote.html", {"--gateway", field_of(*ready, "query")}), local);
+}
+
+TEST_F(QueryProgram, FlameGraphOfNothingIsNoFile) {
+    const std::string file = folder_ / "none.html";
+    const Finished none = perfleet({"flamegraph", "-o", file, "--data", data_, "--comm", "nobody"});
+    EXPECT_EQ(none.ending.status, 1);
+    EXPECT_NE(none.error_output.find("nothing to show"), std::string::npos) << none.error_output;
+    EXPECT_FALSE(std::filesystem::exists(file));
+    EXPECT_EQ(perfleet({"flamegraph", "--data", data_}).ending.status, 2);
+    EXPECT_EQ(perfleet({"flamegraph", "--text", "--before", "last~1", "--data", data_}).ending.status, 2);
 }
 
 TEST_F(QueryProgram, FoldedStacksCountEverySample) {

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""Opens pages of `perfleet flamegraph` in a headless Chromium, uses them as a reader does, and holds what they show
+against the answers of perfleet's other commands. Needs chromium and chromium-driver (tools/setup --browser).
+
+  tests/browser/check_page.py [--bin build/release/bin] [--pictures FOLDER]
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from webdriver import Browser, BrowserMissing
+
+WAIT_S = 60
+ENTER, ESCAPE, UP, RIGHT, SHIFT = "\ue007", "\ue00c", "\ue013", "\ue014", "\ue008"
+# Two functions that take turns, below one that calls itself.
+WORKLOAD = """
+#include <cstdlib>
+#include <ctime>
+volatile unsigned sink;
+__attribute__((always_inline)) inline void spin(unsigned count) { for (unsigned i = 0; i < count; ++i) { sink = sink + i; } }
+__attribute__((noinline)) void first_half(unsigned count) { spin(count); sink = sink + 1; }
+__attribute__((noinline)) void second_half(unsigned count) { spin(count); sink = sink + 2; }
+__attribute__((noinline)) void recursive(int depth, unsigned share) {
+    if (depth > 0) { recursive(depth - 1, share); sink = sink + 3; return; }
+    first_half(20000 * share);
+    second_half(20000);
+}
+int main(int, char** arguments) {
+    const std::clock_t end = std::clock() + CLOCKS_PER_SEC;
+    while (std::clock() < end) { recursive(3, std::atoi(arguments[1])); }
+}
+"""
+NAME = "<b>&<i x=1>"  # of the program: as a command and as an image
+
+
+class Failed(Exception):
+    pass
+
+
+def check(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+class Pages:
+    def __init__(self, programs, folder):
+        self.perfleet = os.path.join(os.path.abspath(programs), "perfleet")
+        self.folder = folder
+        self.data = os.path.join(folder, "data")
+        source = os.path.join(folder, "workload.cpp")
+        with open(source, "w") as file:
+            file.write(WORKLOAD)
+        self.program = os.path.join(folder, NAME)
+        subprocess.run(["g++", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-o", self.program, source],
+                       check=True)
+        for share in ("1", "4"):
+            self.run("record", "-q", "-F", "999", "-g", "--", self.program, share)
+
+    def run(self, *arguments):
+        return subprocess.run([self.perfleet, arguments[0], "--data", self.data, *arguments[1:]], check=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stdout
+
+    def page(self, name, *arguments):
+        path = os.path.join(self.folder, name)
+        self.run("flamegraph", "-o", path, *arguments)
+        return path
+
+    # self and children of each function, by what all were told apart by.
+    def functions(self, *arguments):
+        answer = json.loads(self.run("top", "--by", "symbol", "--format", "json", *arguments))
+        column = {one["name"]: i for i, one in enumerate(answer["columns"])}
+        return {row[column["symbol"]]: (row[column["self"]], row[column["children"]]) for row in answer["rows"]}
+
+
+def wait_for(browser, script, what):
+    end = time.monotonic() + WAIT_S
+    while not browser.run(script):
+        check(time.monotonic() < end, what)
+        time.sleep(0.02)
+
+
+def type_search(browser, text):
+    browser.run("const s = document.getElementById('search'); s.value = arguments[0]; s.dispatchEvent(new Event('input'));", text)
+    return browser.run("return document.getElementById('search-result').textContent")
+
+
+def live(browser):
+    return browser.run("return document.getElementById('live').textContent")
+
+
+def text_of(browser, selector):
+    return browser.run("return document.querySelector(arguments[0]).innerText", selector)
+
+
+def shows_what_top_counts(browser, pages):
+    browser.open(pages.page("one.html", "--session", "last"))
+    functions = pages.functions("--session", "last")
+    total = sum(own for own, _ in functions.values())
+    check(f"{total:,} samples" in text_of(browser, "#subtitle"), "the page's samples aren't those of top")
+    rows = browser.run("return [...document.querySelectorAll('#table tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
+    check(len(rows) >= 4, "the table has too few rows")
+    for own, children, name, _ in rows:
+        if name in functions:
+            expected = [f"{100 * value / total:.2f}" for value in functions[name]]
+            check([own, children] == expected, f"{name}: {own} {children}, not {expected}")
+    check(NAME in browser.run("return document.getElementById('legend').textContent"), "the image isn't in the legend")
+    check(browser.run("return document.querySelectorAll('b, i').length") == 0, "a name became an element")
+
+
+def loads_nothing(browser, pages):
+    browser.open(pages.page("nothing.html", "--session", "last"))
+    check(browser.run("return performance.getEntriesByType('resource').length") == 0, "the page loaded something")
+    browser.run("const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)")
+    check(browser.run("return window.ran === undefined"), "another script ran")
+    check(any("Content Security Policy" in line for line in browser.console()), "nothing refused it")
+
+
+def searches(browser, pages):
+    browser.open(pages.page("search.html", "--session", "last"))
+    functions = pages.functions("--session", "last")
+    total = sum(own for own, _ in functions.values())
+    said = type_search(browser, "recursive")
+    check(said.startswith("1 functions, ") and said.endswith(f" frames, {100 * functions['recursive'][1] / total:.2f} %"),
+          f"found {said}")
+    check(type_search(browser, "/^(first|second)_half/").startswith("2 functions"), "a pattern finds both halves")
+    check("no valid pattern" in type_search(browser, "/(/"), "a bad pattern is said")
+    check(type_search(browser, "") == "", "an empty search has no result")
+
+
+def walks_by_keyboard(browser, pages):
+    browser.open(pages.page("keys.html", "--session", "last"))
+    browser.run("document.querySelector('#graph canvas').focus()")
+    for _ in range(4):
+        browser.keys(UP)
+    name, depth = live(browser), "depth 4"
+    check(depth in name and name.startswith("recursive"), f"four keys up from the root are {name}")
+    browser.keys("i")
+    check(browser.run("return document.getElementById('view-icicle').getAttribute('aria-checked')") == "true", "i shows icicles")
+    browser.keys("s")
+    check(browser.run("return !document.getElementById('callers-graph').hidden"), "s shows callers and callees")
+    browser.keys("f", "/")
+    check(browser.run("return document.activeElement.id") == "search", "/ goes to the search")
+    browser.keys(*"first_", ENTER)
+    check(live(browser).startswith("first_half"), f"Enter goes to the match, not to {live(browser)}")
+    browser.keys(ESCAPE, "?")
+    check(browser.run("return document.getElementById('help').open"), "? shows the keys")
+
+
+def zooms_by_pointer(browser, pages, kind):
+    browser.open(pages.page(f"{kind}.html", "--session", "last"))
+    x, y = browser.run("const box = document.querySelector('#graph').getBoundingClientRect(); return [box.x + box.width / 3, box.bottom - 50]")
+    browser.click(x, y, kind=kind)
+    name = text_of(browser, "#frame h2")
+    check(name != "all", "a click selects no frame")
+    browser.run("document.querySelector('#reset').click()")
+
+
+def selects_time(browser, pages):
+    browser.open(pages.page("time.html", "--session", "last"))
+    box = browser.run("const box = document.getElementById('strip').getBoundingClientRect(); return [box.x, box.y, box.width, box.height]")
+    browser.pointer((box[0] + box[2] / 4, box[1] + 10), "down", (box[0] + box[2] / 2, box[1] + 10), "up")
+    text = text_of(browser, "#strip-text")
+    samples = int(text.split(" samples")[0].split(", ")[-1].replace(",", ""))
+    data = json.loads(browser.run("return document.getElementById('data').textContent"))
+    start, width, count = int(data["slices"]["start_ns"]), int(data["slices"]["width_ns"]), data["slices"]["count"]
+    first, last = count // 4, count // 2 + 1
+
+    def stamp(ns):
+        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ns // 10**9)) + f".{ns % 10**9:09d}Z"
+
+    functions = pages.functions("--session", "last", "--from", stamp(start + first * width), "--until", stamp(start + last * width))
+    check(samples == sum(own for own, _ in functions.values()), f"{text}: top has {sum(own for own, _ in functions.values())}")
+    browser.click(box[0] + 5, box[1] + 10)
+    check("drag to select" in text_of(browser, "#strip-text"), "a click selects all time")
+
+
+def compares(browser, pages):
+    browser.open(pages.page("same.html", "--session", "last", "--before", "last"))
+    changes = browser.run("return JSON.parse(document.getElementById('data').textContent).before.verdicts.change")
+    check(changes and not any(changes), "a session differs from itself")
+    browser.open(pages.page("changed.html", "--session", "last", "--before", "last~1"))
+    rows = browser.run("return [...document.querySelectorAll('#table tbody tr')].map((row) => [row.children[3].textContent, row.children[2].className])")
+    styles = {name.split("(")[0]: style for name, style in rows}
+    check("more" in styles["first_half"] and "less" in styles["second_half"], f"first_half takes more than before: {styles}")
+    check("noise" in styles["__libc_start_call_main"], "all is below it, as before")
+
+
+def everything_has_a_name(browser, pages):
+    browser.open(pages.page("names.html", "--session", "last"))
+    nameless = browser.run("""return [...document.querySelectorAll('button, input, select, canvas, section')].filter((one) =>
+        !(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length)).map((one) => one.outerHTML)""")
+    check(not nameless, f"without a name: {nameless}")
+
+
+def is_dark_where_the_reader_likes(pages, picture):
+    with Browser(dark=True) as browser:
+        browser.open(pages.page("dark.html", "--session", "last"))
+        check(browser.run("return document.documentElement.dataset.theme") == "dark", "the page is light")
+        picture(browser, "dark")
+        check(not browser.console(), "the page complains")
+
+
+def fits_a_phone(pages, picture):
+    with Browser(width=500, height=800) as browser:
+        browser.open(pages.page("phone.html", "--session", "last"))
+        check(browser.run("return document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the window")
+        picture(browser, "phone")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Checks the page of perfleet flamegraph in a headless Chromium.")
+    parser.add_argument("--bin", default="build/release/bin", help="folder of the programs (default: build/release/bin)")
+    parser.add_argument("--pictures", help="folder for a picture of each page")
+    options = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="perfleet-page-")
+
+    def picture(browser, name):
+        if options.pictures:
+            os.makedirs(options.pictures, exist_ok=True)
+            browser.screenshot(os.path.join(options.pictures, name + ".png"))
+
+    failed = []
+
+    def attempt(name, call):
+        try:
+            call()
+            print(f"passed  {name}")
+        except (Failed, RuntimeError, KeyError, subprocess.CalledProcessError) as error:
+            failed.append(name)
+            print(f"FAILED  {name}: {error}")
+
+    try:
+        with Browser() as browser:
+            pages = Pages(options.bin, folder)
+            for step in (shows_what_top_counts, searches, walks_by_keyboard, selects_time, compares, everything_has_a_name):
+                attempt(step.__name__, lambda step=step: (step(browser, pages), picture(browser, step.__name__)))
+                complaints = browser.console()
+                attempt(step.__name__ + ", console", lambda lines=complaints: check(not lines, lines))
+            for kind in ("mouse", "touch"):
+                attempt("zooms by " + kind, lambda kind=kind: zooms_by_pointer(browser, pages, kind))
+            attempt("loads_nothing", lambda: loads_nothing(browser, pages))
+        attempt("is_dark_where_the_reader_likes", lambda: is_dark_where_the_reader_likes(pages, picture))
+        attempt("fits_a_phone", lambda: fits_a_phone(pages, picture))
+    except BrowserMissing as missing:
+        print(f"skipped: {missing}")
+        return 0
+    finally:
+        shutil.rmtree(folder)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""A headless Chromium through chromedriver (W3C WebDriver), with the standard library alone."""
+import base64
+import json
+import os
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+
+START_TIMEOUT_S = 60
+
+
+class BrowserMissing(Exception):
+    """Neither Chromium nor its driver is installed; says which."""
+
+
+class Browser:
+    """One window. Ends with the `with` block, driver and browser alike."""
+
+    def __init__(self, width=1280, height=800, dark=False):
+        driver = shutil.which("chromedriver")
+        browser = shutil.which("chromium")
+        if driver is None or browser is None:
+            missing = "chromium-driver" if driver is None else "chromium"
+            raise BrowserMissing(f"{missing} isn't installed (tools/setup --browser installs it)")
+        self.process = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            self.address = f"http://127.0.0.1:{self._port()}"
+            options = {
+                "binary": browser,
+                "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars",
+                         "--force-device-scale-factor=1", f"--window-size={width},{height}"]
+                        + (["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] if dark else []),
+            }
+            capabilities = {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options,
+                                            "goog:loggingPrefs": {"browser": "ALL"}}}
+            reply = self._ask("POST", "/session", {"capabilities": capabilities}, at_session=False)
+            self.session = reply["sessionId"]
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def _port(self):
+        for line in self.process.stdout:
+            if "started successfully on port " in line:
+                return int(line.rsplit("on port ", 1)[1].strip().rstrip("."))
+        raise RuntimeError("chromedriver ended before it listened")
+
+    def _ask(self, method, path, body=None, at_session=True):
+        address = self.address + (f"/session/{self.session}" if at_session else "") + path
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(address, data, {"Content-Type": "application/json"}, method=method)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=START_TIMEOUT_S) as reply:
+                return json.load(reply)["value"]
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(f"{path}: {error.read().decode(errors='replace')[:500]}") from error
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self._ask("DELETE", "")
+        finally:
+            self.process.terminate()
+            self.process.wait()
+
+    def open(self, path):
+        self._ask("POST", "/url", {"url": "file://" + os.path.abspath(path)})
+
+    def run(self, script, *arguments):
+        """What the body of a function returns."""
+        return self._ask("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def keys(self, *keys):
+        actions = [action for key in keys for action in ({"type": "keyDown", "value": key}, {"type": "keyUp", "value": key})]
+        self._ask("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    def pointer(self, *steps, kind="mouse"):
+        """Steps: (x, y) moves, "down" and "up"."""
+        actions = []
+        for step in steps:
+            if isinstance(step, str):
+                actions.append({"type": "pointerDown" if step == "down" else "pointerUp", "button": 0})
+            else:
+                actions.append({"type": "pointerMove", "duration": 0, "x": int(step[0]), "y": int(step[1])})
+        self._ask("POST", "/actions", {"actions": [{"type": "pointer", "id": kind, "parameters": {"pointerType": kind},
+                                                    "actions": actions}]})
+
+    def click(self, x, y, kind="mouse"):
+        self.pointer((x, y), "down", "up", kind=kind)
+
+    def console(self):
+        """What the page wrote since the last call; errors of scripts and of the Content-Security-Policy are in it."""
+        return [entry["message"] for entry in self._ask("POST", "/se/log", {"type": "browser"})]
+
+    def screenshot(self, path):
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(self._ask("GET", "/screenshot")))
