@@ -9,6 +9,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <string>
 
 #include "target-collector/source/linux/cpu_list.h"
@@ -25,6 +26,8 @@ namespace {
 constexpr std::uint32_t kSideBandRingPagesMin = 1;
 // A reading of one event is its value, time enabled, time running, id and lost; of a group:
 constexpr std::size_t kGroupReadingHeader = 3;  // events, time enabled, time running; then value, id, lost of each
+constexpr int kGroupReadWaitsMax = 20;
+constexpr long kGroupReadWaitNs = 50'000;
 constexpr std::size_t kGroupReadingValuesMax = kGroupReadingHeader + ((kGroupEventsMax + 1) * 3);  // with its reader
 
 }  // namespace
@@ -546,7 +549,14 @@ EventSet::OwnReading EventSet::read_own(const OpenFd& open) const {
 bool EventSet::add_group_reading(const OpenFd& reader, std::vector<Reading>& sums) const {
     const std::size_t each = features_.lost_counts ? 3 : 2;
     std::array<std::uint64_t, kGroupReadingValuesMax> values{};
-    const ssize_t size_bytes = ::read(reader.fd, values.data(), sizeof(values));
+    ssize_t size_bytes = ::read(reader.fd, values.data(), sizeof(values));
+    // While a process that inherited the group begins or ends, its own may lack a member. To yield wouldn't do: this
+    // thread may have real-time priority.
+    for (int wait = 0; size_bytes < 0 && errno == ECHILD && wait < kGroupReadWaitsMax; ++wait) {
+        const timespec pause{0, kGroupReadWaitNs};
+        ::nanosleep(&pause, nullptr);
+        size_bytes = ::read(reader.fd, values.data(), sizeof(values));
+    }
     const std::uint64_t count = values[0];
     if (size_bytes <= 0 || count > kGroupEventsMax + 1 ||
         static_cast<std::size_t>(size_bytes) != (kGroupReadingHeader + (count * each)) * sizeof(std::uint64_t)) {
