@@ -31,7 +31,7 @@ inline constexpr std::size_t kStringSizeBytesMax = 4'096;  // as PATH_MAX
 inline constexpr std::size_t kBuildIdSizeBytesMax = 20;
 
 // -- a session --------------------------------------------------------------------------------------------------------
-inline constexpr std::uint32_t kEventsMax = 256;
+inline constexpr std::uint32_t kEventsMax = 512;  // all of syscalls:sys_enter_*, and more beside them
 inline constexpr std::uint32_t kLabelsMax = 32;
 inline constexpr std::size_t kLabelSizeBytesMax = 256;
 inline constexpr std::size_t kEventFormatSizeBytesMax = 65'536;

@@ -39,6 +39,13 @@ std::string check_whole_number(const std::string& text) {
     return is_number ? "" : "'" + text + "' is no whole number";
 }
 
+// perf's newer spelling of times to sample in; a recording begins once.
+std::string check_delay(const std::string& text) {
+    return text.find('-', 1) != std::string::npos || text.find(',') != std::string::npos
+               ? "'" + text + "' are ranges, which aren't supported: -D MS names the begin, --duration S the end"
+               : "";
+}
+
 constexpr const char* kCollectorFooter =
     "perfleet-collector [--gateway ENDPOINT[,ENDPOINT...] | --output FILE]\n"
     "                   [-e EVENTS] [-F HZ | -c COUNT] [-g] [--label K=V]...\n"
@@ -214,6 +221,7 @@ void add_options(CLI::App& app, CommandLine& line) {
         "Without the threads and processes that start later");
     app.add_option("-D,--delay", options.delay_ms,
                    "Begin to sample so many milliseconds after the start; -1: when 'perfleet control' says so")
+        ->check(check_delay)
         ->type_name("MS");
     app.add_option("--label", line.labels, "A label of this target, KEY=VALUE")
         ->type_name("KEY=VALUE")
