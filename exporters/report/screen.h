@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace perfleet {
 
@@ -11,6 +12,7 @@ struct Screen {
     static constexpr std::size_t kUnlimited = SIZE_MAX;
     std::size_t width_columns = kUnlimited;
     bool has_color = false;
+    std::string_view way_to_see_all = "--wide";  // where a table doesn't fit
 
     [[nodiscard]] bool is_limited() const { return width_columns != kUnlimited; }
 };

@@ -406,7 +406,7 @@ std::string left_out_line(const std::vector<std::string>& names, const Screen& s
     }
     return list.empty() ? ""
                         : wrapped("\n(left out for " + std::to_string(screen.width_columns) + " columns: " + list +
-                                      "; --wide shows all)",
+                                      "; " + std::string{screen.way_to_see_all} + " shows all)",
                                   screen.width_columns) +
                               "\n";
 }

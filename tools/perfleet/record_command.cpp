@@ -76,7 +76,9 @@ Result<Done> show_top(const Recorded& recorded) {
     if (!answer.ok()) {
         return Error{answer.error()};
     }
-    std::fputs(format_report(*answer, ReportFormat::kText, screen_of(STDERR_FILENO)).c_str(), stderr);
+    Screen screen = screen_of(STDERR_FILENO);
+    screen.way_to_see_all = "perfleet top --wide";
+    std::fputs(format_report(*answer, ReportFormat::kText, screen).c_str(), stderr);
     std::for_each(answer->warnings.begin(), answer->warnings.end(), print_warning);
     return Done{};
 }
@@ -237,7 +239,9 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
     command->add_option("--name", *given_name, "name of the session, by which --session finds it")->type_name("NAME");
     command->callback([&invocation, line, given_name] {
         invocation.run = [&invocation, line, given_name] {
-            line->options.own_command_line = invocation.arguments;
+            line->options.own_command_line = {"perfleet"};
+            line->options.own_command_line.insert(line->options.own_command_line.end(), invocation.arguments.begin(),
+                                                  invocation.arguments.end());
             return run_record(std::move(*line), *given_name);
         };
     });
