@@ -129,8 +129,12 @@ void warn_of_other_events(const Scan& scan, const EventChoice& choice, std::vect
     if (scan.selection().event || choice.others.empty()) {
         return;
     }
-    warnings.push_back("this is event " + choice.name +
-                       "; also recorded (choose with --event): " + join({choice.others.begin(), choice.others.end()}));
+    constexpr std::size_t kNamedMax = 8;
+    const std::size_t named = std::min(choice.others.size(), kNamedMax);
+    warnings.push_back(
+        "this is event " + choice.name + "; also recorded (choose with --event): " +
+        join({choice.others.begin(), choice.others.begin() + static_cast<std::ptrdiff_t>(named)}) +
+        (named < choice.others.size() ? " and " + std::to_string(choice.others.size() - named) + " more" : ""));
 }
 
 void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings) {
