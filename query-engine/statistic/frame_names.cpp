@@ -272,9 +272,12 @@ std::uint32_t FrameNames::nameless_number_of(FrameName name, const ImageDefiniti
     const bool has_file = image.name.starts_with('/') && !is_kernel_module(image);
     const auto [entry, is_new] = nameless_.try_emplace(name.image);
     if (is_new) {
-        entry->second = {std::string{build_id_of(image)}, has_file, 0};
+        entry->second = {std::string{build_id_of(image)}, has_file, 0, {}};
     } else if (entry->second.build_id != build_id_of(image)) {
         entry->second.build_id.clear();
+    }
+    if (symbolizer_.is_missing(image)) {
+        entry->second.missing.insert(image.name);
     }
     return number;
 }
@@ -297,10 +300,13 @@ void FrameNames::add_hint(HintAt at, std::vector<std::string>& warnings) const {
     };
     std::uint64_t sum = 0;
     std::vector<std::tuple<std::uint64_t, std::string, std::string>> images;  // the greatest first when sorted
+    bool has_missing = false;
     for (const auto& [image, nameless] : nameless_) {
         if (nameless.has_file && percent_of(nameless.count) >= kPercentMin) {
             sum += nameless.count;
             images.emplace_back(~nameless.count, images_.text(image), nameless.build_id);
+            has_missing = has_missing || !nameless.missing.empty();
+            symbolizer_.withdraw_missing(nameless.missing);
         }
     }
     if (images.empty()) {
@@ -316,12 +322,14 @@ void FrameNames::add_hint(HintAt at, std::vector<std::string>& warnings) const {
     } else if (images.size() == 1 && !std::get<2>(images[0]).empty()) {
         names += " (build-id " + build_id_text(std::get<2>(images[0])) + ")";
     }
+    const std::string no_file = images.size() == 1 ? ", whose file isn't here (--symfs DIR looks elsewhere)"
+                                                   : ", files of which aren't here (--symfs DIR looks elsewhere)";
     const std::string way_out =
         symbolizer_.asks_debuginfod()
             ? ", nor on the servers of DEBUGINFOD_URLS: install debug symbols"
             : ": install debug symbols, or set DEBUGINFOD_URLS=https://debuginfod.elfutils.org/";
     warnings.push_back("no symbols for " + std::to_string(static_cast<int>(percent_of(sum))) +
-                       " % of the samples, in " + names + way_out +
+                       " % of the samples, in " + names + (has_missing ? no_file : "") + way_out +
                        (at == HintAt::kAddresses ? "; --addresses shows each address" : ""));
 }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -141,6 +142,7 @@ private:
         std::string build_id;  // raw; empty: none, or it isn't the only one
         bool has_file = false;
         std::uint64_t count = 0;
+        std::set<std::string> missing;  // names of images whose files aren't here
     };
 
     Symbolizer& symbolizer_;

@@ -48,14 +48,16 @@ std::optional<std::uint64_t> file_offset_of(const ElfFile& file, std::uint64_t a
 
 class Builder {
 public:
-    Builder(const ElfFile& names, const ElfFile& running) : names_file_{names}, running_file_{running} {}
+    Builder(const ElfFile& names, const ElfFile& running, bool is_rest)
+        : names_file_{names}, running_file_{running}, is_rest_{is_rest} {}
 
     SymbolTable build() {
         if (const auto symtab = names_file_.find_section(".symtab", SHT_SYMTAB)) {
-            load(*symtab);
+            load(names_file_, *symtab);
         }
-        if (const auto dynsym = names_file_.find_section(".dynsym", SHT_DYNSYM)) {
-            load(*dynsym);
+        const ElfFile& dynamic = is_rest_ ? running_file_ : names_file_;
+        if (const auto dynsym = dynamic.find_section(".dynsym", SHT_DYNSYM)) {
+            load(dynamic, *dynsym);
         }
         // perf names the PLT only when there were symbols; where there were none, nothing stands against it.
         add_plt();
@@ -65,20 +67,20 @@ public:
     }
 
 private:
-    void load(std::size_t section_index) {
-        const ElfFile::Symbols symbols{names_file_, section_index};
+    void load(const ElfFile& file, std::size_t section_index) {
+        const ElfFile::Symbols symbols{file, section_index};
         bool added = false;
         for (std::size_t index = 0; index < symbols.size(); ++index) {
             const ElfSymbol symbol = symbols[index];
             const bool label = is_label(symbol);
             if ((!label && !is_function(symbol) && !is_object(symbol)) ||
-                is_mapping_symbol(names_file_.machine(), symbol.name) || symbol.section == SHN_ABS) {
+                is_mapping_symbol(file.machine(), symbol.name) || symbol.section == SHN_ABS) {
                 continue;
             }
-            if (symbol.section >= names_file_.sections().size()) {
+            if (symbol.section >= file.sections().size()) {
                 return;  // perf stops reading here, and mends nothing
             }
-            const ElfSection* section = &names_file_.sections()[symbol.section];
+            const ElfSection* section = &file.sections()[symbol.section];
             if ((section->flags & SHF_ALLOC) == 0) {
                 continue;
             }
@@ -94,7 +96,7 @@ private:
                 continue;
             }
             std::uint64_t value = symbol.value;
-            if (names_file_.machine() == EM_ARM && symbol.type == STT_FUNC) {
+            if (file.machine() == EM_ARM && symbol.type == STT_FUNC) {
                 value &= ~std::uint64_t{1};  // the lowest bit says "Thumb"
             }
             const auto offset = file_offset_of(running_file_, value);
@@ -275,6 +277,7 @@ private:
 
     const ElfFile& names_file_;
     const ElfFile& running_file_;
+    bool is_rest_;
     SymbolPlaces places_;
     SymbolPlaces extra_;
     std::vector<std::string_view> names_;  // by the number in a place; of the files, and of plt_names_
@@ -285,6 +288,8 @@ private:
 
 }  // namespace
 
-SymbolTable symbols_of_elf(const ElfFile& names, const ElfFile& running) { return Builder{names, running}.build(); }
+SymbolTable symbols_of_elf(const ElfFile& names, const ElfFile& running, bool is_rest) {
+    return Builder{names, running, is_rest}.build();
+}
 
 }  // namespace perfleet

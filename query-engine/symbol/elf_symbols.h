@@ -16,7 +16,8 @@ inline constexpr std::size_t kImageSymbolsMax = 4U << 20;
 inline constexpr std::size_t kImageNamesSizeBytesMax = 256U << 20;
 
 // `names` gives the symbols: a debug file, or the program itself. `running` is the program: its segments say where
-// symbols lie in the file, its .dynsym and relocations name the PLT. Both may be the same file.
-[[nodiscard]] SymbolTable symbols_of_elf(const ElfFile& names, const ElfFile& running);
+// symbols lie in the file, its .dynsym and relocations name the PLT. Both may be the same file. `is_rest`: the names
+// are those that the program's .dynsym lacks (mini_debug_info.h).
+[[nodiscard]] SymbolTable symbols_of_elf(const ElfFile& names, const ElfFile& running, bool is_rest = false);
 
 }  // namespace perfleet

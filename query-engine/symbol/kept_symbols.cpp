@@ -6,7 +6,7 @@
 
 namespace perfleet {
 
-Result<std::unique_ptr<ElfFile>> open_kept_symbols(std::string_view packed, std::string name) {
+Result<std::string> unpacked_symbols(std::string_view packed, const std::string& name) {
     const unsigned long long size_bytes = ZSTD_getFrameContentSize(packed.data(), packed.size());
     if (size_bytes == ZSTD_CONTENTSIZE_UNKNOWN || size_bytes == ZSTD_CONTENTSIZE_ERROR) {
         return Error{ErrorCode::kCorrupt, name + ": its kept symbols are damaged"};
@@ -18,7 +18,13 @@ Result<std::unique_ptr<ElfFile>> open_kept_symbols(std::string_view packed, std:
     if (ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size()) != bytes.size()) {
         return Error{ErrorCode::kCorrupt, name + ": its kept symbols are damaged"};
     }
-    return ElfFile::from_memory(std::move(bytes), std::move(name));
+    return bytes;
+}
+
+Result<std::unique_ptr<ElfFile>> open_kept_symbols(std::string_view packed, std::string name) {
+    Result<std::string> bytes = unpacked_symbols(packed, name);
+    return bytes.ok() ? ElfFile::from_memory(*std::move(bytes), std::move(name))
+                      : Result<std::unique_ptr<ElfFile>>{std::move(bytes).error()};
 }
 
 }  // namespace perfleet

@@ -14,6 +14,9 @@ namespace perfleet {
 
 inline constexpr std::size_t kKeptSymbolsSizeBytesMax = 64U << 20;  // unpacked
 
+// What a collector packed. `packed` is untrusted; `name` stands for it in messages. Errors: kCorrupt, kTooLarge.
+[[nodiscard]] Result<std::string> unpacked_symbols(std::string_view packed, const std::string& name);
+
 // `packed` is untrusted. `name` stands for the file's path in messages. Errors: kCorrupt, kTooLarge, kInvalid (no ELF
 // file).
 [[nodiscard]] Result<std::unique_ptr<ElfFile>> open_kept_symbols(std::string_view packed, std::string name);

@@ -24,6 +24,7 @@
 #include "query-engine/symbol/elf_symbols.h"
 #include "query-engine/symbol/kept_symbols.h"
 #include "query-engine/symbol/kernel_symbols.h"
+#include "query-engine/symbol/mini_debug_info.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "query-engine/symbol/symbol_table.h"
 #include "query-engine/symbol/told_files.h"
@@ -153,6 +154,18 @@ public:
 
     bool asks_debuginfod() const { return paths_.uses_debuginfod && has_debuginfod_urls(); }
 
+    bool is_missing(const ImageDefinition& image) const {
+        const std::lock_guard lock{mutex_};
+        return missing_.has(own_file_of(image, paths_));
+    }
+
+    void withdraw_missing(const std::set<std::string>& names) {
+        const std::lock_guard lock{mutex_};
+        for (const std::string& name : names) {
+            missing_.remove(paths_.symfs + name);
+        }
+    }
+
     std::vector<std::string> warnings() const {
         const std::lock_guard lock{mutex_};
         std::vector<std::string> all{warnings_.begin(), warnings_.end()};
@@ -212,8 +225,13 @@ private:
         if (!*content || (*content)->sort != static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols)) {
             return std::nullopt;
         }
+        const Result<std::string> text = unpacked_symbols((*content)->bytes, image.name);
+        if (!text.ok()) {
+            warn(text.error().message);
+            return std::nullopt;
+        }
         std::uint64_t bad_lines = 0;
-        auto table = symbols_of_kernel((*content)->bytes, bad_lines);
+        auto table = symbols_of_kernel(*text, bad_lines);
         if (!table) {
             warn(image.name + ": " + table.error().message);
             return std::nullopt;
@@ -297,11 +315,28 @@ private:
                 names = running == nullptr ? nullptr : std::move(names);  // it alone can't say where code lies
             }
         }
+        if (names == nullptr && running != nullptr) {
+            if (const FilePtr rest = open_rest_of(*running); rest != nullptr) {
+                return symbols_of_elf(*rest, *running, true);
+            }
+        }
         if (names == nullptr && running == nullptr) {
             tell_if_missing(own_path, image);
             return {};
         }
         return symbols_of_elf(names != nullptr ? *names : *running, running != nullptr ? *running : *names);
+    }
+
+    // Null where the file has no .gnu_debugdata of use.
+    FilePtr open_rest_of(const ElfFile& file) {
+        auto rest = open_mini_debug_info(file);
+        if (rest.ok() && (*rest)->find_section(".symtab", SHT_SYMTAB)) {
+            return std::move(*rest);
+        }
+        if (!rest.ok() && rest.error().code != ErrorCode::kNotFound) {
+            warn(rest.error().message);
+        }
+        return nullptr;
     }
 
     static bool is_of(const ElfFile& file, const ImageDefinition& image) {
@@ -533,6 +568,10 @@ std::string Symbolizer::image_display_name(const ImageDefinition& image) {
     }
     return last;
 }
+
+bool Symbolizer::is_missing(const ImageDefinition& image) const { return tables_->is_missing(image); }
+
+void Symbolizer::withdraw_missing(const std::set<std::string>& names) { tables_->withdraw_missing(names); }
 
 bool Symbolizer::asks_debuginfod() const { return tables_->asks_debuginfod(); }
 

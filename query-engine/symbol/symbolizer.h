@@ -1,6 +1,7 @@
 // From (image, offset) to a symbol's name. Sources: symbols that collectors sent (store): the kernel's, and
 // those kept of sampled files; ELF files by build-id and by path, debug files that a stripped one names
-// (symbol_files.h), and debuginfod servers (debuginfod.h); a file whose build-id differs is never used.
+// (symbol_files.h), debuginfod servers (debuginfod.h),
+// and a stripped file's .gnu_debugdata (mini_debug_info.h); a file whose build-id differs is never used.
 //
 // Names are what `perf report` shows: the best symbol at an address by perf's own rules (symbol-elf.c, symbol.c
 // choose_best_symbol), PLT entries as `name@plt`, C++ demangled. What isn't resolved is `image+0xoffset`, and
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,6 +78,11 @@ public:
 
     // Images without symbols were looked for on debuginfod servers.
     [[nodiscard]] bool asks_debuginfod() const;
+
+    // Whether a warning says that the image's file isn't here, and hence its functions have no names.
+    [[nodiscard]] bool is_missing(const ImageDefinition& image) const;
+    // Another warning says so of these images, by name.
+    void withdraw_missing(const std::set<std::string>& names);
 
     // What could not be read, each named once; many files with other build-ids in one line.
     [[nodiscard]] std::vector<std::string> warnings() const;

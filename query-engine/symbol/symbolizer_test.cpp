@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -50,6 +51,12 @@ std::string output_of(const std::string& command) {
     }
     EXPECT_EQ(pclose(pipe), 0) << command;
     return text;
+}
+
+std::string packed(const std::string& bytes) {
+    std::string frame(ZSTD_compressBound(bytes.size()), '\0');
+    frame.resize(ZSTD_compress(frame.data(), frame.size(), bytes.data(), bytes.size(), 1));
+    return frame;
 }
 
 std::string content_of(const fs::path& path) {
@@ -182,6 +189,34 @@ TEST(Symbolizer, TakesNamesFromTheDebugFileThatAStrippedProgramNames) {
     }
 }
 
+// As Fedora's find-debuginfo makes it.
+TEST(Symbolizer, TakesNamesThatDynsymLacksFromGnuDebugdata) {
+    const TemporaryFolder folder;
+    const std::string program = folder / "program";
+    const std::string rest = folder / "rest";
+    output_of("nm " + kFixture + " --format=posix --defined-only | awk '$2 ~ /[Tt]/ {print $1}' | grep -v '^main$' > " +
+              (folder / "keep").string());
+    output_of("objcopy -S --keep-symbols=" + (folder / "keep").string() + " " + kFixture + " " + rest);
+    output_of("objcopy --only-keep-debug " + rest + " && xz -f " + rest);
+    output_of("objcopy --strip-all --add-section .gnu_debugdata=" + rest + ".xz " + kFixture + " " + program);
+    ImageDefinition image = image_of(program);
+    const std::uint64_t offset = functions_by_nm(kFixture).at("fixture_plain");
+    EXPECT_EQ(Symbolizer(nullptr, no_paths()).resolve(image, offset).name, "fixture_plain");
+
+    // One that is damaged gives no names and one warning.
+    std::string bytes = content_of(program);
+    const std::size_t content = bytes.find(
+        "\xfd"
+        "7zXZ");
+    ASSERT_NE(content, std::string::npos);
+    bytes[content + 40] = static_cast<char>(~bytes[content + 40]);
+    write(program, bytes);
+    Symbolizer symbolizer{nullptr, no_paths()};
+    EXPECT_FALSE(symbolizer.resolve(image, offset).resolved);
+    ASSERT_EQ(symbolizer.warnings().size(), 1U);
+    EXPECT_NE(symbolizer.warnings()[0].find(".gnu_debugdata): damaged"), std::string::npos) << symbolizer.warnings()[0];
+}
+
 TEST(Symbolizer, FollowsNoDebugFileOutOfItsFolder) {
     const TemporaryFolder folder;
     const std::string program = folder / "bin/program";
@@ -206,7 +241,9 @@ TEST(Symbolizer, TellsOfFilesThatAreGone) {
         Symbolizer symbolizer{nullptr, no_paths()};
         for (int number = 1; number <= count; ++number) {
             image.name = folder / ("program" + std::to_string(number));
+            EXPECT_FALSE(symbolizer.is_missing(image));
             EXPECT_FALSE(symbolizer.resolve(image, 0x1000).resolved);
+            EXPECT_TRUE(symbolizer.is_missing(image));
         }
         const std::vector<std::string> warnings = symbolizer.warnings();
         ASSERT_EQ(warnings.size(), count == 5 ? 1U : static_cast<std::size_t>(count));
@@ -327,8 +364,9 @@ TEST(Symbolizer, TakesNamesOfKernelAndModulesFromTheStore) {
     const auto store = make_memory_store();
     ASSERT_TRUE(
         store
-            ->put_image(kernel_id, {static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
-                                    "0 T _stext\n100 T do_work\n40001000 t init\text4\n40001200 t ext4_read\text4\n"})
+            ->put_image(kernel_id,
+                        {static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
+                         packed("0 T _stext\n100 T do_work\n40001000 t init\text4\n40001200 t ext4_read\text4\n")})
             .ok());
     SampleBatch batch{TargetId{1}, SessionId{1, 2}, Seq{1}, EpochNumber{0}, BucketNumber{1}};
     batch.add_images({{0, image_flags::kKernel, kernel_id, "[kernel.kallsyms]", 0xffffffff80000000, 0x1000000},

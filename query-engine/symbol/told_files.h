@@ -29,6 +29,10 @@ public:
         }
     }
 
+    [[nodiscard]] bool has(const std::string& path) const { return files_.contains(path); }
+
+    void remove(const std::string& path) { files_.erase(path); }
+
     void append_to(std::vector<std::string>& warnings) const {
         if (std::ssize(files_) <= kSentencesMax) {
             for (const auto& [path, sentence] : files_) {

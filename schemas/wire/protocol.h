@@ -39,8 +39,8 @@ enum class RefusedReason : std::uint16_t {
 };
 
 enum class ImageSort : std::uint16_t {
-    kKernelSymbols =
-        1,  // text: "<hex offset from the image's start> <type> <name>[\t<module>]\n", ascending; README.md
+    kKernelSymbols = 1,  // a zstd frame of text: "<hex offset from the image's start> <type> <name>[\t<module>]\n",
+                         // ascending; README.md
     kElf = 2,
     kElfSymbols = 3,  // a zstd frame of an ELF file with its symbol tables, without code and data; README.md
 };

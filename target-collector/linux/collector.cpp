@@ -28,6 +28,7 @@
 #include "target-collector/linux/gateway_link.h"
 #include "target-collector/linux/option_check.h"
 #include "target-collector/linux/order_desk.h"
+#include "target-collector/linux/packed_symbols.h"
 #include "target-collector/linux/progress.h"
 #include "target-collector/linux/sealer_sink.h"
 #include "target-collector/linux/session_description.h"
@@ -156,6 +157,7 @@ private:
     std::unique_ptr<Command> command_;
     std::unique_ptr<PerfSource> source_;
     std::vector<std::byte> hello_;
+    std::string kernel_symbols_;  // packed
     std::vector<ImageSupply> images_;
     std::unique_ptr<SymbolKeeper> symbols_;  // null: no symbols are kept
     std::unique_ptr<DiskSpool> disk_spool_;  // null: batches wait in memory
@@ -292,16 +294,19 @@ Result<Done> LinuxCollector::open_source() {
 }
 
 Result<Done> LinuxCollector::open_wire() {
-    auto hello = describe_session(session_, options_, *source_);
+    const KernelImages& kernel = source_->kernel();
+    if (kernel.kernel_content().size_bytes > 0) {
+        kernel_symbols_ = kernel.symbols().empty() ? "" : packed_symbols(kernel.symbols());
+    }
+    auto hello = describe_session(session_, options_, *source_, kernel_symbols_.size());
     if (!hello.ok()) {
         return std::move(hello).error();
     }
     hello_ = std::move(*hello);
-    const KernelImages& kernel = source_->kernel();
-    if (!kernel.symbols().empty() && kernel.kernel_content().size_bytes > 0) {
+    if (!kernel_symbols_.empty()) {
         images_.push_back({kernel.kernel_content().view(),
                            static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
-                           std::as_bytes(std::span(kernel.symbols().data(), kernel.symbols().size()))});
+                           std::as_bytes(std::span{kernel_symbols_})});
     }
     WireThread::Options options;
     options.delivery.session = session_.session;

@@ -81,7 +81,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 }  // namespace
 
 Result<std::vector<std::byte>> describe_session(const SessionDescription& session, const CollectorOptions& options,
-                                                const PerfSource& source) {
+                                                const PerfSource& source, std::size_t kernel_symbols_size_bytes) {
     HelloDescription hello;
     hello.session = session.session;
     hello.target = session.target;
@@ -147,10 +147,9 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
     hello.host.tracing_header_event = bytes_of(header_event);
 
     std::vector<ImageOfferDescription> offers;
-    const KernelImages& kernel = source.kernel();
-    if (!kernel.symbols().empty() && kernel.kernel_content().size_bytes > 0) {
+    if (kernel_symbols_size_bytes > 0) {
         offers.push_back(
-            {kernel.kernel_content().view(), protocol::ImageSort::kKernelSymbols, kernel.symbols().size()});
+            {source.kernel().kernel_content().view(), protocol::ImageSort::kKernelSymbols, kernel_symbols_size_bytes});
     }
     hello.image_offers = offers;
 

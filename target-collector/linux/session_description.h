@@ -20,9 +20,10 @@ struct SessionDescription {
     ClockPoint start_point;
 };
 
-// The whole Hello message. Errors: kTooLarge (labels, command line or formats past their limits, named).
+// The whole Hello message; `kernel_symbols_size_bytes`: of those that are offered, 0 for none. Errors: kTooLarge
+// (labels, command line or formats past their limits, named).
 [[nodiscard]] Result<std::vector<std::byte>> describe_session(const SessionDescription& session,
-                                                              const CollectorOptions& options,
-                                                              const PerfSource& source);
+                                                              const CollectorOptions& options, const PerfSource& source,
+                                                              std::size_t kernel_symbols_size_bytes);
 
 }  // namespace perfleet

@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include <ctime>
 #include <utility>
@@ -11,24 +10,11 @@
 #include "schemas/vocabulary/content_hash.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/wire/protocol.h"
+#include "target-collector/linux/packed_symbols.h"
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/symbol_part.h"
 
 namespace perfleet {
-namespace {
-
-constexpr int kCompressionLevel = 3;
-
-std::string compressed(const std::string& bytes) {
-    std::string packed(ZSTD_compressBound(bytes.size()), '\0');
-    const std::size_t size = ZSTD_compress(packed.data(), packed.size(), bytes.data(), bytes.size(), kCompressionLevel);
-    packed.resize(ZSTD_isError(size) != 0 ? 0 : size);
-    packed.shrink_to_fit();
-    return packed;
-}
-
-}  // namespace
-
 SymbolKeeper::~SymbolKeeper() {
     finish();
     for (const File& file : files_) {
@@ -112,7 +98,7 @@ void SymbolKeeper::read(const File& file) {
     if (!part.ok() && (part.error().code == ErrorCode::kNotFound || part.error().code == ErrorCode::kInvalid)) {
         return;  // nothing to keep
     }
-    Kept kept{file.content, part.ok() ? compressed(*part) : std::string{}};
+    Kept kept{file.content, part.ok() ? packed_symbols(*part) : std::string{}};
     const ImageContentId content = content_id_of_file(file.fd, size_bytes);
     const bool is_same = is_there && ::fstat(file.fd, &after) == 0 && after.st_size == before.st_size &&
                          after.st_mtim.tv_sec == before.st_mtim.tv_sec &&

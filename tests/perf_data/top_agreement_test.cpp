@@ -1,5 +1,6 @@
 // An export shows under perf what `perfleet top` shows: the same symbols with the same counts, over real images.
 #include <gtest/gtest.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -15,6 +16,12 @@
 
 namespace perfleet::top_agreement_test {
 namespace {
+
+std::string packed(const std::string& bytes) {
+    std::string frame(ZSTD_compressBound(bytes.size()), '\0');
+    frame.resize(ZSTD_compress(frame.data(), frame.size(), bytes.data(), bytes.size(), 1));
+    return frame;
+}
 
 constexpr std::uint64_t kT0 = 9'000'000'000;
 
@@ -185,8 +192,8 @@ TEST_F(TopAgreement, PerfReportCountsEverySymbolAsTopDoes) {
         images.push_back({static_cast<std::uint32_t>(code.size()), image_flags::kKernel, kernel->build_id,
                           "[kernel.kallsyms]", kernel->start, kernel->size_bytes});
         ASSERT_TRUE(store_
-                        ->put_image(kernel->build_id,
-                                    {static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols), kernel->symbols})
+                        ->put_image(kernel->build_id, {static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
+                                                       packed(kernel->symbols)})
                         .ok());
     }
     out.add_images(images).add(Series{Kind::kTask, kNoEvent}, tasks);

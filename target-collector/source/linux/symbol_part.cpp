@@ -99,6 +99,9 @@ private:
                 if (section.sh_link < sections_.size()) {
                     is_kept_[section.sh_link] = true;
                 }
+            } else if (name == ".gnu_debugdata") {  // the symbols of functions that .dynsym lacks, by xz
+                is_kept_[i] = true;
+                has_symbols_ = has_symbols_ || section.sh_size > 0;
             } else if (name == ".rela.plt" || name == ".rel.plt" || name == ".plt.sec" || name == ".plt.got" ||
                        (name == ".rela.dyn" && section.sh_size <= kRelocationsSizeBytesMax)) {
                 is_kept_[i] = true;

@@ -1,5 +1,5 @@
-// The part of an ELF file that names its functions, as an ELF file of its own: headers, symbol tables, the PLT's
-// relocations and the notes with the build-id. Sections that are left out stay as headers without content
+// The part of an ELF file that names its functions, as an ELF file of its own: headers, symbol tables, .gnu_debugdata,
+// the PLT's relocations and the notes with the build-id. Sections that are left out stay as headers without content
 // (SHT_NOBITS), so that offsets of symbols are those of the whole file.
 //
 // A small reader with a bound on everything, for it reads whatever programs a host runs.
