@@ -22,8 +22,9 @@ Result<Answer> make_annotate(const Scan& scan, Symbolizer& symbolizer) {
         return std::move(event).error();
     }
     Answer answer;
-    answer.columns = {{"image", ""},    {"build_id", ""},   {"symbol", ""},      {"first", "byte"},
-                      {"last", "byte"}, {"offset", "byte"}, {"self", "samples"}, {"is_file_offset", ""}};
+    answer.columns = {{"image", ""},       {"build_id", ""},       {"symbol", ""},
+                      {"first", "byte"},   {"last", "byte"},       {"offset", "byte"},
+                      {"self", "samples"}, {"is_file_offset", ""}, {"start", "byte"}};
     if (!event->has_value()) {
         answer.warnings.push_back("no samples are in the selection (perfleet losses lists what there is)");
         return answer;
@@ -64,7 +65,8 @@ Result<Answer> make_annotate(const Scan& scan, Symbolizer& symbolizer) {
             AnswerValue{base + symbol.last},
             AnswerValue{base + offset},
             AnswerValue{count},
-            AnswerValue{std::uint64_t{is_file_offset ? 1U : 0U}}};
+            AnswerValue{std::uint64_t{is_file_offset ? 1U : 0U}},
+            AnswerValue{base + symbol.offset}};
     }
     for (auto& [key, row] : rows) {
         answer.rows.push_back(std::move(row));

@@ -13,7 +13,7 @@ namespace perfleet {
 
 // Columns of an answer.
 namespace annotate_column {
-enum : std::size_t { kImage, kBuildId, kSymbol, kFirst, kLast, kOffset, kSamples, kIsFileOffset };
+enum : std::size_t { kImage, kBuildId, kSymbol, kFirst, kLast, kOffset, kSamples, kIsFileOffset, kStart };
 }
 
 // The selection's filter names the functions.

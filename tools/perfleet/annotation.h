@@ -1,0 +1,51 @@
+// A function with its samples, instruction by instruction: what `perfleet annotate` prints.
+//
+// Code is disassembled from a file of the recorded build alone; where there is none, each address that has samples is a
+// line, as far from the function's start as it is.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "query-engine/statistic/answer.h"
+#include "query-engine/symbol/symbolizer.h"
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+// A function of one build of an image.
+struct AnnotatedFunction {
+    std::string image;
+    std::string build_id;  // hexadecimal; empty: none was recorded
+    std::string symbol;
+    bool is_file_offset = false;
+    std::uint64_t start = 0;      // offset or address of the symbol
+    std::uint64_t first = ~0ULL;  // offsets or addresses, both included
+    std::uint64_t last = 0;
+    std::map<std::uint64_t, std::uint64_t> samples;  // by offset or address
+    std::uint64_t total = 0;
+};
+
+struct AnnotatedLine {
+    std::string address;  // empty: a line of the source
+    std::uint64_t samples = 0;
+    double percent = 0;
+    std::string text;
+};
+
+// Of the answer of the query `annotate` (query-engine/statistic/annotate.h), those with most samples first.
+[[nodiscard]] std::vector<AnnotatedFunction> functions_of(const Answer& answer);
+
+struct AnnotateTools {
+    SymbolPaths paths;
+    std::string objdump = "objdump";
+    bool has_source = true;
+};
+
+// Ascending by address. Adds why there is no code to the warnings. Errors: those of objdump.
+[[nodiscard]] Result<std::vector<AnnotatedLine>> annotate(const AnnotatedFunction& function, const AnnotateTools& tools,
+                                                          std::vector<std::string>& warnings);
+
+}  // namespace perfleet
