@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
@@ -56,9 +58,7 @@ public:
           merge_{scan, events_, clock_} {}
 
     Result<ExportOutcome> run() {
-        if (auto checked = check_one_target(scan_); !checked) {
-            return std::move(checked).error();
-        }
+        list_targets();
         list_events();
         if (auto merged = merge_.run(*this); !merged) {
             return std::move(merged).error();
@@ -81,6 +81,20 @@ public:
     }
 
 private:
+    void list_targets() {
+        std::map<TargetId, std::size_t> indices;
+        for (const ScannedSession& session : scan_.sessions()) {
+            const auto [target, is_new] = indices.try_emplace(session.record.target, indices.size());
+            target_of_session_.push_back(target->second);
+            if (is_new) {
+                const std::string& name = session.record.target_name;
+                target_names_.push_back(options_.is_json ? name : printable(name));
+                target_width_ = std::max(target_width_, target_names_.back().size());
+            }
+        }
+        tasks_ = std::vector<TaskState>(indices.size());
+    }
+
     void list_events() {
         const auto events = events_.events();
         const bool has_tracepoint_chains =
@@ -105,7 +119,7 @@ private:
 
     void begin_epoch(const MergedEpoch& epoch, bool is_new_run) override {
         if (is_new_run) {
-            tasks_.forget();
+            std::for_each(tasks_.begin(), tasks_.end(), [](TaskState& tasks) { tasks.forget(); });
         }
         epochs_.resize(merge_.epochs().size());
         epochs_[epoch.index].images = add_images(images_, *epoch.dictionary);
@@ -120,7 +134,7 @@ private:
     Result<Done> row(const MergedRow& row) override {
         epoch_ = &epochs_[row.epoch.index];
         if (row.event == nullptr) {
-            take_task_row(tasks_, images_, epoch_->images, row.rows, row.row);
+            take_task_row(tasks_of(row), images_, epoch_->images, row.rows, row.row);
             return Done{};
         }
         ++row_count_;
@@ -149,8 +163,25 @@ private:
         return StackNumber{static_cast<std::uint32_t>(row.columns->stack[row.row])};
     }
 
+    std::size_t target_of(const MergedRow& row) const { return target_of_session_[row.epoch.session_index]; }
+    TaskState& tasks_of(const MergedRow& row) { return tasks_[target_of(row)]; }
+
+    // As perf's tod_scnprintf().
+    std::string time_of_day(const MergedRow& row) const {
+        const std::int64_t utc_ns = clock_.utc_of_ns(row.time_ns).value;
+        const std::time_t seconds = utc_ns / kNsPerSecond;
+        const std::int64_t rest_ns = utc_ns % kNsPerSecond;
+        std::tm local{};
+        char date[32]{};
+        if (::localtime_r(&seconds, &local) == nullptr ||
+            std::strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &local) == 0) {
+            return "<date is invalid>";
+        }
+        return options_.is_ns ? fmt::format("{}.{:09}", date, rest_ns) : fmt::format("{}.{:06}", date, rest_ns / 1'000);
+    }
+
     std::string_view name_of_thread(const MergedRow& row) {
-        const std::string_view name = tasks_.name_of(pid_of(row), tid_of(row));
+        const std::string_view name = tasks_of(row).name_of(pid_of(row), tid_of(row));
         return name.substr(0, std::min(name.find('\0'), kCommSizeBytesMax));
     }
 
@@ -202,7 +233,7 @@ private:
         if (!name.has_image || images_.place(name.image) != ExportedImages::Place::kProcess) {
             return name.chain_address;
         }
-        const auto place = tasks_.place(pid_of(row), name.image, name.chain_address);
+        const auto place = tasks_of(row).place(pid_of(row), name.image, name.chain_address);
         return place ? place->address : 0;
     }
 
@@ -255,6 +286,9 @@ private:
     void add_text(const PrintedEvent& event, const MergedRow& row) {
         const auto has = [&](ScriptField field) { return event.fields.has(field); };
         const auto out = std::back_inserter(text_);
+        if (target_names_.size() > 1) {
+            fmt::format_to(out, "{:>{}} ", target_names_[target_of(row)], target_width_);
+        }
         if (has(ScriptField::kComm)) {
             fmt::format_to(out, "{:>{}} ", printable(name_of_thread(row)), event.has_chain ? 0 : 16);
         }
@@ -266,6 +300,9 @@ private:
         }
         if (has(ScriptField::kCpu)) {
             fmt::format_to(out, "[{:03}] ", row.columns->cpu[row.row]);
+        }
+        if (has(ScriptField::kTod)) {
+            text_ += time_of_day(row) + ' ';
         }
         if (has(ScriptField::kTime)) {
             constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -320,6 +357,9 @@ private:
     void add_object(const PrintedEvent& event, const MergedRow& row) {
         const auto has = [&](ScriptField field) { return event.fields.has(field); };
         Json object = Json::object();
+        if (target_names_.size() > 1) {
+            object["target"] = target_names_[target_of(row)];
+        }
         if (has(ScriptField::kComm)) {
             object["comm"] = name_of_thread(row);
         }
@@ -331,6 +371,9 @@ private:
         }
         if (has(ScriptField::kCpu)) {
             object["cpu"] = row.columns->cpu[row.row];
+        }
+        if (has(ScriptField::kTod)) {
+            object["tod"] = time_of_day(row);
         }
         if (has(ScriptField::kTime)) {
             object["time_ns"] = row.time_ns;
@@ -377,7 +420,10 @@ private:
     EventTable events_;
     RowMerge merge_;
     ExportedImages images_;
-    TaskState tasks_;
+    std::vector<std::size_t> target_of_session_;  // by the session's index
+    std::vector<std::string> target_names_;
+    std::size_t target_width_ = 0;
+    std::vector<TaskState> tasks_;       // of each target
     std::vector<PrintedEvent> printed_;  // by the event's id, from 1
     std::size_t name_width_ = 0;
     std::vector<Epoch> epochs_;

@@ -12,8 +12,8 @@
 
 namespace perfleet {
 
-// Errors: kNotFound when the selection holds no samples and no tracepoints; kUsage when it holds several targets, whose
-// times have no common clock; those of store and sink.
+// Rows of several targets have their target's name first; their times are on the clock of the session that began first.
+// Errors: kNotFound when the selection holds no samples and no tracepoints; those of store and sink.
 [[nodiscard]] Result<ExportOutcome> export_script(const Scan& scan, Symbolizer& symbolizer,
                                                   const ScriptOptions& options, ExportSink& sink);
 

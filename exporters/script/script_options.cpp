@@ -10,10 +10,11 @@ namespace {
 
 constexpr std::uint32_t kTypeTracepoint = 2;  // perf_event_attr.type
 
-constexpr std::array<std::pair<std::string_view, ScriptField>, 12> kNames{{{"comm", ScriptField::kComm},
+constexpr std::array<std::pair<std::string_view, ScriptField>, 13> kNames{{{"comm", ScriptField::kComm},
                                                                            {"pid", ScriptField::kPid},
                                                                            {"tid", ScriptField::kTid},
                                                                            {"cpu", ScriptField::kCpu},
+                                                                           {"tod", ScriptField::kTod},
                                                                            {"time", ScriptField::kTime},
                                                                            {"period", ScriptField::kPeriod},
                                                                            {"event", ScriptField::kEvent},
@@ -22,6 +23,43 @@ constexpr std::array<std::pair<std::string_view, ScriptField>, 12> kNames{{{"com
                                                                            {"sym", ScriptField::kSym},
                                                                            {"symoff", ScriptField::kSymoff},
                                                                            {"dso", ScriptField::kDso}}};
+
+// Fields that only perf script has, with the reason.
+struct RefusedField {
+    std::string_view name;
+    std::string_view reason;
+};
+constexpr std::string_view kNotRecorded = "isn't recorded";
+constexpr std::string_view kInPerf = "is printed by perf script alone (perfleet export --to perf.data)";
+constexpr std::array kRefused{RefusedField{"addr", kNotRecorded},
+                              RefusedField{"phys_addr", kNotRecorded},
+                              RefusedField{"data_page_size", kNotRecorded},
+                              RefusedField{"code_page_size", kNotRecorded},
+                              RefusedField{"iregs", kNotRecorded},
+                              RefusedField{"uregs", kNotRecorded},
+                              RefusedField{"brstack", kNotRecorded},
+                              RefusedField{"brstacksym", kNotRecorded},
+                              RefusedField{"brstackoff", kNotRecorded},
+                              RefusedField{"brstackinsn", kNotRecorded},
+                              RefusedField{"brstackinsnlen", kNotRecorded},
+                              RefusedField{"weight", kNotRecorded},
+                              RefusedField{"ins_lat", kNotRecorded},
+                              RefusedField{"retire_lat", kNotRecorded},
+                              RefusedField{"cgroup", kNotRecorded},
+                              RefusedField{"flags", kNotRecorded},
+                              RefusedField{"callindent", kNotRecorded},
+                              RefusedField{"synth", kNotRecorded},
+                              RefusedField{"ipc", kNotRecorded},
+                              RefusedField{"machine_pid", kNotRecorded},
+                              RefusedField{"vcpu", kNotRecorded},
+                              RefusedField{"bpf-output", kNotRecorded},
+                              RefusedField{"misc", kNotRecorded},
+                              RefusedField{"metric", kNotRecorded},
+                              RefusedField{"srcline", kInPerf},
+                              RefusedField{"srccode", kInPerf},
+                              RefusedField{"insn", kInPerf},
+                              RefusedField{"insnlen", kInPerf},
+                              RefusedField{"dsoff", kInPerf}};
 
 std::string names() {
     std::string text;
@@ -40,6 +78,17 @@ Result<Done> read_fields(const std::string& text, ScriptOptions& options) {
         const std::string_view name = std::string_view{part}.substr(is_change ? 1 : 0);
         const auto found =
             std::find_if(kNames.begin(), kNames.end(), [&](const auto& known) { return known.first == name; });
+        const auto refused =
+            std::find_if(kRefused.begin(), kRefused.end(), [&](const auto& other) { return other.name == name; });
+        if (found == kNames.end() && refused != kRefused.end()) {
+            return Error{ErrorCode::kUsage, "fields: '" + std::string{name} + "' " + std::string{refused->reason} +
+                                                "; there are " + names()};
+        }
+        if (found == kNames.end() && name.find(':') != std::string_view::npos) {
+            return Error{ErrorCode::kUsage, "fields: '" + part +
+                                                "': fields by the type of event aren't supported; name " +
+                                                "those of all events, and choose an event with --event"};
+        }
         if (found == kNames.end()) {
             return option_error("fields", part, "a field: " + names() + ", or with + or - before it");
         }

@@ -15,6 +15,7 @@ enum class ScriptField : std::uint8_t {
     kPid,
     kTid,
     kCpu,
+    kTod,
     kTime,
     kPeriod,
     kEvent,

@@ -16,6 +16,7 @@
 #include "tools/perfleet/export_run.h"
 #include "tools/perfleet/file_sink.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/pager.h"
 #include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/query_source.h"
 #include "tools/perfleet/terminal.h"
@@ -25,12 +26,25 @@ namespace {
 
 class StandardOutputSink : public ExportSink {
 public:
+    void start_pager() { pager_ = Pager::start(); }
+    void end_pager() { pager_.reset(); }
+    [[nodiscard]] bool has_reader_left() const { return has_reader_left_; }
+
     Result<Done> write_at(std::uint64_t, std::span<const std::byte> bytes) override {
+        if (pager_ != nullptr) {
+            has_reader_left_ =
+                !pager_->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) || has_reader_left_;
+            return has_reader_left_ ? Result<Done>{Error{ErrorCode::kIo, "the pager has ended"}} : Done{};
+        }
         if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0) {
             return error_from_errno(errno, "standard output");
         }
         return Done{};
     }
+
+private:
+    std::unique_ptr<Pager> pager_;
+    bool has_reader_left_ = false;
 };
 
 Result<ExportOutcome> ask_gateway(const ExportOptions& options, const ExportFormat& format, ExportSink& sink) {
@@ -96,6 +110,12 @@ int run_export(ExportOptions& options) {
             Error{ErrorCode::kUsage, "-o -: " + format.name + " is not written in one go; name a file"});
     }
     StandardOutputSink standard_output;
+    const auto given_format = options.query.values.find("format");
+    const bool is_json =
+        given_format != options.query.values.end() && given_format->second == OptionValue{std::string{"json"}};
+    if (to_standard_output && format.is_command && !options.has_no_pager && !is_json) {
+        standard_output.start_pager();
+    }
     std::unique_ptr<FileSink> file;
     if (!to_standard_output) {
         const ExistingFile existing = options.is_forced               ? ExistingFile::kReplace
@@ -109,6 +129,10 @@ int run_export(ExportOptions& options) {
     }
     ExportSink& sink = to_standard_output ? static_cast<ExportSink&>(standard_output) : *file;
     const Result<ExportOutcome> outcome = write_export(options, format, sink);
+    standard_output.end_pager();
+    if (standard_output.has_reader_left()) {
+        return 0;
+    }
     if (!outcome.ok()) {
         return report_error(outcome.error());
     }
@@ -156,6 +180,8 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
             own_options->format = format.name;
             add_command_options(*own, format.options, own_options->query.values);
             own_options->query.add_to(*own, selection_options());
+            own->add_flag("--no-pager", own_options->has_no_pager,
+                          "don't show the output in a pager ($PERFLEET_PAGER, $PAGER, less)");
             own->callback(
                 [&invocation, own_options] { invocation.run = [own_options] { return run_export(*own_options); }; });
         }

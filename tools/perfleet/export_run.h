@@ -12,6 +12,7 @@ struct ExportOptions {
     std::string format;  // of export_formats()
     std::string output = "-";
     bool is_forced = false;
+    bool has_no_pager = false;
 };
 
 // The exit status.

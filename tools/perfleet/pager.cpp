@@ -1,7 +1,6 @@
 #include "tools/perfleet/pager.h"
 
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -24,8 +23,17 @@ std::string pager_command() {
     return "less -FRX";
 }
 
+// A pager that can't be started would take the text with it.
+bool is_there(const std::string& command) {
+    const std::string word = command.substr(0, command.find_first_of(" \t"));
+    const bool is_plain = word.find_first_of("'\"$`\\;&|<>()=*?[]~#") == std::string::npos;
+    return !is_plain || std::system(("command -v " + word + " > /dev/null 2>&1").c_str()) == 0;
+}
+
+}  // namespace
+
 // Ctrl-C belongs to the pager, and a pager that is left reads no more.
-class IgnoredSignals {
+class Pager::IgnoredSignals {
 public:
     IgnoredSignals() {
         for (std::size_t i = 0; i < kSignals.size(); ++i) {
@@ -45,28 +53,33 @@ private:
     std::array<sighandler_t, kSignals.size()> before_{};
 };
 
-// False: the shell didn't find it.
-bool show_in(const std::string& command, std::string_view text) {
+std::unique_ptr<Pager> Pager::start() {
+    const std::string command = pager_command();
+    if (::isatty(STDOUT_FILENO) != 1 || command.empty() || command == "cat" || !is_there(command)) {
+        return nullptr;
+    }
     ::setenv("LESS", "FRX", 0);
     ::setenv("LV", "-c", 0);
-    std::FILE* const pager = ::popen(command.c_str(), "we");
-    if (pager == nullptr) {
-        return false;
-    }
-    const IgnoredSignals ignored;  // only now: the pager would have inherited it
-    (void)std::fwrite(text.data(), 1, text.size(), pager);
-    const int status = ::pclose(pager);
-    constexpr int kNotRunnable = 126;
-    constexpr int kNotFound = 127;
-    return !WIFEXITED(status) || (WEXITSTATUS(status) != kNotRunnable && WEXITSTATUS(status) != kNotFound);
+    std::FILE* const pipe = ::popen(command.c_str(), "we");
+    return pipe == nullptr ? nullptr : std::unique_ptr<Pager>{new Pager{pipe}};
 }
 
-}  // namespace
+// Signals only now: the pager would have inherited it.
+Pager::Pager(std::FILE* pipe) : pipe_{pipe}, ignored_{std::make_unique<IgnoredSignals>()} {}
+
+Pager::~Pager() { ::pclose(pipe_); }
+
+bool Pager::write(std::string_view text) {
+    return std::fwrite(text.data(), 1, text.size(), pipe_) == text.size() && std::fflush(pipe_) == 0;
+}
 
 Result<Done> print_paged(std::string_view text) {
-    const std::string command = pager_command();
-    const bool has_pager = ::isatty(STDOUT_FILENO) == 1 && !command.empty() && command != "cat";
-    return has_pager && show_in(command, text) ? Result<Done>{Done{}} : print_text(text);
+    const std::unique_ptr<Pager> pager = Pager::start();
+    if (pager == nullptr) {
+        return print_text(text);
+    }
+    (void)pager->write(text);
+    return Done{};
 }
 
 }  // namespace perfleet
