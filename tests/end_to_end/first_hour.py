@@ -167,6 +167,21 @@ def record_in_a_terminal_fits(user):
 
 
 @step
+def record_names_the_command_that_shows_all_columns(user):
+    text = user.see(f"perfleet record -g -- {xz(user)} > /dev/null")
+    hint = " ".join(text.split())
+    check("left out for 80 columns" not in hint or "perfleet top --wide shows all" in hint, text)
+    user.see("perfleet top --wide > /dev/null")
+
+
+@step
+def ranges_of_delays_are_refused_with_the_way_out(user):
+    for ranges in ("10-20", "10-20,30-40"):
+        error = user.run(f"perfleet record -D {ranges} -- true", status=2).err
+        check("ranges" in error and "--duration" in error, error)
+
+
+@step
 def exit_status_is_the_commands(user):
     user.run("perfleet record -q -- sh -c 'exit 7'", status=7)
     user.run("perfleet record -q -- sh -c 'kill -TERM $$'", status=143)
@@ -338,6 +353,12 @@ def export_for_perf(user):
 
 
 @step
+def the_command_line_is_that_of_a_shell(user):
+    header = user.run("perf report -i p.data --header-only").out
+    check(re.search(r"# cmdline : perfleet record ", header), header)
+
+
+@step
 def files_are_not_overwritten(user):
     user.run("perfleet export --to folded -o stacks.txt")
     check("--force" in user.run("perfleet export --to folded -o stacks.txt", status=None).err, "no hint at --force")
@@ -357,6 +378,38 @@ def script_prints_each_sample(user):
     user.run("perfleet script -F comm,tid,time,event,ip,sym")
     for line in user.run("perfleet script --format json").out.splitlines()[:5]:
         json.loads(line)
+    seen = user.see("PERFLEET_PAGER='sed s/^/paged/' perfleet script -G -F comm,event")
+    check("paged" in seen, seen[:300])
+    check("paged" not in user.see("PERFLEET_PAGER='sed s/^/paged/' perfleet script -G -F comm,event --no-pager"), "paged")
+    check(len(user.see("PERFLEET_PAGER='head -2' perfleet script -G -F comm,event").splitlines()) < 10, "it goes on")
+    user.see("PERFLEET_PAGER=no-such-pager perfleet script -G -F comm,event")
+    user.run("perfleet script | head -2")
+
+
+@step
+def script_prints_the_time_of_day(user):
+    user.run("perfleet export --to perf.data -o tod.data")
+    ours = user.run("perfleet script -G -F tod,event").out.split("\n")
+    perfs = user.run("perf script -i tod.data -G -F tod,event 2>/dev/null").out.split("\n")
+    check(len(ours) == len(perfs) and ours[0][:22] == perfs[0].strip()[:22], f"{ours[0]} is not {perfs[0]}")
+
+
+@step
+def script_refuses_fields_with_a_reason(user):
+    for field, reason in (("brstack", "isn't recorded"), ("+srcline", "perf script"), ("sw:comm", "--event")):
+        error = user.run(f"perfleet script -F {field}", status=2).err
+        check(reason in error, error)
+
+
+@step
+def script_of_several_targets_names_them(user):
+    for target in ("north", "south"):
+        user.run(f"perfleet record -q --data fleet --target {target} -- {xz(user)} > /dev/null")
+    lines = user.run("perfleet script --data fleet --all -G -F comm,tod").out.splitlines()
+    check({line.split()[0] for line in lines} == {"north", "south"}, lines[:3])
+    check({json.loads(line)["target"] for line in
+           user.run("perfleet script --data fleet --all --format json").out.splitlines()} == {"north", "south"}, "json")
+    check("north" not in user.run("perfleet script --data fleet --select '{target=\"north\"}' -G -F comm").out, "one")
 
 
 @step
@@ -373,13 +426,62 @@ def annotate_shows_instructions(user):
 @step
 def a_rebuilt_program_keeps_its_names(user):
     check("main" in user.run("perfleet top").out, "no main")
+    shutil.copy(user.path("spin.c"), user.path("spin_before.c"))
     with open(user.path("spin.c"), "w", encoding="utf-8") as file:
         file.write("int other(int c) { return c * 3; }\nint main(int c, char **v) { (void)v; return other(c) == 9; }\n")
     user.run("gcc -O0 -o spin spin.c; true")
     rows, _ = user.json("perfleet top")
     check(rows[0]["symbol"] == "main", rows[0])
+    result = user.run("perfleet annotate main")
+    check("is another build" in result.err, result.err)
+    check(re.search(r"100?\.?\d*%|\d+\.\d+%", result.out) and "main+0x" in result.out, result.out)
+    check("push" not in result.out and "spin.c" not in result.out, f"another build is disassembled: {result.out}")
     os.remove(user.path("spin"))
     check(user.json("perfleet top")[0][0]["symbol"] == "main", "the deleted program lost its names")
+    result = user.run("perfleet annotate main")
+    check("--symfs" in result.err and "main+0x" in result.out, result.out + result.err)
+
+
+@step
+def a_stripped_program_that_is_gone_is_reported_once(user):
+    user.run("gcc -O1 -static -s -o bare spin_before.c && perfleet record -q -- ./bare && rm bare")
+    warnings = [line for line in user.run("perfleet top").err.splitlines() if "bare" in line]
+    check(len(warnings) == 1 and "--symfs" in warnings[0], warnings)
+
+
+@step
+def minidebuginfo_names_functions_and_is_kept(user):
+    with open(user.path("mini.c"), "w", encoding="utf-8") as file:
+        file.write("__attribute__((noinline)) static long turn(long n) { volatile long x = 0;\n"
+                   "  for (long i = 0; i < n; ++i) x += i;\n  return x; }\n"
+                   "int main(int c, char **v) { (void)v; return turn(200000000L * c) == 1; }\n")
+    user.run("gcc -O1 -o mini mini.c && objcopy --only-keep-debug mini rest && xz rest && strip mini && "
+             "objcopy --add-section .gnu_debugdata=rest.xz mini && perfleet record -q -- ./mini")
+    check(user.json("perfleet top")[0][0]["symbol"] == "turn", "not named")
+    os.remove(user.path("mini"))
+    check(user.json("perfleet top")[0][0]["symbol"] == "turn", "not kept")
+
+
+@step
+def a_kernel_function_is_annotated_by_its_name(user):
+    user.run("perfleet record -q -- dd if=/dev/zero of=/dev/null bs=512 count=400000 2>/dev/null")
+    rows = [row for row in user.json("perfleet top --image '[kernel.kallsyms]'")[0] if not row["symbol"].startswith("[")]
+    if rows:
+        symbol = rows[0]["symbol"]
+        check(f"{symbol}+0x" in user.run(f"perfleet annotate {symbol}").out, symbol)
+
+
+@step
+def a_deep_tree_fits_a_terminal(user):
+    with open(user.path("deep.c"), "w", encoding="utf-8") as file:
+        file.write("static volatile long x;\n__attribute__((noinline)) long a_function_with_a_long_name(int n) {\n"
+                   "  if (n == 0) { for (long i = 0; i < 200000000L; ++i) x += i; return x; }\n"
+                   "  return a_function_with_a_long_name(n - 1) + x; }\n"
+                   "int main() { return a_function_with_a_long_name(90) == 1; }\n")
+    user.run("gcc -O1 -fno-optimize-sibling-calls -fno-omit-frame-pointer -o deep deep.c && "
+             "perfleet record -q -g -- ./deep")
+    for options in ("", "--inverted", "--all"):
+        check("a_function" in user.see(f"perfleet tree {options}"), options)
 
 
 @step
@@ -403,7 +505,8 @@ def events_as_perf_spells_them(user):
     for events in ("cpu-clock", "task-clock:u", "page-faults", "faults", "cs", "context-switches", "migrations",
                    "minor-faults", "major-faults", "sched:sched_switch", "sched:sched_wak*",
                    "'{cpu-clock,page-faults}'", "'{cpu-clock,page-faults}:S'", "dummy", "software/cpu-clock/",
-                   "cpu-clock/period=100000/", "syscalls:sys_enter_write", "alignment-faults", "emulation-faults"):
+                   "cpu-clock/period=100000/", "syscalls:sys_enter_write", "alignment-faults", "emulation-faults",
+                   "'syscalls:sys_enter_*'"):
         user.run(f"perfleet record -q -e {events} -- true")
 
 
