@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -65,7 +67,17 @@ TEST_F(AnnotateProgram, CountsOfInstructionsAddUpToTop) {
     }
     EXPECT_EQ(samples, first[index_of(top, "self")]);
     EXPECT_GT(instruction_count, 5U);
-    EXPECT_GT(counted_count, 1U);
+    // The processor decides on how many instructions samples fall: as many as script shows addresses.
+    std::set<std::string> addresses;
+    std::istringstream rows{perfleet({"script", "--format", "json", "-F", "ip,sym"}).output};
+    for (std::string line; std::getline(rows, line);) {
+        const auto row = nlohmann::json::parse(line);
+        if (row["sym"] == symbol) {
+            addresses.insert(row["ip"].get<std::string>());
+        }
+    }
+    EXPECT_EQ(counted_count, addresses.size());
+    EXPECT_GT(counted_count, 0U);
 
     const Finished text = perfleet({"annotate", symbol, "--no-source"});
     EXPECT_NE(text.output.find("ret"), std::string::npos) << text.output;
