@@ -11,6 +11,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint32_t kNone = ~0U;
+constexpr std::size_t kMadeSizeBytes = 32;  // of a branch while the graph is made, beside itself: about
 
 // Ascending by (frame, slice), equal ones added up.
 void add_up(std::vector<FlameCell>& cells) {
@@ -78,7 +79,7 @@ void FlameGraphMaker::add(const EpochStackCounts& epoch, std::uint32_t first_sli
             }
         }
     }
-    share_.set(names_.size_bytes() + branches_.capacity() * sizeof(Branch) + numbers_.size_bytes() +
+    share_.set(names_.size_bytes() + branches_.capacity() * (sizeof(Branch) + kMadeSizeBytes) + numbers_.size_bytes() +
                2 * cells_.capacity() * sizeof(FlameCell));
 }
 

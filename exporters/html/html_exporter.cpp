@@ -161,6 +161,18 @@ Result<Done> add_verdicts(const Scan& before, const Scan& after, Symbolizer& sym
     return Done{};
 }
 
+// About: of the page while it is written, its JSON as such and escaped.
+std::size_t page_size_bytes(const FlameGraph& graph) {
+    constexpr std::size_t kCopies = 3;
+    constexpr std::size_t kFrameSizeBytes = 10;
+    constexpr std::size_t kCellSizeBytes = 12;
+    std::size_t size_bytes = graph.frames.size() * kFrameSizeBytes + graph.cells.size() * kCellSizeBytes;
+    for (const FlameFunction& function : graph.functions) {
+        size_bytes += function.name.size() + function.image.size() + sizeof(FlameFunction);
+    }
+    return kCopies * size_bytes;
+}
+
 void warn_of_graph(const FlameGraph& graph, std::vector<std::string>& warnings) {
     if (graph.frames_cut != 0) {
         warnings.push_back(std::to_string(graph.frames_cut) + " frames of few samples are shown together as " +
@@ -237,6 +249,11 @@ Result<ExportOutcome> export_html(const Scan& scan, const Scan* before, Symboliz
         return scan.memory().exceeded();
     }
     data.graph = maker.make(second_side);
+    MemoryShare share{scan.memory()};
+    share.set(page_size_bytes(data.graph));
+    if (scan.memory().is_exceeded()) {
+        return scan.memory().exceeded();
+    }
     merge(data.side.slices, data.graph.slices_merged);
     merge(data.before.slices, data.graph.slices_merged);
     if (data.graph.total == 0) {
