@@ -14,12 +14,12 @@ std::string_view name_in(const std::array<std::string_view, kReasonCount<Reason>
 }  // namespace
 
 std::string_view reason_name(SessionRefusal reason) {
-    return name_in({"version", "malformed", "too_large", "identity", "conflict", "quota", "full", "bye", "went_back"},
+    return name_in({"version", "malformed", "too_large", "identity", "conflict", "quota", "full", "bye", "replay"},
                    reason);
 }
 
 std::string_view reason_name(BatchRefusal reason) {
-    return name_in({"unreadable", "too_large", "header", "future", "tally", "range", "seal", "series", "column",
+    return name_in({"unreadable", "too_large", "header", "future", "counters", "range", "seal", "series", "column",
                     "conflict", "newer"},
                    reason);
 }

@@ -23,7 +23,7 @@ enum class SessionRefusal : std::uint8_t {
     kQuota,      // too many sessions of one target, or targets or label values of one gateway
     kFull,       // no room for another session now
     kBye,        // a Bye that breaks its rules
-    kWentBack,   // a session whose clock or sequence is behind what is known of it
+    kReplay,     // a session whose clock or sequence is behind what is known of it
     kCount,
 };
 
@@ -33,7 +33,7 @@ enum class BatchRefusal : std::uint8_t {
     kTooLarge,    // counts or bytes past a limit
     kHeader,      // its numbers contradict each other
     kFuture,      // a time bucket far ahead of the gateway's clock, and has been for a while
-    kTally,       // tallies that break their rules
+    kCounters,    // counters that break their rules
     kRange,       // dropped ranges that lie
     kSeal,        // the content isn't what was sealed
     kSeries,      // an event that the session doesn't have, or a series that is there twice

@@ -117,7 +117,7 @@ Result<Done> BatchAdmission::check(const BatchUntrusted& batch, const SessionRec
     if (auto checked = check_numbers(batch, session); !checked) {
         return checked;
     }
-    refusal_ = BatchRefusal::kTally;
+    refusal_ = BatchRefusal::kCounters;
     if (auto checked = check_tallies(batch.tallies, session); !checked) {
         return checked;
     }

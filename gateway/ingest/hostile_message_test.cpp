@@ -116,7 +116,7 @@ TEST_F(HostileMessage, LiesOfEachSort) {
     expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].setKind(99); }, BatchRefusal::kSeal, false);
     expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].getColumns()[1].setCodec(99); },
                    BatchRefusal::kNewer);
-    expect_refused([](wire::Batch::Builder batch) { batch.getTallies()[0].setEvent(99); }, BatchRefusal::kTally);
+    expect_refused([](wire::Batch::Builder batch) { batch.getTallies()[0].setEvent(99); }, BatchRefusal::kCounters);
     expect_refused([](wire::Batch::Builder batch) { batch.getSeries()[0].setEvent(99); }, BatchRefusal::kSeries);
     expect_refused([](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(~0ULL); }, BatchRefusal::kHeader);
     expect_refused([](wire::Batch::Builder batch) { batch.setBucket(4'000'000'000U); }, BatchRefusal::kHeader);

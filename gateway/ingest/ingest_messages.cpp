@@ -115,7 +115,7 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
     }
     const SessionCourse::Claim claim{hello_untrusted.clock, Seq{hello_untrusted.oldest_retained_seq}};
     if (const auto step_back = session->course.step_back_of(claim, session->progress.prefix(), session->finished)) {
-        refuse_session(routing_id, session->record.session, SessionRefusal::kWentBack, RefusedReason::kWentBack,
+        refuse_session(routing_id, session->record.session, SessionRefusal::kReplay, RefusedReason::kWentBack,
                        "'" + session->record.target_name + "' " + *step_back +
                            ": a collector was started again with a session of before; it needs one of its own");
         return;

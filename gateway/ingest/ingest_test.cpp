@@ -94,7 +94,7 @@ protected:
         EXPECT_EQ(refused.seq, 0U);
         EXPECT_EQ(refused.reason, number_of(RefusedReason::kWentBack));
         EXPECT_NE(refused.text.find(what), std::string::npos) << refused.text;
-        EXPECT_EQ(ingest_->counts().sessions_refused.of(SessionRefusal::kWentBack), ++refused_);
+        EXPECT_EQ(ingest_->counts().sessions_refused.of(SessionRefusal::kReplay), ++refused_);
     }
 
 private:

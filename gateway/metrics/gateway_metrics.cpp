@@ -30,11 +30,11 @@ void add_connections(MetricPage& page, const std::string& prefix, const Transpor
     };
     refused("connection_limit", counts.refused_connection_limit);
     refused("unheard_limit", counts.refused_unheard_limit);
-    refused("mute", counts.refused_mute);
+    refused("first_message_timeout", counts.refused_first_message_timeout);
     refused("key_limit", counts.refused_key_limit);
     refused("revoked", counts.refused_revoked);
-    refused("named_itself", counts.refused_named_itself);
-    refused("conduct", counts.refused_conduct);
+    refused("routing_id", counts.refused_routing_id);
+    refused("abuse_limit", counts.refused_abuse_limit);
     refused("unfinished_message", counts.refused_unfinished_message);
     const auto failed = [&](const char* reason, std::uint64_t count) {
         page.counter(prefix + "handshakes_failed_total", "Handshakes that failed.", count, {{"reason", reason}});

@@ -55,7 +55,7 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     readings.store = FolderSize{7, 8};
     readings.store_damage_count = 13;
     readings.transport.handshakes_unknown_key = 9;
-    readings.transport.refused_mute = 10;
+    readings.transport.refused_first_message_timeout = 10;
     readings.query_transport.refused_revoked = 11;
     readings.query_transport.connections_now = 12;
     readings.query_transport.messages_malformed = 13;
@@ -72,7 +72,7 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     EXPECT_EQ(value(page, "perfleet_gateway_store_free_bytes"), 8);
     EXPECT_EQ(value(page, "perfleet_gateway_store_damage"), 13);
     EXPECT_EQ(value(page, "perfleet_gateway_handshakes_failed_total", "unknown_key"), 9);
-    EXPECT_EQ(value(page, "perfleet_gateway_connections_refused_total", "mute"), 10);
+    EXPECT_EQ(value(page, "perfleet_gateway_connections_refused_total", "first_message_timeout"), 10);
     EXPECT_EQ(value(page, "perfleet_gateway_connections_refused_total", "revoked"), 0);
     EXPECT_EQ(value(page, "perfleet_gateway_query_connections_refused_total", "revoked"), 11);
     EXPECT_EQ(value(page, "perfleet_gateway_query_connections"), 12);

@@ -306,7 +306,7 @@ bool Router::identify(Message& message) {
     }
     const char* const own_name = zmq_msg_gets(frame, "Identity");
     if (own_name != nullptr && *own_name != '\0') {
-        connections.refuse_named_itself(descriptor);
+        connections.refuse_routing_id(descriptor);
         return false;
     }
     const auto key = decode_public_key(user == nullptr ? "" : user);

@@ -189,7 +189,7 @@ bool QueryGuard::may_ask(const void* message) {
     }
     const char* const own_name = zmq_msg_gets(frame, "Identity");
     if (own_name != nullptr && *own_name != '\0') {
-        connections_.refuse_named_itself(descriptor);
+        connections_.refuse_routing_id(descriptor);
         return false;
     }
     const char* const user = zmq_msg_gets(frame, kZapUserId);

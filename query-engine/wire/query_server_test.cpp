@@ -73,7 +73,7 @@ protected:
                             ->serve(stop_fd_,
                                     [this](const TransportCounts& counts) {
                                         malformed_count_ = counts.messages_malformed;
-                                        cut_count_ = counts.refused_conduct;
+                                        cut_count_ = counts.refused_abuse_limit;
                                     })
                             .ok());
         }};

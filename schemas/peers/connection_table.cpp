@@ -188,10 +188,10 @@ void ConnectionTable::drained() {
     ++drained_count_;
 }
 
-void ConnectionTable::refuse_named_itself(int descriptor) {
+void ConnectionTable::refuse_routing_id(int descriptor) {
     const std::scoped_lock lock{mutex_};
     if (Connection* const connection = find(descriptor); connection != nullptr) {
-        shut(descriptor, *connection, &TransportCounts::refused_named_itself);
+        shut(descriptor, *connection, &TransportCounts::refused_routing_id);
     }
 }
 
@@ -205,7 +205,7 @@ void ConnectionTable::cut(const ConnectionName& name) {
     const std::scoped_lock lock{mutex_};
     Connection* const connection = find(name.descriptor);
     if (connection != nullptr && connection->cookie == name.cookie) {
-        shut(name.descriptor, *connection, &TransportCounts::refused_conduct);
+        shut(name.descriptor, *connection, &TransportCounts::refused_abuse_limit);
     }
 }
 
@@ -251,7 +251,7 @@ void ConnectionTable::look_at(int descriptor, Connection& connection, std::uint6
     }
     if (!connection.is_heard && now_ns > connection.accepted_ns &&
         now_ns - connection.accepted_ns > limits_.first_word_ns) {
-        shut(descriptor, connection, &TransportCounts::refused_mute);
+        shut(descriptor, connection, &TransportCounts::refused_first_message_timeout);
         return;
     }
     const auto received = received_bytes_of(descriptor);

@@ -74,7 +74,7 @@ public:
     [[nodiscard]] KeySet::Entry heard(int descriptor, const PublicKey& key);
     // Everything that was there has been taken.
     void drained();
-    void refuse_named_itself(int descriptor);
+    void refuse_routing_id(int descriptor);
     // For a later cut(); that of none where it isn't known.
     [[nodiscard]] ConnectionName name_of(int descriptor);
     // Who reads its messages wants no more of them. Does nothing when it has ended.

@@ -153,9 +153,9 @@ TEST(ConnectionTable, EndsTheMute) {
     table.sweep(1'101);
     EXPECT_TRUE(mute.is_shut());
     EXPECT_FALSE(good.is_shut());
-    EXPECT_EQ(table.counts().refused_mute, 1U);
+    EXPECT_EQ(table.counts().refused_first_message_timeout, 1U);
     table.sweep(9'999);
-    EXPECT_EQ(table.counts().refused_mute, 1U);
+    EXPECT_EQ(table.counts().refused_first_message_timeout, 1U);
 }
 
 TEST(ConnectionTable, EndsWhoNeverFinishesAMessage) {
@@ -326,7 +326,7 @@ TEST(ConnectionTable, SparesAnotherSocketWithTheSameDescriptor) {
     table.accepted(link.descriptor(), 1);
     link.replace();
     table.sweep(100);
-    EXPECT_EQ(table.counts().refused_mute, 0U);
+    EXPECT_EQ(table.counts().refused_first_message_timeout, 0U);
     EXPECT_EQ(table.counts().connections_now, 0U);  // nobody told, but it is gone
 }
 
@@ -348,7 +348,7 @@ TEST(ConnectionTable, CutsTheNamedConnectionAndNoLaterOneOfItsDescriptor) {
     table.cut(name);
     table.cut(name);
     EXPECT_TRUE(link.is_shut());
-    EXPECT_EQ(table.counts().refused_conduct, 1U);
+    EXPECT_EQ(table.counts().refused_abuse_limit, 1U);
     table.ended(link.descriptor());
     EXPECT_EQ(table.name_of(link.descriptor()).cookie, 0U);
 }

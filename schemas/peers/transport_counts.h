@@ -17,14 +17,14 @@ struct TransportCounts {
     std::uint64_t connections_renewed = 0;  // closed in a quiet moment for the memory that they take; they come back
 
     // Closed here.
-    std::uint64_t refused_connection_limit = 0;    // more connections than there may be
-    std::uint64_t refused_unheard_limit = 0;       // one of too many that had said nothing, to make room for others
-    std::uint64_t refused_mute = 0;                // said nothing in the time that there is for a first message
-    std::uint64_t refused_key_limit = 0;           // more connections with one key than there may be
-    std::uint64_t refused_revoked = 0;             // its key was taken off the allow-list, or changed there
-    std::uint64_t refused_named_itself = 0;        // chose its own routing id, where keys say who is who
-    std::uint64_t refused_conduct = 0;             // went on sending what it may not
-    std::uint64_t refused_unfinished_message = 0;  // sent parts of one message without end
+    std::uint64_t refused_connection_limit = 0;       // more connections than there may be
+    std::uint64_t refused_unheard_limit = 0;          // one of too many that had said nothing, to make room for others
+    std::uint64_t refused_first_message_timeout = 0;  // said nothing in the time that there is for a first message
+    std::uint64_t refused_key_limit = 0;              // more connections with one key than there may be
+    std::uint64_t refused_revoked = 0;                // its key was taken off the allow-list, or changed there
+    std::uint64_t refused_routing_id = 0;             // chose its own routing id, where keys say who is who
+    std::uint64_t refused_abuse_limit = 0;            // went on sending what it may not
+    std::uint64_t refused_unfinished_message = 0;     // sent parts of one message without end
 
     // Handshakes that failed. libzmq closes these, and those below, itself.
     std::uint64_t handshakes_unknown_key = 0;  // not on the allow-list

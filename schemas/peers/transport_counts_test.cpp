@@ -19,14 +19,15 @@ TEST(TransportCounts, AreTheSameAfterBeingWrittenAsALine) {
 
 TEST(TransportCounts, AnUnknownNameIsLeftOut) {
     TransportCounts counts;
-    counts.refused_mute = 3;
-    EXPECT_EQ(parse_counts("counts refused_mute=3 of_tomorrow=4"), counts);
+    counts.refused_first_message_timeout = 3;
+    EXPECT_EQ(parse_counts("counts refused_first_message_timeout=3 of_tomorrow=4"), counts);
 }
 
 TEST(TransportCounts, OtherLinesAreNone) {
-    for (const char* line :
-         {"", "ready query=tcp://127.0.0.1:1", "countsx", "counts x", "counts refused_mute=", "counts refused_mute=3x",
-          "counts refused_mute=-1", "counts  refused_mute=1", "counts refused_mute=18446744073709551616"}) {
+    for (const char* line : {"", "ready query=tcp://127.0.0.1:1", "countsx", "counts x",
+                             "counts refused_first_message_timeout=", "counts refused_first_message_timeout=3x",
+                             "counts refused_first_message_timeout=-1", "counts  refused_first_message_timeout=1",
+                             "counts refused_first_message_timeout=18446744073709551616"}) {
         EXPECT_EQ(parse_counts(line), std::nullopt) << line;
     }
 }

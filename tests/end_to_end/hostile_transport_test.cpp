@@ -200,8 +200,9 @@ TEST_F(HostileTransport, WhoHasSentTooMuchNonsenseIsCutOffThoughNothingMoreComes
         send_and_wait(1);
         expect_good_peer_is_served();  // so whatever the last one led to is done
     }
-    wait_for_counts(
-        [&](const TransportCounts& counts) { return counts.refused_conduct == 1 && counts.connections_ended > ended; });
+    wait_for_counts([&](const TransportCounts& counts) {
+        return counts.refused_abuse_limit == 1 && counts.connections_ended > ended;
+    });
 }
 
 }  // namespace
