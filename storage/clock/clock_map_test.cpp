@@ -50,6 +50,20 @@ TEST(ClockMap, OrderOfPointsDoesNotMatterAndTheSurestCounts) {
     EXPECT_EQ(clock.utc_of(Ticks{15}), UtcNs{150});
 }
 
+TEST(ClockMap, OfPointsAtOneTickTheSurestCountsThenTheEarliest) {
+    const ClockMap surest{1'000, {{Ticks{10}, UtcNs{100}, 50}, {Ticks{10}, UtcNs{999}, 1}}};
+    EXPECT_EQ(surest.utc_of(Ticks{10}), UtcNs{999});
+    const ClockMap earliest{1'000, {{Ticks{10}, UtcNs{999}, 1}, {Ticks{10}, UtcNs{100}, 1}}};
+    EXPECT_EQ(earliest.utc_of(Ticks{10}), UtcNs{100});
+}
+
+TEST(ClockMap, RoundsDownBeforeTheFirstPoint) {
+    const ClockMap thirds{3, {{Ticks{10}, UtcNs{0}, 0}}};
+    EXPECT_EQ(thirds.utc_of(Ticks{9}), UtcNs{-333'333'334});
+    EXPECT_EQ(thirds.utc_of(Ticks{8}), UtcNs{-666'666'667});
+    EXPECT_EQ(thirds.utc_of(Ticks{7}), UtcNs{-1'000'000'000});
+}
+
 TEST(ClockMap, NeverDecreasesWhateverThePoints) {
     std::mt19937_64 random{7};
     for (int round = 0; round < 50; ++round) {

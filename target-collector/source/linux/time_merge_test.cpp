@@ -80,6 +80,10 @@ TEST(TimeMerge, SortedRingsOfAnyNumberComeOutSorted) {
     }
 }
 
+TEST(TimeMerge, OfEqualTimesTheLowestRingComesFirst) {
+    EXPECT_EQ(merge({{5}, {5}, {5}, {5}}, 100), (Visits{{5, 0}, {5, 1}, {5, 2}, {5, 3}}));
+}
+
 TEST(TimeMerge, LosesNothingOfAnUnsortedRing) { EXPECT_EQ(merge({{5, 3, 8}, {4}}, 100).size(), 4U); }
 
 }  // namespace
