@@ -50,7 +50,7 @@ Result<std::uint64_t> copy_to_disk(const fs::path& from, const fs::path& to,
     if (source.get() < 0) {
         return error_from_errno(errno, from.string());
     }
-    const Descriptor target{::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+    const Descriptor target{::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
     if (target.get() < 0) {
         return error_from_errno(errno, to.string());
     }
@@ -158,6 +158,9 @@ private:
         fs::remove_all(to_, error);
         if (!fs::create_directories(to_, error)) {
             return error_from_errno(error ? error.value() : EEXIST, to_.string());
+        }
+        if (::chmod(to_.c_str(), kStoreFolderMode) != 0) {
+            return error_from_errno(errno, to_.string());
         }
         auto before = list(from_);
         if (!before.ok()) {
@@ -301,6 +304,11 @@ Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& t
     }
     if ((source.has_filename() ? source : source.parent_path()).string().ends_with(kIncompleteSuffix)) {
         return Error{ErrorCode::kUsage, from + ": is what an interrupted backup left; make another one"};
+    }
+    const fs::path real_source = fs::weakly_canonical(source, failed);
+    const fs::path inside = failed ? fs::path{} : fs::weakly_canonical(named, failed).lexically_relative(real_source);
+    if (!failed && !inside.empty() && *inside.begin() != "..") {
+        return Error{ErrorCode::kUsage, to + ": lies inside the store " + from + "; name a folder outside of it"};
     }
     if (auto checked = check_target(named); !checked.ok()) {
         return checked.error();

@@ -82,6 +82,16 @@ protected:
     std::string backup_;
 };
 
+TEST_F(Backup, IsForItsOwnerAloneAndNotInsideTheStore) {
+    put(*open(data_), 1);
+    const auto inside = make_checkpoint(data_, data_ + "/../data/backup");
+    ASSERT_FALSE(inside.ok());
+    EXPECT_EQ(inside.error().code, ErrorCode::kUsage);
+    EXPECT_NE(inside.error().message.find("lies inside the store"), std::string::npos) << inside.error().message;
+    ASSERT_TRUE(make_checkpoint(data_, backup_).ok());
+    EXPECT_EQ(fs::status(backup_).permissions(), fs::perms::owner_all);
+}
+
 TEST_F(Backup, HoldsWhatWasSyncedAndSharesItsTableFiles) {
     auto store = open(data_, 64U << 20);
     for (std::uint64_t seq = 1; seq <= 300; ++seq) {

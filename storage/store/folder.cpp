@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -54,9 +55,9 @@ Result<Done> create_folder(const fs::path& directory) {
         missing.push_back(at);
     }
     for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
-        std::error_code error;
-        if (!fs::create_directory(*at, error) && error) {
-            return error_from_errno(error.value(), "creating " + at->string());
+        const bool is_store = std::next(at) == missing.rend();
+        if (::mkdir(at->c_str(), is_store ? kStoreFolderMode : 0777) != 0 && errno != EEXIST) {
+            return error_from_errno(errno, "creating " + at->string());
         }
         if (auto synced = sync_folder(at->parent_path()); !synced.ok()) {
             return synced;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "schemas/columns/crc32c.h"
+#include "storage/store/synced_log.h"
 
 namespace perfleet {
 namespace {
@@ -250,23 +251,51 @@ Result<std::optional<LogDamage>> find_log_damage(const std::string& directory) {
         const std::string log{std::istreambuf_iterator<char>{file}, {}};
         scan.read(path.filename().string(), log);
     }
-    return scan.damage();
+    std::optional<LogDamage> damage = scan.damage();
+    const std::optional<SyncedLog> synced = read_synced_log(directory);
+    if (!synced) {
+        return damage;
+    }
+    const std::string name = log_file_name(synced->number);
+    if (damage && damage->file == name && damage->offset_bytes < synced->size_bytes) {
+        damage->was_synced = true;
+    }
+    const std::optional<std::uint64_t> short_of = short_size_bytes(directory, *synced);
+    if (short_of && (!damage || !damage->was_synced)) {
+        damage = LogDamage{name, *short_of, true};
+    }
+    return damage;
 }
 
-Result<Done> cut_log_tail(const std::string& directory) {
+std::string describe_log_loss(const std::string& directory, const LogDamage& damage) {
+    std::error_code error;
+    const bool is_there = fs::exists(fs::path{directory} / damage.file, error);
+    std::string text =
+        "acknowledged rows are lost: write-ahead log " + damage.file +
+        (is_there ? " is damaged or cut short at byte " + std::to_string(damage.offset_bytes) : " is missing");
+    const std::optional<SyncedLog> synced = read_synced_log(directory);
+    if (synced && log_file_name(synced->number) == damage.file) {
+        text += "; " + std::to_string(synced->size_bytes) + " bytes of it were on disk at " + synced->time;
+    }
+    return text;
+}
+
+Result<bool> cut_log_tail(const std::string& directory) {
     auto damage = find_log_damage(directory);
     if (!damage.ok()) {
         return damage.error();
     }
     if (!damage->has_value()) {
-        return Done{};
+        return false;
     }
     const LogDamage& at = **damage;
     if (at.was_synced) {
-        return Error{ErrorCode::kCorrupt,
-                     directory + ": " + at.file + " is damaged at byte " + std::to_string(at.offset_bytes) +
-                         ", in what was acknowledged; put the file back from a copy, or move it away and lose what it "
-                         "holds"};
+        if (auto recorded = record_log_loss(directory, describe_log_loss(directory, at)); !recorded.ok()) {
+            return recorded.error();
+        }
+        std::error_code error;  // it is kept for salvage, as far as that can be done
+        fs::create_hard_link(fs::path{directory} / at.file, fs::path{directory} / (at.file + ".damaged"), error);
+        return true;
     }
     auto logs = logs_of(directory);
     if (!logs.ok()) {
@@ -284,7 +313,7 @@ Result<Done> cut_log_tail(const std::string& directory) {
         }
         is_after = is_after || is_cut;
     }
-    return Done{};
+    return false;
 }
 
 }  // namespace perfleet

@@ -32,8 +32,13 @@ struct LogDamage {
 // seem cut short. Errors: kIo.
 [[nodiscard]] Result<std::optional<LogDamage>> find_log_damage(const std::string& directory);
 
-// Cuts the logs off where what nobody was promised begins. The caller holds the folder's lock. Errors: kCorrupt, naming
-// file and offset, when something that was promised is damaged; kIo.
-[[nodiscard]] Result<Done> cut_log_tail(const std::string& directory);
+// One sentence: which file, from where on, and what is known of what it held.
+[[nodiscard]] std::string describe_log_loss(const std::string& directory, const LogDamage& damage);
+
+// Cuts the logs off where what nobody was promised begins. The caller holds the folder's lock. Where something that was
+// promised is damaged or gone, nothing is cut, the file is kept beside under its name with `.damaged` behind it, and
+// the loss is recorded (storage/store/synced_log.h). True then: RocksDB must skip what it can't read. Errors: kIo and
+// the like.
+[[nodiscard]] Result<bool> cut_log_tail(const std::string& directory);
 
 }  // namespace perfleet

@@ -16,6 +16,7 @@
 #include "storage/store/lost_files.h"
 #include "storage/store/rocksdb_options.h"
 #include "storage/store/silent_log.h"
+#include "storage/store/synced_log.h"
 #include "storage/store/table_files.h"
 
 namespace perfleet {
@@ -51,15 +52,21 @@ bool says_locked(const rocksdb::Status& status) {
 }
 
 // The last writer's logs without what nobody was promised, so that RocksDB opens them as far as they count.
-Result<Done> cut_log_tail_locked(const std::string& directory, rocksdb::Env& env) {
+// True where RocksDB must skip what it can't read.
+Result<bool> cut_log_tail_locked(const std::string& directory, rocksdb::Env& env) {
     if (!check_reader_folder(directory).ok()) {
-        return Done{};  // nothing there yet
+        return false;  // nothing there yet
     }
     rocksdb::FileLock* lock = nullptr;
     if (const rocksdb::Status status = env.LockFile(directory + "/LOCK", &lock); !status.ok()) {
         return says_locked(status) ? busy(directory) : rocksdb_error(status, directory + ": can't be opened");
     }
     auto cut = cut_log_tail(directory);
+    if (cut.ok()) {  // opening deletes the log that it names
+        if (auto forgotten = forget_synced_log(directory); !forgotten.ok()) {
+            cut = forgotten.error();
+        }
+    }
     (void)env.UnlockFile(lock);
     return cut;
 }
@@ -131,6 +138,27 @@ Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Opti
     rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &db);
     opened.db.reset(db);
     return status;
+}
+
+void add_log_losses(const std::string& directory, const std::vector<std::string>& losses, RocksdbDatabase& opened) {
+    for (const std::string& loss : losses) {
+        opened.damage.push_back(directory + ": " + loss);
+    }
+}
+
+// What no writer has seen yet; only `is_damaged`, after RocksDB has said so, is worth reading the logs for.
+std::vector<std::string> log_losses(const std::string& directory, bool is_damaged) {
+    std::vector<std::string> losses = recorded_log_losses(directory);
+    if (is_damaged) {
+        if (auto damage = find_log_damage(directory); damage.ok() && damage->has_value() && (*damage)->was_synced) {
+            losses.push_back(describe_log_loss(directory, **damage));
+        }
+    } else if (const std::optional<SyncedLog> synced = read_synced_log(directory)) {
+        if (const auto short_of = short_size_bytes(directory, *synced)) {
+            losses.push_back(describe_log_loss(directory, {log_file_name(synced->number), *short_of, true}));
+        }
+    }
+    return losses;
 }
 
 bool includes_all(const std::set<std::string>& names, const std::set<std::string>& some) {
@@ -222,8 +250,9 @@ std::string table_file_name(EngineFile file) {
 
 Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& directory, std::shared_ptr<rocksdb::Env> env,
                                                        std::size_t memory_size_bytes, bool compacts) {
-    if (auto cut = cut_log_tail_locked(directory, env_of(env)); !cut.ok()) {
-        return cut.error();
+    const auto has_lost = cut_log_tail_locked(directory, env_of(env));
+    if (!has_lost.ok()) {
+        return has_lost.error();
     }
     if (const std::uint64_t needed = kOpenRoomSizeBytes + logs_size_bytes(directory);
         !has_free(env_of(env), directory, needed)) {
@@ -233,6 +262,9 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
     rocksdb::Options options = writer_options(memory_size_bytes);
     options.env = &env_of(env);
     options.disable_auto_compactions = !compacts;
+    if (*has_lost) {
+        options.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+    }
     rocksdb::DB* db = nullptr;
     rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
     if (says_locked(status)) {
@@ -264,6 +296,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
         return rocksdb_error(status, directory + ": can't be opened");
     }
     opened->db.reset(db);
+    add_log_losses(directory, recorded_log_losses(directory), *opened);
     return opened;
 }
 
@@ -297,12 +330,24 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
             status = *damaged;
         }
         if (status.ok()) {
+            add_log_losses(directory, log_losses(directory, false), *opened);
             return opened;
         }
-        // A torn end of the log is only cut off by the next writer; until then a reader stops there.
-        if (auto damage = find_log_damage(directory);
-            status.IsCorruption() && damage.ok() && damage->has_value() && !(*damage)->was_synced) {
+        auto damage = status.IsCorruption() ? find_log_damage(directory) : std::optional<LogDamage>{};
+        if (!damage.ok() || !damage->has_value()) {
+            continue;
+        }
+        if (!(*damage)->was_synced) {  // the next writer cuts it off; until then a reader stops there
             options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+            continue;
+        }
+        // A secondary instance stops at damage; what follows it is read without.
+        rocksdb::Options skipping = options;
+        skipping.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+        auto skipped = open_damaged(directory, skipping, *opened);
+        if (skipped.ok() && skipped->ok()) {
+            add_log_losses(directory, log_losses(directory, true), *opened);
+            return opened;
         }
     }
     return rocksdb_error(status, directory + ": can't be opened for reading");

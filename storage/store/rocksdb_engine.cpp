@@ -20,6 +20,7 @@
 #include "storage/store/rocksdb_database.h"
 #include "storage/store/rocksdb_options.h"
 #include "storage/store/rocksdb_slice.h"
+#include "storage/store/synced_log.h"
 
 namespace perfleet {
 namespace {
@@ -212,6 +213,8 @@ public:
             return Error{*std::move(before)};
         }
         const std::uint64_t sequence = logged_sequence();
+        std::unique_ptr<rocksdb::LogFile> log;  // what it holds before the sync is on disk after it
+        const bool knows_log = db().GetCurrentWalFile(&log).ok();
         if (const rocksdb::Status status = db().SyncWAL(); !status.ok()) {
             return changed(status, "syncing the write-ahead log");
         }
@@ -221,6 +224,9 @@ public:
         }
         if (sequence != synced_sequence_) {
             synced_sequence_ = sequence;
+            if (knows_log) {
+                write_synced_log(directory(), log->LogNumber(), log->SizeFileBytes());
+            }
             const std::lock_guard lock{logging_};
             rocksdb::WriteBatch batch;
             rocksdb::Status status = batch.PutLogData(sync_mark(sequence, logged_sequence_));

@@ -28,6 +28,20 @@ TEST_F(RocksdbStore, CreatesItsFolderAndThoseAbove) {
     EXPECT_EQ(intact_seqs(*open_reader()), one_to(3));
 }
 
+TEST_F(RocksdbStore, CreatesItsFolderForItsOwnerAlone) {
+    const auto mode = [](const std::string& path) {
+        struct ::stat status {};
+        EXPECT_EQ(::stat(path.c_str(), &status), 0);
+        return status.st_mode & 0777U;
+    };
+    directory_ = folder_->path() + "/above/data";
+    open().reset();
+    EXPECT_EQ(mode(directory_), 0700U);
+    ASSERT_EQ(::chmod(directory_.c_str(), 0750), 0);
+    open().reset();
+    EXPECT_EQ(mode(directory_), 0750U) << "what somebody gave it on purpose stays";
+}
+
 TEST_F(RocksdbStore, RefusesASecondWriterInTheSameProcess) {
     auto first = open();
     auto second = open_rocksdb_store(directory_);

@@ -24,6 +24,7 @@
 #include "storage/store/record.h"
 #include "storage/store/repeated_rows.h"
 #include "storage/store/rocksdb_engine.h"
+#include "storage/store/synced_log.h"
 #include "storage/store/table_files.h"
 
 namespace perfleet {
@@ -514,9 +515,12 @@ Result<StoreCheck> check_store(const std::string& directory, bool verify, const 
     if (verify) {
         auto damage = find_log_damage(directory);
         if (damage.ok() && damage->has_value() && (*damage)->was_synced) {
-            check.damage.push_back({(*damage)->file, "is damaged at byte " + std::to_string((*damage)->offset_bytes),
-                                    "what it holds from there on", 0});
+            check.damage.push_back(
+                {(*damage)->file, describe_log_loss(directory, **damage), "what it held from there on", 0});
         }
+    }
+    for (const std::string& loss : recorded_log_losses(directory)) {
+        check.damage.push_back({directory, loss, "what the log held; delete LOST-LOGS to accept it", 0});
     }
     auto engine = open_rocksdb_reader_engine(directory);
     if (!engine.ok()) {

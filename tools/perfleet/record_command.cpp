@@ -18,6 +18,7 @@
 #include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/log_event.h"
+#include "storage/store/folder.h"
 #include "storage/store/store.h"
 #include "target-collector/linux/command_line.h"
 #include "tools/perfleet/file_sink.h"
@@ -38,16 +39,6 @@ void say(std::string_view text) {
     const std::string line =
         wrapped("perfleet record: " + printable(text), screen_of(STDERR_FILENO).width_columns, "  ");
     std::fprintf(stderr, "%s\n", line.c_str());
-}
-
-// The parents of the folder, too: a newcomer has none of them.
-Result<Done> make_folder(const std::string& folder) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) {
-        return error_from_errno(error.value(), "data folder " + folder + " (name another one with --data)");
-    }
-    return Done{};
 }
 
 // As a word that a shell takes for what it is.
@@ -171,8 +162,8 @@ int run_record(CommandLine parsed, const std::string& given_name) {
     if (!folder.ok()) {
         return report_error(folder.error());
     }
-    if (const Result<Done> made = make_folder(*folder); !made.ok()) {
-        return report_error(made.error());
+    if (const Result<Done> made = prepare_writer_folder(*folder); !made.ok()) {
+        return report_error({made.error().code, made.error().message + " (name another data folder with --data)"});
     }
     const Result<std::unique_ptr<FileSink>> perf_data = open_perf_data((*line)->perf_data_file);
     if (!perf_data.ok()) {

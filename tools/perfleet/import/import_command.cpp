@@ -17,6 +17,7 @@
 #include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/wire/hello_limits.h"
+#include "storage/store/folder.h"
 #include "storage/store/store.h"
 #include "target-collector/linux/machine_state.h"
 #include "target-collector/linux/processor_pmu.h"
@@ -194,13 +195,10 @@ Result<std::unique_ptr<Store>> open_store(const ImportOptions& options) {
     if (!named.ok()) {
         return Error{named.error()};
     }
-    const std::string& folder = *named;
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) {
-        return error_from_errno(error.value(), "data folder " + folder + " (name another one with --data)");
+    if (auto made = prepare_writer_folder(*named); !made.ok()) {
+        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
     }
-    return open_rocksdb_store(folder);
+    return open_rocksdb_store(*named);
 }
 
 // A collector's own session, as it would have come over a wire.
