@@ -305,16 +305,16 @@ Result<Checkpoint> make_checkpoint(const std::string& from, const std::string& t
     if ((source.has_filename() ? source : source.parent_path()).string().ends_with(kIncompleteSuffix)) {
         return Error{ErrorCode::kUsage, from + ": is what an interrupted backup left; make another one"};
     }
-    const fs::path real_source = fs::weakly_canonical(source, failed);
-    const fs::path inside = failed ? fs::path{} : fs::weakly_canonical(named, failed).lexically_relative(real_source);
-    if (!failed && !inside.empty() && *inside.begin() != "..") {
-        return Error{ErrorCode::kUsage, to + ": lies inside the store " + from + "; name a folder outside of it"};
-    }
     if (auto checked = check_target(named); !checked.ok()) {
         return checked.error();
     }
     if (auto checked = check_reader_folder(from); !checked.ok()) {
         return checked.error();
+    }
+    const fs::path real_source = fs::weakly_canonical(source, failed);
+    const fs::path inside = failed ? fs::path{} : fs::weakly_canonical(named, failed).lexically_relative(real_source);
+    if (!failed && !inside.empty() && *inside.begin() != "..") {
+        return Error{ErrorCode::kUsage, to + ": lies inside the store " + from + "; name a folder outside of it"};
     }
     const fs::path incomplete = named.string() + kIncompleteSuffix;
     auto made = CheckpointMaker{source, incomplete, progress}.make();
