@@ -235,6 +235,7 @@ Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, Tr
     }
     router_options.connections_max = options.connections_max;
     router_options.connections_default_max = options.memory.connections_max();
+    router_options.resident_size_bytes_max = options.memory.size_bytes;
     router_options.renew_connections_above = options.memory.renew_connections_above();
     router_options.notice = options.notice ? options.notice : [](std::string_view) {};
     auto router = Router::bind(router_options, context);

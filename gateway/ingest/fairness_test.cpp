@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/reply.h"
 #include "gateway/ingest/sample_changes.h"
 #include "schemas/wire/protocol.h"
 
@@ -214,6 +215,15 @@ TEST_F(FairnessTest, WhoGoesOnSendingNonsenseIsCutOff) {
     EXPECT_EQ(link_.cut_off, std::vector<std::string>{"vandal"});
     EXPECT_EQ(ingest_->counts().peers_cut.of(PeerCut::kMalformed), 1U);
     EXPECT_EQ(ingest_->counts().messages_malformed.of(MessageMalformed::kUnreadable), 385U);
+}
+
+TEST_F(FairnessTest, WhoGoesOnSendingAGatewaysOwnMessagesIsCutOff) {
+    for (std::uint32_t i = 0; i < intake_limits::kMisdeedsMax; ++i) {
+        take("vandal", encode_ack({}));
+    }
+    EXPECT_TRUE(link_.cut_off.empty());
+    take("vandal", encode_ack({}));
+    EXPECT_EQ(link_.cut_off, std::vector<std::string>{"vandal"});
 }
 
 TEST_F(FairnessTest, ATargetWithSessionsWithoutEndIsRefused) {

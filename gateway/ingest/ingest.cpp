@@ -252,9 +252,11 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
                        state.send(id, encode_clock_reply(probe.id, probe.sender_ns, now.utc));
                    },
                    [&](const OtherUntrusted&) {
+                       // A gateway's own, or of a later version: a few do no harm.
                        if (state.table.find_peer(id) == nullptr) {
                            state.send(id, encode_hello_again(state.options.incarnation));
                        }
+                       state.misbehaved(id, PeerCut::kMalformed, frame_untrusted.size());
                    },
                },
                *message);

@@ -35,6 +35,7 @@ void add_connections(MetricPage& page, const std::string& prefix, const Transpor
     refused("revoked", counts.refused_revoked);
     refused("routing_id", counts.refused_routing_id);
     refused("abuse_limit", counts.refused_abuse_limit);
+    refused("memory_limit", counts.refused_memory_limit);
     refused("unfinished_message", counts.refused_unfinished_message);
     const auto failed = [&](const char* reason, std::uint64_t count) {
         page.counter(prefix + "handshakes_failed_total", "Handshakes that failed.", count, {{"reason", reason}});

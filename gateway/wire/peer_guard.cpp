@@ -1,14 +1,20 @@
 #include "gateway/wire/peer_guard.h"
 
+#include <unistd.h>
 #include <zmq.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <utility>
 #include <vector>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "gateway/wire/monotonic_clock.h"
 #include "schemas/peers/zap.h"
@@ -27,6 +33,29 @@ constexpr std::uint64_t kComplaintsMax = 4;
 constexpr std::uint64_t kComplaintsEveryNs = 10'000 * kNsPerMs;
 constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+
+constexpr std::uint64_t kTrimEveryNs = 500 * kNsPerMs;
+
+// 0: not known.
+std::size_t resident_size_bytes() {
+    // Opened anew each time: a descriptor that is kept costs one of the connections'.
+    std::FILE* const file = std::fopen("/proc/self/statm", "re");
+    if (file == nullptr) {
+        return 0;
+    }
+    unsigned long size = 0;
+    unsigned long resident = 0;
+    const bool is_read = std::fscanf(file, "%lu %lu", &size, &resident) == 2;
+    std::fclose(file);
+    return is_read ? resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
+// glibc's heaps keep what was freed below something that is in use.
+void trim_freed_memory() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 Error zmq_error(const std::string& what) {
     return Error{zmq_errno() == EADDRINUSE ? ErrorCode::kBusy : ErrorCode::kIo,
@@ -125,14 +154,19 @@ void PeerGuard::run() {
     items[0] = {monitor_, 0, ZMQ_POLLIN, 0};
     items[1] = {zap_, 0, ZMQ_POLLIN, 0};
     std::uint64_t next_sweep_ns = 0;
+    std::uint64_t next_relief_ns = 0;
     std::uint64_t next_look_ns = 0;
     while (!stop_.load(std::memory_order_acquire)) {
-        zmq_poll(items.data(), zap_ == nullptr ? 1 : 2, static_cast<long>(ConnectionTable::kSweepEveryNs / kNsPerMs));
+        zmq_poll(items.data(), zap_ == nullptr ? 1 : 2, static_cast<long>(ConnectionTable::kRelieveEveryNs / kNsPerMs));
         take_events();
         if (zap_ != nullptr) {
             answer_questions();
         }
         const std::uint64_t now = monotonic_now_ns();
+        if (now >= next_relief_ns) {
+            relieve(now);
+            next_relief_ns = now + ConnectionTable::kRelieveEveryNs;
+        }
         if (now >= next_sweep_ns) {
             connections_.sweep(now);
             next_sweep_ns = now + ConnectionTable::kSweepEveryNs;
@@ -143,6 +177,18 @@ void PeerGuard::run() {
             }
             next_look_ns = monotonic_now_ns() + kLookEveryNs;
         }
+    }
+}
+
+// Cuts connections while this process holds too much memory, and gives back what the allocator keeps of others' ends.
+void PeerGuard::relieve(std::uint64_t now_ns) {
+    if (connections_.relieve(resident_size_bytes()) > 0) {
+        is_trim_due_ = true;
+    }
+    if (is_trim_due_ && now_ns >= next_trim_ns_) {
+        is_trim_due_ = false;
+        trim_freed_memory();
+        next_trim_ns_ = monotonic_now_ns() + kTrimEveryNs;
     }
 }
 

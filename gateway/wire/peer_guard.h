@@ -45,6 +45,7 @@ private:
     PeerGuard(std::unique_ptr<KeyFolder> allowed, const ConnectionTable::Limits& limits, Notice notice);
 
     void run();
+    void relieve(std::uint64_t now_ns);
     void take_events();
     void answer_questions();
     void complain_unknown(const std::string& address, const std::string& key_bytes);
@@ -58,6 +59,8 @@ private:
     void* zap_ = nullptr;      // questions about keys
     std::atomic<bool> stop_{false};
     std::thread thread_;
+    bool is_trim_due_ = false;
+    std::uint64_t next_trim_ns_ = 0;
     std::uint64_t complaints_since_ns_ = 0;
     std::uint64_t complaint_count_ = 0;
 };

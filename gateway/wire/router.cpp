@@ -183,6 +183,7 @@ Result<std::unique_ptr<Router>> Router::bind(const RouterOptions& options, Trans
                                      ? options.connections_max
                                      : std::min(default_connections_max(), options.connections_default_max);
         limits.unheard_max = std::clamp<std::size_t>(limits.connections_max / 2, 1, kUnheardMax);
+        limits.resident_size_bytes_max = options.resident_size_bytes_max;
         limits.renew_above = options.renew_connections_above;
         auto guard = PeerGuard::open(context.native_handle(), std::move(allowed), limits, options.notice);
         if (!guard) {
@@ -301,7 +302,7 @@ bool Router::identify(Message& message) {
     message.is_local = user == nullptr && socket_->local.has_value() && socket_->local->has_accepted(descriptor);
     if (!has_keys_ || message.is_local) {
         // Whatever else it says of itself is what the peer itself made up.
-        connections.heard(descriptor);
+        connections.heard(descriptor, zmq_msg_size(frame));
         return true;
     }
     const char* const own_name = zmq_msg_gets(frame, "Identity");
@@ -310,7 +311,7 @@ bool Router::identify(Message& message) {
         return false;
     }
     const auto key = decode_public_key(user == nullptr ? "" : user);
-    message.peer = key.has_value() ? connections.heard(descriptor, *key) : nullptr;
+    message.peer = key.has_value() ? connections.heard(descriptor, *key, zmq_msg_size(frame)) : nullptr;
     return message.peer != nullptr;
 }
 

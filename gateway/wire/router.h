@@ -33,6 +33,7 @@ struct RouterOptions {
     std::string collectors_folder;
     std::size_t connections_max = 0;                        // 0: connections_for() the process's limit of descriptors
     std::size_t connections_default_max = ~std::size_t{0};  // not more unless connections_max says so
+    std::size_t resident_size_bytes_max = ~std::size_t{0};  // connection_table.h
     std::size_t renew_connections_above = ~std::size_t{0};  // connection_table.h
     std::function<void(std::string_view)> notice;           // called on any thread
 };

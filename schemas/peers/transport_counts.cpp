@@ -27,6 +27,7 @@ constexpr std::array kNamedCounts{
     NamedCount{"refused_routing_id", &TransportCounts::refused_routing_id},
     NamedCount{"refused_abuse_limit", &TransportCounts::refused_abuse_limit},
     NamedCount{"refused_unfinished_message", &TransportCounts::refused_unfinished_message},
+    NamedCount{"refused_memory_limit", &TransportCounts::refused_memory_limit},
     NamedCount{"handshakes_unknown_key", &TransportCounts::handshakes_unknown_key},
     NamedCount{"handshakes_no_key", &TransportCounts::handshakes_no_key},
     NamedCount{"handshakes_undecipherable", &TransportCounts::handshakes_undecipherable},

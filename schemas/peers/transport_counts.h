@@ -25,6 +25,7 @@ struct TransportCounts {
     std::uint64_t refused_routing_id = 0;             // chose its own routing id, where keys say who is who
     std::uint64_t refused_abuse_limit = 0;            // went on sending what it may not
     std::uint64_t refused_unfinished_message = 0;     // sent parts of one message without end
+    std::uint64_t refused_memory_limit = 0;           // the process held too much memory, of this one most
 
     // Handshakes that failed. libzmq closes these, and those below, itself.
     std::uint64_t handshakes_unknown_key = 0;  // not on the allow-list
