@@ -15,7 +15,6 @@
 #include "gateway/ingest/ingest.h"
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/wire/reception.h"
-#include "gateway/wire/router.h"
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {
@@ -25,7 +24,7 @@ namespace {
 constexpr int kMessagesAtOnceMax = 64;
 
 // A Hello is answered by these, the Welcome, an acknowledgement and a question for an image: all of them at once.
-static_assert(intake_limits::kRefusalsRememberedMax + 3 <= Router::kRepliesWaitingMax);
+static_assert(intake_limits::kRefusalsRememberedMax + 3 <= Reception::kRepliesWaitingMax);
 
 template <class Integer>
 Result<Done> fill_random(Integer& value) {
@@ -90,9 +89,10 @@ private:
     int fd_;
 };
 
-class ZmqGateway final : public Gateway {
+class ServingGateway final : public Gateway {
 public:
-    explicit ZmqGateway(std::unique_ptr<Reception> reception) : reception_{std::move(reception)}, link_{*reception_} {}
+    explicit ServingGateway(std::unique_ptr<Reception> reception)
+        : reception_{std::move(reception)}, link_{*reception_} {}
 
     Result<Done> start(const GatewayOptions& options, Store& store) {
         Ingest::Options ingest_options;
@@ -159,7 +159,7 @@ public:
         const Reception::Counts door = reception_->counts();
         counts.messages_dropped = door.messages_dropped;
         counts.replies_dropped = door.replies_dropped;
-        counts.memory_bytes_now += door.inbox_bytes;
+        counts.memory_bytes_now += door.inbox_bytes + door.buffered_bytes;
         return counts;
     }
     TransportCounts transport_counts() const override { return reception_->transport_counts(); }
@@ -174,12 +174,8 @@ private:
                 return false;
             }
             link_.begin(*message);
-            if (message->is_malformed()) {
-                ingest_->count_malformed(message->routing_id());
-            } else {
-                ingest_->take(message->routing_id(), message->frame(), now,
-                              {message->peer(), message->arrived_ns(), message->is_local()});
-            }
+            ingest_->take(message->routing_id(), message->frame(), now,
+                          {message->peer(), message->arrived_ns(), message->is_local()});
             link_.end();
             if (ingest_->is_group_full()) {
                 return true;
@@ -225,28 +221,24 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, TransportContext& context, Store& store) {
-    RouterOptions router_options;
-    router_options.endpoints = options.listen;
-    router_options.folder = options.folder;
+Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, Store& store) {
+    ReceptionOptions reception_options;
+    reception_options.endpoints = options.listen;
+    reception_options.folder = options.folder;
     if (options.keys.has_value()) {
-        router_options.key_file = options.keys->key_file;
-        router_options.collectors_folder = options.keys->collectors_folder;
+        reception_options.key_file = options.keys->key_file;
+        reception_options.collectors_folder = options.keys->collectors_folder;
     }
-    router_options.connections_max = options.connections_max;
-    router_options.connections_default_max = options.memory.connections_max();
-    router_options.resident_size_bytes_max = options.memory.size_bytes;
-    router_options.renew_connections_above = options.memory.renew_connections_above();
-    router_options.notice = options.notice ? options.notice : [](std::string_view) {};
-    auto router = Router::bind(router_options, context);
-    if (!router) {
-        return std::move(router).error();
-    }
-    auto reception = Reception::open(std::move(*router), options.memory.inbox_bytes());
+    reception_options.connections_max = options.connections_max;
+    reception_options.connections_default_max = options.memory.connections_max();
+    reception_options.inbox_size_bytes = options.memory.inbox_bytes();
+    reception_options.buffered_size_bytes = options.memory.buffered_bytes();
+    reception_options.notice = options.notice ? options.notice : [](std::string_view) {};
+    auto reception = Reception::open(reception_options);
     if (!reception) {
         return std::move(reception).error();
     }
-    auto gateway = std::make_unique<ZmqGateway>(std::move(*reception));
+    auto gateway = std::make_unique<ServingGateway>(std::move(*reception));
     if (auto started = gateway->start(options, store); !started) {
         return std::move(started).error();
     }

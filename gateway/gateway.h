@@ -14,7 +14,6 @@
 #include "gateway/gateway_counts.h"
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/memory_plan.h"
-#include "gateway/wire/context.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
@@ -23,7 +22,7 @@
 namespace perfleet {
 
 struct GatewayOptions {
-    // Endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback, ipc, inproc. May be none where
+    // Endpoints; `tcp://127.0.0.1:*` takes a free port; without keys only loopback and ipc. May be none where
     // there is a folder.
     std::vector<std::string> listen;
     // Told what an operator should know ("can't store: …"), on any of the gateway's threads. May be empty.
@@ -49,10 +48,9 @@ struct GatewayOptions {
 
 class Gateway {
 public:
-    // Binds; doesn't serve yet. `context` and `store` are borrowed. Errors: kUsage (endpoint, or a remote one without
+    // Binds; doesn't serve yet. `store` is borrowed. Errors: kUsage (endpoint, or a remote one without
     // keys), kBusy (address in use), kIo.
-    [[nodiscard]] static Result<std::unique_ptr<Gateway>> open(const GatewayOptions& options, TransportContext& context,
-                                                               Store& store);
+    [[nodiscard]] static Result<std::unique_ptr<Gateway>> open(const GatewayOptions& options, Store& store);
     virtual ~Gateway() = default;
 
     // The endpoints really bound, with the port.

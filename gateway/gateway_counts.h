@@ -55,7 +55,6 @@ enum class BatchIgnored : std::uint8_t {
 
 // Why a message was dropped without being understood.
 enum class MessageMalformed : std::uint8_t {
-    kFrames,      // not one frame
     kTooLarge,    // past the size of a message
     kTruncated,   // empty, or no multiple of 8 bytes
     kUnreadable,  // no Cap'n Proto message of this schema

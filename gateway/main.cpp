@@ -219,7 +219,6 @@ int run(const Arguments& arguments) {
     if (!store) {
         return fail(*log, store.error());
     }
-    TransportContext context;
     GatewayOptions options{arguments.listen, tell, memory};
     if (!arguments.key.empty()) {
         options.keys = {arguments.key, arguments.collectors};
@@ -229,7 +228,7 @@ int run(const Arguments& arguments) {
     options.clock_patience_ns = nanoseconds(arguments.clock_patience_s);
     options.retention_class_of = [&rules](const SessionRecord& session) { return rules->class_of(session); };
     options.folder = arguments.data;
-    auto gateway = Gateway::open(options, context, **store);
+    auto gateway = Gateway::open(options, **store);
     if (!gateway) {
         return fail(*log, gateway.error());
     }

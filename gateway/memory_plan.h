@@ -1,7 +1,8 @@
 // What a gateway's memory is for: a ceiling, divided between everything that can grow.
 //
-//   --memory 1G:  connections 15/32 │ store 6/32 │ inbox 3/32 │ sessions 3/32 │ images 2/32 │ groups 3/64 │ rest: the
-//   program
+//   --memory 1G:  connections 4/32 │ unfinished messages 11/32 │ store 6/32 │ inbox 3/32 │ sessions 3/32 │ images 2/32
+//   │
+//                 groups 3/64 │ rest: the program
 //
 // Plain values.
 #pragma once
@@ -19,20 +20,15 @@ struct MemoryPlan {
     static constexpr std::size_t kSizeBytesMin = 128U << 20;
     static_assert(kSizeBytesMin / 32 * 3 >= 3 * limits::kBatchSizeBytesMax);
 
-    // What libzmq keeps for a connection with a key: 37 KB at first, as measured, and about 90 KB when some hundred
-    // messages have gone over it, by the size of its queues. Where there are many, they are renewed before that
-    // (connection_table.h), and are in between.
-    static constexpr std::size_t kConnectionSizeBytes = 48U << 10;
-    static constexpr std::size_t kOldConnectionSizeBytes = 96U << 10;
+    // What a connection takes for itself, its key and its place in tables, as measured; beside it the kernel's buffers.
+    static constexpr std::size_t kConnectionSizeBytes = 2U << 10;
 
     std::size_t size_bytes = limits::kGatewayMemorySizeBytes;  // at least kSizeBytesMin
 
     [[nodiscard]] constexpr std::size_t store_bytes() const { return size_bytes / 32 * 6; }
-    [[nodiscard]] constexpr std::size_t connections_bytes() const { return size_bytes / 32 * 15; }
-    [[nodiscard]] constexpr std::size_t connections_max() const { return connections_bytes() / kConnectionSizeBytes; }
-    [[nodiscard]] constexpr std::size_t renew_connections_above() const {
-        return connections_bytes() / kOldConnectionSizeBytes;
-    }
+    // Unfinished messages of all peers.
+    [[nodiscard]] constexpr std::size_t buffered_bytes() const { return size_bytes / 32 * 11; }
+    [[nodiscard]] constexpr std::size_t connections_max() const { return size_bytes / 32 * 4 / kConnectionSizeBytes; }
     [[nodiscard]] constexpr std::size_t inbox_bytes() const { return size_bytes / 32 * 3; }
     // Half of the inbox: a peer finds room while as much as it has waiting is free.
     [[nodiscard]] constexpr std::size_t credit_bytes() const { return inbox_bytes() / 2; }

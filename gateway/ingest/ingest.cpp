@@ -267,12 +267,6 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
 
 void Ingest::forget_peer(std::string_view routing_id) { state_->forget_peer(std::string{routing_id}); }
 
-void Ingest::count_malformed(std::string_view routing_id) {
-    ++state_->counts.messages;
-    state_->counts.messages_malformed.add(MessageMalformed::kFrames);
-    state_->misbehaved(std::string{routing_id}, PeerCut::kMalformed, 0);
-}
-
 void Ingest::place_order(OrderTicket ticket, const OperatorOrder& order, const Now& now) {
     state_->orders.place(ticket, order, state_->table.find(order.session), now.monotonic_ns);
 }

@@ -8,14 +8,11 @@
 
 namespace perfleet {
 
-InboxMessage::InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame, Origin origin)
-    : routing_id_{routing_id}, origin_{std::move(origin)}, is_malformed_{!frame.has_value()} {
-    if (frame.has_value()) {
-        size_bytes_ = frame->size();
-        words_.reset(new std::uint64_t[(size_bytes_ + 7) / 8]);  // not filled: it is about to be
-        if (size_bytes_ > 0) {
-            std::memcpy(words_.get(), frame->data(), size_bytes_);
-        }
+InboxMessage::InboxMessage(std::string_view routing_id, std::span<const std::byte> frame, Origin origin)
+    : routing_id_{routing_id}, origin_{std::move(origin)}, size_bytes_{frame.size()} {
+    words_.reset(new std::uint64_t[(size_bytes_ + 7) / 8]);  // not filled: it is about to be
+    if (size_bytes_ > 0) {
+        std::memcpy(words_.get(), frame.data(), size_bytes_);
     }
 }
 

@@ -6,7 +6,8 @@
 //                         C ─ c1 c2
 //
 // How much may wait of one peer: as much again as is still free. One flood leaves half of the room to others, n of them
-// one part in n + 1. What finds no room is dropped and counted; its sender keeps batches until they are acknowledged.
+// one part in n + 1. What finds no room isn't
+// read from its sender yet.
 // No threads of its own, no locks.
 #pragma once
 
@@ -21,7 +22,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "schemas/peers/connection_table.h"
 #include "schemas/peers/key_folder.h"
 
 namespace perfleet {
@@ -32,24 +32,21 @@ public:
     InboxMessage() = default;
     // How it came.
     struct Origin {
-        KeySet::Entry peer;  // null where there are no keys
-        ConnectionName connection;
+        KeySet::Entry peer;            // null where there are no keys
         std::uint64_t arrived_ns = 0;  // CLOCK_MONOTONIC
         bool is_local = false;         // over the socket in the store's folder
     };
 
-    // `frame` is copied. Nothing: what came was no message.
-    InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame, Origin origin);
-    InboxMessage(std::string_view routing_id, std::optional<std::span<const std::byte>> frame)
+    // `frame` is copied.
+    InboxMessage(std::string_view routing_id, std::span<const std::byte> frame, Origin origin);
+    InboxMessage(std::string_view routing_id, std::span<const std::byte> frame)
         : InboxMessage{routing_id, frame, Origin{}} {}
 
     [[nodiscard]] const std::string& routing_id() const { return routing_id_; }
-    [[nodiscard]] bool is_malformed() const { return is_malformed_; }
     [[nodiscard]] std::span<const std::byte> frame() const {
         return {reinterpret_cast<const std::byte*>(words_.get()), size_bytes_};
     }
     [[nodiscard]] const Enrolment* peer() const { return origin_.peer.get(); }
-    [[nodiscard]] const ConnectionName& connection() const { return origin_.connection; }
     [[nodiscard]] std::uint64_t arrived_ns() const { return origin_.arrived_ns; }
     [[nodiscard]] bool is_local() const { return origin_.is_local; }
     // What it takes of the room.
@@ -62,7 +59,6 @@ private:
     Origin origin_;
     std::unique_ptr<std::uint64_t[]> words_;
     std::size_t size_bytes_ = 0;
-    bool is_malformed_ = false;
 };
 
 class FairInbox {

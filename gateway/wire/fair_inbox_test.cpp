@@ -114,16 +114,6 @@ TEST(FairInbox, WhatIsLargerThanTheRoomFindsNone) {
     EXPECT_TRUE(inbox.has_room("peer", kRoomSizeBytes - InboxMessage::kOverheadBytes));
 }
 
-TEST(FairInbox, RemembersWhatWasNoMessage) {
-    FairInbox inbox{kRoomSizeBytes};
-    inbox.put({"peer", std::nullopt});
-    inbox.put({"peer", frame_of(0)});
-    EXPECT_TRUE(inbox.take()->is_malformed());
-    const auto empty = inbox.take();
-    EXPECT_FALSE(empty->is_malformed());
-    EXPECT_TRUE(empty->frame().empty());
-}
-
 TEST(FairInbox, ForgetsWhatWaitsOfOnePeer) {
     FairInbox inbox{kRoomSizeBytes};
     for (const std::string_view peer : {"a", "b", "a", "c"}) {

@@ -2,18 +2,31 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <ctime>
 
+#include "gateway/wire/endpoint.h"
 #include "gateway/wire/monotonic_clock.h"
+#include "schemas/peers/connection_table.h"
+#include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kIdleNs = 1'000'000'000;
+constexpr std::size_t kMessageSizeBytesMax = limits::kBatchSizeBytesMax + 4'096;
+// Of connections that haven't said anything yet.
+constexpr std::size_t kUnheardMax = 4'096;
+// Peers that wait for space are read again when the inbox has shrunk by an eighth: not for every message.
+constexpr std::size_t kResumeShare = 8;
 
 void raise(int fd) {
     const std::uint64_t one = 1;
@@ -23,6 +36,22 @@ void raise(int fd) {
 void lower(int fd) {
     std::uint64_t count = 0;
     (void)!read(fd, &count, sizeof count);
+}
+
+std::string routing_id_of(zmtp::ConnectionId id) { return {reinterpret_cast<const char*>(&id), sizeof id}; }
+
+zmtp::ConnectionId connection_of(std::string_view routing_id) {
+    zmtp::ConnectionId id = 0;
+    if (routing_id.size() == sizeof id) {
+        std::memcpy(&id, routing_id.data(), sizeof id);
+    }
+    return id;
+}
+
+std::size_t default_connections_max() {
+    rlimit limit{};
+    const bool is_known = getrlimit(RLIMIT_NOFILE, &limit) == 0;
+    return connections_for(is_known ? static_cast<std::size_t>(limit.rlim_cur) : 1'024);
 }
 
 }  // namespace
@@ -39,18 +68,95 @@ void Reception::Replies::clear() {
     sizes.clear();
 }
 
-Reception::Reception(std::unique_ptr<Router> router, std::size_t inbox_size_bytes)
-    : router_{std::move(router)}, inbox_{inbox_size_bytes} {}
+Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& options) {
+    const bool has_keys = !options.key_file.empty();
+    if (has_keys == options.collectors_folder.empty()) {
+        return Error{ErrorCode::kUsage,
+                     "--key FILE and --collectors DIR go together: the gateway's own secret key, and the folder of the "
+                     "public keys that may come in"};
+    }
+    if (options.endpoints.empty() && options.folder.empty()) {
+        return Error{ErrorCode::kUsage, "no endpoint to listen on; give --listen tcp://127.0.0.1:PORT"};
+    }
+    for (const std::string& endpoint : options.endpoints) {
+        if (auto checked = check_listen_endpoint(endpoint, has_keys); !checked) {
+            return std::move(checked).error();
+        }
+    }
+    std::unique_ptr<KeyFolder> allowed;
+    std::optional<zmtp::ServerKeys> keys;
+    if (has_keys) {
+        auto key = load_secret_key(options.key_file);
+        if (!key) {
+            return Error{key.error().code, "--key " + key.error().message};
+        }
+        keys = zmtp::decode_server_keys(key->public_text, key->secret_text);
+        if (!keys.has_value()) {
+            return Error{
+                ErrorCode::kInvalid,
+                options.key_file + ": its public-key isn't that of its secret-key; make a new one: perfleet keygen"};
+        }
+        auto folder = KeyFolder::open("--collectors", options.collectors_folder, options.notice);
+        if (!folder) {
+            return std::move(folder).error();
+        }
+        allowed = std::move(*folder);
+    }
+    zmtp::ServerLimits limits;
+    limits.connections_max = options.connections_max != 0
+                                 ? options.connections_max
+                                 : std::min(default_connections_max(), options.connections_default_max);
+    limits.unheard_max = std::clamp<std::size_t>(limits.connections_max / 2, 1, kUnheardMax);
+    limits.message_size_bytes_max = kMessageSizeBytesMax;
+    limits.buffered_size_bytes_max = std::max(options.buffered_size_bytes, 4 * kMessageSizeBytesMax);
+    limits.replies_waiting_max = kRepliesWaitingMax;
 
-Result<std::unique_ptr<Reception>> Reception::open(std::unique_ptr<Router> router, std::size_t inbox_size_bytes) {
-    std::unique_ptr<Reception> reception{new Reception{std::move(router), inbox_size_bytes}};
-    reception->door_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    std::unique_ptr<Reception> reception{new Reception{options.inbox_size_bytes}};
+    auto server = zmtp::Server::open(limits, keys, std::move(allowed), *reception, options.notice);
+    if (!server) {
+        return std::move(server).error();
+    }
+    reception->server_ = std::move(*server);
     reception->inbox_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (reception->door_fd_ < 0 || reception->inbox_fd_ < 0) {
+    if (reception->inbox_fd_ < 0) {
         return error_from_errno(errno, "eventfd");
+    }
+    if (!options.folder.empty()) {
+        if (auto listening = reception->listen_in(options.folder); !listening) {
+            if (options.endpoints.empty()) {
+                return std::move(listening).error();
+            }
+            options.notice("nobody can record into the folder while it is written to: " + listening.error().message);
+        }
+    }
+    for (const std::string& endpoint : options.endpoints) {
+        auto listener = zmtp::Listener::open("--listen", endpoint);
+        if (!listener) {
+            return std::move(listener).error();
+        }
+        reception->endpoints_.push_back(listener->endpoint());
+        reception->server_->listen_at(std::move(*listener), false);
     }
     reception->thread_ = std::thread{[at = reception.get()] { at->run(); }};
     return reception;
+}
+
+Result<Done> Reception::listen_in(const std::string& folder) {
+    auto local = LocalSocket::in(folder, kGatewaySocketName);
+    if (!local.ok()) {
+        return std::move(local).error();
+    }
+    const auto descriptor = local->bind(SOCK_STREAM | SOCK_NONBLOCK);
+    if (!descriptor.ok()) {
+        return Error{descriptor.error()};
+    }
+    auto listener = zmtp::Listener::adopt(*descriptor, local->endpoint());
+    if (!listener) {
+        return std::move(listener).error();
+    }
+    server_->listen_at(std::move(*listener), true);
+    local_.emplace(std::move(*local));
+    return Done{};
 }
 
 Reception::~Reception() {
@@ -60,13 +166,14 @@ Reception::~Reception() {
             const std::lock_guard lock{mutex_};
             is_over_ = true;
         }
-        raise(door_fd_);
+        server_->wake();
         thread_.join();
     }
-    for (const int fd : {door_fd_, inbox_fd_}) {
-        if (fd >= 0) {
-            close(fd);
-        }
+    if (local_.has_value()) {
+        local_->remove();
+    }
+    if (inbox_fd_ >= 0) {
+        close(inbox_fd_);
     }
 }
 
@@ -75,7 +182,13 @@ Reception::~Reception() {
 
 std::optional<InboxMessage> Reception::take() {
     const std::lock_guard lock{mutex_};
-    return inbox_.take();
+    std::optional<InboxMessage> message = inbox_.take();
+    if (resume_at_bytes_.has_value() && inbox_.size_bytes() <= *resume_at_bytes_) {
+        resume_at_bytes_.reset();
+        is_to_resume_ = true;
+        server_->wake();
+    }
+    return message;
 }
 
 void Reception::send(std::string_view routing_id, std::span<const std::byte> frame) {
@@ -87,9 +200,10 @@ void Reception::send(std::string_view routing_id, std::span<const std::byte> fra
 }
 
 void Reception::cut(const InboxMessage& message) {
-    router_->cut(message.connection());
     const std::lock_guard lock{mutex_};
     messages_dropped_ += inbox_.forget(message.routing_id());
+    cuts_due_.push_back(connection_of(message.routing_id()));
+    server_->wake();
 }
 
 void Reception::flush() {
@@ -110,7 +224,7 @@ void Reception::flush() {
         }
     }
     replies_gathered_.clear();
-    raise(door_fd_);
+    server_->wake();
 }
 
 std::vector<std::string> Reception::take_gone() {
@@ -142,62 +256,61 @@ Reception::Counts Reception::counts() const {
     counts.replies_dropped = replies_dropped_;
     const std::lock_guard lock{mutex_};
     counts.inbox_bytes = inbox_.size_bytes();
+    counts.buffered_bytes = buffered_bytes_;
     return counts;
 }
 
-// -- the door's thread
+TransportCounts Reception::transport_counts() const {
+    const std::lock_guard lock{mutex_};
+    return transport_counts_;
+}
+
+// -- the server's thread
 // ------------------------------------------------------------------------------------------------
 
 void Reception::run() {
-    for (;;) {
-        const bool more = receive_some();
-        bool is_over = false;
+    for (bool is_over = false; !is_over;) {
+        std::vector<zmtp::ConnectionId> cuts;
+        bool is_to_resume = false;
         {
             const std::lock_guard lock{mutex_};
             std::swap(replies_due_, replies_going_);
+            std::swap(cuts_due_, cuts);
+            is_to_resume = std::exchange(is_to_resume_, false);
             is_over = is_over_;
+            transport_counts_ = server_->counts();
+            buffered_bytes_ = server_->buffered_size_bytes();
+        }
+        for (const zmtp::ConnectionId connection : cuts) {
+            server_->cut(connection);
         }
         send_replies();
-        if (is_over) {
-            return;
+        if (is_to_resume) {
+            server_->resume();
         }
-        if (!more) {
-            router_->wait(door_fd_, kIdleNs);
-            lower(door_fd_);
+        if (!is_over) {
+            server_->run_once(kIdleNs);
         }
     }
 }
 
-// True when there may be more.
-bool Reception::receive_some() {
-    for (int i = 0; i < kMessagesAtOnceMax; ++i) {
-        const Router::Message message = router_->receive();
-        if (message.sort == Router::Message::Sort::kNothing) {
+bool Reception::take(const zmtp::Server::Message& message) {
+    const std::string routing_id = routing_id_of(message.from);
+    {
+        const std::lock_guard lock{mutex_};
+        if (!inbox_.has_room(routing_id, message.frame.size())) {
+            const std::size_t size_bytes = inbox_.size_bytes();
+            resume_at_bytes_ = std::max(resume_at_bytes_.value_or(0), size_bytes - size_bytes / kResumeShare);
             return false;
         }
-        if (message.sort == Router::Message::Sort::kRefused) {
-            continue;
-        }
-        const bool is_frame = message.sort == Router::Message::Sort::kFrame;
-        bool has_room = false;
-        {
-            const std::lock_guard lock{mutex_};
-            has_room = inbox_.has_room(message.routing_id, is_frame ? message.frame.size() : 0);
-        }
-        if (!has_room) {
-            ++messages_dropped_;
-            continue;
-        }
-        // Copied without the lock: the room can only grow meanwhile.
-        InboxMessage copy{message.routing_id,
-                          is_frame ? std::optional{message.frame} : std::nullopt,
-                          {message.peer, message.connection, monotonic_now_ns(), message.is_local}};
-        const std::lock_guard lock{mutex_};
-        inbox_.put(std::move(copy));
-        if (is_waited_for_) {
-            is_waited_for_ = false;
-            raise(inbox_fd_);
-        }
+    }
+    // Copied without the lock: the room can only grow meanwhile.
+    InboxMessage copy{routing_id, message.frame, {message.peer, monotonic_now_ns(), message.is_local}};
+    const std::lock_guard lock{mutex_};
+    inbox_.put(std::move(copy));
+    if (is_waited_for_) {
+        is_waited_for_ = false;
+        raise(inbox_fd_);
     }
     return true;
 }
@@ -206,11 +319,11 @@ void Reception::send_replies() {
     const std::byte* at = replies_going_.bytes.data();
     for (const auto& [id_size, frame_size] : replies_going_.sizes) {
         const std::string_view routing_id{reinterpret_cast<const char*>(at), id_size};
-        const Router::Sent sent = router_->send(routing_id, {at + id_size, frame_size});
+        const auto sent = server_->send(connection_of(routing_id), {at + id_size, frame_size});
         at += id_size + frame_size;
-        if (sent == Router::Sent::kFull) {
+        if (sent == zmtp::Server::Sent::kFull) {
             ++replies_dropped_;
-        } else if (sent == Router::Sent::kPeerGone) {
+        } else if (sent == zmtp::Server::Sent::kPeerGone) {
             const std::lock_guard lock{mutex_};
             if (gone_.size() < kGoneMax) {
                 gone_.emplace_back(routing_id);

@@ -1,19 +1,15 @@
-// The gateway's door: a thread that takes messages off the Router as fast as they come, into a FairInbox, and hands
-// replies to it. So the socket is served while a batch is checked or the disk is waited for, and no queue of libzmq's
-// grows.
+// Where messages come in: a thread that serves the gateway's peers (schemas/zmtp/server.h) and puts what they send into
+// a FairInbox. So peers are served while a batch is checked or the disk is waited for.
 //
-// libzmq itself could hold messages back only for each peer, by their number: thousands of peers with large ones are no
-// bound. And a peer that hangs up while libzmq holds its messages back stops the process (libzmq 4.3.4 asserts
-// `!_io_error` when one of them is a PING). So libzmq holds nothing back; what finds no room here is dropped.
+// A peer whose messages find no space in the inbox isn't read until there is some: it waits, nothing is dropped.
 //
 // take(), send() and wait() are for one thread at a time.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,28 +21,52 @@
 #include <vector>
 
 #include "gateway/wire/fair_inbox.h"
-#include "gateway/wire/router.h"
+#include "schemas/peers/local_socket.h"
+#include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/zmtp/server.h"
 
 namespace perfleet {
 
-class Reception {
+struct ReceptionOptions {
+    std::vector<std::string> endpoints;
+    // The store's folder: its user's processes on this machine come in through kGatewaySocketName there, without keys
+    // whatever the endpoints ask for, and are who they say. Whoever binds has the store for itself. Empty: nobody does.
+    std::string folder;
+    // Both or none: with keys all peers speak CURVE and are known by it.
+    std::string key_file;
+    std::string collectors_folder;
+    std::size_t connections_max = 0;                        // 0: what the process's limit of descriptors allows
+    std::size_t connections_default_max = ~std::size_t{0};  // not more unless connections_max says so
+    std::size_t inbox_size_bytes = 0;
+    std::size_t buffered_size_bytes = 0;           // of unfinished messages, and of replies that nobody reads
+    std::function<void(std::string_view)> notice;  // called on any thread
+};
+
+class Reception final : private zmtp::Server::Sink {
 public:
     struct Counts {
-        std::uint64_t messages_dropped = 0;  // for want of room
+        std::uint64_t messages_dropped = 0;  // of peers that were cut
         std::uint64_t replies_dropped = 0;   // too many at once, or the peer doesn't read
         std::size_t inbox_bytes = 0;         // now
+        std::size_t buffered_bytes = 0;      // now
     };
 
-    // Starts the thread. Errors: kIo.
-    [[nodiscard]] static Result<std::unique_ptr<Reception>> open(std::unique_ptr<Router> router,
-                                                                 std::size_t inbox_size_bytes);
-    // Sends what replies there are; then the router is closed.
-    ~Reception();
+    // Replies that wait for one peer; what comes beyond them is dropped. They are small, and those that matter are
+    // repeated.
+    static constexpr std::size_t kRepliesWaitingMax = 16;
+
+    // Listens at all endpoints and starts the thread. A folder that takes no socket is reported, and an error only
+    // where there is no endpoint. Errors: kUsage (not an endpoint, a remote one without keys, not an address of this
+    // machine), kBusy (address in use), kPermission (also of key files), kIo, and those of reading keys.
+    [[nodiscard]] static Result<std::unique_ptr<Reception>> open(const ReceptionOptions& options);
+    // Sends what replies there are.
+    ~Reception() override;
     Reception(const Reception&) = delete;
     Reception& operator=(const Reception&) = delete;
 
-    [[nodiscard]] const std::vector<std::string>& endpoints() const { return router_->endpoints(); }
+    // Those really bound, with the port.
+    [[nodiscard]] const std::vector<std::string>& endpoints() const { return endpoints_; }
 
     // The next message that is there now.
     [[nodiscard]] std::optional<InboxMessage> take();
@@ -54,7 +74,7 @@ public:
     // Never waits. Dropped when there is no room for replies.
     void send(std::string_view routing_id, std::span<const std::byte> frame);
 
-    // Ends the connection that this message came over, now; what else has come from its peer is dropped.
+    // Ends the connection that this message came over; what else has come from its peer is dropped.
     void cut(const InboxMessage& message);
 
     // Replies go out; to be called after a few send()s.
@@ -68,12 +88,11 @@ public:
 
     // From any thread.
     [[nodiscard]] Counts counts() const;
-    [[nodiscard]] TransportCounts transport_counts() const { return router_->counts(); }
+    [[nodiscard]] TransportCounts transport_counts() const;
 
 private:
     static constexpr std::size_t kRepliesSizeBytesMax = 16U << 20;
     static constexpr std::size_t kGoneMax = 65'536;
-    static constexpr int kMessagesAtOnceMax = 256;
 
     struct Replies {
         std::vector<std::byte> bytes;  // routing id and frame of each, one after the other
@@ -84,21 +103,28 @@ private:
         void clear();
     };
 
-    Reception(std::unique_ptr<Router> router, std::size_t inbox_size_bytes);
+    explicit Reception(std::size_t inbox_size_bytes) : inbox_{inbox_size_bytes} {}
+    [[nodiscard]] Result<Done> listen_in(const std::string& folder);
+    [[nodiscard]] bool take(const zmtp::Server::Message& message) override;
     void run();
-    [[nodiscard]] bool receive_some();
     void send_replies();
 
-    std::unique_ptr<Router> router_;  // the thread's, while it runs
-    int door_fd_ = -1;                // wakes the thread
-    int inbox_fd_ = -1;               // wakes who waits
+    std::optional<LocalSocket> local_;
+    std::vector<std::string> endpoints_;
+    std::unique_ptr<zmtp::Server> server_;  // the thread's, while it runs
+    int inbox_fd_ = -1;                     // wakes who waits
 
     mutable std::mutex mutex_;
     FairInbox inbox_;
     bool is_waited_for_ = false;
     bool is_over_ = false;
+    std::optional<std::size_t> resume_at_bytes_;  // peers wait until the inbox has shrunk to this
+    bool is_to_resume_ = false;
     Replies replies_due_;
     std::vector<std::string> gone_;
+    std::vector<zmtp::ConnectionId> cuts_due_;
+    TransportCounts transport_counts_;
+    std::size_t buffered_bytes_ = 0;
 
     Replies replies_gathered_;  // of the user's thread
     Replies replies_going_;     // of this one

@@ -13,8 +13,6 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kFrameHeaderSizeBytes = 2;  // at least
-
 // 0: not a socket.
 std::uint64_t cookie_of(int descriptor) {
     std::uint64_t cookie = 0;
@@ -33,18 +31,12 @@ std::optional<std::uint64_t> received_bytes_of(int descriptor) {
 }
 
 // Ends the connection if the descriptor is still the same socket.
-void shut_socket(int descriptor, std::uint64_t cookie, bool is_unread_dropped) {
+void shut_socket(int descriptor, std::uint64_t cookie) {
     // A descriptor of our own can't be closed and used again between the look and the call.
     const int own = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     const int target = own >= 0 ? own : descriptor;
     if (cookie_of(target) == cookie) {
         ::shutdown(target, SHUT_RDWR);
-        if (is_unread_dropped) {
-            // What waits in the kernel would else be read to its end, 33 times as large.
-            constexpr std::size_t kAllOfIt = 1U << 30;
-            while (::recv(target, nullptr, kAllOfIt, MSG_TRUNC | MSG_DONTWAIT) > 0) {
-            }
-        }
     }
     if (own >= 0) {
         ::close(own);
@@ -89,7 +81,7 @@ void ConnectionTable::accepted(int descriptor, std::uint64_t now_ns) {
     ++counts_.connections_accepted;
     ++counts_.connections_now;
     if (std::exchange(connection.early_cookie, 0) == connection.cookie && connection.cookie != 0) {
-        mark_heard(connection, 0);
+        mark_heard(connection);
     }
     if (counts_.connections_now > limits_.connections_max) {
         shut(descriptor, connection, &TransportCounts::refused_connection_limit);
@@ -127,9 +119,8 @@ void ConnectionTable::handshake_failed(HandshakeFault fault) {
     }
 }
 
-void ConnectionTable::mark_heard(Connection& connection, std::size_t size_bytes) {
+void ConnectionTable::mark_heard(Connection& connection) {
     connection.has_delivered = true;
-    connection.delivered_bytes += size_bytes + kFrameHeaderSizeBytes;
     ++connection.message_count;
     if (!connection.is_heard) {
         connection.is_heard = true;
@@ -157,21 +148,21 @@ ConnectionTable::Connection* ConnectionTable::find_heard(int descriptor) {
     return nullptr;
 }
 
-void ConnectionTable::heard(int descriptor, std::size_t size_bytes) {
+void ConnectionTable::heard(int descriptor) {
     const std::scoped_lock lock{mutex_};
     if (Connection* const connection = find_heard(descriptor); connection != nullptr) {
-        mark_heard(*connection, size_bytes);
+        mark_heard(*connection);
     }
 }
 
-KeySet::Entry ConnectionTable::heard(int descriptor, const PublicKey& key, std::size_t size_bytes) {
+KeySet::Entry ConnectionTable::heard(int descriptor, const PublicKey& key) {
     const std::scoped_lock lock{mutex_};
     KeySet::Entry peer = allowed_->find(key);
     Connection* const connection = find_heard(descriptor);
     if (peer == nullptr) {
         ++counts_.messages_revoked;
         if (connection != nullptr) {
-            mark_heard(*connection, size_bytes);
+            mark_heard(*connection);
             shut(descriptor, *connection, &TransportCounts::refused_revoked);
         }
         return nullptr;
@@ -179,7 +170,7 @@ KeySet::Entry ConnectionTable::heard(int descriptor, const PublicKey& key, std::
     if (connection == nullptr) {
         return peer;
     }
-    mark_heard(*connection, size_bytes);
+    mark_heard(*connection);
     if (peer == connection->peer || connection->is_shut) {
         return peer;
     }
@@ -269,11 +260,6 @@ void ConnectionTable::look_at(int descriptor, Connection& connection, std::uint6
     }
     const bool is_quiet = !connection.has_delivered && *received == connection.received_bytes;
     if (connection.has_delivered) {
-        if (was_drained) {
-            // What had come by the last look is delivered, whatever it was.
-            connection.settled_received_bytes = connection.received_bytes;
-            connection.settled_delivered_bytes = connection.delivered_at_look_bytes;
-        }
         connection.received_at_delivery_bytes = *received;
         connection.has_delivered = false;
     } else if (is_quiet && is_to_renew(connection, now_ns)) {
@@ -285,40 +271,6 @@ void ConnectionTable::look_at(int descriptor, Connection& connection, std::uint6
         shut(descriptor, connection, &TransportCounts::refused_unfinished_message);
     }
     connection.received_bytes = *received;
-    connection.delivered_at_look_bytes = connection.delivered_bytes;
-}
-
-std::size_t ConnectionTable::relieve(std::size_t resident_size_bytes) {
-    const std::scoped_lock lock{mutex_};
-    if (resident_size_bytes <= limits_.resident_size_bytes_max) {
-        return 0;
-    }
-    std::vector<std::pair<std::uint64_t, int>> undelivered;
-    for (std::size_t i = 0; i < connections_.size(); ++i) {
-        const Connection& connection = connections_[i];
-        if (!connection.is_open || connection.is_shut) {
-            continue;
-        }
-        const int descriptor = static_cast<int>(i);
-        const std::uint64_t received = received_bytes_of(descriptor).value_or(0);
-        const std::uint64_t done =
-            connection.settled_received_bytes + connection.delivered_bytes - connection.settled_delivered_bytes;
-        if (received > done + kUndeliveredBytesMin) {
-            undelivered.emplace_back(received - done, descriptor);
-        }
-    }
-    std::sort(undelivered.rbegin(), undelivered.rend());
-    std::size_t excess = resident_size_bytes - limits_.resident_size_bytes_max;
-    std::size_t count = 0;
-    for (const auto& [bytes, descriptor] : undelivered) {
-        if (excess == 0) {
-            break;
-        }
-        shut(descriptor, connections_[static_cast<std::size_t>(descriptor)], &TransportCounts::refused_memory_limit);
-        excess -= std::min<std::size_t>(excess, bytes * kMemoryPerWireByteMax);
-        ++count;
-    }
-    return count;
 }
 
 bool ConnectionTable::is_to_renew(const Connection& connection, std::uint64_t now_ns) const {
@@ -363,7 +315,7 @@ void ConnectionTable::shut(int descriptor, Connection& connection, std::uint64_t
     connection.is_shut = true;
     ++(counts_.*reason);
     forget_unheard(connection);
-    shut_socket(descriptor, connection.cookie, reason != &TransportCounts::connections_renewed);
+    shut_socket(descriptor, connection.cookie);
 }
 
 void ConnectionTable::forget_unheard(Connection& connection) {

@@ -11,9 +11,7 @@
 //     hits mostly itself, and a peer that is quick gets through;
 //   - one that sent nothing for `first_word_ns`;
 //   - above `key_connections_max` with one key, the newest;
-//   - one that sent more than `unfinished_size_bytes_max` without finishing a message, however small its parts are;
-//   - while the process holds more memory than `resident_size_bytes_max`, those from which most has come that wasn't
-//     delivered: parts of messages without end, or more messages than can be read.
+//   - one that sent more than `unfinished_size_bytes_max` without finishing a message, however small its parts are.
 //
 // And what is renewed: a connection takes more memory of libzmq the more messages went over it, 50 KB in the end, which
 // only its end gives back. Where there are more connections than `renew_above`, those that have had `renew_messages`
@@ -47,7 +45,6 @@ public:
         std::uint64_t first_word_ns = 15'000'000'000;
         std::size_t key_connections_max = 64;
         std::size_t unfinished_size_bytes_max = 4 * limits::kBatchSizeBytesMax;
-        std::size_t resident_size_bytes_max = ~std::size_t{0};
         std::size_t renew_above = ~std::size_t{0};
         std::uint32_t renew_messages = 192;
         std::uint64_t renew_age_ns_min = 60'000'000'000;
@@ -57,13 +54,8 @@ public:
     enum class HandshakeFault : std::uint8_t { kUnknownKey, kNoKey, kUndecipherable, kMalformed, kUnfinished };
 
     static constexpr std::uint64_t kSweepEveryNs = 100'000'000;
-    // So often is memory looked at: libzmq fills some 20 MiB in this time.
-    static constexpr std::uint64_t kRelieveEveryNs = 10'000'000;
-    // libzmq stores a part of no bytes, two on the wire, in 64.
-    static constexpr std::size_t kMemoryPerWireByteMax = 33;
-    static constexpr std::uint64_t kUndeliveredBytesMin = 1'024;  // nobody is cut for less
-    static constexpr std::size_t kSweepConnectionsMax = 2'048;    // looked at in one sweep
-    static constexpr std::size_t kSweepRenewedMax = 8;            // ended in one sweep, though they did nothing wrong
+    static constexpr std::size_t kSweepConnectionsMax = 2'048;  // looked at in one sweep
+    static constexpr std::size_t kSweepRenewedMax = 8;          // ended in one sweep, though they did nothing wrong
 
     static constexpr std::size_t kRenewedAtOnceMax = 64;  // none is, while so many haven't said anything yet
 
@@ -76,10 +68,10 @@ public:
 
     // -- as messages come; they may be ahead of what the monitor tells
     // A message came from there, without a key.
-    void heard(int descriptor, std::size_t size_bytes = 0);
+    void heard(int descriptor);
     // A message came from there with this key. Null: it isn't on the allow-list any more, and the message doesn't
     // count.
-    [[nodiscard]] KeySet::Entry heard(int descriptor, const PublicKey& key, std::size_t size_bytes = 0);
+    [[nodiscard]] KeySet::Entry heard(int descriptor, const PublicKey& key);
     // Everything that was there has been taken.
     void drained();
     void refuse_routing_id(int descriptor);
@@ -90,8 +82,6 @@ public:
 
     // -- from time to time
     void sweep(std::uint64_t now_ns);
-    // Ends connections, the worst first, if the process holds this much memory. How many.
-    std::size_t relieve(std::size_t resident_size_bytes);
     // From now on these may come in. Ends the connections of peers that it doesn't have, or has otherwise.
     void allow(std::shared_ptr<const KeySet> allowed, std::size_t bad_file_count);
 
@@ -109,11 +99,6 @@ private:
         std::size_t unheard_index = 0;
         std::uint64_t received_at_delivery_bytes = 0;
         std::uint64_t received_bytes = 0;  // at the last look
-        std::uint64_t delivered_bytes = 0;
-        // Both as they were at a look after which everything that had come was delivered.
-        std::uint64_t settled_received_bytes = 0;
-        std::uint64_t settled_delivered_bytes = 0;
-        std::uint64_t delivered_at_look_bytes = 0;
         KeySet::Entry peer;
         std::uint64_t early_cookie = 0;  // of a socket that was heard before accepted() told of it; outlives an end
     };
@@ -122,7 +107,7 @@ private:
     [[nodiscard]] Connection* find_heard(int descriptor);
     void shut(int descriptor, Connection& connection, std::uint64_t TransportCounts::*reason);
     void end(Connection& connection);
-    void mark_heard(Connection& connection, std::size_t size_bytes);
+    void mark_heard(Connection& connection);
     void forget_unheard(Connection& connection);
     void forget_peer(Connection& connection);
     void look_at(int descriptor, Connection& connection, std::uint64_t now_ns, bool was_drained);

@@ -320,28 +320,6 @@ TEST(ConnectionTable, RenewsAFewAtATime) {
     EXPECT_EQ(table.counts().connections_renewed, links.size());
 }
 
-TEST(ConnectionTable, EndsWhoFillsMemoryTheWorstFirst) {
-    constexpr std::size_t kMuch = 100'000;
-    ConnectionTable table{{.resident_size_bytes_max = 1'000'000}};
-    Link good, bad, worst;
-    for (Link* const link : {&good, &bad, &worst}) {
-        table.accepted(link->descriptor(), 1);
-    }
-    good.send(10 * kMuch);
-    table.heard(good.descriptor(), 10 * kMuch);
-    bad.send(kMuch);
-    worst.send(2 * kMuch);
-    EXPECT_EQ(table.relieve(1'000'000), 0U) << "there is room";
-    EXPECT_EQ(table.relieve(1'000'001), 1U);
-    EXPECT_TRUE(worst.is_shut());
-    EXPECT_FALSE(bad.is_shut());
-    EXPECT_EQ(table.relieve(1'000'001), 1U);
-    EXPECT_TRUE(bad.is_shut());
-    EXPECT_EQ(table.relieve(1'000'001), 0U) << "what was delivered isn't held by anybody";
-    EXPECT_FALSE(good.is_shut());
-    EXPECT_EQ(table.counts().refused_memory_limit, 2U);
-}
-
 TEST(ConnectionTable, SparesAnotherSocketWithTheSameDescriptor) {
     ConnectionTable table{{.first_word_ns = 1}};
     Link link;

@@ -24,8 +24,8 @@ struct TransportCounts {
     std::uint64_t refused_revoked = 0;                // its key was taken off the allow-list, or changed there
     std::uint64_t refused_routing_id = 0;             // chose its own routing id, where keys say who is who
     std::uint64_t refused_abuse_limit = 0;            // went on sending what it may not
-    std::uint64_t refused_unfinished_message = 0;     // sent parts of one message without end
-    std::uint64_t refused_memory_limit = 0;           // the process held too much memory, of this one most
+    std::uint64_t refused_unfinished_message = 0;     // sent a message of several parts
+    std::uint64_t refused_memory_limit = 0;           // held most of too much memory for longest
 
     // Handshakes that failed. libzmq closes these, and those below, itself.
     std::uint64_t handshakes_unknown_key = 0;  // not on the allow-list

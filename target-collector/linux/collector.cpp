@@ -116,7 +116,7 @@ private:
         tell_(event);
     }
     [[nodiscard]] GatewayLink::Peer gateway() const {
-        return {options_.gateways, options_.gateway_name, options_.shared_context, keys_};
+        return {options_.gateways, options_.gateway_name, keys_};
     }
     Result<Done> open_driver();
     Result<Done> open_spool();

@@ -60,7 +60,6 @@ struct CollectorOptions {
     // Whether to report, for a log, to whom it is connected, and every ten minutes how it goes (progress.h).
     bool reports_progress = false;
     double exit_wait_s = 10.0;                  // at the end: how long to wait for the last acknowledgement
-    void* shared_context = nullptr;             // for inproc:// endpoints
     std::vector<std::string> own_command_line;  // argv, for the session's description
 };
 

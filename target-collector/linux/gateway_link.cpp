@@ -19,7 +19,7 @@ Result<std::unique_ptr<GatewayLink>> GatewayLink::connect(Peer peer) {
 }
 
 Result<std::unique_ptr<ZmqDriver>> GatewayLink::connect_to(const std::string& endpoint) const {
-    return ZmqDriver::connect(endpoint, peer_.shared_context, peer_.keys.has_value() ? &*peer_.keys : nullptr);
+    return ZmqDriver::connect(endpoint, nullptr, peer_.keys.has_value() ? &*peer_.keys : nullptr);
 }
 
 Checked<std::size_t> GatewayLink::receive(std::span<std::byte> into) {

@@ -24,7 +24,6 @@ public:
     struct Peer {
         std::vector<std::string> endpoints;  // not empty
         std::string name;                    // for messages; empty: by its endpoint
-        void* shared_context = nullptr;      // for inproc://
         std::optional<ConnectKeys> keys;     // all endpoints have the one gateway key
     };
 

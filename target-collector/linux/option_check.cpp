@@ -126,7 +126,7 @@ Result<Done> check_options(const CollectorOptions& options) {
     if (options.delay_ms && *options.delay_ms < -1) {
         return usage("-D: milliseconds, or -1 to wait for 'perfleet control'");
     }
-    if (options.delay_ms == -1 && (options.gateways.empty() || options.shared_context != nullptr)) {
+    if (options.delay_ms == -1 && (options.gateways.empty() || !options.gateway_name.empty())) {
         return usage(
             "-D -1: 'perfleet control' starts sampling through a gateway, and there is none; give milliseconds");
     }

@@ -436,10 +436,9 @@ double run_perfleet(const std::string& folder, const std::vector<Target>& target
     const pid_t sender = start_sender(endpoint, targets, false);
     const double before = cpu_seconds();
     auto store = open_rocksdb_store(folder);
-    TransportContext context;
     GatewayOptions gateway_options;
     gateway_options.listen = {endpoint};
-    auto gateway = Gateway::open(gateway_options, context, **store);
+    auto gateway = Gateway::open(gateway_options, **store);
     if (!gateway.ok()) {
         std::fprintf(stderr, "%s\n", gateway.error().message.c_str());
         std::exit(1);

@@ -37,7 +37,7 @@ protected:
             good_keys_ = keys_.connect_keys("a");
         }
         options.connections_max = connections_max;
-        auto opened = Gateway::open(options, context_, *store_);
+        auto opened = Gateway::open(options, *store_);
         ASSERT_TRUE(opened.ok()) << opened.error().message;
         gateway_ = std::move(*opened);
         stop_fd_ = eventfd(0, EFD_CLOEXEC);
@@ -82,7 +82,6 @@ protected:
     TestKeys keys_;
     std::optional<ConnectKeys> good_keys_;
     std::unique_ptr<Store> store_ = make_memory_store();
-    TransportContext context_;
     std::unique_ptr<Gateway> gateway_;
     std::atomic<bool> stop_{false};
     int stop_fd_ = -1;

@@ -55,9 +55,8 @@ void store_unstored(const std::string& data_folder, Store& store, const Telling&
 
 std::string unstored_folder(const std::string& data_folder) { return data_folder + "/unstored"; }
 
-LocalGateway::LocalGateway(std::string folder, TransportContext& context, Telling notice)
+LocalGateway::LocalGateway(std::string folder, Telling notice)
     : folder_{std::move(folder)},
-      context_{context},
       notice_{std::move(notice)},
       stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
 
@@ -68,9 +67,8 @@ LocalGateway::~LocalGateway() {
     }
 }
 
-Result<std::unique_ptr<LocalGateway>> LocalGateway::open(std::string folder, TransportContext& context,
-                                                         Telling notice) {
-    std::unique_ptr<LocalGateway> gateway{new LocalGateway{std::move(folder), context, std::move(notice)}};
+Result<std::unique_ptr<LocalGateway>> LocalGateway::open(std::string folder, Telling notice) {
+    std::unique_ptr<LocalGateway> gateway{new LocalGateway{std::move(folder), std::move(notice)}};
     if (gateway->stop_fd_ < 0) {
         return error_from_errno(errno, "eventfd");
     }
@@ -92,7 +90,7 @@ Result<Done> LocalGateway::try_to_open() {
     GatewayOptions options;
     options.folder = folder_;
     options.notice = notice_;
-    auto gateway = Gateway::open(options, context_, **store);
+    auto gateway = Gateway::open(options, **store);
     if (!gateway.ok()) {
         return std::move(gateway).error();
     }

@@ -21,10 +21,9 @@ namespace perfleet {
 
 class LocalGateway {
 public:
-    // Opens the store if nobody else has it. `context` is borrowed; `notice` is called from any thread. Errors: those
+    // Opens the store if nobody else has it. `notice` is called from any thread. Errors: those
     // of the store, and of the socket.
-    [[nodiscard]] static Result<std::unique_ptr<LocalGateway>> open(std::string folder, TransportContext& context,
-                                                                    Telling notice);
+    [[nodiscard]] static Result<std::unique_ptr<LocalGateway>> open(std::string folder, Telling notice);
     LocalGateway(const LocalGateway&) = delete;
     LocalGateway& operator=(const LocalGateway&) = delete;
     ~LocalGateway();
@@ -36,14 +35,13 @@ public:
     [[nodiscard]] std::optional<Error> stop();
 
 private:
-    LocalGateway(std::string folder, TransportContext& context, Telling notice);
+    LocalGateway(std::string folder, Telling notice);
     [[nodiscard]] Result<Done> try_to_open();
     void run();
     void serve();
     void wait() const;
 
     std::string folder_;
-    TransportContext& context_;
     Telling notice_;
     std::unique_ptr<Store> store_;      // null: another process has it
     std::unique_ptr<Gateway> gateway_;  // with store_

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "daemon/start/program_start.h"
-#include "gateway/wire/context.h"
 #include "schemas/peers/local_socket.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/progress.h"
@@ -74,8 +73,7 @@ std::string unstored_file(const std::string& data_folder) {
 
 Result<Recording> record(CollectorOptions options, const std::string& data_folder, const Telling& notice,
                          LiveLine* live_line) {
-    TransportContext context;
-    auto gateway = LocalGateway::open(data_folder, context, notice);
+    auto gateway = LocalGateway::open(data_folder, notice);
     if (!gateway.ok()) {
         return std::move(gateway).error();
     }
@@ -85,7 +83,6 @@ Result<Recording> record(CollectorOptions options, const std::string& data_folde
     }
     options.gateways = {socket->endpoint()};
     options.gateway_name = "the store in " + data_folder;
-    options.shared_context = context.native_handle();
     const std::string unstored = unstored_file(data_folder);
     options.unacknowledged_file = unstored;
 
@@ -108,7 +105,6 @@ Result<Recording> record(CollectorOptions options, const std::string& data_folde
     if (live_line != nullptr) {
         live_line->stop();
     }
-    collector.value().reset();  // its socket must be closed before the context can end
     const std::optional<Error> failed = (*gateway)->stop();
     if (!summary.ok()) {
         return std::move(summary).error();

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "gateway/process/descriptor_limit.h"
-#include "gateway/wire/context.h"
+#include "target-collector/wire/context.h"
 #include "schemas/peers/key_file.h"
 #include "target-collector/wire/zmq_driver.h"
 #include "tools/perfleet/relay/descriptor_stream.h"

@@ -1,4 +1,4 @@
-#include "gateway/wire/context.h"
+#include "target-collector/wire/context.h"
 
 #include <zmq.h>
 

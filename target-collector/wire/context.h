@@ -1,4 +1,4 @@
-// The ZeroMQ context of a process, without its type.
+// A ZeroMQ context that several drivers share, without its type: one I/O thread serves them all.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ public:
     TransportContext(const TransportContext&) = delete;
     TransportContext& operator=(const TransportContext&) = delete;
 
-    // What zmq_ctx_new() returned: for peers in the same process that meet over inproc://.
+    // What zmq_ctx_new() returned.
     [[nodiscard]] void* native_handle() const { return context_; }
 
 private:

@@ -1,0 +1,60 @@
+// ZMTP 3 as bytes (ZeroMQ RFC 23): the greeting, frames and READY's properties, for a server.
+//
+//   greeting  FF 00×8 7F │ 3 1 │ mechanism, 20 bytes padded with 0 │ as-server │ 00×31              64 bytes
+//   frame     flags │ size: 1 byte, or 8 big-endian where flags has kLong │ body
+//   command   as body of a frame with kCommand: length of its name │ name │ data
+//
+// Pure functions over bytes; nothing is owned or kept.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace perfleet::zmtp {
+
+inline constexpr std::size_t kGreetingSizeBytes = 64;
+inline constexpr std::size_t kFrameHeaderSizeBytesMax = 9;
+
+// On the wire: must not change.
+enum FrameFlag : std::uint8_t { kMore = 1, kLong = 2, kCommand = 4 };
+
+enum class Mechanism : std::uint8_t { kNull, kCurve };
+
+[[nodiscard]] std::array<std::byte, kGreetingSizeBytes> greeting_of(Mechanism mechanism);
+
+enum class GreetingFault : std::uint8_t { kNone, kNotZmtp3, kOtherMechanism };
+// `bytes` may be the beginning of a greeting: kNone while it can still become a good one.
+[[nodiscard]] GreetingFault check_greeting(std::span<const std::byte> bytes, Mechanism mechanism);
+
+struct FrameHeader {
+    std::uint8_t flags = 0;
+    std::size_t header_size_bytes = 0;
+    std::uint64_t body_size_bytes = 0;
+
+    [[nodiscard]] bool has(FrameFlag flag) const { return (flags & flag) != 0; }
+};
+// Nothing: more bytes are needed. Flags that ZMTP doesn't know are left for the caller to see.
+[[nodiscard]] std::optional<FrameHeader> read_frame_header(std::span<const std::byte> bytes);
+void append_frame_header(std::string& out, std::uint8_t flags, std::uint64_t body_size_bytes);
+
+struct Command {
+    std::string_view name;
+    std::span<const std::byte> data;
+};
+// Nothing: the body of no command.
+[[nodiscard]] std::optional<Command> read_command(std::span<const std::byte> body);
+// As a whole frame.
+void append_command(std::string& out, std::string_view name, std::span<const std::byte> data);
+
+// The property's value, by its name in any case. Nothing: `properties` is malformed or doesn't have it.
+[[nodiscard]] std::optional<std::string_view> find_property(std::span<const std::byte> properties,
+                                                            std::string_view name);
+// Those of a ROUTER, which it answers READY with.
+[[nodiscard]] std::string router_properties();
+
+}  // namespace perfleet::zmtp

@@ -1,0 +1,169 @@
+// A ZMTP server: what a libzmq ROUTER is to DEALER peers, within bounds that libzmq hasn't. Messages have one part.
+//
+//   peer's bytes ─ recv ─▶ frames ─ open (CURVE) ─▶ Sink::take() ─ true: taken
+//                                                             └ false: the connection isn't read until resume()
+//
+// What it keeps for a peer is its unfinished frame, what its sink had no space for, and replies that it hasn't read:
+// all counted, together at most `buffered_size_bytes_max`. Where that is reached, the connection is closed that holds
+// most for longest. Beyond that a connection takes about 1 KB.
+//
+// Closed, with the reason counted:
+//   - above `connections_max` the newest; above `unheard_max` connections that never sent a message, one of these by
+//     chance: a flood of half handshakes hits mostly itself; above `key_connections_max` with one key the newest;
+//   - a handshake that takes longer than `handshake_ns`, or no message within `first_message_ns`;
+//   - a message of several parts or of more than `message_size_bytes_max`, a frame that isn't ZMTP.
+//
+// One thread calls run_once() and everything else, but where a function says otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "schemas/peers/key_folder.h"
+#include "schemas/peers/transport_counts.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/zmtp/curve_server.h"
+#include "schemas/zmtp/frame.h"
+#include "schemas/zmtp/listener.h"
+
+namespace perfleet::zmtp {
+
+// A connection's name: never used again while the server lives. 0: none.
+using ConnectionId = std::uint64_t;
+
+struct ServerLimits {
+    std::size_t connections_max = 1'024;
+    std::size_t unheard_max = 512;
+    std::size_t key_connections_max = 64;
+    std::size_t message_size_bytes_max = 1U << 20;
+    std::size_t buffered_size_bytes_max = 64U << 20;
+    std::size_t replies_waiting_max = 16;  // of one peer
+    std::size_t replies_waiting_size_bytes_max = 1U << 20;
+    std::uint64_t handshake_ns = 5'000'000'000;
+    std::uint64_t first_message_ns = 15'000'000'000;
+};
+
+class Server {
+public:
+    struct Message {
+        ConnectionId from = 0;
+        std::span<const std::byte> frame;  // borrowed, at any alignment
+        KeySet::Entry peer;                // by its key; null where there are no keys, and of a local peer
+        bool is_local = false;
+    };
+    class Sink {
+    public:
+        virtual ~Sink() = default;
+        // False: no space now. The same message is offered again at resume().
+        [[nodiscard]] virtual bool take(const Message& message) = 0;
+    };
+    enum class Sent : std::uint8_t {
+        kDone,      // to the kernel, or it waits for the peer to read
+        kPeerGone,  // nobody has this id any more
+        kFull,      // the peer doesn't read; dropped
+    };
+    using Notice = std::function<void(std::string_view)>;
+
+    // With `keys` all but local peers speak CURVE and are in `allowed`; both or none. `sink` is borrowed.
+    // Errors: kIo.
+    [[nodiscard]] static Result<std::unique_ptr<Server>> open(const ServerLimits& limits,
+                                                              std::optional<ServerKeys> keys,
+                                                              std::unique_ptr<KeyFolder> allowed, Sink& sink,
+                                                              Notice notice);
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+    ~Server();
+
+    // Peers of a local listener speak NULL and are who they say.
+    void listen_at(Listener listener, bool is_local);
+
+    // Takes what there is, at most a share of each connection, and waits for it when there is nothing: until the time
+    // is over, a peer comes, or wake().
+    void run_once(std::uint64_t timeout_ns);
+    // From any thread.
+    void wake() const;
+
+    // Never waits. The frame is copied.
+    Sent send(ConnectionId to, std::span<const std::byte> frame);
+    // Ends it, as one that sent what it may not.
+    void cut(ConnectionId connection);
+    // The sink has space again.
+    void resume();
+    [[nodiscard]] bool is_any_paused() const { return !paused_.empty(); }
+
+    [[nodiscard]] TransportCounts counts() const;
+    [[nodiscard]] std::size_t buffered_size_bytes() const { return buffered_size_bytes_; }
+
+private:
+    using Reason = std::uint64_t TransportCounts::*;
+    struct Connection;
+    struct Listening {
+        Listener listener;
+        bool is_local;
+    };
+
+    Server(const ServerLimits& limits, std::optional<ServerKeys> keys, std::unique_ptr<KeyFolder> allowed, Sink& sink,
+           Notice notice);
+    void accept_from(const Listening& listening);
+    void read_from(Connection& connection);
+    // How many bytes of `input` were used; the rest is kept.
+    [[nodiscard]] std::size_t take_input(Connection& connection, std::span<const std::byte> input);
+    enum class Taken : std::uint8_t { kUsed, kLater, kClosed };
+    [[nodiscard]] Taken take_frame(Connection& connection, const FrameHeader& header, std::span<const std::byte> body);
+    [[nodiscard]] Taken take_handshake(Connection& connection, std::span<const std::byte> body);
+    [[nodiscard]] Taken take_message(Connection& connection, std::span<const std::byte> payload);
+    [[nodiscard]] Taken take_command(Connection& connection, std::span<const std::byte> body);
+    [[nodiscard]] Taken fail(Connection& connection, Reason reason);
+    [[nodiscard]] Taken begin_ready(Connection& connection, std::span<const std::byte> properties);
+    void go_on(Connection& connection);
+    void write_to(Connection& connection);
+    void queue(Connection& connection, std::string frame);
+    void set_events(Connection& connection);
+    void account(Connection& connection);
+    void shed();
+    void close(Connection& connection, Reason reason);
+    void hung_up(Connection& connection);
+    void finish_closing();
+    void look_at_times();
+    void refresh_keys();
+    void report_unknown_key(const Connection& connection, const PublicKey& key);
+    void forget_unheard(Connection& connection);
+    [[nodiscard]] Connection* find(ConnectionId id);
+
+    ServerLimits limits_;
+    std::optional<ServerKeys> keys_;
+    std::unique_ptr<KeyFolder> allowed_;
+    Sink& sink_;
+    Notice notice_;
+    int epoll_ = -1;
+    int wake_ = -1;
+    ConnectionId next_id_ = 1;
+    std::uint64_t now_ns_ = 0;
+    std::uint64_t next_look_ns_ = 0;
+    std::vector<std::unique_ptr<Listening>> listening_;
+    std::unordered_map<ConnectionId, std::unique_ptr<Connection>> connections_;
+    std::vector<Connection*> unheard_;
+    std::vector<ConnectionId> paused_;   // in the order in which they came to wait for the sink
+    std::deque<ConnectionId> deferred_;  // handshakes that wait for the next run
+    std::vector<ConnectionId> closing_;
+    std::unordered_map<PublicKey, std::size_t, PublicKey::Hash> key_connections_;
+    std::vector<std::byte> input_;   // what one recv() gave
+    std::vector<std::byte> opened_;  // the payload of one CURVE message
+    std::size_t buffered_size_bytes_ = 0;
+    std::size_t handshakes_now_ = 0;  // taken in this run
+    std::uint64_t random_state_;
+    std::uint64_t reports_since_ns_ = 0;
+    std::uint64_t report_count_ = 0;
+    TransportCounts counts_;
+};
+
+}  // namespace perfleet::zmtp
