@@ -300,9 +300,8 @@ int main(int argc, char** argv) {
         ->check(check_not_nan)
         ->capture_default_str();
     app.add_option("--memory", arguments.memory_bytes,
-                   "Memory of this process: bytes, or with k, m, g. While it holds more, connections that have sent "
-                   "most that wasn't delivered are closed; up to 64 MiB for what comes meanwhile, and the query "
-                   "process, come on top")
+                   "Memory limit of this process, whatever collectors send: bytes, or with k, m, g (up to 64 MiB for "
+                   "the program itself, and the query process, come on top)")
         ->option_text("BYTES=1g")
         ->default_str("1g")
         ->transform(CLI::AsSizeValue{false})

@@ -22,8 +22,6 @@ void add_connections(MetricPage& page, const std::string& prefix, const Transpor
                counts.connections_unheard_now);
     page.counter(prefix + "connections_accepted_total", "Connections accepted.", counts.connections_accepted);
     page.counter(prefix + "connections_ended_total", "Connections that ended.", counts.connections_ended);
-    page.counter(prefix + "connections_renewed_total", "Connections closed to free their memory; peers reconnect.",
-                 counts.connections_renewed);
     const auto refused = [&](const char* reason, std::uint64_t count) {
         page.counter(prefix + "connections_refused_total", "Connections rejected before the handshake.", count,
                      {{"reason", reason}});

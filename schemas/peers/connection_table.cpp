@@ -121,7 +121,6 @@ void ConnectionTable::handshake_failed(HandshakeFault fault) {
 
 void ConnectionTable::mark_heard(Connection& connection) {
     connection.has_delivered = true;
-    ++connection.message_count;
     if (!connection.is_heard) {
         connection.is_heard = true;
         forget_unheard(connection);
@@ -219,7 +218,6 @@ void ConnectionTable::sweep(std::uint64_t now_ns) {
         const std::scoped_lock lock{mutex_};
         if (!has_begun) {
             has_begun = true;
-            renewed_count_ = 0;
             was_drained = drained_count_ != drained_seen_;
             drained_seen_ = drained_count_;
         }
@@ -258,30 +256,15 @@ void ConnectionTable::look_at(int descriptor, Connection& connection, std::uint6
     if (!received.has_value()) {
         return;
     }
-    const bool is_quiet = !connection.has_delivered && *received == connection.received_bytes;
     if (connection.has_delivered) {
         connection.received_at_delivery_bytes = *received;
         connection.has_delivered = false;
-    } else if (is_quiet && is_to_renew(connection, now_ns)) {
-        ++renewed_count_;
-        shut(descriptor, connection, &TransportCounts::connections_renewed);
     } else if (was_drained &&
                connection.received_bytes - connection.received_at_delivery_bytes > limits_.unfinished_size_bytes_max) {
         // What was there at the last look would have been delivered by now, were it a message.
         shut(descriptor, connection, &TransportCounts::refused_unfinished_message);
     }
     connection.received_bytes = *received;
-}
-
-bool ConnectionTable::is_to_renew(const Connection& connection, std::uint64_t now_ns) const {
-    // A machine that is busy with handshakes gets no more of them.
-    if (counts_.connections_now <= limits_.renew_above || renewed_count_ >= kSweepRenewedMax ||
-        unheard_.size() >= kRenewedAtOnceMax || !connection.is_heard || now_ns < connection.accepted_ns) {
-        return false;
-    }
-    const std::uint64_t age_ns = now_ns - connection.accepted_ns;
-    return age_ns >= limits_.renew_age_ns_max ||
-           (age_ns >= limits_.renew_age_ns_min && connection.message_count >= limits_.renew_messages);
 }
 
 void ConnectionTable::allow(std::shared_ptr<const KeySet> allowed, std::size_t bad_file_count) {

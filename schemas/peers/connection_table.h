@@ -12,10 +12,6 @@
 //   - one that sent nothing for `first_word_ns`;
 //   - above `key_connections_max` with one key, the newest;
 //   - one that sent more than `unfinished_size_bytes_max` without finishing a message, however small its parts are.
-//
-// And what is renewed: a connection takes more memory of libzmq the more messages went over it, 50 KB in the end, which
-// only its end gives back. Where there are more connections than `renew_above`, those that have had `renew_messages`
-// are ended in a quiet moment, a few at a time. Their peers come back at once, and nothing is lost or sent twice.
 #pragma once
 
 #include <cstddef>
@@ -45,19 +41,12 @@ public:
         std::uint64_t first_word_ns = 15'000'000'000;
         std::size_t key_connections_max = 64;
         std::size_t unfinished_size_bytes_max = 4 * limits::kBatchSizeBytesMax;
-        std::size_t renew_above = ~std::size_t{0};
-        std::uint32_t renew_messages = 192;
-        std::uint64_t renew_age_ns_min = 60'000'000'000;
-        std::uint64_t renew_age_ns_max = 1'800'000'000'000;  // however few messages it had: it was sent some, too
     };
 
     enum class HandshakeFault : std::uint8_t { kUnknownKey, kNoKey, kUndecipherable, kMalformed, kUnfinished };
 
     static constexpr std::uint64_t kSweepEveryNs = 100'000'000;
     static constexpr std::size_t kSweepConnectionsMax = 2'048;  // looked at in one sweep
-    static constexpr std::size_t kSweepRenewedMax = 8;          // ended in one sweep, though they did nothing wrong
-
-    static constexpr std::size_t kRenewedAtOnceMax = 64;  // none is, while so many haven't said anything yet
 
     explicit ConnectionTable(const Limits& table_limits) : limits_{table_limits} {}
 
@@ -93,7 +82,6 @@ private:
         bool is_shut = false;  // by us; its end is on its way
         bool is_heard = false;
         bool has_delivered = true;  // since the last look
-        std::uint32_t message_count = 0;
         std::uint64_t cookie = 0;
         std::uint64_t accepted_ns = 0;
         std::size_t unheard_index = 0;
@@ -111,7 +99,6 @@ private:
     void forget_unheard(Connection& connection);
     void forget_peer(Connection& connection);
     void look_at(int descriptor, Connection& connection, std::uint64_t now_ns, bool was_drained);
-    [[nodiscard]] bool is_to_renew(const Connection& connection, std::uint64_t now_ns) const;
     [[nodiscard]] std::uint64_t random();
 
     mutable std::mutex mutex_;
@@ -121,7 +108,6 @@ private:
     std::unordered_map<PublicKey, std::size_t, PublicKey::Hash> key_connections_;
     std::shared_ptr<const KeySet> allowed_ = std::make_shared<KeySet>();
     std::size_t next_look_ = 0;
-    std::size_t renewed_count_ = 0;  // in this sweep
     std::uint64_t drained_count_ = 0;
     std::uint64_t drained_seen_ = 0;
     std::uint64_t random_state_ = 0x9e3779b97f4a7c15ULL;

@@ -18,7 +18,6 @@ constexpr std::array kNamedCounts{
     NamedCount{"connections_unheard_now", &TransportCounts::connections_unheard_now},
     NamedCount{"connections_accepted", &TransportCounts::connections_accepted},
     NamedCount{"connections_ended", &TransportCounts::connections_ended},
-    NamedCount{"connections_renewed", &TransportCounts::connections_renewed},
     NamedCount{"refused_connection_limit", &TransportCounts::refused_connection_limit},
     NamedCount{"refused_unheard_limit", &TransportCounts::refused_unheard_limit},
     NamedCount{"refused_first_message_timeout", &TransportCounts::refused_first_message_timeout},

@@ -14,8 +14,6 @@ struct TransportCounts {
     std::uint64_t connections_accepted = 0;
     std::uint64_t connections_ended = 0;
 
-    std::uint64_t connections_renewed = 0;  // closed in a quiet moment for the memory that they take; they come back
-
     // Closed here.
     std::uint64_t refused_connection_limit = 0;       // more connections than there may be
     std::uint64_t refused_unheard_limit = 0;          // one of too many that had said nothing, to make room for others
@@ -27,7 +25,7 @@ struct TransportCounts {
     std::uint64_t refused_unfinished_message = 0;     // sent a message of several parts
     std::uint64_t refused_memory_limit = 0;           // held most of too much memory for longest
 
-    // Handshakes that failed. libzmq closes these, and those below, itself.
+    // Handshakes that failed.
     std::uint64_t handshakes_unknown_key = 0;  // not on the allow-list
     std::uint64_t handshakes_no_key = 0;       // speaks without a key where keys are asked for, or the other way round
     std::uint64_t handshakes_undecipherable = 0;  // made for another gateway's key, or tampered with

@@ -382,7 +382,8 @@ void Server::account(Connection& connection) {
     if (connection.is_closing) {
         return;
     }
-    const std::size_t charge = connection.kept.capacity() + connection.pending.capacity() + connection.out.capacity();
+    const std::size_t charge = connection.kept.capacity() + connection.pending.capacity() +
+                               (connection.out.empty() ? 0 : connection.out.capacity());
     buffered_size_bytes_ += charge - connection.charge_bytes;
     connection.charge_bytes = charge;
     if (connection.kept.size() == 0 && !connection.has_pending) {
@@ -716,7 +717,7 @@ void Server::write_to(Connection& connection) {
         connection.out_at += static_cast<std::size_t>(sent);
     }
     if (connection.out_at == connection.out.size()) {
-        connection.out = {};
+        std::string{}.swap(connection.out);  // assigning would keep its memory
         connection.out_at = 0;
         connection.out_frame_count = 0;
     }

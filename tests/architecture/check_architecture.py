@@ -56,6 +56,7 @@ class Library:
 
 LIBRARIES = [
     Library("ZeroMQ", r"zmq(_\w+)?\.h(pp)?$", WIRE_ROOMS + ("tests/",)),
+    Library("libsodium", r"sodium\.h$", ("schemas/zmtp/curve_server.cpp", "tests/")),
     Library("RocksDB", r"rocksdb/", ("storage/store/", "tests/benchmark/")),
     Library("libelf/libdw", r"(libelf|gelf|nlist|libdw|libdwfl|dwarf)\.h$|elfutils/", ("query-engine/symbol/",)),
     Library("libiberty", r"libiberty/", ("query-engine/symbol/",)),

@@ -91,7 +91,7 @@ public:
             return 1;
         }
         keys_ = std::move(*keys);
-        auto link = GatewayLink::connect({arguments_.gateways, {}, nullptr, keys_});
+        auto link = GatewayLink::connect({arguments_.gateways, {}, keys_});
         if (!link.ok()) {
             std::fprintf(stderr, "chaos_source: %s\n", link.error().message.c_str());
             return 1;
@@ -166,7 +166,7 @@ private:
         }
         spool_folder_ = std::move(*folder);
         if (!spool_folder_->left().empty()) {
-            auto link = GatewayLink::connect({arguments_.gateways, {}, nullptr, keys_});
+            auto link = GatewayLink::connect({arguments_.gateways, {}, keys_});
             if (!link.ok()) {
                 return std::move(link).error();
             }
