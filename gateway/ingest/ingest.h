@@ -69,7 +69,6 @@ public:
     // The peer is gone.
     void forget_peer(std::string_view routing_id);
 
-
     // An operator's order to a session; it is answered once, unless it is withdrawn. From the thread of take().
     void place_order(OrderTicket ticket, const OperatorOrder& order, const Now& now);
     void withdraw_order(OrderTicket ticket);

@@ -115,9 +115,7 @@ private:
         const std::lock_guard lock{tell_mutex_};
         tell_(event);
     }
-    [[nodiscard]] GatewayLink::Peer gateway() const {
-        return {options_.gateways, options_.gateway_name, keys_};
-    }
+    [[nodiscard]] GatewayLink::Peer gateway() const { return {options_.gateways, options_.gateway_name, keys_}; }
     Result<Done> open_driver();
     Result<Done> open_spool();
     Result<Done> open_source();

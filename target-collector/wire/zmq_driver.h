@@ -28,9 +28,9 @@ public:
     static constexpr int kHeartbeatTimeoutMs = 10'000;
 
     // Connects to `endpoint`: `tcp://HOST:PORT`, `ipc://PATH`, or `inproc://NAME`, which needs the gateway's context
-    // (target-collector/wire/context.h, native_handle()) as `shared_context`; null otherwise. Does not wait for the gateway.
-    // With `keys` it speaks CURVE: the gateway has to be the one that is named, and is shown the own key. Errors:
-    // kUsage (endpoint that can't be understood, named), kInvalid (not a pair of keys), kIo.
+    // (target-collector/wire/context.h, native_handle()) as `shared_context`; null otherwise. Does not wait for the
+    // gateway. With `keys` it speaks CURVE: the gateway has to be the one that is named, and is shown the own key.
+    // Errors: kUsage (endpoint that can't be understood, named), kInvalid (not a pair of keys), kIo.
     [[nodiscard]] static Result<std::unique_ptr<ZmqDriver>> connect(const std::string& endpoint, void* shared_context,
                                                                     const ConnectKeys* keys = nullptr);
     ~ZmqDriver();

@@ -56,9 +56,7 @@ void store_unstored(const std::string& data_folder, Store& store, const Telling&
 std::string unstored_folder(const std::string& data_folder) { return data_folder + "/unstored"; }
 
 LocalGateway::LocalGateway(std::string folder, Telling notice)
-    : folder_{std::move(folder)},
-      notice_{std::move(notice)},
-      stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
+    : folder_{std::move(folder)}, notice_{std::move(notice)}, stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
 
 LocalGateway::~LocalGateway() {
     (void)stop();

@@ -358,15 +358,15 @@ TEST_F(EventSpelling, WhatIsRefusedSaysWhyAndWhatToDo) {
 }
 
 TEST_F(EventSpelling, APatternThatStandsForTooManyIsRefusedWithTheirNumber) {
-    for (std::size_t i = 0; i < 300; ++i) {
+    for (std::size_t i = 0; i < 600; ++i) {
         std::filesystem::create_directories(folders_.places().tracefs[1] + "/events/syscalls/sys_exit_" +
                                             std::to_string(i));
     }
     EXPECT_EQ(meaning_of("syscalls:sys_exit_*"),
-              "error: -e syscalls:sys_exit_*: it stands for 300 tracepoints, and a session has at most 256 events; "
+              "error: -e syscalls:sys_exit_*: it stands for 600 tracepoints, and a session has at most 512 events; "
               "narrow it, or take raw_syscalls:sys_enter or raw_syscalls:sys_exit, which are of all system calls");
     EXPECT_EQ(meaning_of("*:*"),
-              "error: -e *:*: it stands for 306 tracepoints, and a session has at most 256 events; narrow it");
+              "error: -e *:*: it stands for 606 tracepoints, and a session has at most 512 events; narrow it");
 }
 
 TEST_F(EventSpelling, FiltersAreThoseOfTheirOwnList) {

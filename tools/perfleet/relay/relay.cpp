@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "gateway/process/descriptor_limit.h"
-#include "target-collector/wire/context.h"
 #include "schemas/peers/key_file.h"
+#include "target-collector/wire/context.h"
 #include "target-collector/wire/zmq_driver.h"
 #include "tools/perfleet/relay/descriptor_stream.h"
 #include "tools/perfleet/relay/listener.h"
