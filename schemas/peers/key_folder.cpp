@@ -113,11 +113,19 @@ bool KeyFolder::refresh(std::uint64_t now_ns) {
     last_whole_look_ns_ = now_ns;
     auto changed = read_all();
     if (!changed) {
+        const bool is_gone = changed.error().code == ErrorCode::kNotFound;
         if (!is_failing_) {
-            notice_("allow-list " + changed.error().message + "; its last valid state still applies");
+            notice_("allow-list " + changed.error().message +
+                    (is_gone ? "; all of its keys are revoked until it is there again"
+                             : "; its last valid state still applies"));
         }
         is_failing_ = true;
-        return false;
+        if (!is_gone || files_.empty()) {
+            return false;
+        }
+        files_.clear();
+        build_set();
+        return true;
     }
     is_failing_ = false;
     return *changed;

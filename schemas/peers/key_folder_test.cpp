@@ -110,16 +110,34 @@ TEST_F(AllowList, SeesItselfMadeAnew) {
     }
 }
 
+TEST_F(AllowList, RevokesAllWhileItIsGone) {
+    enrol("a", 1);
+    open();
+    const std::filesystem::path away = path_.string() + ".away";
+    std::filesystem::rename(path_, away);
+    EXPECT_TRUE(refresh());
+    EXPECT_FALSE(refresh());
+    EXPECT_EQ(name_of(1), "");
+    ASSERT_EQ(notices_.size(), 1U);
+    EXPECT_NE(notices_[0].find(path_.string()), std::string::npos);
+    EXPECT_NE(notices_[0].find("revoked"), std::string::npos);
+    std::filesystem::rename(away, path_);
+    EXPECT_TRUE(refresh());
+    EXPECT_EQ(name_of(1), "a");
+}
+
 TEST_F(AllowList, GoesOnWhileItCantBeRead) {
     enrol("a", 1);
     open();
     const std::filesystem::path away = path_.string() + ".away";
     std::filesystem::rename(path_, away);
+    std::ofstream{path_} << "no folder";
     EXPECT_FALSE(refresh());
     EXPECT_FALSE(refresh());
     EXPECT_EQ(name_of(1), "a");
     ASSERT_EQ(notices_.size(), 1U);
-    EXPECT_NE(notices_[0].find(path_.string()), std::string::npos);
+    EXPECT_NE(notices_[0].find("still applies"), std::string::npos);
+    std::filesystem::remove(path_);
     std::filesystem::rename(away, path_);
     refresh();
     std::filesystem::remove(path_ / "a.pub");
