@@ -6,6 +6,7 @@
 #include "exporters/folded/folded_exporter.h"
 #include "exporters/html/html_exporter.h"
 #include "exporters/perf-data/perf_data_exporter.h"
+#include "exporters/pprof/pprof_exporter.h"
 #include "exporters/script/script_exporter.h"
 #include "query-engine/statistic/frame_filter.h"
 
@@ -31,6 +32,11 @@ Result<ExportOutcome> write_folded(const ExportInput& input, ExportSink& sink) {
         return std::move(written).error();
     }
     return ExportOutcome{std::nullopt, "collapsed stacks", std::move(folded->ledger), std::move(folded->warnings)};
+}
+
+Result<ExportOutcome> write_pprof(const ExportInput& input, ExportSink& sink) {
+    Symbolizer symbolizer{&input.scan.store(), input.paths};
+    return export_pprof(input.scan, symbolizer, sink);
 }
 
 Result<ExportOutcome> write_script(const ExportInput& input, ExportSink& sink) {
@@ -82,6 +88,7 @@ std::span<const ExportFormat> export_formats() {
          .options = html_options().specs(),
          .check = check_by(html_options()),
          .write = write_html},
+        {.name = "pprof", .summary = "for go tool pprof, speedscope and others", .write = write_pprof},
         {.name = "script",
          .summary = "Print samples and tracepoints, a line or an object each, as perf script does",
          .is_command = true,

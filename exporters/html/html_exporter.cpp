@@ -21,45 +21,24 @@ namespace {
 constexpr std::size_t kSessionsShownMax = 100;  // in the page, by name
 constexpr std::size_t kTargetsInTitleMax = 3;
 
-// When the event's rows lie that the scan selects; nothing: there are none.
-std::optional<std::pair<std::int64_t, std::int64_t>> utc_range(const Scan& scan, const std::string& event) {
-    std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
-    std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
-    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
-        const ScannedSession& session = scan.sessions()[i];
-        const std::vector<Series> series = event_series(session, event);
-        const auto range = scan.tick_range(i);
-        for (const BatchRecord& batch : session.batches) {
-            for (const BatchRecord::Rows& rows : batch.rows) {
-                if (std::find(series.begin(), series.end(), rows.series) != series.end() &&
-                    rows.first_ticks < range.second && rows.last_ticks >= range.first) {
-                    first_ns = std::min(first_ns, session.clock.utc_of(std::max(rows.first_ticks, range.first)).value);
-                    last_ns = std::max(last_ns, session.clock.utc_of(std::min(rows.last_ticks, range.second)).value);
-                }
-            }
-        }
-    }
-    return first_ns <= last_ns ? std::optional{std::pair{first_ns, last_ns}} : std::nullopt;
-}
-
 // Slices of a minute or more begin with one, so that rollups can stand for them.
 TimeSlices slices_of(const Scan& scan, const std::string& event, std::uint64_t count_max) {
     TimeSlices slices;
-    const auto range = utc_range(scan, event);
+    const auto range = event_time_range(scan, event);
     if (!range) {
         return slices;
     }
-    slices.start_ns = range->first;
-    const std::int64_t duration_ns = range->second - range->first + 1;
+    slices.start_ns = range->first.value;
+    const std::int64_t duration_ns = range->second.value - range->first.value + 1;
     const auto count = static_cast<std::int64_t>(std::max<std::uint64_t>(count_max, 1));
     slices.width_ns = (duration_ns + count - 1) / count;
     if (count > 1 && slices.width_ns >= kNsPerMinute) {
         slices.start_ns -= ((slices.start_ns % kNsPerMinute) + kNsPerMinute) % kNsPerMinute;
-        const std::int64_t aligned_ns = range->second - slices.start_ns + 1;
+        const std::int64_t aligned_ns = range->second.value - slices.start_ns + 1;
         const std::int64_t minutes = (aligned_ns + count * kNsPerMinute - 1) / (count * kNsPerMinute);
         slices.width_ns = minutes * kNsPerMinute;
     }
-    slices.count = static_cast<std::uint32_t>((range->second - slices.start_ns) / slices.width_ns + 1);
+    slices.count = static_cast<std::uint32_t>((range->second.value - slices.start_ns) / slices.width_ns + 1);
     return slices;
 }
 

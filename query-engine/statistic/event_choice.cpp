@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -25,6 +26,19 @@ std::string join(const std::set<std::string>& names) {
         text += text.empty() ? name : ", " + name;
     }
     return text;
+}
+
+// Unit and sampling of the event that `choice` names.
+void describe(const Scan& scan, EventChoice& choice) {
+    for (const ScannedSession& session : scan.sessions()) {
+        for (const EventRecord& event : session.record.events) {
+            if (event.name != choice.name) {
+                continue;
+            }
+            choice.unit = choice.unit.empty() ? event.unit : std::min(choice.unit, event.unit);
+            choice.is_sampled |= event.kind == Kind::kSample && (event.is_frequency || event.period != 1);
+        }
+    }
 }
 
 }  // namespace
@@ -89,16 +103,24 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
         }
     }
     choice.others.assign(others.begin(), others.end());
-    for (const ScannedSession& session : scan.sessions()) {
-        for (const EventRecord& event : session.record.events) {
-            if (event.name != choice.name) {
-                continue;
-            }
-            choice.unit = choice.unit.empty() ? event.unit : std::min(choice.unit, event.unit);
-            choice.is_sampled |= event.kind == Kind::kSample && (event.is_frequency || event.period != 1);
+    describe(scan, choice);
+    return std::optional<EventChoice>{std::move(choice)};
+}
+
+Result<std::vector<EventChoice>> choose_events(const Scan& scan) {
+    Result<std::optional<EventChoice>> first = choose_event(scan);
+    if (!first.ok()) {
+        return std::move(first).error();
+    }
+    std::vector<EventChoice> events;
+    if (first->has_value()) {
+        events.push_back(**first);
+        for (const std::string& name : scan.selection().event ? std::vector<std::string>{} : (*first)->others) {
+            events.emplace_back().name = name;
+            describe(scan, events.back());
         }
     }
-    return std::optional<EventChoice>{std::move(choice)};
+    return events;
 }
 
 std::vector<Series> event_series(const ScannedSession& session, const std::string& event) {
@@ -110,6 +132,26 @@ std::vector<Series> event_series(const ScannedSession& session, const std::strin
         }
     }
     return chosen;
+}
+
+std::optional<std::pair<UtcNs, UtcNs>> event_time_range(const Scan& scan, const std::string& event) {
+    std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
+        const ScannedSession& session = scan.sessions()[i];
+        const std::vector<Series> series = event_series(session, event);
+        const auto range = scan.tick_range(i);
+        for (const BatchRecord& batch : session.batches) {
+            for (const BatchRecord::Rows& rows : batch.rows) {
+                if (std::find(series.begin(), series.end(), rows.series) != series.end() &&
+                    rows.first_ticks < range.second && rows.last_ticks >= range.first) {
+                    first_ns = std::min(first_ns, session.clock.utc_of(std::max(rows.first_ticks, range.first)).value);
+                    last_ns = std::max(last_ns, session.clock.utc_of(std::min(rows.last_ticks, range.second)).value);
+                }
+            }
+        }
+    }
+    return first_ns <= last_ns ? std::optional{std::pair{UtcNs{first_ns}, UtcNs{last_ns}}} : std::nullopt;
 }
 
 Ledger event_ledger(const Scan& scan, const std::string& event, std::vector<std::string>& warnings) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "query-engine/scan/scan.h"
@@ -31,9 +32,15 @@ inline constexpr std::uint64_t kFewSamples = 100;
 // when there are no such rows, of the selected event either. Errors: those of check_event().
 [[nodiscard]] Result<std::optional<EventChoice>> choose_event(const Scan& scan);
 
+// The chosen event, and the `others` as well where the user chose none. Errors: those of choose_event().
+[[nodiscard]] Result<std::vector<EventChoice>> choose_events(const Scan& scan);
+
 // The session's series of samples and tracepoints of this event that have rows; of a session without any stack, such as
 // one of imported values, tracepoints are no profile and left out, here as in the rest. Ascending.
 [[nodiscard]] std::vector<Series> event_series(const ScannedSession& session, const std::string& event);
+
+// When the event's rows lie that the scan selects, as their batches say, first and last; nothing: there are none.
+[[nodiscard]] std::optional<std::pair<UtcNs, UtcNs>> event_time_range(const Scan& scan, const std::string& event);
 
 // Of the samples and tracepoints of this event, over all sessions.
 [[nodiscard]] Ledger event_ledger(const Scan& scan, const std::string& event, std::vector<std::string>& warnings);

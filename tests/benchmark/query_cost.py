@@ -4,6 +4,7 @@
 Records a load with the collector, exports it, and times, as CPU seconds and peak memory of each whole process:
   perfleet top                      against  perf report --stdio (with and without children)
   perfleet export --to perf.data    per sample
+  perfleet export --to pprof        per sample
   perfleet export --to folded       against  perf script | awk
 Also the bytes that a sample takes in the store, beside perf.data, zstd and xz of it.
 """
@@ -77,6 +78,8 @@ def main():
         show("perf report --stdio", report_s, report_kib)
         folded_s, folded_kib = timed([perfleet, "export", "--to", "folded", "-o", os.path.join(folder, "folded"), "--data", store])
         show("perfleet export --to folded", folded_s, folded_kib)
+        pprof = os.path.join(folder, "profile.pb.gz")
+        show("perfleet export --to pprof", *timed([perfleet, "export", "--to", "pprof", "-o", pprof, "--data", store]))
         script_s, script_kib = timed(["sh", "-c", f"perf script -F comm,ip,sym -i {data} | awk '{AWK}'"])
         show("perf script | awk", script_s, script_kib)
         print(f"perf report --stdio / perfleet top: {report_s / top_s:.0f}")

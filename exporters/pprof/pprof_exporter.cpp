@@ -1,0 +1,285 @@
+#include "exporters/pprof/pprof_exporter.h"
+
+#include <algorithm>
+#include <limits>
+#include <protozero/pbf_builder.hpp>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "exporters/pprof/pprof_message.h"
+#include "exporters/profile/profile_tables.h"
+#include "exporters/report/report.h"
+#include "exporters/sink/gzip_stream.h"
+#include "query-engine/symbol/symbol_files.h"
+#include "schemas/text/utf8.h"
+
+namespace perfleet {
+namespace {
+
+using protozero::pbf_builder;
+
+constexpr std::size_t kBufferSizeBytes = 64U << 10U;
+constexpr std::uint64_t kPageSizeBytes = 4096;
+
+// As pprof and its readers spell them.
+std::string unit_of(const ProfileValue& value) {
+    return !value.sum_weights ? "count" : value.unit == "ns" ? "nanoseconds" : value.unit;
+}
+
+bool is_file(const ProfileImage& image) {
+    return image.definition.name.starts_with('/') && !image.definition.name.starts_with("//");
+}
+
+class StringTable {
+public:
+    StringTable() { number_of(""); }
+
+    std::int64_t number_of(const std::string& text_untrusted) {
+        const auto [entry, is_new] =
+            numbers_.try_emplace(printable(text_untrusted), static_cast<std::int64_t>(texts_.size()));
+        if (is_new) {
+            texts_.push_back(&entry->first);
+            size_bytes_ += entry->first.size() + kEntrySizeBytes;
+        }
+        return entry->second;
+    }
+    [[nodiscard]] const std::vector<const std::string*>& texts() const { return texts_; }
+    [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }  // of memory, about
+
+private:
+    static constexpr std::size_t kEntrySizeBytes = 80;
+
+    std::unordered_map<std::string, std::int64_t> numbers_;
+    std::vector<const std::string*> texts_;  // keys of numbers_
+    std::size_t size_bytes_ = 0;
+};
+
+// Fields of the message, in any order: those of one number follow one another.
+class ProfileMessage {
+public:
+    ProfileMessage(const Scan& scan, const ProfileTables& tables, ExportSink& sink)
+        : scan_{scan}, tables_{tables}, gzip_{sink}, share_{scan.memory()} {}
+
+    Result<Done> write(const ProfileNotes& notes) {
+        write_types();
+        write_time();
+        for (const auto& [event, ledger] : notes.ledgers) {
+            profile_.add_int64(pprof::Profile::kComment, strings_.number_of(event + ": " + ledger_line(ledger)));
+        }
+        for (const std::string& warning : notes.warnings) {
+            profile_.add_int64(pprof::Profile::kComment, strings_.number_of("warning: " + warning));
+        }
+        const std::uint32_t main = main_image();
+        for (std::uint32_t i = 0; i < tables_.images().size(); ++i) {
+            write_mapping(i == 0 ? main : i == main ? 0 : i);
+        }
+        for (std::uint32_t i = 0; i < tables_.functions().size(); ++i) {
+            write_function(i);
+        }
+        for (std::uint32_t i = 0; i < tables_.locations().size(); ++i) {
+            write_location(i);
+        }
+        share_.set(strings_.size_bytes());
+        for (std::size_t i = 0; i < tables_.samples().size() && !failure_; ++i) {
+            write_sample(i);
+        }
+        for (const std::string* text : strings_.texts()) {
+            profile_.add_string(pprof::Profile::kStringTable, *text);
+            flush_if_full();
+        }
+        flush();
+        if (failure_) {
+            return *failure_;
+        }
+        return gzip_.finish();
+    }
+
+private:
+    // One event's values need no name of it, in pprof's own words; those of several do.
+    std::int64_t type_of(const ProfileValue& value) {
+        const bool is_only = tables_.events().size() == 1;
+        return strings_.number_of(value.sum_weights ? value.event
+                                  : is_only         ? value.unit
+                                                    : value.event + ":" + value.unit);
+    }
+
+    template <class Field>
+    void write_type(Field field, const ProfileValue& value) {
+        pbf_builder<pprof::ValueType> type{profile_, field};
+        type.add_int64(pprof::ValueType::kType, type_of(value));
+        type.add_int64(pprof::ValueType::kUnit, strings_.number_of(unit_of(value)));
+    }
+
+    void write_types() {
+        const std::vector<ProfileValue>& values = tables_.values();
+        for (const ProfileValue& value : values) {
+            write_type(pprof::Profile::kSampleType, value);
+        }
+        profile_.add_int64(pprof::Profile::kDefaultSampleType, type_of(values.front()));
+        const auto weight =
+            std::find_if(values.begin(), values.end(), [](const auto& value) { return value.sum_weights; });
+        const std::uint64_t period = weight == values.end() ? 0 : period_of(*weight);
+        if (period != 0) {
+            write_type(pprof::Profile::kPeriodType, *weight);
+            profile_.add_int64(pprof::Profile::kPeriod, static_cast<std::int64_t>(period));
+        }
+    }
+
+    // What a sample stands for, where that is the same in all sessions; else 0.
+    std::uint64_t period_of(const ProfileValue& value) const {
+        std::set<std::uint64_t> periods;
+        for (const ScannedSession& session : scan_.sessions()) {
+            for (const EventRecord& event : session.record.events) {
+                if (event.name == value.event) {
+                    periods.insert(!event.is_frequency                       ? event.period
+                                   : event.unit == "ns" && event.period != 0 ? kNsPerSecond / event.period
+                                                                             : 0);
+                }
+            }
+        }
+        return periods.size() == 1 ? *periods.begin() : 0;
+    }
+
+    void write_time() {
+        UtcNs first{std::numeric_limits<std::int64_t>::max()};
+        UtcNs last{std::numeric_limits<std::int64_t>::min()};
+        for (const EventChoice& event : tables_.events()) {
+            if (const auto range = event_time_range(scan_, event.name)) {
+                first = std::min(first, range->first);
+                last = std::max(last, range->second);
+            }
+        }
+        if (first <= last) {
+            profile_.add_int64(pprof::Profile::kTimeNanos, first.value);
+            profile_.add_int64(pprof::Profile::kDurationNanos, last.value - first.value);
+        }
+    }
+
+    // What readers take for the profiled program, the first mapping: the file with most samples of its own.
+    std::uint32_t main_image() const {
+        std::vector<std::uint64_t> self(tables_.images().size());
+        for (std::size_t i = 0; i < tables_.samples().size(); ++i) {
+            const std::uint32_t image = tables_.locations()[tables_.nodes()[tables_.samples()[i].node].location].image;
+            self[image] += is_file(tables_.images()[image]) ? tables_.value(i, 0) : 0;
+        }
+        return static_cast<std::uint32_t>(std::max_element(self.begin(), self.end()) - self.begin());
+    }
+
+    void write_mapping(std::uint32_t number) {
+        const ProfileImage& image = tables_.images()[number];
+        const ImageDefinition& definition = image.definition;
+        const std::uint64_t size =
+            std::max(definition.size_bytes, (image.offset_last / kPageSizeBytes + 1) * kPageSizeBytes);
+        const std::int64_t name = strings_.number_of(is_file(image) ? definition.name : image.name);
+        pbf_builder<pprof::Mapping> mapping{profile_, pprof::Profile::kMapping};
+        mapping.add_uint64(pprof::Mapping::kId, std::uint64_t{number} + 1);
+        mapping.add_uint64(pprof::Mapping::kMemoryStart, definition.address);
+        mapping.add_uint64(pprof::Mapping::kMemoryLimit, definition.address + size);
+        mapping.add_int64(pprof::Mapping::kFilename, name);
+        mapping.add_int64(pprof::Mapping::kBuildId, strings_.number_of(build_id_text(build_id_of(definition))));
+        mapping.add_bool(pprof::Mapping::kHasFunctions, true);  // readers need not look for them
+    }
+
+    void write_function(std::uint32_t number) {
+        const std::int64_t name = strings_.number_of(tables_.functions()[number].name);
+        {
+            pbf_builder<pprof::Function> function{profile_, pprof::Profile::kFunction};
+            function.add_uint64(pprof::Function::kId, std::uint64_t{number} + 1);
+            function.add_int64(pprof::Function::kName, name);
+            function.add_int64(pprof::Function::kSystemName, name);
+        }
+        flush_if_full();
+    }
+
+    void write_location(std::uint32_t number) {
+        const ProfileLocation& place = tables_.locations()[number];
+        {
+            pbf_builder<pprof::Location> location{profile_, pprof::Profile::kLocation};
+            location.add_uint64(pprof::Location::kId, std::uint64_t{number} + 1);
+            location.add_uint64(pprof::Location::kMappingId, std::uint64_t{place.image} + 1);
+            location.add_uint64(pprof::Location::kAddress,
+                                tables_.images()[place.image].definition.address + place.offset);
+            pbf_builder<pprof::Line> line{location, pprof::Location::kLine};
+            line.add_uint64(pprof::Line::kFunctionId, std::uint64_t{place.function} + 1);
+        }
+        flush_if_full();
+    }
+
+    void write_sample(std::size_t number) {
+        const ProfileSample& counted = tables_.samples()[number];
+        chain_.clear();
+        for (std::uint32_t node = counted.node; node != 0; node = tables_.nodes()[node].caller) {
+            chain_.push_back(std::uint64_t{tables_.nodes()[node].location} + 1);
+        }
+        values_.clear();
+        for (std::size_t value = 0; value < tables_.values().size(); ++value) {
+            values_.push_back(static_cast<std::int64_t>(
+                std::min<std::uint64_t>(tables_.value(number, value), std::numeric_limits<std::int64_t>::max())));
+        }
+        {
+            pbf_builder<pprof::Sample> sample{profile_, pprof::Profile::kSample};
+            sample.add_packed_uint64(pprof::Sample::kLocationId, chain_.begin(), chain_.end());
+            sample.add_packed_int64(pprof::Sample::kValue, values_.begin(), values_.end());
+            pbf_builder<pprof::Label> label{sample, pprof::Sample::kLabel};
+            label.add_int64(pprof::Label::kKey, strings_.number_of("comm"));
+            label.add_int64(pprof::Label::kStr, strings_.number_of(tables_.commands()[counted.command]));
+        }
+        flush_if_full();
+    }
+
+    void flush_if_full() {
+        if (buffer_.size() >= kBufferSizeBytes) {
+            flush();
+        }
+    }
+
+    void flush() {
+        if (!failure_) {
+            if (Result<Done> written = gzip_.write(buffer_); !written.ok()) {
+                failure_ = written.error();
+            }
+        }
+        buffer_.clear();
+    }
+
+    const Scan& scan_;
+    const ProfileTables& tables_;
+    GzipStream gzip_;
+    MemoryShare share_;
+    StringTable strings_;
+    std::string buffer_;
+    pbf_builder<pprof::Profile> profile_{buffer_};
+    std::vector<std::uint64_t> chain_;
+    std::vector<std::int64_t> values_;
+    std::optional<Error> failure_;
+};
+
+}  // namespace
+
+Result<ExportOutcome> export_pprof(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink) {
+    ProfileTables tables{symbolizer, scan.memory(), scan.worker_count()};
+    if (Result<Done> counted = tables.count(scan); !counted.ok()) {
+        return std::move(counted).error();
+    }
+    ProfileNotes notes = tables.notes(scan);
+    if (Result<Done> written = ProfileMessage{scan, tables, sink}.write(notes); !written.ok()) {
+        return std::move(written).error();
+    }
+    ExportOutcome outcome;
+    std::uint64_t row_count = 0;
+    for (std::size_t i = 0; i < tables.samples().size(); ++i) {
+        for (std::size_t value = 0; value < tables.values().size(); ++value) {
+            row_count += tables.values()[value].sum_weights ? 0 : tables.value(i, value);
+        }
+    }
+    outcome.summary = std::to_string(row_count) + " samples in " + std::to_string(tables.samples().size()) + " stacks";
+    for (const auto& [event, ledger] : notes.ledgers) {
+        outcome.ledger.add(ledger);
+    }
+    outcome.warnings = std::move(notes.warnings);
+    return outcome;
+}
+
+}  // namespace perfleet

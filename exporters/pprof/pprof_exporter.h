@@ -1,0 +1,22 @@
+// Writes what a scan selects as a pprof profile: profile.proto of github.com/google/pprof, compressed by gzip. For `go
+// tool pprof`, Grafana, speedscope and other tools that read it.
+//
+// A sample is a call chain of a command (label `comm`) with a value for each event: its rows (`samples`, or
+// `EVENT:samples` where there are several events) and, where the event has a unit, the sum of their weights (`EVENT`).
+// Functions have the names that `top` shows; addresses that no symbol covers have one function for their image. A
+// location is an address in its image: an offset in the file for ELF files, else an address in memory. Comments tell
+// what was lost, and all warnings. Targets aren't told apart.
+//
+// Errors: kNotFound when the selection holds no samples; kTooLarge when the query's memory is exceeded; those of store
+// and sink.
+#pragma once
+
+#include "exporters/sink/export_sink.h"
+#include "query-engine/scan/scan.h"
+#include "query-engine/symbol/symbolizer.h"
+
+namespace perfleet {
+
+[[nodiscard]] Result<ExportOutcome> export_pprof(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink);
+
+}  // namespace perfleet

@@ -1,0 +1,44 @@
+// The field numbers of pprof's profile.proto (package perftools.profiles).
+#pragma once
+
+#include <protozero/types.hpp>
+
+namespace perfleet::pprof {
+
+enum class Profile : protozero::pbf_tag_type {
+    kSampleType = 1,
+    kSample = 2,
+    kMapping = 3,
+    kLocation = 4,
+    kFunction = 5,
+    kStringTable = 6,
+    kTimeNanos = 9,
+    kDurationNanos = 10,
+    kPeriodType = 11,
+    kPeriod = 12,
+    kComment = 13,
+    kDefaultSampleType = 14,
+};
+
+enum class ValueType : protozero::pbf_tag_type { kType = 1, kUnit = 2 };
+
+enum class Sample : protozero::pbf_tag_type { kLocationId = 1, kValue = 2, kLabel = 3 };
+
+enum class Label : protozero::pbf_tag_type { kKey = 1, kStr = 2 };
+
+enum class Mapping : protozero::pbf_tag_type {
+    kId = 1,
+    kMemoryStart = 2,
+    kMemoryLimit = 3,
+    kFilename = 5,
+    kBuildId = 6,
+    kHasFunctions = 7,
+};
+
+enum class Location : protozero::pbf_tag_type { kId = 1, kMappingId = 2, kAddress = 3, kLine = 4 };
+
+enum class Line : protozero::pbf_tag_type { kFunctionId = 1 };
+
+enum class Function : protozero::pbf_tag_type { kId = 1, kName = 2, kSystemName = 3 };
+
+}  // namespace perfleet::pprof

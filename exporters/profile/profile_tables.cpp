@@ -1,0 +1,183 @@
+#include "exporters/profile/profile_tables.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace perfleet {
+namespace {
+
+constexpr const char* kRows = "samples";
+
+std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32U | low; }
+
+template <class Value>
+std::size_t capacity_bytes(const std::vector<Value>& values) {
+    return values.capacity() * sizeof(Value);
+}
+
+}  // namespace
+
+ProfileTables::ProfileTables(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count)
+    : symbolizer_{symbolizer}, names_{symbolizer, memory, worker_count}, share_{memory} {}
+
+Result<Done> ProfileTables::choose_values(const Scan& scan) {
+    Result<std::vector<EventChoice>> events = choose_events(scan);
+    if (!events.ok()) {
+        return std::move(events).error();
+    }
+    events_ = std::move(events).value();
+    if (events_.empty()) {
+        return Error{ErrorCode::kNotFound,
+                     "no samples are in the selection: nothing to export (perfleet losses lists what there is)"};
+    }
+    for (const EventChoice& event : events_) {
+        values_.push_back({event.name, kRows, false});
+        if (!event.unit.empty()) {
+            values_.push_back({event.name, event.unit, true});
+        }
+    }
+    return Done{};
+}
+
+Result<Done> ProfileTables::count(const Scan& scan) {
+    if (Result<Done> chosen = choose_values(scan); !chosen.ok()) {
+        return chosen;
+    }
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+        const StackCountOptions options{.event = values_[i].event, .sum_weights = values_[i].sum_weights};
+        Result<Done> visited = visit_stack_counts(scan, options, [&](const EpochStackCounts& epoch) { add(epoch, i); });
+        if (!visited.ok()) {
+            return visited;
+        }
+        if (scan.memory().is_exceeded()) {
+            return scan.memory().exceeded();
+        }
+    }
+    return Done{};
+}
+
+ProfileNotes ProfileTables::notes(const Scan& scan) const {
+    ProfileNotes notes;
+    names_.add_hint(FrameNames::HintAt::kNoAddresses, notes.warnings);
+    for (const EventChoice& event : events_) {
+        notes.ledgers.emplace_back(event.name, event_ledger(scan, event.name, notes.warnings));
+        warn_of_few_samples(event, notes.ledgers.back().second.stored, notes.warnings);
+    }
+    warn_of_no_samples(events_.front(), !samples_.empty(), notes.warnings);
+    warn_of_open_sessions(scan, notes.warnings);
+    for (std::string& warning : symbolizer_.warnings()) {
+        notes.warnings.push_back(std::move(warning));
+    }
+    drop_repeated(notes.warnings);
+    return notes;
+}
+
+void ProfileTables::add(const EpochStackCounts& epoch, std::size_t value) {
+    const EpochDictionary& dictionary = *epoch.dictionary;
+    std::vector<StackCount> named{epoch.counts};
+    if (values_[value].sum_weights) {  // the hint about missing symbols is of rows
+        std::for_each(named.begin(), named.end(), [](StackCount& count) { count.value = 0; });
+    }
+    names_.name_epoch(dictionary, named);
+    function_numbers_.resize(names_.name_count());
+    epoch_nodes_.assign(dictionary.stack_count(), 0);
+    epoch_images_.assign(dictionary.image_count(), 0);
+    std::vector<std::uint32_t> commands;
+    for (const Runner& runner : epoch.runners) {
+        const auto [entry, is_new] =
+            command_numbers_.try_emplace(runner.command, static_cast<std::uint32_t>(commands_.size()));
+        if (is_new) {
+            commands_.push_back(runner.command);
+        }
+        commands.push_back(entry->second);
+    }
+    for (const StackCount& count : epoch.counts) {
+        const ProfileSample sample{node_of(dictionary, count.stack), commands[count.runner_index]};
+        std::uint32_t& number = sample_numbers_[pair_of(sample.node, sample.command)];
+        if (number == 0) {
+            samples_.push_back(sample);
+            sums_.resize(sums_.size() + values_.size());
+            number = static_cast<std::uint32_t>(samples_.size());
+        }
+        sums_[(number - 1) * values_.size() + value] += count.value;
+    }
+    share_.set(size_bytes());
+}
+
+std::uint32_t ProfileTables::node_of(const EpochDictionary& dictionary, StackNumber stack) {
+    chain_of(dictionary, stack, chain_);
+    std::size_t known = 0;  // how many of the innermost are new
+    while (known < chain_.size() &&
+           (chain_[known].value >= epoch_nodes_.size() || epoch_nodes_[chain_[known].value] == 0)) {
+        ++known;
+    }
+    std::uint32_t node = known < chain_.size() ? epoch_nodes_[chain_[known].value] : 0;
+    while (known > 0) {
+        const StackNumber inner = chain_[--known];
+        const std::uint32_t location = location_of(dictionary, inner);
+        std::uint32_t& number = node_numbers_[pair_of(node, location)];
+        if (number == 0) {
+            number = static_cast<std::uint32_t>(nodes_.size());
+            nodes_.push_back({node, location});
+        }
+        node = number;
+        if (inner.value >= epoch_nodes_.size()) {
+            epoch_nodes_.resize(std::size_t{inner.value} + 1);
+        }
+        epoch_nodes_[inner.value] = node;
+    }
+    return node;
+}
+
+std::uint32_t ProfileTables::location_of(const EpochDictionary& dictionary, StackNumber stack) {
+    const Frame frame = dictionary.stack(stack).frame;
+    const std::uint32_t image = image_of(dictionary, stack);
+    std::uint32_t& number = location_numbers_[image][frame.offset];
+    if (number == 0) {
+        std::uint32_t& function = function_numbers_[names_.number_of(stack)];
+        if (function == 0) {
+            functions_.push_back({names_.symbols().text(names_.name_of(stack).symbol), image});
+            function = static_cast<std::uint32_t>(functions_.size());
+        }
+        locations_.push_back({image, function - 1, frame.offset});
+        images_[image].offset_last = std::max(images_[image].offset_last, frame.offset);
+        number = static_cast<std::uint32_t>(locations_.size());
+    }
+    return number - 1;
+}
+
+std::uint32_t ProfileTables::image_of(const EpochDictionary& dictionary, StackNumber stack) {
+    const ImageNumber number = dictionary.stack(stack).frame.image;
+    const bool is_in_range = stack != kEmptyStack && number.value < epoch_images_.size();
+    if (is_in_range && epoch_images_[number.value] != 0) {
+        return epoch_images_[number.value] - 1;
+    }
+    const ImageDefinition& definition = dictionary.image(number);
+    const std::uint32_t name = names_.name_of(stack).image;
+    const auto [entry, is_new] =
+        image_numbers_.try_emplace({definition, name}, static_cast<std::uint32_t>(images_.size()));
+    if (is_new) {
+        images_.push_back({definition, names_.images().text(name)});
+        location_numbers_.emplace_back();
+    }
+    if (is_in_range) {
+        epoch_images_[number.value] = entry->second + 1;
+    }
+    return entry->second;
+}
+
+std::size_t ProfileTables::size_bytes() const {
+    constexpr std::size_t kImageSizeBytes = 3 * sizeof(ImageDefinition) + 64;  // twice here, with texts
+    constexpr std::size_t kTextSizeBytes = 32;
+    std::size_t size = names_.size_bytes() + images_.size() * kImageSizeBytes + capacity_bytes(functions_) +
+                       functions_.size() * kTextSizeBytes + capacity_bytes(locations_) + capacity_bytes(nodes_) +
+                       node_numbers_.size_bytes() + capacity_bytes(samples_) + sample_numbers_.size_bytes() +
+                       capacity_bytes(sums_) + capacity_bytes(epoch_nodes_) +
+                       2 * commands_.size() * (sizeof(std::string) + kTextSizeBytes);
+    for (const FlatTable<std::uint32_t>& numbers : location_numbers_) {
+        size += numbers.size_bytes();
+    }
+    return size;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,125 @@
+// Samples by call chain and command, as tables that name each image, function, address and call path once: what file
+// formats with numbered frames (pprof, speedscope) are made from.
+//
+// Rows of one or more events are counted; a sample has a value for each of them. Counts are those of `top`: from the
+// same stack counts and the same names. The same stored rows give the same tables but for the order of their entries,
+// which follows the order in which the store keeps call chains.
+//
+// One thread. ProfileTables borrows the symbolizer and the query's memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "query-engine/scan/query_memory.h"
+#include "query-engine/statistic/event_choice.h"
+#include "query-engine/statistic/frame_names.h"
+#include "query-engine/statistic/stack_counts.h"
+#include "storage/rollup/flat_table.h"
+
+namespace perfleet {
+
+// What one of a sample's values counts.
+struct ProfileValue {
+    std::string event;
+    std::string unit;          // "samples", or the event's: "ns", "cycles"
+    bool sum_weights = false;  // else rows
+};
+
+struct ProfileImage {
+    ImageDefinition definition;
+    std::string name;               // as `top` shows it
+    std::uint64_t offset_last = 0;  // the greatest of its locations
+};
+
+struct ProfileFunction {
+    std::string name;  // as `top` shows it: `[image]` where no symbol covers an address
+    std::uint32_t image = 0;
+};
+
+// An address in an image. Offset: as Frame::offset.
+struct ProfileLocation {
+    std::uint32_t image = 0;
+    std::uint32_t function = 0;
+    std::uint64_t offset = 0;
+};
+
+// A location with all that called it.
+struct ProfileNode {
+    std::uint32_t caller = 0;  // less than this node's number; 0: none, nodes()[0] stands for no frame
+    std::uint32_t location = 0;
+};
+
+struct ProfileSample {
+    std::uint32_t node = 0;     // the innermost frame
+    std::uint32_t command = 0;  // of commands()
+};
+
+// What stands beside a profile: how complete it is.
+struct ProfileNotes {
+    std::vector<std::pair<std::string, Ledger>> ledgers;  // by event
+    std::vector<std::string> warnings;
+};
+
+class ProfileTables {
+public:
+    ProfileTables(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count);
+
+    // Counts what the scan selects: for the event it names, or else each that it has, a value of rows and, where the
+    // event has a unit, one of weights. Nothing may be left of them by filters or a range of time. Errors: kNotFound
+    // when the selection has no event with samples; kTooLarge when the query's memory is exceeded; those of the store.
+    [[nodiscard]] Result<Done> count(const Scan& scan);
+
+    // After count(), of the same scan.
+    [[nodiscard]] ProfileNotes notes(const Scan& scan) const;
+
+    [[nodiscard]] const std::vector<EventChoice>& events() const { return events_; }
+    [[nodiscard]] const std::vector<ProfileValue>& values() const { return values_; }
+    [[nodiscard]] const std::vector<std::string>& commands() const { return commands_; }
+    [[nodiscard]] const std::vector<ProfileImage>& images() const { return images_; }
+    [[nodiscard]] const std::vector<ProfileFunction>& functions() const { return functions_; }
+    [[nodiscard]] const std::vector<ProfileLocation>& locations() const { return locations_; }
+    [[nodiscard]] const std::vector<ProfileNode>& nodes() const { return nodes_; }
+    [[nodiscard]] const std::vector<ProfileSample>& samples() const { return samples_; }
+    // By index of values().
+    [[nodiscard]] std::uint64_t value(std::size_t sample, std::size_t value) const {
+        return sums_[sample * values_.size() + value];
+    }
+
+private:
+    [[nodiscard]] Result<Done> choose_values(const Scan& scan);
+    void add(const EpochStackCounts& epoch, std::size_t value);
+    [[nodiscard]] std::uint32_t node_of(const EpochDictionary& dictionary, StackNumber stack);
+    [[nodiscard]] std::uint32_t location_of(const EpochDictionary& dictionary, StackNumber stack);
+    [[nodiscard]] std::uint32_t image_of(const EpochDictionary& dictionary, StackNumber stack);
+    [[nodiscard]] std::size_t size_bytes() const;
+
+    Symbolizer& symbolizer_;
+    FrameNames names_;
+    std::vector<EventChoice> events_;
+    std::vector<ProfileValue> values_;
+    std::vector<std::string> commands_;
+    std::map<std::string, std::uint32_t> command_numbers_;
+    std::vector<ProfileImage> images_;
+    std::map<std::pair<ImageDefinition, std::uint32_t>, std::uint32_t> image_numbers_;  // beside it the name's number
+    std::vector<ProfileFunction> functions_;
+    std::vector<std::uint32_t> function_numbers_;  // by the frame name's number: 1 + the function's
+    std::vector<ProfileLocation> locations_;
+    std::deque<FlatTable<std::uint32_t>> location_numbers_;  // by image, then by offset: 1 + the location's
+    std::vector<ProfileNode> nodes_{{}};
+    FlatTable<std::uint32_t> node_numbers_;  // by (caller, location); none is 0
+    std::vector<ProfileSample> samples_;
+    FlatTable<std::uint32_t> sample_numbers_;  // by (node, command): 1 + the sample's
+    std::vector<std::uint64_t> sums_;          // of the samples, values_.size() each
+    std::vector<std::uint32_t> epoch_nodes_;   // of the epoch at hand, by stack number; 0: not met yet
+    std::vector<std::uint32_t> epoch_images_;  // likewise, by image number: 1 + the image's
+    std::vector<StackNumber> chain_;
+    MemoryShare share_;
+};
+
+}  // namespace perfleet

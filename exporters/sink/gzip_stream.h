@@ -1,0 +1,35 @@
+// Compresses what is written into a sink, from its start: one gzip member without a time or a name.
+//
+// One thread; borrows the sink. Errors: those of the sink.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "exporters/sink/export_sink.h"
+
+namespace perfleet {
+
+class GzipStream {
+public:
+    explicit GzipStream(ExportSink& sink);
+    ~GzipStream();
+    GzipStream(const GzipStream&) = delete;
+    GzipStream& operator=(const GzipStream&) = delete;
+
+    [[nodiscard]] Result<Done> write(std::string_view bytes);
+    // Once, behind the last write.
+    [[nodiscard]] Result<Done> finish();
+
+private:
+    class Deflate;
+    [[nodiscard]] Result<Done> run(std::string_view bytes, bool is_last);
+
+    ExportSink& sink_;
+    std::unique_ptr<Deflate> deflate_;
+    std::uint64_t offset_ = 0;
+};
+
+}  // namespace perfleet
