@@ -346,6 +346,7 @@ void write_elf(SeedFolder& seeds) {
     PERFLEET_ASSERT(bytes.str().size() > 64);
     seeds.write("elf", bytes.str());
     seeds.write("elf_note", bytes.str());
+    seeds.write("unwind", bytes.str());
     // What is kept of it with a session.
     const std::string file_bytes = bytes.str();
     const auto part = symbol_part_of(std::as_bytes(std::span{file_bytes}));

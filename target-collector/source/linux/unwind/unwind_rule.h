@@ -1,0 +1,46 @@
+// How the caller's registers are found at one place of an image's code: what a row of an unwind table says.
+//
+// Values only. Offsets are bytes. The CFA (canonical frame address, DWARF 5, 6.4) is the stack pointer of the caller.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace perfleet {
+
+enum class UnwindMachine : std::uint8_t { kX86_64, kAarch64 };
+
+// What the CFA is computed from.
+enum class CfaBase : std::uint8_t {
+    kNone,           // no table here: compiled code without unwind information, or information that isn't supported
+    kOutermost,      // the entry of a program or thread: it has no caller
+    kStackPointer,   // CFA = sp + cfa_offset
+    kFramePointer,   // CFA = fp + cfa_offset
+    kAtStack,        // CFA = *(sp + cfa_offset) + cfa_addend
+    kAtFrame,        // CFA = *(fp + cfa_offset) + cfa_addend
+    kProcedureStub,  // x86-64's PLT: CFA = sp + 8 + (8 if (pc & 15) >= cfa_offset)
+};
+
+// Where the caller's value of a register is.
+enum class SavedAt : std::uint8_t {
+    kSame,   // still in the register
+    kCfa,    // *(CFA + offset)
+    kStack,  // *(sp + offset)
+    kFrame,  // *(fp + offset)
+};
+
+struct UnwindRule {
+    CfaBase cfa_base = CfaBase::kNone;
+    SavedAt return_address = SavedAt::kSame;  // kSame: in the link register
+    SavedAt frame_pointer = SavedAt::kSame;
+    bool is_signal_frame = false;  // the caller was interrupted: its pc is no return address
+    std::int32_t cfa_offset = 0;
+    std::int32_t cfa_addend = 0;
+    std::int32_t return_address_offset = 0;
+    std::int32_t frame_pointer_offset = 0;
+
+    friend bool operator==(const UnwindRule&, const UnwindRule&) = default;
+    friend auto operator<=>(const UnwindRule&, const UnwindRule&) = default;
+};
+
+}  // namespace perfleet
