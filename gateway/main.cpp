@@ -66,6 +66,7 @@ struct Arguments {
     std::string log_format{"text"};
     std::string key;
     std::string collectors;
+    std::string query_config;  // file; empty: the default ones
     std::string query_key;
     std::string askers;
     std::size_t connections_max = 0;
@@ -104,8 +105,8 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
         return error_from_errno(error.value(), "/proc/self/exe");
     }
     return QueryProcess::start({(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query,
-                                arguments.query_key, arguments.askers, arguments.log_level, arguments.log_format,
-                                tell});
+                                arguments.query_config, arguments.query_key, arguments.askers, arguments.log_level,
+                                arguments.log_format, tell});
 }
 
 // What was seen while the store was opened and its sessions were read; a look at every byte is for `inspect --verify`.
@@ -140,6 +141,12 @@ Result<RetentionRules> retention_rules(const Arguments& arguments) {
     return rules;
 }
 
+// As CLI11 has it: what is wrong, without the option's name.
+std::string check_metrics_address(const std::string& text) {
+    const auto checked = MetricsServer::check_address(text);
+    return checked.ok() ? "" : checked.error().message.substr(std::string_view{"--metrics "}.size());
+}
+
 // What can be seen to be wrong before the folder is touched.
 Result<Done> check(const Arguments& arguments) {
     for (const std::string& endpoint : arguments.listen) {
@@ -160,7 +167,7 @@ Result<Done> check(const Arguments& arguments) {
             return Error{key.error().code, std::string{option} + " " + key.error().message};
         }
     }
-    return arguments.metrics.empty() ? Done{} : MetricsServer::check_address(arguments.metrics);
+    return Done{};
 }
 
 Result<std::unique_ptr<MetricsServer>> start_metrics(const Arguments& arguments, const Gateway& gateway,
@@ -283,16 +290,31 @@ int main(int argc, char** argv) {
         ->check(check_not_empty)
         ->required()
         ->type_name("DIR");
+    // Whether an address needs keys is known with all options: check().
+    const auto check_endpoint_of = [](const std::string& option) {
+        return [option](const std::string& text) {
+            const auto checked = check_program_endpoint(option, text, true);
+            return checked.ok() ? std::string{} : checked.error().message.substr(option.size() + 1);
+        };
+    };
     app.add_option("--listen", arguments.listen,
                    "Endpoint for collectors: tcp://127.0.0.1:PORT (* takes a free port), tcp://[::1]:PORT, ipc://PATH; "
                    "several times for several")
         ->check(check_not_empty)
+        ->check(check_endpoint_of("--listen"))
         ->type_name("ENDPOINT")
         ->capture_default_str();
     app.add_option("--query", arguments.query, "Endpoint for queries; none: no query process")
         ->check(check_not_empty)
+        ->check([check = check_endpoint_of("--query")](const std::string& text) {
+            return text == kNoQueries ? std::string{} : check(text);
+        })
         ->type_name("ENDPOINT")
         ->capture_default_str();
+    app.add_option("--query-config", arguments.query_config,
+                   "Config file of the query process (perfleet-query). Default: that of the user who starts it")
+        ->check(check_not_empty)
+        ->type_name("FILE");
     app.add_option("--stop-within", arguments.stop_within_s,
                    "Seconds that a clean stop may take; then the process is killed, without data loss")
         ->type_name("S")
@@ -311,6 +333,7 @@ int main(int argc, char** argv) {
                    "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9411, or 0.0.0.0:9411 for "
                    "everybody who can reach it. Default: nowhere")
         ->check(check_not_empty)
+        ->check(check_metrics_address)
         ->type_name("HOST:PORT");
     add_log_options(app, arguments.log_level, arguments.log_format);
     auto* const key =

@@ -53,33 +53,36 @@ std::optional<std::string> text_of(const toml::node& node) {
     return std::nullopt;
 }
 
+// Numbers as numbers, everything else as a basic string (TOML 1.0).
 std::string toml_text(const std::string& value) {
-    const bool is_number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos &&
+    constexpr std::size_t kDigitsMax = 18;  // fit into 64 bits
+    const bool is_number = !value.empty() && value.size() <= kDigitsMax &&
+                           value.find_first_not_of("0123456789") == std::string::npos &&
                            (value.size() == 1 || value.front() != '0');
-    std::string text;
-    for (const char character : value) {
-        text += character == '"' || character == '\\' ? std::string{'\\', character} : std::string{character};
+    if (is_number) {
+        return value;
     }
-    return is_number ? value : "\"" + text + "\"";
+    std::string text = "\"";
+    for (const char character : value) {
+        const auto byte = static_cast<unsigned char>(character);
+        if (byte < 0x20 || byte == 0x7F) {
+            constexpr std::string_view kDigits = "0123456789ABCDEF";
+            text += std::string{"\\u00"} + kDigits[byte >> 4U] + kDigits[byte & 0xFU];
+        } else {
+            text += character == '"' || character == '\\' ? std::string{'\\', character} : std::string{character};
+        }
+    }
+    return text + "\"";
+}
+
+std::string toml_array(const std::vector<std::string>& values) {
+    std::vector<std::string> texts(values.size());
+    std::transform(values.begin(), values.end(), texts.begin(), toml_text);
+    return "[" + CLI::detail::join(texts, ", ") + "]";
 }
 
 std::string key_of(const CLI::Option& option) {
     return option.get_lnames().empty() ? option.get_snames().front() : option.get_lnames().front();
-}
-
-// What holds of an option that is set, or has a default.
-std::string value_of(const CLI::Option& option) {
-    if (is_flag(option)) {
-        return "true";
-    }
-    if (option.count() == 0) {
-        return toml_text(option.get_default_str());
-    }
-    std::vector<std::string> values;
-    for (const std::string& result : option.results()) {
-        values.push_back(toml_text(result));
-    }
-    return values.size() == 1 ? values.front() : "[" + CLI::detail::join(values, ", ") + "]";
 }
 
 bool is_help_asked(CLI::App& app) {
@@ -201,8 +204,8 @@ private:
     }
 };
 
-std::vector<std::string> default_config_files(const std::string& program) {
-    const std::string name = "/perfleet/" + program + ".toml";
+std::vector<std::string> default_config_files(const CLI::App& app) {
+    const std::string name = "/perfleet/" + app.get_name() + ".toml";
     std::vector<std::string> files;
     const char* const config_home = std::getenv("XDG_CONFIG_HOME");
     const char* const home = std::getenv("HOME");
@@ -211,11 +214,15 @@ std::vector<std::string> default_config_files(const std::string& program) {
     } else if (home != nullptr && home[0] == '/') {
         files.push_back(std::string{home} + "/.config" + name);
     }
-    files.push_back("/etc" + name);
+    const bool is_daemon = app.get_subcommands([](const CLI::App*) { return true; }).empty();
+    if (!is_daemon) {
+        files.push_back("/etc" + name);
+    }
     return files;
 }
 
 ConfigFiles::ConfigFiles(CLI::App& app) : app_{app} {
+    keep_values_as_written(app);
     // It is parsed after all of the command line, and its callback comes whether it was given or not.
     app.add_option_function<std::string>(
            "--config",
@@ -233,6 +240,22 @@ ConfigFiles::ConfigFiles(CLI::App& app) : app_{app} {
     app.add_flag("--show-config", is_show_, "Print the settings that hold, and where each is from, and exit")
         ->configurable(false)
         ->trigger_on_parse();
+}
+
+// --show-config prints values as they were written: 30d, not the seconds that an option makes of it.
+void ConfigFiles::keep_values_as_written(CLI::App& app) {
+    for (CLI::Option* const option : app.get_options()) {
+        if (option->get_configurable() && !is_flag(*option)) {
+            option->transform(CLI::Validator{[this, option](std::string& value) {
+                                                 written_[option].push_back(value);
+                                                 return std::string{};
+                                             },
+                                             ""});
+        }
+    }
+    for (CLI::App* const command : commands_of(app)) {
+        keep_values_as_written(*command);
+    }
 }
 
 void ConfigFiles::fail(const std::string& file, std::uint32_t line, std::string text) {
@@ -260,7 +283,7 @@ void ConfigFiles::load() {
     }
     const bool is_given = !file_.empty();
     std::vector<Setting> settings;
-    for (const std::string& file : is_given ? std::vector{file_} : default_config_files(app_.get_name())) {
+    for (const std::string& file : is_given ? std::vector{file_} : default_config_files(app_)) {
         std::error_code error;
         if (!is_given && !std::filesystem::exists(file, error)) {
             continue;
@@ -314,29 +337,84 @@ void ConfigFiles::apply(std::vector<Setting> settings) {
         }
         std::erase_if(settings, gives_way);
     }
+    // A key for all commands is wrong if no option takes its value: options of a name may differ by command.
+    using Place = std::pair<std::string, std::uint32_t>;
+    std::map<Place, std::string> refused_by_all;
+    std::set<Place> taken;
     for (const Setting& setting : settings) {
         if (from_.contains(setting.option)) {
             continue;  // an earlier file, or an inner table
         }
+        const Place place{setting.file, setting.line};
         try {
             setting.option->add_result(setting.values);
             setting.option->run_callback();
-            from_.emplace(setting.option, Source{setting.file + ":" + std::to_string(setting.line), setting.is_of_all});
+            from_.emplace(setting.option, Source{setting.file, setting.line, setting.is_of_all});
+            taken.insert(place);
         } catch (const CLI::ParseError& error) {
             setting.option->clear();
+            written_.erase(setting.option);
             const std::string what = error.what();
             const std::string name = setting.option->get_name() + ": ";
-            fail(setting.file, setting.line,
-                 setting.key + ": " + (what.starts_with(name) ? what.substr(name.size()) : what));
+            const std::string text = setting.key + ": " + (what.starts_with(name) ? what.substr(name.size()) : what);
+            if (setting.is_of_all) {
+                refused_by_all.emplace(place, text);
+            } else {
+                fail(setting.file, setting.line, text);
+            }
+        }
+    }
+    for (const auto& [place, text] : refused_by_all) {
+        if (!taken.contains(place)) {
+            fail(place.first, place.second, text);
+        }
+    }
+    check_pairs();
+}
+
+// Options that exclude or need each other. What the command line has is no fault of a file.
+void ConfigFiles::check_pairs() {
+    for (const auto& [option, source] : from_) {
+        if (source.is_of_all) {
+            continue;
+        }
+        for (const CLI::Option* other : option->get_excludes()) {
+            const auto beside = from_.find(other);
+            if (beside != from_.end() && !beside->second.is_of_all && key_of(*option) < key_of(*other)) {
+                fail(source.file, source.line,
+                     key_of(*option) + ": excludes " + key_of(*other) + " (" + beside->second.file + ":" +
+                         std::to_string(beside->second.line) + ")");
+            }
+        }
+        for (const CLI::Option* other : option->get_needs()) {
+            if (other->count() == 0) {
+                fail(source.file, source.line, key_of(*option) + ": needs " + key_of(*other));
+            }
         }
     }
 }
 
+// What holds of an option that is set, or has a default.
+std::string ConfigFiles::value_of(const CLI::Option& option) const {
+    if (is_flag(option)) {
+        return option.results().back() == "false" ? "false" : "true";
+    }
+    if (option.count() == 0) {
+        // A list as CLI11 writes it: [one,two].
+        const std::string text = option.get_default_str();
+        const bool is_list =
+            option.get_items_expected_max() > 1 && text.size() >= 2 && text.front() == '[' && text.back() == ']';
+        return is_list ? toml_array(CLI::detail::split(text.substr(1, text.size() - 2), ',')) : toml_text(text);
+    }
+    const auto written = written_.find(&option);
+    const std::vector<std::string>& values = written == written_.end() ? option.results() : written->second;
+    return values.size() > 1 || option.get_items_expected_max() > 1 ? toml_array(values) : toml_text(values.front());
+}
+
 std::string ConfigFiles::settings_text() const {
     std::string text = "# " + app_.get_name() + ": ";
-    text += read_.empty()
-                ? "no config file; read would be " + CLI::detail::join(default_config_files(app_.get_name()), ", ")
-                : CLI::detail::join(read_, ", ");
+    text += read_.empty() ? "no config file; read would be " + CLI::detail::join(default_config_files(app_), ", ")
+                          : CLI::detail::join(read_, ", ");
     text += "\n";
     add_settings_of(app_, "", text);
     text.pop_back();  // the line's end is added where it is printed
@@ -354,7 +432,7 @@ void ConfigFiles::add_settings_of(CLI::App& app, const std::string& table, std::
     if (table.empty()) {
         for (const auto& [option, source] : from_) {
             if (source.is_of_all) {
-                add(*option, source.place);
+                add(*option, source.file + ":" + std::to_string(source.line));
             }
         }
         std::sort(lines.begin(), lines.end());
@@ -362,9 +440,17 @@ void ConfigFiles::add_settings_of(CLI::App& app, const std::string& table, std::
     for (const CLI::Option* option : app.get_options()) {
         const auto source = from_.find(option);
         const bool is_set = option->count() > 0;
+        const std::set<CLI::Option*> excluded = option->get_excludes();
+        const bool is_excluded =
+            std::any_of(excluded.begin(), excluded.end(), [](const CLI::Option* other) { return other->count() > 0; });
+        if (!is_set && is_excluded) {
+            continue;  // its default doesn't hold
+        }
         if (option->get_configurable() && !option->get_positional() && (is_set || !option->get_default_str().empty()) &&
             (source == from_.end() || !source->second.is_of_all)) {
-            add(*option, source != from_.end() ? source->second.place : is_set ? "command line" : "default");
+            add(*option, source != from_.end() ? source->second.file + ":" + std::to_string(source->second.line)
+                         : is_set              ? "command line"
+                                               : "default");
         }
     }
     std::size_t width = 0;

@@ -15,8 +15,10 @@
 
 namespace perfleet {
 
-// $XDG_CONFIG_HOME/perfleet/PROGRAM.toml, or below ~/.config, then /etc/perfleet/PROGRAM.toml.
-[[nodiscard]] std::vector<std::string> default_config_files(const std::string& program);
+// What a program reads without --config: $XDG_CONFIG_HOME/perfleet/PROGRAM.toml, or below ~/.config. A program with
+// commands then reads /etc/perfleet/PROGRAM.toml. That of a daemon is its service's alone: the unit names it by
+// --config, so that a daemon started by hand uses neither its ports nor its keys.
+[[nodiscard]] std::vector<std::string> default_config_files(const CLI::App& app);
 
 // One program's. Lives as long as its CLI::App parses.
 class ConfigFiles {
@@ -43,16 +45,20 @@ private:
         std::string text;
     };
     struct Source {
-        std::string place;  // FILE:LINE
+        std::string file;
+        std::uint32_t line = 0;
         bool is_of_all = false;
     };
     struct Reader;
 
     void load();
+    void keep_values_as_written(CLI::App& app);
     void apply(std::vector<Setting> settings);
+    void check_pairs();
     void fail(const std::string& file, std::uint32_t line, std::string text);
     [[nodiscard]] std::string problems_text();
     [[nodiscard]] std::string settings_text() const;
+    [[nodiscard]] std::string value_of(const CLI::Option& option) const;
     void add_settings_of(CLI::App& app, const std::string& table, std::string& text) const;
 
     CLI::App& app_;
@@ -61,7 +67,8 @@ private:
     bool is_show_ = false;
     std::vector<std::string> read_;  // the files that were there
     std::vector<Problem> problems_;
-    std::map<const CLI::Option*, Source> from_;  // of what a file set
+    std::map<const CLI::Option*, Source> from_;                       // of what a file set
+    std::map<const CLI::Option*, std::vector<std::string>> written_;  // before sizes and durations become numbers
 };
 
 }  // namespace perfleet

@@ -136,6 +136,9 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
     const Descriptor write_end{ends[1]};
     std::vector<const char*> arguments{options.program.c_str(), "--data",         options.data.c_str(), "--listen",
                                        listen.c_str(),          "--report-counts"};
+    if (!options.config_file.empty()) {
+        arguments.insert(arguments.end(), {"--config", options.config_file.c_str()});
+    }
     if (!options.key_file.empty()) {
         arguments.insert(arguments.end(),
                          {"--key", options.key_file.c_str(), "--query-clients", options.askers_folder.c_str()});

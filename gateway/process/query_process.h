@@ -21,8 +21,9 @@ public:
     struct Options {
         std::string program;  // path of perfleet-query
         std::string data;
-        std::string listen;    // endpoint; `tcp://127.0.0.1:*` takes a free port
-        std::string key_file;  // its secret key, and the folder of those who may ask; both or none
+        std::string listen;       // endpoint; `tcp://127.0.0.1:*` takes a free port
+        std::string config_file;  // empty: its default ones
+        std::string key_file;     // its secret key, and the folder of those who may ask; both or none
         std::string askers_folder;
         std::string log_level;  // of what it writes on standard error itself, with which it shares ours; as --log-level
         std::string log_format;

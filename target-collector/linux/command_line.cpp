@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
 #include <utility>
 #include <vector>
 
+#include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/option_value.h"
 #include "target-collector/linux/machine_state.h"
+#include "target-collector/linux/option_check.h"
 #include "target-collector/linux/perf_options.h"
 #include "target-collector/linux/processor_pmu.h"
 #include "target-collector/source/linux/cpu_list.h"
@@ -39,11 +42,40 @@ std::string check_whole_number(const std::string& text) {
     return is_number ? "" : "'" + text + "' is no whole number";
 }
 
+std::string check_above_zero(const std::string& text) {
+    return std::strtod(text.c_str(), nullptr) > 0 ? "" : "'" + text + "' isn't above 0";
+}
+
+std::string check_zero_or_more(const std::string& text) {
+    return std::strtod(text.c_str(), nullptr) >= 0 ? "" : "'" + text + "' isn't 0 or more";
+}
+
+std::string check_cpu_list(const std::string& text) {
+    return parse_cpu_list(text).empty() ? "'" + text + "' is no list of CPUs; write 0,2-3" : "";
+}
+
+// Behind the option's transform, which makes bytes of it.
+auto check_size_from(std::size_t size_bytes_min) {
+    return [size_bytes_min](const std::string& bytes) {
+        const std::uint64_t size_bytes = std::strtoull(bytes.c_str(), nullptr, 10);
+        const bool is_within = size_bytes >= size_bytes_min && size_bytes <= kMemorySizeBytesMax;
+        return is_within ? std::string{} : size_bounds_text(size_bytes_min);
+    };
+}
+
 // perf's newer spelling of times to sample in; a recording begins once.
 std::string check_delay(const std::string& text) {
-    return text.find('-', 1) != std::string::npos || text.find(',') != std::string::npos
-               ? "'" + text + "' are ranges, which aren't supported: -D MS names the begin, --duration S the end"
-               : "";
+    if (text.find('-', 1) != std::string::npos || text.find(',') != std::string::npos) {
+        return "'" + text + "' are ranges, which aren't supported: -D MS names the begin, --duration S the end";
+    }
+    return std::strtod(text.c_str(), nullptr) >= -1 ? "" : "'" + text + "': milliseconds, or -1 to wait for a command";
+}
+
+// As CLI11 has it: what is wrong, without the option's name.
+std::string check_gateway(const std::string& text) {
+    const std::string name = "--gateway ";
+    const auto checked = check_peer_endpoint("--gateway", text);
+    return checked.ok() ? "" : checked.error().message.substr(name.size());
 }
 
 constexpr const char* kCollectorFooter =
@@ -118,6 +150,9 @@ std::uint64_t frequency_of(const std::string& text) {
     if (const std::string wrong = check_whole_number(text);
         !wrong.empty() || !CLI::detail::lexical_cast(text, frequency_hz)) {
         throw CLI::ValidationError("-F", "'" + text + "' is no frequency; write whole Hz, or max");
+    }
+    if (frequency_hz == 0) {
+        throw CLI::ValidationError("-F", "a frequency is at least 1 Hz");
     }
     return frequency_hz;
 }
@@ -195,6 +230,7 @@ void add_options(CLI::App& app, CommandLine& line) {
     app.add_option("-c,--count", options.period, "A sample every so many events")
         ->type_name("N")
         ->check(check_whole_number)
+        ->check(check_above_zero)
         ->excludes(frequency);
     app.add_flag("-g", options.callchain, "Record call chains");
     app.add_option_function<std::string>(
@@ -206,6 +242,7 @@ void add_options(CLI::App& app, CommandLine& line) {
            "-C,--cpu", [&line](const std::string& list) { line.cpu_lists.push_back(list); },
            "Only these CPUs: 0,2-3. Alone, or with a command, everything that runs on them")
         ->type_name("LIST")
+        ->check(check_cpu_list)
         ->trigger_on_parse();
     app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
         ->type_name("PID")
@@ -221,8 +258,8 @@ void add_options(CLI::App& app, CommandLine& line) {
         "Without the threads and processes that start later");
     app.add_option("-D,--delay", options.delay_ms,
                    "Begin to sample so many milliseconds after the start; -1: when 'perfleet control' says so")
-        ->check(check_delay)
-        ->type_name("MS");
+        ->type_name("MS")
+        ->check(check_delay);
     app.add_option("--label", line.labels, "A label of this target, KEY=VALUE")
         ->type_name("KEY=VALUE")
         ->check(check_label)
@@ -236,7 +273,9 @@ void add_options(CLI::App& app, CommandLine& line) {
     app.add_flag("--include-self", options.include_self, "With -a: the collector's own samples, too");
     app.add_flag("--all-user", options.all_user, "User space only");
     app.add_flag("--all-kernel", options.all_kernel, "The kernel only");
-    app.add_option("--duration", options.duration_s, "Stop after so many seconds")->type_name("S");
+    app.add_option("--duration", options.duration_s, "Stop after so many seconds")
+        ->type_name("S")
+        ->check(check_above_zero);
     app.add_option_function<std::string>(
            "-m,--mmap-pages,--ring-pages",
            [&options](const std::string& text) { options.ring_pages = ring_pages_of(text); },
@@ -244,15 +283,18 @@ void add_options(CLI::App& app, CommandLine& line) {
         ->type_name("PAGES|SIZE");
     app.add_option("--ring-size", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)")
         ->type_name("SIZE")
-        ->transform(CLI::AsSizeValue(false));
+        ->transform(CLI::AsSizeValue(false))
+        ->check(check_size_from(kBatchRingSizeBytesMin));
     app.add_option("--spool-size", options.spool_size_bytes,
                    "Space for batches that aren't acknowledged yet (KB, MB); the oldest are dropped when it is full. "
                    "Default: 64 MB of "
                    "memory, or 256 MB of the --spool folder")
         ->type_name("SIZE")
-        ->transform(CLI::AsSizeValue(false));
+        ->transform(CLI::AsSizeValue(false))
+        ->check(check_size_from(kSpoolSizeBytesMin));
     app.add_option("--exit-wait", options.exit_wait_s, "At the end: seconds to wait for the last acknowledgement")
-        ->type_name("S");
+        ->type_name("S")
+        ->check(check_zero_or_more);
     add_perf_options(app);
     app.add_option("command", options.command,
                    "The command to profile, behind --; with -a, -C, -p, -t or --uid it says how long")
@@ -285,6 +327,7 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
                                          "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used")
                               ->type_name("ENDPOINT")
                               ->check(check_not_empty)
+                              ->check(check_gateway)
                               ->delimiter(',')
                               ->allow_extra_args(false);
     auto* const key = app.add_option("--key", options.key_file,
@@ -314,7 +357,9 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
     app.add_option("--spool-sync", options.spool_sync_s,
                    "With --spool: bring it to the disk every so many seconds, for machines that may lose their "
                    "power. Default: when the kernel does, mostly within 30 s; a kill alone takes nothing")
-        ->type_name("S");
+        ->type_name("S")
+        ->check(CLI::Range(kSpoolSyncSMin, kSpoolSyncSMax))
+        ->check(check_not_nan);
     app.add_option("--metrics", line.metrics,
                    "Where Prometheus reads metrics, http://HOST:PORT/metrics: 127.0.0.1:9412, or 0.0.0.0:9412 for "
                    "everybody who can reach it. Default: nowhere")

@@ -102,6 +102,10 @@ int run(int argc, char** argv) {
     CLI::App app;
     app.name("perfleet-collector");
     describe_command_line(CommandLineForm::kCollector, app, parsed);
+    app.get_option("--metrics")->check([](const std::string& address) {
+        const auto checked = MetricsServer::check_address(address);
+        return checked.ok() ? std::string{} : checked.error().message.substr(std::string_view{"--metrics "}.size());
+    });
     if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
         return *status;
     }
@@ -119,9 +123,6 @@ int run(int argc, char** argv) {
     }
     Log& log = **opened_log;
     const std::string address = (*line)->metrics;
-    if (const auto checked = address.empty() ? Done{} : MetricsServer::check_address(address); !checked.ok()) {
-        return fail(log, checked.error(), false);  // before the command is started
-    }
     CollectorOptions options = std::move((*line)->options);
     const bool has_command = !options.command.empty();
     // A command may write to the same terminal.

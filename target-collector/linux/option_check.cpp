@@ -11,15 +11,9 @@
 #include "schemas/wire/hello_limits.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/source/linux/event_set.h"
-#include "target-collector/spool/spool_folder.h"
 
 namespace perfleet {
 namespace {
-
-constexpr std::size_t kSpoolSizeBytesMin = kSpoolFolderSizeBytesMin;
-constexpr std::size_t kMemorySizeBytesMax = std::size_t{1} << 36U;
-constexpr double kSpoolSyncSMin = 0.01;
-constexpr double kSpoolSyncSMax = 3'600;
 
 Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
 
@@ -59,11 +53,6 @@ Result<Done> check_labels(const std::vector<std::pair<std::string, std::string>>
     return Done{};
 }
 
-std::string bounds(std::size_t size_bytes_min) {
-    return "at least " + std::to_string(size_bytes_min) + " bytes, at most " + std::to_string(kMemorySizeBytesMax) +
-           " (" + std::to_string(kMemorySizeBytesMax >> 30U) + " GB)";
-}
-
 Result<Done> check_what_is_profiled(const CollectorOptions& options) {
     const int choices = (options.pids.empty() ? 0 : 1) + (options.tids.empty() ? 0 : 1) + (options.uid ? 1 : 0);
     if (!options.all_cpus && choices == 0 && options.command.empty()) {
@@ -89,6 +78,11 @@ Result<Done> check_what_is_profiled(const CollectorOptions& options) {
 }
 
 }  // namespace
+
+std::string size_bounds_text(std::size_t size_bytes_min) {
+    return "at least " + std::to_string(size_bytes_min) + " bytes, at most " + std::to_string(kMemorySizeBytesMax) +
+           " (" + std::to_string(kMemorySizeBytesMax >> 30U) + " GB)";
+}
 
 std::size_t spool_size_bytes_of(const CollectorOptions& options) {
     return options.spool_size_bytes.value_or(options.spool_folder.empty() ? limits::kSpoolSizeBytes
@@ -132,10 +126,10 @@ Result<Done> check_options(const CollectorOptions& options) {
     }
     if (options.collector_ring_size_bytes < kBatchRingSizeBytesMin ||
         options.collector_ring_size_bytes > kMemorySizeBytesMax) {
-        return usage("--ring-size: " + bounds(kBatchRingSizeBytesMin));
+        return usage("--ring-size: " + size_bounds_text(kBatchRingSizeBytesMin));
     }
     if (spool_size_bytes_of(options) < kSpoolSizeBytesMin || spool_size_bytes_of(options) > kMemorySizeBytesMax) {
-        return usage("--spool-size: " + bounds(kSpoolSizeBytesMin));
+        return usage("--spool-size: " + size_bounds_text(kSpoolSizeBytesMin));
     }
     if (options.duration_s && !(*options.duration_s > 0)) {
         return usage("--duration: more than 0 seconds");

@@ -149,7 +149,7 @@ TEST(CollectorProgram, BadUsageExitsWithTwoAndNamesTheOption) {
         {{"--output", file, "-a", "--duration", "0"}, "--duration"},
         {{"--output", file, "--gateway", "tcp://127.0.0.1:1", "-a"}, "--output"},
         {{"--gateway", "nonsense", "-a"}, "nonsense"},
-        {{"--gateway", "tcp://127.0.0.1:85947", "-a"}, "--gateway tcp://127.0.0.1:85947: nothing to connect to"},
+        {{"--gateway", "tcp://127.0.0.1:85947", "-a"}, "--gateway: tcp://127.0.0.1:85947: nothing to connect to"},
         {{"--gateway", "tcp://127.0.0.1:1", "-a", "--key", "", "--gateway-key", ""}, "key: is empty"},
         {{"--gateway", "tcp://127.0.0.1:1", "-a", "--spool", ""}, "--spool: is empty"},
         {{"--gateway", "", "-a"}, "--gateway: is empty"},

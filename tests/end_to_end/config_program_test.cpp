@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,82 @@ TEST_F(ConfigProgram, WhatIsNoTomlIsRefusedWithItsLine) {
     EXPECT_EQ(refused.ending.status, 2);
     EXPECT_NE(refused.error_output.find(file + ":2: "), std::string::npos) << refused.error_output;
     EXPECT_EQ(run_with_config({"perfleet-collector", "--config", folder_ / "none.toml", "-a"}).ending.status, 2);
+}
+
+TEST_F(ConfigProgram, WhatIsShownIsAConfigFile) {
+    // Options that change values, lists of one and of several, quotes, and defaults of each kind.
+    write("perfleet-gateway",
+          "retain = \"30d\"\n"
+          "retain-bytes = \"200g\"\n"
+          "memory = \"2g\"\n"
+          "stop-within = 2.5\n"
+          "data = \"a \\\"quoted\\\" folder\\t\\u00e9\"\n"
+          "no-compaction = true\n");
+    write("perfleet-collector",
+          "gateway = [\"tcp://a:1\", \"tcp://b:2\"]\n"
+          "spool-size = \"100MB\"\n"
+          "ring-pages = \"64K\"\n"
+          "label = [\"rack=r12\"]\n"
+          "event = \"cpu-clock\"\n"
+          "g = true\n");
+    write("perfleet",
+          "format = \"csv\"\n[record]\nfreq = 499\nlabel = [\"a=1\", \"b=2\"]\n[top]\nby = \"image,symbol\"\n");
+    const auto without_places = [](const std::string& text) {
+        return std::regex_replace(text, std::regex{" *#[^\n]*"}, "");
+    };
+    for (const std::string program : {"perfleet-gateway", "perfleet-collector", "perfleet-query", "perfleet"}) {
+        const Finished first = run_with_config({program, "--show-config"});
+        EXPECT_EQ(first.ending.status, 0) << first.error_output;
+        const std::string file = folder_ / (program + ".shown");
+        std::ofstream{file} << first.output;
+        const Finished second = run_with_config({program, "--config", file, "--show-config"});
+        EXPECT_EQ(second.ending.status, 0) << program << second.error_output << first.output;
+        EXPECT_EQ(without_places(first.output), without_places(second.output)) << program;
+    }
+    const std::string gateway = run_with_config({"perfleet-gateway", "--show-config"}).output;
+    EXPECT_NE(line_of(gateway, "listen = [\"tcp://127.0.0.1:7411\"] "), "") << gateway;
+    EXPECT_NE(line_of(gateway, "retain = \"30d\" "), "") << gateway;
+    EXPECT_NE(line_of(gateway, "memory = \"2g\" "), "") << gateway;
+}
+
+TEST_F(ConfigProgram, AValueOutOfRangeIsNamedWithItsLine) {
+    const auto expect_fault = [&](const std::string& program, const std::string& line, const std::string& key) {
+        const std::string file = write(program, "\n" + line + "\n");
+        const Finished refused = run_with_config({program, "--check-config"});
+        EXPECT_EQ(refused.ending.status, 2) << line;
+        EXPECT_NE(refused.error_output.find(file + ":2: " + key + ": "), std::string::npos)
+            << line << ": " << refused.error_output;
+    };
+    for (const std::string line :
+         {"duration = 0", "freq = 0", "count = 0", "exit-wait = -1", "spool-sync = 0", "ring-size = 3",
+          "spool-size = \"1k\"", "delay = -2", "cpu = \"3-1\"", "metrics = \":9412\"", "gateway = [\"host:1\"]",
+          "key = \"no.key\"", "freq = 3\ncount = 4"}) {
+        const std::string key = line.substr(0, line.find(' '));
+        expect_fault("perfleet-collector", line == "freq = 3\ncount = 4" ? "count = 4\nfreq = 3" : line,
+                     line == "freq = 3\ncount = 4" ? "count" : key);
+    }
+    for (const std::string line : {"listen = \"tcp:/x\"", "query = \"host\"", "metrics = \"127.0.0.1:99999\"",
+                                   "retain = 30", "memory = \"1m\"", "collectors = \"folder\""}) {
+        expect_fault("perfleet-gateway", line, line.substr(0, line.find(' ')));
+    }
+}
+
+// Its metrics would take the port of the service, and its key is the service's.
+TEST_F(ConfigProgram, ADaemonStartedByHandReadsNoFileOfItsService) {
+    for (const std::string program : {"perfleet-collector", "perfleet-gateway", "perfleet-query"}) {
+        const std::string shown = run_with_config({program, "--show-config"}).output;
+        EXPECT_EQ(shown.find("/etc/perfleet"), std::string::npos) << shown;
+    }
+    EXPECT_NE(run_with_config({"perfleet", "--show-config"}).output.find("/etc/perfleet/perfleet.toml"),
+              std::string::npos);
+}
+
+TEST_F(ConfigProgram, AKeyOfAllCommandsIsRightWhereOneCommandTakesItsValue) {
+    write("perfleet", "format = \"csv\"\n");  // import takes other formats
+    EXPECT_EQ(run_with_config({"perfleet", "--check-config"}).ending.status, 0);
+    const std::string file = write("perfleet", "format = \"xml\"\n");
+    EXPECT_NE(run_with_config({"perfleet", "--check-config"}).error_output.find(file + ":1: format: "),
+              std::string::npos);
 }
 
 TEST_F(ConfigProgram, AGoodFileIsCheckedWithoutTheRest) {

@@ -129,7 +129,7 @@ TEST(GatewayMetricsAddress, ABadOneExitsWithTwoAndTouchesNothing) {
         const Finished finished = run(
             {gateway(), "--data", data, "--listen", "tcp://127.0.0.1:*", "--query", "none", "--metrics=" + address});
         EXPECT_EQ(finished.ending.status, 2) << address;
-        EXPECT_NE(finished.error_output.find("--metrics " + address), std::string::npos) << finished.error_output;
+        EXPECT_NE(finished.error_output.find("--metrics: " + address), std::string::npos) << finished.error_output;
         EXPECT_EQ(finished.output, "");
         EXPECT_FALSE(std::filesystem::exists(data));
     }

@@ -22,11 +22,27 @@ const std::vector<std::string> kPrograms{"perfleet", "perfleet-collector", "perf
 struct ConfigOptions {
     std::vector<std::string> programs;
     bool is_check = false;
+    bool is_of_services = false;
 };
 
+// That of its service, which only the unit names: it isn't a default of a daemon. Empty where there is none.
+std::string service_file_of(const std::string& program) {
+    const std::string file = "/etc/perfleet/" + program + ".toml";
+    std::error_code error;
+    return program != kPrograms.front() && std::filesystem::exists(file, error) ? file : "";
+}
+
 // Its exit status; its output goes where this program's goes.
-Result<int> run_program(const std::string& path, const char* option) {
-    std::vector<char*> words{const_cast<char*>(path.c_str()), const_cast<char*>(option), nullptr};  // not changed
+Result<int> run_program(const std::string& path, const std::string& config_file, const char* option) {
+    std::vector<const char*> arguments{path.c_str()};
+    if (!config_file.empty()) {
+        arguments.insert(arguments.end(), {"--config", config_file.c_str()});
+    }
+    arguments.insert(arguments.end(), {option, nullptr});
+    std::vector<char*> words;
+    for (const char* argument : arguments) {
+        words.push_back(const_cast<char*>(argument));  // not changed
+    }
     pid_t child = 0;
     if (const int error = ::posix_spawn(&child, path.c_str(), nullptr, nullptr, words.data(), environ); error != 0) {
         return error_from_errno(error, path);
@@ -36,6 +52,32 @@ Result<int> run_program(const std::string& path, const char* option) {
         return error_from_errno(errno, path);
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : kExitFailure;
+}
+
+// The settings or the faults of one program: as somebody at a shell starts it, and as its service does.
+Result<int> run_for(const std::string& path, const std::string& program, const ConfigOptions& options) {
+    const std::string service_file = service_file_of(program);
+    const char* const option = options.is_check ? "--check-config" : "--show-config";
+    int worst = 0;
+    if (!options.is_of_services || service_file.empty()) {
+        Result<int> status = run_program(path, "", option);
+        if (!status.ok()) {
+            return status;
+        }
+        worst = *status;
+    }
+    if (service_file.empty()) {
+        return worst;
+    }
+    if (!options.is_check && !options.is_of_services) {
+        fmt::print("# Its service reads {} instead: perfleet config --service\n", service_file);
+        return worst;
+    }
+    Result<int> status = run_program(path, service_file, option);
+    if (status.ok()) {
+        *status = std::max(worst, *status);
+    }
+    return status;
 }
 
 int run_config(const ConfigOptions& options) {
@@ -53,7 +95,7 @@ int run_config(const ConfigOptions& options) {
             continue;
         }
         std::fflush(stdout);
-        const Result<int> status = run_program(path, options.is_check ? "--check-config" : "--show-config");
+        const Result<int> status = run_for(path, program, options);
         if (!status.ok()) {
             return report_error(status.error());
         }
@@ -75,6 +117,9 @@ void add_config_command(CLI::App& app, Invocation& invocation) {
         ->type_name("PROGRAM")
         ->check(CLI::IsMember(kPrograms));
     command->add_flag("--check", options->is_check, "Only check the config files; exit status 2: a fault was found");
+    command->add_flag("--service", options->is_of_services,
+                      "Of the daemons what their services read: /etc/perfleet/PROGRAM.toml, which a daemon that is "
+                      "started by hand doesn't");
     command->callback([&invocation, options] { invocation.run = [options] { return run_config(*options); }; });
 }
 
