@@ -98,6 +98,9 @@ constexpr std::array kNotes{
     LossColumn{"throttled", TallyName::kThrottled},
     LossColumn{"own_skipped", TallyName::kOwnSkipped},
     LossColumn{"late", TallyName::kLate},
+    LossColumn{"stacks_no_table", TallyName::kStacksNoTable},
+    LossColumn{"stacks_bad_address", TallyName::kStacksBadAddress},
+    LossColumn{"stacks_not_copied", TallyName::kStacksNotCopied},
 };
 
 }  // namespace

@@ -36,6 +36,9 @@ std::string_view tally_name(TallyName name) {
         case TallyName::kThrottled: return "throttled";
         case TallyName::kOwnSkipped: return "own_skipped";
         case TallyName::kLate: return "late";
+        case TallyName::kStacksNoTable: return "stacks_no_table";
+        case TallyName::kStacksBadAddress: return "stacks_bad_address";
+        case TallyName::kStacksNotCopied: return "stacks_not_copied";
     }
     return "other";
 }

@@ -62,6 +62,10 @@ enum class TallyName : std::uint16_t {
     kThrottled = 66,        // times the kernel stopped sampling for a while
     kOwnSkipped = 67,       // records of the collector itself, left out
     kLate = 68,             // records that came after later ones had been passed on
+    // Call chains that were unwound and aren't whole, by what their last frame met.
+    kStacksNoTable = 69,     // code without unwind table or frame pointer
+    kStacksBadAddress = 70,  // a caller that can't be one
+    kStacksNotCopied = 71,   // the end of the stack's copy
 };
 inline constexpr std::uint16_t kTallyLostFirst = 2;
 inline constexpr std::uint16_t kTallyLostLast = 63;

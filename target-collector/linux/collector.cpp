@@ -248,6 +248,7 @@ Result<Done> LinuxCollector::open_source() {
     source.events.events = std::move(*events);
     source.events.sampling = {options_.frequency_hz, options_.period, options_.default_frequency_hz};
     source.events.callchain = options_.callchain;
+    source.events.user_stack_bytes = options_.user_stack_bytes;
     source.events.all_cpus = options_.all_cpus;
     source.events.all_user = options_.all_user;
     source.events.all_kernel = options_.all_kernel;

@@ -34,6 +34,7 @@ struct CollectorOptions {
     std::optional<std::uint64_t> period;
     std::uint64_t default_frequency_hz = 99;  // where neither is given; of tracepoints each is taken
     bool callchain = false;                   // -g
+    std::uint32_t user_stack_bytes = 0;       // --call-graph dwarf: copied with each sample; 0: frame pointers
     bool all_cpus = false;                    // -a
     std::vector<std::int32_t> pids;           // -p, with threads and children
     std::vector<std::int32_t> tids;           // -t, these threads alone

@@ -157,17 +157,39 @@ std::uint64_t frequency_of(const std::string& text) {
     return frequency_hz;
 }
 
-bool has_callchain(const std::string& mode) {
-    const std::string name = mode.substr(0, mode.find(','));
+// As perf's: a multiple of 8 bytes, below 64 KiB.
+std::uint32_t user_stack_bytes_of(const std::string& text) {
+    constexpr std::uint32_t kDefaultBytes = 8192;
+    constexpr std::uint32_t kBytesMax = 65'528;
+    std::uint32_t size_bytes = text.empty() ? kDefaultBytes : 0;
+    if (!text.empty() && (!check_whole_number(text).empty() || !CLI::detail::lexical_cast(text, size_bytes) ||
+                          size_bytes == 0 || size_bytes > kBytesMax)) {
+        throw CLI::ValidationError("--call-graph dwarf", "'" + text + "' is no size of a stack's copy; write up to " +
+                                                             std::to_string(kBytesMax) + " bytes: dwarf,16384");
+    }
+    return (size_bytes + 7) / 8 * 8;
+}
+
+void choose_callchain(const std::string& mode, CollectorOptions& options) {
+    const std::size_t comma = std::min(mode.find(','), mode.size());
+    const std::string name = mode.substr(0, comma);
+    options.callchain = true;
+    options.user_stack_bytes = 0;
     if (name == "fp" || name == "auto") {
-        return true;
+        return;
     }
     if (name == "no" || name == "none") {
-        return false;
+        options.callchain = false;
+        return;
     }
-    if (name == "dwarf" || name == "bpf") {
-        throw CLI::ValidationError("--call-graph " + name,
-                                   "unwinding without frame pointers isn't there yet; fp follows frame pointers");
+    if (name == "dwarf") {
+        options.user_stack_bytes = user_stack_bytes_of(comma < mode.size() ? mode.substr(comma + 1) : "");
+        return;
+    }
+    if (name == "bpf") {
+        throw CLI::ValidationError("--call-graph bpf",
+                                   "unwinding in the kernel isn't there yet; dwarf unwinds without "
+                                   "frame pointers from a copy of the stack");
     }
     if (name == "lbr") {
         throw CLI::ValidationError("--call-graph lbr",
@@ -234,8 +256,9 @@ void add_options(CLI::App& app, CommandLine& line) {
         ->excludes(frequency);
     app.add_flag("-g", options.callchain, "Record call chains");
     app.add_option_function<std::string>(
-           "--call-graph", [&options](const std::string& mode) { options.callchain = has_callchain(mode); },
-           "Record call chains: auto or fp (by frame pointers)")
+           "--call-graph", [&options](const std::string& mode) { choose_callchain(mode, options); },
+           "Record call chains: auto or fp (by frame pointers), or dwarf[,SIZE] (by the programs' unwind tables, from "
+           "a copy of SIZE bytes of the stack, 8192 by default)")
         ->type_name("MODE");
     app.add_flag("-a,--all-cpus", options.all_cpus, "Everything that runs on the machine");
     app.add_option_function<std::string>(

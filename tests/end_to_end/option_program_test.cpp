@@ -183,9 +183,10 @@ TEST_F(OptionProgram, OptionsOfPerfAreTakenOrRefusedWithWhatToUseInstead) {
                                        "--exclude-perf", "--sample-cpu", "--call-graph", "fp", "-k", "mono"});
     EXPECT_EQ(taken.ending.status, 0) << taken.error_output;
     for (const auto& [option, named] :
-         std::vector<std::pair<Words, std::string>>{{{"--call-graph", "dwarf"}, "fp follows frame pointers"},
+         std::vector<std::pair<Words, std::string>>{{{"--call-graph", "dwarf,65536"}, "65528"},
+                                                    {{"--call-graph", "dwarf,x"}, "dwarf,16384"},
                                                     {{"--call-graph=lbr"}, "fp follows frame pointers"},
-                                                    {{"--call-graph", "bpf"}, "fp follows frame pointers"},
+                                                    {{"--call-graph", "bpf"}, "dwarf unwinds"},
                                                     {{"--call-graph", "up"}, "'up'"},
                                                     {{"-b"}, "-g"},
                                                     {{"-j", "any,u"}, "-g"},

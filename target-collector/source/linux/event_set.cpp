@@ -215,6 +215,7 @@ Result<Done> EventSet::make_room_for_descriptors() const {
 AttrOptions EventSet::attr_options() const {
     AttrOptions attr;
     attr.callchain = options_.callchain;
+    attr.user_stack_bytes = options_.user_stack_bytes;
     attr.inherit = !options_.all_cpus;
     attr.enable_on_exec = options_.enable_on_exec && !options_.all_cpus && !options_.begins_stopped;
     return attr;

@@ -26,6 +26,7 @@ struct EventSetOptions {
     std::vector<EventSpec> events;  // empty: cycles, or cpu-clock where there is none
     SamplingChoice sampling;
     bool callchain = false;
+    std::uint32_t user_stack_bytes = 0;           // AttrOptions
     bool all_cpus = false;                        // everything that runs; else `pids`
     bool all_user = false;                        // exclude the kernel from all events
     bool all_kernel = false;                      // exclude user space

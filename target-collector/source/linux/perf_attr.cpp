@@ -1,5 +1,6 @@
 #include "target-collector/source/linux/perf_attr.h"
 
+#include <asm/perf_regs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +15,13 @@ namespace {
 
 constexpr std::uint64_t kSampleType = perf::sample_type::kIdentifier | perf::sample_type::kIp |
                                       perf::sample_type::kTid | perf::sample_type::kTime | perf::sample_type::kCpu;
+
+#if defined(__aarch64__)
+constexpr std::uint64_t kUserRegisters =
+    1ULL << PERF_REG_ARM64_X29 | 1ULL << PERF_REG_ARM64_LR | 1ULL << PERF_REG_ARM64_SP | 1ULL << PERF_REG_ARM64_PC;
+#else
+constexpr std::uint64_t kUserRegisters = 1ULL << PERF_REG_X86_BP | 1ULL << PERF_REG_X86_SP | 1ULL << PERF_REG_X86_IP;
+#endif
 
 perf_event_attr base_attr(const AttrOptions& options) {
     perf_event_attr attr{};
@@ -122,6 +130,12 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
         attr.sample_type |= perf::sample_type::kCallchain;
         attr.exclude_callchain_kernel = event.exclude_kernel ? 1 : 0;
         attr.exclude_callchain_user = event.exclude_user ? 1 : 0;
+        if (options.user_stack_bytes != 0 && !event.exclude_user) {
+            attr.exclude_callchain_user = 1;
+            attr.sample_type |= perf::sample_type::kRegsUser | perf::sample_type::kStackUser;
+            attr.sample_regs_user = kUserRegisters;
+            attr.sample_stack_user = options.user_stack_bytes;
+        }
     }
     if (event.samples_group) {
         attr.sample_type |= perf::sample_type::kRead;

@@ -38,13 +38,16 @@ struct SamplingRate {
 
 struct AttrOptions {
     bool callchain = false;
+    std::uint32_t user_stack_bytes = 0;  // of call chains that are unwound by us; 0: the kernel follows frame pointers
     bool inherit = false;
     bool enable_on_exec = false;
     std::uint32_t ring_size_bytes = 0;  // the kernel wakes us when half of it is full
 };
 
-// The fields that every record of ours has. Samples: IDENTIFIER, IP, TID, TIME, CPU, then PERIOD, CALLCHAIN, RAW as
-// asked for; all other records end with TID, TIME, CPU, IDENTIFIER.
+// The fields that every record of ours has. Samples: IDENTIFIER, IP, TID, TIME, CPU, then PERIOD, CALLCHAIN, RAW,
+// REGS_USER and STACK_USER as asked for; all other records end with TID, TIME, CPU, IDENTIFIER. The user's registers
+// are those that unwinding needs: frame pointer, stack pointer and program counter of x86-64; and between the first two
+// the link register of AArch64.
 [[nodiscard]] perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate,
                                             const AttrOptions& options, const PerfFeatures& features);
 

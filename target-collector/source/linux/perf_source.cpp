@@ -1,12 +1,15 @@
 #include "target-collector/source/linux/perf_source.h"
 
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstring>
 #include <ctime>
 #include <utility>
 
@@ -30,6 +33,12 @@ constexpr std::uint32_t kShortEpochsMax = 3;
 constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
 constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
 constexpr std::uint32_t kNoThread = 0xffff'ffff;  // of a counter that many threads share
+
+#if defined(__aarch64__)
+constexpr UnwindMachine kMachine = UnwindMachine::kAarch64;
+#else
+constexpr UnwindMachine kMachine = UnwindMachine::kX86_64;
+#endif
 
 ImageIndex intern_unknown(ImageTable& images) {
     return images.intern({"[unknown]", image_flags::kUnknown, 0, 0, {}}).value_or(0);
@@ -64,6 +73,8 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> even
       code_{images_},
       merge_{events_->rings()},
       chains_{kCachedChainsMax, kCachedWordsMax},
+      unwinder_{kMachine, [this](ImageIndex index, std::uint32_t pid,
+                                 const Mapping& mapping) { return unwind_table_of(index, pid, mapping); }},
       resolved_{std::make_unique<ResolvedStack>()},
       counts_(events_->events().size()),
       losses_{*events_},
@@ -231,7 +242,10 @@ StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts
     static const MappingList kNoMappings;
     const MappingList& mappings = process != nullptr ? *process->mappings : kNoMappings;
     const std::array leaf{sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
-    const std::span<const std::uint64_t> words = sample.callchain.size() >= leaf.size() ? sample.callchain : leaf;
+    const std::span<const std::uint64_t> words = sample.user_stack.has_registers && process != nullptr
+                                                     ? unwound_words(sample, mappings, counts)
+                                                 : sample.callchain.size() >= leaf.size() ? sample.callchain
+                                                                                          : leaf;
     const auto key = [&] {
         const bool has_code = process != nullptr && process->code != nullptr;
         return ChainCache::key_of({mappings.generation(), has_code ? process->code->generation() : 0}, words);
@@ -258,6 +272,70 @@ StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts
     counts.frames_unmapped += found->unmapped_count;
     counts.frames_truncated += found->truncated_count;
     return found->stack;
+}
+
+std::span<const std::uint64_t> PerfSource::unwound_words(const SampleRecord& sample, const MappingList& mappings,
+                                                         EventCounts& counts) {
+    const UserStack& user = sample.user_stack;
+    UnwindRegisters registers;
+    registers.fp = user.registers[0];
+    registers.lr = kMachine == UnwindMachine::kAarch64 ? user.registers[1] : 0;
+    registers.sp = user.registers[kMachine == UnwindMachine::kAarch64 ? 2 : 1];
+    registers.pc = user.registers[kMachine == UnwindMachine::kAarch64 ? 3 : 2];
+    unwinder_.unwind(registers, {registers.sp, user.bytes, user.is_cut}, sample.pid, mappings, limits::kStackDepthMax,
+                     unwound_);
+    counts.stacks_no_table += unwound_.end == UnwindEnd::kNoTable ? 1 : 0;
+    counts.stacks_bad_address += unwound_.end == UnwindEnd::kBadAddress ? 1 : 0;
+    counts.stacks_not_copied += unwound_.end == UnwindEnd::kStackNotCopied ? 1 : 0;
+    counts.frames_truncated += unwound_.end == UnwindEnd::kDepth ? 1 : 0;
+    words_.assign(sample.callchain.begin(), sample.callchain.end());
+    if (words_.empty() && sample.is_kernel) {
+        words_ = {perf::context::kKernel, sample.ip};
+    }
+    words_.push_back(perf::context::kUser);
+    words_.insert(words_.end(), unwound_.addresses.begin(), unwound_.addresses.begin() + unwound_.count);
+    return words_;
+}
+
+std::optional<UnwindTable> PerfSource::unwind_table_of(ImageIndex index, std::uint32_t pid,
+                                                       const Mapping& mapping) const {
+    const Image& image = images_.at(index);
+    if ((image.flags & image_flags::kVdso) != 0) {
+        const auto* const own = reinterpret_cast<const std::byte*>(::getauxval(AT_SYSINFO_EHDR));
+        const std::uint64_t size_bytes = mapping.end - mapping.start;
+        if (own == nullptr || mapping.file_offset != 0) {
+            return std::nullopt;
+        }
+        const auto read = [own](std::uint64_t offset, std::span<std::byte> into) {
+            std::memcpy(into.data(), own + offset, into.size());
+            return true;
+        };
+        auto table = UnwindTable::of_image(read, size_bytes);
+        return table.ok() ? std::optional{std::move(*table)} : std::nullopt;
+    }
+    MappedFile file = finder_.file_of(index);
+    if (file.inode == 0) {
+        return std::nullopt;
+    }
+    file.pid = pid;
+    file.start = mapping.start;
+    file.end = mapping.end;
+    file.path = image.name;
+    const int fd = FileContents::open(file);
+    if (fd < 0) {
+        return std::nullopt;
+    }
+    struct stat status {};
+    const auto read = [fd](std::uint64_t offset, std::span<std::byte> into) {
+        return ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(into.size());
+    };
+    std::optional<UnwindTable> made;
+    if (::fstat(fd, &status) == 0) {
+        auto table = UnwindTable::of_image(read, static_cast<std::uint64_t>(status.st_size));
+        made = table.ok() ? std::optional{std::move(*table)} : std::nullopt;
+    }
+    ::close(fd);
+    return made;
 }
 
 void PerfSource::note_files(const ResolvedStack& stack, std::uint32_t pid, const MappingList& mappings) {
@@ -476,6 +554,9 @@ void PerfSource::hand_over_counts() {
         count(TallyName::kFramesUnmapped, counts.frames_unmapped);
         count(TallyName::kFramesTruncated, counts.frames_truncated);
         count(TallyName::kLate, counts.late);
+        count(TallyName::kStacksNoTable, counts.stacks_no_table);
+        count(TallyName::kStacksBadAddress, counts.stacks_bad_address);
+        count(TallyName::kStacksNotCopied, counts.stacks_not_copied);
         counts = {};
     };
     for (std::uint32_t i = 0; i < counts_.size(); ++i) {
@@ -607,6 +688,7 @@ void PerfSource::sweep_images() {
     });
     images_.sweep(is_used);
     is_file_noted_.clear();
+    unwinder_.forget_images();
     code_.forget_images();
 }
 

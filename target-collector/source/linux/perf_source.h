@@ -29,6 +29,7 @@
 #include "target-collector/source/linux/ring_reader.h"
 #include "target-collector/source/linux/run_time_code.h"
 #include "target-collector/source/linux/stack_resolver.h"
+#include "target-collector/source/linux/stack_unwinder.h"
 #include "target-collector/source/linux/time_merge.h"
 #include "target-collector/source/row_sink.h"
 
@@ -86,6 +87,9 @@ private:
         std::uint64_t frames_unmapped = 0;
         std::uint64_t frames_truncated = 0;
         std::uint64_t late = 0;
+        std::uint64_t stacks_no_table = 0;
+        std::uint64_t stacks_bad_address = 0;
+        std::uint64_t stacks_not_copied = 0;
     };
 
     PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> events);
@@ -109,6 +113,11 @@ private:
 
     // The stack of a sample; restarts the epoch when a table is full.
     StackNumber stack_of(const SampleRecord& sample, EventCounts& counts);
+    // The kernel's part of the chain, and behind it what is unwound from the copy of the user's stack.
+    std::span<const std::uint64_t> unwound_words(const SampleRecord& sample, const MappingList& mappings,
+                                                 EventCounts& counts);
+    [[nodiscard]] std::optional<UnwindTable> unwind_table_of(ImageIndex index, std::uint32_t pid,
+                                                             const Mapping& mapping) const;
     void note_files(const ResolvedStack& stack, std::uint32_t pid, const MappingList& mappings);
     std::optional<StackNumber> intern_stack(const ResolvedStack& stack);
     StringNumber string_number(std::string_view text);
@@ -132,6 +141,9 @@ private:
     ProcessTable processes_;
     TimeMerge<KernelRing> merge_;
     ChainCache chains_;
+    StackUnwinder unwinder_;
+    StackUnwinder::Chain unwound_;
+    std::vector<std::uint64_t> words_;  // of the sample at hand
     std::unique_ptr<ResolvedStack> resolved_;
     std::vector<bool> is_file_noted_;                                // by image
     std::vector<EventCounts> counts_;                                // by event

@@ -33,6 +33,45 @@ std::string_view text_at(std::span<const std::byte> body, std::size_t at) {
     return {text, ::strnlen(text, body.size() - at)};
 }
 
+// At the end of a sample: ABI, registers; size, bytes, how many of them the kernel has written.
+bool read_user_stack(std::span<const std::byte> record, std::size_t at, std::size_t register_count, UserStack& stack) {
+    constexpr std::uint64_t kAbi64 = 2;
+    std::span<const std::byte> rest = record.subspan(at);
+    const auto take = [&rest]() -> std::optional<std::uint64_t> {
+        if (rest.size() < sizeof(std::uint64_t)) {
+            return std::nullopt;
+        }
+        const auto value = load<std::uint64_t>(rest, 0);
+        rest = rest.subspan(sizeof(value));
+        return value;
+    };
+    const auto abi = take();
+    for (std::size_t i = 0; abi.value_or(0) != 0 && i < register_count; ++i) {
+        const auto value = take();
+        if (!value || i >= UserStack::kRegistersMax) {
+            return false;
+        }
+        stack.registers[i] = *value;
+    }
+    const auto size = take();
+    if (!abi || !size || *size > rest.size()) {
+        return false;
+    }
+    stack.has_registers = *abi == kAbi64;
+    if (*size == 0) {
+        return true;
+    }
+    const std::span<const std::byte> bytes = rest.first(static_cast<std::size_t>(*size));
+    rest = rest.subspan(bytes.size());
+    const auto written = take();
+    if (!written || *written > bytes.size()) {
+        return false;
+    }
+    stack.bytes = bytes.first(static_cast<std::size_t>(*written));
+    stack.is_cut = *written == *size;
+    return true;
+}
+
 }  // namespace
 
 perf::RecordHeader record_header(std::span<const std::byte> record) { return load<perf::RecordHeader>(record, 0); }
@@ -116,6 +155,10 @@ std::optional<SampleRecord> read_sample(std::span<const std::byte> record, const
             return std::nullopt;
         }
         sample.raw = record.subspan(at, size);
+        at += size;
+    }
+    if (fields.user_register_count > 0 && !read_user_stack(record, at, fields.user_register_count, sample.user_stack)) {
+        return std::nullopt;
     }
     return sample;
 }

@@ -3,6 +3,7 @@
 // No heap; what is returned borrows the record's bytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,7 +19,18 @@ struct SampleFields {
     bool period = false;
     bool callchain = false;
     bool raw = false;
-    std::uint8_t group_count_words = 0;  // for each event of its group: value, id and, if counted, lost; 0: no counts
+    std::uint8_t user_register_count = 0;  // with a copy of the user's stack; 0: neither
+    std::uint8_t group_count_words = 0;    // for each event of its group: value, id and, if counted, lost; 0: no counts
+};
+
+// The user's registers in the order of their numbers, and what the kernel has copied of the stack.
+struct UserStack {
+    static constexpr std::size_t kRegistersMax = 4;
+
+    bool has_registers = false;  // false: of a kernel's thread, or of a 32-bit program
+    std::array<std::uint64_t, kRegistersMax> registers{};
+    std::span<const std::byte> bytes;  // from the stack pointer on
+    bool is_cut = false;               // the stack may go on behind them
 };
 
 struct SampleRecord {
@@ -32,6 +44,7 @@ struct SampleRecord {
     bool is_kernel = false;                    // where ip is
     std::span<const std::uint64_t> callchain;  // with context markers, the leaf first
     std::span<const std::byte> raw;
+    UserStack user_stack;
     std::span<const std::uint64_t> group_counts;  // group_count_words for each event
 };
 

@@ -66,6 +66,48 @@ std::vector<std::byte> full_sample() {
         .take();
 }
 
+std::vector<std::byte> sample_with_stack(std::uint64_t abi, std::uint64_t written) {
+    RecordWriter writer(perf::RecordType::kSample, 0);
+    writer.u64(42).u64(0x4000).u32(7).u32(8).u64(1'000).u32(3).u32(0).u64(abi);
+    for (std::uint64_t i = 0; i < 3 && abi != 0; ++i) {
+        writer.u64(0x100 + i);
+    }
+    return writer.u64(16).u64(0xaa).u64(0xbb).u64(written).take();
+}
+
+TEST(RecordReader, ReadsTheUsersRegistersAndStack) {
+    SampleFields fields;
+    fields.user_register_count = 3;
+    const auto record = sample_with_stack(2, 8);
+    const auto sample = read_sample(record, fields);
+    ASSERT_TRUE(sample.has_value());
+    EXPECT_TRUE(sample->user_stack.has_registers);
+    EXPECT_EQ(sample->user_stack.registers, (std::array<std::uint64_t, 4>{0x100, 0x101, 0x102, 0}));
+    ASSERT_EQ(sample->user_stack.bytes.size(), 8U);
+    EXPECT_EQ(sample->user_stack.bytes[0], std::byte{0xaa});
+    EXPECT_FALSE(sample->user_stack.is_cut);
+    const auto full = sample_with_stack(2, 16);
+    EXPECT_TRUE(read_sample(full, fields)->user_stack.is_cut);
+
+    for (const std::uint64_t abi : {0U, 1U}) {  // a thread of the kernel; a program of 32 bits
+        const auto without = sample_with_stack(abi, 16);
+        ASSERT_TRUE(read_sample(without, fields).has_value()) << abi;
+        EXPECT_FALSE(read_sample(without, fields)->user_stack.has_registers) << abi;
+    }
+}
+
+TEST(RecordReader, RefusesABrokenCopyOfTheStack) {
+    SampleFields fields;
+    fields.user_register_count = 3;
+    const auto whole = sample_with_stack(2, 16);
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        EXPECT_FALSE(read_sample(std::span{whole}.first(size), fields).has_value()) << size;
+    }
+    EXPECT_FALSE(read_sample(sample_with_stack(2, 17), fields).has_value());
+    fields.user_register_count = 5;  // more than are ever asked for
+    EXPECT_FALSE(read_sample(whole, fields).has_value());
+}
+
 TEST(RecordReader, ReadsASample) {
     const auto record = full_sample();
     EXPECT_EQ(record_time(record), 1'000U);
