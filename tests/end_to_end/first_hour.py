@@ -480,7 +480,7 @@ def a_deep_tree_fits_a_terminal(user):
                    "int main() { return a_function_with_a_long_name(90) == 1; }\n")
     user.run("gcc -O1 -fno-optimize-sibling-calls -fno-omit-frame-pointer -o deep deep.c && "
              "perfleet record -q -g -- ./deep")
-    for options in ("", "--inverted", "--all"):
+    for options in ("", "--inverted", "--all --comm deep"):
         check("a_function" in user.see(f"perfleet tree {options}"), options)
 
 
