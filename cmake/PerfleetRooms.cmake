@@ -106,8 +106,6 @@ endfunction()
 add_library(perfleet_test_flags INTERFACE)
 target_compile_options(perfleet_test_flags INTERFACE $<$<CONFIG:RelWithDebInfo>:-O0>
                                                      $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-target_compile_definitions(perfleet_test_flags INTERFACE PERFLEET_BIN_DIR="${CMAKE_BINARY_DIR}/bin"
-                                                         PERFLEET_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
 # perfleet_test_headers(<source>): the headers that most tests include, compiled once. Each test names what it uses
 # all the same. Before the first perfleet_test_program and perfleet_test.
@@ -125,7 +123,7 @@ function(perfleet_test_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${PROGRAM_SOURCES})
   # GoogleTest for its definitions: without them the precompiled headers wouldn't fit.
-  target_link_libraries(${name} PRIVATE perfleet_flags perfleet_test_flags ${PROGRAM_LINKS} GTest::gtest)
+  target_link_libraries(${name} PRIVATE perfleet_flags perfleet_test_flags ${PROGRAM_LINKS} perfleet_golden GTest::gtest)
   target_precompile_headers(${name} REUSE_FROM perfleet_test_headers)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test-bin")
 endfunction()

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "schemas/text/layout.h"
+#include "tests/golden/golden_file.h"
 
 namespace perfleet {
 namespace {
@@ -45,11 +46,7 @@ Answer article() {
     return histogram_of(buckets);
 }
 
-std::string golden(const std::string& name) {
-    std::ifstream file{PERFLEET_SOURCE_DIR "/tests/golden/figures/" + name};
-    EXPECT_TRUE(file.good()) << name;
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
+std::string golden(const std::string& name) { return golden_file("figures/" + name); }
 
 bool has_words(const Figure& figure, const std::string& text) {
     for (const Words& words : figure.words) {

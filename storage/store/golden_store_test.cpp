@@ -19,6 +19,7 @@
 #include "storage/store/memory_engine.h"
 #include "storage/store/record.h"
 #include "storage/store/rocksdb_engine.h"
+#include "tests/golden/golden_file.h"
 
 namespace perfleet {
 namespace {
@@ -34,8 +35,8 @@ std::string bytes_of(std::string_view digits) {
 }
 
 std::map<std::string, std::string> golden(const std::string& version) {
-    const std::string path = std::string{PERFLEET_SOURCE_DIR} + "/tests/golden/store-" + version + "/store.hex";
-    std::ifstream file{path};
+    const std::string path = "store-" + version + "/store.hex";
+    std::istringstream file{golden_file(path)};
     std::map<std::string, std::string> content;
     std::string line;
     while (std::getline(file, line)) {

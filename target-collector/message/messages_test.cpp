@@ -18,6 +18,7 @@
 #include "target-collector/message/hello.h"
 #include "target-collector/message/image_chunk.h"
 #include "target-collector/message/patch.h"
+#include "tests/golden/golden_file.h"
 
 namespace perfleet::messages_test {
 namespace {
@@ -314,11 +315,8 @@ std::string hex_of(std::span<const std::byte> bytes) {
 }
 
 void expect_golden(std::span<const std::byte> message, const std::string& name, std::uint16_t version = 3) {
-    const std::string path =
-        std::string(PERFLEET_SOURCE_DIR) + "/tests/golden/wire-" + std::to_string(version) + "/" + name + ".hex";
-    std::ifstream file(path);
-    const std::string golden{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_EQ(hex_of(message), golden) << path << ": a word a line, as they travel";
+    const std::string path = "wire-" + std::to_string(version) + "/" + name + ".hex";
+    EXPECT_EQ(hex_of(message), golden_file(path)) << path << ": a word a line, as they travel";
 }
 
 TEST(GoldenBytes, OfHello) {

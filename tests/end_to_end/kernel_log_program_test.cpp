@@ -10,6 +10,7 @@
 
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/pseudo_terminal.h"
+#include "tests/golden/golden_file.h"
 
 namespace perfleet::kernel_log_program_test {
 namespace {
@@ -68,8 +69,8 @@ protected:
                 "--points", "fault=" + file("points", points), file("entries", entries)});
         import({"--format", "sel4-tracepoints", "--arch", "aarch64", "--log-index", "3000", "--max-tracepoints", "2",
                 file("tracepoints", tracepoints)});
-        import({"--format", "utilisation", PERFLEET_SOURCE_DIR "/tests/golden/sel4/utilisation_console.txt"});
-        import({"--format", "sel4bench", PERFLEET_SOURCE_DIR "/tests/golden/sel4/sel4bench_console.txt"});
+        import({"--format", "utilisation", golden_path("sel4/utilisation_console.txt")});
+        import({"--format", "sel4bench", golden_path("sel4/sel4bench_console.txt")});
     }
 
     end_to_end::TemporaryFolder folder_;

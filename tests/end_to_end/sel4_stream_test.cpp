@@ -18,6 +18,7 @@
 #include "target-collector/wire/socket_stream_test.h"
 #include "target-collector/wire/zmtp_driver.h"
 #include "tests/end_to_end/gateway_program.h"
+#include "tests/golden/golden_file.h"
 
 namespace perfleet::end_to_end::sel4_stream_test {
 namespace {
@@ -29,15 +30,6 @@ using sel4::SimulatedKernel;
 
 constexpr std::uint64_t kRecordsPerTick = 100;
 constexpr std::string_view kThreadNames[] = {"root", "busy"};
-
-std::string golden_path(const std::string& name) { return PERFLEET_SOURCE_DIR "/tests/golden/sel4/" + name; }
-
-std::string content_of(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    std::ostringstream content;
-    content << file.rdbuf();
-    return content.str();
-}
 
 class Sel4Stream : public testing::Test {
 protected:
@@ -118,10 +110,10 @@ TEST_F(Sel4Stream, KernelEntriesAnswerAsTheSameLogImported) {
         .name = "kernel_entries", .kind = Kind::kKernelEntry, .unit = "cycles", .format = description.text()};
     sel4::LogSource source{kernel, EventNumber{0}};
     ASSERT_TRUE(source.start().ok());
-    const std::string recorded = content_of(golden_path("entries_aarch64.log"));
+    const std::string recorded = golden_file("sel4/entries_aarch64.log");
     kernel.load(std::as_bytes(std::span{recorded}), recorded.size() / kernel.record_size());
     stream(kernel, {&event, 1}, [&](RowSink& sink) { return source.poll(kRecordsPerTick, sink) > 0; });
-    import({"--format", "sel4-entries", "--log-index", "512", golden_path("entries_aarch64.log")});
+    import({"--format", "sel4-entries", "--log-index", "512", golden_path("sel4/entries_aarch64.log")});
     expect_equal({"kernel-entries"});
     for (const char* table : {"syscalls", "interrupts"}) {
         expect_equal({"kernel-entries", "--limit", "1000", "--table", table});
@@ -146,11 +138,11 @@ TEST_F(Sel4Stream, TracepointsAnswerAsTheSameLogImported) {
                                        event("tracepoint-1", of_1)};
     sel4::LogSource source{kernel, EventNumber{0}};
     ASSERT_TRUE(source.start().ok());
-    const std::string recorded = content_of(golden_path("tracepoints_aarch64.log"));
+    const std::string recorded = golden_file("sel4/tracepoints_aarch64.log");
     kernel.load(std::as_bytes(std::span{recorded}), recorded.size() / kernel.record_size());
     stream(kernel, events, [&](RowSink& sink) { return source.poll(kRecordsPerTick, sink) > 0; });
     import({"--format", "sel4-tracepoints", "--log-index", "256", "--max-tracepoints", "2",
-            golden_path("tracepoints_aarch64.log")});
+            golden_path("sel4/tracepoints_aarch64.log")});
     expect_equal({"tracepoints"});
 }
 

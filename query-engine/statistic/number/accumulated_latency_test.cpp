@@ -1,5 +1,6 @@
 // Held against the published figures of the Kanata Bench paper.
 #include "query-engine/statistic/number/accumulated_latency.h"
+#include "tests/golden/golden_file.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +14,7 @@ namespace {
 
 // The table of a golden file: groups of Moments, without the first `skipped` tests.
 std::vector<LatencyGroup> groups_of(const std::string& file, std::uint64_t initial, std::size_t skipped = 0) {
-    std::ifstream input{PERFLEET_SOURCE_DIR "/tests/golden/statistics/" + file};
-    EXPECT_TRUE(input.good()) << file;
+    std::istringstream input{golden_file("statistics/" + file)};
     std::vector<LatencyGroup> groups;
     std::size_t row_number = 0;
     for (std::string line; std::getline(input, line);) {

@@ -14,6 +14,7 @@
 #include "query-engine/statistic/number/distribution.h"
 #include "query-engine/statistic/number/rank_search.h"
 #include "query-engine/statistic/number/rank_shift.h"
+#include "tests/golden/golden_file.h"
 
 namespace perfleet {
 namespace {
@@ -53,11 +54,7 @@ std::vector<std::uint64_t> values_of(std::uint64_t seed, std::uint64_t count, co
     return values;
 }
 
-Json figures() {
-    std::ifstream file{PERFLEET_SOURCE_DIR "/tests/golden/statistics/figures.json"};
-    EXPECT_TRUE(file.good());
-    return Json::parse(file);
-}
+Json figures() { return Json::parse(golden_file("statistics/figures.json")); }
 
 TEST(NumberGolden, SummariesAgreeWithNumPyAndSciPy) {
     std::vector<Quantile> asked;

@@ -8,6 +8,7 @@
 
 #include "target-collector/source/sel4/log_source.h"
 #include "target-collector/source/sel4/simulated_kernel_test.h"
+#include "tests/golden/golden_file.h"
 
 namespace perfleet::sel4::recorded_log_test {
 namespace {
@@ -17,17 +18,14 @@ constexpr std::uint64_t kPathOffset = 12;
 constexpr std::size_t kRecordedSizeBytes = 24;
 
 std::vector<std::byte> bytes_of(const std::string& name) {
-    std::ifstream file{std::string{PERFLEET_SOURCE_DIR "/tests/golden/sel4/"} + name, std::ios::binary};
-    std::ostringstream content;
-    content << file.rdbuf();
-    const std::string text = content.str();
+    const std::string text = golden_file("sel4/" + name);
     const auto bytes = std::as_bytes(std::span{text});
     return {bytes.begin(), bytes.end()};
 }
 
 // Lines of numbers, under one of names.
 std::vector<std::vector<std::uint64_t>> golden_rows(const std::string& name) {
-    std::ifstream file{std::string{PERFLEET_SOURCE_DIR "/tests/golden/sel4/"} + name};
+    std::istringstream file{golden_file("sel4/" + name)};
     std::string line;
     std::getline(file, line);
     std::vector<std::vector<std::uint64_t>> rows;

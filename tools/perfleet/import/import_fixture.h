@@ -11,6 +11,7 @@
 
 #include "exporters/report/report.h"
 #include "query-engine/statistic/test_query.h"
+#include "tests/golden/golden_file.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
 
@@ -18,11 +19,7 @@ namespace perfleet {
 
 inline constexpr UtcNs kImportTime{1'700'000'000'000'000'000};
 
-inline std::string golden(const std::string& name) {
-    std::ifstream file{PERFLEET_SOURCE_DIR "/tests/golden/statistics/" + name};
-    EXPECT_TRUE(file.good()) << name;
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
+inline std::string golden(const std::string& name) { return golden_file("statistics/" + name); }
 
 using Runs = Result<std::vector<ImportedRun>>;
 

@@ -10,6 +10,7 @@
 
 #include "exporters/report/report.h"
 #include "query-engine/statistic/test_query.h"
+#include "tests/golden/golden_file.h"
 #include "tools/perfleet/import/import_fixture.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
@@ -247,11 +248,7 @@ TEST(KernelEntries, OptionsThatMeanNothingTogetherAreRefused) {
     EXPECT_FALSE(run_text_query("utilisation", {{"table", "summary"}}, *make_memory_store(), {}, kImportTime).ok());
 }
 
-std::string golden(const std::string& name) {
-    std::ifstream file{PERFLEET_SOURCE_DIR "/tests/golden/sel4/" + name, std::ios::binary};
-    EXPECT_TRUE(file.good()) << name;
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
+std::string golden(const std::string& name) { return golden_file("sel4/" + name); }
 
 // Total, then idle, then threads; as seL4_BenchmarkGetThreadUtilisation leaves them for each thread.
 std::string utilisation_words(std::uint64_t total, std::uint64_t idle, const std::vector<std::uint64_t>& threads,

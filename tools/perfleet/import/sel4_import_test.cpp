@@ -8,6 +8,7 @@
 #include "query-engine/statistic/test_query.h"
 #include "schemas/sel4/log_description.h"
 #include "schemas/vocabulary/utilisation_thread.h"
+#include "tests/golden/golden_file.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
 
@@ -16,11 +17,7 @@ namespace {
 
 constexpr UtcNs kTime{1'700'000'000'000'000'000};
 
-std::string golden(const std::string& name) {
-    std::ifstream file{PERFLEET_SOURCE_DIR "/tests/golden/sel4/" + name, std::ios::binary};
-    EXPECT_TRUE(file.good()) << name;
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
+std::string golden(const std::string& name) { return golden_file("sel4/" + name); }
 
 std::string little_endian(std::uint64_t value, unsigned size_bytes) {
     std::string bytes;
