@@ -34,14 +34,14 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const std::s
 
 Result<Done> read_by(const std::string& text, TopOptions& top) {
     top.by_symbol = top.by_image = top.by_command = top.by_thread = false;
-    for (const std::string& name : split_list(text)) {
-        if (name == "symbol") {
+    for (const std::string& name : split_list(text)) {  // perf's names, too
+        if (name == "symbol" || name == "sym") {
             top.by_symbol = true;
-        } else if (name == "image") {
+        } else if (name == "image" || name == "dso") {
             top.by_image = true;
-        } else if (name == "command") {
+        } else if (name == "command" || name == "comm") {
             top.by_command = true;
-        } else if (name == "thread") {
+        } else if (name == "thread" || name == "pid" || name == "tid") {
             top.by_thread = true;
         } else {
             return option_error("by", name, "symbol, image, command or thread");
@@ -106,7 +106,13 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
 const OptionTable<TopOptions>& top_options() {
     static const OptionTable<TopOptions> kTable =
         OptionTable<TopOptions>{}
-            .text({"by", OptionType::kText, "WHAT", "symbol, image, command or thread; several with commas"}, read_by)
+            .text({.name = "by",
+                   .type = OptionType::kText,
+                   .value_name = "WHAT",
+                   .summary = "symbol, image, command or thread; several with commas",
+                   .aliases = {"s", "sort"},
+                   .is_list = true},
+                  read_by)
             .value({"callers", OptionType::kText, "FUNCTION", "instead: who called this function, by samples"},
                    &TopOptions::callers_of)
             .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},

@@ -42,6 +42,10 @@ std::string check_whole_number(const std::string& text) {
     return is_number ? "" : "'" + text + "' is no whole number";
 }
 
+std::string check_process_id(const std::string& text) {
+    return check_whole_number(text).empty() ? "" : "'" + text + "' is no process's or thread's number";
+}
+
 std::string check_above_zero(const std::string& text) {
     return std::strtod(text.c_str(), nullptr) > 0 ? "" : "'" + text + "' isn't above 0";
 }
@@ -269,10 +273,12 @@ void add_options(CLI::App& app, CommandLine& line) {
         ->trigger_on_parse();
     app.add_option("-p,--pid", options.pids, "Processes, with their threads and children")
         ->type_name("PID")
+        ->check(check_process_id)
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("-t,--tid", options.tids, "Threads, without what they start")
         ->type_name("TID")
+        ->check(check_process_id)
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("-u,--uid", line.user, "The processes that a user runs now, and what they start")->type_name("USER");
@@ -472,7 +478,8 @@ int exit_status_of(const Error& error, bool has_command) {
 }
 
 std::string summary_line(const CollectorSummary& summary) {
-    std::string line = std::to_string(summary.rows_produced) + " rows, " + std::to_string(summary.rows_lost) + " lost";
+    std::string line = std::to_string(summary.rows_produced) + (summary.rows_produced == 1 ? " row, " : " rows, ") +
+                       std::to_string(summary.rows_lost) + " lost";
     const char* separator = " (";
     if (summary.rows_undelivered > 0) {
         line += separator + std::string("undelivered ") + std::to_string(summary.rows_undelivered);
@@ -483,7 +490,7 @@ std::string summary_line(const CollectorSummary& summary) {
         separator = ", ";
     }
     line += summary.rows_undelivered == 0 && summary.lost_by_reason.empty() ? "" : ")";
-    line += "; " + std::to_string(summary.batches_sealed) + " batches, ";
+    line += "; " + std::to_string(summary.batches_sealed) + (summary.batches_sealed == 1 ? " batch, " : " batches, ");
     if (summary.batches_dropped > 0) {
         line += std::to_string(summary.batches_dropped) + " dropped, ";
     }
@@ -494,7 +501,7 @@ std::string summary_line(const CollectorSummary& summary) {
         line += ": " + std::to_string(summary.batches_kept) + " stay in the spool for the next run";
     }
     if (summary.earlier_sessions > 0) {
-        line += "; " + std::to_string(summary.earlier_sessions) + " sessions of earlier runs wait in the spool, too";
+        line += "; of earlier runs, too, sessions wait in the spool: " + std::to_string(summary.earlier_sessions);
     }
     char session[80];
     std::snprintf(session, sizeof(session), "%.3f s of own CPU; session %016llx%016llx",

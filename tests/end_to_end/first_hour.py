@@ -264,6 +264,14 @@ def counts_are_perfs(user):
 
 
 @step
+def top_sorts_as_perf_report_spells_it(user):
+    by_image, _ = user.json("perfleet top --by image")
+    for words in ("-s dso", "--sort dso --stdio", "--by dso -n"):
+        check(user.json(f"perfleet report {words}")[0] == by_image, words)
+    check(user.json("perfleet top -s comm -s sym")[0] == user.json("perfleet top --by command,symbol")[0], "two lists")
+
+
+@step
 def tree_and_inverted_tree(user):
     check("xz" in user.see("perfleet tree"), "no tree")
     check("[liblzma" in user.see("perfleet tree --inverted"), "no inverted tree")
@@ -337,6 +345,10 @@ def json_and_csv(user):
 
 @step
 def diff_of_two_runs(user):
+    named = user.run("perfleet diff --before last~1 --after last").out
+    for sides in ("", "last~1", "last~1 last"):
+        check(user.run(f"perfleet diff {sides}").out == named, f"diff {sides}")
+    check("two ways" in user.run("perfleet diff last~1 --after last", status=2).err, "two ways to name a side")
     user.run(f"perfleet record -q -g -- {xz(user)} > /dev/null")
     text = user.see("perfleet diff --before last~1 --after last")
     check("samples before" in text, text)
@@ -569,6 +581,26 @@ def nothing_to_profile_is_told(user):
 def values_without_measurements_say_what_to_do(user):
     result = user.run("perfleet latency", status=None)
     check("perfleet" in result.err and len(result.err.strip()) > 20, result.err)
+
+
+@step
+def help_and_version_are_commands_too(user):
+    for words, same in (("help", "--help"), ("help top", "top --help"), ("help sessions name", "sessions name --help"),
+                        ("version", "--version")):
+        check(user.run(f"perfleet {words}").out == user.run(f"perfleet {same}").out, words)
+
+
+@step
+def commands_that_perf_alone_has_name_another_way(user):
+    for command, way in (("list", "--list-events"), ("sched", "perf sched"), ("trace", "tracepoints"),
+                         ("archive", "symbol tables")):
+        check(way in user.run(f"perfleet {command} -x y", status=2).err, command)
+
+
+@step
+def a_program_that_hardly_ran_is_told(user):
+    check("-F max" in user.run("perfleet record -- true").err, "no way out")
+    user.run("perfleet sessions rm last")
 
 
 # --- Beside others

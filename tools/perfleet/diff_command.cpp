@@ -2,6 +2,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "exporters/report/report.h"
 #include "query-engine/statistic/diff.h"
@@ -9,15 +11,38 @@
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"
 #include "tools/perfleet/query_source.h"
+#include "tools/perfleet/terminal.h"
 
 namespace perfleet {
 namespace {
 
 struct CompareOptions {
+    std::vector<std::string> sides;  // given without an option's name
     QueryOptions query;
     OutputOptions output;
     bool fails_undecided = false;
 };
+
+// The sides that stand without an option's name. What isn't named is the last session, and the one before it.
+Result<Done> take_sides(CompareOptions& options) {
+    OptionValues& values = options.query.values;
+    const bool has_before = values.contains("before");
+    const bool has_after = values.contains("after");
+    if (!options.sides.empty() && (has_before || has_after)) {
+        return Error{ErrorCode::kUsage, "'" + options.sides.front() +
+                                            "': two ways to name a side; write --before A --after B, or A B alone"};
+    }
+    if (has_before && has_after) {
+        return Done{};
+    }
+    values.try_emplace("before", options.sides.empty() ? std::string{"last~1"} : options.sides.front());
+    values.try_emplace("after", options.sides.size() < 2 ? std::string{"last"} : options.sides.back());
+    if (options.sides.size() < 2) {
+        print_note("compares " + std::get<std::string>(values["before"]) + " with " +
+                   std::get<std::string>(values["after"]));
+    }
+    return Done{};
+}
 
 // Whether a condition of --fail-if holds, or may.
 bool fails(const Answer& answer, bool fails_undecided) {
@@ -40,6 +65,9 @@ int run(CompareOptions& options) {
     if (options.fails_undecided && !options.query.values.contains("fail-if")) {
         return report_error({ErrorCode::kUsage, "--fail-undecided: needs --fail-if"});
     }
+    if (const Result<Done> taken = take_sides(options); !taken.ok()) {
+        return report_error(taken.error());
+    }
     const Result<Answer> answer = ask_table(options.query, **find_query_command("diff"));
     if (!answer.ok()) {
         return report_error(answer.error());
@@ -61,9 +89,9 @@ void add_diff_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand(query.name, query.summary);
     const auto options = std::make_shared<CompareOptions>();
     add_command_options(*command, query.options, options->query.values);
-    for (const char* side : {"--before", "--after"}) {
-        command->get_option(side)->required();
-    }
+    command->add_option("sides", options->sides, "--before and --after without their names. Default: last~1 last")
+        ->type_name("SIDE")
+        ->expected(0, 2);
     command->add_flag("--fail-undecided", options->fails_undecided,
                       "exit with 1 also when the data can't tell whether it holds");
     add_output_options(*command, options->output);

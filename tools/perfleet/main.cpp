@@ -8,12 +8,14 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/start/program_start.h"
 #include "tools/perfleet/invocation.h"
+#include "tools/perfleet/perf_commands.h"
 #include "tools/perfleet/terminal.h"
 
 constexpr unsigned kLibraryThreads = 2;  // ZeroMQ's, and more of RocksDB's, which says so itself
@@ -42,6 +44,19 @@ std::string home_folder() {
     struct stat status {};
     const bool is_there = folder.starts_with('/') && ::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
     return is_there && folder != "/" ? folder : "";
+}
+
+// "help" and "version", which many type, in the words of options: "help sessions name" is "sessions name --help".
+std::vector<const char*> with_help_as_option(int argument_count, char** arguments) {
+    std::vector<const char*> words{arguments, arguments + argument_count};
+    const std::string first = argument_count > 1 ? words[1] : "";
+    if (first == "help") {
+        words.erase(words.begin() + 1);
+        words.push_back("--help");
+    } else if (first == "version") {
+        words[1] = "--version";
+    }
+    return words;
 }
 
 }  // namespace
@@ -100,7 +115,13 @@ int main(int argument_count, char** arguments) {
     perfleet::add_completion_command(app, invocation);
     perfleet::add_config_command(app, invocation);
 
-    if (const std::optional<int> status = perfleet::parse_arguments(app, argument_count, arguments)) {
+    const std::string first = argument_count > 1 ? arguments[1] : "";
+    if (const std::string_view instead = perfleet::instead_of_perf_command(first); !instead.empty()) {
+        perfleet::print_note("there is no command '" + first + "', as perf has it; instead: " + std::string{instead});
+        return perfleet::kExitUsage;
+    }
+    const std::vector<const char*> words = perfleet::with_help_as_option(argument_count, arguments);
+    if (const auto status = perfleet::parse_arguments(app, static_cast<int>(words.size()), words.data())) {
         return perfleet::with_output_written(*status);
     }
     if (!invocation.run) {

@@ -61,17 +61,21 @@ struct Recorded {
     std::string where;  // " --data DIR", unless it is the default
 };
 
-Result<Done> show_top(const Recorded& recorded) {
+// Whether there was something to show.
+Result<bool> show_top(const Recorded& recorded) {
     const OptionValues options{{"session", session_hex(recorded.session)}, {"limit", kTopRowCount}};
     const Result<Answer> answer = run_query("top", options, recorded.store, SymbolPaths{}, utc_now());
     if (!answer.ok()) {
         return Error{answer.error()};
     }
+    if (answer->rows.empty()) {
+        return false;
+    }
     Screen screen = screen_of(STDERR_FILENO);
     screen.way_to_see_all = "perfleet top --wide";
     std::fputs(format_report(*answer, ReportFormat::kText, screen).c_str(), stderr);
     std::for_each(answer->warnings.begin(), answer->warnings.end(), print_warning);
-    return Done{};
+    return true;
 }
 
 Result<Scan> scan_of(const StoreReader& store, const std::string& session) {
@@ -114,8 +118,13 @@ Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, Fi
     if (line.is_quiet) {
         return Done{};
     }
-    if (auto shown = show_top(recorded); !shown.ok()) {
-        return shown;
+    const Result<bool> shown = show_top(recorded);
+    if (!shown.ok()) {
+        return Error{shown.error()};
+    }
+    if (!*shown) {
+        say("no samples: what was profiled hardly ran. Sample more often with -F max, or record for longer");
+        return Done{};
     }
     const std::string next = sink != nullptr
                                  ? "perf report -i " + file

@@ -224,6 +224,12 @@ int run(const QueryCommand& query, TableOptions& options) {
     return watch(*options.watch_s, [&] { return show(query, options); });
 }
 
+// Options of perf report that ask for what top's table is anyway.
+void add_report_options(CLI::App& command) {
+    command.add_flag("--stdio,--no-children,-n,--show-nr-samples,--show-total-period")
+        ->description("As perf report has them: the table is text, with samples, self and children");
+}
+
 }  // namespace
 
 void add_table_commands(CLI::App& app, Invocation& invocation) {
@@ -242,6 +248,9 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
         command->add_option("--watch", options->watch_s, "show it again every so many seconds, until Ctrl-C")
             ->type_name("SECONDS")
             ->check(CLI::Range(kWatchIntervalSMin, kWatchIntervalSMax));
+        if (query.name == "top") {
+            add_report_options(*command);
+        }
         if (query.name == "latency") {
             command->add_option("-o,--output", options->output, "draw the histogram, too, as .svg or .png")
                 ->check(check_not_empty)
