@@ -35,6 +35,7 @@ UNIT_TESTS_MAY_ALSO_INCLUDE = {
     "query-engine": ("target-collector/message/",),
     "exporters": ("storage/",),
 }
+GOLDEN_FILES = "tests/golden/"  # any unit test may read them
 
 # --- Who owns which library --------------------------------------------------------------------------------------
 
@@ -233,6 +234,7 @@ class Checker:
         allowed = (is_main(path) and target_folder not in ("tests",)
                    or target_folder in MAY_INCLUDE[folder]
                    or path in self.test_code and target.startswith(UNIT_TESTS_MAY_ALSO_INCLUDE.get(folder, ("\0",)))
+                   or path in self.test_code and target.startswith(GOLDEN_FILES)
                    or folder == "exporters" and target_folder == "storage" and target in self.offered_by_query_engine)
         if not allowed:
             self.report(path, line, f'"{target}": {folder} may not include {target_folder}')
