@@ -67,7 +67,7 @@ std::string encode(const BlockHeader& header, std::span<const ColumnView> column
     std::string bytes;
     bytes.reserve(size_bytes);
     append<layout::Magic>(bytes, 0, layout::kMagic);
-    append<layout::Version>(bytes, 0, part_count == 0 ? layout::kVersion : layout::kJoinedVersion);
+    append<layout::Version>(bytes, 0, layout::kVersion);
     append<layout::KindNumber>(bytes, 0, static_cast<std::uint8_t>(header.series.kind));
     append<layout::ColumnCount>(bytes, 0, static_cast<std::uint8_t>(columns.size()));
     append<layout::Event>(bytes, 0, header.series.event.value);
@@ -193,15 +193,10 @@ Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted, BlockC
     if (load<layout::Magic>(bytes) != layout::kMagic) {
         return refusal(ErrorCode::kCorrupt, "magic", layout::Magic::kOffset, "this is not a block");
     }
-    const auto version = load<layout::Version>(bytes);
-    if (version > layout::kJoinedVersion) {
+    if (const auto version = load<layout::Version>(bytes); version != layout::kVersion) {
         return refusal(ErrorCode::kUnsupported, "version", layout::Version::kOffset,
-                       "block format " + std::to_string(version) + " is newer than " +
-                           std::to_string(layout::kJoinedVersion) +
-                           ", the newest that this build reads; use a newer perfleet");
-    }
-    if (version == 0) {
-        return refusal(ErrorCode::kInvalid, "version", layout::Version::kOffset, "there is no block format 0");
+                       "has block format " + std::to_string(version) + "; this build reads format " +
+                           std::to_string(layout::kVersion) + " only");
     }
     const std::size_t column_count = load<layout::ColumnCount>(bytes);
     if (column_count > limits::kColumnsMax) {
@@ -224,9 +219,9 @@ Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted, BlockC
                        "kind " + std::to_string(kind) + " is not known to this build");
     }
     const std::size_t part_count = load<layout::PartCount>(bytes);
-    if (version == layout::kVersion ? part_count != 0 : part_count == 0 || part_count > limits::kJoinedPartsMax) {
-        return refusal(ErrorCode::kInvalid, "part count", layout::PartCount::kOffset,
-                       std::to_string(part_count) + " in version " + std::to_string(version));
+    if (part_count > limits::kJoinedPartsMax) {
+        return refusal(ErrorCode::kTooLarge, "part count", layout::PartCount::kOffset,
+                       std::to_string(part_count) + " of at most " + std::to_string(limits::kJoinedPartsMax));
     }
     view.header.series = Series{static_cast<Kind>(kind), EventNumber{load<layout::Event>(bytes)}};
     view.header.epoch.value = load<layout::Epoch>(bytes);
@@ -260,6 +255,9 @@ Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted, BlockC
         }
         if (view.find(column.id) != nullptr) {
             return refusal(ErrorCode::kInvalid, name(), start, "is there twice");
+        }
+        if (part_count == 0 && is_part_column(column.id)) {
+            return refusal(ErrorCode::kInvalid, name(), start, "is one of parts, and the block has none");
         }
         const std::size_t size_bytes = load<layout::EntrySize>(bytes, start);
         if (size_bytes > bytes.size() - offset) {

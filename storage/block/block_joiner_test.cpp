@@ -71,10 +71,10 @@ TEST(JoinedBlock, HasItsRowsBehindEachOtherAndItsParts) {
     EXPECT_TRUE(std::ranges::equal(rows.integers(ColumnId::kTime), std::array{1000, 1001, 1005}));
 }
 
-// Version 2: the header's part count, and the two columns of the parts last in the directory.
+// The header's part count, and the two columns of the parts last in the directory.
 TEST(JoinedBlock, HasTheGoldenBytes) {
     constexpr std::array<unsigned char, 56> kHeader{
-        0x70, 0x6c, 0x42, 0x6b, 2, 0, 6, 9,  // magic, version, kind, columns
+        0x70, 0x6c, 0x42, 0x6b, 1, 0, 6, 9,  // magic, version, kind, columns
         3,    0,    2,    0,    5, 0, 0, 0,  // event, parts, epoch
         7,    0,    0,    0,    0, 0, 0, 0,  // first seq
         9,    0,    0,    0,    0, 0, 0, 0,  // last seq
@@ -122,7 +122,6 @@ TEST(JoinedBlock, IsRefusedWithPartsThatDoNotFit) {
                 {static_cast<ColumnId>(ids[i]), done->codec, std::span{encoded[i]}.first(done->size_bytes)});
         }
         std::string forged = encode_block(block->header, columns);
-        forged[4] = 2;
         forged[10] = static_cast<char>(part_count);
         forged[11] = static_cast<char>(part_count >> 8);
         const auto as_bytes = [](std::string_view text) {

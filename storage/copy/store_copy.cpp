@@ -44,8 +44,8 @@ public:
     [[nodiscard]] Result<CopyReport> run() {
         using Step = Result<Done> (StoreCopy::*)();
         for (const Step step :
-             {&StoreCopy::raise_format, &StoreCopy::copy_sessions, &StoreCopy::copy_images, &StoreCopy::copy_partitions,
-              &StoreCopy::copy_dropped, &StoreCopy::copy_notes, &StoreCopy::copy_ends, &StoreCopy::compare}) {
+             {&StoreCopy::copy_sessions, &StoreCopy::copy_images, &StoreCopy::copy_partitions, &StoreCopy::copy_dropped,
+              &StoreCopy::copy_notes, &StoreCopy::copy_ends, &StoreCopy::compare}) {
             if (auto done = (this->*step)(); !done.ok()) {
                 return done.error();
             }
@@ -57,22 +57,6 @@ public:
     }
 
 private:
-    // Before anything that an older build would misread.
-    [[nodiscard]] Result<Done> raise_format() {
-        auto from = format_version(from_, "the source");
-        auto to = format_version(to_, "the target");
-        if (!from.ok() || !to.ok()) {
-            return from.ok() ? to.error() : from.error();
-        }
-        if (*to >= *from) {
-            return Done{};
-        }
-        OwnedChanges changes;
-        changes.put(format_key(), encode_record(*from));
-        auto written = to_.write(changes.changes);
-        return written.ok() ? to_.sync() : std::move(written);
-    }
-
     [[nodiscard]] Result<Done> put_absent(const std::string& key, const std::string& value, bool* is_new = nullptr) {
         auto there = to_.get(key);
         if (!there.ok()) {

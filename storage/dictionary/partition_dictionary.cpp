@@ -119,7 +119,7 @@ void read_partition_nodes(RecordReader& reader, std::uint64_t node_count, Partit
 }  // namespace
 
 std::string encode_dictionary(const PartitionDictionary& dictionary) {
-    RecordWriter writer{kPartitionDictionaryVersion};
+    RecordWriter writer;
     writer.varint(dictionary.nodes.size());
     writer.list(dictionary.images, [&](const PartitionDictionary::Image& image) { write_image(writer, image); });
     write_partition_nodes(writer, dictionary.nodes);
@@ -131,7 +131,7 @@ Result<PartitionDictionary> decode_dictionary_untrusted(std::string_view bytes_u
         return Error{ErrorCode::kTooLarge,
                      "dictionary of a partition: " + std::to_string(bytes_untrusted.size()) + " bytes"};
     }
-    RecordReader reader{bytes_untrusted, "dictionary of a partition", kPartitionDictionaryVersion};
+    RecordReader reader{bytes_untrusted, "dictionary of a partition"};
     PartitionDictionary dictionary;
     const std::uint64_t node_count = reader.varint(limits::kDictionaryNodesMax);
     read_partition_images(reader, dictionary.images);
@@ -190,7 +190,7 @@ Result<EpochDictionary> epoch_dictionary_of(const PartitionDictionary& dictionar
 }
 
 std::string encode_stack_map(const StackMap& map) {
-    RecordWriter writer{kStackMapVersion};
+    RecordWriter writer;
     writer.fixed_u32(map.dictionary_checksum);
     write_cover(writer, map.definitions.epoch, map.definitions.row_count, map.definitions.seqs);
     const std::vector<std::uint64_t> values{map.nodes.begin(), map.nodes.end()};
@@ -205,7 +205,7 @@ std::string encode_stack_map(const StackMap& map) {
 }
 
 Result<StackMap> decode_stack_map_untrusted(std::string_view bytes_untrusted) {
-    RecordReader reader{bytes_untrusted, "map of stacks", kStackMapVersion};
+    RecordReader reader{bytes_untrusted, "map of stacks"};
     StackMap map;
     map.dictionary_checksum = reader.fixed_u32();
     map.definitions = read_cover(reader);

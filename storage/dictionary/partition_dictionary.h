@@ -19,9 +19,6 @@
 
 namespace perfleet {
 
-inline constexpr std::uint8_t kPartitionDictionaryVersion = 1;
-inline constexpr std::uint8_t kStackMapVersion = 1;
-
 // Rows that say what the numbers of call chains mean.
 [[nodiscard]] constexpr bool defines_stacks(Kind kind) { return kind == Kind::kImage || kind == Kind::kStack; }
 

@@ -7,7 +7,8 @@
 namespace perfleet {
 namespace {
 
-constexpr std::string_view kFormatName = "perfleet format";
+constexpr std::string_view kFormatName = "perfleet store";
+constexpr std::string_view kUnreleasedFormatName = "perfleet format";
 
 class KeyWriter {
 public:
@@ -210,6 +211,8 @@ std::string beginning_of(std::string_view key) {
 }  // namespace
 
 std::string format_key() { return KeyWriter{Table::kFormat}.raw(kFormatName).take(); }
+
+std::string unreleased_format_key() { return KeyWriter{Table::kFormat}.raw(kUnreleasedFormatName).take(); }
 
 KeyRange everything() { return {std::string{}, std::string(64, '\xff')}; }
 

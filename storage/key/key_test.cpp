@@ -28,7 +28,7 @@ const std::string kSessionHex =
     "3132333435363738";
 
 TEST(Key, HasTheGoldenBytes) {
-    EXPECT_EQ(format_key(), std::string("\0perfleet format", 16));
+    EXPECT_EQ(format_key(), std::string("\0perfleet store", 15));
     EXPECT_EQ(hex(partition_session_key(kPartition, kTarget, kSession)),
               "01"
               "01020304050607"

@@ -120,7 +120,7 @@ void check_hours(RecordReader& reader, const DayRollup& rollup) {
 }  // namespace
 
 std::string encode_rollup(const DayRollup& rollup) {
-    RecordWriter writer{kDayRollupVersion};
+    RecordWriter writer;
     writer.varint(rollup.row_count);
     writer.varint(rollup.first_ticks.value);
     writer.varint(rollup.last_ticks.value - rollup.first_ticks.value);
@@ -148,7 +148,7 @@ Result<DayRollup> decode_day_rollup_untrusted(std::string_view bytes_untrusted) 
     if (bytes_untrusted.size() > 2 * limits::kRollupSizeBytesMax) {
         return Error{ErrorCode::kTooLarge, "rollup of a day: " + std::to_string(bytes_untrusted.size()) + " bytes"};
     }
-    RecordReader reader{bytes_untrusted, "rollup of a day", kDayRollupVersion};
+    RecordReader reader{bytes_untrusted, "rollup of a day"};
     DayRollup rollup;
     rollup.row_count = reader.varint();
     rollup.first_ticks = Ticks{reader.varint()};

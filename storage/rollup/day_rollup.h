@@ -20,8 +20,6 @@
 
 namespace perfleet {
 
-inline constexpr std::uint8_t kDayRollupVersion = 1;
-
 inline constexpr std::int64_t kHoursPerDay = 24;
 [[nodiscard]] constexpr std::uint32_t day_of(BucketNumber bucket) {
     static_assert(kBucketDurationS * kHoursPerDay == 86'400);

@@ -81,7 +81,7 @@ private:
 }  // namespace
 
 std::string encode_rollup(const Rollup& rollup) {
-    RecordWriter writer{kRollupVersion};
+    RecordWriter writer;
     write_cover(writer, rollup.epoch, rollup.row_count, rollup.seqs);
     const std::uint64_t weight_each = weight_of_each(rollup.sums);
     writer.varint(weight_each);
@@ -99,7 +99,7 @@ std::string encode_rollup(const Rollup& rollup) {
 }
 
 Result<RollupCover> decode_rollup_cover_untrusted(std::string_view bytes_untrusted) {
-    RecordReader reader{bytes_untrusted, "rollup", kRollupVersion};
+    RecordReader reader{bytes_untrusted, "rollup"};
     RollupCover cover = read_cover(reader);
     if (reader.has_failed()) {
         return reader.end().error();
@@ -111,7 +111,7 @@ Result<Rollup> decode_rollup_untrusted(std::string_view bytes_untrusted) {
     if (bytes_untrusted.size() > 2 * limits::kRollupSizeBytesMax) {
         return Error{ErrorCode::kTooLarge, "rollup: " + std::to_string(bytes_untrusted.size()) + " bytes"};
     }
-    RecordReader reader{bytes_untrusted, "rollup", kRollupVersion};
+    RecordReader reader{bytes_untrusted, "rollup"};
     RollupCover cover = read_cover(reader);
     Rollup rollup;
     rollup.epoch = cover.epoch;

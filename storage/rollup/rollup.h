@@ -17,8 +17,6 @@
 
 namespace perfleet {
 
-inline constexpr std::uint8_t kRollupVersion = 1;
-
 // Threads of a cell and sums of a thread follow each other in `threads` and `sums`; each owner tells where its own end.
 struct Rollup {
     // Rows with ticks in [from, until), which the session's clock points said to be UTC [number, number + 1) × the

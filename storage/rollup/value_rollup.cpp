@@ -91,7 +91,7 @@ private:
 }  // namespace
 
 std::string encode_rollup(const ValueRollup& rollup) {
-    RecordWriter writer{kValueRollupVersion};
+    RecordWriter writer;
     write_cover(writer, rollup.epoch, rollup.row_count, rollup.seqs);
     writer.varint(rollup.cells.size());
     Ticks before{0};
@@ -115,7 +115,7 @@ std::string encode_rollup(const ValueRollup& rollup) {
 }
 
 Result<RollupCover> decode_value_rollup_cover_untrusted(std::string_view bytes_untrusted) {
-    RecordReader reader{bytes_untrusted, "rollup of values", kValueRollupVersion};
+    RecordReader reader{bytes_untrusted, "rollup of values"};
     RollupCover cover = read_cover(reader);
     if (reader.has_failed()) {
         return reader.end().error();
@@ -127,7 +127,7 @@ Result<ValueRollup> decode_value_rollup_untrusted(std::string_view bytes_untrust
     if (bytes_untrusted.size() > 2 * limits::kRollupSizeBytesMax) {
         return Error{ErrorCode::kTooLarge, "rollup of values: " + std::to_string(bytes_untrusted.size()) + " bytes"};
     }
-    RecordReader reader{bytes_untrusted, "rollup of values", kValueRollupVersion};
+    RecordReader reader{bytes_untrusted, "rollup of values"};
     RollupCover cover = read_cover(reader);
     ValueRollup rollup;
     rollup.epoch = cover.epoch;

@@ -17,8 +17,6 @@
 
 namespace perfleet {
 
-inline constexpr std::uint8_t kValueRollupVersion = 1;
-
 struct ValueRollup {
     struct Cell {
         CellBounds bounds;  // as they were when the rollup was made

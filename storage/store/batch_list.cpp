@@ -163,10 +163,15 @@ void read_clock_points(RecordReader& reader, BatchRecord& batch, Before& before)
 
 }  // namespace
 
-std::string encode_batch_list(std::span<const BatchRecord> batches) {
-    PERFLEET_ASSERT(!batches.empty() && batches.size() <= limits::kJoinedBatchesMax);
-    RecordWriter writer{kBatchListVersion};
-    writer.varint(batches.size());
+namespace {
+
+// Stands for the count of the one batch of a value that isn't a list.
+constexpr std::uint64_t kNoList = 0;
+constexpr std::size_t kCountOffset = 1;  // behind the version
+
+std::string encode_batches(std::span<const BatchRecord> batches, std::uint64_t count) {
+    RecordWriter writer;
+    writer.varint(count);
     // The first seq as its distance from the last, which stands in the key.
     std::uint64_t seq_before = batches.front().seq.value - (batches.back().seq.value - batches.front().seq.value);
     Before before;
@@ -186,22 +191,24 @@ std::string encode_batch_list(std::span<const BatchRecord> batches) {
     return writer.finish();
 }
 
+}  // namespace
+
+std::string encode_record(const BatchRecord& batch) { return encode_batches({&batch, 1}, kNoList); }
+
+std::string encode_batch_list(std::span<const BatchRecord> batches) {
+    PERFLEET_ASSERT(!batches.empty() && batches.size() <= limits::kJoinedBatchesMax);
+    return encode_batches(batches, batches.size());
+}
+
 bool is_batch_list_untrusted(std::string_view bytes) {
-    return !bytes.empty() && static_cast<std::uint8_t>(bytes.front()) == kBatchListVersion;
+    return bytes.size() > kCountOffset && static_cast<std::uint8_t>(bytes[kCountOffset]) != kNoList;
 }
 
 Result<std::vector<BatchRecord>> decode_batches_untrusted(std::string_view bytes, Seq last_seq, BucketNumber bucket) {
     std::vector<BatchRecord> batches;
-    if (!is_batch_list_untrusted(bytes)) {
-        auto batch = decode_batch_untrusted(bytes, last_seq, bucket);
-        if (!batch.ok()) {
-            return batch.error();
-        }
-        batches.push_back(std::move(*batch));
-        return batches;
-    }
-    RecordReader reader{bytes, "batch list", kBatchListVersion};
-    const std::uint64_t count = reader.varint(limits::kJoinedBatchesMax);
+    RecordReader reader{bytes, "batch record"};
+    const std::uint64_t stated_count = reader.varint(limits::kJoinedBatchesMax);
+    const std::uint64_t count = stated_count == kNoList ? 1 : stated_count;
     Before before;
     for (std::uint64_t i = 0; i < count && !reader.has_failed(); ++i) {
         const std::uint64_t step = reader.varint();

@@ -1,4 +1,4 @@
-// The content of the golden stores (tests/golden/store-*), put through the Store interface, and their text: a line a
+// The content of the golden store (tests/golden/store), put through the Store interface, and their text: a line a
 // key, `key value` in hexadecimal digits, ascending.
 #pragma once
 
@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "schemas/columns/layout.h"
+#include "storage/key/key.h"
 #include "storage/store/engine.h"
+#include "storage/store/rocksdb_engine.h"
 #include "storage/store/sample_batches.h"
 #include "storage/store/store.h"
 
@@ -78,12 +80,6 @@ inline std::vector<std::uint64_t> summed_values(std::uint64_t seq) {
     return {seq, 1'000 * seq, 1'001, 70'000, 7, ~0ULL};
 }
 
-inline StoreOptions with_rollups() {
-    StoreOptions options;
-    options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .day_hours_min = 25};  // no days
-    return options;
-}
-
 inline bool fill_summed(Store& store) {
     const Partition partition = partition_of(kTarget, kBucket);
     bool is_done = store.define(partition, sample_session(kTarget, kSummedSession)).ok();
@@ -109,12 +105,6 @@ inline bool fill_summed(Store& store) {
 // A session of three hours of a day, whose numbers mean something else in each.
 inline constexpr SessionId kDaySession{0xabe, 0xdef};
 inline constexpr std::uint32_t kDayHours = 3;
-
-inline StoreOptions with_days() {
-    StoreOptions options = with_rollups();
-    options.rollups->day_hours_min = 2;
-    return options;
-}
 
 // Rows with each chain: seven of the one that is an hour's number `hour`, of its two.
 inline SampleIntegers day_rows(std::uint32_t hour) {
@@ -154,12 +144,6 @@ inline bool fill_day(Store& store) {
 // module of it.
 inline constexpr SessionId kKernelSession{0xabf, 0xdef};
 
-inline StoreOptions with_dictionaries() {
-    StoreOptions options = with_days();
-    options.dictionaries = DictionaryPolicy{.epochs_min = 2, .reuse = 1};
-    return options;
-}
-
 inline bool fill_kernel(Store& store) {
     const Partition partition = partition_of(kTarget, kBucket);
     SampleBatch batch{kTarget, kKernelSession, Seq{1}, EpochNumber{5}, kBucket};
@@ -171,6 +155,17 @@ inline bool fill_kernel(Store& store) {
     return store.define(partition, sample_session(kTarget, kKernelSession)).ok() &&
            store.put(partition, std::vector{batch.build()}).ok() &&
            store.advance_watermark(kTarget, kKernelSession, Seq{1}).ok();
+}
+
+// Puts all of it into a new folder, and joins and rolls up what it may.
+inline bool write_golden_store(const std::string& directory) {
+    StoreOptions options;
+    options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .day_hours_min = 2};
+    options.dictionaries = DictionaryPolicy{.epochs_min = 2, .reuse = 1};
+    auto store = open_rocksdb_store(directory, options);
+    return store.ok() && fill(**store) && fill_summed(**store) && fill_day(**store) && fill_kernel(**store) &&
+           (*store)->join(UtcNs{INT64_MAX / 2}, [](const JoinStep&) { return Visit::kContinue; }).ok() &&
+           (*store)->sync().ok();
 }
 
 inline std::string hex(std::string_view bytes) {

@@ -1,4 +1,4 @@
-// Stores as earlier releases wrote them are read, gone on with, and joined.
+// A store as this format was written first is read, gone on with, and joined; what is written today has its bytes.
 #include "storage/store/golden_store.h"
 
 #include <gtest/gtest.h>
@@ -34,16 +34,15 @@ std::string bytes_of(std::string_view digits) {
     return bytes;
 }
 
-std::map<std::string, std::string> golden(const std::string& version) {
-    const std::string path = "store-" + version + "/store.hex";
-    std::istringstream file{golden_file(path)};
+std::map<std::string, std::string> golden() {
+    std::istringstream file{golden_file("store/store.hex")};
     std::map<std::string, std::string> content;
     std::string line;
     while (std::getline(file, line)) {
         const std::size_t blank = line.find(' ');
         content.emplace(bytes_of(line.substr(0, blank)), bytes_of(line.substr(blank + 1)));
     }
-    EXPECT_FALSE(content.empty()) << path;
+    EXPECT_FALSE(content.empty());
     return content;
 }
 
@@ -72,7 +71,7 @@ std::vector<std::uint64_t> times_in(const StoreReader& store) {
     return times;
 }
 
-class GoldenStore : public testing::TestWithParam<std::string> {
+class GoldenStore : public testing::Test {
 protected:
     void SetUp() override {
         auto folder = TemporaryFolder::make("perfleet-test-");
@@ -81,7 +80,7 @@ protected:
         data_ = folder_->path() + "/data";
         auto engine = open_rocksdb_writer_engine(data_);
         ASSERT_TRUE(engine.ok());
-        ASSERT_TRUE(write(**engine, golden(GetParam())).ok());
+        ASSERT_TRUE(write(**engine, golden()).ok());
     }
 
     void expect_content(const StoreReader& store, std::uint64_t last_seq) {
@@ -101,7 +100,7 @@ protected:
                                        })
                         .ok());
         EXPECT_EQ(seq, last_seq + 1);
-        EXPECT_EQ(store.partitions()->size(), GetParam() == "2-days" ? std::size_t{kDayHours} : 1U);
+        EXPECT_EQ(store.partitions()->size(), std::size_t{kDayHours});
         EXPECT_EQ(store.all_sessions()->at(0), sample_session(kTarget, kSession));
         EXPECT_EQ((*store.session_end(kTarget, kSession))->last_seq, Seq{kLastSeq});
         EXPECT_EQ(*store.watermark(kTarget, kSession), Seq{kLastSeq - 1});
@@ -114,13 +113,13 @@ protected:
     std::string data_;
 };
 
-TEST_P(GoldenStore, IsReadAsItWasWritten) {
+TEST_F(GoldenStore, IsReadAsItWasWritten) {
     const auto reader = open_rocksdb_reader(data_);
     ASSERT_TRUE(reader.ok()) << reader.error().message;
     expect_content(**reader, kLastSeq);
 }
 
-TEST_P(GoldenStore, IsGoneOnWithAndJoined) {
+TEST_F(GoldenStore, IsGoneOnWithAndJoined) {
     auto store = open_rocksdb_store(data_);
     ASSERT_TRUE(store.ok()) << store.error().message;
     const auto put = [&](const AdmittedBatch& batch, BucketNumber bucket) {
@@ -134,13 +133,7 @@ TEST_P(GoldenStore, IsGoneOnWithAndJoined) {
     expect_content(**store, kLastSeq + 1);
     ASSERT_TRUE((*store)->join(UtcNs{INT64_MAX / 2}, [](const JoinStep&) { return Visit::kContinue; }).ok());
     expect_content(**store, kLastSeq + 1);
-    store = Result<std::unique_ptr<Store>>{std::unique_ptr<Store>{}};
-    const auto engine = open_rocksdb_reader_engine(data_);
-    ASSERT_TRUE(engine.ok());
-    EXPECT_EQ(*format_version(**engine, data_), kStoreFormatVersion);
 }
-
-INSTANTIATE_TEST_SUITE_P(Versions, GoldenStore, testing::Values("1", "2", "2-rollups", "2-days"));
 
 // Gives the rollups of the summed session.
 template <class Rollup>
@@ -160,7 +153,7 @@ std::vector<Rollup> rollups_in(const StoreReader& store, Series series, RollupKi
 
 TEST(GoldenRollups, AreReadAsTheyWereWritten) {
     auto engine = std::make_unique<MemoryEngine>();
-    ASSERT_TRUE(write(*engine, golden("2-rollups")).ok());
+    ASSERT_TRUE(write(*engine, golden()).ok());
     const auto store = make_keyed_store(std::move(engine), {});
     Moments moments;
     RankSketch sketch;
@@ -208,7 +201,7 @@ TEST(GoldenRollups, AreReadAsTheyWereWritten) {
 
 TEST(GoldenDay, IsReadAsItWasWritten) {
     auto engine = std::make_unique<MemoryEngine>();
-    ASSERT_TRUE(write(*engine, golden("2-days")).ok());
+    ASSERT_TRUE(write(*engine, golden()).ok());
     const auto store = make_keyed_store(std::move(engine), {});
     std::vector<DayRollup> days;
     const Partition last = partition_of(kTarget, BucketNumber{kBucket.value + kDayHours - 1});
@@ -236,7 +229,7 @@ TEST(GoldenDay, IsReadAsItWasWritten) {
 
 TEST(GoldenDictionary, IsReadAsItWasWritten) {
     auto engine = std::make_unique<MemoryEngine>();
-    ASSERT_TRUE(write(*engine, golden("2-dictionaries")).ok());
+    ASSERT_TRUE(write(*engine, golden()).ok());
     const auto store = make_keyed_store(std::move(engine), {});
     const Partition partition = partition_of(kTarget, kBucket);
     const auto bytes = store->dictionary(partition);
@@ -262,49 +255,15 @@ TEST(GoldenDictionary, IsReadAsItWasWritten) {
     EXPECT_EQ(nodes_of(kKernelSession, 5), (std::vector<std::uint32_t>{0, 2, 3, 4}));
 }
 
-// But for the version of the first: so every byte that is written today has been released.
-TEST(GoldenStoreOfToday, IsByteForByteThatOfTheReleases) {
-    for (const std::string version : {"1", "2", "2-rollups", "2-days", "2-dictionaries"}) {
-        const bool has_dictionaries = version == "2-dictionaries";
-        const bool has_days = version == "2-days" || has_dictionaries;
-        const bool is_summed = version == "2-rollups" || has_days;
-        auto folder = TemporaryFolder::make("perfleet-test-");
-        ASSERT_TRUE(folder.ok());
-        {
-            auto store = open_rocksdb_store((*folder)->path(), has_dictionaries ? with_dictionaries()
-                                                               : has_days       ? with_days()
-                                                               : is_summed      ? with_rollups()
-                                                                                : StoreOptions{});
-            ASSERT_TRUE(store.ok());
-            ASSERT_TRUE(fill(**store));
-            ASSERT_TRUE(!is_summed || fill_summed(**store));
-            ASSERT_TRUE(!has_days || fill_day(**store));
-            ASSERT_TRUE(!has_dictionaries || fill_kernel(**store));
-            if (version != "1") {
-                ASSERT_TRUE(
-                    (*store)->join(UtcNs{INT64_MAX / 2}, [](const JoinStep&) { return Visit::kContinue; }).ok());
-            }
-            ASSERT_TRUE((*store)->sync().ok());
-        }
-        std::map<std::string, std::string> released = golden(version);
-        released[format_key()] = encode_record(kStoreFormatVersion);
-        MemoryEngine engine;
-        ASSERT_TRUE(write(engine, released).ok());
-        const auto today = open_rocksdb_reader_engine((*folder)->path());
-        ASSERT_TRUE(today.ok());
-        EXPECT_EQ(text_of(**today), text_of(engine));
-    }
-}
-
-TEST(GoldenStoreOfTomorrow, IsRefusedByName) {
+TEST(GoldenStoreOfToday, IsByteForByteTheGoldenOne) {
+    auto folder = TemporaryFolder::make("perfleet-test-");
+    ASSERT_TRUE(folder.ok());
+    ASSERT_TRUE(write_golden_store((*folder)->path()));
     MemoryEngine engine;
-    std::map<std::string, std::string> content = golden("2");
-    content[format_key()] = encode_record(kStoreFormatVersion + 1);
-    ASSERT_TRUE(write(engine, content).ok());
-    const auto checked = check_format(engine, "/data");
-    ASSERT_FALSE(checked.ok());
-    EXPECT_EQ(checked.error().code, ErrorCode::kUnsupported);
-    EXPECT_EQ(checked.error().message, "/data has store format 3, this build knows up to 2; use a newer perfleet");
+    ASSERT_TRUE(write(engine, golden()).ok());
+    const auto today = open_rocksdb_reader_engine((*folder)->path());
+    ASSERT_TRUE(today.ok());
+    EXPECT_EQ(text_of(**today), text_of(engine));
 }
 
 }  // namespace

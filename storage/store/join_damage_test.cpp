@@ -283,30 +283,5 @@ TEST_F(JoiningUnderDamage, WhatIsDroppedWhileItIsJoinedStaysDropped) {
     EXPECT_EQ(store_->expired(kTarget, kSession)->front().second, 24U);
 }
 
-// A store of version 1 is read and written as one until something in it is joined; that older builds then refuse.
-TEST_F(JoiningUnderDamage, AnOlderStoreBecomesANewOneBeforeAnythingInItIsJoined) {
-    const std::string old = encode_record(std::uint64_t{1});
-    ASSERT_TRUE(memory_.write({{{format_key(), old}}, {}}).ok());
-    {
-        auto engine = std::make_unique<ToldEngine>(memory_);
-        engine_ = engine.get();
-        auto store = open_keyed_store(std::move(engine), "/data");
-        ASSERT_TRUE(store.ok());
-        store_ = std::move(*store);
-    }
-    put(13);
-    EXPECT_EQ(*format_version(memory_, "/data"), 1U);
-    std::vector<std::string> first_keys;
-    engine_->before_write = [&](const Changes& changes) -> Result<Done> {
-        first_keys.push_back(changes.puts.front().key);
-        return Done{};
-    };
-    ASSERT_TRUE(join().ok());
-    ASSERT_FALSE(first_keys.empty());
-    EXPECT_EQ(first_keys.front(), format_key());
-    EXPECT_EQ(*format_version(memory_, "/data"), 2U);
-    EXPECT_EQ(block_seqs(), (Seqs{1, 13})) << "13 is above the watermark";
-}
-
 }  // namespace
 }  // namespace perfleet::join_damage_test

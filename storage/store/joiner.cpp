@@ -91,12 +91,12 @@ Result<Joiner::Segment> Joiner::read_segment(const SessionName& session, Seq wat
             if (is_batch_list_untrusted(value)) {
                 return Visit::kContinue;
             }
-            auto record = decode_batch_untrusted(value, name->key.seq, partition_.bucket);
-            if (!record.ok()) {
+            auto records = decode_batches_untrusted(value, name->key.seq, partition_.bucket);
+            if (!records.ok()) {
                 return Visit::kContinue;
             }
             is_broken = false;
-            segment.batches.push_back(std::move(*record));
+            segment.batches.push_back(std::move(records->front()));
             segment.size_bytes += key.size() + value.size();
             return Visit::kContinue;
         },

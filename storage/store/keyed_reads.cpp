@@ -55,13 +55,13 @@ Result<std::optional<Value>> get_decoded(const Engine& engine, const std::string
 
 }  // namespace
 
-Result<std::uint64_t> format_version(const Engine& engine, const std::string& where) {
+Result<Done> check_format(const Engine& engine, const std::string& where) {
     bool is_damaged = false;
     const auto bytes = get_readable(engine, format_key(), [&](const DamagedRange&) { is_damaged = true; });
     auto version = decoded<std::uint64_t>(format_key(), bytes, decode_number_untrusted);
-    // It is the first key of the file that it stands in. Records and blocks of a newer version say so themselves.
+    // It is the first key of the file that it stands in. Records and blocks of another version say so themselves.
     if (version.ok() && !version->has_value() && (is_damaged || begins_lost_file(engine, format_key()))) {
-        return kStoreFormatVersion;
+        return Done{};
     }
     if (!version.ok()) {
         const std::string& said = version.error().message;
@@ -70,20 +70,17 @@ Result<std::uint64_t> format_version(const Engine& engine, const std::string& wh
                                                "restore the store from a backup (perfleet restore --help)"};
     }
     if (!version->has_value()) {
-        return Error{ErrorCode::kNotFound, where + " holds no perfleet store"};
+        const auto unreleased = engine.get(unreleased_format_key());
+        return unreleased.ok() && unreleased->has_value()
+                   ? Error{ErrorCode::kUnsupported, where +
+                                                        " has a store format from before the first release, which "
+                                                        "this build doesn't read; give another folder (--data)"}
+                   : Error{ErrorCode::kNotFound, where + " holds no perfleet store"};
     }
-    if (**version > kStoreFormatVersion) {
+    if (**version != kStoreFormatVersion) {
         return Error{ErrorCode::kUnsupported, where + " has store format " + std::to_string(**version) +
-                                                  ", this build knows up to " + std::to_string(kStoreFormatVersion) +
-                                                  "; use a newer perfleet"};
-    }
-    return **version;
-}
-
-Result<Done> check_format(const Engine& engine, const std::string& where) {
-    auto version = format_version(engine, where);
-    if (!version.ok()) {
-        return version.error();
+                                                  ", this build reads format " + std::to_string(kStoreFormatVersion) +
+                                                  " only; use the perfleet that wrote it"};
     }
     return Done{};
 }

@@ -17,19 +17,16 @@
 
 namespace perfleet {
 
-// Version of everything together: keys, records and blocks. A store of a newer one is refused.
-inline constexpr std::uint64_t kStoreFormatVersion = 2;
-// A store of version 1 is read and written as it is; it becomes one of version 2 before anything in it is joined.
-inline constexpr std::uint64_t kJoinedStoreFormatVersion = 2;
+// Version of everything together: keys, records and blocks. A store of another one is refused.
+inline constexpr std::uint64_t kStoreFormatVersion = 1;
 
 // What the mark of a partition says of which nothing waits. Numbers are stored: they must never change.
 inline constexpr std::uint64_t kMarkJoined = 0;
-inline constexpr std::uint64_t kMarkStacksRolledUp = 1;  // joined, too; values aren't rolled up
-inline constexpr std::uint64_t kMarkRolledUp = 2;        // its day may be left to do
-inline constexpr std::uint64_t kMarkDayRolledUp = 3;
+inline constexpr std::uint64_t kMarkRolledUp = 1;  // joined, too; its day may be left to do
+inline constexpr std::uint64_t kMarkDayRolledUp = 2;
 
+// Whether the engine holds a store of this build's format; one whose version is lost with a file counts as such.
 // `where` names the store in errors. kNotFound when the engine holds no store at all; kUnsupported.
-[[nodiscard]] Result<std::uint64_t> format_version(const Engine& engine, const std::string& where);
 [[nodiscard]] Result<Done> check_format(const Engine& engine, const std::string& where);
 
 // The implementations of StoreReader's methods, see there.

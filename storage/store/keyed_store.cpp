@@ -587,9 +587,6 @@ private:
         if (!valid.ok() || !*valid) {
             return valid;
         }
-        if (auto raised = raise_format(); !raised.ok()) {
-            return raised.error();
-        }
         auto written = engine().rewrite(changes);
         has_joined_ = true;
         return written.ok() ? Result<bool>{true} : written.error();
@@ -640,35 +637,11 @@ private:
         return written;
     }
 
-    // An older build must refuse the whole store before it meets anything joined.
-    [[nodiscard]] Result<Done> raise_format() {
-        if (is_format_raised_) {
-            return Done{};
-        }
-        auto version = format_version(engine(), "the store");
-        if (!version.ok() && version.error().code != ErrorCode::kNotFound) {  // one in memory has none
-            return version.error();
-        }
-        if (version.ok() && *version < kJoinedStoreFormatVersion) {
-            OwnedChanges changes;
-            changes.put(format_key(), encode_record(kJoinedStoreFormatVersion));
-            if (auto written = engine().write(changes.changes); !written.ok()) {
-                return written;
-            }
-            if (auto synced = engine().sync(); !synced.ok()) {
-                return synced;
-            }
-        }
-        is_format_raised_ = true;
-        return Done{};
-    }
-
     std::mutex writing_;  // between the writer and the threads that join and drop
     KnownSeqs known_;
     bool is_owing_ = false;             // something was written and neither synced nor said to have failed
     bool has_untold_loss_ = false;      // what was owed may be gone, and the writer doesn't know it
     std::optional<Partition> counted_;  // whose rows are being counted, as long as no batch comes there
-    bool is_format_raised_ = false;     // as far as is known
     JoinBacklog backlog_;
     JoinMakers makers_;
     bool has_joined_ = false;                   // since it was settled; of the thread that joins

@@ -23,8 +23,7 @@ constexpr std::size_t kLogHeaderSizeBytes = 7;
 constexpr std::size_t kBatchHeaderSizeBytes = 12;
 constexpr char kLogDataTag = 3;  // of a write batch: bytes that are no key's
 constexpr std::string_view kMarkName = "synced ";
-constexpr std::size_t kOldMarkSizeBytes = kMarkName.size() + sizeof(std::uint64_t);  // from when all was logged
-constexpr std::size_t kMarkSizeBytes = kOldMarkSizeBytes + sizeof(std::uint64_t);
+constexpr std::size_t kMarkSizeBytes = kMarkName.size() + 2 * sizeof(std::uint64_t);
 constexpr std::size_t kMarkRecordSizeBytes = kLogHeaderSizeBytes + kBatchHeaderSizeBytes + 2 + kMarkSizeBytes;
 
 enum class Fragment : std::uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
@@ -44,8 +43,8 @@ std::uint32_t masked_crc(std::string_view bytes) {
 }
 
 struct SyncMark {
-    std::uint64_t synced = 0;             // up to here, both included
-    std::optional<std::uint64_t> logged;  // the last number in a log before this one; in old marks: the one before
+    std::uint64_t synced = 0;  // up to here, both included
+    std::uint64_t logged = 0;  // the last number in a log before this one
 };
 
 // Reads what is readable, in order, and says what it met.
@@ -68,7 +67,7 @@ public:
     [[nodiscard]] std::optional<LogDamage> damage() const {
         std::optional<LogDamage> damage = damage_;
         if (damage && !has_marks_ && has_records_after_) {
-            damage->was_synced = true;  // written before there were marks
+            damage->was_synced = true;  // nothing tells that it wasn't
         }
         return damage;
     }
@@ -123,15 +122,12 @@ private:
         }
         const auto size_bytes = std::size_t{static_cast<unsigned char>(content[1])};
         content.remove_prefix(2);
-        if ((size_bytes != kOldMarkSizeBytes && size_bytes != kMarkSizeBytes) || content.size() < size_bytes ||
-            !content.starts_with(kMarkName)) {
+        if (size_bytes != kMarkSizeBytes || content.size() < size_bytes || !content.starts_with(kMarkName)) {
             return std::nullopt;
         }
-        SyncMark mark{read_little_endian<std::uint64_t>(content.substr(kMarkName.size())), std::nullopt};
-        if (size_bytes == kMarkSizeBytes) {
-            mark.logged = read_little_endian<std::uint64_t>(content.substr(kOldMarkSizeBytes));
-        }
-        return mark;
+        content.remove_prefix(kMarkName.size());
+        return SyncMark{read_little_endian<std::uint64_t>(content),
+                        read_little_endian<std::uint64_t>(content.substr(sizeof(std::uint64_t)))};
     }
 
     void on_batch(std::string_view batch) {
@@ -141,7 +137,7 @@ private:
         const auto sequence = read_little_endian<std::uint64_t>(batch);
         const auto count = read_little_endian<std::uint32_t>(batch.substr(8));
         const std::optional<SyncMark> mark = mark_in(batch.substr(kBatchHeaderSizeBytes));
-        const std::uint64_t logged_before = mark && mark->logged ? *mark->logged : sequence - 1;
+        const std::uint64_t logged_before = mark ? mark->logged : sequence - 1;
         has_marks_ = has_marks_ || mark;
         if (is_first_of_log_ && !previous_name_.empty()) {
             begin_log(logged_before, mark);

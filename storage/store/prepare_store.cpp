@@ -32,18 +32,14 @@ Result<Done> start_store(Engine& engine, const std::string& where) {
     return engine.sync();
 }
 
-// Where damage hides the version it is taken for the newest that is known, and so it is written.
+// Where damage hides the version it is taken for this build's, and so it is written.
 Result<Done> write_lost_version(Engine& engine) {
     bool is_damaged = false;
     const auto found = get_readable(engine, format_key(), [&](const DamagedRange&) { is_damaged = true; });
     if (!found.ok() || (found->has_value() && !is_damaged)) {
         return found.ok() ? Result<Done>{Done{}} : found.error();
     }
-    const auto version = format_version(engine, "the store");
-    if (!version.ok()) {
-        return version.error();
-    }
-    const std::string bytes = encode_record(*version);
+    const std::string bytes = encode_record(kStoreFormatVersion);
     Changes changes;
     changes.puts.push_back({format_key(), bytes});
     auto written = engine.write(changes);

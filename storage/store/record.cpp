@@ -31,6 +31,7 @@ void write_event(RecordWriter& writer, const EventRecord& event) {
     writer.fixed_u8(static_cast<std::uint8_t>(flags));
     writer.text(event.unit);
     writer.text(event.format);
+    writer.varint(event.group);
 }
 
 EventRecord read_event(RecordReader& reader) {
@@ -47,6 +48,7 @@ EventRecord read_event(RecordReader& reader) {
     event.callchain = (flags & kCallchain) != 0;
     event.unit = reader.text();
     event.format = reader.text();
+    event.group = static_cast<std::uint16_t>(reader.varint(0xffff));
     return event;
 }
 
@@ -78,27 +80,6 @@ HostRecord read_host(RecordReader& reader) {
     return host;
 }
 
-bool has_groups(const SessionRecord& session) {
-    return std::any_of(session.events.begin(), session.events.end(),
-                       [](const EventRecord& event) { return event.group != 0; });
-}
-
-void read_groups(RecordReader& reader, SessionRecord& session) {
-    std::vector<std::uint16_t> groups;
-    reader.list(groups, [&] { return static_cast<std::uint16_t>(reader.varint(0xffff)); });
-    if (groups.size() != session.events.size()) {
-        reader.fail(ErrorCode::kInvalid,
-                    std::to_string(groups.size()) + " groups of " + std::to_string(session.events.size()) + " events");
-        return;
-    }
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-        session.events[i].group = groups[i];
-    }
-    if (!has_groups(session)) {
-        reader.fail(ErrorCode::kInvalid, "a session without groups, in the version of those with some");
-    }
-}
-
 template <class Record>
 Result<Record> finish(RecordReader& reader, Record record) {
     if (auto end = reader.end(); !end.ok()) {
@@ -110,8 +91,7 @@ Result<Record> finish(RecordReader& reader, Record record) {
 }  // namespace
 
 std::string encode_record(const SessionRecord& session) {
-    const bool is_grouped = has_groups(session);
-    RecordWriter writer{is_grouped ? kGroupedSessionVersion : kRecordVersion};
+    RecordWriter writer;
     writer.varint(session.target.value);
     writer.varint(session.session.high);
     writer.varint(session.session.low);
@@ -128,14 +108,11 @@ std::string encode_record(const SessionRecord& session) {
     writer.clock_point(session.start_point);
     write_host(writer, session.host);
     writer.text(session.collector_version);
-    if (is_grouped) {
-        writer.list(session.events, [&](const EventRecord& event) { writer.varint(event.group); });
-    }
     return writer.finish();
 }
 
 Result<SessionRecord> decode_session_untrusted(std::string_view bytes) {
-    RecordReader reader{bytes, "session record", kGroupedSessionVersion};
+    RecordReader reader{bytes, "session record"};
     SessionRecord session;
     session.target.value = reader.varint();
     session.session.high = reader.varint();
@@ -153,9 +130,6 @@ Result<SessionRecord> decode_session_untrusted(std::string_view bytes) {
     session.start_point = reader.clock_point();
     session.host = read_host(reader);
     session.collector_version = reader.text();
-    if (reader.version() == kGroupedSessionVersion) {
-        read_groups(reader, session);
-    }
     return finish(reader, std::move(session));
 }
 
@@ -176,45 +150,6 @@ Result<SessionEnd> decode_session_end_untrusted(std::string_view bytes) {
     reader.list(end.dropped, [&] { return reader.seq_range(); });
     end.end_point = reader.clock_point();
     return finish(reader, std::move(end));
-}
-
-std::string encode_record(const BatchRecord& batch) {
-    RecordWriter writer;
-    writer.fixed_u32(batch.seal);
-    writer.varint(batch.epoch.value);
-    writer.varint(batch.oldest_retained_seq);
-    writer.list(batch.tallies, [&](const Tally& tally) { writer.tally(tally); });
-    writer.list(batch.dropped, [&](const SeqRange& range) { writer.seq_range(range); });
-    writer.list(batch.clock_points, [&](const ClockPoint& point) { writer.clock_point(point); });
-    writer.list(batch.rows, [&](const BatchRecord::Rows& rows) {
-        writer.series(rows.series);
-        writer.varint(rows.row_count);
-        writer.varint(rows.first_ticks.value);
-        writer.varint(rows.last_ticks.value);
-    });
-    return writer.finish();
-}
-
-Result<BatchRecord> decode_batch_untrusted(std::string_view bytes, Seq seq, BucketNumber bucket) {
-    RecordReader reader{bytes, "batch record"};
-    BatchRecord batch;
-    batch.seq = seq;
-    batch.bucket = bucket;
-    batch.seal = reader.fixed_u32();
-    batch.epoch.value = static_cast<std::uint32_t>(reader.varint(0xffff'ffff));
-    batch.oldest_retained_seq = reader.varint();
-    reader.list(batch.tallies, [&] { return reader.tally(); });
-    reader.list(batch.dropped, [&] { return reader.seq_range(); });
-    reader.list(batch.clock_points, [&] { return reader.clock_point(); });
-    reader.list(batch.rows, [&] {
-        BatchRecord::Rows rows;
-        rows.series = reader.series();
-        rows.row_count = static_cast<std::uint32_t>(reader.varint(0xffff'ffff));
-        rows.first_ticks.value = reader.varint();
-        rows.last_ticks.value = reader.varint();
-        return rows;
-    });
-    return finish(reader, std::move(batch));
 }
 
 std::string encode_record(const ExpiredBatch& batch) {

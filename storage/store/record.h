@@ -1,7 +1,7 @@
 // Records as bytes: a version byte, the fields, a CRC-32C. The same on every engine.
 //
 // Byte layout, golden bytes and versions: storage/FORMAT.md. Decoders take untrusted bytes. Errors: kTruncated,
-// kCorrupt (checksum), kUnsupported (a newer version, named), kTooLarge, kInvalid.
+// kCorrupt (checksum), kUnsupported (another version, named), kTooLarge, kInvalid.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,6 @@
 
 namespace perfleet {
 
-inline constexpr std::uint8_t kRecordVersion = 1;          // of all but
-inline constexpr std::uint8_t kBatchListVersion = 2;       // several batch records in one value
-inline constexpr std::uint8_t kGroupedSessionVersion = 2;  // a session with groups of events
-
 // A batch that is known but whose rows aren't stored: they expired.
 struct ExpiredBatch {
     std::uint32_t seal = 0;
@@ -31,8 +27,6 @@ struct ExpiredBatch {
 
 [[nodiscard]] std::string encode_record(const SessionRecord& session);
 [[nodiscard]] std::string encode_record(const SessionEnd& end);
-// Seq and bucket stand in the key, not in the bytes.
-[[nodiscard]] std::string encode_record(const BatchRecord& batch);
 [[nodiscard]] std::string encode_record(const ExpiredBatch& batch);
 [[nodiscard]] std::string encode_record(const ImageContent& image);
 [[nodiscard]] std::string encode_record(const SessionNote& note);
@@ -41,12 +35,13 @@ struct ExpiredBatch {
 
 [[nodiscard]] Result<SessionRecord> decode_session_untrusted(std::string_view bytes);
 [[nodiscard]] Result<SessionEnd> decode_session_end_untrusted(std::string_view bytes);
-[[nodiscard]] Result<BatchRecord> decode_batch_untrusted(std::string_view bytes, Seq seq, BucketNumber bucket);
 
+// One batch as it was put. Seq and bucket stand in the key, not in the bytes.
+[[nodiscard]] std::string encode_record(const BatchRecord& batch);
 // Batch records of one session and one bucket, one after the other: ascending by seq, at least one, at most
 // limits::kJoinedBatchesMax. The greatest seq stands in the key, the bucket, too.
 [[nodiscard]] std::string encode_batch_list(std::span<const BatchRecord> batches);
-// The records of a list, or the one of a single record.
+// The records of a list, or the one as it was put.
 [[nodiscard]] Result<std::vector<BatchRecord>> decode_batches_untrusted(std::string_view bytes, Seq last_seq,
                                                                         BucketNumber bucket);
 // Whether it claims to be a list; the rest is unchecked.

@@ -14,7 +14,7 @@ std::uint32_t checksum(std::string_view bytes) {
 
 }  // namespace
 
-RecordWriter::RecordWriter(std::uint8_t version) { fixed_u8(version); }
+RecordWriter::RecordWriter() { fixed_u8(kRecordVersion); }
 
 void RecordWriter::fixed_u8(std::uint8_t value) { append_little_endian(bytes_, value); }
 
@@ -64,7 +64,7 @@ std::string RecordWriter::finish() {
     return std::move(bytes_);
 }
 
-RecordReader::RecordReader(std::string_view bytes_untrusted, std::string_view what, std::uint8_t version_max)
+RecordReader::RecordReader(std::string_view bytes_untrusted, std::string_view what)
     : what_{what}, all_{bytes_untrusted} {
     if (all_.size() < 1 + kChecksumSizeBytes) {
         fail(ErrorCode::kTruncated, "has " + std::to_string(all_.size()) + " bytes");
@@ -75,15 +75,9 @@ RecordReader::RecordReader(std::string_view bytes_untrusted, std::string_view wh
         fail(ErrorCode::kCorrupt, "checksum doesn't match");
         return;
     }
-    version_ = load_little_endian<std::uint8_t>(all_.data());
-    if (version_ > version_max) {
-        fail(ErrorCode::kUnsupported, "format " + std::to_string(version_) + " is newer than " +
-                                          std::to_string(version_max) +
-                                          ", the newest that this build reads; use a newer perfleet");
-        return;
-    }
-    if (version_ == 0) {
-        fail(ErrorCode::kInvalid, "there is no format 0");
+    if (const auto version = load_little_endian<std::uint8_t>(all_.data()); version != kRecordVersion) {
+        fail(ErrorCode::kUnsupported, "has format " + std::to_string(version) + "; this build reads format " +
+                                          std::to_string(kRecordVersion) + " only");
         return;
     }
     left_ = body.substr(1);

@@ -12,10 +12,13 @@
 
 namespace perfleet {
 
+// Of every record. Stored: another layout of any of them makes another one.
+inline constexpr std::uint8_t kRecordVersion = 1;
+
 // Starts with the version; finish() adds the checksum.
 class RecordWriter {
 public:
-    explicit RecordWriter(std::uint8_t version = 1);
+    RecordWriter();
 
     void fixed_u8(std::uint8_t value);
     void fixed_u32(std::uint32_t value);
@@ -44,10 +47,8 @@ private:
 // Checks checksum and version at once; after a fault everything reads as zero and end() tells the first fault.
 class RecordReader {
 public:
-    // Refuses versions above `version_max` by name.
-    RecordReader(std::string_view bytes_untrusted, std::string_view what, std::uint8_t version_max = 1);
-
-    [[nodiscard]] std::uint8_t version() const { return version_; }
+    // Refuses other versions by name.
+    RecordReader(std::string_view bytes_untrusted, std::string_view what);
 
     [[nodiscard]] std::uint8_t fixed_u8();
     [[nodiscard]] std::uint32_t fixed_u32();
@@ -79,7 +80,6 @@ private:
     std::string_view what_;  // a literal
     std::string_view all_;
     std::string_view left_;
-    std::uint8_t version_ = 0;
     bool failed_ = false;
     Error error_;
 };

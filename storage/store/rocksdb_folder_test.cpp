@@ -188,7 +188,7 @@ TEST_F(RocksdbStore, SaysWhenItMayNotBeWritten) {
     ASSERT_EQ(::chmod(directory_.c_str(), 0755), 0);
 }
 
-TEST_F(RocksdbStore, OfANewerFormatIsRefusedByBothVersions) {
+TEST_F(RocksdbStore, OfAnotherFormatIsRefusedByWriterAndReader) {
     open().reset();
     {
         auto engine = open_rocksdb_writer_engine(directory_);
@@ -201,11 +201,11 @@ TEST_F(RocksdbStore, OfANewerFormatIsRefusedByBothVersions) {
     }
     auto store = open_rocksdb_store(directory_);
     ASSERT_FALSE(store.ok());
-    expect_error(store.error(), ErrorCode::kUnsupported, "has store format 3, this build knows up to 2");
+    expect_error(store.error(), ErrorCode::kUnsupported, "has store format 2, this build reads format 1 only");
     EXPECT_NE(store.error().message.find(directory_), std::string::npos);
     auto reader = open_rocksdb_reader(directory_);
     ASSERT_FALSE(reader.ok());
-    expect_error(reader.error(), ErrorCode::kUnsupported, "has store format 3, this build knows up to 2");
+    expect_error(reader.error(), ErrorCode::kUnsupported, "has store format 2, this build reads format 1 only");
 }
 
 TEST_F(RocksdbStore, RefusesADatabaseOfSomebodyElse) {

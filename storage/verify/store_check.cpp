@@ -535,14 +535,13 @@ Result<StoreCheck> check_store(const std::string& directory, bool verify, const 
     if (auto walked = walk.run(); !walked.ok()) {
         return walked.error();
     }
-    const auto format = format_version(**engine, directory);
-    if (!format.ok()) {
+    if (const auto format = check_format(**engine, directory); !format.ok()) {
         walk.add({directory, format.error().message, "the store's version", 0});
     } else if (check.format_version == 0) {
         walk.add({describe_key(format_key()),
-                  "can't be read; the store is taken for one of version " + std::to_string(*format), "nothing else",
-                  0});
-        check.format_version = *format;
+                  "can't be read; the store is taken for one of version " + std::to_string(kStoreFormatVersion),
+                  "nothing else", 0});
+        check.format_version = kStoreFormatVersion;
     }
     return check;
 }

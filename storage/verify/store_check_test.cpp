@@ -95,7 +95,7 @@ TEST_F(CheckedStore, IsFoundIntactAndListed) {
     for (const bool verify : {false, true}) {
         const StoreCheck found = check(intact_, verify);
         EXPECT_TRUE(found.damage.empty()) << found.damage.front().place << found.damage.front().what;
-        EXPECT_EQ(found.format_version, 2U);
+        EXPECT_EQ(found.format_version, 1U);
         ASSERT_EQ(found.partitions.size(), 1U);
         EXPECT_EQ(found.partitions[0].partition, test_writer::partition());
         EXPECT_EQ(found.partitions[0].session_count, 1U);

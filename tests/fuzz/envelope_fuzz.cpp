@@ -30,8 +30,8 @@ void take(BatchUntrusted batch) {
         PERFLEET_ASSERT(rows.decode(*block).ok());
     }
     const std::string record = encode_record(admitted->record);
-    const auto again = decode_batch_untrusted(record, admitted->record.seq, admitted->record.bucket);
-    PERFLEET_ASSERT(again.ok() && encode_record(*again) == record);
+    const auto again = decode_batches_untrusted(record, admitted->record.seq, admitted->record.bucket);
+    PERFLEET_ASSERT(again.ok() && again->size() == 1 && again->front() == admitted->record);
 }
 
 void take(const HelloUntrusted& hello) {
@@ -73,6 +73,7 @@ void take(const ControlledUntrusted& controlled) {
 }
 
 void take(const ClockProbeUntrusted&) {}
+
 void take(const OtherUntrusted&) {}
 
 }  // namespace
