@@ -23,15 +23,14 @@ if(LLD_PROGRAM)
 endif()
 
 set(PERFLEET_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread)")
-set(PERFLEET_FUZZ_SANITIZE "address,undefined" CACHE STRING "What watches fuzz targets beside libFuzzer, likewise")
 
 add_library(perfleet_flags INTERFACE)
 target_include_directories(perfleet_flags INTERFACE "${CMAKE_SOURCE_DIR}")
 target_compile_options(perfleet_flags INTERFACE -fno-omit-frame-pointer)
 if(PERFLEET_FUZZ)
-  target_compile_options(perfleet_flags INTERFACE -fsanitize=fuzzer-no-link,${PERFLEET_FUZZ_SANITIZE}
+  target_compile_options(perfleet_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined
                                                   -fno-sanitize-recover=all)
-  target_link_options(perfleet_flags INTERFACE -fsanitize=${PERFLEET_FUZZ_SANITIZE})
+  target_link_options(perfleet_flags INTERFACE -fsanitize=address,undefined)
 else()
   target_compile_options(perfleet_flags INTERFACE -Wall -Wextra -Wconversion -Wsign-compare -Wshadow -Werror)
 endif()
