@@ -290,8 +290,10 @@ public:
         if (!engine().lost()->empty()) {
             return Done{};  // what would be joined may be joined in a file that can be put back
         }
-        if (auto loaded = load_backlog(); !loaded.ok()) {
-            return loaded;
+        while (!backlog_.is_loaded()) {  // again only if a session was removed, or the engine recovered, meanwhile
+            if (auto loaded = load_backlog(); !loaded.ok()) {
+                return loaded;
+            }
         }
         while (const auto work = backlog_.take(now)) {
             const std::uint64_t generation = generation_;
@@ -481,7 +483,6 @@ private:
         if (auto recovered = recover(GoOn::kToDrop); !recovered.ok()) {
             return recovered;
         }
-        ++generation_;  // of what is read for joining some may be gone
         OwnedChanges marks;
         std::map<Partition, std::vector<SessionName>> parts;
         for (const SessionName& session : sessions) {
@@ -508,6 +509,7 @@ private:
                 if (auto written = engine().write(removal->changes.changes); !written.ok()) {
                     return written;
                 }
+                ++generation_;  // what compaction has read of it until now is gone
                 row_count += removal->row_count;
                 if (removal->is_partition_empty) {
                     backlog_.forget_partition(partition);
@@ -538,9 +540,7 @@ private:
 
     // -- joining: on a thread of its own ------------------------------------------------------------------------------
     [[nodiscard]] Result<Done> load_backlog() {
-        if (backlog_.is_loaded()) {
-            return Done{};
-        }
+        const std::uint64_t generation = generation_;
         auto partitions = reads().partitions();
         if (!partitions.ok()) {
             return partitions.error();
@@ -561,7 +561,10 @@ private:
                 rolled_up.push_back(partition);
             }
         }
-        backlog_.load(unmarked, joined, rolled_up);
+        const std::lock_guard lock{writing_};
+        if (generation == generation_) {
+            backlog_.load(unmarked, joined, rolled_up);
+        }
         return Done{};
     }
 
@@ -646,7 +649,7 @@ private:
     JoinMakers makers_;
     bool has_joined_ = false;                   // since it was settled; of the thread that joins
     bool has_joined_partition_ = false;         // a whole one
-    std::atomic<std::uint64_t> generation_{0};  // of what was written: begins anew after a failure
+    std::atomic<std::uint64_t> generation_{0};  // another after a failure, and for each part that is removed
 };
 
 class KeyedReader final : public ReaderOver<StoreReader> {

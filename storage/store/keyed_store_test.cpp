@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
+#include <future>
+#include <thread>
 #include <utility>
 
 #include "schemas/vocabulary/limits.h"
@@ -30,7 +33,9 @@ public:
         bool fails_write = false;
         bool fails_erase = false;
         std::vector<std::string> calls;
-        std::function<void()> on_visit;  // once, in the middle of the next visit
+        std::function<void()> on_visit;     // once, in the middle of the next visit
+        std::function<void()> after_visit;  // each
+        std::function<void()> after_write;  // likewise
     };
     explicit FragileEngine(std::shared_ptr<Shared> shared) : shared_{std::move(shared)} {}
 
@@ -41,13 +46,20 @@ public:
         if (const auto hook = std::exchange(shared_->on_visit, nullptr)) {
             hook();
         }
+        if (shared_->after_visit) {
+            shared_->after_visit();
+        }
         return visited;
     }
     Result<Done> refresh() override { return Done{}; }
     Result<Done> write(const Changes& changes) override {
         shared_->calls.emplace_back("write");
-        return shared_->fails_write ? Result<Done>{Error{ErrorCode::kFull, "no space"}}
-                                    : shared_->engine.write(changes);
+        auto written =
+            shared_->fails_write ? Result<Done>{Error{ErrorCode::kFull, "no space"}} : shared_->engine.write(changes);
+        if (shared_->after_write) {
+            shared_->after_write();
+        }
+        return written;
     }
     Result<Done> sync() override {
         shared_->calls.emplace_back("sync");
@@ -189,6 +201,75 @@ TEST_F(KeyedStore, DropsNothingWhenTheCountsCantBeWritten) {
     EXPECT_EQ(partitions().size(), 1U);
     EXPECT_EQ(expired_rows(), 0U);
     EXPECT_EQ(put(2)->at(0), PutOutcome::kStored);
+}
+
+// Compaction begins after remove_sessions() has, is held after one of its visits until the removal is written, and goes
+// on: for each visit of its list of partitions, then for each before its first write.
+TEST_F(KeyedStore, DiscardsWhatCompactionReadBeforeASessionWasRemoved) {
+    constexpr UtcNs kOver{(std::int64_t{kBucket.value} + 3) * kBucketDurationS * kNsPerSecond};
+    const auto join = [&](UtcNs now) {
+        return store_->join(now, [](const JoinStep&) { return Visit::kContinue; }).ok();
+    };
+    const auto begin_anew = [&](bool has_list) {
+        shared_ = std::make_shared<FragileEngine::Shared>();
+        SetUp();
+        for (const std::uint64_t seq : {1U, 2U, 3U}) {
+            ASSERT_TRUE(put(seq).ok());
+        }
+        ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{3}).ok());
+        ASSERT_TRUE(!has_list || join(UtcNs{0}));
+    };
+    for (const bool has_list : {false, true}) {
+        begin_anew(has_list);
+        std::size_t visit_count = 0;
+        std::size_t visits_before_write = 0;
+        shared_->after_visit = [&] { ++visit_count; };
+        shared_->after_write = [&] {
+            visits_before_write = visits_before_write == 0 ? visit_count : visits_before_write;
+        };
+        ASSERT_TRUE(join(has_list ? kOver : UtcNs{0}));
+        const std::size_t visits_to_hold = has_list ? visits_before_write : visit_count;
+        ASSERT_GT(visits_to_hold, 1U);
+
+        for (std::size_t held_at = 1; held_at <= visits_to_hold; ++held_at) {
+            SCOPED_TRACE(testing::Message()
+                         << (has_list ? "compacting" : "listing") << ", held after visit " << held_at);
+            begin_anew(has_list);
+            std::promise<void> is_held;
+            std::promise<void> is_removed;
+            std::thread joiner;
+            std::atomic<bool> has_joined = false;
+            std::size_t joiner_visits = 0;
+            shared_->after_visit = [&] {
+                if (!joiner.joinable()) {  // the first of the removal
+                    std::promise<void> is_begun;
+                    joiner = std::thread{[&] {
+                        is_begun.get_future().wait();
+                        has_joined = join(kOver);
+                    }};
+                    is_begun.set_value();
+                    is_held.get_future().wait();
+                } else if (std::this_thread::get_id() == joiner.get_id() && ++joiner_visits == held_at) {
+                    is_held.set_value();
+                    is_removed.get_future().wait();
+                }
+            };
+            shared_->after_write = [&, is_first = true]() mutable {
+                if (std::exchange(is_first, false)) {
+                    is_removed.set_value();
+                }
+            };
+            const std::vector sessions{SessionName{kTarget, kSession}};
+            auto removed = store_->remove_sessions(sessions, nullptr);
+            joiner.join();
+            shared_->after_visit = nullptr;
+            ASSERT_TRUE(removed.ok()) << removed.error().message;
+            EXPECT_TRUE(has_joined);
+            EXPECT_EQ(*removed, 3'000U);
+            EXPECT_EQ(expired_rows(), 3'000U);
+            EXPECT_TRUE(partitions().empty()) << "something of it was written again";
+        }
+    }
 }
 
 TEST_F(KeyedStore, NamesTheKeyOfADamagedValueAndReadsTheOthers) {
