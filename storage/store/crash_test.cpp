@@ -589,13 +589,14 @@ private:
 };
 
 constexpr int kCrashesPerRun = 6;
-constexpr std::uint64_t kSeeds = 6;
+constexpr std::uint64_t kFirstSeed = 3;
+constexpr std::uint64_t kLastSeed = 8;
 
 // For campaigns: PERFLEET_CRASH_SEEDS=FIRST-LAST.
 std::pair<std::uint64_t, std::uint64_t> seeds() {
     const char* text = std::getenv("PERFLEET_CRASH_SEEDS");  // NOLINT(concurrency-mt-unsafe)
     if (text == nullptr) {
-        return {1, kSeeds};
+        return {kFirstSeed, kLastSeed};
     }
     char* dash = nullptr;
     const std::uint64_t first = std::strtoull(text, &dash, 10);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::time_t kAbandonedAgeMinS = 60;
 constexpr std::string_view kDatabaseMarker = "CURRENT";  // every RocksDB database has this file
 constexpr std::string_view kLockFile = "LOCK";           // and its writer holds the lock of this one
+constexpr std::string_view kIdentityFile = "IDENTITY";   // and this one tells it from all others
 
 // What an interrupted creation of a database may leave behind.
 bool is_database_file(std::string_view name) {
@@ -90,6 +92,15 @@ Result<bool> has_database(const std::string& directory) {
     return has;
 }
 
+// The same after its disk was mounted again; another of a copy.
+std::string identity_of(const std::string& directory) {
+    struct stat there {};
+    std::ifstream file{fs::path{directory} / kIdentityFile};
+    std::string identity;
+    std::getline(file, identity);
+    return ::stat(directory.c_str(), &there) == 0 ? identity + " in " + std::to_string(there.st_ino) : "";
+}
+
 // Not kNotFound, which says that there is no store.
 Error no_temporary_folder(int number, std::string what) {
     Error error = error_from_errno(number, std::move(what));
@@ -101,12 +112,24 @@ Error no_temporary_folder(int number, std::string what) {
 }  // namespace
 
 HeldFolder::HeldFolder(const std::string& directory)
-    : fd_{::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)} {}
+    : fd_{::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)}, identity_{identity_of(directory)} {}
 
-HeldFolder::~HeldFolder() {
+HeldFolder::~HeldFolder() { let_go(); }
+
+void HeldFolder::let_go() {
     if (fd_ >= 0) {
         ::close(fd_);
     }
+    fd_ = -1;
+}
+
+bool HeldFolder::take_up(const std::string& directory) {
+    let_go();
+    if (identity_of(directory) != identity_) {
+        return false;
+    }
+    fd_ = ::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return is_still_at(directory);
 }
 
 bool HeldFolder::is_still_at(const std::string& directory) const {

@@ -34,8 +34,14 @@ public:
     // Whether this one stands there, with a database in it; true where it could not be opened.
     [[nodiscard]] bool is_still_at(const std::string& directory) const;
 
+    // So that its disk can be unmounted.
+    void let_go();
+    // Holds the folder that stands there now, if it is the same one: also where its disk was mounted again.
+    [[nodiscard]] bool take_up(const std::string& directory);
+
 private:
     int fd_;  // -1: none
+    std::string identity_;
 };
 
 // Names of the write-ahead logs, in the order of writing.

@@ -15,7 +15,6 @@
 #include "storage/store/log_tail.h"
 #include "storage/store/lost_files.h"
 #include "storage/store/rocksdb_options.h"
-#include "storage/store/silent_log.h"
 #include "storage/store/synced_log.h"
 #include "storage/store/table_files.h"
 
@@ -131,7 +130,6 @@ Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Opti
     if (auto prepared = prepare_damaged(directory, options, opened); !prepared.ok()) {
         return prepared.error();
     }
-    options.info_log = make_silent_log();
     options.max_open_files =
         kWriterFilesMax;  // with all of them open RocksDB has another way of reading, which stops here
     rocksdb::DB* db = nullptr;

@@ -164,9 +164,6 @@ public:
             auto made = needs_reserve ? reserve_.make(kRecoverRoomSizeBytes) : Done{};
             return made.ok() ? Result<bool>{false} : made.error();
         }
-        if (auto there = check_folder(); !there.ok()) {
-            return there.error();
-        }
         const std::shared_ptr<rocksdb::Env> env = opened()->env;
         const std::size_t memory_size_bytes = opened()->memory_size_bytes;
         if (before->code == ErrorCode::kFull && !has_room_for(purpose, env_of(env))) {
@@ -176,8 +173,12 @@ public:
         closed_one->env = env;
         closed_one->memory_size_bytes = memory_size_bytes;
         replace(std::move(closed_one));
+        if (!folder_.take_up(directory())) {
+            return gone();
+        }
         auto anew = open_to_write(directory(), env, memory_size_bytes, compacts_);
         if (!anew.ok()) {
+            folder_.let_go();
             if (anew.error().code != ErrorCode::kBusy) {  // whoever reads or erases still holds the one before
                 set_failure(anew.error());
             }
@@ -375,9 +376,13 @@ private:
         if (folder_.is_still_at(directory())) {
             return Done{};
         }
-        return Error{ErrorCode::kIo, directory() +
-                                         ": the store isn't there any more: it was deleted, moved or replaced beneath "
-                                         "its writer; put it back, or start the gateway again for a new one"};
+        return gone();
+    }
+
+    [[nodiscard]] Error gone() const {
+        return {ErrorCode::kIo, directory() +
+                                    ": the store isn't there any more: it was deleted, moved or replaced beneath its "
+                                    "writer; put it back, or start the gateway again for a new one"};
     }
 
     // A compaction writes what it keeps of these files before it deletes them. On a disk that is too full for that it

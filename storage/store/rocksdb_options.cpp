@@ -12,6 +12,7 @@
 #include "schemas/vocabulary/limits.h"
 #include "storage/key/key.h"
 #include "storage/store/rocksdb_slice.h"
+#include "storage/store/silent_log.h"
 
 namespace perfleet {
 namespace {
@@ -21,8 +22,6 @@ namespace {
 constexpr int kMemtablesMax = 3;
 constexpr std::size_t kMemoryParts = kMemtablesMax + 1;
 constexpr std::uint64_t kFirstLevelSizeBytes = 512U << 20;
-constexpr std::size_t kInfoLogSizeBytes = 1U << 20;
-constexpr std::size_t kInfoLogFiles = 4;
 
 // Compaction writes no table file with keys of two days or two tables, so that an old day's files are moved rather than
 // rewritten while newer ones come in, and that a drop rewrites little. Days, because a reader keeps every file open.
@@ -68,9 +67,7 @@ rocksdb::Options common_options(std::size_t memory_size_bytes) {
     options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
     options.write_buffer_size = memory_size_bytes / kMemoryParts;
     options.max_write_buffer_number = kMemtablesMax;
-    options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-    options.max_log_file_size = kInfoLogSizeBytes;
-    options.keep_log_file_num = kInfoLogFiles;
+    options.info_log = make_silent_log();  // RocksDB's own ends the program when it can't be written
     options.stats_dump_period_sec = 0;
 
     rocksdb::BlockBasedTableOptions table;

@@ -1,4 +1,5 @@
-// For opening a database without writing into its folder. Of the room that knows RocksDB.
+// In place of RocksDB's information log: a file in the database's folder, and RocksDB 7.8 asserts that each write to it
+// succeeds, so a disk that fails would end the program. What it says of failures is in its statuses, too.
 #pragma once
 
 #include <memory>

@@ -113,7 +113,6 @@ std::string damage_of(const fs::path& path, std::uint64_t size_bytes) {
 
 }  // namespace
 
-// RocksDB would write its information log into the folder.
 std::shared_ptr<rocksdb::Logger> make_silent_log() {
     class SilentLog final : public rocksdb::Logger {
     public:
