@@ -59,8 +59,10 @@ Result<Done> check_format(const Engine& engine, const std::string& where) {
     bool is_damaged = false;
     const auto bytes = get_readable(engine, format_key(), [&](const DamagedRange&) { is_damaged = true; });
     auto version = decoded<std::uint64_t>(format_key(), bytes, decode_number_untrusted);
-    // It is the first key of the file that it stands in. Records and blocks of another version say so themselves.
-    if (version.ok() && !version->has_value() && (is_damaged || begins_lost_file(engine, format_key()))) {
+    // It is the first key of the file that it stands in, or in a log of which something is lost. Records and blocks of
+    // another version say so themselves.
+    if (version.ok() && !version->has_value() &&
+        (is_damaged || begins_lost_file(engine, format_key()) || !engine.damage_at_open().empty())) {
         return Done{};
     }
     if (!version.ok()) {

@@ -248,17 +248,17 @@ Result<std::optional<LogDamage>> find_log_damage(const std::string& directory) {
         scan.read(path.filename().string(), log);
     }
     std::optional<LogDamage> damage = scan.damage();
-    const std::optional<SyncedLog> synced = read_synced_log(directory);
-    if (!synced) {
-        return damage;
+    for (const SyncedLog& synced : read_synced_logs(directory)) {
+        if (damage && damage->file == log_file_name(synced.number) && damage->offset_bytes < synced.size_bytes) {
+            damage->was_synced = true;
+        }
     }
-    const std::string name = log_file_name(synced->number);
-    if (damage && damage->file == name && damage->offset_bytes < synced->size_bytes) {
-        damage->was_synced = true;
-    }
-    const std::optional<std::uint64_t> short_of = short_size_bytes(directory, *synced);
-    if (short_of && (!damage || !damage->was_synced)) {
-        damage = LogDamage{name, *short_of, true};
+    const std::vector<SyncedLog> shorter = short_logs(directory);
+    // Where a whole log is gone, the one before it seems to lack its end.
+    std::error_code error;
+    if (!shorter.empty() && (!damage || !damage->was_synced ||
+                             damage->offset_bytes == fs::file_size(fs::path{directory} / damage->file, error))) {
+        damage = LogDamage{log_file_name(shorter.front().number), shorter.front().size_bytes, true};
     }
     return damage;
 }
@@ -269,9 +269,10 @@ std::string describe_log_loss(const std::string& directory, const LogDamage& dam
     std::string text =
         "acknowledged rows are lost: write-ahead log " + damage.file +
         (is_there ? " is damaged or cut short at byte " + std::to_string(damage.offset_bytes) : " is missing");
-    const std::optional<SyncedLog> synced = read_synced_log(directory);
-    if (synced && log_file_name(synced->number) == damage.file) {
-        text += "; " + std::to_string(synced->size_bytes) + " bytes of it were on disk at " + synced->time;
+    for (const SyncedLog& synced : read_synced_logs(directory)) {
+        if (log_file_name(synced.number) == damage.file) {
+            text += "; " + std::to_string(synced.size_bytes) + " bytes of it were on disk at " + synced.time;
+        }
     }
     return text;
 }
@@ -286,8 +287,16 @@ Result<bool> cut_log_tail(const std::string& directory) {
     }
     const LogDamage& at = **damage;
     if (at.was_synced) {
-        if (auto recorded = record_log_loss(directory, describe_log_loss(directory, at)); !recorded.ok()) {
-            return recorded.error();
+        std::vector<LogDamage> losses{at};
+        for (const SyncedLog& log : short_logs(directory)) {
+            if (log_file_name(log.number) != at.file) {
+                losses.push_back({log_file_name(log.number), log.size_bytes, true});
+            }
+        }
+        for (const LogDamage& loss : losses) {
+            if (auto recorded = record_log_loss(directory, describe_log_loss(directory, loss)); !recorded.ok()) {
+                return recorded.error();
+            }
         }
         std::error_code error;  // it is kept for salvage, as far as that can be done
         fs::create_hard_link(fs::path{directory} / at.file, fs::path{directory} / (at.file + ".damaged"), error);

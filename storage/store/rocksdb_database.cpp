@@ -62,7 +62,7 @@ Result<bool> cut_log_tail_locked(const std::string& directory, rocksdb::Env& env
     }
     auto cut = cut_log_tail(directory);
     if (cut.ok()) {  // opening deletes the log that it names
-        if (auto forgotten = forget_synced_log(directory); !forgotten.ok()) {
+        if (auto forgotten = forget_synced_logs(directory); !forgotten.ok()) {
             cut = forgotten.error();
         }
     }
@@ -151,9 +151,9 @@ std::vector<std::string> log_losses(const std::string& directory, bool is_damage
         if (auto damage = find_log_damage(directory); damage.ok() && damage->has_value() && (*damage)->was_synced) {
             losses.push_back(describe_log_loss(directory, **damage));
         }
-    } else if (const std::optional<SyncedLog> synced = read_synced_log(directory)) {
-        if (const auto short_of = short_size_bytes(directory, *synced)) {
-            losses.push_back(describe_log_loss(directory, {log_file_name(synced->number), *short_of, true}));
+    } else {
+        for (const SyncedLog& log : short_logs(directory)) {
+            losses.push_back(describe_log_loss(directory, {log_file_name(log.number), log.size_bytes, true}));
         }
     }
     return losses;

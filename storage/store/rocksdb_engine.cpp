@@ -150,7 +150,9 @@ public:
           synced_sequence_{db().GetLatestSequenceNumber()},
           logged_sequence_{synced_sequence_},
           folder_{this->directory()},
-          reserve_{std::move(reserve)} {}
+          reserve_{std::move(reserve)} {
+        begin_logs();
+    }
 
     [[nodiscard]] Result<Done> refresh() override { return Done{}; }
 
@@ -187,6 +189,7 @@ public:
         replace(std::move(*anew));
         synced_sequence_ = db().GetLatestSequenceNumber();
         logged_sequence_ = synced_sequence_;
+        begin_logs();
         set_failure(std::nullopt);
         if (purpose == GoOn::kToStore && reserve_.is_missing()) {
             (void)reserve_.make(0);  // room was there for it; if it is gone again, the next call says so
@@ -226,7 +229,7 @@ public:
         if (sequence != synced_sequence_) {
             synced_sequence_ = sequence;
             if (knows_log) {
-                write_synced_log(directory(), log->LogNumber(), log->SizeFileBytes());
+                write_synced_logs(directory(), log->LogNumber(), log->SizeFileBytes(), synced_logs_);
             }
             const std::lock_guard lock{logging_};
             rocksdb::WriteBatch batch;
@@ -410,12 +413,22 @@ private:
         return has_free(env, directory(), kRecoverRoomSizeBytes + more_size_bytes + logs_size_bytes(directory()));
     }
 
+    // What logs of before hold is in table files.
+    void begin_logs() {
+        std::unique_ptr<rocksdb::LogFile> log;
+        synced_logs_.clear();
+        if (db().GetCurrentWalFile(&log).ok()) {
+            synced_logs_.push_back({log->LogNumber(), 0, ""});
+        }
+    }
+
     [[nodiscard]] std::uint64_t logged_sequence() const {
         const std::lock_guard lock{logging_};
         return logged_sequence_;
     }
 
     std::uint64_t synced_sequence_;  // opening makes durable what it finds
+    std::vector<SyncedLog> synced_logs_;
     mutable std::mutex logging_;     // of all that is written, by erase() too
     std::uint64_t logged_sequence_;  // of the last change that went to the log
     HeldFolder folder_;

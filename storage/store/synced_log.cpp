@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <sstream>
 
 #include "storage/store/folder.h"
+#include "storage/store/table_files.h"
 
 namespace perfleet {
 namespace {
@@ -34,6 +36,15 @@ std::string padded(std::uint64_t number, std::size_t digits) {
 
 fs::path synced_path(const std::string& directory) { return fs::path{directory} / kSyncedFile; }
 
+std::string utc_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    ::gmtime_r(&now, &utc);
+    std::array<char, 32> time{};
+    (void)std::strftime(time.data(), time.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return time.data();
+}
+
 Result<Done> append_durably(const fs::path& path, const std::string& text) {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kFileMode);
     if (fd < 0) {
@@ -50,52 +61,74 @@ Result<Done> append_durably(const fs::path& path, const std::string& text) {
 
 std::string log_file_name(std::uint64_t number) { return padded(number, kNumberDigits) + ".log"; }
 
-void write_synced_log(const std::string& directory, std::uint64_t number, std::uint64_t size_bytes) {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    ::gmtime_r(&now, &utc);
-    std::array<char, 32> time{};
-    (void)std::strftime(time.data(), time.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    const std::string line = padded(number, kFieldDigits) + " " + padded(size_bytes, kFieldDigits) + " " + time.data() +
-                             " " + kLineEnd + "\n";
+void write_synced_logs(const std::string& directory, std::uint64_t number, std::uint64_t size_bytes,
+                       std::vector<SyncedLog>& logs) {
+    if (logs.empty() || logs.back().number != number) {  // each of this writer that is still there
+        const std::uint64_t first = logs.empty() ? number : logs.front().number;
+        logs.clear();
+        for (const std::string& name : log_files(directory)) {
+            std::error_code gone;
+            const std::uint64_t log = std::strtoull(name.c_str(), nullptr, 10);
+            const std::uint64_t whole_size_bytes = fs::file_size(fs::path{directory} / name, gone);
+            if (log >= first && log < number && !gone) {
+                logs.push_back({log, whole_size_bytes, utc_now()});
+            }
+        }
+        std::sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+        logs.push_back({number, 0, ""});
+    }
+    logs.back().size_bytes = size_bytes;
+    logs.back().time = utc_now();
+    std::string text;
+    for (const SyncedLog& log : logs) {
+        text += padded(log.number, kFieldDigits) + " " + padded(log.size_bytes, kFieldDigits) + " " + log.time + " " +
+                kLineEnd + "\n";
+    }
     const int fd = ::open(synced_path(directory).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode);
     if (fd >= 0) {
-        (void)!::pwrite(fd, line.data(), line.size(), 0);
+        if (::pwrite(fd, text.data(), text.size(), 0) == static_cast<::ssize_t>(text.size())) {
+            (void)!::ftruncate(fd, static_cast<::off_t>(text.size()));
+        }
         ::close(fd);
     }
 }
 
-std::optional<SyncedLog> read_synced_log(const std::string& directory) {
+std::vector<SyncedLog> read_synced_logs(const std::string& directory) {
+    std::vector<SyncedLog> logs;
     std::ifstream file{synced_path(directory)};
-    SyncedLog synced;
-    std::string end;
-    if (!(file >> synced.number >> synced.size_bytes >> synced.time >> end) || end != kLineEnd) {
-        return std::nullopt;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words{line};
+        SyncedLog log;
+        std::string end;
+        if (words >> log.number >> log.size_bytes >> log.time >> end && end == kLineEnd) {
+            logs.push_back(std::move(log));
+        }
     }
-    return synced;
+    return logs;
 }
 
-Result<Done> forget_synced_log(const std::string& directory) {
+Result<Done> forget_synced_logs(const std::string& directory) {
     if (::unlink(synced_path(directory).c_str()) != 0) {
         return errno == ENOENT ? Result<Done>{Done{}} : error_from_errno(errno, synced_path(directory).string());
     }
     return sync_folder(directory);
 }
 
-std::optional<std::uint64_t> short_size_bytes(const std::string& directory, const SyncedLog& synced) {
-    const std::string name = log_file_name(synced.number);
-    std::error_code error;
-    const std::uintmax_t size_bytes = fs::file_size(fs::path{directory} / name, error);
-    if (!error) {
-        return size_bytes < synced.size_bytes ? std::optional<std::uint64_t>{size_bytes} : std::nullopt;
+std::vector<SyncedLog> short_logs(const std::string& directory) {
+    std::vector<SyncedLog> shorter;
+    for (SyncedLog& log : read_synced_logs(directory)) {
+        std::error_code error;
+        const std::uint64_t size_bytes = fs::file_size(fs::path{directory} / log_file_name(log.number), error);
+        if (error ? error == std::errc::no_such_file_or_directory : size_bytes < log.size_bytes) {
+            log.size_bytes = error ? 0 : size_bytes;
+            shorter.push_back(std::move(log));
+        }
     }
-    const std::set<std::string> logs = log_files(directory);
-    const bool is_followed = std::any_of(logs.begin(), logs.end(), [&](const std::string& log) {
-        return log.size() > name.size() || (log.size() == name.size() && log >= name);
-    });
-    return error == std::errc::no_such_file_or_directory && synced.size_bytes != 0 && !is_followed
-               ? std::optional<std::uint64_t>{0}
-               : std::nullopt;
+    if (!shorter.empty()) {  // read after the look at the files: it moves before one is deleted
+        const std::uint64_t first_needed = first_needed_log(directory);
+        std::erase_if(shorter, [&](const SyncedLog& log) { return log.number < first_needed; });
+    }
+    return shorter;
 }
 
 Result<Done> record_log_loss(const std::string& directory, const std::string& loss) {

@@ -1,9 +1,9 @@
-// What the writer has synced of its newest write-ahead log, in a file beside it: RocksDB's manifest states that of
-// finished logs only, so an end of the newest one could vanish unnoticed. And the losses that were found in logs, in
-// another file, for the logs themselves are deleted.
+// What the writer has synced of its write-ahead logs, in a file beside them: RocksDB's manifest states none of that, so
+// the end of a log, or a whole one, could vanish unnoticed. And the losses that were found in logs, in another file,
+// for the logs themselves are deleted.
 //
-// Both are text. `SYNCED` is one line, written in place after each sync and not synced itself: after a power loss it is
-// an older one. So it never states more than is on disk. `LOST-LOGS` has a line for each loss.
+// Both are text, one line each log or loss: storage/FORMAT.md. `SYNCED` is written in place after each sync and not
+// synced itself: after a power loss it is an older one. So it never states more than is on disk.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,19 @@ struct SyncedLog {
 
 [[nodiscard]] std::string log_file_name(std::uint64_t number);
 
-// Where it can't be written the one before stays, which states less.
-void write_synced_log(const std::string& directory, std::uint64_t number, std::uint64_t size_bytes);
-// Nothing where there is none, or none that can be read.
-[[nodiscard]] std::optional<SyncedLog> read_synced_log(const std::string& directory);
+// What is on disk now: of log `number` so much, of those before it everything. `logs` is what was written last, at
+// first the log with which the writer began, and is brought up to date. Where the file can't be written the one before
+// stays, which states less.
+void write_synced_logs(const std::string& directory, std::uint64_t number, std::uint64_t size_bytes,
+                       std::vector<SyncedLog>& logs);
+// Ascending; none where there is no such file, or nothing in it can be read.
+[[nodiscard]] std::vector<SyncedLog> read_synced_logs(const std::string& directory);
 // Durable: before what it names is deleted. Errors: kIo and the like.
-[[nodiscard]] Result<Done> forget_synced_log(const std::string& directory);
+[[nodiscard]] Result<Done> forget_synced_logs(const std::string& directory);
 
-// The size of the synced log now, if it is shorter than it was; 0 also where it is gone and no later log follows it. A
-// log that is followed by another may have been deleted because its contents are in a table file.
-[[nodiscard]] std::optional<std::uint64_t> short_size_bytes(const std::string& directory, const SyncedLog& synced);
+// Those that are shorter than they were, with the size that they have now; 0 where one is gone. Not those whose
+// contents are in table files: RocksDB deletes these.
+[[nodiscard]] std::vector<SyncedLog> short_logs(const std::string& directory);
 
 // Durable, once for each text.
 [[nodiscard]] Result<Done> record_log_loss(const std::string& directory, const std::string& loss);

@@ -111,6 +111,19 @@ std::string damage_of(const fs::path& path, std::uint64_t size_bytes) {
     return status.ok() ? "" : status.ToString();
 }
 
+// What the manifest says now; null where it can't be read.
+std::unique_ptr<rocksdb::DB> open_without_logs(const std::string& directory) {
+    const auto no_logs = TemporaryFolder::make("perfleet-reader-");
+    if (!no_logs.ok()) {
+        return nullptr;
+    }
+    rocksdb::Options options = reading_options();
+    options.wal_dir = (*no_logs)->path();  // so that none is replayed
+    rocksdb::DB* db = nullptr;
+    (void)rocksdb::DB::OpenForReadOnly(options, directory, &db);
+    return std::unique_ptr<rocksdb::DB>{db};
+}
+
 }  // namespace
 
 std::shared_ptr<rocksdb::Logger> make_silent_log() {
@@ -122,20 +135,21 @@ std::shared_ptr<rocksdb::Logger> make_silent_log() {
     return std::make_shared<SilentLog>();
 }
 
+std::uint64_t first_needed_log(const std::string& directory) {
+    std::uint64_t number = 0;
+    if (const auto db = open_without_logs(directory)) {
+        (void)db->GetIntProperty(rocksdb::DB::Properties::kMinLogNumberToKeep, &number);
+    }
+    return number;
+}
+
 std::optional<std::vector<TableFileCheck>> live_table_files(const std::string& directory) {
-    const auto no_logs = TemporaryFolder::make("perfleet-reader-");
-    if (!no_logs.ok()) {
+    const auto db = open_without_logs(directory);
+    if (!db) {
         return std::nullopt;
     }
-    rocksdb::Options options = reading_options();
-    options.wal_dir = (*no_logs)->path();  // so that none is replayed
-    rocksdb::DB* db = nullptr;
-    if (!rocksdb::DB::OpenForReadOnly(options, directory, &db).ok()) {
-        return std::nullopt;
-    }
-    const std::unique_ptr<rocksdb::DB> owned{db};
     std::vector<rocksdb::LiveFileMetaData> live;
-    owned->GetLiveFilesMetaData(&live);
+    db->GetLiveFilesMetaData(&live);
     std::vector<TableFileCheck> files;
     for (const rocksdb::LiveFileMetaData& file : live) {
         files.push_back({fs::path{file.name}.filename().string(), file.size, file.smallestkey, file.largestkey, ""});
