@@ -163,7 +163,8 @@ def record_quietly(user):
 
 @step
 def record_in_a_terminal_fits(user):
-    user.see(f"perfleet record -g -- {xz(user)} > /dev/null")
+    text = user.see(f"perfleet record -g -- {xz(user)} > /dev/null")
+    check("[samples]" in "\n".join(text.splitlines()[-LINES + 1:]), "the table's headings are beyond the screen:\n" + text)
 
 
 @step

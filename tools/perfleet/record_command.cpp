@@ -31,7 +31,9 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kTopRowCount = 20;
+constexpr std::size_t kTopRowsMax = 20;
+constexpr std::size_t kTopRowsMin = 5;
+constexpr std::size_t kLinesBesideTop = 14;  // its headings, the ledger, warnings, what to do next
 
 // Standard output is the program's that is profiled, so everything is said on standard error. Nobody there to read it
 // is no failure: the recording is stored.
@@ -61,9 +63,17 @@ struct Recorded {
     std::string where;  // " --data DIR", unless it is the default
 };
 
+// As many rows as leave its headings on the screen.
+std::uint64_t top_row_count() {
+    const std::size_t lines = terminal_lines(STDERR_FILENO);
+    return lines == 0
+               ? kTopRowsMax
+               : std::clamp(lines, kLinesBesideTop + kTopRowsMin, kLinesBesideTop + kTopRowsMax) - kLinesBesideTop;
+}
+
 // Whether there was something to show.
 Result<bool> show_top(const Recorded& recorded) {
-    const OptionValues options{{"session", session_hex(recorded.session)}, {"limit", kTopRowCount}};
+    const OptionValues options{{"session", session_hex(recorded.session)}, {"limit", top_row_count()}};
     const Result<Answer> answer = run_query("top", options, recorded.store, SymbolPaths{}, utc_now());
     if (!answer.ok()) {
         return Error{answer.error()};

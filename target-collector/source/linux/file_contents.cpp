@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/proc_reader.h"
@@ -124,7 +125,7 @@ ImageContentId FileContents::content_when_mapped(const KnownFile& known, const M
     }
     const std::int64_t now = now_ns(CLOCK_REALTIME);
     const std::int64_t mapped = now - (now_ns(CLOCK_MONOTONIC) - static_cast<std::int64_t>(file.mapped_ns));
-    const std::int64_t changed = known.version.changed_ns;
+    const std::int64_t changed = known.content_since_ns;
     // A time to come is of a clock that was set.
     return changed > mapped && changed <= now ? ImageContentId{} : known.content;
 }
@@ -173,7 +174,11 @@ FileContents::KnownFile* FileContents::read(const std::string& path, const Mappe
     known.generation = file.generation ? file.generation : generation;
     known.is_generation_sure = generation.has_value() || known.generation.value_or(0) != 0;
     known.version = version_of(status);
-    known.content = content_id_of_file(opened.get(), known.version.size_bytes);
+    const ImageContentId before =
+        std::exchange(known.content, content_id_of_file(opened.get(), known.version.size_bytes));
+    if (known.content.size_bytes == 0 || before != known.content) {
+        known.content_since_ns = known.version.changed_ns;
+    }
     return &known;
 }
 

@@ -44,7 +44,7 @@ public:
     [[nodiscard]] std::uint64_t read_count() const { return read_count_; }  // of files
 
 private:
-    // Changes whenever the file does.
+    // Changes whenever the file does, its content or not.
     struct Version {
         std::uint64_t device = 0;
         std::uint64_t inode = 0;
@@ -59,6 +59,8 @@ private:
         std::uint32_t pid = 0;            // of a process whose root folder it was found in; 0: our own
         Version version;
         ImageContentId content;
+        std::int64_t content_since_ns =
+            0;  // UTC; earlier than the version's change where that kept the content, as a link does
     };
     using Key = std::pair<std::uint64_t, std::uint64_t>;  // device and inode as the kernel maps it
 

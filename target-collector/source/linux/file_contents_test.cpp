@@ -11,12 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "target-collector/source/linux/elf_note.h"
@@ -24,6 +26,8 @@
 
 namespace perfleet::file_contents_test {
 namespace {
+
+constexpr std::chrono::milliseconds kTickOfFiles{50};  // above the steps in which the clock of files goes
 
 std::uint64_t now_ns() {
     timespec time{};
@@ -129,6 +133,19 @@ TEST_F(FileContentsTest, OfAFileThatChangedSinceAreNotKnown) {
     EXPECT_EQ(text_of(contents_.of(mapped(path))), content_of(path));
     EXPECT_EQ(text_of(contents_.of(early)), "") << "though it was read in between";
     EXPECT_EQ(text_of(quick.of(early)), content) << "it was read in time";
+}
+
+// As perf record does at its end with every file that it met.
+TEST_F(FileContentsTest, OfAFileThatWasLinkedSinceAreKnownOnceTheyWereRead) {
+    const std::string path = write("file", "one");
+    std::this_thread::sleep_for(kTickOfFiles);
+    EXPECT_EQ(text_of(contents_.of(mapped(path))), content_of(path));
+    const MappedFile file = mapped(path);
+    std::this_thread::sleep_for(kTickOfFiles);
+    std::filesystem::create_hard_link(path, folder_ / "link");
+    EXPECT_EQ(text_of(contents_.of(mapped(path))), content_of(path));
+    EXPECT_EQ(contents_.read_count(), 2U);
+    EXPECT_EQ(text_of(contents_.of(file)), content_of(path));
 }
 
 TEST_F(FileContentsTest, OfARemovedFileAreKnownOnceTheyWereRead) {

@@ -22,6 +22,7 @@ struct ImageContentId {
     std::uint8_t size_bytes = 0;
     bool is_hash = false;
 
+    bool operator==(const ImageContentId&) const = default;
     [[nodiscard]] std::span<const std::byte> view() const { return {bytes.data(), size_bytes}; }
     // At most limits::kBuildIdSizeBytesMax bytes are taken.
     [[nodiscard]] static ImageContentId from(std::span<const std::byte> id, bool is_hash);
