@@ -29,7 +29,7 @@ std::string_view reason_name(BatchIgnored reason) {
 }
 
 std::string_view reason_name(MessageMalformed reason) {
-    return name_in({"too_large", "truncated", "unreadable", "seq"}, reason);
+    return name_in({"too_large", "truncated", "checksum", "unreadable", "seq"}, reason);
 }
 
 std::string_view reason_name(PeerCut reason) { return name_in({"credit", "malformed", "refused"}, reason); }

@@ -57,6 +57,7 @@ enum class BatchIgnored : std::uint8_t {
 enum class MessageMalformed : std::uint8_t {
     kTooLarge,    // past the size of a message
     kTruncated,   // empty, or no multiple of 8 bytes
+    kChecksum,    // damaged on its way; its sender repeats what isn't acknowledged
     kUnreadable,  // no Cap'n Proto message of this schema
     kSeq,         // a batch numbered 0
     kCount,

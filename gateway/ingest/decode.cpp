@@ -11,6 +11,7 @@
 #include "collector.capnp.h"
 #include "gateway/ingest/intake_limits.h"
 #include "schemas/vocabulary/limits.h"
+#include "schemas/wire/checksum.h"
 
 namespace perfleet {
 namespace {
@@ -287,6 +288,10 @@ Result<MessageUntrusted> Decoder::decode(std::span<const std::byte> frame) {
     std::memcpy(&more_segments_count, words, sizeof more_segments_count);
     if (more_segments_count != 0) {
         return Error{ErrorCode::kInvalid, "a message of several segments, where one is a message"};
+    }
+    if (!protocol::is_checksum_right(frame)) {
+        return Error{ErrorCode::kCorrupt, "a message of " + std::to_string(frame.size()) +
+                                              " bytes whose checksum is wrong: it was damaged on its way"};
     }
     // Everything is read once; twice the frame leaves room for what libcapnp counts beside it.
     capnp::ReaderOptions options;

@@ -9,6 +9,7 @@
 
 #include "gateway/ingest/sample_changes.h"
 #include "schemas/vocabulary/limits.h"
+#include "schemas/wire/checksum.h"
 #include "storage/store/sample_batches.h"
 
 namespace perfleet::decode_test {
@@ -123,6 +124,7 @@ TEST(Decode, RefusesBytesThatArePointedAtAgainAndAgain) {
         words[at] = kListTag | ((target - at - 1) << 2) | 1;
     }
     std::memcpy(frame.data(), words.data(), frame.size());
+    protocol::set_checksum(frame);
     Decoder decoder;
     const auto message = decoder.decode(frame);
     ASSERT_TRUE(message.ok());

@@ -5,6 +5,7 @@
 
 #include "gateway/ingest/ingest_rig.h"
 #include "gateway/ingest/sample_changes.h"
+#include "schemas/wire/checksum.h"
 
 namespace perfleet::hostile_message_test {
 namespace {
@@ -16,6 +17,7 @@ using Words = std::vector<std::uint64_t>;
 Frame frame_of(const Words& words) {
     Frame frame(words.size() * 8);
     std::memcpy(frame.data(), words.data(), frame.size());
+    protocol::set_checksum(frame);  // what is made of it is of interest
     return frame;
 }
 

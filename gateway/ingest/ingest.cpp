@@ -22,6 +22,7 @@ bool is_survivable(ErrorCode code) {
 MessageMalformed malformed_of(ErrorCode code) {
     return code == ErrorCode::kTooLarge    ? MessageMalformed::kTooLarge
            : code == ErrorCode::kTruncated ? MessageMalformed::kTruncated
+           : code == ErrorCode::kCorrupt   ? MessageMalformed::kChecksum
                                            : MessageMalformed::kUnreadable;
 }
 

@@ -160,14 +160,16 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
         misbehaved(routing_id, PeerCut::kMalformed, batch.size_bytes);
         return;
     }
-    const Seq oldest_retained{std::min(batch.oldest_retained_seq, seq.value)};
-    session->course.take_oldest_retained(oldest_retained);
-    if (is_known(session, batch)) {
-        // Those before it may have been refused since it was stored; then nothing else moves the prefix over them.
-        if (!is_stuck()) {
-            group.add_oldest_retained(session, oldest_retained);
-        }
-        return;
+    const Seq oldest_retained{batch.oldest_retained_seq};
+    switch (recognise(session, batch)) {
+        case Recognised::kNew: break;
+        case Recognised::kSame:
+            // Those before it may have been refused since it was stored; then nothing else moves the prefix over them.
+            if (!is_stuck() && oldest_retained <= seq) {
+                take_oldest_retained(session, oldest_retained);
+            }
+            return;
+        case Recognised::kConflict: return;
     }
     if (is_stuck()) {
         counts.batches_ignored.add(BatchIgnored::kStoreStuck);
@@ -178,7 +180,6 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
         ignore(routing_id, BatchIgnored::kBeyondWindow, batch);
         return;
     }
-    group.add_oldest_retained(session, oldest_retained);
     // The oldest that its collector still has may come all the same. One at a time is taken; a spool that turns
     // over faster than groups are committed sends more of them, which is no misconduct.
     const bool is_oldest = seq.value == batch.oldest_retained_seq;
@@ -208,6 +209,7 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
         counts.batches_ignored.add(BatchIgnored::kStoreStuck);
         return;
     }
+    take_oldest_retained(session, oldest_retained);
     session->course.take_batch(admitted->record.rows);
     if (session->unacknowledged_since_ns == 0) {
         session->unacknowledged_since_ns = arrived_ns;
@@ -253,32 +255,37 @@ void Ingest::State::ignore(const std::string& routing_id, BatchIgnored reason, c
     misbehaved(routing_id, PeerCut::kCredit, batch.size_bytes);
 }
 
-bool Ingest::State::is_known(const SessionPtr& session, const BatchUntrusted& batch) {
+void Ingest::State::take_oldest_retained(const SessionPtr& session, Seq oldest) {
+    session->course.take_oldest_retained(oldest);
+    group.add_oldest_retained(session, oldest);
+}
+
+Ingest::State::Recognised Ingest::State::recognise(const SessionPtr& session, const BatchUntrusted& batch) {
     const Seq seq = batch.header.seq;
     if (seq <= session->progress.prefix()) {
         ++counts.batches_duplicate;
         acknowledger.acknowledge_soon(session);
-        return true;
+        return Recognised::kSame;
     }
     if (const auto gathered = session->gathered.find(seq.value); gathered != session->gathered.end()) {
-        if (gathered->second == batch.seal) {
-            ++counts.batches_duplicate;
-        } else {
+        if (gathered->second != batch.seal) {
             group.add_conflict(session, seq);
+            return Recognised::kConflict;
         }
-        return true;
+        ++counts.batches_duplicate;
+        return Recognised::kSame;
     }
     const std::optional<std::uint32_t> seal = session->progress.seal_of(seq);
     if (!seal.has_value()) {
-        return false;  // new, or refused before: it is judged again
+        return Recognised::kNew;  // or refused before: it is judged again
     }
-    if (*seal == batch.seal) {
-        ++counts.batches_duplicate;
-        acknowledger.acknowledge_soon(session);
-    } else {
+    if (*seal != batch.seal) {
         on_conflict(*session, seq);
+        return Recognised::kConflict;
     }
-    return true;
+    ++counts.batches_duplicate;
+    acknowledger.acknowledge_soon(session);
+    return Recognised::kSame;
 }
 
 void Ingest::State::on_conflict(Session& session, Seq seq) {

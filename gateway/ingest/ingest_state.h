@@ -81,8 +81,11 @@ struct Ingest::State {
     std::optional<Partition> partition_for(Session& session, BucketNumber bucket);
     // Left with its collector.
     void ignore(const std::string& routing_id, BatchIgnored reason, const BatchUntrusted& batch);
-    // Answers a batch whose seq is settled or gathered already.
-    bool is_known(const SessionPtr& session, const BatchUntrusted& batch);
+    // Whether the batch's seq is settled or gathered already, with the same seal or another. If so, answers it.
+    enum class Recognised : std::uint8_t { kNew, kSame, kConflict };
+    Recognised recognise(const SessionPtr& session, const BatchUntrusted& batch);
+    // What an admitted batch says of those before it.
+    void take_oldest_retained(const SessionPtr& session, Seq oldest);
     void on_conflict(Session& session, Seq seq);
     void on_bye(const std::string& routing_id, const ByeUntrusted& bye_untrusted, const Now& now);
     void on_image_offers(const std::string& routing_id, const ImageOffersUntrusted& offers_untrusted, const Now& now);

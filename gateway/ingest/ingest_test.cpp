@@ -382,7 +382,63 @@ TEST_F(IngestBatch, RefusedOnesInARowDontStopTheSession) {
     }
     replies();
     commit();
-    EXPECT_EQ(reply().prefix, 3 * limits::kSendWindowBatches - 1);
+    EXPECT_TRUE(replies().empty());
+    EXPECT_EQ(store_->watermark(kTarget, kSession).value(), Seq{0});
+    constexpr std::uint64_t kGood = 3 * limits::kSendWindowBatches + 1;
+    take("peer", sample::batch_with(sample_batch(kTarget, kSession, Seq{kGood}).build(),
+                                    [](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(kGood); }));
+    commit();
+    EXPECT_EQ(reply().prefix, kGood);
+}
+
+// Neither damaged, nor refused, nor in conflict: each says that batches below 3 will never come.
+TEST_F(IngestBatch, NothingMovesThePrefixThatIsNotAdmitted) {
+    say_hello();
+    send_batch(4);
+    commit();
+    replies();
+    const auto with_oldest = [](Seq seq, std::uint32_t seal_change) {
+        return sample::batch_with(sample_batch(kTarget, kSession, seq).build(), [&](wire::Batch::Builder batch) {
+            batch.setOldestRetainedSeq(3);
+            batch.setSeal(batch.getSeal() + seal_change);
+        });
+    };
+    take("peer", with_oldest(Seq{3}, 1));
+    take("peer", with_oldest(Seq{4}, 1));
+    auto damaged = with_oldest(Seq{4}, 0);
+    damaged[damaged.size() / 2] ^= std::byte{0x10};
+    take("peer", damaged);
+    EXPECT_EQ(ingest_->counts().messages_malformed.of(MessageMalformed::kChecksum), 1U);
+    send_batch(5);
+    take("peer", with_oldest(Seq{5}, 1));
+    commit();
+    EXPECT_EQ(replies().back().prefix, 0U);
+    EXPECT_EQ(store_->watermark(kTarget, kSession).value(), Seq{0});
+    EXPECT_EQ(ingest_->counts().batches_refused.of(BatchRefusal::kConflict), 2U);
+    // The same of a batch that is there, as it was sent.
+    take("peer", with_oldest(Seq{4}, 0));
+    commit();
+    EXPECT_EQ(replies().back().prefix, 2U);
+    EXPECT_EQ(store_->watermark(kTarget, kSession).value(), Seq{2});
+}
+
+// Of a message of each kind.
+TEST_F(IngestHello, NothingIsTakenOfADamagedMessage) {
+    const SessionRecord record = sample_session(kTarget, kSession);
+    for (const sample::Frame& frame :
+         {sample::hello(record), sample::batch(sample_batch(kTarget, kSession, Seq{1}).build()),
+          sample::bye(kSession, {Seq{9}, {}, {}, {}}), sample::controlled(kSession, 1, 1, "")}) {
+        for (std::size_t byte = 8; byte < frame.size(); ++byte) {
+            sample::Frame damaged = frame;
+            damaged[byte] ^= static_cast<std::byte>(1U << (byte % 8));
+            take("peer" + std::to_string(byte), damaged);
+        }
+    }
+    commit();
+    EXPECT_EQ(ingest_->counts().messages_malformed.total(), ingest_->counts().messages);
+    EXPECT_EQ(ingest_->counts().messages_malformed.of(MessageMalformed::kChecksum), ingest_->counts().messages);
+    EXPECT_EQ(ingest_->counts().sessions_now, 0U);
+    EXPECT_TRUE(store_->all_sessions().value().empty());
 }
 
 TEST_F(IngestBatch, RefusedIsPassedOverByABatchThatIsThereAlready) {

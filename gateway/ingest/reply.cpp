@@ -11,6 +11,7 @@
 #include "gateway/ingest/intake_limits.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/limits.h"
+#include "schemas/wire/checksum.h"
 
 namespace perfleet {
 namespace {
@@ -34,7 +35,9 @@ Frame encode(const Fill& fill) {
     const auto chars = words.asBytes();
     PERFLEET_ASSERT(chars.size() <= limits::kReplySizeBytesMax);
     const auto* bytes = reinterpret_cast<const std::byte*>(chars.begin());
-    return {bytes, bytes + chars.size()};
+    Frame frame{bytes, bytes + chars.size()};
+    protocol::set_checksum(frame);
+    return frame;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "gateway/ingest/sample_changes.h"
 #include "schemas/vocabulary/assert.h"
+#include "schemas/wire/checksum.h"
 #include "schemas/wire/protocol.h"
 #include "storage/block/block.h"
 
@@ -154,7 +155,9 @@ Frame envelope_with(const Change<wire::Envelope::Builder>& fill) {
     const kj::Array<capnp::word> words = capnp::messageToFlatArray(message);
     const auto chars = words.asBytes();
     const auto* bytes = reinterpret_cast<const std::byte*>(chars.begin());
-    return {bytes, bytes + chars.size()};
+    Frame frame{bytes, bytes + chars.size()};
+    protocol::set_checksum(frame);
+    return frame;
 }
 
 Frame hello(const SessionRecord& record, Seq oldest_retained, const std::vector<ImageOffer>& offers) {

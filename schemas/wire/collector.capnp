@@ -25,6 +25,7 @@ struct Envelope {
     controlled @13 :Controlled;
     imageOffers @14 :ImageOffers;
   }
+  checksum @15 :UInt32;         # of the whole message: checksum.h
 }
 
 struct SessionId {
@@ -148,7 +149,7 @@ struct SeqRange {
 struct Batch {
   session @0 :SessionId;
   seq @1 :UInt64;
-  oldestRetainedSeq @2 :UInt64;  # what is below will never be sent (again); patched at every sending
+  oldestRetainedSeq @2 :UInt64;  # what is below will never be sent (again); patched at every sending, with the checksum
   epoch @3 :UInt32;
   bucket @4 :UInt32;
   seal @5 :UInt32;               # schemas/columns/seal.h

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/wire/checksum.h"
 #include "target-collector/message/capnp_format.h"
 
 namespace perfleet {
@@ -175,6 +176,7 @@ Checked<std::size_t> CapnpWriter::finish() {
     }
     store_little_endian(out_.data(), std::uint32_t{0});
     store_little_endian(out_.data() + 4, static_cast<std::uint32_t>((used_bytes_ - kSegmentTableBytes) / kWordBytes));
+    protocol::set_checksum(out_.first(used_bytes_));
     return used_bytes_;
 }
 

@@ -1,4 +1,5 @@
-// Writes one Cap'n Proto message of a single segment into memory of the caller, front to back, without the library.
+// Writes one message of the protocol into memory of the caller, front to back, without Cap'n Proto's library: a single
+// segment whose root is the Envelope.
 //
 //   byte 0   u32 0 (segments − 1) | u32 words of the segment
 //   byte 8   the root pointer, then what it points to in the order in which it was made
@@ -64,7 +65,8 @@ public:
     }
     void set(StructPlace place, wire_layout::BitField field, bool value);
 
-    // The message's size in bytes, a multiple of 8. Faults: kFull (where: bytes wanted, value: bytes there).
+    // Sets the message's checksum and returns its size in bytes, a multiple of 8. Faults: kFull (where: bytes wanted,
+    // value: bytes there).
     [[nodiscard]] Checked<std::size_t> finish();
 
 private:

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "schemas/wire/checksum.h"
 #include "target-collector/message/capnp_reader.h"
 
 namespace perfleet {
@@ -41,7 +42,11 @@ Checked<Done> set_oldest_retained_seq(std::span<std::byte> message, Seq oldest) 
     if (!batch.ok()) {
         return batch.error();
     }
-    return patch(message, *batch, wire_layout::batch::kOldestRetainedSeq, oldest.value);
+    if (auto done = patch(message, *batch, wire_layout::batch::kOldestRetainedSeq, oldest.value); !done.ok()) {
+        return done;
+    }
+    protocol::set_checksum(message);
+    return Done{};
 }
 
 Checked<Done> set_hello_state(std::span<std::byte> message, SessionId session, Seq oldest, Ticks clock) {
@@ -68,14 +73,18 @@ Checked<Done> set_hello_state(std::span<std::byte> message, SessionId session, S
             return done;
         }
     }
-    return patch(message, *hello, wire_layout::hello::kOldestRetainedSeq, oldest.value);
+    if (auto done = patch(message, *hello, wire_layout::hello::kOldestRetainedSeq, oldest.value); !done.ok()) {
+        return done;
+    }
+    protocol::set_checksum(message);
+    return Done{};
 }
 
 bool clear_hello_identity(std::span<std::byte> message_untrusted) {
     namespace layout = wire_layout::hello;
     constexpr std::size_t kPointerSizeBytes = 8;
     const auto reader = CapnpReader::open(message_untrusted);
-    if (!reader.ok()) {
+    if (!reader.ok() || !protocol::is_checksum_right(message_untrusted)) {
         return false;
     }
     const auto hello = body_of(*reader, wire_layout::MessageTag::kHello);
@@ -90,6 +99,7 @@ bool clear_hello_identity(std::span<std::byte> message_untrusted) {
             std::memset(message_untrusted.data() + offset + at, 0, kPointerSizeBytes);
         }
     }
+    protocol::set_checksum(message_untrusted);
     return true;
 }
 

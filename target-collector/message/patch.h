@@ -1,4 +1,4 @@
-// Sets the few fields of finished messages that change each time they are sent.
+// Sets the few fields of finished messages that change each time they are sent, and their checksum.
 //
 // Freestanding. Faults of all: kInvalid, kTruncated (not such a message).
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace perfleet {
 
-// Batch.oldestRetainedSeq of a sealed message, which the seal doesn't cover.
+// Batch.oldestRetainedSeq of a sealed message, which its checksum covers and its seal doesn't.
 [[nodiscard]] Checked<Done> set_oldest_retained_seq(std::span<std::byte> message, Seq oldest);
 
 // Hello.session, Hello.oldestRetainedSeq and, in one that tells it, Hello.clockTicks.
@@ -20,7 +20,7 @@ namespace perfleet {
                                             Ticks clock = Ticks{0});
 
 // Takes Hello.targetId, Hello.targetName and Hello.labels out: whoever carries the message vouches for its sender with
-// a key, and the gateway takes the identity from that. True: it was a Hello.
+// a key, and the gateway takes the identity from that. True: it was a Hello; a damaged one is left as it is.
 [[nodiscard]] bool clear_hello_identity(std::span<std::byte> message_untrusted);
 
 }  // namespace perfleet

@@ -1,5 +1,6 @@
 #include "target-collector/message/reply_reader.h"
 
+#include "schemas/wire/checksum.h"
 #include "target-collector/message/capnp_reader.h"
 
 namespace perfleet {
@@ -104,6 +105,9 @@ Checked<Reply> read_reply(std::span<const std::byte> message_untrusted) {
     const auto reader = CapnpReader::open(message_untrusted);
     if (!reader.ok()) {
         return reader.error();
+    }
+    if (!protocol::is_checksum_right(message_untrusted)) {
+        return Fault{ErrorCode::kCorrupt, protocol::kChecksumOffsetBytes, message_untrusted.size()};
     }
     const auto envelope = reader->root();
     if (!envelope.ok()) {

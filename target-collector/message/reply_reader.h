@@ -51,7 +51,8 @@ struct Reply {
     std::uint64_t sender_ns = 0;             // clock reply
 };
 
-// Faults: kTruncated, kUnsupported (several segments), kInvalid (a pointer that leads outside, or of another sort).
+// Faults: kTruncated, kUnsupported (several segments), kCorrupt (its checksum is wrong), kInvalid (a pointer that leads
+// outside, or of another sort).
 [[nodiscard]] Checked<Reply> read_reply(std::span<const std::byte> message_untrusted);
 
 }  // namespace perfleet

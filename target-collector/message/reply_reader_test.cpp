@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "collector.capnp.h"
+#include "schemas/wire/checksum.h"
 #include "target-collector/message/capnp_reader.h"
 
 namespace perfleet::reply_reader_test {
@@ -23,6 +24,7 @@ Bytes flat(capnp::MessageBuilder& message) {
     const auto bytes = words.asBytes();
     Bytes out(bytes.size());
     std::memcpy(out.data(), bytes.begin(), bytes.size());
+    protocol::set_checksum(out);
     return out;
 }
 
@@ -190,12 +192,13 @@ TEST(ReplyReader, MissingFieldsAreEmpty) {
     EXPECT_EQ(reply->message, "");
 }
 
-// Words of a message by hand: the segment table is put before them.
+// Words of a message by hand: the segment table is put before them, the checksum into the upper half of the second.
 Bytes words(std::initializer_list<std::uint64_t> segment) {
     std::vector<std::uint64_t> all{static_cast<std::uint64_t>(segment.size()) << 32};
     all.insert(all.end(), segment);
     Bytes out(all.size() * 8);
     std::memcpy(out.data(), all.data(), out.size());
+    protocol::set_checksum(out);
     return out;
 }
 constexpr std::uint64_t struct_pointer(std::int32_t distance, std::uint64_t data_words, std::uint64_t pointers) {
@@ -296,6 +299,19 @@ TEST(ReplyReader, RefusesEveryTruncation) {
     }
 }
 
+TEST(ReplyReader, NoticesEveryFlippedBit) {
+    for (Bytes bytes : {welcome(), refused(), need_image(), ack(), control(), hello_again(), clock_reply()}) {
+        for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+            bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+            const auto reply = read_reply(bytes);
+            ASSERT_FALSE(reply.ok()) << bit;
+            EXPECT_TRUE(bit < 64 || reply.error().code == ErrorCode::kCorrupt) << bit;
+            bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+        }
+        EXPECT_TRUE(read_reply(bytes).ok());
+    }
+}
+
 // Whatever is read from corrupt bytes lies within them, and is what the library reads where both accept it.
 TEST(ReplyReader, AgreesWithTheLibraryOnCorruptBytes) {
     std::mt19937 random(21);
@@ -309,6 +325,7 @@ TEST(ReplyReader, AgreesWithTheLibraryOnCorruptBytes) {
         for (std::uint32_t flips = 1 + random() % 4; flips > 0; --flips) {
             raw[random() % whole.size()] ^= static_cast<std::byte>(1U << (random() % 8));
         }
+        protocol::set_checksum({raw, whole.size()});
         const auto reply = read_reply({raw, whole.size()});
         if (!reply.ok() || reply->sort != Reply::Sort::kAck) {
             if (reply.ok() && !reply->message.empty()) {

@@ -51,6 +51,7 @@ namespace envelope {
 inline constexpr Shape kShape{1, 1};
 inline constexpr Field<std::uint16_t> kProtocolVersion{0};
 inline constexpr Field<std::uint16_t> kTag{2};
+inline constexpr Field<std::uint32_t> kChecksum{4};
 inline constexpr PointerField kBody{0};
 }  // namespace envelope
 

@@ -67,7 +67,7 @@ bool RecordWalk::is_content_whole(const SpooledBatch& head, std::uint64_t at) {
             return false;
         }
     }
-    // The sum was made before a sending changed this field.
+    // The sum was made before a sending changed this field, and the message's checksum.
     message_.assign(content.begin() + static_cast<std::ptrdiff_t>(rows_size_bytes), content.end());
     return set_oldest_retained_seq(message_, Seq{0}).ok() &&
            crc32c(crc32c(0, content.first(rows_size_bytes)), message_) == head.content_checksum;

@@ -14,7 +14,9 @@
 //   byte 24   u32 epoch
 //   byte 28   u32 series_count
 //   byte 32   u32 message_size_bytes
-//   byte 36   u32 content_checksum  crc32c of rows and message as they came from the sealer (oldestRetainedSeq 0)
+//   byte 36   u32 content_checksum  crc32c of rows and message as they came from the sealer (oldestRetainedSeq 0, and
+//   the
+//                                 message's own checksum with it)
 //   byte 40   u64 resolved_by     number of the first journal entry that knows it refused; 0: it isn't
 //   byte 48   u64 sent_ns         of this process: nothing that stays
 //   byte 56   u8 was_sent, u8 is_sent, u8 was_repeated, u8[5] 0: the same

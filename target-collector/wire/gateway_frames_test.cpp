@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "collector.capnp.h"
+#include "schemas/wire/checksum.h"
 
 namespace perfleet {
 namespace {
@@ -52,6 +53,7 @@ Frame make_frame(Fill fill) {
     const auto bytes = words.asBytes();
     Frame frame(bytes.size());
     std::memcpy(frame.data(), bytes.begin(), bytes.size());
+    protocol::set_checksum(frame);
     return frame;
 }
 

@@ -47,6 +47,7 @@
 #include "gateway/gateway.h"
 #include "gateway/metrics/gateway_metrics.h"
 #include "schemas/vocabulary/limits.h"
+#include "schemas/wire/checksum.h"
 #include "schemas/wire/protocol.h"
 #include "storage/store/store.h"
 #include "target-collector/message/batch_builder.h"
@@ -160,6 +161,7 @@ public:
         const auto bytes = words.asBytes();
         std::vector<std::byte> message(bytes.size());
         std::memcpy(message.data(), bytes.begin(), bytes.size());
+        protocol::set_checksum(message);
         return message;
     }
 

@@ -16,6 +16,8 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -288,17 +290,52 @@ public:
     [[nodiscard]] std::string path() const { return ::ptsname(master_); }
 
     std::size_t write(std::span<const std::byte> bytes) override {
-        const ssize_t size = ::write(master_, bytes.data(), std::min<std::size_t>(bytes.size(), 100));
+        std::vector<std::byte> piece{bytes.begin(), bytes.begin() + std::min<std::ptrdiff_t>(std::ssize(bytes), 100)};
+        auto damage = to_host_;
+        damage.pass(piece);
+        const ssize_t size = ::write(master_, piece.data(), piece.size());
+        if (size == std::ssize(piece)) {
+            to_host_ = damage;
+        } else {
+            to_host_.pass(std::span{piece}.first(size > 0 ? static_cast<std::size_t>(size) : 0));
+        }
         return size > 0 ? static_cast<std::size_t>(size) : 0;
     }
     std::size_t read(std::span<std::byte> into) override {
         const ssize_t size = ::read(master_, into.data(), into.size());
-        return size > 0 ? static_cast<std::size_t>(size) : 0;
+        const std::size_t count = size > 0 ? static_cast<std::size_t>(size) : 0;
+        to_target_.pass(into.first(count));
+        return count;
     }
 
+    // One bit of so many bytes on the average, each way; 0: none.
+    void flip_a_bit_in(std::uint32_t to_host_bytes, std::uint32_t to_target_bytes) {
+        to_host_.mean_bytes = to_host_bytes;
+        to_target_.mean_bytes = to_target_bytes;
+    }
+    [[nodiscard]] std::uint64_t flips_to_host() const { return to_host_.flips; }
+    [[nodiscard]] std::uint64_t flips_to_target() const { return to_target_.flips; }
+
 private:
+    struct Damage {
+        std::mt19937 random;
+        std::uint32_t mean_bytes = 0;
+        std::uint64_t flips = 0;
+
+        void pass(std::span<std::byte> bytes) {
+            for (std::byte& byte : bytes) {
+                if (mean_bytes != 0 && random() % mean_bytes == 0) {
+                    byte ^= static_cast<std::byte>(1U << (random() % 8));
+                    ++flips;
+                }
+            }
+        }
+    };
+
     int master_;
     int slave_ = -1;
+    Damage to_host_{std::mt19937{1}};
+    Damage to_target_{std::mt19937{2}};
 };
 
 TEST_F(RelayTest, ABoardAtASerialLineIsRelayedAlsoAfterAReset) {
@@ -319,6 +356,32 @@ TEST_F(RelayTest, ABoardAtASerialLineIsRelayedAlsoAfterAReset) {
     }
     expect_relay_to_end_well(", 0 dropped");
     expect_stored(rows);
+}
+
+// Whatever a flipped bit hits (a row, an acknowledgement, ZMTP's own bytes), nothing wrong is stored and nothing lost.
+TEST_F(RelayTest, FlippedBitsOfASerialLineAreCountedAndNeverStored) {
+    Terminal terminal;
+    start_relay({"--serial", terminal.path()});
+    LineStream stream{terminal, LineStream::End::kTarget};
+    SampledTarget target{stream, small_target(SessionId{7, 1})};
+    target.sample_until_acknowledged(3);
+    terminal.flip_a_bit_in(10'000, 200);
+    target.run_until([&] {
+        if (target.collector->status().batches_kept < 20) {
+            target.sample();
+        }
+        return terminal.flips_to_host() >= 4 && terminal.flips_to_target() >= 4;
+    });
+    terminal.flip_a_bit_in(0, 0);
+    target.finish();
+    EXPECT_EQ(target.collector->status().batches_dropped, 0U);
+    EXPECT_EQ(target.collector->status().batches_refused, 0U);
+    EXPECT_GT(target.collector->status().replies_ignored, 0U);
+    relay_->send_signal(SIGTERM);
+    ASSERT_TRUE(relay_->wait().has_value());
+    EXPECT_NE(relay_->error_output().find(" damaged, "), std::string::npos) << relay_->error_output();
+    EXPECT_EQ(relay_->error_output().find(", 0 damaged, "), std::string::npos) << relay_->error_output();
+    expect_stored({{SessionId{7, 1}, target.rows}});
 }
 
 }  // namespace

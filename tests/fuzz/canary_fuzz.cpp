@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "schemas/wire/checksum.h"
 #include "target-collector/message/reply_reader.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -10,7 +11,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace perfleet;
     static constexpr std::size_t kBuildIdSizeBytes = 20;
     FuzzInput input{data, size_bytes};
-    const auto reply = read_reply(input.rest());
+    std::vector<std::byte> message{input.rest().begin(), input.rest().end()};
+    if (message.size() >= protocol::kChecksumEndBytes) {
+        protocol::set_checksum(message);
+    }
+    const auto reply = read_reply(message);
     if (!reply.ok() || reply->sort != Reply::Sort::kNeedImage || reply->build_id.empty()) {
         return 0;
     }

@@ -1,8 +1,9 @@
-// What a collector says to the gateway. Batches get their right seal first, so that the fuzzer reaches what stands
-// behind it. What is admitted must be what the store and the queries can read.
+// What a collector says to the gateway. Messages get their right checksum and batches their seal first, so that the
+// fuzzer reaches what stands behind them. What is admitted must be what the store and the queries can read.
 #include "gateway/ingest/admit_batch.h"
 #include "gateway/ingest/admit_hello.h"
 #include "gateway/ingest/decode.h"
+#include "schemas/wire/checksum.h"
 #include "storage/block/block.h"
 #include "storage/store/record.h"
 #include "storage/store/sample_batches.h"
@@ -83,7 +84,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace perfleet;
     static Decoder decoder;
     FuzzInput input{data, size_bytes};
-    const auto message = decoder.decode(input.rest());
+    std::vector<std::byte> frame{input.rest().begin(), input.rest().end()};
+    if (frame.size() >= protocol::kChecksumEndBytes) {
+        protocol::set_checksum(frame);
+    }
+    const auto message = decoder.decode(frame);
     if (message.ok()) {
         std::visit([](const auto& said) { take(said); }, *message);
     } else {

@@ -1,5 +1,5 @@
-// What a gateway says to a collector. First byte: how the message is aligned. All that is borrowed must lie in the
-// message, and where Cap'n Proto's own library can read it, too, it reads the same.
+// What a gateway says to a collector, with the right checksum. First byte: how the message is aligned. All that is
+// borrowed must lie in the message, and where Cap'n Proto's own library can read it, too, it reads the same.
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collector.capnp.h"
+#include "schemas/wire/checksum.h"
 #include "target-collector/message/reply_reader.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -88,7 +89,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<std::byte> memory(misalignment);
     memory.insert(memory.end(), input.rest().begin(), input.rest().end());
     memory.shrink_to_fit();
-    const std::span<const std::byte> message = std::span{memory}.subspan(misalignment);
+    const std::span<std::byte> message = std::span{memory}.subspan(misalignment);
+    if (message.size() >= protocol::kChecksumEndBytes) {
+        protocol::set_checksum(message);
+    }
     if (const auto reply = read_reply(message); reply.ok()) {
         expect_within(reply->message, message);
         expect_within(reply->build_id, message);

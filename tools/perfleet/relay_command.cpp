@@ -45,7 +45,8 @@ int relay(RelayOptions options) {
     say_of_relay(std::to_string(counts.targets) + (counts.targets == 1 ? " target" : " targets") + " relayed, " +
                  std::to_string(counts.targets_refused) + " turned away; " + std::to_string(counts.frames_to_gateway) +
                  " messages to the gateway, " + std::to_string(counts.frames_to_targets) + " to targets, " +
-                 std::to_string(counts.frames_dropped) + " dropped");
+                 std::to_string(counts.frames_damaged) + " damaged, " + std::to_string(counts.frames_dropped) +
+                 " dropped");
     return 0;
 }
 

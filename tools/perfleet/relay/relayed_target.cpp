@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "schemas/wire/checksum.h"
 #include "target-collector/message/patch.h"
 
 namespace perfleet {
@@ -72,10 +73,15 @@ bool RelayedTarget::carry_to_gateway() {
             if (size.ok() && *size == 0) {
                 break;
             }
-            to_gateway_size_bytes_ = size.ok() ? *size : 0;
-            if (options_.vouches_for_it) {
-                (void)clear_hello_identity(std::span{to_gateway_.get(), to_gateway_size_bytes_});
+            const std::span frame{to_gateway_.get(), size.ok() ? *size : 0};
+            if (!frame.empty() && !protocol::is_checksum_right(frame)) {
+                ++counts_.frames_damaged;
+                continue;
             }
+            if (options_.vouches_for_it) {
+                (void)clear_hello_identity(frame);
+            }
+            to_gateway_size_bytes_ = frame.size();
         }
         if (to_gateway_size_bytes_ > 0) {
             if (!gateway_.send(std::span{to_gateway_.get(), to_gateway_size_bytes_})) {
