@@ -39,6 +39,26 @@ TEST(RateLimit, ALongPauseEarnsNoMoreThanAFewAtOnce) {
     EXPECT_EQ(written, RateLimit::kAtOnceMax);
 }
 
+// The beginning of a period isn't lost where a message comes in the middle of one.
+TEST(RateLimit, EarnsOneMessageAPeriodWheneverItIsAsked) {
+    RateLimit limit;
+    const auto written_at = [&](std::uint64_t now_ns) {
+        std::uint64_t written = 0;
+        for (int i = 0; i < 100; ++i) {
+            written += limit.ask("kind", now_ns).may_be_written ? 1 : 0;
+        }
+        return written;
+    };
+    EXPECT_EQ(written_at(kStart), RateLimit::kAtOnceMax);
+    EXPECT_EQ(written_at(kStart + RateLimit::kEveryNs - 1), 0U);
+    EXPECT_EQ(written_at(kStart + RateLimit::kEveryNs * 3 / 2), 1U);
+    EXPECT_EQ(written_at(kStart + RateLimit::kEveryNs * 2), 1U);
+    EXPECT_EQ(written_at(kStart + RateLimit::kEveryNs * 5), 3U);
+    EXPECT_EQ(written_at(kStart + RateLimit::kEveryNs * 5), 0U);
+    EXPECT_EQ(written_at(kStart), 0U) << "a clock that went back earns nothing";
+    EXPECT_EQ(written_at(kStart + RateLimit::kEveryNs * 6), 1U);
+}
+
 TEST(RateLimit, KindsBeyondTheirNumberShareOnePlace) {
     RateLimit limit;
     for (std::size_t i = 0; i < RateLimit::kKindsMax; ++i) {

@@ -132,6 +132,29 @@ TEST(AdmitBatch, KeepsColumnsThatItDoesNotKnow) {
     EXPECT_EQ(kept->bytes.size(), 3U);
 }
 
+TEST(AdmitBatch, RowsOfAnEventNameIt) {
+    for (const Kind kind : {Kind::kSample, Kind::kTracepoint, Kind::kCounter}) {
+        SampleBatch batch{kTarget, kSession, Seq{9}, EpochNumber{0}, bucket_of(kNow)};
+        batch.add({kind, kNoEvent}, {{ColumnId::kTime, {1}}});
+        const auto admitted = admit(sample::batch(batch.build()));
+        ASSERT_FALSE(admitted.ok()) << kind_name(kind);
+        EXPECT_NE(admitted.error().message.find("without an event"), std::string::npos) << admitted.error().message;
+    }
+}
+
+TEST(AdmitBatch, ARowHasRawBytesUpToTheLimit) {
+    const auto with_raw = [](std::size_t size_bytes) {
+        SampleBatch batch{kTarget, kSession, Seq{9}, EpochNumber{0}, bucket_of(kNow)};
+        batch.add({Kind::kTracepoint, EventNumber{1}}, {{ColumnId::kTime, {35, 36}}},
+                  {{ColumnId::kRawBytes, {std::string(size_bytes, 'x'), "raw"}}});
+        return admit(sample::batch(batch.build()));
+    };
+    const auto largest = with_raw(limits::kRawBytesMax);
+    ASSERT_TRUE(largest.ok()) << largest.error().message;
+    EXPECT_EQ(largest->series.at(0).row_count, 2U);
+    EXPECT_FALSE(with_raw(limits::kRawBytesMax + 1).ok());
+}
+
 struct Refusal {
     const char* name;
     Change change;

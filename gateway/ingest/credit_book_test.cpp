@@ -113,5 +113,22 @@ TEST(CreditBook, IdlePromisesAreWrittenOff) {
     EXPECT_EQ(book.promised_bytes(), 0U);
 }
 
+// Its promises don't count again when it comes back, whichever limit was told last.
+TEST(CreditBook, WhatAPeerThatWentWasPromisedIsWrittenOff) {
+    CreditBook book{kBudgetBytes};
+    CreditAccount account = account_of(1'000);
+    const Seq limit = book.raise(account, Seq{0}, Seq{0}, 1, 0);
+    account.is_waiting = true;
+    book.close(account, limit);
+    EXPECT_FALSE(account.is_waiting);
+    EXPECT_EQ(account.written_off, limit);
+    book.settle(account, Seq{10}, limit);
+    EXPECT_EQ(book.promised_bytes(), 0U);
+    book.close(account, Seq{1});
+    EXPECT_EQ(account.written_off, limit) << "what was written off stays so";
+    book.settle(account, Seq{10}, limit);
+    EXPECT_EQ(book.promised_bytes(), 0U);
+}
+
 }  // namespace
 }  // namespace perfleet::credit_book_test

@@ -163,6 +163,64 @@ TEST(SessionLedger, OfRangeNamesTheLossesThatOverlapIt) {
     EXPECT_EQ(story.between(0, 10'000), story.whole());
 }
 
+// Of two of three dropped batches the rows are there; of batch 6 nobody knows.
+TEST(SessionLedger, DroppedBatchesThatArrivedAndMissingOnesAreCountedApart) {
+    Story story;
+    story.batch(1)
+        .batch(2)
+        .batch(4)
+        .batch(5, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}})
+        .end(6, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}});
+    const Ledger ledger = story.whole();
+    EXPECT_EQ(ledger.stored, 40U);
+    EXPECT_EQ(ledger.lost, (Lost{{"spool_full", 10}, {"missing", 10}}));
+    EXPECT_TRUE(story.warnings.empty());
+}
+
+// The last batch of a range and the first one behind it.
+TEST(SessionLedger, ADroppedRangeHasBothItsEnds) {
+    Story story;
+    story.batch(1)
+        .batch(2)
+        .batch(3)
+        .batch(4, {{TallyName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}})
+        .end(4, {{TallyName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}});
+    EXPECT_EQ(story.whole().lost, Lost{}) << "both arrived";
+    EXPECT_EQ(story.whole().stored, 40U);
+    Story behind;
+    behind.batch(1)
+        .batch(4, {{TallyName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}})
+        .end(4, {{TallyName::kLostSpoolFull, 20}});
+    EXPECT_EQ(behind.whole().lost, (Lost{{"spool_full", 20}})) << "neither of those beside it counts as dropped";
+}
+
+// Two batches arrived, were dropped or refused all the same, and have expired: they are in two counts.
+TEST(SessionLedger, LossesOfBatchesThatExpiredAreTakenOff) {
+    Story story;
+    story.batch(3, {{TallyName::kLostSpoolFull, 10}, {TallyName::kLostRefused, 10}})
+        .end(3, {{TallyName::kLostSpoolFull, 10}, {TallyName::kLostRefused, 10}});
+    story.session.expired = {{kSamples, 20}};
+    const Ledger ledger = story.whole();
+    EXPECT_EQ(ledger.produced, 30U);
+    EXPECT_EQ(ledger.expired, 20U);
+    EXPECT_EQ(ledger.lost, Lost{});
+    EXPECT_TRUE(story.warnings.empty());
+}
+
+// A batch or an end says what was produced, also where all rows have expired or were lost.
+TEST(SessionLedger, AnEndAloneSaysWhatWasProduced) {
+    Story story;
+    story.end(3, {{TallyName::kLostSpoolFull, 10}});
+    story.session.expired = {{kSamples, 20}};
+    EXPECT_EQ(story.whole().produced, 30U);
+    EXPECT_EQ(story.whole().lost, (Lost{{"spool_full", 10}}));
+    Story running;
+    running.batch(2);
+    running.session.expired = {{kSamples, 5}};
+    EXPECT_EQ(running.whole().produced, 20U);
+    EXPECT_EQ(running.whole().pending, 5U);
+}
+
 TEST(SessionLedger, ContradictionBalancesAndWarns) {
     Story story;
     story.batch(1).end(1);

@@ -115,6 +115,13 @@ TEST(Counters, OfAProcessScaleByWhatItRanOnAllCpus) {
               (Figures{100ULL, 200ULL, 200ULL, 100ULL}));
 }
 
+// Its cpus' times are read one after the other, so that it may seem to have run longer than it was enabled.
+TEST(Counters, NothingIsScaledDownWhereItRanLongerThanItWasEnabled) {
+    EXPECT_EQ(figures(counters_of(
+                  {{10, 0, 42, 0, 0, 0}, {10, 1, 42, 0, 0, 0}, {20, 0, 42, 100, 200, 120}, {20, 1, 42, 50, 202, 90}})),
+              (Figures{150ULL, 210ULL, 210ULL, 150ULL}));
+}
+
 TEST(Counters, GreatFiguresDoNotOverflow) {
     constexpr std::uint64_t kGreat = 1ULL << 62U;
     const Answer answer = counters_of({{10, 0, kWholeCpu, 0, 0, 0}, {20, 0, kWholeCpu, kGreat, kGreat, kGreat / 2}});

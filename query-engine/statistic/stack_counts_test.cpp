@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "query-engine/statistic/profile_story.h"
+#include "storage/store/sample_batches.h"
 
 namespace perfleet::stack_counts_test {
 namespace {
@@ -43,6 +47,55 @@ TEST(StackCounts, AreTheSameInArraysAndHashTables) {
             EXPECT_EQ(rows, expected) << size_bytes << " bytes, " << threads << " threads";
         }
     }
+}
+
+// A thread with samples at 10, 20 and 30, whose name is another one from 30 on.
+class RenamedThread : public testing::Test {
+protected:
+    static constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
+
+    RenamedThread() {
+        const BucketNumber bucket = bucket_of(UtcNs{kStart});
+        const Partition partition = partition_of(TargetId{1}, bucket);
+        SampleBatch batch{TargetId{1}, SessionId{1, 2}, Seq{1}, EpochNumber{0}, bucket};
+        batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10, 20, 30}}, {ColumnId::kTid, {7, 7, 7}}});
+        batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {5, 30}},
+                                            {ColumnId::kTaskOp, {1, 1}},
+                                            {ColumnId::kTid, {7, 7}},
+                                            {ColumnId::kString, {1, 2}}});
+        batch.add_strings({{1, "before"}, {2, "after"}});
+        EXPECT_TRUE(store_->define(partition, sample_session(TargetId{1}, SessionId{1, 2})).ok());
+        EXPECT_TRUE(store_->put(partition, std::vector{batch.build()}).ok());
+    }
+    // Rows by name, from one tick to another.
+    [[nodiscard]] std::map<std::string, std::uint64_t> rows_between(std::int64_t first, std::int64_t last) const {
+        Selection selection;
+        selection.from = UtcNs{kStart + first};
+        selection.to = UtcNs{kStart + last};
+        const Result<Scan> scan = Scan::open(*store_, selection);
+        EXPECT_TRUE(scan.ok());
+        std::map<std::string, std::uint64_t> rows;
+        for (const auto& [epoch, name, tid, stack, count] : rows_of(*scan, {.event = "cpu-clock"})) {
+            rows[name] += count;
+        }
+        return rows;
+    }
+
+    std::unique_ptr<Store> store_ = make_memory_store();
+};
+
+using ByName = std::map<std::string, std::uint64_t>;
+
+TEST_F(RenamedThread, RowsAtTheTickOfTheNewNameHaveIt) {
+    EXPECT_EQ(rows_between(0, 100), (ByName{{"before", 2}, {"after", 1}}));
+}
+
+TEST_F(RenamedThread, ARangeHasItsFirstTickAndNotItsLast) {
+    EXPECT_EQ(rows_between(20, 100), (ByName{{"before", 1}, {"after", 1}}));
+    EXPECT_EQ(rows_between(21, 100), (ByName{{"after", 1}}));
+    EXPECT_EQ(rows_between(10, 30), (ByName{{"before", 2}}));
+    EXPECT_EQ(rows_between(0, 31), (ByName{{"before", 2}, {"after", 1}}));
+    EXPECT_EQ(rows_between(30, 31), (ByName{{"after", 1}}));
 }
 
 }  // namespace

@@ -305,6 +305,21 @@ TEST_F(KeyedStore, NamesTheKeyOfADamagedValueAndReadsTheOthers) {
     EXPECT_EQ(expired_rows(), 2'000U) << "those of the damaged record can't be counted";
 }
 
+// Below the watermark it is resolved, whatever can be read of it: stored again it might be there twice.
+TEST_F(KeyedStore, ARepeatOfABatchWhoseRecordIsDamagedIsADuplicate) {
+    for (const std::uint64_t seq : {1U, 2U, 3U}) {
+        ASSERT_TRUE(put(seq).ok());
+    }
+    ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{2}).ok());
+    damage(partition_batch_key(test_writer::partition(), {kTarget, kSession, Seq{2}}), "??????");
+    open();
+    const auto repeated = put(2);
+    ASSERT_TRUE(repeated.ok()) << repeated.error().message;
+    EXPECT_EQ(repeated->at(0), PutOutcome::kDuplicate);
+    EXPECT_EQ(put(1)->at(0), PutOutcome::kDuplicate);
+    EXPECT_EQ(put(3)->at(0), PutOutcome::kDuplicate);
+}
+
 TEST_F(KeyedStore, NamesTheKeyOfEveryDamagedRecord) {
     ASSERT_TRUE(store_->end_session(kTarget, kSession, {}).ok());
     ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{1}).ok());

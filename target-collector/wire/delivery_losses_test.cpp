@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <map>
 #include <random>
 #include <vector>
@@ -115,6 +116,33 @@ TEST(DeliveryLosses, GoesOnFromWhatAnotherCounted) {
     EXPECT_EQ(sum(second.tallies()), rows(1)[0].row_count + rows(3)[0].row_count + rows(5)[0].row_count);
     EXPECT_EQ(sum(second.acknowledged()), rows(2)[0].row_count + rows(4)[0].row_count);
     EXPECT_EQ(second.last_dropped(), Seq{5});
+}
+
+// The sealer begins a new epoch where the last one that lost definitions is its own.
+TEST(DeliveryLosses, TellsTheLastEpochOfWhichDefinitionsAreLost) {
+    constexpr Series kStacks{Kind::kStack, kNoEvent};
+    const std::array<SealedRecord::Rows, 1> definitions{SealedRecord::Rows{kStacks, 3}};
+    std::vector<std::uint64_t> memory(1'024);
+    SpscRing ring{std::as_writable_bytes(std::span{memory})};
+    LossesInMemory losses;
+    const auto told = [&] {
+        EXPECT_TRUE(losses.tell(ring));
+        LossNotice notice;
+        const auto record = ring.acquire();
+        std::memcpy(&notice, record.data(), sizeof notice);
+        ring.release();
+        return notice;
+    };
+    losses.count_refused(EpochNumber{4}, rows(1));
+    EXPECT_FALSE(told().has_lost_definitions);
+    losses.count_refused(EpochNumber{5}, definitions);
+    EXPECT_TRUE(told().has_lost_definitions);
+    losses.count_refused(EpochNumber{7}, definitions);
+    EXPECT_EQ(told().lost_definitions_epoch, EpochNumber{7});
+    losses.count_refused(EpochNumber{6}, definitions);  // refused late
+    EXPECT_EQ(told().lost_definitions_epoch, EpochNumber{7});
+    losses.count_refused(EpochNumber{8}, rows(1));
+    EXPECT_EQ(told().lost_definitions_epoch, EpochNumber{7}) << "no definitions among these";
 }
 
 }  // namespace

@@ -251,6 +251,44 @@ TEST_F(DeliveryTest, GivesAnEmptierGatewayAllThatIsLeft) {
     EXPECT_EQ(delivery_->status().prefix, Seq{3});
 }
 
+TEST_F(DeliveryTest, CreditNeverShrinksWithinAnIncarnation) {
+    start();
+    for (int i = 0; i < 5; ++i) {
+        seal();
+    }
+    welcome({kSession, 1, Seq{0}, Seq{3}});
+    for (std::uint64_t seq = 1; seq <= 3; ++seq) {
+        expect_batch(seq);
+    }
+    // The same gateway welcomes again, with a limit of before: what goes beyond it was promised.
+    gateway_.say(make_hello_again(1));
+    welcome({kSession, 1, Seq{0}, Seq{1}});
+    for (std::uint64_t seq = 1; seq <= 3; ++seq) {
+        expect_batch(seq);
+    }
+    ack({{}, 1, Seq{1}, Seq{2}});
+    expect_silence();
+    gateway_.say(make_hello_again(1));
+    welcome({kSession, 1, Seq{1}, Seq{5}});
+    for (std::uint64_t seq = 2; seq <= 5; ++seq) {
+        expect_batch(seq);
+    }
+}
+
+// A gateway that was told of drops passes over them, and over nothing that was never sent.
+TEST_F(DeliveryTest, APrefixMayPassWhatWasDroppedUnsent) {
+    start(2'000);  // a few batches
+    for (int i = 0; i < 11; ++i) {
+        seal();
+        delivery_->step(now_ns_);
+    }
+    const std::uint64_t dropped = delivery_->status().batches_dropped;
+    ASSERT_GT(dropped, 1U);
+    welcome({kSession, 1, Seq{dropped}, Seq{dropped}});
+    run_until_prefix(dropped);
+    EXPECT_EQ(delivery_->status().replies_ignored, 0U);
+}
+
 TEST_F(DeliveryTest, IgnoresPromisesThatCannotBeTrue) {
     start();
     seal();

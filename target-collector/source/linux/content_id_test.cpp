@@ -142,6 +142,20 @@ TEST(ElfNote, NotesWithLyingSizesEndTheSearch) {
     EXPECT_TRUE(build_id_in_notes(std::span(notes).first(5)).empty());
 }
 
+TEST(ElfNote, ABuildIdHasTwentyBytesAtMost) {
+    const auto note_of = [](std::uint32_t size_bytes) {
+        std::vector<std::byte> note(sizeof(Elf64_Nhdr) + 4 + 24, std::byte{7});
+        const Elf64_Nhdr header{4, size_bytes, NT_GNU_BUILD_ID};
+        std::memcpy(note.data(), &header, sizeof header);
+        std::memcpy(note.data() + sizeof header, "GNU", 4);
+        return note;
+    };
+    EXPECT_EQ(build_id_in_notes(note_of(20)).size(), 20U);
+    EXPECT_EQ(build_id_in_notes(note_of(1)).size(), 1U);
+    EXPECT_TRUE(build_id_in_notes(note_of(21)).empty());
+    EXPECT_TRUE(build_id_in_notes(note_of(0)).empty());
+}
+
 TEST(ImageFinder, NamesTheOwnProgramByItsBuildId) {
     ImageTable table;
     ImageFinder finder(table);

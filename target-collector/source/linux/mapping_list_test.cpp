@@ -124,6 +124,28 @@ TEST(ProcessTable, ANumberThatIsUsedAgainIsAnotherProcess) {
     EXPECT_EQ(table.find(2)->mappings->find(5), nullptr);
 }
 
+// Nobody told of the exits: what the process before had is not the new one's.
+TEST(ProcessTable, ANumberThatIsUsedAgainWithoutAnExitIsAnotherProcess) {
+    ProcessTable table;
+    table.name_thread(2, 2, "before");
+    table.fork(2, 3, 2, 2);
+    table.add_mapping(2, mapping(0, 10, 0, 1));
+    table.name_thread(9, 9, "other");
+    table.fork(2, 2, 9, 9);
+    ASSERT_NE(table.find(2), nullptr);
+    EXPECT_EQ(table.find(2)->mappings->find(5), nullptr);
+    EXPECT_EQ(table.find(2)->code, nullptr);
+    EXPECT_EQ(table.find(2)->thread_count, 1U);
+    std::string names;
+    table.each_thread([&](std::uint32_t tid, const Thread& thread) {
+        names += tid == 2 || tid == 3 ? std::to_string(tid) + thread.name : "";
+    });
+    EXPECT_EQ(names, "2other");
+    table.exit(2, 2, 100);
+    table.prune(101);
+    EXPECT_EQ(table.find(2), nullptr);
+}
+
 TEST(ProcessTable, IsBounded) {
     ProcessTable table;
     for (std::uint32_t pid = 1; pid <= ProcessTable::kProcessesMax + 10; ++pid) {
