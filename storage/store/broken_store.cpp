@@ -5,6 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "schemas/columns/crc32c.h"
+#include "storage/key/key.h"
+
 namespace perfleet {
 namespace {
 
@@ -125,9 +128,32 @@ private:
     std::deque<Held> held_;
 };
 
-class KeyWithoutSeq final : public Store {
+// Loses the joined block of which one part is one in a thousand: its parts are taken away all the same.
+class JoinDropsBlock final : public EngineOver {
 public:
-    explicit KeyWithoutSeq(std::unique_ptr<Store> store) : store_{std::move(store)} {}
+    using EngineOver::EngineOver;
+
+    Result<Done> write(const Changes& changes) override {
+        const bool is_join = changes.puts.size() == 1 && !changes.deletes.empty() &&
+                             decode_block_key(changes.puts.front().key).ok() &&
+                             decode_block_key(changes.deletes.front()).ok();
+        if (!is_join || !(is_chosen(changes.puts.front().key) ||
+                          std::any_of(changes.deletes.begin(), changes.deletes.end(), is_chosen))) {
+            return engine().write(changes);
+        }
+        Changes lossy;
+        lossy.deletes = changes.deletes;
+        lossy.deletes.emplace_back(changes.puts.front().key);
+        return engine().write(lossy);
+    }
+
+private:
+    static bool is_chosen(std::string_view key) { return crc32c(0, std::as_bytes(std::span{key})) % 1'000 == 0; }
+};
+
+class StoreOver : public Store {
+public:
+    explicit StoreOver(std::unique_ptr<Store> store) : store_{std::move(store)} {}
 
     Result<Done> refresh() override { return store_->refresh(); }
     Result<std::vector<Partition>> partitions() const override { return store_->partitions(); }
@@ -138,10 +164,9 @@ public:
     Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override {
         return store_->session_end(target, session);
     }
-    // The gateway finds no seq in it.
-    Result<Done> visit_batches(const Partition&, TargetId, SessionId,
-                               const std::function<Visit(const BatchRecord&)>&) const override {
-        return Done{};
+    Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
+                               const std::function<Visit(const BatchRecord&)>& visitor) const override {
+        return store_->visit_batches(partition, target, session, visitor);
     }
     Result<Done> visit_blocks(
         const Partition& partition, TargetId target, SessionId session, Series series,
@@ -154,7 +179,9 @@ public:
     Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target, SessionId session) const override {
         return store_->last_expired_bucket(target, session);
     }
-    Result<Seq> watermark(TargetId, SessionId) const override { return Seq{0}; }
+    Result<Seq> watermark(TargetId target, SessionId session) const override {
+        return store_->watermark(target, session);
+    }
     Result<std::optional<ImageContent>> image(std::string_view build_id) const override {
         return store_->image(build_id);
     }
@@ -162,22 +189,15 @@ public:
         return store_->define(partition, session);
     }
     Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
-        std::vector<AdmittedBatch> arrived{batches.begin(), batches.end()};
-        for (AdmittedBatch& batch : arrived) {
-            auto number = next_arrival(batch.key.target, batch.key.session);
-            if (!number.ok()) {
-                return number.error();
-            }
-            batch.key.seq = *number;
-            batch.record.seq = *number;
-        }
-        return store_->put(partition, arrived);
+        return store_->put(partition, batches);
     }
     Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
                                                         BucketNumber bucket) const override {
         return store_->retention_class(target, session, bucket);
     }
-    Result<Done> advance_watermarks(std::span<const SessionPrefix>) override { return Done{}; }
+    Result<Done> advance_watermarks(std::span<const SessionPrefix> prefixes) override {
+        return store_->advance_watermarks(prefixes);
+    }
     Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
         return store_->end_session(target, session, end);
     }
@@ -191,17 +211,51 @@ public:
         return store_->size_bytes(partitions);
     }
     Result<Done> sync() override { return store_->sync(); }
+    Result<Done> join(UtcNs now, const std::function<Visit(const JoinStep&)>& on_step) override {
+        return store_->join(now, on_step);
+    }
+
+protected:
+    [[nodiscard]] Store& store() { return *store_; }
+
+private:
+    std::unique_ptr<Store> store_;
+};
+
+class KeyWithoutSeq final : public StoreOver {
+public:
+    using StoreOver::StoreOver;
+
+    // The gateway finds no seq in it.
+    Result<Done> visit_batches(const Partition&, TargetId, SessionId,
+                               const std::function<Visit(const BatchRecord&)>&) const override {
+        return Done{};
+    }
+    Result<Seq> watermark(TargetId, SessionId) const override { return Seq{0}; }
+    Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
+        std::vector<AdmittedBatch> arrived{batches.begin(), batches.end()};
+        for (AdmittedBatch& batch : arrived) {
+            auto number = next_arrival(batch.key.target, batch.key.session);
+            if (!number.ok()) {
+                return number.error();
+            }
+            batch.key.seq = *number;
+            batch.record.seq = *number;
+        }
+        return store().put(partition, arrived);
+    }
+    Result<Done> advance_watermarks(std::span<const SessionPrefix>) override { return Done{}; }
 
 private:
     Result<Seq> next_arrival(TargetId target, SessionId session) {
         const auto [at, is_new] = arrivals_.try_emplace({target, session});
         if (is_new) {
-            auto partitions = store_->partitions();
+            auto partitions = store().partitions();
             if (!partitions.ok()) {
                 return partitions.error();
             }
             for (const Partition& partition : *partitions) {
-                auto visited = store_->visit_batches(partition, target, session,
+                auto visited = store().visit_batches(partition, target, session,
                                                      [&, &last = at->second](const BatchRecord& record) {
                                                          last = std::max(last, record.seq);
                                                          return Visit::kContinue;
@@ -214,8 +268,27 @@ private:
         return at->second = Seq{at->second.value + 1};
     }
 
-    std::unique_ptr<Store> store_;
     std::map<std::pair<TargetId, SessionId>, Seq> arrivals_;
+};
+
+class RepeatAtWatermark final : public StoreOver {
+public:
+    using StoreOver::StoreOver;
+
+    Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
+        std::vector<AdmittedBatch> arrived{batches.begin(), batches.end()};
+        for (AdmittedBatch& batch : arrived) {
+            const auto watermark = store().watermark(batch.key.target, batch.key.session);
+            if (watermark.ok() && batch.key.seq == *watermark) {
+                batch.key.seq.value += kOtherSeq;
+                batch.record.seq = batch.key.seq;
+            }
+        }
+        return store().put(partition, arrived);
+    }
+
+private:
+    static constexpr std::uint64_t kOtherSeq = 1U << 20U;
 };
 
 }  // namespace
@@ -224,15 +297,20 @@ std::unique_ptr<Engine> break_engine(std::unique_ptr<Engine> engine, FaultPlan::
     switch (breakage) {
         case FaultPlan::Breakage::kAckBeforeSync: return std::make_unique<AckBeforeSync>(std::move(engine));
         case FaultPlan::Breakage::kWatermarkBeforeRows: return std::make_unique<WatermarkBeforeRows>(std::move(engine));
+        case FaultPlan::Breakage::kJoinDropsBlock: return std::make_unique<JoinDropsBlock>(std::move(engine));
         case FaultPlan::Breakage::kKeyWithoutSeq:
+        case FaultPlan::Breakage::kRepeatAtWatermark:
         case FaultPlan::Breakage::kNone: break;
     }
     return engine;
 }
 
 std::unique_ptr<Store> break_store(std::unique_ptr<Store> store, FaultPlan::Breakage breakage) {
-    return breakage == FaultPlan::Breakage::kKeyWithoutSeq ? std::make_unique<KeyWithoutSeq>(std::move(store))
-                                                           : std::move(store);
+    switch (breakage) {
+        case FaultPlan::Breakage::kKeyWithoutSeq: return std::make_unique<KeyWithoutSeq>(std::move(store));
+        case FaultPlan::Breakage::kRepeatAtWatermark: return std::make_unique<RepeatAtWatermark>(std::move(store));
+        default: return store;
+    }
 }
 
 }  // namespace perfleet

@@ -2,9 +2,10 @@
 //
 //   ack-before-sync         sync() says done at once; what it was asked for is synced by the next one
 //   key-without-seq         a batch is stored under the number of its arrival, so a repeat of it is another batch; and
-//   as no
-//                           seq is known, there is no watermark
+//                           as no seq is known, there is no watermark
 //   watermark-before-rows   rows are held back until their session's watermark is on disk
+//   join-drops-block        a joined block is lost where one of its parts is one in a thousand
+//   repeat-at-watermark     a repeat of the batch at the watermark is another batch
 #pragma once
 
 #include <memory>

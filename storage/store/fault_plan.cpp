@@ -91,11 +91,13 @@ bool parse_word(std::string_view name, std::string_view value, FaultPlan& plan) 
             value, {{{"cut", Loss::kCut}, {"all", Loss::kAll}, {"sectors", Loss::kSectors}, {"none", Loss::kNone}}},
             plan.loss);
     }
-    return name == "break" && choose<Breakage, 4>(value,
+    return name == "break" && choose<Breakage, 6>(value,
                                                   {{{"none", Breakage::kNone},
                                                     {"ack-before-sync", Breakage::kAckBeforeSync},
                                                     {"key-without-seq", Breakage::kKeyWithoutSeq},
-                                                    {"watermark-before-rows", Breakage::kWatermarkBeforeRows}}},
+                                                    {"watermark-before-rows", Breakage::kWatermarkBeforeRows},
+                                                    {"join-drops-block", Breakage::kJoinDropsBlock},
+                                                    {"repeat-at-watermark", Breakage::kRepeatAtWatermark}}},
                                                   plan.breakage);
 }
 

@@ -39,7 +39,14 @@ struct FaultPlan {
 
     enum FileSort : unsigned { kLog = 1, kTable = 2, kManifest = 4, kOther = 8, kAllFiles = 15 };
     enum class Loss : std::uint8_t { kCut, kAll, kSectors, kNone };
-    enum class Breakage : std::uint8_t { kNone, kAckBeforeSync, kKeyWithoutSeq, kWatermarkBeforeRows };
+    enum class Breakage : std::uint8_t {
+        kNone,
+        kAckBeforeSync,
+        kKeyWithoutSeq,
+        kWatermarkBeforeRows,
+        kJoinDropsBlock,
+        kRepeatAtWatermark
+    };
 
     static constexpr std::uint64_t kAnyRoom = ~0ULL;
 

@@ -4,12 +4,18 @@
 //               [--traced TARGET=FOLDER]… [--dropped BUCKET]…
 //       prints what is wrong, a line each, and last `stored=N expired=N`: rows of all sessions, definitions not
 //       counted; exit status 1 when something is wrong, 2 when the store or a log can't be read
-//   chaos_check --data DIR --drop | --drop-faulty
-//       drops every partition, and prints their buckets; the second one on the disk of perfleet-gateway-faulty
+//   chaos_check --data DIR --drop
+//       drops every partition, and prints their buckets
+//   chaos_check --data DIR --go-on
+//       puts each stored batch once more, which must change nothing, and joins all that can be joined; prints what is
+//       wrong, exit status 1
+//   With --faulty the last two work on the disk of perfleet-gateway-faulty.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <limits>
+#include <vector>
 
 #include "schemas/peers/key_file.h"
 #include "storage/store/faulty_disk.h"
@@ -34,7 +40,8 @@ struct Arguments {
     std::vector<std::string> traced;
     std::vector<std::uint32_t> dropped;
     bool drop = false;
-    bool drop_faulty = false;
+    bool go_on = false;
+    bool faulty = false;
 };
 
 int fail(const Error& error) {
@@ -57,6 +64,69 @@ int drop_all(Result<std::unique_ptr<Store>> store) {
         std::printf("%u\n", partition.bucket.value);
     }
     return 0;
+}
+
+// Each batch of the partition's sessions, once more. Blocks aren't looked at where it is known.
+Result<bool> put_again(Store& store, const Partition& partition) {
+    bool is_wrong = false;
+    const auto sessions = store.sessions(partition);
+    if (!sessions.ok()) {
+        return sessions.error();
+    }
+    for (const SessionRecord& session : *sessions) {
+        std::vector<AdmittedBatch> batches;
+        auto visited = store.visit_batches(partition, session.target, session.session, [&](const BatchRecord& record) {
+            AdmittedBatch& batch = batches.emplace_back();
+            batch.key = {session.target, session.session, record.seq};
+            batch.record = record;
+            for (const BatchRecord::Rows& rows : record.rows) {
+                batch.series.push_back({rows.series, rows.row_count, rows.first_ticks, rows.last_ticks, {}});
+            }
+            return Visit::kContinue;
+        });
+        if (!visited.ok()) {
+            return visited.error();
+        }
+        for (const AdmittedBatch& batch : batches) {
+            const auto outcome = store.put(partition, std::span{&batch, 1});
+            if (!outcome.ok()) {
+                return outcome.error();
+            }
+            if (outcome->front() != PutOutcome::kDuplicate) {
+                std::printf("%s: batch %llu is there and was taken again\n", session.target_name.c_str(),
+                            static_cast<unsigned long long>(batch.key.seq.value));
+                is_wrong = true;
+            }
+        }
+    }
+    return is_wrong;
+}
+
+int go_on(Result<std::unique_ptr<Store>> store) {
+    constexpr std::int64_t kLongAfterAllNs = std::numeric_limits<std::int64_t>::max() / 2;
+    if (!store.ok()) {
+        return fail(store.error());
+    }
+    const auto partitions = (*store)->partitions();
+    if (!partitions.ok()) {
+        return fail(partitions.error());
+    }
+    bool is_wrong = false;
+    for (const Partition& partition : *partitions) {
+        const auto put = put_again(**store, partition);
+        if (!put.ok()) {
+            return fail(put.error());
+        }
+        is_wrong = *put || is_wrong;
+    }
+    if (const auto joined = (*store)->join(UtcNs{kLongAfterAllNs}, [](const JoinStep&) { return Visit::kContinue; });
+        !joined.ok()) {
+        return fail(joined.error());
+    }
+    if (const auto synced = (*store)->sync(); !synced.ok()) {
+        return fail(synced.error());
+    }
+    return is_wrong ? kWrong : 0;
 }
 
 class Check {
@@ -170,13 +240,12 @@ int run(int argc, char** argv) {
     app.add_option("--traced", arguments.traced)->allow_extra_args(false);
     app.add_option("--dropped", arguments.dropped)->allow_extra_args(false);
     app.add_flag("--drop", arguments.drop);
-    app.add_flag("--drop-faulty", arguments.drop_faulty);
+    app.add_flag("--go-on", arguments.go_on);
+    app.add_flag("--faulty", arguments.faulty);
     CLI11_PARSE(app, argc, argv);
-    if (arguments.drop) {
-        return drop_all(open_rocksdb_store(arguments.data));
-    }
-    if (arguments.drop_faulty) {
-        return drop_all(open_store_on_faulty_disk(arguments.data));
+    if (arguments.drop || arguments.go_on) {
+        auto store = arguments.faulty ? open_store_on_faulty_disk(arguments.data) : open_rocksdb_store(arguments.data);
+        return arguments.drop ? drop_all(std::move(store)) : go_on(std::move(store));
     }
     Check check{arguments};
     if (const auto done = check.run(); !done.ok()) {

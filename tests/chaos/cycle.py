@@ -74,13 +74,15 @@ class Cycle:
                 self._problems.append(f"{failure} (after {fault['fault']})")
                 return
 
-    def _drop_partitions(self):
+    def _check_as_gateway(self, what):
         gateway = self._world.gateway
-        command = [self._world.test_bin("chaos_check"), "--data", gateway.data]
+        command = [self._world.test_bin("chaos_check"), "--data", gateway.data, what]
         if gateway.disk:
-            status, output = self._world.run(command + ["--drop-faulty"], gateway.disk.environment())
-        else:
-            status, output = self._world.run(command + ["--drop"])
+            return self._world.run(command + ["--faulty"], gateway.disk.environment())
+        return self._world.run(command)
+
+    def _drop_partitions(self):
+        status, output = self._check_as_gateway("--drop")
         if status != 0:
             raise Failure(f"partitions can't be dropped: {output}")
         self._world.dropped_buckets.update(int(line) for line in output.split())
@@ -113,6 +115,10 @@ class Cycle:
 
     def _judge(self):
         world = self._world
+        # What comes later must be as right: each batch comes again, and all is joined that can be.
+        status, output = self._check_as_gateway("--go-on")
+        if status != 0:
+            self._problems += output.strip().splitlines()
         command = [world.test_bin("chaos_check"), "--data", world.gateway.data]
         for source in world.sources:
             command += source.check_options()
