@@ -14,6 +14,13 @@ namespace {
 
 constexpr std::uint64_t kConfigDummy = 9;  // PERF_COUNT_SW_DUMMY: an event that never counts by itself
 
+// Where perf_event_attr has its fields.
+constexpr std::size_t kSampleTypeAt = 24;
+constexpr std::size_t kFlagsAt = 40;
+constexpr std::size_t kBranchTypeAt = 72;
+constexpr std::size_t kUserRegistersAt = 80;
+constexpr std::size_t kUserStackAt = 88;
+
 // Bits of perf_event_attr's flags.
 constexpr std::uint64_t kExcludeUser = 1U << 4;
 constexpr std::uint64_t kExcludeKernel = 1U << 5;
@@ -44,9 +51,40 @@ std::uint16_t group_of(const SessionRecord& session, Series series) {
     return event != nullptr ? event->group : std::uint16_t{0};
 }
 
-// Samples and tracepoints that are selected and have rows, or are in a group with such; where there are groups in the
-// order of the events, for perf wants those of a group side by side.
-std::vector<Series> wanted_series(const Scan& scan, std::size_t session_index) {
+// Fields of samples that are written.
+constexpr std::uint64_t kWrittenFields = perf::sample_type::kIdentifier | perf::sample_type::kIp |
+                                         perf::sample_type::kTid | perf::sample_type::kTime | perf::sample_type::kId |
+                                         perf::sample_type::kCpu | perf::sample_type::kPeriod |
+                                         perf::sample_type::kCallchain | perf::sample_type::kRaw;
+
+std::uint64_t recorded_sample_type(std::string_view attr) {
+    std::uint64_t type = 0;
+    std::memcpy(&type, attr.data() + kSampleTypeAt, sizeof(type));
+    return type & kWrittenFields;
+}
+
+// Whether perf finds the event of each record if the attrs of the session's events are written as they were recorded.
+bool can_keep_attrs(const SessionRecord& session) {
+    namespace type = perf::sample_type;
+    const std::vector<EventRecord>& events = session.events;
+    const auto all = [&](const auto& condition) { return std::all_of(events.begin(), events.end(), condition); };
+    if (events.empty() || !all([](const EventRecord& event) { return event.attr.size() >= kAttrSizeBytesMin; })) {
+        return false;
+    }
+    const auto fields = [](const EventRecord& event) { return recorded_sample_type(event.attr); };
+    if (events.size() == 1 || all([&](const EventRecord& event) { return (fields(event) & type::kIdentifier) != 0; })) {
+        return true;
+    }
+    constexpr std::uint64_t kBesideId =
+        type::kIdentifier | type::kIp | type::kTid | type::kTime | type::kId | type::kCpu;
+    return (fields(events.front()) & type::kId) != 0 && all([&](const EventRecord& event) {
+               return (fields(event) & kBesideId) == (fields(events.front()) & kBesideId);
+           });
+}
+
+// Samples and tracepoints that are selected and have rows, or are in a group with such, or all where attrs are kept;
+// where there are groups in the order of the events, for perf wants those of a group side by side.
+std::vector<Series> wanted_series(const Scan& scan, std::size_t session_index, bool wants_all) {
     const ScannedSession& session = scan.sessions()[session_index];
     const std::vector<EventRecord>& events = session.record.events;
     std::vector<Series> wanted;
@@ -62,12 +100,12 @@ std::vector<Series> wanted_series(const Scan& scan, std::size_t session_index) {
         }
     }
     groups.erase(0);
-    if (groups.empty()) {
+    if (groups.empty() && !wants_all) {
         return wanted;
     }
     for (std::size_t i = 0; i < events.size(); ++i) {
         const Series series{events[i].kind, EventNumber{static_cast<std::uint16_t>(i)}};
-        if (groups.contains(events[i].group) && is_exported(series) &&
+        if ((wants_all || groups.contains(events[i].group)) && is_exported(series) &&
             std::find(wanted.begin(), wanted.end(), series) == wanted.end()) {
             wanted.push_back(series);
         }
@@ -84,18 +122,41 @@ void store(std::string& attr, std::size_t offset, std::uint64_t value, std::size
 
 std::uint64_t ExportedEvent::sample_type() const {
     namespace type = perf::sample_type;
+    if (!recorded_attr.empty()) {
+        return recorded_sample_type(recorded_attr) & (raw ? ~std::uint64_t{0} : ~type::kRaw);
+    }
     return type::kIdentifier | type::kIp | type::kTid | type::kTime | type::kCpu | type::kPeriod |
            (callchain ? type::kCallchain : 0) | (raw ? type::kRaw : 0);
 }
 
 std::string ExportedEvent::attr() const {
+    if (!recorded_attr.empty()) {
+        std::string attr = recorded_attr;
+        std::uint64_t flags = 0;
+        std::memcpy(&flags, attr.data() + kFlagsAt, sizeof(flags));
+        store(attr, 0, type, 4);
+        store(attr, 4, attr.size(), 4);
+        store(attr, 8, config, 8);
+        store(attr, kSampleTypeAt, sample_type(), 8);
+        store(attr, kFlagsAt, flags | kSampleIdAll, 8);
+        // Of fields that aren't written.
+        for (const std::size_t at : {kBranchTypeAt, kUserRegistersAt}) {
+            if (attr.size() >= at + 8) {
+                store(attr, at, 0, 8);
+            }
+        }
+        if (attr.size() >= kUserStackAt + 4) {
+            store(attr, kUserStackAt, 0, 4);
+        }
+        return attr;
+    }
     std::string attr(kAttrSizeBytes, '\0');
     store(attr, 0, type, 4);
     store(attr, 4, kAttrSizeBytes, 4);
     store(attr, 8, config, 8);
     store(attr, 16, period, 8);
-    store(attr, 24, sample_type(), 8);
-    store(attr, 40,
+    store(attr, kSampleTypeAt, sample_type(), 8);
+    store(attr, kFlagsAt,
           kSampleIdAll | kUseClockid | (is_frequency ? kFreq : 0) | (exclude_kernel ? kExcludeKernel : 0) |
               (exclude_user ? kExcludeUser : 0) | (id == 1 ? kSideBand : 0),
           8);
@@ -103,10 +164,20 @@ std::string ExportedEvent::attr() const {
     return attr;
 }
 
-EventTable::EventTable(const Scan& scan, std::vector<std::string>& warnings) {
+EventTable::EventTable(const Scan& scan, std::vector<std::string>& warnings)
+    : keeps_attrs_{scan.sessions().size() == 1 && can_keep_attrs(scan.sessions().front().record)} {
     for (std::size_t session_index = 0; session_index < scan.sessions().size(); ++session_index) {
-        for (const Series series : wanted_series(scan, session_index)) {
+        for (const Series series : wanted_series(scan, session_index, keeps_attrs_)) {
             add(session_index, scan.sessions()[session_index].record, series, warnings);
+        }
+    }
+    if (keeps_attrs_) {
+        std::size_t size_bytes = 0;
+        for (const ExportedEvent& event : events_) {
+            size_bytes = std::max(size_bytes, std::min(event.recorded_attr.size(), kAttrSizeBytesMax));
+        }
+        for (ExportedEvent& event : events_) {
+            event.recorded_attr.resize(size_bytes, '\0');
         }
     }
     find_groups(scan, warnings);
@@ -169,6 +240,7 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
         event.exclude_user = record->exclude_user;
         event.callchain = record->callchain;
         event.format = record->format;
+        event.recorded_attr = keeps_attrs_ ? record->attr : std::string{};
     } else {
         event.name = "event-" + std::to_string(series.event.value);
         event.type = perf::kTypeSoftware;
@@ -189,7 +261,7 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
         }
     }
     const auto known = std::find_if(events_.begin(), events_.end(), [&](const ExportedEvent& other) {
-        return other.name == event.name && other.type == event.type && other.config == event.config &&
+        return !keeps_attrs_ && other.name == event.name && other.type == event.type && other.config == event.config &&
                other.raw == event.raw;
     });
     if (known != events_.end()) {

@@ -13,7 +13,9 @@
 
 namespace perfleet {
 
-inline constexpr std::uint32_t kAttrSizeBytes = 112;  // what perf 6.1 and all later ones read
+inline constexpr std::uint32_t kAttrSizeBytes = 112;   // what perf 6.1 and all later ones read
+inline constexpr std::size_t kAttrSizeBytesMax = 128;  // larger ones perf 6.1 refuses
+inline constexpr std::size_t kAttrSizeBytesMin = 64;
 
 struct ExportedEvent {
     std::string name;
@@ -28,9 +30,10 @@ struct ExportedEvent {
     std::string format;         // tracepoints: as tracefs gives it
     std::uint64_t id = 0;       // from 1: PERF_SAMPLE_IDENTIFIER of its samples
     std::int32_t clock_id = 1;  // CLOCK_MONOTONIC
+    std::string recorded_attr;  // of an imported recording, which says more than the fields here; empty: made of them
 
     [[nodiscard]] std::uint64_t sample_type() const;
-    [[nodiscard]] std::string attr() const;  // kAttrSizeBytes
+    [[nodiscard]] std::string attr() const;  // as long as that of all events of the export
 };
 
 // Events that were counted all or none.
@@ -44,6 +47,8 @@ public:
     // The sample and tracepoint series of the scan that have rows and are selected. `warnings` gets a line for a
     // tracepoint whose format isn't known: its raw data can't be exported; and for events that aren't in the same group
     // in all sessions, or whose leader has no rows (`perf report` would show none of them): exported without one.
+    // Of one session that was imported from a perf.data file, all events are there, with their attrs and the fields of
+    // their samples as they were recorded.
     EventTable(const Scan& scan, std::vector<std::string>& warnings);
 
     [[nodiscard]] std::span<const ExportedEvent> events() const { return events_; }
@@ -51,7 +56,7 @@ public:
     // Ascending.
     [[nodiscard]] std::span<const ExportedGroup> groups() const { return groups_; }
 
-    // Says of all events that they leave out the kernel.
+    // Says of all events that they leave out the kernel, unless their attrs were recorded.
     void exclude_kernel();
 
     // nullptr for a series that isn't exported.
@@ -72,6 +77,7 @@ private:
     std::vector<ExportedEvent> events_;
     std::vector<Entry> entries_;
     std::vector<ExportedGroup> groups_;
+    bool keeps_attrs_ = false;
 };
 
 }  // namespace perfleet

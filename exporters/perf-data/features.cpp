@@ -45,6 +45,13 @@ std::string_view machine_of(std::string_view architecture) {
     return dash == std::string_view::npos ? architecture : architecture.substr(dash + 1);
 }
 
+// Of an imported recording perf's own.
+std::string version_of(const std::string& collector_version) {
+    constexpr std::string_view kPerf{"perf "};
+    return collector_version.starts_with(kPerf) ? collector_version.substr(kPerf.size())
+                                                : "perfleet " + collector_version;
+}
+
 std::string build_id_section(std::span<const ExportedBuildId> build_ids) {
     SectionBytes out;
     for (const ExportedBuildId& entry : build_ids) {
@@ -64,7 +71,8 @@ std::string build_id_section(std::span<const ExportedBuildId> build_ids) {
 
 std::string event_section(std::span<const ExportedEvent> events) {
     SectionBytes out;
-    out.put(static_cast<std::uint32_t>(events.size())).put(kAttrSizeBytes);
+    out.put(static_cast<std::uint32_t>(events.size()))
+        .put(static_cast<std::uint32_t>(events.empty() ? kAttrSizeBytes : events.front().attr().size()));
     for (const ExportedEvent& event : events) {
         out.put_raw(event.attr()).put(std::uint32_t{1}).put_string(event.name).put(event.id);
     }
@@ -105,7 +113,7 @@ std::vector<FeatureSection> feature_sections(const SessionRecord& host, std::spa
     // 3 to 11 always: `perf data convert` needs each of them.
     sections.emplace_back(Feature::kHostname, text(host.target_name));
     sections.emplace_back(Feature::kOsRelease, text(host.host.os_release));
-    sections.emplace_back(Feature::kVersion, text("perfleet " + host.collector_version));
+    sections.emplace_back(Feature::kVersion, text(version_of(host.collector_version)));
     sections.emplace_back(Feature::kArch, text(machine_of(host.architecture)));
     const std::uint32_t configured = std::max({1U, host.host.cpus_configured, host.host.cpus_online});
     const std::uint32_t online = host.host.cpus_online != 0 ? host.host.cpus_online : configured;

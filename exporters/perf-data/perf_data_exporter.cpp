@@ -16,7 +16,6 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kHeaderSizeBytes = 104;
-constexpr std::uint64_t kAttrEntrySizeBytes = kAttrSizeBytes + 16;  // with the place of its ids
 
 class Export : private MergeVisitor {
 public:
@@ -27,7 +26,7 @@ public:
           events_{scan, summary_.warnings},
           merge_{scan, events_, clock_},
           writer_{sink, kHeaderSizeBytes},
-          stream_{writer_, 1} {}
+          stream_{writer_, events_.events()} {}
 
     Result<ExportSummary> run() {
         if (auto usable = check_selection(); !usable) {
@@ -188,13 +187,14 @@ private:
 
     Result<Done> write_header(std::uint64_t data_size_bytes, const std::array<std::uint64_t, 4>& bits) {
         const std::uint64_t event_count = events_.events().size();
+        const std::uint64_t entry_size_bytes = events_.events().front().attr().size() + 16;  // with its ids' place
         const std::uint64_t attrs_first = kHeaderSizeBytes + event_count * sizeof(std::uint64_t);
         std::array<std::uint64_t, kHeaderSizeBytes / 8> header{
             0x32454c4946524550,  // "PERFILE2"
             kHeaderSizeBytes,
-            kAttrEntrySizeBytes,
+            entry_size_bytes,
             attrs_first,
-            event_count * kAttrEntrySizeBytes,
+            event_count * entry_size_bytes,
             data_first_,
             data_size_bytes,
             0,  // event types: of no use since perf 3

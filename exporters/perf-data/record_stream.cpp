@@ -12,6 +12,9 @@ namespace {
 // Where nothing is mapped: perf shows the address, and the sample counts.
 constexpr std::uint64_t kUnknownUserAddress = 0;
 
+// Frames outside any mapping are known by their address in imported recordings: from here on it is the kernel's.
+constexpr std::uint64_t kKernelAddressFirst = 1ULL << 63U;
+
 constexpr std::uint64_t kKernelSizeBytesDefault = 64U << 20;  // of a kernel that doesn't say how long its text is
 constexpr std::size_t kCommSizeBytesMax = 255;
 constexpr std::uint32_t kProtectionExec = 4;
@@ -27,13 +30,27 @@ std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(va
 }  // namespace
 
 void RecordStream::end_record(const Trailer& trailer, std::uint64_t id) {
+    namespace type = perf::sample_type;
+    const std::uint64_t fields =
+        id - 1 < events_.size() ? events_[id - 1].sample_type() : ExportedEvent{}.sample_type();
     // Names must end on 8 bytes for the trailer to be found from the record's end.
-    writer_.put(trailer.pid);
-    writer_.put(trailer.tid);
-    writer_.put(trailer.time_ns);
-    writer_.put(trailer.cpu);
-    writer_.put(std::uint32_t{0});
-    writer_.put(id);
+    if ((fields & type::kTid) != 0) {
+        writer_.put(trailer.pid);
+        writer_.put(trailer.tid);
+    }
+    if ((fields & type::kTime) != 0) {
+        writer_.put(trailer.time_ns);
+    }
+    if ((fields & type::kId) != 0) {
+        writer_.put(id);
+    }
+    if ((fields & type::kCpu) != 0) {
+        writer_.put(trailer.cpu);
+        writer_.put(std::uint32_t{0});
+    }
+    if ((fields & type::kIdentifier) != 0) {
+        writer_.put(id);
+    }
     writer_.end();
     count_record();
 }
@@ -110,7 +127,7 @@ void RecordStream::write_kernel(ExportedImage image, std::uint64_t time_ns) {
     writer_.put(kProtectionExec);
     writer_.put(std::uint32_t{0});
     writer_.put_name(name);
-    end_record({kNoPid, 0, time_ns, 0}, side_band_id_);
+    end_record({kNoPid, 0, time_ns, 0}, kSideBandId);
 }
 
 std::uint64_t RecordStream::kernel_address(const Trailer& trailer, ExportedImage image, std::uint64_t offset) {
@@ -127,7 +144,7 @@ void RecordStream::write_comm(const Trailer& trailer, std::string_view name, boo
     writer_.put(trailer.pid);
     writer_.put(trailer.tid);
     writer_.put_name(name.substr(0, std::min(name.find('\0'), kCommSizeBytesMax)));
-    end_record(trailer, side_band_id_);
+    end_record(trailer, kSideBandId);
 }
 
 void RecordStream::write_fork(const Trailer& trailer, std::uint32_t parent_pid, std::uint32_t parent_tid) {
@@ -137,7 +154,7 @@ void RecordStream::write_fork(const Trailer& trailer, std::uint32_t parent_pid, 
     writer_.put(trailer.tid);
     writer_.put(parent_tid);
     writer_.put(trailer.time_ns);
-    end_record(trailer, side_band_id_);
+    end_record(trailer, kSideBandId);
 }
 
 void RecordStream::write_mapping(const Trailer& trailer, const ExportedMapping& mapping) {
@@ -158,7 +175,7 @@ void RecordStream::write_mapping(const Trailer& trailer, const ExportedMapping& 
     writer_.put(narrow(mapping.protection >> 32U));
     const std::string_view name = images_.definition(mapping.image).name;
     writer_.put_name(name.substr(0, std::min(name.find('\0'), limits::kStringSizeBytesMax)));
-    end_record(trailer, side_band_id_);
+    end_record(trailer, kSideBandId);
 }
 
 void RecordStream::write_lost(const Trailer& trailer, std::uint64_t id, std::uint64_t count) {
@@ -191,7 +208,7 @@ void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged) {
                           narrow(value(ColumnId::kCpu))};
     const auto op = static_cast<TaskOp>(value(ColumnId::kTaskOp));
     if (op == TaskOp::kLost) {
-        write_lost(trailer, side_band_id_, value(ColumnId::kSize));
+        write_lost(trailer, kSideBandId, value(ColumnId::kSize));
         return;
     }
     if (op != TaskOp::kThrottle && op != TaskOp::kUnthrottle) {
@@ -199,9 +216,9 @@ void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged) {
     }
     writer_.begin(op == TaskOp::kThrottle ? perf::RecordType::kThrottle : perf::RecordType::kUnthrottle, 0);
     writer_.put(merged.time_ns);
-    writer_.put(side_band_id_);
-    writer_.put(side_band_id_);
-    end_record(trailer, side_band_id_);
+    writer_.put(kSideBandId);
+    writer_.put(kSideBandId);
+    end_record(trailer, kSideBandId);
 }
 
 void RecordStream::write_thread(const Trailer& trailer) {
@@ -223,7 +240,7 @@ std::uint64_t RecordStream::address_of(const Trailer& trailer, ExportedImage ima
     std::optional<TaskState::Place> place;
     switch (images_.place(image)) {
         case ExportedImages::Place::kKernel: return kernel_address(trailer, image, offset);
-        case ExportedImages::Place::kUnknown: break;
+        case ExportedImages::Place::kUnknown: return offset;
         case ExportedImages::Place::kAnonymous:
             place = tasks_.place(trailer.pid, images_.definition(image).address + offset);
             break;
@@ -249,8 +266,10 @@ bool RecordStream::build_chain(const EpochImages& epoch, const Trailer& trailer,
         const std::uint32_t local = node.frame.image.value;
         const bool is_known = local < epoch.images.size();
         const ExportedImage image = is_known ? epoch.images[local] : 0;
-        const bool in_kernel = is_known && images_.place(image) == ExportedImages::Place::kKernel;
         const std::uint64_t address = is_known ? address_of(trailer, image, node.frame.offset) : kUnknownUserAddress;
+        const bool in_kernel =
+            is_known && (images_.place(image) == ExportedImages::Place::kKernel ||
+                         (images_.place(image) == ExportedImages::Place::kUnknown && address >= kKernelAddressFirst));
         if (depth == 0) {
             leaf_address_ = address;
             leaf_in_kernel = in_kernel;
@@ -272,6 +291,26 @@ bool RecordStream::build_chain(const EpochImages& epoch, const Trailer& trailer,
     return leaf_in_kernel;
 }
 
+std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period) {
+    namespace type = perf::sample_type;
+    const std::uint64_t fields = event.sample_type();
+    std::size_t size_bytes = 0;
+    const auto put = [&](std::uint64_t field, auto... values) {
+        if ((fields & field) != 0) {
+            (writer_.put(values), ...);
+            size_bytes += (sizeof(values) + ...);
+        }
+    };
+    put(type::kIdentifier, event.id);
+    put(type::kIp, leaf_address_);
+    put(type::kTid, trailer.pid, trailer.tid);
+    put(type::kTime, trailer.time_ns);
+    put(type::kId, event.id);
+    put(type::kCpu, trailer.cpu, std::uint32_t{0});
+    put(type::kPeriod, period);
+    return size_bytes;
+}
+
 void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged) {
     const ExportedEvent& event = *merged.event;
     const SampleColumns& columns = *merged.columns;
@@ -282,15 +321,7 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged)
     const bool in_kernel = build_chain(epoch, trailer, StackNumber{narrow(columns.stack[row])}, event.callchain);
 
     writer_.begin(perf::RecordType::kSample, in_kernel ? perf::misc::kKernel : perf::misc::kUser);
-    writer_.put(event.id);
-    writer_.put(leaf_address_);
-    writer_.put(trailer.pid);
-    writer_.put(trailer.tid);
-    writer_.put(trailer.time_ns);
-    writer_.put(trailer.cpu);
-    writer_.put(std::uint32_t{0});
-    writer_.put(columns.weight[row]);
-    std::size_t size_bytes = 8 + 48;
+    std::size_t size_bytes = 8 + write_fixed_fields(event, trailer, columns.weight[row]);
     if (event.callchain) {
         writer_.put(static_cast<std::uint64_t>(chain_.size()));
         writer_.put_bytes(chain_.data(), chain_.size() * sizeof(std::uint64_t));

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,8 @@ inline constexpr std::size_t kChainFramesMax = 1'024;
 
 class RecordStream {
 public:
-    RecordStream(PerfRecordWriter& writer, std::uint64_t side_band_id) : writer_{writer}, side_band_id_{side_band_id} {}
+    // `events` is borrowed. Records that are of no event have the id of the first.
+    RecordStream(PerfRecordWriter& writer, std::span<const ExportedEvent> events) : writer_{writer}, events_{events} {}
 
     // Writes the epoch's kernel, if it is another than that of the epochs before.
     [[nodiscard]] EpochImages begin_epoch(const EpochDictionary& dictionary, std::uint64_t time_ns);
@@ -79,8 +81,13 @@ private:
     // Fills chain_ (leaf first, with context markers) and says whether the leaf runs in the kernel.
     [[nodiscard]] bool build_chain(const EpochImages& epoch, const Trailer& trailer, StackNumber leaf, bool whole);
 
+    static constexpr std::uint64_t kSideBandId = 1;
+
+    // Fields in front of the call chain; returns their size in bytes.
+    std::size_t write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period);
+
     PerfRecordWriter& writer_;
-    std::uint64_t side_band_id_;
+    std::span<const ExportedEvent> events_;
     ExportedImages images_;
     TaskState tasks_;
     std::vector<bool> written_kernels_;       // kernels and their modules that perf knows

@@ -89,6 +89,7 @@ struct EventRecord {
     std::string unit;
     std::string format;       // tracepoint format as tracefs gives it, else empty
     std::uint16_t group = 0;  // from 1: counted all or none with the others of it, which stand side by side; 0: in none
+    std::string attr;         // perf_event_attr of an imported recording, as it was recorded; else empty
 
     friend bool operator==(const EventRecord&, const EventRecord&) = default;
 };

@@ -13,6 +13,7 @@ constexpr std::uint8_t kIsFrequency = 1;
 constexpr std::uint8_t kExcludeKernel = 2;
 constexpr std::uint8_t kExcludeUser = 4;
 constexpr std::uint8_t kCallchain = 8;
+constexpr std::uint8_t kHasAttr = 16;
 
 // Bits of a session note's flags byte.
 constexpr std::uint8_t kIsRemoved = 1;
@@ -28,10 +29,14 @@ void write_event(RecordWriter& writer, const EventRecord& event) {
     flags |= event.exclude_kernel ? kExcludeKernel : 0U;
     flags |= event.exclude_user ? kExcludeUser : 0U;
     flags |= event.callchain ? kCallchain : 0U;
+    flags |= event.attr.empty() ? 0U : kHasAttr;
     writer.fixed_u8(static_cast<std::uint8_t>(flags));
     writer.text(event.unit);
     writer.text(event.format);
     writer.varint(event.group);
+    if (!event.attr.empty()) {
+        writer.text(event.attr);
+    }
 }
 
 EventRecord read_event(RecordReader& reader) {
@@ -49,6 +54,9 @@ EventRecord read_event(RecordReader& reader) {
     event.unit = reader.text();
     event.format = reader.text();
     event.group = static_cast<std::uint16_t>(reader.varint(0xffff));
+    if ((flags & kHasAttr) != 0) {
+        event.attr = reader.text();
+    }
     return event;
 }
 

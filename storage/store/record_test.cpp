@@ -185,6 +185,17 @@ TEST(Record, OfASessionHasTheGoldenBytes) {
     EXPECT_EQ(*back, session);
 }
 
+TEST(Record, OfAnImportedEventHasItsAttr) {
+    SessionRecord session = sample_session(TargetId{1}, SessionId{2, 3});
+    const std::size_t size_before = encode_record(session).size();
+    session.events[0].attr = std::string("\1\0attr", 6);
+    const std::string bytes = encode_record(session);
+    EXPECT_EQ(bytes.size(), size_before + 7);
+    auto back = decode_session_untrusted(bytes);
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    EXPECT_EQ(*back, session);
+}
+
 TEST(Record, GivesBackWhatWasPutIn) {
     const SessionRecord session = sample_session(TargetId{~0ULL}, SessionId{1, ~0ULL});
     auto session_back = decode_session_untrusted(encode_record(session));

@@ -16,21 +16,20 @@ namespace {
 constexpr std::string_view kVdsoPath = "[vdso]";
 constexpr std::string_view kAnonymousPath = "//anon";
 
-ImageContentId content_of_own_vdso() {
+}  // namespace
+
+ImageFinder::ImageFinder(ImageTable& table)
+    : table_{table}, vdso_{ImageContentId::from(build_id_in_memory(own_vdso()), false)} {}
+
+std::span<const std::byte> ImageFinder::own_vdso() {
     const auto start = static_cast<std::uint64_t>(::getauxval(AT_SYSINFO_EHDR));
     for (const ProcMapping& mapping : proc_mappings(static_cast<std::uint32_t>(::getpid()))) {
         if (start != 0 && mapping.start == start) {
-            const auto* const bytes = reinterpret_cast<const std::byte*>(start);
-            return ImageContentId::from(
-                build_id_in_memory({bytes, static_cast<std::size_t>(mapping.end - mapping.start)}), false);
+            return {reinterpret_cast<const std::byte*>(start), static_cast<std::size_t>(mapping.end - mapping.start)};
         }
     }
     return {};
 }
-
-}  // namespace
-
-ImageFinder::ImageFinder(ImageTable& table) : table_{table}, vdso_{content_of_own_vdso()} {}
 
 bool ImageFinder::is_without_file(std::string_view path) {
     return path != kVdsoPath && (path.empty() || path.front() == '[' || path == kAnonymousPath);

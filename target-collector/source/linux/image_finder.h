@@ -1,7 +1,9 @@
 // From what is mapped (a path, and which file it is) to the session's image.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +26,9 @@ public:
 
     // True for memory that no file stands behind: its frames count from the mapping's start.
     [[nodiscard]] static bool is_without_file(std::string_view path);
+
+    // The kernel's vdso as it is mapped into this process; empty where it isn't.
+    [[nodiscard]] static std::span<const std::byte> own_vdso();
 
 private:
     ImageTable& table_;

@@ -148,10 +148,12 @@ std::vector<KernelModule> read_kernel_modules(std::string_view modules) {
     return found;
 }
 
+ImageContentId KernelImages::own_content() { return content_of_notes("/sys/kernel/notes"); }
+
 KernelImages KernelImages::read() {
     KernelImages images;
     KernelLayout layout = read_kernel_layout(text_of("/proc/kallsyms", kKallsymsSizeBytesMax));
-    images.kernel_content_ = content_of_notes("/sys/kernel/notes");
+    images.kernel_content_ = own_content();
     images.kernel_.address = layout.start;
     images.kernel_.size = layout.size;
     images.kernel_.content = images.kernel_content_;
@@ -161,6 +163,17 @@ KernelImages KernelImages::read() {
             {{"[" + module.name + "]", image_flags::kKernel | image_flags::kKernelModule, module.start, module.size,
               content_of_notes("/sys/module/" + module.name + "/notes/.note.gnu.build-id")},
              0});
+    }
+    return images;
+}
+
+KernelImages KernelImages::of(Image kernel, std::vector<Image> modules) {
+    KernelImages images;
+    images.kernel_content_ = kernel.content;
+    images.kernel_ = std::move(kernel);
+    std::sort(modules.begin(), modules.end(), [](const Image& a, const Image& b) { return a.address < b.address; });
+    for (Image& module : modules) {
+        images.modules_.push_back({std::move(module), 0});
     }
     return images;
 }

@@ -46,6 +46,10 @@ public:
     // /sys/module/*/notes say.
     KernelImages() = default;
     static KernelImages read();
+    // The running kernel's build-id alone.
+    [[nodiscard]] static ImageContentId own_content();
+    // As another machine had them.
+    static KernelImages of(Image kernel, std::vector<Image> modules);
 
     [[nodiscard]] const ImageContentId& kernel_content() const { return kernel_content_; }
     [[nodiscard]] const std::string& symbols() const { return symbols_; }

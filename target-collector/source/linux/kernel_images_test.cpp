@@ -95,7 +95,7 @@ TEST(StackResolver, LeavesOutFramesOutsideAnyMappingButNeverTheLeaf) {
     ResolvedStack stack;
 
     const std::array<std::uint64_t, 4> words{perf::context::kUser, 0x1010, 0x9999, 0x1fff};
-    resolve_stack(words, mappings, kernel, kUnknown, stack);
+    resolve_stack(words, mappings, kernel, kUnknown, UnmappedFrames::kDropped, stack);
     ASSERT_EQ(stack.frame_count, 2U);
     EXPECT_EQ(stack.frames[0].image, 9U);
     EXPECT_EQ(stack.frames[0].offset, 0x510U);
@@ -103,14 +103,14 @@ TEST(StackResolver, LeavesOutFramesOutsideAnyMappingButNeverTheLeaf) {
     EXPECT_EQ(stack.unmapped_count, 1);
 
     const std::array<std::uint64_t, 3> lost_leaf{perf::context::kUser, 0x2000, 0x1000};
-    resolve_stack(lost_leaf, mappings, kernel, kUnknown, stack);
+    resolve_stack(lost_leaf, mappings, kernel, kUnknown, UnmappedFrames::kDropped, stack);
     ASSERT_EQ(stack.frame_count, 2U);
     EXPECT_EQ(stack.frames[0].image, kUnknown);
     EXPECT_EQ(stack.frames[0].offset, 0U);
     EXPECT_EQ(stack.unmapped_count, 0);
 
     const std::array<std::uint64_t, 4> guest{perf::context::kUser, 0x1000, static_cast<std::uint64_t>(-2048), 0x1000};
-    resolve_stack(guest, mappings, kernel, kUnknown, stack);
+    resolve_stack(guest, mappings, kernel, kUnknown, UnmappedFrames::kDropped, stack);
     EXPECT_EQ(stack.frame_count, 1U);
     EXPECT_EQ(stack.unmapped_count, 1);
 }
@@ -124,7 +124,7 @@ TEST(StackResolver, CountsWhatIsTooDeep) {
     std::vector<std::uint64_t> words(limits::kStackDepthMax + 4, 0x1001);
     words[0] = perf::context::kUser;
     ResolvedStack stack;
-    resolve_stack(words, mappings, kernel, 0, stack);
+    resolve_stack(words, mappings, kernel, 0, UnmappedFrames::kDropped, stack);
     EXPECT_EQ(stack.frame_count, limits::kStackDepthMax);
     EXPECT_EQ(stack.truncated_count, 3);
 }

@@ -253,7 +253,7 @@ StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts
     const CachedStack* found = chains_.find(key());
     CachedStack made;
     if (found == nullptr) {
-        resolve_stack(words, mappings, kernel_, unknown_image_, *resolved_);
+        resolve_stack(words, mappings, kernel_, unknown_image_, UnmappedFrames::kDropped, *resolved_);
         if (process != nullptr) {
             code_.name_frames(*process, *resolved_, now().value);
         }

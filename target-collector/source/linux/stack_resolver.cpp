@@ -7,7 +7,7 @@
 namespace perfleet {
 
 void resolve_stack(std::span<const std::uint64_t> words, const MappingList& mappings, const KernelImages& kernel,
-                   ImageIndex unknown_image, ResolvedStack& stack) {
+                   ImageIndex unknown_image, UnmappedFrames unmapped, ResolvedStack& stack) {
     stack.frame_count = 0;
     stack.unmapped_count = 0;
     stack.truncated_count = 0;
@@ -28,7 +28,9 @@ void resolve_stack(std::span<const std::uint64_t> words, const MappingList& mapp
                 frame = ResolvedFrame{mapping->image, word - mapping->start + mapping->file_offset};
             }
         }
-        if (!frame && is_leaf) {
+        if (!frame && unmapped == UnmappedFrames::kKept) {
+            frame = ResolvedFrame{unknown_image, word};
+        } else if (!frame && is_leaf) {
             frame = ResolvedFrame{unknown_image, 0};
         }
         is_leaf = false;

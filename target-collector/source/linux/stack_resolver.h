@@ -1,7 +1,8 @@
 // From a raw call chain to frames (image, offset), the leaf first.
 //
-// Frames outside any mapping are left out and counted; a leaf outside any mapping becomes the image "[unknown]", so
-// that every sample keeps a place. Callers are return addresses, as the kernel gives them.
+// Frames outside any mapping are left out and counted, or kept by their address in the image "[unknown]". A leaf
+// outside any mapping becomes that image in any case, so that every sample keeps a place. Callers are return addresses,
+// as the kernel gives them.
 #pragma once
 
 #include <array>
@@ -27,9 +28,11 @@ struct ResolvedStack {
     std::uint16_t truncated_count = 0;
 };
 
+enum class UnmappedFrames : std::uint8_t { kDropped, kKept };
+
 // `words`: addresses behind context markers (perf::context). `mappings` of the process that was running. Writes to
 // `stack`, which is large and therefore the caller's.
 void resolve_stack(std::span<const std::uint64_t> words, const MappingList& mappings, const KernelImages& kernel,
-                   ImageIndex unknown_image, ResolvedStack& stack);
+                   ImageIndex unknown_image, UnmappedFrames unmapped, ResolvedStack& stack);
 
 }  // namespace perfleet

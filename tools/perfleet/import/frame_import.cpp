@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "gateway/ingest/admit_batch.h"
 #include "gateway/ingest/admit_hello.h"
 #include "gateway/ingest/decode.h"
 #include "gateway/ingest/image_intake.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/wire/frame_file.h"
-#include "tools/perfleet/import/import_limits.h"
 #include "tools/perfleet/import/run_hash.h"
+#include "tools/perfleet/import/session_writer.h"
 
 namespace perfleet {
 namespace {
@@ -118,12 +116,13 @@ public:
             }
         }
         imported_.cut_short = frames->cut_short();
-        if (!session_.has_value()) {
+        if (!writer_.has_value()) {
             return Error{ErrorCode::kInvalid, path_ + ": ends before its collector has said who it is"};
         }
-        if (auto done = settle(); !done.ok()) {
+        if (auto done = writer_->settle(); !done.ok()) {
             return std::move(done).error();
         }
+        static_cast<StoredSession&>(imported_) = writer_->stored();
         return imported_;
     }
 
@@ -134,9 +133,9 @@ private:
             return std::move(message).error();
         }
         if (const auto* hello = std::get_if<HelloUntrusted>(&*message)) {
-            return session_.has_value() ? Done{} : take_hello(*hello);  // said again it says the same
+            return writer_.has_value() ? Done{} : take_hello(*hello);  // said again it says the same
         }
-        if (!session_.has_value()) {
+        if (!writer_.has_value()) {
             return Error{ErrorCode::kInvalid, "comes before its collector has said who it is"};
         }
         if (auto* batch = std::get_if<BatchUntrusted>(&*message)) {
@@ -175,9 +174,8 @@ private:
             record->session = *session;
         }
         take_offers(hello.image_offers);
-        imported_.session = record->session;
-        imported_.target_name = record->target_name;
-        session_ = std::move(*record);
+        writer_.emplace(std::move(*record), now_, store_,
+                        imported_.is_given ? "; another run is imported with --new-session" : "");
         return Done{};
     }
 
@@ -188,68 +186,17 @@ private:
             };
             // Sealed anew for its session, but only what is as it was sealed: the rest is refused below.
             const bool is_whole = seal() == batch.seal;
-            batch.header.session = session_->session;
+            batch.header.session = writer_->record().session;
             batch.seal = is_whole ? seal() : batch.seal;
         }
-        auto admitted = admission_.admit(batch, *session_);
-        if (!admitted.ok()) {
-            return std::move(admitted).error();
-        }
-        if (lies_ahead(admitted->record.bucket, now_)) {
-            return Error{ErrorCode::kInvalid, "a batch of the future, by this machine's clock"};
-        }
-        const Partition partition = partition_of(session_->target, batch.header.bucket);
-        if (defined_.insert(partition).second) {
-            if (auto done = store_.define(partition, *session_); !done.ok()) {
-                return done;
-            }
-        }
-        const auto outcomes = store_.put(partition, std::span{&*admitted, 1});
-        if (!outcomes.ok()) {
-            return Error{outcomes.error()};
-        }
-        if (auto done = count(outcomes->front(), batch); !done.ok()) {
-            return done;
-        }
-        last_seq_ = std::max(last_seq_, batch.header.seq);
-        return ++batches_ % kSyncBatches == 0 ? settle() : Done{};
-    }
-
-    [[nodiscard]] Result<Done> count(PutOutcome outcome, const BatchUntrusted& batch) {
-        switch (outcome) {
-            case PutOutcome::kStored:
-                ++imported_.batches_stored;
-                for (const SeriesView& rows : batch.series) {
-                    imported_.row_count += is_definition(rows.series.kind) ? 0 : rows.row_count;
-                }
-                break;
-            case PutOutcome::kDuplicate: ++imported_.batches_there; break;
-            case PutOutcome::kExpired: ++imported_.batches_expired; break;
-            case PutOutcome::kConflict:
-                return Error{ErrorCode::kConflict,
-                             "batch " + std::to_string(batch.header.seq.value) +
-                                 " of this session is in the store with other content" +
-                                 (imported_.is_given ? "; another run is imported with --new-session" : "")};
-        }
-        return Done{};
+        return writer_->put(batch);
     }
 
     [[nodiscard]] Result<Done> take_bye(ByeUntrusted& bye) {
         if (imported_.is_given && !has_id(bye.session)) {
-            bye.session = session_->session;
+            bye.session = writer_->record().session;
         }
-        const auto end = admit_bye(bye, *session_);
-        if (!end.ok()) {
-            return Error{end.error()};
-        }
-        if (defined_.empty()) {  // a session without a batch
-            if (auto done = store_.define(partition_of(session_->target, bucket_of(now_)), *session_); !done.ok()) {
-                return done;
-            }
-        }
-        last_seq_ = std::max(last_seq_, end->last_seq);
-        imported_.has_end = true;
-        return store_.end_session(session_->target, session_->session, *end);
+        return writer_->end(bye);
     }
 
     void take_offers(std::span<const ImageOfferUntrusted> offers) {
@@ -267,26 +214,14 @@ private:
         return whole.has_value() ? store_.put_image(whole->build_id, whole->content) : Done{};
     }
 
-    // Frames come in the order of seq: what is missing below the last was dropped by the collector.
-    [[nodiscard]] Result<Done> settle() {
-        if (auto done = store_.advance_watermark(session_->target, session_->session, last_seq_); !done.ok()) {
-            return done;
-        }
-        return store_.sync();
-    }
-
     std::string path_;
     std::optional<SessionId> fresh_session_;
     UtcNs now_;
     Store& store_;
     const ProgressReport& progress_;
     Decoder decoder_;
-    BatchAdmission admission_;
     ImageIntake images_{kImagesSizeBytesMax};
-    std::optional<SessionRecord> session_;
-    std::set<Partition> defined_;
-    Seq last_seq_;
-    std::uint64_t batches_ = 0;
+    std::optional<SessionWriter> writer_;
     ImportedFrames imported_;
 };
 

@@ -7,7 +7,6 @@
 // `fresh_session` makes it a session of its own. Without it nothing is written over: what differs is a conflict.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -15,18 +14,12 @@
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/progress.h"
 #include "storage/store/store.h"
+#include "tools/perfleet/import/session_writer.h"
 
 namespace perfleet {
 
-struct ImportedFrames {
-    SessionId session;
-    bool is_given = false;  // the session's id, by this import
-    std::string target_name;
-    std::uint64_t row_count = 0;           // of batches that weren't there, definitions left out
-    std::uint64_t batches_stored = 0;      // of which
-    std::uint64_t batches_there = 0;       // that were there before
-    std::uint64_t batches_expired = 0;     // of hours that the store has dropped
-    bool has_end = false;                  // the collector has said Bye
+struct ImportedFrames : StoredSession {
+    bool is_given = false;                 // the session's id, by this import
     std::optional<std::string> cut_short;  // where the file ends within a frame
 };
 

@@ -25,6 +25,8 @@
 #include "tools/perfleet/import/exact_decimal.h"
 #include "tools/perfleet/import/frame_import.h"
 #include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/perf-data/perf_data_import.h"
+#include "tools/perfleet/import/perf-data/record_source.h"
 #include "tools/perfleet/import/run_store.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"
@@ -39,6 +41,7 @@ constexpr std::string_view kClockLabel = "clock_hz=";
 
 using Reader = Result<std::vector<ImportedRun>> (*)(std::string_view, const ImportHints&);
 constexpr const char* kFrames = "frames";
+constexpr const char* kPerfData = "perf.data";
 const std::map<std::string, Reader>& readers() {
     static const std::map<std::string, Reader> kReaders{{"kbench", read_kbench},
                                                         {"columns", read_columns},
@@ -65,6 +68,7 @@ struct ImportOptions {
     bool is_measured_here = false;
     bool is_new_session = false;
     std::vector<std::string> point_files;  // EVENT=FILE
+    std::string symfs;
 };
 
 struct SourceFile {
@@ -150,14 +154,7 @@ Result<std::uint64_t> said_clock_hz(const ImportOptions& options) {
     return hertz;
 }
 
-Result<Done> add_labels(const ImportOptions& options, std::uint64_t clock_hz, ImportedRun& run) {
-    if (options.is_measured_here) {
-        for (const auto& labels : {machine_state(), processor_pmu()}) {
-            for (const auto& [name, text] : labels) {
-                run.labels[name] = text;
-            }
-        }
-    }
+Result<Done> add_said_labels(const ImportOptions& options, std::map<std::string, std::string>& labels) {
     for (const std::string& label : options.labels) {
         const std::size_t equals = label.find('=');
         if (equals == 0 || equals == std::string::npos) {
@@ -167,7 +164,21 @@ Result<Done> add_labels(const ImportOptions& options, std::uint64_t clock_hz, Im
             return Error{ErrorCode::kUsage,
                          "--label " + label + ": say it with --" + label.substr(0, equals) + ", which selections know"};
         }
-        run.labels[label.substr(0, equals)] = label.substr(equals + 1);
+        labels[label.substr(0, equals)] = label.substr(equals + 1);
+    }
+    return Done{};
+}
+
+Result<Done> add_labels(const ImportOptions& options, std::uint64_t clock_hz, ImportedRun& run) {
+    if (options.is_measured_here) {
+        for (const auto& labels : {machine_state(), processor_pmu()}) {
+            for (const auto& [name, text] : labels) {
+                run.labels[name] = text;
+            }
+        }
+    }
+    if (auto added = add_said_labels(options, run.labels); !added.ok()) {
+        return added;
     }
     if (clock_hz != 0) {
         run.labels["clock_hz"] = std::to_string(clock_hz);
@@ -241,6 +252,68 @@ Result<Done> import_collected(const ImportOptions& options) {
         print_warning(options.file + ": its collector didn't come to an end: what it had not yet written is unknown");
     }
     return Done{};
+}
+
+Result<Done> import_perf_file(const ImportOptions& options, FileBytes file) {
+    if (options.is_measured_here || options.has_clock_hz || options.is_new_session) {
+        return Error{ErrorCode::kUsage, std::string{"--format "} + kPerfData +
+                                            ": --measured-here, --clock-hz and --new-session are for other formats"};
+    }
+    PerfDataImport import;
+    import.target_name = options.target;
+    import.architecture = options.architecture;
+    import.symfs = options.symfs;
+    import.now = utc_now();
+    std::map<std::string, std::string> labels;
+    if (auto added = add_said_labels(options, labels); !added.ok()) {
+        return added;
+    }
+    import.labels.assign(labels.begin(), labels.end());
+    if (!options.time.empty()) {
+        const auto time = parse_time(options.time, import.now);
+        if (!time.ok()) {
+            return Error{ErrorCode::kUsage, "--time: " + time.error().message};
+        }
+        import.start = *time;
+    }
+    const auto store = open_store(options);
+    if (!store.ok()) {
+        return Error{store.error()};
+    }
+    ProgressLine progress{"import"};
+    const auto imported = import_perf_data(std::move(file), import, **store, progress.report());
+    progress.end();
+    if (!imported.ok()) {
+        return Error{imported.error()};
+    }
+    const std::string session = session_hex(imported->session);
+    if (imported->batches_stored == 0 && imported->batches_there > 0) {
+        std::printf("session %s was there already\n", session.c_str());
+    } else {
+        std::printf("session %s of %s: %llu rows, %llu of them samples\n", session.c_str(),
+                    printable(imported->target_name).c_str(), static_cast<unsigned long long>(imported->row_count),
+                    static_cast<unsigned long long>(imported->sample_count));
+    }
+    for (const std::string& warning : imported->warnings) {
+        print_warning(options.file + ": " + printable(warning));
+    }
+    if (imported->batches_expired > 0) {
+        print_warning(options.file + ": " + std::to_string(imported->batches_expired) +
+                      " batches are of hours that were dropped from this store");
+    }
+    return Done{};
+}
+
+// By its first bytes, where no format is named.
+Result<Done> import_recognised(const ImportOptions& options) {
+    auto file = FileBytes::open(options.file);
+    if (!file.ok()) {
+        return std::move(file).error();
+    }
+    if (options.format == kPerfData || is_perf_data(file->peek(sizeof(std::uint64_t)))) {
+        return import_perf_file(options, std::move(*file));
+    }
+    return Error{ErrorCode::kUsage, options.file + ": not a perf.data file; name its format with --format"};
 }
 
 Result<Done> import_file(const ImportOptions& options) {
@@ -346,18 +419,19 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
         names.push_back(name);
     }
     names.emplace_back(kFrames);
+    names.emplace_back(kPerfData);
     command->add_option("FILE", options->file, "what to import; - for standard input")
         ->check(check_not_empty)
         ->required();
     command
         ->add_option(
             "--format", options->format,
-            "kbench (Kanata Bench's serial output), columns (numbers), bernat (his module's results), sel4bench "
+            "perf.data (recognised without it: perf's recordings, from files and pipes); kbench (Kanata Bench's serial "
+            "output), columns (numbers), bernat (his module's results), sel4bench "
             "(its JSON, or the console's output with it), utilisation (what "
             "seL4_BenchmarkDumpAllThreadsUtilisation prints); bytes of memory: sel4-entries, sel4-tracepoints (the "
             "log buffer), sel4-utilisation (13 words a thread); frames (what perfleet-collector --output or a target's "
             "file sink wrote)")
-        ->required()
         ->check(CLI::IsMember(names).description(""))
         ->type_name("FORMAT");
     command->add_option("--data", options->data, "data folder (default: where `perfleet record` writes)")
@@ -390,11 +464,18 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     command->add_flag("--new-session", options->is_new_session,
                       "frames: of a target without entropy, whose session is given here: another run, though it left "
                       "the same bytes as one that is there");
+    command
+        ->add_option("--symfs", options->symfs,
+                     "perf.data with copied stacks (--call-graph dwarf): programs and libraries lie below this folder")
+        ->type_name("DIR");
     add_kernel_log_options(*command, *options);
     command->callback([&invocation, options, clock_hz] {
         options->has_clock_hz = clock_hz->count() != 0;
         invocation.run = [options] {
-            const auto imported = options->format == kFrames ? import_collected(*options) : import_file(*options);
+            const auto imported = options->format == kFrames ? import_collected(*options)
+                                  : options->format.empty() || options->format == kPerfData
+                                      ? import_recognised(*options)
+                                      : import_file(*options);
             return imported.ok() ? 0 : report_error(imported.error());
         };
     });

@@ -1,0 +1,25 @@
+// What tests of imports share: a perf.data file on its way into the store that ExportTest exports.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "tests/perf_data/export_fixture.h"
+#include "tools/perfleet/import/perf-data/perf_data_import.h"
+
+namespace perfleet {
+
+class ImportTest : public ExportTest {
+protected:
+    Result<ImportedPerfData> imported(const PerfDataImport& options = {}, const std::string& name = "in.data") {
+        auto file = FileBytes::open(path(name));
+        if (!file.ok()) {
+            return std::move(file).error();
+        }
+        PerfDataImport own = options;
+        own.now = UtcNs{4'000'000'000'000'000'000};
+        return import_perf_data(std::move(*file), own, *store_);
+    }
+};
+
+}  // namespace perfleet

@@ -1,0 +1,130 @@
+// What comes in from perf goes out as it was: recordings of the real perf, through a store, read by the real perf.
+#include <set>
+
+#include "tests/perf_data/import_fixture.h"
+
+namespace perfleet {
+namespace {
+
+struct RecordingKind {
+    const char* name;
+    const char* options;
+    bool has_own_fields = true;  // its attrs have no field that perfleet drops
+};
+
+class ImportedFile : public ImportTest {
+protected:
+    // What is the same in every run of perf.
+    static std::multiset<std::string> lines_of(const std::string& text) {
+        std::multiset<std::string> lines;
+        std::stringstream stream{text};
+        for (std::string line; std::getline(stream, line);) {
+            if (!line.starts_with("# (Tip") && !line.empty()) {
+                lines.insert(line);
+            }
+        }
+        return lines;
+    }
+};
+
+class RoundTrip : public ImportedFile, public testing::WithParamInterface<RecordingKind> {};
+
+TEST_P(RoundTrip, PerfShowsTheSame) {
+    if (!perf_is_here()) {
+        GTEST_SKIP() << "perf isn't installed (apt install linux-perf)";
+    }
+    const RecordingKind& kind = GetParam();
+    const bool is_pipe = std::string_view{kind.options}.find("-o -") != std::string_view::npos;
+    constexpr const char* kWork = " -- sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; ls / >&2'";
+    const Said recorded = perf(std::string{"record -q "} + kind.options + (is_pipe ? "" : " -o in.data") + kWork);
+    if (recorded.status != 0) {
+        GTEST_SKIP() << "perf can't record this here: " << recorded.errors;
+    }
+    if (is_pipe) {
+        std::filesystem::rename(path("out"), path("in.data"));
+    }
+    const auto session = imported();
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_GT(session->sample_count, 0U);
+    EXPECT_EQ(session->warnings.empty(), kind.has_own_fields)
+        << (session->warnings.empty() ? "" : session->warnings.front());
+    exported({}, "out.data");
+
+    EXPECT_EQ(perf("script --ns -i in.data").output, perf("script --ns -i out.data").output);
+    EXPECT_EQ(lines_of(perf("report --stdio -n --no-children -g none -i in.data").output),
+              lines_of(perf("report --stdio -n --no-children -g none -i out.data").output));
+    if (kind.has_own_fields) {
+        EXPECT_EQ(perf("evlist -v -i in.data").output, perf("evlist -v -i out.data").output);
+    }
+    const auto before = lines_of(perf("buildid-list -i in.data").output);
+    const auto after = lines_of(perf("buildid-list -i out.data").output);
+    for (const std::string& line : before) {
+        // perf takes its own vdso for any; of a recording without build-ids it prints names alone.
+        if (line.find("[vdso]") == std::string::npos && line.front() != ' ') {
+            EXPECT_TRUE(after.contains(line)) << line;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfPerf, RoundTrip,
+                         testing::Values(RecordingKind{"clock", "-e cpu-clock -F 2000"},
+                                         RecordingKind{"callchains", "-e cpu-clock -F 2000 -g"},
+                                         RecordingKind{"whole_machine", "-e cpu-clock -F 499 -a -g"},
+                                         RecordingKind{"several_events", "-e cpu-clock,page-faults -c 10000"},
+                                         RecordingKind{"group", "-e '{cpu-clock,page-faults}' -g"},
+                                         RecordingKind{"tracepoints",
+                                                       "-e syscalls:sys_enter_openat,sched:sched_switch,cpu-clock"},
+                                         RecordingKind{"compressed", "-z -e cpu-clock -F 2000 -g"},
+                                         RecordingKind{"pipe", "-e cpu-clock -F 2000 -g -o -"},
+                                         RecordingKind{"clock_id", "-k CLOCK_MONOTONIC -e cpu-clock -F 999"},
+                                         RecordingKind{"data_addresses", "-d -e cpu-clock -F 999", false}),
+                         [](const auto& kind) { return std::string{kind.param.name}; });
+
+TEST_F(ImportedFile, ComesInOnce) {
+    if (!perf_is_here() || perf("record -q -e cpu-clock -o in.data -- true").status != 0) {
+        GTEST_SKIP() << "perf can't record here";
+    }
+    const auto first = imported();
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    const auto again = imported();
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(again->session, first->session);
+    EXPECT_EQ(again->batches_stored, 0U);
+    EXPECT_EQ(again->batches_there, first->batches_stored);
+}
+
+// As perf does, but for the last byte: --call-graph dwarf shows the call, frame pointers what is behind it.
+TEST_F(ImportedFile, UnwindsCopiedStacksAsPerfDoes) {
+    if (!perf_is_here() ||
+        perf("record -q -e cpu-clock -F 2000 --call-graph dwarf -o in.data -- sh -c 'i=0; while [ $i -lt "
+             "60000 ]; do i=$((i+1)); done'")
+                .status != 0) {
+        GTEST_SKIP() << "perf can't record here";
+    }
+    const auto session = imported();
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    exported({}, "out.data");
+    const auto depths = [this](const char* file) {
+        std::vector<std::size_t> found;
+        std::stringstream script{perf(std::string{"script --no-inline -F time,ip -i "} + file).output};
+        for (std::string line; std::getline(script, line);) {
+            if (line.find(':') != std::string::npos) {
+                found.push_back(0);
+            } else if (!line.empty() && !found.empty()) {
+                ++found.back();
+            }
+        }
+        return found;
+    };
+    const auto before = depths("in.data");
+    const auto after = depths("out.data");
+    ASSERT_EQ(before.size(), after.size());
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        same += before[i] == after[i] ? 1U : 0U;
+    }
+    EXPECT_GE(same * 10, before.size() * 9) << same << " of " << before.size() << " chains are as long as perf's";
+}
+
+}  // namespace
+}  // namespace perfleet

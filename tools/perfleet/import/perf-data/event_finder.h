@@ -1,0 +1,31 @@
+// Which event a record belongs to: by its id where there are several.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "tools/perfleet/import/perf-data/recorded_sample.h"
+#include "tools/perfleet/import/perf-data/recorded_session.h"
+
+namespace perfleet {
+
+class EventFinder {
+public:
+    // Borrowed; its events don't change any more.
+    EventFinder(const RecordedSession& recording, bool is_foreign);
+
+    // Empty: an id that no event has.
+    [[nodiscard]] std::optional<std::uint32_t> event_of(const RecordBytes& record) const;
+    [[nodiscard]] std::optional<std::uint32_t> event_of_id(std::uint64_t id) const;
+    [[nodiscard]] bool is_foreign() const { return reader_.is_foreign(); }
+    // 0: it has none.
+    [[nodiscard]] std::uint64_t time_of(const RecordBytes& record) const;
+
+private:
+    const RecordedSession& recording_;
+    SampleReader reader_;
+    std::unordered_map<std::uint64_t, std::uint32_t> by_id_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,54 @@
+// The bytes of a file, from front to back through one buffer, and pieces of it from anywhere.
+//
+// What can't be read twice (a pipe) is copied to a temporary file first, which has no name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/time.h"
+
+namespace perfleet {
+
+class FileBytes {
+public:
+    static constexpr std::size_t kBufferSizeBytes = 1U << 20;
+
+    // "-": standard input. Errors: those of open(2) and read(2), naming the path.
+    [[nodiscard]] static Result<FileBytes> open(const std::string& path);
+    FileBytes(FileBytes&& other) noexcept;
+    FileBytes& operator=(FileBytes&&) = delete;
+    ~FileBytes();
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
+    [[nodiscard]] UtcNs modified() const { return modified_; }
+
+    // Bytes from here on, at least `size_bytes` of them unless the file ends before. Valid until the next call.
+    [[nodiscard]] std::span<const std::byte> peek(std::size_t size_bytes);
+    void skip(std::uint64_t size_bytes) { offset_ += size_bytes; }
+    void seek(std::uint64_t offset) { offset_ = offset; }
+    [[nodiscard]] std::uint64_t offset() const { return offset_; }
+
+    // What lies there; shorter where the file ends before.
+    [[nodiscard]] std::vector<std::byte> piece(std::uint64_t offset, std::uint64_t size_bytes) const;
+
+private:
+    FileBytes(std::string path, int fd, std::uint64_t size_bytes, UtcNs modified);
+    [[nodiscard]] std::size_t read_at(std::uint64_t offset, std::span<std::byte> into) const;
+
+    std::string path_;
+    int fd_;
+    std::uint64_t size_bytes_;
+    UtcNs modified_;
+    std::vector<std::byte> buffer_;
+    std::uint64_t buffer_at_ = 0;
+    std::size_t buffered_ = 0;
+    std::uint64_t offset_ = 0;
+};
+
+}  // namespace perfleet

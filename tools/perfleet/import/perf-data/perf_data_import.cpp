@@ -1,0 +1,323 @@
+#include "tools/perfleet/import/perf-data/perf_data_import.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "schemas/peers/key_file.h"
+#include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/hello_limits.h"
+#include "schemas/wire/protocol.h"
+#include "target-collector/linux/packed_symbols.h"
+#include "target-collector/linux/target_identity.h"
+#include "tools/perfleet/import/perf-data/byte_cursor.h"
+#include "tools/perfleet/import/perf-data/event_finder.h"
+#include "tools/perfleet/import/perf-data/record_order.h"
+#include "tools/perfleet/import/perf-data/record_replay.h"
+#include "tools/perfleet/import/perf-data/record_source.h"
+#include "tools/perfleet/import/perf-data/recorded_session.h"
+#include "tools/perfleet/import/perf-data/sealed_rows.h"
+#include "tools/perfleet/import/run_hash.h"
+
+namespace perfleet {
+namespace {
+
+using perf::RecordType;
+
+constexpr std::uint32_t kEventUpdate = 78;
+constexpr std::uint32_t kAuxtrace = 71;
+constexpr std::uint32_t kKernelTypeLast = 63;  // records of the kernel come before those of perf
+// Of perf's own records: of no meaning for rows.
+constexpr bool is_without_rows(std::uint32_t type) {
+    switch (type) {
+        case 65:  // EVENT_TYPE
+        case 69:  // ID_INDEX
+        case 73:  // THREAD_MAP
+        case 74:  // CPU_MAP
+        case 79:  // TIME_CONV
+        case 82:  // FINISHED_INIT
+            return true;
+        default: return false;
+    }
+}
+
+std::span<const std::byte> body_of(const RecordBytes& record) {
+    return record.bytes.subspan(sizeof(perf::RecordHeader));
+}
+
+class Import {
+public:
+    Import(FileBytes file, const PerfDataImport& options, Store& store, const ProgressReport& progress)
+        : file_{std::move(file)}, options_{options}, store_{store}, progress_{progress} {}
+
+    Result<ImportedPerfData> run() {
+        auto header = read_perf_data_header(file_);
+        if (!header.ok()) {
+            return std::move(header).error();
+        }
+        header_ = std::move(*header);
+        recording_ = std::make_unique<RecordedSession>(header_.is_foreign);
+        if (!header_.is_pipe) {
+            if (auto read = recording_->read_sections(file_, header_); !read.ok()) {
+                return std::move(read).error();
+            }
+        }
+        if (header_.is_pipe || recording_->first_ns == 0) {
+            look_ahead();
+        }
+        if (recording_->events.empty()) {
+            return Error{ErrorCode::kInvalid, file_.path() + ": it describes no events: nothing can be read from it"};
+        }
+        recording_->name_events();
+        auto record = describe_session();
+        if (!record.ok()) {
+            return std::move(record).error();
+        }
+        writer_ = std::make_unique<SessionWriter>(std::move(*record), options_.now, store_, "");
+        if (auto replayed = replay(); !replayed.ok()) {
+            return std::move(replayed).error();
+        }
+        static_cast<StoredSession&>(imported_) = writer_->stored();
+        return std::move(imported_);
+    }
+
+private:
+    // Of a pipe: what it describes in records of its own; and when the recording began and ended.
+    void look_ahead() {
+        RecordSource source{file_, header_};
+        std::unique_ptr<EventFinder> events;
+        while (const auto record = source.next()) {
+            if (record->type > kKernelTypeLast) {
+                if (!take_description(source, *record)) {
+                    recording_->warnings.push_back("damaged at offset " + std::to_string(record->file_offset) +
+                                                   ": a record of type " + std::to_string(record->type) +
+                                                   " that describes the recording; passed over");
+                }
+                events = nullptr;  // what it knows of ids may be old
+                continue;
+            }
+            if (recording_->events.empty()) {
+                continue;
+            }
+            if (events == nullptr) {
+                events = std::make_unique<EventFinder>(*recording_, header_.is_foreign);
+            }
+            if (const std::uint64_t time = events->time_of(*record); time != 0) {
+                recording_->first_ns = recording_->first_ns == 0 ? time : std::min(recording_->first_ns, time);
+                recording_->last_ns = std::max(recording_->last_ns, time);
+            }
+        }
+    }
+
+    // False: it breaks its format. A file has these in its sections.
+    bool take_description(RecordSource& source, const RecordBytes& record) {
+        const auto body = body_of(record);
+        ByteCursor cursor{body, header_.is_foreign};
+        switch (record.type) {
+            case static_cast<std::uint32_t>(RecordType::kHeaderAttr):
+                return !header_.is_pipe || recording_->take_attr(body);
+            case static_cast<std::uint32_t>(RecordType::kHeaderBuildId):
+                return recording_->take_build_id(record.misc, body);
+            case static_cast<std::uint32_t>(RecordType::kHeaderFeature): {
+                const std::uint64_t number = cursor.u64();
+                return number < 256 && recording_->take_feature(static_cast<unsigned>(number), cursor.rest());
+            }
+            case static_cast<std::uint32_t>(RecordType::kHeaderTracingData): {
+                const std::uint64_t size = cursor.u32();
+                if (size > RecordedSession::kSectionSizeBytesMax) {
+                    source.skip_payload(size);
+                    return false;
+                }
+                return recording_->take_tracing_data(source.take_payload((size + 7) / 8 * 8));
+            }
+            case kEventUpdate: return recording_->take_event_update(body);
+            default: skip_payload_of(source, record); return true;
+        }
+    }
+
+    static void skip_payload_of(RecordSource& source, const RecordBytes& record) {
+        ByteCursor cursor{body_of(record), source.is_foreign()};
+        if (record.type == kAuxtrace) {
+            source.skip_payload(cursor.u64());
+        } else if (record.type == static_cast<std::uint32_t>(RecordType::kHeaderTracingData)) {
+            source.skip_payload((std::uint64_t{cursor.u32()} + 7) / 8 * 8);
+        }
+    }
+
+    // The moment at which the recording began.
+    [[nodiscard]] ClockPoint start_point() const {
+        const std::uint64_t first = recording_->first_ns;
+        const auto before = [](std::uint64_t later, std::uint64_t earlier) {
+            return static_cast<std::int64_t>(later - earlier);
+        };
+        if (options_.start) {
+            return {Ticks{first}, *options_.start, 0};
+        }
+        if (const auto& pair = recording_->clock_pair) {
+            return {Ticks{first}, UtcNs{pair->utc_ns + before(first, pair->ticks)}, 0};
+        }
+        const UtcNs end{std::min(file_.modified().value, options_.now.value)};
+        const std::uint64_t last = std::max(recording_->last_ns, first);
+        return {Ticks{first}, UtcNs{end.value - before(last, first)}, last - first};
+    }
+
+    [[nodiscard]] SessionId session_id(const ClockPoint& start) const {
+        constexpr std::uint64_t kHashedSizeBytes = 1U << 20;
+        const std::uint64_t size = file_.size_bytes();
+        RunHash high{0x7065726664617461};
+        RunHash low{0x496d706f72746564};
+        for (RunHash* const hash : {&high, &low}) {
+            hash->integer(size);
+            hash->integer(static_cast<std::uint64_t>(start.utc_ns.value));
+            for (const std::uint64_t at : {std::uint64_t{0}, size - std::min(size, kHashedSizeBytes)}) {
+                const auto bytes = file_.piece(at, kHashedSizeBytes);
+                hash->text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+            }
+        }
+        return {high.value(), low.value()};
+    }
+
+    Result<SessionRecord> describe_session() {
+        SessionRecord record;
+        const auto bounded = [](std::string text) {
+            text.resize(std::min(text.size(), hello_limits::kNameSizeBytesMax));
+            return text;
+        };
+        record.target_name = bounded(!options_.target_name.empty()    ? options_.target_name
+                                     : !recording_->host_name.empty() ? recording_->host_name
+                                                                      : perfleet::host_name());
+        record.target = target_id_of(record.target_name);
+        record.architecture = bounded(options_.architecture.empty() ? recording_->architecture : options_.architecture);
+        record.labels = options_.labels;
+        record.start_point = start_point();
+        record.session = session_id(record.start_point);
+        const RecordedEvent& first = recording_->events.front();
+        record.linux_clockid = first.is(attr_flags::kUseClockid) ? first.clock_id : -1;
+        record.clock_name = record.linux_clockid == 1 ? "monotonic" : "perf";
+        record.ticks_per_second = static_cast<std::uint64_t>(kNsPerSecond);
+        record.host = recording_->host;
+        record.collector_version = bounded("perf " + recording_->perf_version);
+        for (const RecordedEvent& recorded : recording_->events) {
+            EventRecord& event = record.events.emplace_back();
+            event.name = recorded.name;
+            event.kind = recorded.format.empty() ? Kind::kSample : Kind::kTracepoint;
+            event.perf_type = recorded.type;
+            event.perf_config = recorded.config;
+            event.period = recorded.period;
+            event.is_frequency = recorded.is(attr_flags::kFreq);
+            event.exclude_kernel = recorded.is(attr_flags::kExcludeKernel);
+            event.exclude_user = recorded.is(attr_flags::kExcludeUser);
+            event.callchain = recorded.has(perf::sample_type::kCallchain);
+            event.unit = unit_of_attr(recorded);
+            event.format = recorded.format;
+            event.group = recorded.group;
+            event.attr = recorded.attr;
+        }
+        return record;
+    }
+
+    Result<Done> replay() {
+        SealedRows rows{*writer_};
+        const EventFinder events{*recording_, header_.is_foreign};
+        const ClockPoint& start = writer_->record().start_point;
+        const UtcNs recorded_until{
+            start.utc_ns.value +
+            static_cast<std::int64_t>(std::max(recording_->last_ns, recording_->first_ns) - recording_->first_ns)};
+        SymbolPaths paths;
+        paths.symfs = options_.symfs;
+        RecordReplay replay{*recording_, events, rows, recorded_until, std::move(paths)};
+        RecordOrder order;
+        const auto take = [&replay](const RecordBytes& record, std::uint64_t time) { replay.take(record, time); };
+        RecordSource source{file_, header_};
+        while (const auto record = source.next()) {
+            if (record->type == static_cast<std::uint32_t>(RecordType::kFinishedRound)) {
+                order.finish_round(take);
+                report_progress(source);
+            } else if (record->type > kKernelTypeLast) {
+                pass_over(source, *record, replay);
+            } else if (const std::uint64_t time = events.time_of(*record); time == 0) {
+                take(*record, 0);
+            } else {
+                order.add(*record, time);
+                if (order.is_full()) {
+                    order.pass_half(take);
+                    report_progress(source);
+                }
+            }
+            if (rows.error()) {
+                return Error{rows.error()->code, file_.path() + ": " + rows.error()->message};
+            }
+        }
+        order.pass_all(take);
+        replay.finish();
+        if (auto kept = keep_kernel_symbols(replay.images()); !kept.ok()) {
+            return kept;
+        }
+        add_warnings(source, replay);
+        imported_.sample_count = replay.sample_count();
+        return rows.finish(Ticks{std::max(replay.time(), start.ticks.value)});
+    }
+
+    static void pass_over(RecordSource& source, const RecordBytes& record, RecordReplay& replay) {
+        const auto type = static_cast<RecordType>(record.type);
+        const bool is_description = type == RecordType::kHeaderAttr || type == RecordType::kHeaderBuildId ||
+                                    type == RecordType::kHeaderFeature || type == RecordType::kHeaderTracingData ||
+                                    record.type == kEventUpdate;
+        if (!is_description && !is_without_rows(record.type)) {
+            replay.skip(record.type);
+        }
+        skip_payload_of(source, record);
+    }
+
+    void report_progress(const RecordSource& source) const {
+        if (progress_) {
+            progress_(source.offset(), file_.size_bytes());
+        }
+    }
+
+    Result<Done> keep_kernel_symbols(const ReplayedImages& images) {
+        const ImageContentId& content = images.kernel().kernel_content();
+        if (images.kernel_symbols().empty() || content.size_bytes == 0) {
+            return Done{};
+        }
+        const std::string_view build_id{reinterpret_cast<const char*>(content.bytes.data()), content.size_bytes};
+        std::string packed = packed_symbols(images.kernel_symbols());
+        return packed.empty()
+                   ? Result<Done>{Done{}}
+                   : store_.put_image(build_id, {static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
+                                                 std::move(packed)});
+    }
+
+    void add_warnings(const RecordSource& source, const RecordReplay& replay) {
+        imported_.warnings = std::move(recording_->warnings);
+        if (source.damage()) {
+            imported_.warnings.push_back(*source.damage() + "; what stands before it is imported");
+        }
+        std::string named;
+        for (const std::string& what : replay.not_kept()) {
+            named += (named.empty() ? "" : ", ") + what;
+        }
+        if (!named.empty()) {
+            imported_.warnings.push_back("not kept: " + named);
+        }
+    }
+
+    FileBytes file_;
+    const PerfDataImport& options_;
+    Store& store_;
+    const ProgressReport& progress_;
+    PerfDataHeader header_;
+    std::unique_ptr<RecordedSession> recording_;
+    std::unique_ptr<SessionWriter> writer_;
+    ImportedPerfData imported_;
+};
+
+}  // namespace
+
+Result<ImportedPerfData> import_perf_data(FileBytes file, const PerfDataImport& options, Store& store,
+                                          const ProgressReport& progress) {
+    return Import{std::move(file), options, store, progress}.run();
+}
+
+}  // namespace perfleet

@@ -1,0 +1,562 @@
+#include "tools/perfleet/import/perf-data/record_replay.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+#include <utility>
+
+#include "schemas/columns/layout.h"
+#include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/source/linux/image_finder.h"
+#include "tools/perfleet/import/perf-data/byte_cursor.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint64_t kExitedKeptNs = 5'000'000'000;  // for the last samples of a process
+constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
+constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
+constexpr std::uint32_t kStackNodesMax = 1U << 19U;
+constexpr std::uint32_t kKernelPid = 0xffff'ffff;
+constexpr std::size_t kGroupCountsMax = 1U << 16U;
+
+// Where the kinds of machine have the registers that unwinding needs, by their bits in sample_regs_user.
+struct RegisterBits {
+    unsigned fp, sp, pc, lr;
+};
+constexpr RegisterBits kX86Bits{6, 7, 8, 64};
+constexpr RegisterBits kArmBits{29, 31, 32, 30};
+
+std::optional<UnwindMachine> machine_of(std::string_view architecture) {
+    return architecture == "x86_64"    ? std::optional{UnwindMachine::kX86_64}
+           : architecture == "aarch64" ? std::optional{UnwindMachine::kAarch64}
+                                       : std::nullopt;
+}
+
+// Empty: it wasn't recorded.
+std::optional<std::uint64_t> register_at(const RecordedSample& sample, std::uint64_t mask, unsigned bit) {
+    if (bit >= 64 || (mask >> bit & 1U) == 0) {
+        return std::nullopt;
+    }
+    const auto at = static_cast<std::size_t>(std::popcount(mask & ((std::uint64_t{1} << bit) - 1)));
+    return at < sample.registers.size() ? std::optional{sample.registers[at]} : std::nullopt;
+}
+
+// The context of an address that stands outside a call chain.
+std::uint64_t context_of(std::uint16_t misc, std::uint64_t address) {
+    constexpr std::uint16_t kGuestFirst = 4;
+    constexpr auto kGuest = static_cast<std::uint64_t>(-2048);
+    const auto mode = static_cast<std::uint16_t>(misc & perf::misc::kCpumodeMask);
+    if (mode == perf::misc::kKernel || (mode == 0 && address >> 63U != 0)) {
+        return perf::context::kKernel;
+    }
+    return mode >= kGuestFirst ? kGuest : mode == 3 ? perf::context::kHypervisor : perf::context::kUser;
+}
+
+std::string_view record_name(std::uint32_t type) {
+    switch (type) {
+        case 8: return "READ";
+        case 11: return "AUX";
+        case 12: return "ITRACE_START";
+        case 14: return "SWITCH";
+        case 15: return "SWITCH_CPU_WIDE";
+        case 16: return "NAMESPACES";
+        case 17: return "KSYMBOL";
+        case 18: return "BPF_EVENT";
+        case 19: return "CGROUP";
+        case 20: return "TEXT_POKE";
+        case 21: return "AUX_OUTPUT_HW_ID";
+        case 70: return "AUXTRACE_INFO";
+        case 71: return "AUXTRACE";
+        case 72: return "AUXTRACE_ERROR";
+        case 75: return "STAT_CONFIG";
+        case 76: return "STAT";
+        case 77: return "STAT_ROUND";
+        default: return {};
+    }
+}
+
+}  // namespace
+
+RecordReplay::RecordReplay(const RecordedSession& recording, const EventFinder& events, SealedRows& rows,
+                           UtcNs recorded_until, SymbolPaths paths)
+    : recording_{recording},
+      events_{events},
+      rows_{rows},
+      reader_{events.is_foreign()},
+      images_{table_, recording, recorded_until, std::move(paths)},
+      chains_{kCachedChainsMax, kCachedWordsMax},
+      machine_{machine_of(recording.architecture)},
+      unwinder_{machine_.value_or(UnwindMachine::kX86_64),
+                [this](ImageIndex index, std::uint32_t, const Mapping&) {
+                    return images_.unwind_table_of(table_.at(index));
+                }},
+      resolved_{std::make_unique<ResolvedStack>()},
+      definitions_{rows, table_, kStackNodesMax} {
+    unknown_image_ = table_.intern({"[unknown]", image_flags::kUnknown, 0, 0, {}}).value_or(0);
+    for (std::size_t i = 0; i < recording.events.size(); ++i) {
+        const Kind kind = recording.events[i].format.empty() ? Kind::kSample : Kind::kTracepoint;
+        states_.push_back({{kind, EventNumber{static_cast<std::uint16_t>(i)}}});
+    }
+    processes_.name_thread(0, 0, "swapper");
+}
+
+void RecordReplay::take(const RecordBytes& record, std::uint64_t time) {
+    const bool is_sample = record.type == static_cast<std::uint32_t>(perf::RecordType::kSample);
+    if (time != 0 && time < time_) {
+        const auto event = events_.event_of(record);
+        rows_.count(is_sample && event ? states_[*event].series : kTaskSeries, TallyName::kLate, 1);
+    }
+    time_ = std::max(time_, time);
+    if (!has_begun_ && (is_sample || time != 0)) {
+        begin();
+    }
+    if (has_begun_) {
+        rows_.tick(Ticks{time_});
+    }
+    if (is_sample) {
+        take_sample(record);
+    } else {
+        take_side_band(record);
+    }
+    processes_.prune(time_ - std::min(time_, kExitedKeptNs));
+}
+
+void RecordReplay::begin() {
+    has_begun_ = true;
+    rows_.tick(Ticks{time_});
+    rows_.begin_epoch(Ticks{time_});
+    write_presence();
+}
+
+void RecordReplay::count_malformed() { rows_.count_lost(kTaskSeries, TallyName::kLostMalformed, 1); }
+
+// -- samples ----------------------------------------------------------------------------------------------------------
+
+void RecordReplay::take_sample(const RecordBytes& record) {
+    const auto event_index = events_.event_of(record);
+    if (!event_index) {
+        count_malformed();
+        return;
+    }
+    EventState& state = states_[*event_index];
+    const RecordedEvent& event = recording_.events[*event_index];
+    const auto sample = reader_.sample(record, event);
+    if (!sample || sample->raw.size() > limits::kRawBytesMax) {
+        rows_.count_lost(state.series, TallyName::kLostMalformed, 1);
+        return;
+    }
+    ++sample_count_;
+    ++state.sample_count;
+    state.raw_skipped += state.series.kind != Kind::kTracepoint && !sample->raw.empty() ? 1U : 0U;
+    if (rows_.epoch_is_over()) {
+        restart_epoch();
+    }
+    const StackNumber stack = stack_of(record, *sample, event, state.series);
+    if (sample->values.empty()) {
+        append_sample(state, *sample, stack, sample->period);
+        return;
+    }
+    // What each event has counted since the last sample that says so.
+    for (const RecordedSample::Value& value : sample->values) {
+        const auto index = value.id == 0 ? event_index : events_.event_of_id(value.id);
+        if (!index || (group_counts_.size() >= kGroupCountsMax && !group_counts_.contains(value.id))) {
+            count_malformed();
+            continue;
+        }
+        const std::uint64_t before = std::exchange(group_counts_[value.id], value.value);
+        if (value.value > before) {
+            append_sample(states_[*index], *sample, stack, value.value - before);
+        }
+    }
+}
+
+void RecordReplay::append_sample(EventState& state, const RecordedSample& sample, StackNumber stack,
+                                 std::uint64_t weight) {
+    const std::uint64_t time = sample.time != 0 ? sample.time : time_;
+    if (state.series.kind == Kind::kTracepoint) {
+        const std::array<std::uint64_t, 8> integers{time,        sample.cpu, sample.pid, sample.tid,
+                                                    stack.value, weight,     0,          sample.raw.size()};
+        const std::array bytes{sample.raw};
+        rows_.append(state.series, Ticks{time}, integers, bytes);
+    } else {
+        const std::array<std::uint64_t, 6> integers{time, sample.cpu, sample.pid, sample.tid, stack.value, weight};
+        rows_.append(state.series, Ticks{time}, integers, {});
+    }
+}
+
+StackNumber RecordReplay::stack_of(const RecordBytes& record, const RecordedSample& sample, const RecordedEvent& event,
+                                   Series series) {
+    Process* const process = processes_.find(sample.pid);
+    static const MappingList kNoMappings;
+    const MappingList& mappings = process != nullptr ? *process->mappings : kNoMappings;
+    const auto words = words_of(record, sample, event, mappings, series);
+    const auto key = ChainCache::key_of({mappings.generation(), 0}, words);
+    const CachedStack* found = chains_.find(key);
+    CachedStack made;
+    if (found == nullptr) {
+        resolve_stack(words, mappings, images_.kernel(), unknown_image_, UnmappedFrames::kKept, *resolved_);
+        auto stack = intern_stack();
+        if (!stack) {
+            restart_epoch();
+            stack = intern_stack();
+        }
+        made = {stack.value_or(kEmptyStack), resolved_->unmapped_count, resolved_->truncated_count};
+        chains_.insert(key, made);
+        found = &made;
+    }
+    if (found->truncated_count > 0) {
+        rows_.count(series, TallyName::kFramesTruncated, found->truncated_count);
+    }
+    return found->stack;
+}
+
+std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record, const RecordedSample& sample,
+                                                      const RecordedEvent& event, const MappingList& mappings,
+                                                      Series series) {
+    if (sample.callchain.empty()) {
+        words_ = {context_of(record.misc, sample.ip), sample.ip};
+    } else {
+        words_.assign(sample.callchain.begin(), sample.callchain.end());
+    }
+    const bool is_arm = machine_ == UnwindMachine::kAarch64;
+    const RegisterBits bits = is_arm ? kArmBits : kX86Bits;
+    const auto pc = register_at(sample, event.sample_regs_user, bits.pc);
+    const auto sp = register_at(sample, event.sample_regs_user, bits.sp);
+    if (!machine_ || !sample.is_64_bit || !pc || !sp || sample.stack.empty()) {
+        return words_;
+    }
+    UnwindRegisters registers;
+    registers.pc = *pc;
+    registers.sp = *sp;
+    registers.fp = register_at(sample, event.sample_regs_user, bits.fp).value_or(0);
+    registers.lr = register_at(sample, event.sample_regs_user, bits.lr).value_or(0);
+    unwinder_.unwind(registers, {registers.sp, sample.stack, sample.is_stack_cut}, sample.pid, mappings,
+                     limits::kStackDepthMax, unwound_);
+    const auto count = [&](UnwindEnd end, TallyName name) {
+        if (unwound_.end == end) {
+            rows_.count(series, name, 1);
+        }
+    };
+    count(UnwindEnd::kNoTable, TallyName::kStacksNoTable);
+    count(UnwindEnd::kBadAddress, TallyName::kStacksBadAddress);
+    count(UnwindEnd::kStackNotCopied, TallyName::kStacksNotCopied);
+    count(UnwindEnd::kDepth, TallyName::kFramesTruncated);
+    // The user's part of the chain is what was unwound.
+    words_.erase(std::find(words_.begin(), words_.end(), perf::context::kUser), words_.end());
+    words_.push_back(perf::context::kUser);
+    words_.insert(words_.end(), unwound_.addresses.begin(), unwound_.addresses.begin() + unwound_.count);
+    return words_;
+}
+
+std::optional<StackNumber> RecordReplay::intern_stack() {
+    StackNumber node = kEmptyStack;
+    for (std::uint32_t i = resolved_->frame_count; i > 0; --i) {
+        const ResolvedFrame& frame = resolved_->frames[i - 1];
+        const auto image = definitions_.image(frame.image, Ticks{time_});
+        const auto next =
+            image ? definitions_.stack_node(node, *image, frame.offset, Ticks{time_}) : std::optional<StackNumber>{};
+        if (!next) {
+            return std::nullopt;
+        }
+        node = *next;
+    }
+    return node;
+}
+
+// -- everything else --------------------------------------------------------------------------------------------------
+
+void RecordReplay::take_side_band(const RecordBytes& record) {
+    using perf::RecordType;
+    const auto event_index = events_.event_of(record);
+    const auto trailer = reader_.trailer(record, recording_.events[event_index.value_or(0)]);
+    if (!trailer) {
+        count_malformed();
+        return;
+    }
+    if (has_begun_ && rows_.epoch_is_over()) {
+        restart_epoch();
+    }
+    ByteCursor cursor{record.bytes.subspan(sizeof(perf::RecordHeader),
+                                           record.bytes.size() - sizeof(perf::RecordHeader) - trailer->size_bytes),
+                      reader_.is_foreign()};
+    TaskRow row;
+    row.time = trailer->time.value_or(0) != 0 ? *trailer->time : time_;
+    row.cpu = trailer->cpu;
+    switch (static_cast<RecordType>(record.type)) {
+        case RecordType::kComm: take_comm(cursor, record.misc, row); break;
+        case RecordType::kFork: take_task(cursor, record.misc, true, row); break;
+        case RecordType::kExit: take_task(cursor, record.misc, false, row); break;
+        case RecordType::kMmap:
+        case RecordType::kMmap2: take_mapping(cursor, record, row); break;
+        case RecordType::kLost: take_lost(cursor, *trailer, false, row); break;
+        case RecordType::kLostSamples: take_lost(cursor, *trailer, true, row); break;
+        case RecordType::kThrottle:
+        case RecordType::kUnthrottle: {
+            const bool is_start = static_cast<RecordType>(record.type) == RecordType::kThrottle;
+            cursor.skip(8);
+            const auto event = events_.event_of_id(cursor.u64());
+            const std::uint32_t index = event.value_or(0);
+            if (cursor.failed()) {
+                count_malformed();
+                return;
+            }
+            if (is_start) {
+                rows_.count(states_[index].series, TallyName::kThrottled, 1);
+            }
+            row.op = is_start ? TaskOp::kThrottle : TaskOp::kUnthrottle;
+            row.pid = trailer->pid;
+            row.tid = trailer->tid;
+            row.value = index;
+            append(row);
+            break;
+        }
+        default: skip(record.type); break;
+    }
+}
+
+void RecordReplay::take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& row) {
+    row.pid = cursor.u32();
+    row.tid = cursor.u32();
+    const std::string_view name = cursor.text();
+    if (cursor.failed()) {
+        count_malformed();
+        return;
+    }
+    const bool is_exec = (misc & perf::misc::kCommExec) != 0;
+    if (is_exec) {
+        processes_.exec(row.pid, row.tid, name);
+    } else {
+        processes_.name_thread(row.pid, row.tid, name);
+    }
+    if (has_begun_) {
+        row.op = is_exec ? TaskOp::kExec : TaskOp::kComm;
+        row.string = string_number(name);
+        append(row);
+    }
+}
+
+void RecordReplay::take_task(ByteCursor& cursor, std::uint16_t misc, bool is_fork, TaskRow& row) {
+    row.pid = cursor.u32();
+    row.parent_pid = cursor.u32();
+    row.tid = cursor.u32();
+    row.parent_tid = cursor.u32();
+    if (cursor.failed()) {
+        count_malformed();
+        return;
+    }
+    if (is_fork) {
+        processes_.fork(row.pid, row.tid, row.parent_pid, row.parent_tid);
+        if ((misc & perf::misc::kForkExec) != 0 && row.pid != row.parent_pid) {
+            processes_.set_mappings(row.pid, {});  // perf says so of programs that ran before it
+        }
+    } else {
+        processes_.exit(row.pid, row.tid, row.time);
+    }
+    row.op = is_fork ? TaskOp::kFork : TaskOp::kExit;
+    append(row);
+}
+
+void RecordReplay::take_mapping(ByteCursor& cursor, const RecordBytes& record, TaskRow& row) {
+    ReplayedMapping map;
+    map.pid = cursor.u32();
+    map.tid = cursor.u32();
+    map.address = cursor.u64();
+    map.size = cursor.u64();
+    map.file_offset = cursor.u64();
+    bool is_code = (record.misc & perf::misc::kMmapData) == 0;
+    if (record.type == static_cast<std::uint32_t>(perf::RecordType::kMmap2)) {
+        const auto identity = cursor.bytes(24);
+        if ((record.misc & perf::misc::kMmapBuildId) != 0 && identity.size() == 24) {
+            const auto size = std::min<std::size_t>(std::to_integer<std::size_t>(identity[0]), 20);
+            map.build_id = {reinterpret_cast<const char*>(identity.data()) + 4, size};
+        } else if (!identity.empty()) {
+            ByteCursor numbers{identity.subspan(8), reader_.is_foreign()};
+            map.inode = numbers.u64();
+        }
+        map.protection = cursor.u32();
+        map.flags = cursor.u32();
+        is_code = is_code && (map.protection == 0 || (map.protection & PROT_EXEC) != 0);
+    }
+    map.path = cursor.text().substr(0, limits::kStringSizeBytesMax);
+    if (cursor.failed()) {
+        count_malformed();
+        return;
+    }
+    map.protection = map.protection == 0 ? PROT_EXEC : map.protection;
+    if (!is_code || map.size == 0 || map.size > ~map.address) {
+        return;
+    }
+    const auto mode = static_cast<std::uint16_t>(record.misc & perf::misc::kCpumodeMask);
+    if (mode == perf::misc::kKernel || map.pid == kKernelPid) {
+        images_.add_kernel(map);
+        chains_.clear();
+        return;
+    }
+    const auto image = images_.image_of(map);
+    const bool has_file = !ImageFinder::is_without_file(map.path);
+    const Mapping mapping{map.address,
+                          map.address + map.size,
+                          has_file ? map.file_offset : 0,
+                          image.value_or(unknown_image_),
+                          map.protection,
+                          map.flags};
+    processes_.add_mapping(map.pid, mapping);
+    row.pid = map.pid;
+    row.tid = map.tid;
+    append_mapping(row, mapping);
+}
+
+void RecordReplay::append_mapping(const TaskRow& row, const Mapping& mapping) {
+    if (!has_begun_) {
+        return;
+    }
+    TaskRow map = row;
+    map.op = TaskOp::kMap;
+    map.image = image_number(mapping.image);
+    map.address = mapping.start;
+    map.size = mapping.end - mapping.start;
+    map.file_offset = mapping.file_offset;
+    map.protection = mapping.protection;
+    map.flags = mapping.flags;
+    append(map);
+}
+
+// perf tells a loss twice: where it happened, and at the end for each event in all.
+void RecordReplay::take_lost(ByteCursor& cursor, const RecordedTrailer& trailer, bool is_total, TaskRow& row) {
+    const auto id = is_total ? trailer.id : std::optional{cursor.u64()};
+    const std::uint64_t count = cursor.u64();
+    if (cursor.failed()) {
+        count_malformed();
+        return;
+    }
+    const auto event = states_.size() == 1 ? std::optional{0U} : id ? events_.event_of_id(*id) : std::nullopt;
+    if (is_total) {
+        states_[event.value_or(0)].lost_counted += count;
+        return;
+    }
+    if (event) {
+        states_[*event].lost_told += count;
+    }
+    rows_.count_lost(event ? states_[*event].series : kTaskSeries, TallyName::kLostKernelRing, count);
+    row.op = TaskOp::kLost;
+    row.size = count;
+    row.value = states_.size() == 1 ? 0 : kLostEventUnknown;
+    append(row);
+}
+
+void RecordReplay::finish() {
+    if (!has_begun_) {
+        begin();
+    }
+    for (const EventState& state : states_) {
+        if (state.lost_counted > state.lost_told) {
+            rows_.count_lost(state.series, TallyName::kLostKernelRing, state.lost_counted - state.lost_told);
+        }
+    }
+}
+
+std::vector<std::string> RecordReplay::not_kept() const {
+    std::vector<std::string> named;
+    for (unsigned bit = 0; bit < 64; ++bit) {
+        std::uint64_t count = 0;
+        for (std::size_t i = 0; i < states_.size(); ++i) {
+            const std::uint64_t fields = recording_.events[i].sample_type & kFieldsNotKept;
+            count += (fields >> bit & 1U) != 0 ? states_[i].sample_count : 0;
+        }
+        if (count > 0) {
+            named.push_back(sample_field_name(bit) + " of " + std::to_string(count) + " samples");
+        }
+    }
+    std::uint64_t raw = 0;
+    for (const EventState& state : states_) {
+        raw += state.raw_skipped;
+    }
+    if (raw > 0) {
+        named.push_back("RAW of " + std::to_string(raw) + " samples (their event's format isn't in the file)");
+    }
+    for (const auto& [type, count] : skipped_) {
+        const std::string_view name = record_name(type);
+        named.push_back(std::to_string(count) + " records of type " + std::to_string(type) +
+                        (name.empty() ? std::string{} : " (" + std::string{name} + ")"));
+    }
+    return named;
+}
+
+// -- epochs -----------------------------------------------------------------------------------------------------------
+
+void RecordReplay::append(const TaskRow& row) {
+    if (has_begun_) {
+        append_task_row(rows_, row);
+    }
+}
+
+StringNumber RecordReplay::string_number(std::string_view text) {
+    auto number = definitions_.string(text, Ticks{time_});
+    if (!number && !is_writing_presence_) {
+        restart_epoch();
+        number = definitions_.string(text, Ticks{time_});
+    }
+    return number.value_or(kEmptyString);
+}
+
+ImageNumber RecordReplay::image_number(ImageIndex image) {
+    auto number = definitions_.image(image, Ticks{time_});
+    if (!number && !is_writing_presence_) {
+        restart_epoch();
+        number = definitions_.image(image, Ticks{time_});
+    }
+    return number.value_or(ImageNumber{});
+}
+
+void RecordReplay::restart_epoch() {
+    rows_.begin_epoch(Ticks{time_});
+    definitions_.clear();
+    chains_.clear();
+    if (table_.image_count() > limits::kImagesMax / 2) {
+        sweep_images();
+    }
+    write_presence();
+}
+
+void RecordReplay::sweep_images() {
+    std::vector<bool> is_used(table_.place_count());
+    is_used[unknown_image_] = true;
+    images_.kernel().each_index([&](ImageIndex index) { is_used[index] = true; });
+    processes_.each_process([&](const Process& process) {
+        for (const Mapping& mapping : process.mappings->mappings()) {
+            is_used[mapping.image] = true;
+        }
+    });
+    table_.sweep(is_used);
+    images_.forget_images();
+    unwinder_.forget_images();
+}
+
+void RecordReplay::write_presence() {
+    is_writing_presence_ = true;
+    processes_.each_thread([&](std::uint32_t tid, const Thread& thread) {
+        TaskRow row;
+        row.time = time_;
+        row.op = TaskOp::kPresent;
+        row.pid = thread.pid;
+        row.tid = tid;
+        row.string = string_number(thread.name);
+        append_task_row(rows_, row);
+    });
+    processes_.each_process([&](const Process& process) {
+        for (const Mapping& mapping : process.mappings->mappings()) {
+            TaskRow row;
+            row.time = time_;
+            row.pid = process.pid;
+            row.tid = process.pid;
+            append_mapping(row, mapping);
+        }
+    });
+    is_writing_presence_ = false;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,111 @@
+// Records in the order of time as rows, as the collector's source makes them: samples and tracepoints with their call
+// chains, tasks, mappings and losses.
+//
+// What no row has is counted by name: not_kept(). One thread. Memory: the tables of the collector's source.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "target-collector/source/linux/chain_cache.h"
+#include "target-collector/source/linux/epoch_definitions.h"
+#include "target-collector/source/linux/process_table.h"
+#include "target-collector/source/linux/stack_resolver.h"
+#include "target-collector/source/linux/stack_unwinder.h"
+#include "target-collector/source/linux/task_rows.h"
+#include "tools/perfleet/import/perf-data/event_finder.h"
+#include "tools/perfleet/import/perf-data/recorded_sample.h"
+#include "tools/perfleet/import/perf-data/recorded_session.h"
+#include "tools/perfleet/import/perf-data/replayed_images.h"
+#include "tools/perfleet/import/perf-data/sealed_rows.h"
+
+namespace perfleet {
+
+class RecordReplay {
+public:
+    // Borrowed.
+    RecordReplay(const RecordedSession& recording, const EventFinder& events, SealedRows& rows, UtcNs recorded_until,
+                 SymbolPaths paths);
+
+    // `time`: of the record; 0 where it has none.
+    void take(const RecordBytes& record, std::uint64_t time);
+
+    // Counts what was lost, and told at the end alone.
+    void finish();
+
+    // Of the last record.
+    [[nodiscard]] std::uint64_t time() const { return time_; }
+    [[nodiscard]] std::uint64_t sample_count() const { return sample_count_; }
+    [[nodiscard]] const ReplayedImages& images() const { return images_; }
+
+    // What was in the file and is in no row: "ADDR of 1000 samples", "12 records of type 16 (NAMESPACES)".
+    [[nodiscard]] std::vector<std::string> not_kept() const;
+
+    // A record that the caller passes over.
+    void skip(std::uint32_t type) { ++skipped_[type]; }
+
+private:
+    struct EventState {
+        Series series;
+        std::uint64_t sample_count = 0;
+        std::uint64_t raw_skipped = 0;
+        std::uint64_t lost_told = 0;     // by LOST records
+        std::uint64_t lost_counted = 0;  // by LOST_SAMPLES
+    };
+
+    void begin();
+    void take_sample(const RecordBytes& record);
+    void append_sample(EventState& state, const RecordedSample& sample, StackNumber stack, std::uint64_t weight);
+    void take_side_band(const RecordBytes& record);
+    void take_comm(ByteCursor& cursor, std::uint16_t misc, TaskRow& row);
+    void take_task(ByteCursor& cursor, std::uint16_t misc, bool is_fork, TaskRow& row);
+    void take_mapping(ByteCursor& cursor, const RecordBytes& record, TaskRow& row);
+    void take_lost(ByteCursor& cursor, const RecordedTrailer& trailer, bool is_total, TaskRow& row);
+    void count_malformed();
+
+    [[nodiscard]] StackNumber stack_of(const RecordBytes& record, const RecordedSample& sample,
+                                       const RecordedEvent& event, Series series);
+    [[nodiscard]] std::span<const std::uint64_t> words_of(const RecordBytes& record, const RecordedSample& sample,
+                                                          const RecordedEvent& event, const MappingList& mappings,
+                                                          Series series);
+    [[nodiscard]] std::optional<StackNumber> intern_stack();
+    [[nodiscard]] StringNumber string_number(std::string_view text);
+    [[nodiscard]] ImageNumber image_number(ImageIndex image);
+    void append_mapping(const TaskRow& row, const Mapping& mapping);
+    void append(const TaskRow& row);
+
+    void restart_epoch();
+    void write_presence();
+    void sweep_images();
+
+    const RecordedSession& recording_;
+    const EventFinder& events_;
+    SealedRows& rows_;
+    SampleReader reader_;
+    ImageTable table_;
+    ImageIndex unknown_image_ = 0;
+    ReplayedImages images_;
+    ProcessTable processes_;
+    ChainCache chains_;
+    std::optional<UnwindMachine> machine_;
+    StackUnwinder unwinder_;
+    StackUnwinder::Chain unwound_;
+    std::unique_ptr<ResolvedStack> resolved_;
+    EpochDefinitions definitions_;
+    std::vector<std::uint64_t> words_;
+    std::vector<EventState> states_;                                 // by event
+    std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // the last READ value, by id
+    std::map<std::uint32_t, std::uint64_t> skipped_;                 // records by type
+    std::uint64_t sample_count_ = 0;
+    std::uint64_t time_ = 0;
+    bool has_begun_ = false;
+    bool is_writing_presence_ = false;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,84 @@
+// The records of a perf.data file, one after the other, those in compressed ones among them.
+//
+//  file mode                                            pipe mode
+//  ┌────────┬───────┬─────────┬────────────────┐        ┌────────┬────────────────────────────┐
+//  │ header │ attrs │ records │ feature        │        │ header │ records: HEADER_ATTR,      │
+//  │ 104    │       │         │ sections       │        │ 16     │ HEADER_FEATURE …, samples  │
+//  └────────┴───────┴─────────┴────────────────┘        └────────┴────────────────────────────┘
+//
+// In memory: the buffer of FileBytes, and one decompressed record's rest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/perfleet/import/perf-data/file_bytes.h"
+#include "tools/perfleet/import/perf-data/recorded_sample.h"
+
+namespace perfleet {
+
+struct PerfDataHeader {
+    struct Section {
+        std::uint64_t offset = 0;
+        std::uint64_t size_bytes = 0;
+    };
+    bool is_foreign = false;  // written by a machine of the other byte order
+    bool is_pipe = false;
+    std::uint64_t attr_entry_size_bytes = 0;  // an attr and the place of its ids
+    Section attrs;
+    Section records;
+    std::vector<std::pair<unsigned, Section>> features;  // by number, ascending
+};
+
+// The first bytes of a perf.data file, in either byte order.
+[[nodiscard]] bool is_perf_data(std::span<const std::byte> first_bytes);
+
+// Errors: kInvalid (no perf.data file), kTruncated.
+[[nodiscard]] Result<PerfDataHeader> read_perf_data_header(const FileBytes& file);
+
+class RecordSource {
+public:
+    static constexpr std::size_t kDecompressedSizeBytesMax = 16U << 20;  // of one compressed record
+
+    // Borrowed.
+    RecordSource(FileBytes& file, const PerfDataHeader& header);
+    ~RecordSource();
+    RecordSource(const RecordSource&) = delete;
+    RecordSource& operator=(const RecordSource&) = delete;
+
+    // The next record, borrowed until the next call; empty: at the end, or where the file can't be understood any
+    // more, which damage() names.
+    [[nodiscard]] std::optional<RecordBytes> next();
+
+    // What follows a HEADER_TRACING_DATA or AUXTRACE record, and belongs to no record. Straight after it.
+    [[nodiscard]] std::vector<std::byte> take_payload(std::uint64_t size_bytes);
+    void skip_payload(std::uint64_t size_bytes);
+
+    // "damaged at offset 4711: a record of 3 bytes"
+    [[nodiscard]] const std::optional<std::string>& damage() const { return damage_; }
+    [[nodiscard]] std::uint64_t offset() const { return file_.offset(); }
+    [[nodiscard]] bool is_foreign() const { return header_.is_foreign; }
+
+private:
+    [[nodiscard]] std::optional<RecordBytes> next_of_file();
+    [[nodiscard]] std::optional<RecordBytes> next_decompressed();
+    void decompress(const RecordBytes& record);
+    [[nodiscard]] RecordBytes header_of(std::span<const std::byte> bytes, std::uint64_t offset,
+                                        std::size_t& size_bytes) const;
+    void damage(std::uint64_t offset, const std::string& what);
+
+    FileBytes& file_;
+    const PerfDataHeader& header_;
+    std::uint64_t end_ = 0;
+    struct Decompression;
+    std::unique_ptr<Decompression> decompression_;
+    std::vector<std::byte> plain_;  // decompressed
+    std::size_t plain_at_ = 0;
+    std::optional<std::string> damage_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,73 @@
+// An event of a perf.data file: what its perf_event_attr says, and which fields its records have therefore.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace perfleet {
+
+inline constexpr std::size_t kAttrSizeBytesMin = 64;     // PERF_ATTR_SIZE_VER0
+inline constexpr std::size_t kAttrSizeBytesMax = 4'096;  // a page: what the kernel takes
+
+struct RecordedEvent {
+    std::string name;
+    std::vector<std::uint64_t> ids;
+    std::string attr;  // the whole, in this machine's byte order
+
+    // Of attr.
+    std::uint32_t type = 0;
+    std::uint64_t config = 0;
+    std::uint64_t period = 0;  // or frequency in Hz
+    std::uint64_t sample_type = 0;
+    std::uint64_t read_format = 0;
+    std::uint64_t flags = 0;  // attr_flags
+    std::uint64_t branch_sample_type = 0;
+    std::uint64_t sample_regs_user = 0;
+    std::uint64_t sample_regs_intr = 0;
+    std::int32_t clock_id = 0;
+
+    // Of a tracepoint whose format is in the file.
+    std::string format;
+    std::uint16_t group = 0;  // from 1; 0: in none
+
+    [[nodiscard]] bool has(std::uint64_t sample_bit) const { return (sample_type & sample_bit) != 0; }
+    [[nodiscard]] bool is(std::uint64_t flag) const { return (flags & flag) != 0; }
+};
+
+// Bits of perf_event_attr's flags.
+namespace attr_flags {
+inline constexpr std::uint64_t kExcludeUser = 1U << 4;
+inline constexpr std::uint64_t kExcludeKernel = 1U << 5;
+inline constexpr std::uint64_t kExcludeHypervisor = 1U << 6;
+inline constexpr std::uint64_t kFreq = 1U << 10;
+inline constexpr unsigned kPreciseShift = 15;  // two bits
+inline constexpr std::uint64_t kSampleIdAll = 1U << 18;
+inline constexpr std::uint64_t kExcludeHost = 1U << 19;
+inline constexpr std::uint64_t kExcludeGuest = 1U << 20;
+inline constexpr std::uint64_t kUseClockid = 1U << 25;
+}  // namespace attr_flags
+
+// Bits of perf_event_attr.read_format.
+namespace read_format {
+inline constexpr std::uint64_t kTimeEnabled = 1U << 0;
+inline constexpr std::uint64_t kTimeRunning = 1U << 1;
+inline constexpr std::uint64_t kId = 1U << 2;
+inline constexpr std::uint64_t kGroup = 1U << 3;
+inline constexpr std::uint64_t kLost = 1U << 4;
+}  // namespace read_format
+
+// An attr of any size from kAttrSizeBytesMin on; what it lacks is 0. Empty: it is shorter than that.
+[[nodiscard]] std::optional<RecordedEvent> read_attr(std::span<const std::byte> attr, bool is_foreign);
+
+// As perf calls an event that has no name in the file: "cycles:u", "raw 0x1a8". Of a tracepoint empty: its format has
+// its name.
+[[nodiscard]] std::string name_of_attr(const RecordedEvent& event);
+
+// What a row of it weighs: "ns", "events", "cycles".
+[[nodiscard]] std::string unit_of_attr(const RecordedEvent& event);
+
+}  // namespace perfleet

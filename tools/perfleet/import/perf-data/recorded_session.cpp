@@ -1,0 +1,312 @@
+#include "tools/perfleet/import/perf-data/recorded_session.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <utility>
+
+#include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/limits.h"
+#include "tools/perfleet/import/perf-data/byte_cursor.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kBuildIdBytes = 20;
+constexpr std::uint32_t kListMax = 1U << 16;  // of systems, formats, words
+
+std::string feature_name(unsigned number) { return "feature " + std::to_string(number); }
+
+std::uint64_t format_id(std::string_view format) {
+    std::size_t at = format.find("\nID:");
+    at = at == std::string_view::npos ? format.size() : format.find_first_not_of(' ', at + 4);
+    std::uint64_t id = 0;
+    if (at < format.size()) {
+        std::from_chars(format.data() + at, format.data() + format.size(), id);
+    }
+    return id;
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+Result<Done> RecordedSession::read_sections(const FileBytes& file, const PerfDataHeader& header) {
+    if (auto read = read_attrs(file, header); !read.ok()) {
+        return read;
+    }
+    for (const auto& [number, section] : header.features) {
+        const auto bytes = file.piece(section.offset, std::min(section.size_bytes, kSectionSizeBytesMax));
+        if (bytes.size() < section.size_bytes || !take_feature(number, bytes)) {
+            warnings.push_back("damaged at offset " + std::to_string(section.offset) + ": " + feature_name(number) +
+                               "; what it says is missing");
+        }
+    }
+    return Done{};
+}
+
+Result<Done> RecordedSession::read_attrs(const FileBytes& file, const PerfDataHeader& header) {
+    constexpr std::uint64_t kIdsSectionSizeBytes = 16;
+    const std::uint64_t entry_size = header.attr_entry_size_bytes;
+    if (entry_size < kAttrSizeBytesMin + kIdsSectionSizeBytes || entry_size > kAttrSizeBytesMax) {
+        return Error{ErrorCode::kInvalid, file.path() + ": attrs of " + std::to_string(entry_size) +
+                                              " bytes (offset 16 of the file); perf writes 80 and more"};
+    }
+    if (header.attrs.size_bytes / entry_size > limits::kEventsMax) {
+        return Error{ErrorCode::kTooLarge, file.path() + ": " + std::to_string(header.attrs.size_bytes / entry_size) +
+                                               " events, at most " + std::to_string(limits::kEventsMax) +
+                                               " fit a session"};
+    }
+    const auto entries = file.piece(header.attrs.offset, header.attrs.size_bytes);
+    for (std::size_t at = 0; at + entry_size <= entries.size(); at += entry_size) {
+        const auto entry = std::span{entries}.subspan(at, static_cast<std::size_t>(entry_size));
+        auto event = read_attr(entry.first(entry.size() - kIdsSectionSizeBytes), is_foreign_);
+        ByteCursor place{entry.last(kIdsSectionSizeBytes), is_foreign_};
+        const std::uint64_t offset = place.u64();
+        const auto ids = file.piece(offset, std::min(place.u64(), kSectionSizeBytesMax));
+        ByteCursor cursor{ids, is_foreign_};
+        for (std::size_t i = 0; i < ids.size() / 8; ++i) {
+            event->ids.push_back(cursor.u64());
+        }
+        events.push_back(std::move(*event));
+    }
+    if (events.empty()) {
+        return Error{ErrorCode::kInvalid, file.path() + ": no events (offset " + std::to_string(header.attrs.offset) +
+                                              "): the recording was never finished, or the file was cut"};
+    }
+    return Done{};
+}
+
+bool RecordedSession::take_attr(std::span<const std::byte> body) {
+    ByteCursor cursor{body, is_foreign_};
+    cursor.skip(4);
+    const std::uint64_t size_told = cursor.u32();
+    const std::uint64_t size = size_told == 0 ? kAttrSizeBytesMin : size_told;
+    cursor = ByteCursor{body, is_foreign_};
+    auto event = read_attr(cursor.bytes(size), is_foreign_);
+    if (!event || events.size() == limits::kEventsMax) {
+        return false;
+    }
+    while (cursor.rest().size() >= 8) {
+        event->ids.push_back(cursor.u64());
+    }
+    events.push_back(std::move(*event));
+    return true;
+}
+
+bool RecordedSession::take_event_update(std::span<const std::byte> body) {
+    constexpr std::uint64_t kName = 2;
+    ByteCursor cursor{body, is_foreign_};
+    const std::uint64_t what = cursor.u64();
+    const std::uint64_t id = cursor.u64();
+    if (cursor.failed()) {
+        return false;
+    }
+    for (RecordedEvent& event : events) {
+        if (what == kName && std::find(event.ids.begin(), event.ids.end(), id) != event.ids.end()) {
+            event.name = cursor.text();
+            return true;
+        }
+    }
+    return true;  // of scales, units and CPUs, which samples don't need
+}
+
+bool RecordedSession::take_build_id(std::uint16_t misc, std::span<const std::byte> body) {
+    ByteCursor cursor{body, is_foreign_};
+    cursor.skip(4);
+    const auto id = cursor.bytes(kBuildIdBytes);
+    const auto size_and_padding = cursor.bytes(4);
+    const std::string_view path = cursor.text();
+    if (cursor.failed() || path.empty()) {
+        return false;
+    }
+    // The length was padding before.
+    const bool has_size = (misc & perf::misc::kBuildIdSize) != 0;
+    const std::size_t size =
+        has_size ? std::min(std::to_integer<std::size_t>(size_and_padding[0]), kBuildIdBytes) : kBuildIdBytes;
+    if (build_ids.size() < kBuildIdsMax) {
+        build_ids.insert_or_assign(std::string{path}, text_of(id.first(size)));
+    }
+    return true;
+}
+
+bool RecordedSession::take_build_ids(std::span<const std::byte> section) {
+    ByteCursor cursor{section, is_foreign_};
+    while (!cursor.rest().empty()) {
+        cursor.skip(4);
+        const std::uint16_t misc = cursor.u16();
+        const std::uint16_t size = cursor.u16();
+        if (cursor.failed() || size < 8 || !take_build_id(misc, cursor.bytes(size - 8U))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool RecordedSession::take_event_descriptions(std::span<const std::byte> section) {
+    ByteCursor cursor{section, is_foreign_};
+    const std::uint32_t count = cursor.u32();
+    const std::uint32_t attr_size = cursor.u32();
+    for (std::uint32_t i = 0; i < count && !cursor.failed(); ++i) {
+        cursor.skip(attr_size);
+        const std::uint32_t id_count = cursor.u32();
+        const std::string_view name = cursor.sized_text();
+        std::uint64_t first_id = 0;
+        for (std::uint32_t k = 0; k < id_count && !cursor.failed(); ++k) {
+            const std::uint64_t id = cursor.u64();
+            first_id = k == 0 ? id : first_id;
+        }
+        if (cursor.failed()) {
+            break;
+        }
+        const auto of_id = std::find_if(events.begin(), events.end(), [&](const RecordedEvent& event) {
+            return std::find(event.ids.begin(), event.ids.end(), first_id) != event.ids.end();
+        });
+        RecordedEvent* const event = id_count > 0 && of_id != events.end() ? &*of_id
+                                     : i < events.size()                   ? &events[i]
+                                                                           : nullptr;
+        if (event != nullptr) {
+            event->name = name.substr(0, limits::kStringSizeBytesMax);
+        }
+    }
+    return !cursor.failed();
+}
+
+bool RecordedSession::take_groups(std::span<const std::byte> section) {
+    ByteCursor cursor{section, is_foreign_};
+    const std::uint32_t count = cursor.u32();
+    std::size_t next = 0;  // groups are told in the order of events
+    for (std::uint32_t i = 0; i < count && !cursor.failed(); ++i) {
+        (void)cursor.sized_text();
+        const std::size_t leader = cursor.u32();
+        const std::size_t size = cursor.u32();
+        if (cursor.failed() || leader < next || leader > events.size() || size > events.size() - leader || size < 2) {
+            return false;
+        }
+        next = leader + size;
+        for (std::size_t k = leader; k < next; ++k) {
+            events[k].group = static_cast<std::uint16_t>(i + 1);
+        }
+    }
+    return !cursor.failed();
+}
+
+bool RecordedSession::take_tracing_data(std::span<const std::byte> bytes) {
+    ByteCursor start{bytes, false};
+    constexpr std::string_view kMagic{"\x17\x08\x44tracing", 10};
+    if (text_of(start.bytes(kMagic.size())) != kMagic) {
+        return false;
+    }
+    (void)start.text();  // version
+    const auto byte_order = start.bytes(1);
+    const bool is_big_endian = !byte_order.empty() && byte_order[0] != std::byte{0};
+    start.skip(1);  // size of a long
+    ByteCursor cursor{start.rest(), is_big_endian == (std::endian::native == std::endian::little)};
+    host.page_size_bytes = cursor.u32();
+    const auto take_file = [&cursor] {
+        const std::uint64_t size = cursor.u64();
+        return text_of(cursor.bytes(size));
+    };
+    const auto bounded = [](std::string text) {
+        text.resize(std::min<std::size_t>(text.size(), limits::kEventFormatSizeBytesMax));
+        return text;
+    };
+    (void)cursor.text();
+    host.tracing_header_page = bounded(take_file());
+    (void)cursor.text();
+    host.tracing_header_event = bounded(take_file());
+    const std::uint32_t own_count = cursor.u32();  // formats of ftrace's own entries
+    for (std::uint32_t i = 0; i < std::min(own_count, kListMax) && !cursor.failed(); ++i) {
+        (void)take_file();
+    }
+    const std::uint32_t system_count = cursor.u32();
+    for (std::uint32_t i = 0; i < std::min(system_count, kListMax) && !cursor.failed(); ++i) {
+        const std::string system{cursor.text()};
+        const std::uint32_t count = cursor.u32();
+        for (std::uint32_t k = 0; k < std::min(count, kListMax) && !cursor.failed(); ++k) {
+            std::string text = take_file();
+            constexpr std::string_view kName{"name: "};
+            if (!text.starts_with(kName) || text.size() > limits::kEventFormatSizeBytesMax ||
+                text.find('\0') != std::string::npos) {
+                continue;
+            }
+            std::string name = system + ":" + text.substr(kName.size(), text.find('\n') - kName.size());
+            const std::uint64_t id = format_id(text);
+            formats_[id] = {std::move(name), std::move(text)};
+        }
+    }
+    return !cursor.failed();
+}
+
+bool RecordedSession::take_feature(unsigned number, std::span<const std::byte> section) {
+    using perf::Feature;
+    ByteCursor cursor{section, is_foreign_};
+    const auto text = [&cursor] {
+        // Hosts are shown; what is longer isn't one.
+        constexpr std::size_t kTextMax = 256;
+        return std::string{cursor.sized_text().substr(0, kTextMax)};
+    };
+    switch (static_cast<Feature>(number)) {
+        case Feature::kTracingData: return take_tracing_data(section);
+        case Feature::kBuildId: return take_build_ids(section);
+        case Feature::kHostname: host_name = text(); break;
+        case Feature::kOsRelease: host.os_release = text(); break;
+        case Feature::kVersion: perf_version = text(); break;
+        case Feature::kArch: architecture = text(); break;
+        case Feature::kNrCpus:
+            host.cpus_configured = cursor.u32();
+            host.cpus_online = cursor.u32();
+            break;
+        case Feature::kCpuDesc: host.cpu_description = text(); break;
+        case Feature::kCpuId: host.cpu_id = text(); break;
+        case Feature::kTotalMem: host.memory_kib = cursor.u64(); break;
+        case Feature::kCmdline: {
+            const std::uint32_t count = cursor.u32();
+            host.command_line.clear();
+            for (std::uint32_t i = 0; i < std::min(count, kListMax) && !cursor.failed(); ++i) {
+                host.command_line.emplace_back(cursor.sized_text());
+            }
+            break;
+        }
+        case Feature::kEventDesc: return take_event_descriptions(section);
+        case Feature::kGroupDesc: return take_groups(section);
+        case Feature::kSampleTime:
+            first_ns = cursor.u64();
+            last_ns = cursor.u64();
+            break;
+        case Feature::kClockData: {
+            cursor.skip(4);
+            ClockPair pair;
+            pair.clock_id = cursor.u32();
+            pair.utc_ns = static_cast<std::int64_t>(cursor.u64());
+            pair.ticks = cursor.u64();
+            if (!cursor.failed()) {
+                clock_pair = pair;
+            }
+            break;
+        }
+        default: break;
+    }
+    return !cursor.failed();
+}
+
+void RecordedSession::name_events() {
+    for (RecordedEvent& event : events) {
+        if (event.type == perf::kTypeTracepoint) {
+            if (const auto format = formats_.find(event.config); format != formats_.end()) {
+                event.format = format->second.text;
+                event.name = event.name.empty() ? format->second.name : event.name;
+            }
+        }
+        if (event.name.empty()) {
+            event.name = name_of_attr(event);
+        }
+        if (event.name.empty()) {
+            event.name = "tracepoint-" + std::to_string(event.config);
+        }
+    }
+}
+
+}  // namespace perfleet

@@ -1,0 +1,74 @@
+// What a perf.data file says of its recording, outside the records: events, host, build-ids, formats of tracepoints.
+// Of a file they stand in its sections, of a pipe in records of their own.
+//
+// Bounded: kSectionSizeBytesMax of each section are read, limits::kEventsMax events, kBuildIdsMax build-ids.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/store/batch.h"
+#include "tools/perfleet/import/perf-data/record_source.h"
+#include "tools/perfleet/import/perf-data/recorded_event.h"
+
+namespace perfleet {
+
+class RecordedSession {
+public:
+    static constexpr std::uint64_t kSectionSizeBytesMax = 64U << 20;
+    static constexpr std::size_t kBuildIdsMax = 1U << 20;
+
+    explicit RecordedSession(bool is_foreign) : is_foreign_{is_foreign} {}
+
+    // Everything that the sections of a file have. Errors: kInvalid, kUnsupported, naming the offset. What a damaged
+    // feature had is missing, and named in a warning.
+    [[nodiscard]] Result<Done> read_sections(const FileBytes& file, const PerfDataHeader& header);
+
+    // The records of a pipe. `body`: without the record's header. False: it breaks its format.
+    [[nodiscard]] bool take_attr(std::span<const std::byte> body);
+    [[nodiscard]] bool take_event_update(std::span<const std::byte> body);
+    [[nodiscard]] bool take_build_id(std::uint16_t misc, std::span<const std::byte> body);
+    [[nodiscard]] bool take_feature(unsigned number, std::span<const std::byte> section);
+    [[nodiscard]] bool take_tracing_data(std::span<const std::byte> bytes);
+
+    // Names and formats of events, once all that tells them was taken.
+    void name_events();
+
+    std::vector<RecordedEvent> events;
+    HostRecord host;
+    std::string host_name;
+    std::string architecture;
+    std::string perf_version;
+    std::map<std::string, std::string, std::less<>> build_ids;  // by path
+    struct ClockPair {
+        std::uint32_t clock_id = 0;
+        std::int64_t utc_ns = 0;
+        std::uint64_t ticks = 0;
+    };
+    std::optional<ClockPair> clock_pair;
+    std::uint64_t first_ns = 0;  // SAMPLE_TIME; 0: not told
+    std::uint64_t last_ns = 0;
+    std::vector<std::string> warnings;
+
+private:
+    [[nodiscard]] Result<Done> read_attrs(const FileBytes& file, const PerfDataHeader& header);
+    [[nodiscard]] bool take_event_descriptions(std::span<const std::byte> section);
+    [[nodiscard]] bool take_groups(std::span<const std::byte> section);
+    [[nodiscard]] bool take_build_ids(std::span<const std::byte> section);
+
+    bool is_foreign_;
+    struct Format {
+        std::string name;  // "system:event"
+        std::string text;
+    };
+    std::map<std::uint64_t, Format> formats_;  // by the number behind "ID:"
+};
+
+}  // namespace perfleet

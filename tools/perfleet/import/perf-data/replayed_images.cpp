@@ -1,0 +1,254 @@
+#include "tools/perfleet/import/perf-data/replayed_images.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "query-engine/symbol/symbol_files.h"
+#include "schemas/columns/layout.h"
+#include "target-collector/linux/target_identity.h"
+#include "target-collector/source/linux/elf_note.h"
+#include "target-collector/source/linux/image_finder.h"
+#include "target-collector/source/linux/small_file.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::string_view kVdso = "[vdso]";
+constexpr std::string_view kKernel = "[kernel.kallsyms]";
+constexpr std::size_t kKallsymsSizeBytesMax = 256U << 20;
+
+ImageContentId content_from(std::string_view build_id) {
+    return ImageContentId::from(std::as_bytes(std::span{build_id}), false);
+}
+
+// "/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz": "[ext4]", as perf shows it.
+std::string module_name(std::string_view path) {
+    if (path.starts_with('[')) {
+        return std::string{path};
+    }
+    std::string name{path.substr(path.find_last_of('/') + 1)};
+    name.resize(std::min(name.find(".ko"), name.size()));
+    std::replace(name.begin(), name.end(), '-', '_');
+    return "[" + name + "]";
+}
+
+// Where the text of /proc/kallsyms has a symbol; 0: it hasn't.
+std::uint64_t address_in(std::string_view kallsyms, std::string_view name) {
+    const std::string line_end = " " + std::string{name} + "\n";
+    const std::size_t found = kallsyms.find(line_end);
+    const std::size_t line = found == std::string_view::npos ? found : kallsyms.rfind('\n', found) + 1;
+    const auto symbol = line == std::string_view::npos
+                            ? std::nullopt
+                            : parse_kallsyms_line(kallsyms.substr(line, found - line + line_end.size() - 1));
+    return symbol ? symbol->address : 0;
+}
+
+std::string text_of(const std::string& path) {
+    auto text = read_small_file(path, kKallsymsSizeBytesMax);
+    return text.ok() ? std::move(*text) : std::string{};
+}
+
+// A descriptor that closes itself; -1: it can't be opened.
+class OpenFile {
+public:
+    explicit OpenFile(const std::string& path) : fd_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)} {}
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+    ~OpenFile() {
+        if (fd_ >= 0) {
+            ::close(fd_);
+        }
+    }
+    [[nodiscard]] int fd() const { return fd_; }
+    // Of a regular file.
+    [[nodiscard]] std::optional<struct stat> status() const {
+        struct stat status {};
+        return fd_ >= 0 && ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode) ? std::optional{status} : std::nullopt;
+    }
+
+private:
+    int fd_;
+};
+
+std::optional<UnwindTable> table_of(const ReadImage& read, std::uint64_t size_bytes) {
+    auto table = UnwindTable::of_image(read, size_bytes);
+    return table.ok() ? std::optional{std::move(*table)} : std::nullopt;
+}
+
+}  // namespace
+
+ReplayedImages::ReplayedImages(ImageTable& table, const RecordedSession& recording, UtcNs recorded_until,
+                               SymbolPaths paths)
+    : table_{table},
+      recording_{recording},
+      recorded_until_{recorded_until},
+      paths_{std::move(paths)},
+      is_own_host_{recording.host_name == host_name()},
+      kernel_{KernelImages::of({std::string{kKernel}, image_flags::kKernel, ~0ULL, 0, {}}, {})} {
+    kernel_.intern(table_);
+}
+
+ImageContentId ReplayedImages::content_of(const ReplayedMapping& mapping) const {
+    if (!mapping.build_id.empty()) {
+        return content_from(mapping.build_id);
+    }
+    if (const auto told = recording_.build_ids.find(mapping.path); told != recording_.build_ids.end()) {
+        return content_from(told->second);
+    }
+    return content_of_own_file(mapping);
+}
+
+// perf tells the build-ids of files that have samples of their own, not of those that are in call chains alone.
+ImageContentId ReplayedImages::content_of_own_file(const ReplayedMapping& mapping) const {
+    if (!is_own_host_ || mapping.inode == 0 || !mapping.path.starts_with('/')) {
+        return {};
+    }
+    const OpenFile file{std::string{mapping.path}};
+    const auto status = file.status();
+    if (!status || status->st_ino != mapping.inode ||
+        (status->st_ctim.tv_sec * kNsPerSecond) + status->st_ctim.tv_nsec > recorded_until_.value) {
+        return {};
+    }
+    return content_id_of_file(file.fd(), static_cast<std::uint64_t>(status->st_size));
+}
+
+std::optional<ImageIndex> ReplayedImages::image_of(const ReplayedMapping& mapping) {
+    Image image;
+    image.name = mapping.path;
+    if (ImageFinder::is_without_file(mapping.path)) {
+        image.name = mapping.path.empty() || mapping.path.starts_with("[anon") ? "//anon" : image.name;
+        image.flags = image_flags::kAnonymous;
+        image.address = mapping.address;
+        return table_.intern(std::move(image));
+    }
+    auto key = std::tuple{std::string{mapping.path}, mapping.inode, std::string{mapping.build_id}};
+    if (const auto known = by_file_.find(key); known != by_file_.end()) {
+        return known->second;
+    }
+    image.flags = image_flags::kFileOffset | (mapping.path == kVdso ? image_flags::kVdso : 0);
+    image.content = content_of(mapping);
+    image.flags |= image.content.is_hash ? image_flags::kContentHash : 0;
+    const auto index = table_.intern(std::move(image));
+    if (index && by_file_.size() < limits::kImagesMax) {
+        by_file_.emplace(std::move(key), *index);
+    }
+    return index;
+}
+
+// "[kernel.kallsyms]_text" at the address in file_offset: by that symbol perf relates the kernel of the recording to
+// the symbols that it finds.
+void ReplayedImages::add_kernel(const ReplayedMapping& mapping) {
+    const std::string_view path = mapping.path;
+    const bool is_kernel = path.starts_with("[kernel.") && path.find(']') != std::string_view::npos;
+    if (is_kernel) {
+        Image kernel{std::string{kKernel}, image_flags::kKernel, mapping.address, mapping.size, {}};
+        std::string_view build_id = mapping.build_id;
+        for (const std::string_view name : {std::string_view{path.substr(0, path.find(']') + 1)}, kKernel}) {
+            const auto told = recording_.build_ids.find(name);
+            build_id =
+                build_id.empty() && told != recording_.build_ids.end() ? std::string_view{told->second} : build_id;
+        }
+        kernel.content = content_from(build_id);
+        if (build_id.empty() && is_own_kernel(path.substr(path.find(']') + 1), mapping.file_offset)) {
+            kernel.content = KernelImages::own_content();
+        }
+        find_kernel_symbols(kernel, path.substr(path.find(']') + 1), mapping.file_offset);
+        kernel_image_ = std::move(kernel);
+    } else {
+        const auto told = recording_.build_ids.find(path);
+        std::erase_if(modules_, [&](const Image& module) { return module.address == mapping.address; });
+        modules_.push_back({module_name(path), image_flags::kKernel | image_flags::kKernelModule, mapping.address,
+                            mapping.size,
+                            content_from(!mapping.build_id.empty()            ? mapping.build_id
+                                         : told != recording_.build_ids.end() ? std::string_view{told->second}
+                                                                              : std::string_view{})});
+    }
+    kernel_ = KernelImages::of(kernel_image_.value_or(Image{std::string{kKernel}, image_flags::kKernel, ~0ULL, 0, {}}),
+                               modules_);
+    kernel_.intern(table_);
+}
+
+// Where no build-id is told: that of the running kernel, if it lies at the address of the recorded one, which differs
+// from one start of a machine to the next.
+bool ReplayedImages::is_own_kernel(std::string_view reference_symbol, std::uint64_t reference_address) const {
+    utsname system{};
+    ::uname(&system);
+    return is_own_host_ && recording_.host.os_release == system.release && reference_address != 0 &&
+           address_in(text_of("/proc/kallsyms"), reference_symbol) == reference_address;
+}
+
+void ReplayedImages::find_kernel_symbols(Image& kernel, std::string_view reference_symbol,
+                                         std::uint64_t reference_address) {
+    if (kernel.content.size_bytes == 0 || !kernel_symbols_.empty()) {
+        return;
+    }
+    std::string kallsyms;
+    if (std::ranges::equal(KernelImages::own_content().view(), kernel.content.view())) {
+        kallsyms = text_of("/proc/kallsyms");
+    } else if (!paths_.build_id_cache.empty()) {
+        const std::string_view id{reinterpret_cast<const char*>(kernel.content.bytes.data()),
+                                  kernel.content.size_bytes};
+        kallsyms = text_of(paths_.build_id_cache + "/" + std::string{kKernel} + "/" + build_id_text(id) + "/kallsyms");
+    }
+    KernelLayout layout = read_kernel_layout(kallsyms);
+    const std::uint64_t reference = address_in(kallsyms, reference_symbol);
+    if (layout.start == 0 || reference == 0 || reference_address == 0) {
+        return;
+    }
+    kernel_symbols_ = std::move(layout.symbols);
+    kernel.address = reference_address + (layout.start - reference);
+    kernel.size = layout.size;
+}
+
+std::optional<UnwindTable> ReplayedImages::unwind_table_of(const Image& image) const {
+    if ((image.flags & image_flags::kVdso) != 0) {
+        const std::span<const std::byte> own = ImageFinder::own_vdso();
+        if (own.empty() || !std::ranges::equal(build_id_in_memory(own), image.content.view())) {
+            return std::nullopt;
+        }
+        return table_of(
+            [own](std::uint64_t offset, std::span<std::byte> into) {
+                if (offset > own.size() || into.size() > own.size() - offset) {
+                    return false;
+                }
+                std::memcpy(into.data(), own.data() + offset, into.size());
+                return true;
+            },
+            own.size());
+    }
+    ImageDefinition wanted;
+    wanted.flags = image.flags;
+    wanted.name = image.name;
+    wanted.build_id.assign(reinterpret_cast<const char*>(image.content.bytes.data()), image.content.size_bytes);
+    for (const std::string& path : symbol_files_of(wanted, paths_)) {
+        const OpenFile file{path};
+        const auto status = file.status();
+        if (!status) {
+            continue;
+        }
+        const auto size_bytes = static_cast<std::uint64_t>(status->st_size);
+        const ImageContentId content = content_id_of_file(file.fd(), size_bytes);
+        if (!std::ranges::equal(content.view(), image.content.view())) {
+            continue;
+        }
+        const int fd = file.fd();
+        auto table = table_of(
+            [fd](std::uint64_t offset, std::span<std::byte> into) {
+                return ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset)) ==
+                       static_cast<ssize_t>(into.size());
+            },
+            size_bytes);
+        if (table) {
+            return table;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,75 @@
+// The images of a recording: what its mappings name, with the build-ids that it tells; and their unwind tables, from
+// files here that have the same build-id.
+//
+// One thread. Bounded as ImageTable is.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "query-engine/symbol/symbolizer.h"
+#include "schemas/vocabulary/time.h"
+#include "target-collector/source/linux/image_table.h"
+#include "target-collector/source/linux/kernel_images.h"
+#include "target-collector/source/linux/unwind/unwind_table.h"
+#include "tools/perfleet/import/perf-data/recorded_session.h"
+
+namespace perfleet {
+
+// MMAP and MMAP2.
+struct ReplayedMapping {
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    std::uint64_t address = 0;
+    std::uint64_t size = 0;
+    std::uint64_t file_offset = 0;
+    std::uint64_t inode = 0;  // 0: not told
+    std::uint32_t protection = 0;
+    std::uint32_t flags = 0;
+    std::string_view build_id;  // raw; empty: not told here
+    std::string_view path;
+};
+
+class ReplayedImages {
+public:
+    // Borrowed.
+    ReplayedImages(ImageTable& table, const RecordedSession& recording, UtcNs recorded_until, SymbolPaths paths);
+
+    // Empty when the table is full.
+    [[nodiscard]] std::optional<ImageIndex> image_of(const ReplayedMapping& mapping);
+
+    // A mapping of the kernel, or of a module.
+    void add_kernel(const ReplayedMapping& mapping);
+    [[nodiscard]] const KernelImages& kernel() const { return kernel_; }
+    // Its symbols, where this machine has them; empty: not here.
+    [[nodiscard]] const std::string& kernel_symbols() const { return kernel_symbols_; }
+
+    [[nodiscard]] std::optional<UnwindTable> unwind_table_of(const Image& image) const;
+
+    // After a sweep of the table.
+    void forget_images() { by_file_.clear(); }
+
+private:
+    [[nodiscard]] ImageContentId content_of(const ReplayedMapping& mapping) const;
+    [[nodiscard]] ImageContentId content_of_own_file(const ReplayedMapping& mapping) const;
+    [[nodiscard]] bool is_own_kernel(std::string_view reference_symbol, std::uint64_t reference_address) const;
+    void find_kernel_symbols(Image& kernel, std::string_view reference_symbol, std::uint64_t reference_address);
+
+    ImageTable& table_;
+    const RecordedSession& recording_;
+    UtcNs recorded_until_;
+    SymbolPaths paths_;
+    bool is_own_host_;
+    std::map<std::tuple<std::string, std::uint64_t, std::string>, ImageIndex> by_file_;  // path, inode, build-id
+    KernelImages kernel_;
+    std::optional<Image> kernel_image_;
+    std::vector<Image> modules_;
+    std::string kernel_symbols_;
+};
+
+}  // namespace perfleet

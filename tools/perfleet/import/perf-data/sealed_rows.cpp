@@ -1,0 +1,108 @@
+#include "tools/perfleet/import/perf-data/sealed_rows.h"
+
+#include <cstring>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "schemas/columns/codec.h"
+#include "schemas/vocabulary/limits.h"
+#include "target-collector/message/bye.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint32_t kColumnsOfWidestKind = 14;
+constexpr std::uint64_t kTickNs = 1'000'000'000;
+
+}  // namespace
+
+SealedRows::SealedRows(SessionWriter& writer)
+    : writer_{writer},
+      values_(BatchBuilder::values_count(limits::kBatchRowsMax, kColumnsOfWidestKind, limits::kBatchSeriesMax)),
+      bytes_(limits::kSeriesBytesMax),
+      ring_memory_{new std::byte[limits::kCollectorRingSizeBytes]},
+      losses_memory_(kLossNoticeRingSizeBytes),
+      batches_{{ring_memory_.get(), limits::kCollectorRingSizeBytes}},
+      losses_{losses_memory_},
+      builder_{values_, bytes_, limits::kBatchRowsMax},
+      // Batches close when they are full: their times are long over.
+      sealer_{{writer.record().session, limits::kBatchRowsMax, ~0ULL, nullptr}, builder_, tallies_, batches_, losses_} {
+    sealer_.allow_codecs(kNewestCodec);
+}
+
+UtcNs SealedRows::utc_of(Ticks ticks) const {
+    const ClockPoint& start = writer_.record().start_point;
+    return UtcNs{start.utc_ns.value + static_cast<std::int64_t>(ticks.value - start.ticks.value)};
+}
+
+void SealedRows::append(Series series, Ticks now, std::span<const std::uint64_t> integers,
+                        std::span<const std::span<const std::byte>> bytes) {
+    sealer_.append(series, now, integers, bytes);
+    drain();
+}
+
+void SealedRows::begin_epoch(Ticks now) {
+    sealer_.begin_epoch(now, utc_of(now));
+    drain();
+}
+
+void SealedRows::tick(Ticks now) {
+    if (now.value >= next_tick_ns_) {
+        next_tick_ns_ = now.value + kTickNs;
+        sealer_.tick(now, utc_of(now));
+        drain();
+    }
+}
+
+void SealedRows::drain() {
+    for (auto record = batches_.acquire(); !record.empty(); record = batches_.acquire()) {
+        if (!error_) {
+            pass_on(record);
+        }
+        batches_.release();
+    }
+}
+
+void SealedRows::pass_on(std::span<const std::byte> record) {
+    SealedRecord header;
+    std::memcpy(&header, record.data(), sizeof header);
+    const auto body = record.subspan(sizeof header);
+    if (header.sort == SealedRecord::Sort::kFinal) {
+        pass_on_end(body, header.seq, header.end_point);
+        return;
+    }
+    const auto message = decoder_.decode(body);
+    if (!message.ok()) {
+        return fail(message.error());
+    }
+    if (auto done = writer_.put(std::get<BatchUntrusted>(*message)); !done.ok()) {
+        fail(std::move(done).error());
+    }
+}
+
+void SealedRows::pass_on_end(std::span<const std::byte> tallies, Seq last_seq, const ClockPoint& end_point) {
+    std::vector<Tally> counts(tallies.size() / sizeof(Tally));
+    if (!counts.empty()) {
+        std::memcpy(counts.data(), tallies.data(), counts.size() * sizeof(Tally));
+    }
+    if (auto done = writer_.end({writer_.record().session, last_seq, counts, {}, end_point}); !done.ok()) {
+        fail(std::move(done).error());
+    }
+}
+
+void SealedRows::fail(Error error) { error_ = std::move(error); }
+
+Result<Done> SealedRows::finish(Ticks end) {
+    const bool is_finished = sealer_.finish({end, utc_of(end), 0});
+    drain();
+    if (!is_finished && !error_) {
+        fail(Error{ErrorCode::kFull, "no room for the session's end"});
+    }
+    if (error_) {
+        return Error{*error_};
+    }
+    return writer_.settle();
+}
+
+}  // namespace perfleet

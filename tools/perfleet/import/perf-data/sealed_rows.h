@@ -1,0 +1,66 @@
+// Rows of a recording, sealed into batches as a collector does and put into a store one by one.
+//
+// One thread. The first error stays, and everything behind it is dropped: ask error().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gateway/ingest/decode.h"
+#include "target-collector/message/batch_builder.h"
+#include "target-collector/message/sealer.h"
+#include "target-collector/message/tally_book.h"
+#include "target-collector/ring/spsc_ring.h"
+#include "target-collector/source/row_sink.h"
+#include "tools/perfleet/import/session_writer.h"
+
+namespace perfleet {
+
+class SealedRows final : public RowSink {
+public:
+    // Borrowed.
+    explicit SealedRows(SessionWriter& writer);
+
+    void append(Series series, Ticks now, std::span<const std::uint64_t> integers,
+                std::span<const std::span<const std::byte>> bytes) override;
+    void count_lost(Series series, TallyName reason, std::uint64_t row_count) override {
+        sealer_.count_lost(series, reason, row_count);
+    }
+    void count(Series series, TallyName name, std::uint64_t value) override { sealer_.count(series, name, value); }
+    [[nodiscard]] bool epoch_is_over() const override { return sealer_.epoch_is_over(); }
+    void begin_epoch(Ticks now) override;
+
+    // Time goes on: an epoch may be over.
+    void tick(Ticks now);
+
+    // The rest, and the session's end.
+    [[nodiscard]] Result<Done> finish(Ticks end);
+
+    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+private:
+    [[nodiscard]] UtcNs utc_of(Ticks ticks) const;
+    void drain();
+    void pass_on(std::span<const std::byte> record);
+    void pass_on_end(std::span<const std::byte> tallies, Seq last_seq, const ClockPoint& end_point);
+    void fail(Error error);
+
+    SessionWriter& writer_;
+    std::vector<std::uint64_t> values_;
+    std::vector<std::byte> bytes_;
+    std::unique_ptr<std::byte[]> ring_memory_;  // untouched until it is used
+    std::vector<std::byte> losses_memory_;
+    SpscRing batches_;
+    SpscRing losses_;
+    BatchBuilder builder_;
+    TallyBook tallies_;
+    Sealer sealer_;
+    Decoder decoder_;
+    std::uint64_t next_tick_ns_ = 0;
+    std::optional<Error> error_;
+};
+
+}  // namespace perfleet
