@@ -3,18 +3,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "exporters/firefox/firefox_exporter.h"
 #include "exporters/folded/folded_exporter.h"
 #include "exporters/html/html_exporter.h"
 #include "exporters/perf-data/perf_data_exporter.h"
+#include "exporters/perfetto/perfetto_exporter.h"
 #include "exporters/pprof/pprof_exporter.h"
 #include "exporters/script/script_exporter.h"
+#include "exporters/speedscope/speedscope_exporter.h"
 #include "query-engine/statistic/frame_filter.h"
 
 namespace perfleet {
 namespace {
 
 Result<ExportOutcome> write_perf_data(const ExportInput& input, ExportSink& sink) {
-    Result<ExportSummary> summary = export_perf_data(input.scan, sink);
+    const Result<PerfDataOptions> options = perf_data_options().read(input.values);
+    if (!options.ok()) {
+        return Error{options.error()};
+    }
+    Result<ExportSummary> summary = export_perf_data(input.scan, *options, sink);
     if (!summary.ok()) {
         return std::move(summary).error();
     }
@@ -34,9 +41,11 @@ Result<ExportOutcome> write_folded(const ExportInput& input, ExportSink& sink) {
     return ExportOutcome{std::nullopt, "collapsed stacks", std::move(folded->ledger), std::move(folded->warnings)};
 }
 
-Result<ExportOutcome> write_pprof(const ExportInput& input, ExportSink& sink) {
+// Formats without options.
+template <Result<ExportOutcome> (*export_to)(const Scan&, Symbolizer&, ExportSink&)>
+Result<ExportOutcome> write_by(const ExportInput& input, ExportSink& sink) {
     Symbolizer symbolizer{&input.scan.store(), input.paths};
-    return export_pprof(input.scan, symbolizer, sink);
+    return export_to(input.scan, symbolizer, sink);
 }
 
 Result<ExportOutcome> write_script(const ExportInput& input, ExportSink& sink) {
@@ -81,14 +90,26 @@ std::function<Result<Done>(const OptionValues&)> check_by(const OptionTable<Opti
 
 std::span<const ExportFormat> export_formats() {
     static const std::vector<ExportFormat> kFormats{
-        {.name = "perf.data", .summary = "for perf", .is_sequential = false, .write = write_perf_data},
+        {.name = "perf.data",
+         .summary = "for perf",
+         .is_sequential = false,
+         .options = perf_data_options().specs(),
+         .check = check_by(perf_data_options()),
+         .write = write_perf_data},
         {.name = "folded", .summary = "collapsed stacks, for flame graphs", .write = write_folded},
         {.name = "html",
          .summary = "flame graph, a page for browsers",
          .options = html_options().specs(),
          .check = check_by(html_options()),
          .write = write_html},
-        {.name = "pprof", .summary = "for go tool pprof, speedscope and others", .write = write_pprof},
+        {.name = "pprof", .summary = "for go tool pprof, speedscope and others", .write = write_by<export_pprof>},
+        {.name = "speedscope",
+         .summary = "for speedscope, with the time of each sample",
+         .write = write_by<export_speedscope>},
+        {.name = "firefox", .summary = "for the Firefox Profiler", .write = write_by<export_firefox>},
+        {.name = "perfetto",
+         .summary = "trace events with scheduling and tracepoints, for ui.perfetto.dev and about:tracing",
+         .write = write_by<export_perfetto>},
         {.name = "script",
          .summary = "Print samples and tracepoints, a line or an object each, as perf script does",
          .is_command = true,

@@ -101,7 +101,8 @@ std::string command_line_section(const std::vector<std::string>& words) {
 
 std::vector<FeatureSection> feature_sections(const SessionRecord& host, std::span<const ExportedEvent> events,
                                              std::span<const ExportedGroup> groups,
-                                             std::span<const ExportedBuildId> build_ids, const ExportedTimes& times) {
+                                             std::span<const ExportedBuildId> build_ids,
+                                             const std::optional<ExportedTimes>& times) {
     using perf::Feature;
     std::vector<FeatureSection> sections;
     if (std::any_of(events.begin(), events.end(), [](const auto& event) { return event.raw; })) {
@@ -126,14 +127,17 @@ std::vector<FeatureSection> feature_sections(const SessionRecord& host, std::spa
     if (!groups.empty()) {
         sections.emplace_back(Feature::kGroupDesc, group_section(groups));
     }
-    sections.emplace_back(Feature::kSampleTime, SectionBytes{}.put(times.first_ns).put(times.last_ns).take());
+    if (!times) {
+        return sections;
+    }
+    sections.emplace_back(Feature::kSampleTime, SectionBytes{}.put(times->first_ns).put(times->last_ns).take());
     sections.emplace_back(Feature::kClockid, SectionBytes{}.put(std::uint64_t{1}).take());  // resolution, ns
     const auto clock_id = static_cast<std::uint32_t>(events.empty() ? 1 : events.front().clock_id);
     sections.emplace_back(Feature::kClockData, SectionBytes{}
                                                    .put(std::uint32_t{1})
                                                    .put(clock_id)
-                                                   .put(times.clock_point.utc_ns.value)
-                                                   .put(times.clock_point.ticks.value)
+                                                   .put(times->clock_point.utc_ns.value)
+                                                   .put(times->clock_point.ticks.value)
                                                    .take());
     return sections;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,11 +29,11 @@ struct ExportedTimes {
     ClockPoint clock_point;  // that file's clock, in ns, and UTC
 };
 
-// Ascending by bit. `host` is the session whose machine is described.
+// Ascending by bit. `host` is the session whose machine is described. `times`: none of what isn't known yet.
 [[nodiscard]] std::vector<FeatureSection> feature_sections(const SessionRecord& host,
                                                            std::span<const ExportedEvent> events,
                                                            std::span<const ExportedGroup> groups,
                                                            std::span<const ExportedBuildId> build_ids,
-                                                           const ExportedTimes& times);
+                                                           const std::optional<ExportedTimes>& times);
 
 }  // namespace perfleet

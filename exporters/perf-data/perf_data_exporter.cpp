@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,17 +17,21 @@
 namespace perfleet {
 namespace {
 
+constexpr std::uint64_t kMagic = 0x32454c4946524550;  // "PERFILE2"
 constexpr std::uint64_t kHeaderSizeBytes = 104;
+constexpr std::uint64_t kPipeHeaderSizeBytes = 16;
+constexpr std::uint32_t kTargetsMax = 511;
 
 class Export : private MergeVisitor {
 public:
-    Export(const Scan& scan, ExportSink& sink)
+    Export(const Scan& scan, const PerfDataOptions& options, ExportSink& sink)
         : scan_{scan},
+          options_{options},
           sink_{sink},
           clock_{scan},
           events_{scan, summary_.warnings},
           merge_{scan, events_, clock_},
-          writer_{sink, kHeaderSizeBytes},
+          writer_{sink, options.is_pipe ? 0 : kHeaderSizeBytes},
           stream_{writer_, events_.events()} {}
 
     Result<ExportSummary> run() {
@@ -35,7 +41,12 @@ public:
         if (auto known = look_for_kernel(); !known) {
             return std::move(known).error();
         }
-        write_attrs();
+        list_ranges();
+        if (options_.is_pipe) {
+            write_pipe_head();
+        } else {
+            write_attrs();
+        }
         if (auto merged = merge_.run(*this); !merged) {
             return std::move(merged).error();
         }
@@ -46,8 +57,13 @@ public:
         }
         add_ledger();
         stream_.end_round();
-        if (auto written = write_features(); !written) {
+        if (options_.is_pipe) {
+            writer_.flush();
+        } else if (auto written = write_features(); !written) {
             return std::move(written).error();
+        }
+        if (writer_.error()) {
+            return Error{*writer_.error()};
         }
         summary_.sample_count = stream_.sample_count();
         summary_.first_time = clock_.utc_of_ns(stream_.first_sample_ns());
@@ -59,8 +75,8 @@ public:
 
 private:
     Result<Done> check_selection() const {
-        if (auto checked = check_one_target(scan_); !checked) {
-            return checked;
+        if (auto checked = options_.merges_targets ? Result<Done>{Done{}} : check_one_target(scan_); !checked) {
+            return Error{checked.error().code, checked.error().message + ", or merge them with --merge-targets"};
         }
         if (events_.events().empty()) {
             return Error{ErrorCode::kNotFound,
@@ -88,6 +104,72 @@ private:
         }
         events_.exclude_kernel();
         return Done{};
+    }
+
+    // Linux has no pid beyond kPidsOfTarget, and perf no more than 31 bits for one.
+    void list_ranges() {
+        constexpr std::uint32_t kPidsOfTarget = 1U << 22U;
+        std::map<TargetId, std::uint32_t> numbers;
+        for (const ScannedSession& session : scan_.sessions()) {
+            const auto number =
+                numbers.try_emplace(session.record.target, static_cast<std::uint32_t>(numbers.size())).first->second;
+            ranges_.push_back({number % kTargetsMax * kPidsOfTarget, {}});
+            if (options_.merges_targets) {
+                ranges_.back().name_prefix = session.record.target_name + "/";
+            }
+        }
+        if (numbers.size() == 1) {
+            ranges_.assign(ranges_.size(), {});
+        }
+        if (numbers.size() > kTargetsMax) {
+            summary_.warnings.push_back("more than " + std::to_string(kTargetsMax) +
+                                        " targets: the process ids of some collide");
+        }
+    }
+
+    // Attrs, and what a file has in its sections, as records.
+    void write_pipe_head() {
+        put_u64(kMagic);
+        put_u64(kPipeHeaderSizeBytes);
+        for (const ExportedEvent& event : events_.events()) {
+            const std::string attr = event.attr();
+            writer_.begin(perf::RecordType::kHeaderAttr, 0);
+            writer_.put_bytes(attr.data(), attr.size());
+            writer_.put(event.id);
+            writer_.end();
+        }
+        for (const auto& [feature, bytes] :
+             feature_sections(clock_.first().record, events_.events(), events_.groups(), {}, std::nullopt)) {
+            if (feature == perf::Feature::kTracingData) {
+                write_tracing_data(bytes);
+            } else if (bytes.size() <= PerfRecordWriter::kRecordSizeBytesMax - 16) {
+                writer_.begin(perf::RecordType::kHeaderFeature, 0);
+                writer_.put(static_cast<std::uint64_t>(feature));
+                writer_.put_bytes(bytes.data(), bytes.size());
+                writer_.end();
+            }
+        }
+        // Of events that are too many for one record with all.
+        for (const ExportedEvent& event : events_.events()) {
+            constexpr std::uint32_t kEventUpdate = 78;
+            constexpr std::uint64_t kName = 2;
+            writer_.begin(static_cast<perf::RecordType>(kEventUpdate), 0);
+            writer_.put(kName);
+            writer_.put(event.id);
+            writer_.put_name(event.name);
+            writer_.end();
+        }
+    }
+
+    // Behind a record that says how long it is, without the padding.
+    void write_tracing_data(const std::string& bytes) {
+        const perf::RecordHeader header{static_cast<std::uint32_t>(perf::RecordType::kHeaderTracingData), 0,
+                                        sizeof(perf::RecordHeader) + sizeof(std::uint32_t)};
+        writer_.put_raw({reinterpret_cast<const char*>(&header), sizeof(header)});
+        const auto size = static_cast<std::uint32_t>((bytes.size() + 7) / 8 * 8);
+        writer_.put_raw({reinterpret_cast<const char*>(&size), sizeof(size)});
+        writer_.put_raw(bytes);
+        writer_.put_raw(std::string(size - bytes.size(), '\0'));
     }
 
     // The ids of the events, then their attrs. The header that points to them comes last.
@@ -120,9 +202,9 @@ private:
     Result<Done> row(const MergedRow& row) override {
         const EpochImages& images = images_[row.epoch.index];
         if (row.event != nullptr) {
-            stream_.sample_row(images, row);
+            stream_.sample_row(images, row, ranges_[row.epoch.session_index]);
         } else {
-            stream_.task_row(images, row);
+            stream_.task_row(images, row, ranges_[row.epoch.session_index]);
         }
         return writer_.error() ? Result<Done>{Error{*writer_.error()}} : Result<Done>{Done{}};
     }
@@ -190,24 +272,16 @@ private:
         const std::uint64_t entry_size_bytes = events_.events().front().attr().size() + 16;  // with its ids' place
         const std::uint64_t attrs_first = kHeaderSizeBytes + event_count * sizeof(std::uint64_t);
         std::array<std::uint64_t, kHeaderSizeBytes / 8> header{
-            0x32454c4946524550,  // "PERFILE2"
-            kHeaderSizeBytes,
-            entry_size_bytes,
-            attrs_first,
-            event_count * entry_size_bytes,
-            data_first_,
-            data_size_bytes,
+            kMagic,      kHeaderSizeBytes, entry_size_bytes, attrs_first, event_count * entry_size_bytes,
+            data_first_, data_size_bytes,
             0,  // event types: of no use since perf 3
-            0,
-            bits[0],
-            bits[1],
-            bits[2],
-            bits[3],
+            0,           bits[0],          bits[1],          bits[2],     bits[3],
         };
         return sink_.write_at(0, std::as_bytes(std::span{header}));
     }
 
     const Scan& scan_;
+    const PerfDataOptions& options_;
     ExportSink& sink_;
     ExportSummary summary_;
     FileClock clock_;
@@ -216,11 +290,14 @@ private:
     PerfRecordWriter writer_;
     RecordStream stream_;
     std::vector<EpochImages> images_;  // by epoch
+    std::vector<TaskRange> ranges_;    // by session
     std::uint64_t data_first_ = 0;
 };
 
 }  // namespace
 
-Result<ExportSummary> export_perf_data(const Scan& scan, ExportSink& sink) { return Export{scan, sink}.run(); }
+Result<ExportSummary> export_perf_data(const Scan& scan, const PerfDataOptions& options, ExportSink& sink) {
+    return Export{scan, options, sink}.run();
+}
 
 }  // namespace perfleet

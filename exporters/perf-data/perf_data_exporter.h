@@ -1,7 +1,10 @@
 // Writes what a scan selects as a perf.data file that `perf report`, `perf script` and `perf annotate` open without a
 // complaint. Samples with call chains, tracepoints, names, mappings, build-ids, lost counts, host features.
 //
-// Errors: kUsage when the selection holds several targets (process ids collide: name one with --select), kNotFound when
+// A file has its header first and its features last; a pipe (PerfDataOptions) is written from front to back, with its
+// features as records in front.
+//
+// Errors: kUsage when the selection holds several targets and they aren't merged (process ids collide), kNotFound when
 // it holds no rows; those of the store. The output is the same for the same stored rows, byte for byte.
 #pragma once
 
@@ -11,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "exporters/perf-data/perf_data_options.h"
 #include "exporters/sink/export_sink.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer.h"
@@ -27,6 +31,7 @@ struct ExportSummary {
     std::vector<std::string> warnings;
 };
 
-[[nodiscard]] Result<ExportSummary> export_perf_data(const Scan& scan, ExportSink& sink);
+[[nodiscard]] Result<ExportSummary> export_perf_data(const Scan& scan, const PerfDataOptions& options,
+                                                     ExportSink& sink);
 
 }  // namespace perfleet

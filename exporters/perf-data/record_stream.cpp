@@ -199,12 +199,12 @@ void RecordStream::lost_samples(const ExportedEvent& event, std::uint64_t count,
 
 void RecordStream::forget_tasks() { tasks_.forget(); }
 
-void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged) {
-    if (take_task_row(tasks_, images_, epoch, merged.rows, merged.row) || !merged.is_in_range) {
+void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range) {
+    if (take_task_row(tasks_, images_, epoch, merged.rows, merged.row, range) || !merged.is_in_range) {
         return;
     }
     const auto value = [&](ColumnId column) { return merged.rows.integers(column)[merged.row]; };
-    const Trailer trailer{narrow(value(ColumnId::kPid)), narrow(value(ColumnId::kTid)), merged.time_ns,
+    const Trailer trailer{range.number(value(ColumnId::kPid)), range.number(value(ColumnId::kTid)), merged.time_ns,
                           narrow(value(ColumnId::kCpu))};
     const auto op = static_cast<TaskOp>(value(ColumnId::kTaskOp));
     if (op == TaskOp::kLost) {
@@ -311,12 +311,13 @@ std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const T
     return size_bytes;
 }
 
-void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged) {
+void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range) {
     const ExportedEvent& event = *merged.event;
     const SampleColumns& columns = *merged.columns;
     const std::size_t row = merged.row;
     const std::uint64_t time_ns = merged.time_ns;
-    const Trailer trailer{narrow(columns.pid[row]), narrow(columns.tid[row]), time_ns, narrow(columns.cpu[row])};
+    const Trailer trailer{range.number(columns.pid[row]), range.number(columns.tid[row]), time_ns,
+                          narrow(columns.cpu[row])};
     write_thread(trailer);
     const bool in_kernel = build_chain(epoch, trailer, StackNumber{narrow(columns.stack[row])}, event.callchain);
 

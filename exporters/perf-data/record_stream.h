@@ -35,11 +35,11 @@ public:
     // Writes the epoch's kernel, if it is another than that of the epochs before.
     [[nodiscard]] EpochImages begin_epoch(const EpochDictionary& dictionary, std::uint64_t time_ns);
 
-    // Losses count only in the time range.
-    void task_row(const EpochImages& epoch, const MergedRow& merged);
+    // Losses count only in the time range. `range` of the row's target.
+    void task_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range);
 
     // A sample or a tracepoint.
-    void sample_row(const EpochImages& epoch, const MergedRow& merged);
+    void sample_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range);
 
     // All samples of the event that were lost, `untold_count` of them without a kLost row. perf counts the former for
     // each event (LOST_SAMPLES), and warns of the rows (LOST), which belong to a ring that events share.

@@ -14,12 +14,15 @@ EpochImages add_images(ExportedImages& images, const EpochDictionary& dictionary
 }
 
 bool take_task_row(TaskState& tasks, const ExportedImages& images, const EpochImages& epoch, const DecodedRows& rows,
-                   std::size_t row) {
+                   std::size_t row, const TaskRange& range) {
     const auto value = [&](ColumnId column) { return rows.integers(column)[row]; };
-    const auto number_of = [&](ColumnId column) { return static_cast<std::uint32_t>(value(column)); };
+    const auto number_of = [&](ColumnId column) { return range.number(value(column)); };
     const std::uint32_t pid = number_of(ColumnId::kPid);
     const std::uint32_t tid = number_of(ColumnId::kTid);
-    const auto name = [&] { return epoch.dictionary->string(StringNumber{number_of(ColumnId::kString)}); };
+    const auto name = [&] {
+        const StringNumber number{static_cast<std::uint32_t>(value(ColumnId::kString))};
+        return range.name_prefix + std::string{epoch.dictionary->string(number)};
+    };
     switch (static_cast<TaskOp>(value(ColumnId::kTaskOp))) {
         case TaskOp::kPresent:
         case TaskOp::kComm: tasks.set_name(pid, tid, name()); return true;

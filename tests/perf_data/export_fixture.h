@@ -85,16 +85,18 @@ protected:
         ASSERT_EQ((*outcomes)[0], PutOutcome::kStored);
     }
 
-    Result<ExportSummary> try_export(const Selection& selection = {}, const std::string& name = "perf.data") {
+    Result<ExportSummary> try_export(const Selection& selection = {}, const std::string& name = "perf.data",
+                                     const PerfDataOptions& options = {}) {
         auto scan = Scan::open(*store_, selection);
         if (!scan) {
             return std::move(scan).error();
         }
         FixtureFileSink sink{path(name)};
-        return export_perf_data(*scan, sink);
+        return export_perf_data(*scan, options, sink);
     }
-    ExportSummary exported(const Selection& selection = {}, const std::string& name = "perf.data") {
-        auto summary = try_export(selection, name);
+    ExportSummary exported(const Selection& selection = {}, const std::string& name = "perf.data",
+                           const PerfDataOptions& options = {}) {
+        auto summary = try_export(selection, name, options);
         EXPECT_TRUE(summary.ok()) << summary.error().message;
         return summary.ok() ? *std::move(summary) : ExportSummary{};
     }

@@ -93,6 +93,46 @@ TEST_F(ImportedFile, ComesInOnce) {
     EXPECT_EQ(again->batches_there, first->batches_stored);
 }
 
+TEST_F(ImportedFile, IsExportedToAPipeAsToAFile) {
+    if (!perf_is_here() ||
+        perf("record -q -e cpu-clock,sched:sched_switch -F 999 -g -o in.data -- sh -c 'ls / >&2'").status != 0) {
+        GTEST_SKIP() << "perf can't record here";
+    }
+    ASSERT_TRUE(imported().ok());
+    exported({}, "out.data");
+    exported({}, "pipe.data", {.is_pipe = true});
+    const std::string fields = "script --ns -F comm,tid,time,event,trace,ip,sym,symoff,dso -i ";
+    const std::string script = perf(fields + "out.data").output;
+    EXPECT_FALSE(script.empty());
+    EXPECT_EQ(perf(fields + "pipe.data").output, script);
+}
+
+TEST_F(ImportedFile, OfSeveralTargetsHasPidsOfEach) {
+    if (!perf_is_here() || perf("record -q -e cpu-clock -F 999 -o in.data -- sh -c 'ls / >&2'").status != 0) {
+        GTEST_SKIP() << "perf can't record here";
+    }
+    PerfDataImport options;
+    options.target_name = "left";
+    const auto left = imported(options);
+    ASSERT_TRUE(left.ok()) << left.error().message;
+    options.target_name = "right";
+    ASSERT_TRUE(imported(options).ok());
+    const auto refused = try_export();
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("--merge-targets"), std::string::npos) << refused.error().message;
+    EXPECT_EQ(exported({}, "out.data", {.merges_targets = true}).sample_count, 2 * left->sample_count);
+    const std::string script = perf("script -F comm,pid,ip,sym -i out.data").output;
+    EXPECT_EQ(count_of(script, "left/"), left->sample_count) << script;
+    EXPECT_EQ(count_of(script, "right/"), left->sample_count) << script;
+    std::multiset<std::string> symbols[2];
+    std::stringstream lines{script};
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t address = line.find_last_of(' ');
+        symbols[line.find("right/") != std::string::npos ? 1 : 0].insert(line.substr(address));
+    }
+    EXPECT_EQ(symbols[0], symbols[1]);
+}
+
 // As perf does, but for the last byte: --call-graph dwarf shows the call, frame pointers what is behind it.
 TEST_F(ImportedFile, UnwindsCopiedStacksAsPerfDoes) {
     if (!perf_is_here() ||

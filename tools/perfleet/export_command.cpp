@@ -19,6 +19,7 @@
 #include "tools/perfleet/pager.h"
 #include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/query_source.h"
+#include "tools/perfleet/symbol_archive.h"
 #include "tools/perfleet/terminal.h"
 
 namespace perfleet {
@@ -106,8 +107,15 @@ int run_export(ExportOptions& options) {
     const ExportFormat& format = *find_export_format(options.format);
     const bool to_standard_output = options.output == "-";
     if (to_standard_output && !format.is_sequential) {
-        return report_error(
-            Error{ErrorCode::kUsage, "-o -: " + format.name + " is not written in one go; name a file"});
+        options.query.values["pipe"] = true;
+    }
+    if (options.has_symbols && (to_standard_output || options.format != "perf.data")) {
+        return report_error(Error{ErrorCode::kUsage, "--with-symbols: is for --to perf.data -o FILE"});
+    }
+    for (const OptionSpec& option : find_export_format("perf.data")->options) {
+        if (options.query.values.contains(option.name) && find_option(format.options, option.name) == nullptr) {
+            return report_error(Error{ErrorCode::kUsage, "--" + option.name + ": is for --to perf.data"});
+        }
     }
     StandardOutputSink standard_output;
     const auto given_format = options.query.values.find("format");
@@ -142,6 +150,16 @@ int run_export(ExportOptions& options) {
         }
         print_note(options.output + ": " + outcome->summary);
     }
+    if (options.has_symbols) {
+        const Result<SymbolArchive> archive = archive_symbols(options.output, options.query.symbol_paths());
+        if (!archive.ok()) {
+            return report_error(archive.error());
+        }
+        print_note(archive->folder + ": " + std::to_string(archive->file_count) +
+                   " files with symbols (perf --buildid-dir " + archive->folder + " report -i " + options.output + ")");
+        std::for_each(archive->missing.begin(), archive->missing.end(),
+                      [](const std::string& path) { print_warning(path + ": no file with its build-id is here"); });
+    }
     print_note("rows: " + ledger_line(outcome->ledger));
     std::for_each(outcome->warnings.begin(), outcome->warnings.end(), print_warning);
     return 0;
@@ -165,12 +183,16 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
         }
     }
     command->add_option("--to", options->format, summary)->required()->check(CLI::IsMember(names))->type_name("FORMAT");
-    command->add_option("-o,--output", options->output, "file to write; - for standard output (not perf.data)")
+    command->add_option("-o,--output", options->output, "file to write; - for standard output")
         ->check(check_not_empty)
         ->required()
         ->type_name("FILE");
     command->add_flag("--force", options->is_forced,
                       "replace the file if it exists (without: a perf.data is kept as FILE.old, others are an error)");
+    add_command_options(*command, find_export_format("perf.data")->options, options->query.values);
+    command->add_flag("--with-symbols", options->has_symbols,
+                      "perf.data: also copy the programs and libraries with samples into FILE.debug, in the layout of "
+                      "perf's build-id cache, so that perf has their symbols on other machines");
     command->callback([&invocation, options] { invocation.run = [options] { return run_export(*options); }; });
 
     for (const ExportFormat& format : export_formats()) {

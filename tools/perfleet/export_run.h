@@ -13,6 +13,7 @@ struct ExportOptions {
     std::string output = "-";
     bool is_forced = false;
     bool has_no_pager = false;
+    bool has_symbols = false;  // --with-symbols
 };
 
 // The exit status.

@@ -106,7 +106,7 @@ Result<Done> write_perf_data(const Recorded& recorded, const std::string& file, 
     if (!scan.ok()) {
         return Error{scan.error()};
     }
-    const Result<ExportSummary> summary = export_perf_data(*scan, sink);
+    const Result<ExportSummary> summary = export_perf_data(*scan, {}, sink);
     if (!summary.ok() && summary.error().code == ErrorCode::kNotFound) {
         say("warning: -o " + shell_word(file) + ": not written, there are no samples");
         return Done{};

@@ -1,0 +1,243 @@
+// Formats that keep the time of each sample, read again, against the answers of `top`, which counts by itself.
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "exporters/format/export_format.h"
+#include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/top.h"
+#include "schemas/text/utf8.h"
+
+namespace perfleet::timed_formats_test {
+namespace {
+
+using Json = nlohmann::json;
+using Chain = std::vector<std::pair<std::string, std::string>>;         // symbol, image; innermost first
+using Key = std::tuple<std::string, std::string, std::string>;          // command, image, symbol
+using Counts = std::map<Key, std::pair<std::uint64_t, std::uint64_t>>;  // self, children
+using EventCounts = std::map<std::string, Counts>;
+
+class BytesSink : public ExportSink {
+public:
+    Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
+        EXPECT_EQ(offset, text.size());
+        text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        return Done{};
+    }
+    std::string text;
+};
+
+std::string inflated(const std::string& bytes) {
+    z_stream stream{};
+    EXPECT_EQ(::inflateInit2(&stream, 15 + 16), Z_OK);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream.avail_in = static_cast<uInt>(bytes.size());
+    std::string text(1U << 25U, '\0');
+    stream.next_out = reinterpret_cast<Bytef*>(text.data());
+    stream.avail_out = static_cast<uInt>(text.size());
+    EXPECT_EQ(::inflate(&stream, Z_FINISH), Z_STREAM_END);
+    text.resize(stream.total_out);
+    ::inflateEnd(&stream);
+    return text;
+}
+
+void add(Counts& counts, const std::string& command, const Chain& chain) {
+    std::set<Key> met;
+    for (const auto& [symbol, image] : chain) {
+        const Key key{command, image, symbol};
+        counts[key].first += met.empty() ? 1U : 0U;
+        counts[key].second += met.insert(key).second ? 1U : 0U;
+    }
+}
+
+// "EVENT [TARGET ]COMMAND PID/TID", where one of the commands is known.
+std::string command_in(const std::string& name, const std::set<std::string>& commands) {
+    const std::string front = name.substr(0, name.rfind(' '));
+    std::string longest;
+    for (const std::string& command : commands) {
+        longest = front.ends_with(" " + command) && command.size() > longest.size() ? command : longest;
+    }
+    return longest;
+}
+
+EventCounts counts_of_speedscope(const std::string& text, const std::set<std::string>& commands) {
+    const Json file = Json::parse(text);
+    EXPECT_EQ(file["$schema"], "https://www.speedscope.app/file-format-schema.json");
+    EventCounts counts;
+    for (const Json& profile : file["profiles"]) {
+        const std::string name = profile["name"];
+        EXPECT_EQ(profile["samples"].size(), profile["weights"].size());
+        std::uint64_t end = profile["startValue"];
+        for (const Json& weight : profile["weights"]) {
+            end += weight.get<std::uint64_t>();
+        }
+        EXPECT_EQ(profile["endValue"], end);
+        for (const Json& sample : profile["samples"]) {
+            Chain chain;
+            for (auto frame = sample.rbegin(); frame != sample.rend(); ++frame) {
+                const Json& known = file["shared"]["frames"].at(frame->get<std::size_t>());
+                chain.emplace_back(known["name"], known["file"]);
+            }
+            add(counts[name.substr(0, name.find(' '))], command_in(name, commands), chain);
+        }
+    }
+    return counts;
+}
+
+EventCounts counts_of_firefox(const std::string& bytes, const std::set<std::string>& /*commands*/) {
+    const Json file = Json::parse(inflated(bytes));
+    EventCounts counts;
+    for (const Json& thread : file["threads"]) {
+        const auto column = [&](const char* table, const char* name, const Json& row) -> const Json& {
+            return thread[table][name].at(row.get<std::size_t>());
+        };
+        for (const char* table : {"samples", "stackTable", "frameTable", "funcTable", "resourceTable", "markers"}) {
+            for (const auto& [name, values] : thread[table].items()) {
+                EXPECT_TRUE(!values.is_array() || values.size() == thread[table]["length"]) << table << " " << name;
+            }
+        }
+        const std::string name = thread["name"];  // "COMMAND (EVENT)"
+        const std::size_t event = name.rfind(" (");
+        for (const Json& sample : thread["samples"]["stack"]) {
+            Chain chain;
+            for (Json stack = sample; !stack.is_null(); stack = column("stackTable", "prefix", stack)) {
+                const Json function = column("frameTable", "func", column("stackTable", "frame", stack));
+                chain.emplace_back(
+                    thread["stringArray"].at(column("funcTable", "name", function).get<std::size_t>()),
+                    thread["stringArray"].at(column("funcTable", "fileName", function).get<std::size_t>()));
+            }
+            add(counts[name.substr(event + 2, name.size() - event - 3)], name.substr(0, event), chain);
+        }
+    }
+    return counts;
+}
+
+EventCounts counts_of_perfetto(const std::string& text, const std::set<std::string>& /*commands*/) {
+    const Json file = Json::parse(text);
+    EXPECT_TRUE(file["traceEvents"].is_array());
+    EventCounts counts;
+    for (const Json& sample : file["samples"]) {
+        Chain chain;
+        for (std::string node = sample["sf"]; node != "0" && !node.empty();) {
+            const Json& frame = file["stackFrames"].at(node);
+            chain.emplace_back(frame["name"], frame["category"]);
+            node = frame.value("parent", "");
+        }
+        add(counts[sample["name"]], sample["comm"], chain);
+    }
+    return counts;
+}
+
+struct Format {
+    const char* name;
+    EventCounts (*read)(const std::string&, const std::set<std::string>&);
+};
+
+class TimedFormat : public ::testing::TestWithParam<Format> {
+protected:
+    static Scan scan_of(const Store& store, const Selection& selection = {}) {
+        Result<Scan> scan = Scan::open(store, selection);
+        EXPECT_TRUE(scan.ok());
+        return std::move(scan).value();
+    }
+
+    std::string exported(const Selection& selection = {}) {
+        const Scan scan = scan_of(*store_, selection);
+        BytesSink sink;
+        const auto written =
+            find_export_format(GetParam().name)->write({scan, SymbolPaths{}, OptionValues{}, UtcNs{0}}, sink);
+        EXPECT_TRUE(written.ok()) << (written.ok() ? "" : written.error().message);
+        warnings_ = written.ok() ? written->warnings : std::vector<std::string>{};
+        return sink.text;
+    }
+
+    Counts top_counts(const std::string& event) {
+        Selection one;
+        one.event = event;
+        Symbolizer symbolizer{nullptr, {}};
+        const Result<Answer> answer = make_top(scan_of(*store_, one), symbolizer, TopOptions{});
+        EXPECT_TRUE(answer.ok());
+        const auto column = [&](const char* name) {
+            return static_cast<std::size_t>(
+                std::find_if(answer->columns.begin(), answer->columns.end(),
+                             [&](const AnswerColumn& one_of) { return one_of.name == name; }) -
+                answer->columns.begin());
+        };
+        Counts counts;
+        for (const auto& row : answer->rows) {
+            const auto text = [&](const char* name) { return printable(std::get<std::string>(row[column(name)])); };
+            counts[{text("command"), text("image"), text("symbol")}] = {
+                std::get<std::uint64_t>(row[column("self")]), std::get<std::uint64_t>(row[column("children")])};
+        }
+        return counts;
+    }
+
+    std::unique_ptr<Store> store_ = make_memory_store();
+    std::vector<std::string> warnings_;
+};
+
+TEST_P(TimedFormat, HasTheCountsOfTopWithAnyNames) {
+    ProfileStory story = make_story(8);
+    const std::string odd = "it's \"<b>\" </script> ünï\\cødé\t";
+    for (std::size_t i = 0; i < story.images.size(); ++i) {
+        ImageDefinition& image = story.images[i];
+        if (image.name.starts_with('/')) {
+            image.name = "/opt/" + odd + std::to_string(i) + (i % 2 == 0 ? std::string(300, 'x') : "");
+        }
+    }
+    std::set<std::string> commands;
+    for (StorySession& session : story.sessions) {
+        for (StoryEpoch& epoch : session.epochs) {
+            for (StoryTask& task : epoch.tasks) {
+                task.name = task.name == "worker" ? odd : task.name;
+            }
+        }
+    }
+    deliver(story, {}, *store_);
+    std::map<std::string, Counts> expected;
+    for (const StorySession& session : story.sessions) {
+        for (const EventRecord& event : session.record.events) {
+            if (event.kind == Kind::kSample || event.kind == Kind::kTracepoint) {
+                if (Counts counts = top_counts(event.name); !counts.empty()) {
+                    for (const auto& [key, count] : counts) {
+                        commands.insert(std::get<0>(key));
+                    }
+                    expected[event.name] = std::move(counts);
+                }
+            }
+        }
+    }
+    ASSERT_GE(expected.size(), 2U);
+    const EventCounts counts = GetParam().read(exported(), commands);
+    for (const auto& [event, of_top] : expected) {
+        ASSERT_TRUE(counts.contains(event)) << event;
+        const Counts& found = counts.at(event);
+        EXPECT_EQ(found.size(), of_top.size()) << event;
+        for (const auto& [key, count] : of_top) {
+            const auto same = found.find(key);
+            ASSERT_NE(same, found.end()) << event << ": " << std::get<0>(key) << " " << std::get<1>(key) << " "
+                                         << std::get<2>(key);
+            EXPECT_EQ(same->second, count) << event << ": " << std::get<0>(key) << " " << std::get<2>(key);
+        }
+    }
+    EXPECT_EQ(counts.size(), expected.size());
+}
+
+TEST_P(TimedFormat, OfNothingIsAValidFileAndAWarning) {
+    EXPECT_TRUE(GetParam().read(exported(), {}).empty());
+    ASSERT_FALSE(warnings_.empty());
+    EXPECT_NE(warnings_.front().find("the file is empty"), std::string::npos) << warnings_.front();
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, TimedFormat,
+                         ::testing::Values(Format{"speedscope", counts_of_speedscope},
+                                           Format{"firefox", counts_of_firefox},
+                                           Format{"perfetto", counts_of_perfetto}),
+                         [](const auto& format) { return std::string{format.param.name}; });
+
+}  // namespace
+}  // namespace perfleet::timed_formats_test

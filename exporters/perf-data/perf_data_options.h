@@ -1,0 +1,16 @@
+// The options of `export --to perf.data`.
+#pragma once
+
+#include "query-engine/option/option.h"
+
+namespace perfleet {
+
+struct PerfDataOptions {
+    bool is_pipe = false;         // the format of `perf record -o -`, which is written in one go
+    bool merges_targets = false;  // else several targets are refused
+};
+
+// pipe, merge-targets.
+[[nodiscard]] const OptionTable<PerfDataOptions>& perf_data_options();
+
+}  // namespace perfleet

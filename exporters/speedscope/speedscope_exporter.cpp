@@ -1,0 +1,118 @@
+#include "exporters/speedscope/speedscope_exporter.h"
+
+#include <algorithm>
+
+#include "exporters/timeline/json_file.h"
+
+namespace perfleet {
+namespace {
+
+// A call chain and how long it stands; without frames between two samples.
+struct Span {
+    std::uint32_t node = 0;
+    std::uint64_t weight = 0;
+    bool is_sample = false;
+};
+
+class SpeedscopeFile {
+public:
+    SpeedscopeFile(const Timeline& timeline, ExportSink& sink) : timeline_{timeline}, file_{sink, false} {}
+
+    Result<Done> write() {
+        file_.raw(R"({"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"perfleet",)");
+        file_.raw(R"("name":"perfleet","activeProfileIndex":0,"shared":{"frames":[)");
+        bool is_first = true;
+        for (const TimelineFrame& frame : timeline_.frames()) {
+            file_.next(is_first).raw("\n{\"name\":").text(frame.symbol).raw(",\"file\":").text(frame.image).raw("}");
+        }
+        file_.raw("]},\n\"profiles\":[");
+        is_first = true;
+        for (const Timeline::Track& track : timeline_.tracks()) {
+            file_.next(is_first);
+            write_profile(track);
+        }
+        file_.raw("]}\n");
+        return file_.finish();
+    }
+
+private:
+    void write_profile(const Timeline::Track& track) {
+        const TimelineEvent& event = timeline_.events()[track.event];
+        const bool has_time = event.unit == "ns";
+        std::uint64_t start = 0;
+        list_spans(track, has_time, start);
+        std::uint64_t end = start;
+        for (const Span& span : spans_) {
+            end += span.weight;
+        }
+        file_.raw("\n{\"type\":\"sampled\",\"name\":").text(event.name + " " + timeline_.thread_name(track.thread));
+        file_.raw(",\"unit\":").text(has_time ? "nanoseconds" : "none");
+        file_.raw(",\"startValue\":").number(start).raw(",\"endValue\":").number(end).raw(",\"samples\":[");
+        bool is_first = true;
+        for (const Span& span : spans_) {
+            file_.next(is_first).raw("[");
+            write_chain(span);
+            file_.raw("]");
+        }
+        file_.raw("],\"weights\":[");
+        is_first = true;
+        for (const Span& span : spans_) {
+            file_.next(is_first).number(span.weight);
+        }
+        file_.raw("]}");
+    }
+
+    // Times count from the first row of all threads.
+    void list_spans(const Timeline::Track& track, bool has_time, std::uint64_t& start) {
+        spans_.clear();
+        std::uint64_t end = 0;
+        for (const std::uint32_t number : track.rows) {
+            const TimelineRow& row = timeline_.rows()[number];
+            const std::uint64_t weight = has_time ? row.weight : 1;
+            const std::uint64_t at = row.time_ns - timeline_.first_ns();
+            const std::uint64_t begins = at - std::min(at, weight);
+            if (has_time && spans_.empty()) {
+                start = begins;
+                end = begins;
+            }
+            if (has_time && begins > end) {
+                spans_.push_back({0, begins - end, false});
+                end = begins;
+            }
+            spans_.push_back({row.node, weight, true});
+            end += weight;
+        }
+    }
+
+    // The outermost frame first.
+    void write_chain(const Span& span) {
+        chain_.clear();
+        for (std::uint32_t node = span.is_sample ? span.node : 0; node != 0; node = timeline_.nodes()[node].caller) {
+            chain_.push_back(timeline_.nodes()[node].frame);
+        }
+        bool is_first = true;
+        for (auto frame = chain_.rbegin(); frame != chain_.rend(); ++frame) {
+            file_.next(is_first).number(*frame);
+        }
+    }
+
+    const Timeline& timeline_;
+    JsonFile file_;
+    std::vector<Span> spans_;
+    std::vector<std::uint32_t> chain_;
+};
+
+}  // namespace
+
+Result<ExportOutcome> export_speedscope(const Scan& scan, Symbolizer& symbolizer, ExportSink& sink) {
+    const auto timeline = Timeline::read(scan, symbolizer);
+    if (!timeline.ok()) {
+        return Error{timeline.error()};
+    }
+    if (auto written = SpeedscopeFile{**timeline, sink}.write(); !written.ok()) {
+        return std::move(written).error();
+    }
+    return (*timeline)->outcome();
+}
+
+}  // namespace perfleet

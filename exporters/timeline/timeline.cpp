@@ -1,0 +1,314 @@
+#include "exporters/timeline/timeline.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <variant>
+
+#include "exporters/perf-data/event_table.h"
+#include "exporters/perf-data/file_clock.h"
+#include "exporters/perf-data/row_merge.h"
+#include "exporters/script/trace_format.h"
+#include "query-engine/statistic/frame_names.h"
+#include "schemas/text/utf8.h"
+#include "schemas/vocabulary/limits.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kRowsBetweenChecks = 4'096;
+
+std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) { return (std::uint64_t{high} << 32U) | low; }
+
+template <class T>
+std::size_t size_bytes_of(const std::vector<T>& values) {
+    return values.capacity() * sizeof(T);
+}
+
+std::uint64_t integer_of(const TraceFormat::Value& value) {
+    if (const auto* const number = std::get_if<std::int64_t>(&value)) {
+        return static_cast<std::uint64_t>(*number);
+    }
+    const auto* const number = std::get_if<std::uint64_t>(&value);
+    return number != nullptr ? *number : 0;
+}
+
+}  // namespace
+
+class Timeline::Reader : private MergeVisitor {
+public:
+    Reader(const Scan& scan, Symbolizer& symbolizer, Timeline& timeline)
+        : scan_{scan},
+          symbolizer_{symbolizer},
+          timeline_{timeline},
+          clock_{scan},
+          events_{scan, timeline.warnings_},
+          merge_{scan, events_, clock_},
+          names_{symbolizer, scan.memory(), scan.worker_count()},
+          share_{scan.memory()} {}
+
+    Result<Done> run() {
+        list_targets();
+        list_events();
+        if (auto merged = merge_.run(*this); !merged.ok()) {
+            return merged;
+        }
+        if (scan_.memory().is_exceeded()) {
+            return scan_.memory().exceeded();
+        }
+        if (timeline_.rows_.empty()) {
+            timeline_.warnings_.emplace_back(
+                "no samples and no tracepoints are in the selection: the file is empty (perfleet losses lists what "
+                "there is)");
+        } else {
+            timeline_.first_utc_ = clock_.utc_of_ns(timeline_.first_ns());
+        }
+        constexpr std::array kKinds{Kind::kSample, Kind::kTracepoint};
+        for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
+            timeline_.ledger_.add(scan_.ledger(index, kKinds, timeline_.warnings_));
+        }
+        names_.add_hint(FrameNames::HintAt::kNoAddresses, timeline_.warnings_);
+        const std::vector<std::string> unread = symbolizer_.warnings();
+        timeline_.warnings_.insert(timeline_.warnings_.end(), unread.begin(), unread.end());
+        return Done{};
+    }
+
+private:
+    struct Epoch {
+        const EpochDictionary* dictionary = nullptr;
+        std::unordered_map<std::uint32_t, StringNumber> names;  // of threads, as ThreadNames has them
+        std::vector<std::uint32_t> nodes;                       // of the timeline, by stack number
+    };
+
+    void list_targets() {
+        std::map<TargetId, std::uint32_t> numbers;
+        for (const ScannedSession& session : scan_.sessions()) {
+            const auto [target, is_new] =
+                numbers.try_emplace(session.record.target, static_cast<std::uint32_t>(numbers.size()));
+            target_of_session_.push_back(target->second);
+            if (is_new) {
+                timeline_.targets_.push_back(printable(session.record.target_name));
+            }
+        }
+    }
+
+    void list_events() {
+        for (const ExportedEvent& event : events_.events()) {
+            std::string unit;
+            for (const ScannedSession& session : scan_.sessions()) {
+                for (const EventRecord& record : session.record.events) {
+                    unit = record.name == event.name && unit.empty() ? record.unit : unit;
+                }
+            }
+            timeline_.events_.push_back({printable(event.name), unit});
+            formats_.push_back(
+                event.raw ? std::make_unique<TraceFormat>(event.name.substr(0, event.name.find(':')), event.format,
+                                                          [](std::uint64_t) { return TraceFormat::Function{}; })
+                          : nullptr);
+        }
+    }
+
+    void begin_epoch(const MergedEpoch& epoch, bool /*is_new_run*/) override {
+        const EpochDictionary& dictionary = *epoch.dictionary;
+        epochs_.resize(merge_.epochs().size());
+        Epoch& made = epochs_[epoch.index];
+        made.dictionary = &dictionary;
+        symbolizer_.learn_kernel(dictionary);
+        std::vector<StackCount> all;
+        for (std::size_t number = 0; number < dictionary.stack_count(); ++number) {
+            all.push_back({0, StackNumber{static_cast<std::uint32_t>(number)}, 1});
+        }
+        names_.name_epoch(dictionary, all);
+        made.nodes.assign(dictionary.stack_count(), 0);
+        made.nodes[0] = node_of(0, frame_of(dictionary, kEmptyStack));
+        // A stack's caller has a smaller number, but for damaged definitions, whose chains end there.
+        for (std::uint32_t number = 1; number < dictionary.stack_count(); ++number) {
+            const StackNumber stack{number};
+            const std::uint32_t parent = dictionary.stack(stack).parent.value;
+            const std::uint32_t caller = parent == 0 || parent >= number ? 0 : made.nodes[parent];
+            made.nodes[number] = node_of(caller, frame_of(dictionary, stack));
+        }
+        update_memory();
+    }
+
+    void end_epoch(const MergedEpoch& epoch) override { epochs_[epoch.index] = {}; }
+
+    Result<Done> row(const MergedRow& row) override {
+        Epoch& epoch = epochs_[row.epoch.index];
+        if (row.event == nullptr) {
+            take_name(row, epoch);
+            return Done{};
+        }
+        const auto narrow = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
+        TimelineRow made;
+        made.time_ns = row.time_ns;
+        made.weight = row.columns->weight[row.row];
+        made.event = narrow(row.event->id - 1);
+        made.cpu = narrow(row.columns->cpu[row.row]);
+        made.thread = thread_of(row, epoch);
+        const std::vector<std::uint32_t>& nodes = epoch.nodes;
+        const std::uint64_t stack = row.columns->stack[row.row];
+        made.node = stack < nodes.size() ? nodes[stack] : nodes.empty() ? 0 : nodes[0];
+        if (TraceFormat* const format = formats_[made.event].get()) {
+            add_entry(*format, made, row.rows.bytes(ColumnId::kRawBytes, row.row), target_of(row));
+        }
+        timeline_.rows_.push_back(made);
+        if (timeline_.rows_.size() % kRowsBetweenChecks == 0) {
+            update_memory();
+            if (scan_.memory().is_exceeded()) {
+                return scan_.memory().exceeded();
+            }
+        }
+        return Done{};
+    }
+
+    [[nodiscard]] std::uint32_t target_of(const MergedRow& row) const {
+        return target_of_session_[row.epoch.session_index];
+    }
+
+    static void take_name(const MergedRow& row, Epoch& epoch) {
+        const auto value = [&](ColumnId column) {
+            return static_cast<std::uint32_t>(row.rows.integers(column)[row.row]);
+        };
+        const std::uint32_t tid = value(ColumnId::kTid);
+        switch (static_cast<TaskOp>(value(ColumnId::kTaskOp))) {
+            case TaskOp::kPresent:
+            case TaskOp::kComm:
+            case TaskOp::kExec: epoch.names[tid] = StringNumber{value(ColumnId::kString)}; break;
+            case TaskOp::kFork: {
+                auto parent = epoch.names.find(value(ColumnId::kParentTid));
+                parent = parent == epoch.names.end() ? epoch.names.find(value(ColumnId::kParentPid)) : parent;
+                if (parent != epoch.names.end()) {
+                    const StringNumber name = parent->second;
+                    epoch.names[tid] = name;
+                } else {
+                    epoch.names.erase(tid);
+                }
+                break;
+            }
+            default: break;
+        }
+    }
+
+    std::uint32_t thread_of(const MergedRow& row, const Epoch& epoch) {
+        TimelineThread thread;
+        thread.target = target_of(row);
+        thread.pid = static_cast<std::uint32_t>(row.columns->pid[row.row]);
+        thread.tid = static_cast<std::uint32_t>(row.columns->tid[row.row]);
+        const auto name = epoch.names.find(thread.tid);
+        thread.command = name != epoch.names.end() ? printable(epoch.dictionary->string(name->second))
+                         : thread.tid == 0         ? "swapper"
+                                                   : ":" + std::to_string(static_cast<std::int32_t>(thread.tid));
+        const auto [known, is_new] =
+            threads_.try_emplace(std::move(thread), static_cast<std::uint32_t>(timeline_.threads_.size()));
+        if (is_new) {
+            timeline_.threads_.push_back(known->first);
+        }
+        return known->second;
+    }
+
+    std::uint32_t frame_of(const EpochDictionary& dictionary, StackNumber stack) {
+        const std::uint32_t name = names_.number_of(stack);
+        if (name >= frame_numbers_.size()) {
+            frame_numbers_.resize(names_.name_count());
+        }
+        std::uint32_t& number = frame_numbers_[name];
+        if (number == 0) {
+            const FrameName named = names_.name(name);
+            const bool is_kernel =
+                (dictionary.image(dictionary.stack(stack).frame.image).flags & image_flags::kKernel) != 0;
+            timeline_.frames_.push_back({printable(names_.symbols().text(named.symbol)),
+                                         printable(names_.images().text(named.image)), is_kernel});
+            number = static_cast<std::uint32_t>(timeline_.frames_.size());
+        }
+        return number - 1;
+    }
+
+    std::uint32_t node_of(std::uint32_t caller, std::uint32_t frame) {
+        std::uint32_t& number = node_numbers_[pair_of(caller, frame)];
+        if (number == 0) {
+            number = static_cast<std::uint32_t>(timeline_.nodes_.size());
+            timeline_.nodes_.push_back({caller, frame});
+        }
+        return number;
+    }
+
+    void add_entry(TraceFormat& format, const TimelineRow& row, std::string_view raw, std::uint32_t target) {
+        timeline_.entries_.push_back({timeline_.rows_.size(), printable(format.text(row.cpu, raw))});
+        texts_size_bytes_ += timeline_.entries_.back().text.size() + sizeof(TimelineEntry);
+        if (timeline_.events_[row.event].name != "sched:sched_switch") {
+            return;
+        }
+        TimelineSwitch made{row.time_ns, target, row.cpu, 0, {}};
+        for (const auto& [name, value] : format.fields(raw)) {
+            if (name == "next_pid") {
+                made.next_tid = static_cast<std::uint32_t>(integer_of(value));
+            } else if (const auto* const text = std::get_if<std::string>(&value);
+                       text != nullptr && name == "next_comm") {
+                made.next_command = printable(*text);
+            }
+        }
+        texts_size_bytes_ += sizeof(TimelineSwitch) + made.next_command.size();
+        timeline_.switches_.push_back(std::move(made));
+    }
+
+    void update_memory() {
+        constexpr std::size_t kFrameSizeBytes = sizeof(TimelineFrame) + 64;
+        std::size_t size = names_.size_bytes() + texts_size_bytes_ + size_bytes_of(timeline_.rows_) +
+                           size_bytes_of(timeline_.nodes_) + node_numbers_.size_bytes() +
+                           timeline_.frames_.size() * kFrameSizeBytes +
+                           timeline_.threads_.size() * (2 * sizeof(TimelineThread) + 64);
+        for (const Epoch& epoch : epochs_) {
+            size += size_bytes_of(epoch.nodes);
+        }
+        share_.set(size);
+    }
+
+    const Scan& scan_;
+    Symbolizer& symbolizer_;
+    Timeline& timeline_;
+    FileClock clock_;
+    EventTable events_;
+    RowMerge merge_;
+    FrameNames names_;
+    MemoryShare share_;
+    std::vector<std::uint32_t> target_of_session_;
+    std::vector<std::unique_ptr<TraceFormat>> formats_;  // by event; null: it has no fields
+    std::vector<Epoch> epochs_;
+    std::map<TimelineThread, std::uint32_t> threads_;
+    std::vector<std::uint32_t> frame_numbers_;  // by the name's number: 1 + the frame's
+    FlatTable<std::uint32_t> node_numbers_;     // by (caller, frame); none is 0
+    std::size_t texts_size_bytes_ = 0;
+};
+
+Result<std::unique_ptr<Timeline>> Timeline::read(const Scan& scan, Symbolizer& symbolizer) {
+    auto timeline = std::make_unique<Timeline>();
+    if (auto done = Reader{scan, symbolizer, *timeline}.run(); !done.ok()) {
+        return std::move(done).error();
+    }
+    return timeline;
+}
+
+std::vector<Timeline::Track> Timeline::tracks() const {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> by_track;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+        by_track[{rows_[i].event, rows_[i].thread}].push_back(static_cast<std::uint32_t>(i));
+    }
+    std::vector<Track> tracks;
+    for (auto& [key, rows] : by_track) {
+        tracks.push_back({key.first, key.second, std::move(rows)});
+    }
+    return tracks;
+}
+
+std::string Timeline::thread_name(std::uint32_t number) const {
+    const TimelineThread& thread = threads_[number];
+    return (targets_.size() > 1 ? targets_[thread.target] + " " : std::string{}) + thread.command + " " +
+           std::to_string(thread.pid) + "/" + std::to_string(thread.tid);
+}
+
+ExportOutcome Timeline::outcome() const {
+    return {std::nullopt, std::to_string(rows_.size()) + " samples", ledger_, warnings_};
+}
+
+}  // namespace perfleet

@@ -1,0 +1,125 @@
+// Every sample and tracepoint entry of a selection with its time, thread and call chain, in the order of time: what
+// formats that keep time (speedscope, Firefox Profiler, trace events) are made from.
+//
+// Names are those of `top`, and so are the counts by (event, command, image, symbol). Frames of one symbol are one
+// frame. Everything is in memory, which the query's limit bounds. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "exporters/sink/export_sink.h"
+#include "query-engine/scan/query_memory.h"
+#include "query-engine/scan/scan.h"
+#include "query-engine/symbol/symbolizer.h"
+#include "storage/rollup/flat_table.h"
+
+namespace perfleet {
+
+struct TimelineFrame {
+    std::string symbol;  // `[image]` where no symbol covers an address
+    std::string image;
+    bool is_kernel = false;
+    friend auto operator<=>(const TimelineFrame&, const TimelineFrame&) = default;
+};
+
+// A frame with all that called it.
+struct TimelineNode {
+    std::uint32_t caller = 0;  // less than this node's number; 0: none, nodes()[0] stands for no frame
+    std::uint32_t frame = 0;
+};
+
+// A thread under one name.
+struct TimelineThread {
+    std::uint32_t target = 0;  // of targets()
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    std::string command;
+    friend auto operator<=>(const TimelineThread&, const TimelineThread&) = default;
+};
+
+struct TimelineEvent {
+    std::string name;
+    std::string unit;  // of weights
+};
+
+struct TimelineRow {
+    std::uint64_t time_ns = 0;  // of the export's clock
+    std::uint64_t weight = 0;
+    std::uint32_t event = 0;
+    std::uint32_t thread = 0;
+    std::uint32_t node = 0;  // the innermost frame
+    std::uint32_t cpu = 0;
+};
+
+// What a tracepoint's fields say, as `perf script` prints it.
+struct TimelineEntry {
+    std::size_t row = 0;
+    std::string text;
+};
+
+// From here on the CPU runs another thread (sched:sched_switch).
+struct TimelineSwitch {
+    std::uint64_t time_ns = 0;
+    std::uint32_t target = 0;
+    std::uint32_t cpu = 0;
+    std::uint32_t next_tid = 0;
+    std::string next_command;
+};
+
+class Timeline {
+public:
+    // Errors: kTooLarge when the query's memory is exceeded; those of the store. Without rows it is empty, and a
+    // warning says so.
+    [[nodiscard]] static Result<std::unique_ptr<Timeline>> read(const Scan& scan, Symbolizer& symbolizer);
+
+    [[nodiscard]] const std::vector<std::string>& targets() const { return targets_; }
+    [[nodiscard]] const std::vector<TimelineEvent>& events() const { return events_; }
+    [[nodiscard]] const std::vector<TimelineThread>& threads() const { return threads_; }
+    [[nodiscard]] const std::vector<TimelineFrame>& frames() const { return frames_; }
+    [[nodiscard]] const std::vector<TimelineNode>& nodes() const { return nodes_; }
+    [[nodiscard]] const std::vector<TimelineRow>& rows() const { return rows_; }
+    [[nodiscard]] const std::vector<TimelineEntry>& entries() const { return entries_; }  // ascending by row
+    [[nodiscard]] const std::vector<TimelineSwitch>& switches() const { return switches_; }
+
+    // Rows of one event and thread, in the order of time: the series of the formats that have one for each.
+    struct Track {
+        std::uint32_t event = 0;
+        std::uint32_t thread = 0;
+        std::vector<std::uint32_t> rows;
+    };
+    [[nodiscard]] std::vector<Track> tracks() const;
+    // "work 4711/4712", with the target's name in front where there are several.
+    [[nodiscard]] std::string thread_name(std::uint32_t thread) const;
+
+    [[nodiscard]] std::uint64_t first_ns() const { return rows_.empty() ? 0 : rows_.front().time_ns; }
+    [[nodiscard]] std::uint64_t last_ns() const { return rows_.empty() ? 0 : rows_.back().time_ns; }
+    [[nodiscard]] UtcNs first_utc() const { return first_utc_; }
+
+    // With the ledger and the warnings of what was read.
+    [[nodiscard]] ExportOutcome outcome() const;
+
+private:
+    class Reader;
+
+    std::vector<std::string> targets_;
+    std::vector<TimelineEvent> events_;
+    std::vector<TimelineThread> threads_;
+    std::vector<TimelineFrame> frames_;
+    std::vector<TimelineNode> nodes_{{}};
+    std::vector<TimelineRow> rows_;
+    std::vector<TimelineEntry> entries_;
+    std::vector<TimelineSwitch> switches_;
+    UtcNs first_utc_;
+    Ledger ledger_;
+    std::vector<std::string> warnings_;
+};
+
+}  // namespace perfleet
