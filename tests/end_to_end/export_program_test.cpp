@@ -117,6 +117,32 @@ TEST_F(ExportProgram, OfATimeRangeHoldsWhatItsSamplesNeedAndShowsThemUnchanged) 
     EXPECT_EQ(counts["PERF_RECORD_EXIT"], 0U);
 }
 
+// The file takes its symbols along: another store, without any, has the counts of the first.
+TEST_F(ExportProgram, WhatIsImportedAgainHasTheSameProfile) {
+    perfleet({"record", "-e", "cpu-clock", "-F", "4999", "-g"},
+             {"--", "sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls /usr/lib >/dev/null"});
+    perfleet({"export", "--to", "perf.data", "--with-symbols", "-o", folder_ / "out.data"});
+    const std::string report = " report -i out.data --stdio --no-children -g none --sort comm,dso,sym";
+    EXPECT_EQ(rows_of(perf("--buildid-dir out.data.debug" + report)), rows_of(perf(report)));
+    EXPECT_FALSE(std::filesystem::is_empty((folder_.path() / "out.data.debug/.build-id")));
+
+    const auto profile = [&](const std::string& data) {
+        const Finished top =
+            run({program_path("perfleet"), "top", "--all", "--format", "json", "--data", folder_ / data});
+        EXPECT_EQ(top.ending.status, 0) << top.error_output;
+        return nlohmann::json::parse(top.output)["rows"];
+    };
+    const Finished imported =
+        run({program_path("perfleet"), "import", folder_ / "out.data", "--data", folder_ / "again"});
+    ASSERT_EQ(imported.ending.status, 0) << imported.error_output;
+    EXPECT_NE(imported.output.find(" of them samples"), std::string::npos) << imported.output;
+    EXPECT_EQ(profile("again"), profile("data"));
+    const Finished other =
+        run({program_path("perfleet"), "import", program_path("perfleet"), "--data", folder_ / "again"});
+    EXPECT_NE(other.ending.status, 0);
+    EXPECT_NE(other.error_output.find("name its format with --format"), std::string::npos) << other.error_output;
+}
+
 TEST_F(ExportProgram, KeepsPerfDataAsOldAndReplacesOtherFilesWhenForced) {
     perfleet({"record", "-e", "cpu-clock", "-F", "4999", "-g"}, {"--", "sh", "-c", "head -c 3000000 /dev/zero | gzip"});
     for (int i = 0; i < 2; ++i) {
