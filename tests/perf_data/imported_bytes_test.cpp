@@ -197,6 +197,18 @@ TEST_F(ImportedBytes, WhatNoRowHasIsNamedAndCounted) {
     EXPECT_EQ(session->warnings[0], "not kept: 2 records of type 16 (NAMESPACES), 1 records of type 55");
 }
 
+TEST_F(ImportedBytes, ATimeOfTheFutureIsOfABrokenRecord) {
+    const FileShape shape;
+    std::string bytes = perf_file(shape, 3);
+    constexpr std::size_t kSampleSizeBytes = 8 + 48 + 8 + 24;
+    const std::size_t second = bytes.size() - (8 + 16 + 32) - 2 * kSampleSizeBytes;
+    bytes[second + 8 + 8 + 8 + 8 + 7] = '\x7f';  // of its time
+    const auto session = imported_bytes(bytes);
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_EQ(session->sample_count, 2U);
+    EXPECT_EQ(exported().sample_count, 2U);
+}
+
 TEST_F(ImportedBytes, OtherFilesAreRefusedByName) {
     const auto text = imported_bytes("PERFILE3 or something else");
     ASSERT_FALSE(text.ok());

@@ -28,7 +28,7 @@ std::string key_of(const Image& image) {
 ImageContentId ImageContentId::from(std::span<const std::byte> id, bool is_hash) {
     ImageContentId content;
     content.size_bytes = static_cast<std::uint8_t>(std::min(id.size(), content.bytes.size()));
-    std::memcpy(content.bytes.data(), id.data(), content.size_bytes);
+    std::copy_n(id.begin(), content.size_bytes, content.bytes.begin());
     content.is_hash = is_hash;
     return content;
 }

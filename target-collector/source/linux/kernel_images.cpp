@@ -170,6 +170,7 @@ KernelImages KernelImages::read() {
 KernelImages KernelImages::of(Image kernel, std::vector<Image> modules) {
     KernelImages images;
     images.kernel_content_ = kernel.content;
+    images.kernel_size_bytes_max_ = kernel.size != 0 ? kernel.size : ~0ULL;
     images.kernel_ = std::move(kernel);
     std::sort(modules.begin(), modules.end(), [](const Image& a, const Image& b) { return a.address < b.address; });
     for (Image& module : modules) {
@@ -195,7 +196,7 @@ std::optional<KernelImages::Place> KernelImages::find(std::uint64_t address) con
             return Place{module.index, address - module.image.address};
         }
     }
-    if (address < kernel_.address) {
+    if (address < kernel_.address || address - kernel_.address >= kernel_size_bytes_max_) {
         return std::nullopt;
     }
     return Place{kernel_index_, address - kernel_.address};

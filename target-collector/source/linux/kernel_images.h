@@ -48,7 +48,7 @@ public:
     static KernelImages read();
     // The running kernel's build-id alone.
     [[nodiscard]] static ImageContentId own_content();
-    // As another machine had them.
+    // As another machine had them. What follows its kernel's text isn't its own, if its size is known.
     static KernelImages of(Image kernel, std::vector<Image> modules);
 
     [[nodiscard]] const ImageContentId& kernel_content() const { return kernel_content_; }
@@ -80,6 +80,7 @@ private:
         ImageIndex index = 0;
     };
     Image kernel_{"[kernel.kallsyms]", image_flags::kKernel, 0, 0, {}};
+    std::uint64_t kernel_size_bytes_max_ = ~0ULL;  // beyond it no address is the kernel's
     ImageIndex kernel_index_ = 0;
     ImageContentId kernel_content_;
     std::vector<Module> modules_;

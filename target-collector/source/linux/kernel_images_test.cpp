@@ -85,6 +85,25 @@ TEST(KernelImages, KnowsTheRunningKernel) {
     EXPECT_FALSE(kernel.find(image.address - 1).has_value());
 }
 
+TEST(StackResolver, KeepsFramesOutsideAnyMappingOfAnotherMachineByTheirAddress) {
+    constexpr std::uint64_t kText = 0xffff'ffff'8000'0000;
+    KernelImages kernel = KernelImages::of({"[kernel.kallsyms]", image_flags::kKernel, kText, 0x1000, {}}, {});
+    ImageTable table;
+    kernel.intern(table);
+    constexpr ImageIndex kUnknown = 77;
+    const std::array<std::uint64_t, 5> words{perf::context::kKernel, kText + 0xfff, kText + 0x1000,
+                                             perf::context::kUser, 0x9999};
+    ResolvedStack stack;
+    resolve_stack(words, MappingList{}, kernel, kUnknown, UnmappedFrames::kKept, stack);
+    ASSERT_EQ(stack.frame_count, 3U);
+    EXPECT_NE(stack.frames[0].image, kUnknown);
+    EXPECT_EQ(stack.frames[0].offset, 0xfffU);
+    EXPECT_EQ(stack.frames[1].image, kUnknown);
+    EXPECT_EQ(stack.frames[1].offset, kText + 0x1000);
+    EXPECT_EQ(stack.frames[2].offset, 0x9999U);
+    EXPECT_EQ(stack.unmapped_count, 0);
+}
+
 TEST(StackResolver, LeavesOutFramesOutsideAnyMappingButNeverTheLeaf) {
     KernelImages kernel = KernelImages::read();
     ImageTable table;

@@ -50,6 +50,9 @@ public:
     // Text in a field of this size, up to a NUL.
     [[nodiscard]] std::string_view field(std::uint64_t size_bytes) {
         const auto all = bytes(size_bytes);
+        if (all.empty()) {
+            return {};
+        }
         const auto* const first = reinterpret_cast<const char*>(all.data());
         return {first, ::strnlen(first, all.size())};
     }
@@ -65,6 +68,9 @@ public:
 
 private:
     std::string_view text(std::size_t size_bytes_max) {
+        if (rest_.empty()) {
+            return {};
+        }
         const auto* const first = reinterpret_cast<const char*>(rest_.data());
         const std::size_t size = ::strnlen(first, size_bytes_max);
         rest_ = rest_.subspan(std::min(size + 1, rest_.size()));

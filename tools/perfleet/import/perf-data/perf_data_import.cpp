@@ -148,18 +148,15 @@ private:
     // The moment at which the recording began.
     [[nodiscard]] ClockPoint start_point() const {
         const std::uint64_t first = recording_->first_ns;
-        const auto before = [](std::uint64_t later, std::uint64_t earlier) {
-            return static_cast<std::int64_t>(later - earlier);
-        };
         if (options_.start) {
             return {Ticks{first}, *options_.start, 0};
         }
         if (const auto& pair = recording_->clock_pair) {
-            return {Ticks{first}, UtcNs{pair->utc_ns + before(first, pair->ticks)}, 0};
+            return {Ticks{first}, utc_at({Ticks{pair->ticks}, UtcNs{pair->utc_ns}}, first), 0};
         }
         const UtcNs end{std::min(file_.modified().value, options_.now.value)};
         const std::uint64_t last = std::max(recording_->last_ns, first);
-        return {Ticks{first}, UtcNs{end.value - before(last, first)}, last - first};
+        return {Ticks{first}, utc_at({Ticks{last}, end}, first), last - first};
     }
 
     [[nodiscard]] SessionId session_id(const ClockPoint& start) const {
@@ -221,14 +218,18 @@ private:
         SealedRows rows{*writer_};
         const EventFinder events{*recording_, header_.is_foreign};
         const ClockPoint& start = writer_->record().start_point;
-        const UtcNs recorded_until{
-            start.utc_ns.value +
-            static_cast<std::int64_t>(std::max(recording_->last_ns, recording_->first_ns) - recording_->first_ns)};
+        const UtcNs recorded_until = utc_at(start, std::max(recording_->last_ns, recording_->first_ns));
         SymbolPaths paths;
         paths.symfs = options_.symfs;
         RecordReplay replay{*recording_, events, rows, recorded_until, std::move(paths)};
         RecordOrder order;
-        const auto take = [&replay](const RecordBytes& record, std::uint64_t time) { replay.take(record, time); };
+        const auto take = [&](const RecordBytes& record, std::uint64_t time) {
+            if (utc_at(start, time) > options_.now) {
+                replay.count_malformed();  // nothing was recorded in the future
+            } else {
+                replay.take(record, time);
+            }
+        };
         RecordSource source{file_, header_};
         while (const auto record = source.next()) {
             if (record->type == static_cast<std::uint32_t>(RecordType::kFinishedRound)) {

@@ -36,6 +36,9 @@ public:
     // `time`: of the record; 0 where it has none.
     void take(const RecordBytes& record, std::uint64_t time);
 
+    // A record that can't be understood: lost.
+    void count_malformed();
+
     // Counts what was lost, and told at the end alone.
     void finish();
 
@@ -67,8 +70,6 @@ private:
     void take_task(ByteCursor& cursor, std::uint16_t misc, bool is_fork, TaskRow& row);
     void take_mapping(ByteCursor& cursor, const RecordBytes& record, TaskRow& row);
     void take_lost(ByteCursor& cursor, const RecordedTrailer& trailer, bool is_total, TaskRow& row);
-    void count_malformed();
-
     [[nodiscard]] StackNumber stack_of(const RecordBytes& record, const RecordedSample& sample,
                                        const RecordedEvent& event, Series series);
     [[nodiscard]] std::span<const std::uint64_t> words_of(const RecordBytes& record, const RecordedSample& sample,

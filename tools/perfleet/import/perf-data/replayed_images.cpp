@@ -22,20 +22,11 @@ namespace {
 constexpr std::string_view kVdso = "[vdso]";
 constexpr std::string_view kKernel = "[kernel.kallsyms]";
 constexpr std::size_t kKallsymsSizeBytesMax = 256U << 20;
+constexpr std::size_t kModulesMax = 4'096;  // frames in those beyond are kept by their addresses
+constexpr unsigned kKernelsMax = 4;         // mappings of kernels, for each of which symbols are looked for
 
 ImageContentId content_from(std::string_view build_id) {
     return ImageContentId::from(std::as_bytes(std::span{build_id}), false);
-}
-
-// "/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz": "[ext4]", as perf shows it.
-std::string module_name(std::string_view path) {
-    if (path.starts_with('[')) {
-        return std::string{path};
-    }
-    std::string name{path.substr(path.find_last_of('/') + 1)};
-    name.resize(std::min(name.find(".ko"), name.size()));
-    std::replace(name.begin(), name.end(), '-', '_');
-    return "[" + name + "]";
 }
 
 // Where the text of /proc/kallsyms has a symbol; 0: it hasn't.
@@ -146,7 +137,11 @@ std::optional<ImageIndex> ReplayedImages::image_of(const ReplayedMapping& mappin
 void ReplayedImages::add_kernel(const ReplayedMapping& mapping) {
     const std::string_view path = mapping.path;
     const bool is_kernel = path.starts_with("[kernel.") && path.find(']') != std::string_view::npos;
+    if (is_kernel && kernel_count_ == kKernelsMax) {
+        return;
+    }
     if (is_kernel) {
+        ++kernel_count_;
         Image kernel{std::string{kKernel}, image_flags::kKernel, mapping.address, mapping.size, {}};
         std::string_view build_id = mapping.build_id;
         for (const std::string_view name : {std::string_view{path.substr(0, path.find(']') + 1)}, kKernel}) {
@@ -163,7 +158,10 @@ void ReplayedImages::add_kernel(const ReplayedMapping& mapping) {
     } else {
         const auto told = recording_.build_ids.find(path);
         std::erase_if(modules_, [&](const Image& module) { return module.address == mapping.address; });
-        modules_.push_back({module_name(path), image_flags::kKernel | image_flags::kKernelModule, mapping.address,
+        if (modules_.size() == kModulesMax) {
+            return;
+        }
+        modules_.push_back({std::string{path}, image_flags::kKernel | image_flags::kKernelModule, mapping.address,
                             mapping.size,
                             content_from(!mapping.build_id.empty()            ? mapping.build_id
                                          : told != recording_.build_ids.end() ? std::string_view{told->second}
@@ -202,8 +200,9 @@ void ReplayedImages::find_kernel_symbols(Image& kernel, std::string_view referen
         return;
     }
     kernel_symbols_ = std::move(layout.symbols);
-    kernel.address = reference_address + (layout.start - reference);
-    kernel.size = layout.size;
+    const std::uint64_t start = reference_address + (layout.start - reference);
+    kernel.size = std::max(layout.size, kernel.address + kernel.size - std::min(start, kernel.address + kernel.size));
+    kernel.address = start;
 }
 
 std::optional<UnwindTable> ReplayedImages::unwind_table_of(const Image& image) const {

@@ -1,7 +1,7 @@
 // The images of a recording: what its mappings name, with the build-ids that it tells; and their unwind tables, from
 // files here that have the same build-id.
 //
-// One thread. Bounded as ImageTable is.
+// One thread. Bounded as ImageTable is; a few kernels and kModulesMax modules.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +69,7 @@ private:
     KernelImages kernel_;
     std::optional<Image> kernel_image_;
     std::vector<Image> modules_;
+    unsigned kernel_count_ = 0;
     std::string kernel_symbols_;
 };
 

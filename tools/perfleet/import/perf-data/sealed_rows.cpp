@@ -1,6 +1,8 @@
 #include "tools/perfleet/import/perf-data/sealed_rows.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <utility>
 #include <variant>
@@ -17,6 +19,13 @@ constexpr std::uint64_t kTickNs = 1'000'000'000;
 
 }  // namespace
 
+UtcNs utc_at(const ClockPoint& point, std::uint64_t ticks) {
+    __extension__ using Wide = __int128;
+    constexpr Wide kLast = std::numeric_limits<std::int64_t>::max();
+    const Wide utc = Wide{point.utc_ns.value} + Wide{ticks} - Wide{point.ticks.value};
+    return UtcNs{static_cast<std::int64_t>(std::clamp(utc, Wide{0}, kLast))};
+}
+
 SealedRows::SealedRows(SessionWriter& writer)
     : writer_{writer},
       values_(BatchBuilder::values_count(limits::kBatchRowsMax, kColumnsOfWidestKind, limits::kBatchSeriesMax)),
@@ -29,11 +38,6 @@ SealedRows::SealedRows(SessionWriter& writer)
       // Batches close when they are full: their times are long over.
       sealer_{{writer.record().session, limits::kBatchRowsMax, ~0ULL, nullptr}, builder_, tallies_, batches_, losses_} {
     sealer_.allow_codecs(kNewestCodec);
-}
-
-UtcNs SealedRows::utc_of(Ticks ticks) const {
-    const ClockPoint& start = writer_.record().start_point;
-    return UtcNs{start.utc_ns.value + static_cast<std::int64_t>(ticks.value - start.ticks.value)};
 }
 
 void SealedRows::append(Series series, Ticks now, std::span<const std::uint64_t> integers,

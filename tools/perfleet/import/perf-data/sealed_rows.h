@@ -19,6 +19,10 @@
 
 namespace perfleet {
 
+// The moment of `ticks` (ns) on a clock that shows point.ticks at point.utc_ns; times come from files, and the first or
+// the last moment there is stands for those beyond.
+[[nodiscard]] UtcNs utc_at(const ClockPoint& point, std::uint64_t ticks);
+
 class SealedRows final : public RowSink {
 public:
     // Borrowed.
@@ -42,7 +46,7 @@ public:
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
 private:
-    [[nodiscard]] UtcNs utc_of(Ticks ticks) const;
+    [[nodiscard]] UtcNs utc_of(Ticks ticks) const { return utc_at(writer_.record().start_point, ticks.value); }
     void drain();
     void pass_on(std::span<const std::byte> record);
     void pass_on_end(std::span<const std::byte> tallies, Seq last_seq, const ClockPoint& end_point);
