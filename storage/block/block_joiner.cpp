@@ -17,6 +17,25 @@ std::string_view all_bytes(const DecodedRows& rows, ColumnId id) {
     return {first.data(), static_cast<std::size_t>(last.data() + last.size() - first.data())};
 }
 
+std::string encode(const BlockHeader& header, std::span<const JoinedColumn> columns, std::span<const BlockPart> parts) {
+    std::vector<std::vector<std::byte>> encoded(columns.size());
+    std::vector<ColumnView> views;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        const JoinedColumn& column = columns[i];
+        if (column.rule.shape == ColumnShape::kBytes) {
+            views.push_back({column.rule.id,
+                             Codec::kBytes,
+                             {reinterpret_cast<const std::byte*>(column.bytes.data()), column.bytes.size()}});
+            continue;
+        }
+        encoded[i].resize(encoded_size_bytes_max(column.integers.size()));
+        const auto done = encode_integers(column.integers, encoded[i]);
+        PERFLEET_ASSERT(done.ok());
+        views.push_back({column.rule.id, done->codec, std::span{encoded[i]}.first(done->size_bytes)});
+    }
+    return encode_joined_block(header, views, parts);
+}
+
 }  // namespace
 
 BlockJoiner::Outcome BlockJoiner::take(const BlockView& block, std::size_t size_bytes) {
@@ -42,7 +61,7 @@ BlockJoiner::Outcome BlockJoiner::take(const BlockView& block, std::size_t size_
                    limits::kJoinedBlockSizeBytesMax - std::min(size_bytes_, limits::kJoinedBlockSizeBytesMax)) {
         return Outcome::kNoRoom;
     }
-    for (Column& column : columns_) {
+    for (JoinedColumn& column : columns_) {
         if (column.rule.shape == ColumnShape::kInteger) {
             const auto values = rows_.integers(column.rule.id);
             column.integers.insert(column.integers.end(), values.begin(), values.end());
@@ -61,22 +80,7 @@ BlockJoiner::Outcome BlockJoiner::take(const BlockView& block, std::size_t size_
 
 std::optional<std::string> BlockJoiner::finish() {
     PERFLEET_ASSERT(!parts_.empty());
-    std::vector<std::vector<std::byte>> encoded(columns_.size());
-    std::vector<ColumnView> views;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-        const Column& column = columns_[i];
-        if (column.rule.shape == ColumnShape::kBytes) {
-            views.push_back({column.rule.id,
-                             Codec::kBytes,
-                             {reinterpret_cast<const std::byte*>(column.bytes.data()), column.bytes.size()}});
-            continue;
-        }
-        encoded[i].resize(encoded_size_bytes_max(column.integers.size()));
-        const auto done = encode_integers(column.integers, encoded[i]);
-        PERFLEET_ASSERT(done.ok());
-        views.push_back({column.rule.id, done->codec, std::span{encoded[i]}.first(done->size_bytes)});
-    }
-    std::optional<std::string> block = encode_joined_block(header_, views, parts_);
+    std::optional<std::string> block = encode(header_, columns_, parts_);
     if (!holds_what_was_taken(*block)) {
         block.reset();
     }
@@ -89,7 +93,7 @@ bool BlockJoiner::holds_what_was_taken(const std::string& block) {
     if (!view.ok() || view->parts != parts_ || !rows_.decode(*view).ok()) {
         return false;
     }
-    return std::all_of(columns_.begin(), columns_.end(), [&](const Column& column) {
+    return std::all_of(columns_.begin(), columns_.end(), [&](const JoinedColumn& column) {
         return column.rule.shape == ColumnShape::kBytes
                    ? all_bytes(rows_, column.rule.id) == column.bytes
                    : std::ranges::equal(rows_.integers(column.rule.id), column.integers);
@@ -99,6 +103,44 @@ bool BlockJoiner::holds_what_was_taken(const std::string& block) {
 void BlockJoiner::clear() {
     parts_.clear();
     size_bytes_ = 0;
+}
+
+Result<std::vector<std::pair<Seq, std::string>>> split_block(const BlockView& block) {
+    const auto rules = columns_of(block.header.series.kind);
+    if (block.columns.size() != rules.size()) {
+        return Error{ErrorCode::kUnsupported, "has columns that this build doesn't know; use a newer perfleet"};
+    }
+    DecodedRows rows;
+    if (auto decoded = rows.decode(block); !decoded.ok()) {
+        return decoded.error();
+    }
+    std::vector<std::pair<Seq, std::string>> blocks;
+    std::size_t first = 0;
+    for (const BlockPart& part : block.parts) {
+        BlockHeader header = block.header;
+        header.first_seq = part.seq;
+        header.last_seq = part.seq;
+        header.row_count = part.row_count;
+        std::vector<JoinedColumn> columns;
+        for (const ColumnRule& rule : rules) {
+            JoinedColumn& column = columns.emplace_back(JoinedColumn{rule, {}, {}});
+            for (std::size_t row = first; row < first + part.row_count; ++row) {
+                if (rule.shape == ColumnShape::kInteger) {
+                    column.integers.push_back(rows.integers(rule.id)[row]);
+                } else {
+                    column.bytes.append(rows.bytes(rule.id, row));
+                }
+            }
+            if (rule.id == ColumnId::kTime && part.row_count != 0) {
+                const auto [least, greatest] = std::minmax_element(column.integers.begin(), column.integers.end());
+                header.first_ticks = Ticks{*least};
+                header.last_ticks = Ticks{*greatest};
+            }
+        }
+        first += part.row_count;
+        blocks.emplace_back(part.seq, encode(header, columns, std::span{&part, 1}));
+    }
+    return blocks;
 }
 
 }  // namespace perfleet

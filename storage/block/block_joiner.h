@@ -7,11 +7,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/block/block.h"
 
 namespace perfleet {
+
+struct JoinedColumn {
+    ColumnRule rule;
+    std::vector<std::uint64_t> integers;
+    std::string bytes;
+};
 
 class BlockJoiner {
 public:
@@ -33,18 +40,17 @@ public:
     void clear();
 
 private:
-    struct Column {
-        ColumnRule rule;
-        std::vector<std::uint64_t> integers;
-        std::string bytes;
-    };
     [[nodiscard]] bool holds_what_was_taken(const std::string& block);
 
     BlockHeader header_;
     std::vector<BlockPart> parts_;
-    std::vector<Column> columns_;
+    std::vector<JoinedColumn> columns_;
     std::size_t size_bytes_ = 0;
     DecodedRows rows_;
 };
+
+// The rows of each batch of a joined block, in a block of its own of one part: by seq. Errors: those of decoding;
+// kUnsupported, where it has columns or codecs that this build doesn't know.
+[[nodiscard]] Result<std::vector<std::pair<Seq, std::string>>> split_block(const BlockView& block);
 
 }  // namespace perfleet

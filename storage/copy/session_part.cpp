@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schemas/columns/crc32c.h"
+#include "storage/block/block_joiner.h"
 #include "storage/store/damaged_reads.h"
 #include "storage/store/owned_changes.h"
 #include "storage/store/record.h"
@@ -85,6 +86,54 @@ void drop_repeated(const SessionPart& part, std::string_view key, std::string_vi
     std::erase_if(records.changes.puts, [&](const Changes::Put& put) { return keys.contains(put.key); });
 }
 
+// The part's blocks, those of batches in `without` left out, each with the rows of one batch. What can't be read is
+// left out, too, and the first is named.
+Result<Done> put_single_blocks(const Engine& engine, const SessionPart& part, const std::set<Seq>& without,
+                               OwnedChanges& changes, std::string& damage) {
+    RepeatedBlocks repeated{engine};
+    std::optional<Error> failure;
+    const auto note = [&](const Error& error) { damage = damage.empty() ? error.message : damage; };
+    auto visited = visit_readable(
+        engine, blocks_of(part),
+        [&](std::string_view key, std::string_view value) {
+            const auto name = decode_block_key(key);
+            const auto block = parse_block_untrusted(value);
+            if (!name.ok() || !block.ok()) {
+                note(at_key(key, name.ok() ? block.error() : name.error()));
+                return Visit::kContinue;
+            }
+            const auto is_repeated = repeated.take(*name, value);
+            if (!is_repeated.ok()) {
+                failure = is_repeated.error();
+                return Visit::kStop;
+            }
+            if (*is_repeated) {
+                return Visit::kContinue;
+            }
+            if (block->parts.empty()) {
+                if (!without.contains(name->first_seq)) {
+                    changes.put(std::string{key}, std::string{value});
+                }
+                return Visit::kContinue;
+            }
+            auto parts = split_block(*block);
+            if (!parts.ok()) {
+                note(at_key(key, parts.error()));
+                return Visit::kContinue;
+            }
+            for (auto& [seq, bytes] : *parts) {
+                if (!without.contains(seq)) {
+                    BlockKey single = *name;
+                    single.first_seq = seq;
+                    changes.put(block_key(single), std::move(bytes));
+                }
+            }
+            return Visit::kContinue;
+        },
+        [&](const DamagedRange& damaged) { note(damaged.error); });
+    return failure ? Result<Done>{*failure} : std::move(visited);
+}
+
 }  // namespace
 
 std::uint64_t PartBatches::row_count() const {
@@ -129,7 +178,7 @@ PartVerdict judge_part(const PartBatches& from, const PartBatches& to) {
     }
     const bool is_apart =
         from.seals.rbegin()->first < to.seals.begin()->first || to.seals.rbegin()->first < from.seals.begin()->first;
-    return common == 0 && is_apart ? PartVerdict::kMissing : PartVerdict::kConflict;
+    return common == 0 && is_apart ? PartVerdict::kMissing : PartVerdict::kInterleaves;
 }
 
 Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& part, bool is_alone) {
@@ -203,6 +252,53 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
         return written.error();
     }
     return copy;
+}
+
+Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& part) {
+    PartCopy copy;
+    OwnedChanges changes;
+    DamageNotes notes;
+    for (const KeyRange& range : std::array{records_of(part), blocks_of(part)}) {
+        auto keys = keys_in(to, range);
+        if (!keys.ok()) {
+            return keys.error();
+        }
+        changes.changes.deletes.insert(changes.changes.deletes.end(), keys->begin(), keys->end());
+    }
+    std::set<Seq> there;
+    for (const Engine* engine : {static_cast<const Engine*>(&to), &from}) {
+        const KeyedReads reads{*engine, notes};
+        std::string damage;
+        std::set<Seq> found;
+        auto visited = reads.visit_batches(
+            part.partition, part.session.target, part.session.session, Seq{0}, [&](const BatchRecord& record) {
+                if (!there.contains(record.seq)) {
+                    found.insert(record.seq);
+                    changes.put(
+                        partition_batch_key(part.partition, {part.session.target, part.session.session, record.seq}),
+                        encode_record(record));
+                }
+                return Visit::kContinue;
+            });
+        if (!visited.ok() && !is_damage(visited.error())) {
+            return visited.error();
+        }
+        damage = visited.ok() ? "" : visited.error().message;
+        if (auto split = put_single_blocks(*engine, part, there, changes, damage); !split.ok()) {
+            return split.error();
+        }
+        if (engine == &to && !damage.empty()) {
+            return Error{ErrorCode::kCorrupt, damage};
+        }
+        copy.damage = damage;
+        there.merge(found);
+    }
+    changes.changes.deletes.push_back(joined_key(part.partition));
+    for (const Changes::Put& put : changes.changes.puts) {
+        copy.size_bytes += put.key.size() + put.value.size();
+    }
+    auto written = to.write(changes.changes);
+    return written.ok() ? Result<PartCopy>{std::move(copy)} : written.error();
 }
 
 Result<std::uint32_t> checksum_of_part(const Engine& engine, const SessionPart& part) {

@@ -32,10 +32,11 @@ struct PartBatches {
 
 // What of `from` belongs into a store that has `to` of the same part.
 enum class PartVerdict : std::uint8_t {
-    kPresent,   // all of it is there
-    kMissing,   // none is: what is there (of other seqs) stays beside it
-    kReplaces,  // some is there, and nothing else
-    kConflict,  // the same seq has another seal, or seqs of both lie between each other
+    kPresent,      // all of it is there
+    kMissing,      // none is: what is there (of other seqs) stays beside it
+    kReplaces,     // some is there, and nothing else
+    kInterleaves,  // each has what the other hasn't, and their seqs lie between each other
+    kConflict,     // the same seq has another seal
 };
 [[nodiscard]] PartVerdict judge_part(const PartBatches& from, const PartBatches& to);
 
@@ -48,6 +49,11 @@ struct PartCopy {
 // `is_alone` everything else that is there goes: records first, which hides the rows; blocks, which an interruption may
 // have left, too, last. Errors: those of the engines, damage excepted.
 [[nodiscard]] Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& part, bool is_alone);
+
+// As copy_part, of one that interleaves: what either has, batch by batch, for a compacted block or a list of records
+// would reach over those of the other. In one write. Errors: also kCorrupt, where `to` has something that can't be
+// read: then nothing is changed.
+[[nodiscard]] Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& part);
 
 // Over all keys and values. Errors: also damage.
 [[nodiscard]] Result<std::uint32_t> checksum_of_part(const Engine& engine, const SessionPart& part);

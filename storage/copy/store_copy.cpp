@@ -216,16 +216,26 @@ private:
             return written;
         }
         const bool is_alone = verdict == PartVerdict::kReplaces || to->seals.empty();
-        auto copied = copy_part(from_, to_, part, is_alone);
+        auto copied =
+            verdict == PartVerdict::kInterleaves ? merge_part(from_, to_, part) : copy_part(from_, to_, part, is_alone);
+        if (verdict == PartVerdict::kInterleaves && !copied.ok() && is_damage(copied.error())) {
+            compared_.pop_back();
+            refuse(words(part) + " lies between batches there that can't be read: " + copied.error().message);
+            return Done{};
+        }
         if (!copied.ok()) {
             return copied.error();
         }
         if (!copied->damage.empty()) {
             add_note(report_.damage, copied->damage);
         }
+        auto now = read_part(to_reads_, part);
+        if (!now.ok()) {
+            return now.error();
+        }
         ++report_.parts.copied;
-        report_.batches.copied += from->seals.size() - (verdict == PartVerdict::kReplaces ? to->seals.size() : 0);
-        report_.rows.copied += from->row_count() - (verdict == PartVerdict::kReplaces ? to->row_count() : 0);
+        report_.batches.copied += now->seals.size() - to->seals.size();
+        report_.rows.copied += now->row_count() - to->row_count();
         report_.size_bytes += copied->size_bytes;
         return Done{};
     }

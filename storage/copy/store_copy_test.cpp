@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <tuple>
 
+#include "storage/block/block.h"
 #include "storage/copy/session_part.h"
 #include "storage/store/damaged_reads.h"
 #include "storage/store/folder.h"
@@ -158,6 +160,69 @@ TEST_F(CopiedStore, TakesInASessionThatCameOverTwoGateways) {
     expect_agreed(report);
     EXPECT_EQ(content(to_), (Content{30 * kRows, 0}));
     EXPECT_EQ(open(to_)->watermark(kTarget, kSession)->value, 30U);
+}
+
+// Two gateways that took turns within an hour: A, B, A. Compacted or not on either side.
+TEST_F(CopiedStore, MergesBatchesThatLieBetweenEachOther) {
+    using Turns = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+    const Turns a_turns{{1, 4}, {9, 12}};
+    const Turns b_turns{{4, 8}};  // batch 4 was sent to both
+    const std::string alone = folder_->path() + "/alone";
+    {
+        auto store = open(alone);
+        put(*store, 1, 12);
+    }
+    const auto rows_in = [](const std::string& directory) {
+        std::vector<std::uint64_t> times;
+        auto reader = open_rocksdb_reader(directory);
+        EXPECT_TRUE(reader.ok());
+        EXPECT_TRUE((*reader)
+                        ->visit_blocks(partition_of(kTarget, kBucket), kTarget, kSession, kSeries,
+                                       [&](const BlockKey&, std::string_view bytes) {
+                                           DecodedRows rows;
+                                           const auto block = parse_block_untrusted(bytes);
+                                           EXPECT_TRUE(block.ok() && rows.decode(*block).ok());
+                                           const auto here = rows.integers(ColumnId::kTime);
+                                           times.insert(times.end(), here.begin(), here.end());
+                                           return Visit::kContinue;
+                                       })
+                        .ok());
+        return times;
+    };
+    for (int joined = 0; joined < 4; ++joined) {
+        SCOPED_TRACE(joined);
+        const std::string suffix = std::to_string(joined);
+        const std::string a = folder_->path() + "/a" + suffix;
+        const std::string b = folder_->path() + "/b" + suffix;
+        for (const auto& [directory, turns, is_joined] :
+             {std::tuple{a, a_turns, (joined & 1) != 0}, std::tuple{b, b_turns, (joined & 2) != 0}}) {
+            auto store = open(directory);
+            for (const auto& [first, last] : turns) {
+                put(*store, first, last);
+            }
+            if (is_joined) {
+                join(*store);
+            }
+        }
+        from_ = b;
+        to_ = a;
+        const CopyReport report = copy();
+        expect_agreed(report);
+        EXPECT_EQ(report.batches.copied, 4U);
+        EXPECT_EQ(report.rows.copied, 4 * kRows);
+        EXPECT_EQ(content(a), (Content{12 * kRows, 0}));
+        EXPECT_EQ(rows_in(a), rows_in(alone)) << "each row once, in the order of the batches";
+        const CopyReport again = copy();
+        expect_agreed(again);
+        EXPECT_EQ(again.batches.copied, 0U);
+        auto store = open(a);
+        const std::vector repeated{test_writer::batch(Seq{6}, kSession, kBucket)};
+        EXPECT_EQ(store->put(partition_of(kTarget, kBucket), repeated)->at(0), PutOutcome::kDuplicate);
+        join(*store);
+        store.reset();
+        EXPECT_EQ(content(a), (Content{12 * kRows, 0}));
+        EXPECT_EQ(rows_in(a), rows_in(alone));
+    }
 }
 
 TEST_F(CopiedStore, RefusesOtherContentAndCopiesTheRest) {
