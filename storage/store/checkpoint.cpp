@@ -197,6 +197,7 @@ private:
         std::ofstream current{to_ / "CURRENT"};
         current << before->manifest << "\n";
         current.close();
+        fs::permissions(to_ / "CURRENT", fs::perms::owner_read | fs::perms::owner_write, error);
         return current ? Result<bool>{true} : error_from_errno(EIO, (to_ / "CURRENT").string());
     }
 

@@ -57,8 +57,7 @@ Result<Done> create_folder(const fs::path& directory) {
         missing.push_back(at);
     }
     for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
-        const bool is_store = std::next(at) == missing.rend();
-        if (::mkdir(at->c_str(), is_store ? kStoreFolderMode : 0777) != 0 && errno != EEXIST) {
+        if (::mkdir(at->c_str(), kStoreFolderMode) != 0 && errno != EEXIST) {
             return error_from_errno(errno, "creating " + at->string());
         }
         if (auto synced = sync_folder(at->parent_path()); !synced.ok()) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 
+#include "storage/store/checkpoint.h"
 #include "storage/store/keyed_reads.h"
 #include "storage/store/record.h"
 #include "storage/store/rocksdb_engine.h"
@@ -153,6 +154,9 @@ TEST_F(RocksdbStore, IsReadByAUserWhoMayOnlyRead) {
     ASSERT_TRUE(store->sync().ok());
     ASSERT_EQ(::chmod(folder_->path().c_str(), 0755), 0);
     ASSERT_EQ(::chmod(directory_.c_str(), 0555), 0);
+    for (const auto& entry : fs::directory_iterator{directory_}) {
+        ASSERT_EQ(::chmod(entry.path().c_str(), 0644), 0);
+    }
     Child beside{"count", directory_};
     EXPECT_EQ(beside.line(), "5");
     EXPECT_EQ(beside.wait(), 0);
@@ -161,6 +165,30 @@ TEST_F(RocksdbStore, IsReadByAUserWhoMayOnlyRead) {
     EXPECT_EQ(alone.line(), "5");
     EXPECT_EQ(alone.wait(), 0);
     ASSERT_EQ(::chmod(directory_.c_str(), 0755), 0);
+}
+
+// Also below folders that weren't there, and of a backup.
+TEST_F(RocksdbStore, IsItsOwnersAloneWhateverTheUmask) {
+    const ::mode_t before = ::umask(0);
+    const std::string above = folder_->path() + "/a";
+    const std::string data = above + "/b/data";
+    const std::string backup = folder_->path() + "/backup";
+    {
+        auto store = open_rocksdb_store(data, {.reserve_size_bytes = 1U << 20});
+        ASSERT_TRUE(store.ok()) << store.error().message;
+        put(**store, 1, 5);
+        ASSERT_TRUE((*store)->sync().ok());
+        ASSERT_TRUE(make_checkpoint(data, backup).ok());
+    }
+    ASSERT_TRUE(open_rocksdb_store(data).ok());  // makes a table file
+    ::umask(before);
+    for (const std::string& folder : {above, backup}) {
+        EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all) << folder;
+        for (const auto& entry : fs::recursive_directory_iterator{folder}) {
+            EXPECT_EQ(entry.status().permissions() & (fs::perms::group_all | fs::perms::others_all), fs::perms::none)
+                << entry.path();
+        }
+    }
 }
 
 TEST_F(RocksdbStore, SaysWhenItMayNotBeRead) {

@@ -1,6 +1,7 @@
 #include "target-collector/linux/fallback_link.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,8 +21,7 @@ bool FallbackLink::fall_back() {
     if (file_ != nullptr) {
         return false;
     }
-    std::error_code error;
-    std::filesystem::create_directory(folder_of(file_path_), error);
+    (void)::mkdir(folder_of(file_path_).c_str(), S_IRWXU);
     auto link = FileLink::create(unfinished(file_path_), true);
     if (!link.ok()) {
         return false;
