@@ -631,7 +631,7 @@ TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
 
 // Of its logs only the last was left, and that began with a torn record.
 TEST(Crash, OpensALogThatBeginsWithATornRecord) {
-    EXPECT_EQ(CrashRun(192, Breakage::kNone, false).run(kCrashesPerRun), "");
+    EXPECT_EQ(CrashRun(34, Breakage::kNone, false).run(kCrashesPerRun), "");
 }
 
 // Whether some run tells it so; what it does first depends on when the store flushes, too.
