@@ -37,6 +37,9 @@ Json json_of(const Ledger& ledger) {
     if (ledger.of_cut_batches != 0) {
         object["of_cut_batches"] = ledger.of_cut_batches;
     }
+    if (ledger.is_lower_bound) {
+        object["at_least"] = true;
+    }
     return object;
 }
 
@@ -130,7 +133,7 @@ std::string csv_report(const Answer& answer) {
 }  // namespace
 
 std::string ledger_line(const Ledger& ledger) {
-    std::string line = std::to_string(ledger.produced) + " produced";
+    std::string line = (ledger.is_lower_bound ? "at least " : "") + std::to_string(ledger.produced) + " produced";
     const auto add = [&](std::uint64_t row_count, const std::string& what) {
         line += row_count == 0 ? "" : " + " + std::to_string(row_count) + " " + what;
     };

@@ -26,9 +26,9 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 //         numbers first and the names last. No wider than the screen (text_table() says how); with colours, headings
 //         are bold, percentages from 5 on red, and those above 0.5 green, as in perf
 //   json  {"columns":[{"name":…,"unit":…}],"rows":[[…]],"ledger":{"produced":n,"stored":n,"expired":n,
-//         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n and "of_cut_batches":n in the ledger when
-//         they aren't 0, and "parts":{"before":{…},"after":{…}} where the answer has parts; behind the warnings
-//         "sources":{"rollups":n,"rollup_rows":n,"blocks":n} where it was counted from rollups
+//         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n, "of_cut_batches":n and "at_least":true in
+//         the ledger when they aren't 0, and "parts":{"before":{…},"after":{…}} where the answer has parts; behind the
+//         warnings "sources":{"rollups":n,"rollup_rows":n,"blocks":n} where it was counted from rollups
 //   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field. Text that a spreadsheet would
 //   take
 //         for a formula begins with an apostrophe

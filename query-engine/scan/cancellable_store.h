@@ -16,6 +16,7 @@ public:
 
     [[nodiscard]] Result<Done> refresh() override;
     [[nodiscard]] std::vector<std::string> damage() const override { return store_.damage(); }
+    [[nodiscard]] bool has_lost_logs() const override { return store_.has_lost_logs(); }
     [[nodiscard]] Result<std::vector<Partition>> partitions() const override;
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override;
     [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const override;

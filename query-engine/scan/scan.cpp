@@ -146,6 +146,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Me
         ScannedSession session{
             std::move(noted.record), ClockMap{0, {}}, {}, {}, {}, {}, {}, std::nullopt, {}, {}, false};
         session.note = std::move(noted.note);
+        session.is_damaged = store.has_lost_logs();
         const auto note = [&](const Error& error) {
             session.is_damaged = true;
             scan.damage_->add_note(scan.sessions_.size(), error.message);
@@ -478,6 +479,7 @@ Ledger Scan::ledger(std::size_t session_index, Series series, std::vector<std::s
     }
     ledger.expired += take_off_stored(ScanDamage::Why::kExpired);
     ledger.of_cut_batches = std::min(ledger.of_cut_batches, ledger.stored);
+    ledger.is_lower_bound = !has_clean_end(session) || store_->has_lost_logs();
     for (std::string& note : damage_->notes(session_index)) {
         warnings.push_back("not readable: " + std::move(note));
     }
@@ -493,7 +495,7 @@ Ledger Scan::ledger(std::size_t session_index, std::span<const Kind> kinds, std:
         }
     }
     const ScannedSession& session = sessions_[session_index];
-    if (!session.end) {
+    if (!has_clean_end(session)) {
         warnings.push_back("session " + session_hex(session.record.session) + " of " + session.record.target_name +
                            " has no clean end: it is still running, or it stopped uncleanly and its last rows are "
                            "unknown");

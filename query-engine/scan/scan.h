@@ -53,7 +53,7 @@ struct ScannedSession {
     std::optional<SessionEnd> end;  // none: still running, or unclean
     std::vector<std::pair<Series, std::uint64_t>> expired;
     std::vector<Series> series;  // with at least one row, ascending
-    bool is_damaged = false;     // batch records of it can't be read
+    bool is_damaged = false;     // batch records of it can't be read, or may be lost with write-ahead logs
     std::optional<BucketNumber> last_expired_bucket = std::nullopt;
     SessionNote note{};
 };

@@ -247,6 +247,12 @@ std::span<const Tally> last_tallies(const ScannedSession& session) {
     return session.batches.empty() ? std::span<const Tally>{} : session.batches.back().tallies;
 }
 
+bool has_clean_end(const ScannedSession& session) {
+    return session.end &&
+           std::none_of(session.end->tallies.begin(), session.end->tallies.end(),
+                        [](const Tally& tally) { return tally.name == TallyName::kUncleanEnd && tally.value != 0; });
+}
+
 std::uint64_t last_tally(const ScannedSession& session, Series series, TallyName name) {
     return tally_of(last_tallies(session), series, name);
 }

@@ -24,6 +24,9 @@ namespace perfleet {
 [[nodiscard]] Ledger session_ledger_between(const ScannedSession& session, Series series, std::pair<Ticks, Ticks> range,
                                             std::vector<std::string>& warnings);
 
+// The session is over and its collector wasn't killed: its last counts name every row that was taken.
+[[nodiscard]] bool has_clean_end(const ScannedSession& session);
+
 // The last value that the session told of this count; 0 when it never did.
 [[nodiscard]] std::uint64_t last_tally(const ScannedSession& session, Series series, TallyName name);
 

@@ -230,5 +230,13 @@ TEST(SessionLedger, ContradictionBalancesAndWarns) {
     EXPECT_NE(story.warnings.front().find("more are accounted for"), std::string::npos);
 }
 
+TEST(SessionLedger, KnowsASessionWhoseCollectorWasKilledFromOneWithACleanEnd) {
+    Story open;
+    EXPECT_FALSE(has_clean_end(open.batch(1).session));
+    EXPECT_TRUE(has_clean_end(open.end(1).session));
+    open.session.end->tallies.push_back({{Kind::kTask, kNoEvent}, TallyName::kUncleanEnd, 1});
+    EXPECT_FALSE(has_clean_end(open.session));
+}
+
 }  // namespace
 }  // namespace perfleet::session_ledger_test

@@ -26,6 +26,8 @@ struct Ledger {
     // Of a time range: of the stored those in batches that an end of the range cuts. Batches count whole, for what was
     // produced and lost is known by batch only: as many rows as this, at most, lie outside the range.
     std::uint64_t of_cut_batches = 0;
+    // More may have been produced, and lost: where a session has no clean end, or a write-ahead log is lost.
+    bool is_lower_bound = false;
 
     void add(const Ledger& other) {
         produced += other.produced;
@@ -36,6 +38,7 @@ struct Ledger {
         }
         pending += other.pending;
         of_cut_batches += other.of_cut_batches;
+        is_lower_bound = is_lower_bound || other.is_lower_bound;
     }
 
     friend bool operator==(const Ledger&, const Ledger&) = default;

@@ -190,8 +190,8 @@ std::vector<QueryCommand> make_commands() {
     commands.push_back(
         inventory("sessions", "Runs of collectors: when, of which events, how much", "sessions", false, make_sessions));
     commands.push_back(inventory("targets", "Hosts and boards that have sent data", "targets", false, make_targets));
-    commands.push_back(
-        inventory("losses", "What was produced, stored, expired and lost, and why", "rows", true, make_losses));
+    commands.push_back(inventory("losses", "What was produced, stored, expired and lost, and why", "rows", true,
+                                 [](const Scan& scan) { return make_losses(scan); }));
     commands.push_back(inventory("controls", "Control requests that changed sessions while they ran",
                                  "control requests", false, make_controls));
     return commands;

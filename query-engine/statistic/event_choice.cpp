@@ -1,10 +1,13 @@
 #include "query-engine/statistic/event_choice.h"
+#include "query-engine/scan/session_ledger.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
+
+#include "query-engine/scan/session_ledger.h"
 
 namespace perfleet {
 namespace {
@@ -183,7 +186,7 @@ void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings)
     std::size_t open_count = 0;
     std::string named;
     for (const ScannedSession& session : scan.sessions()) {
-        if (session.end || session.batches.empty()) {
+        if (has_clean_end(session) || (!session.end && session.batches.empty())) {
             continue;
         }
         if (++open_count <= kSessionsNamedMax) {

@@ -80,6 +80,25 @@ Ledger ledger_of(const Scan& scan, const std::vector<std::size_t>& indices, std:
     return sum;
 }
 
+// What can't be read is lost in the ledgers that are made afterwards.
+Result<Done> find_damaged_blocks(const Scan& scan) {
+    constexpr std::array kColumns{ColumnId::kTime};
+    for (std::size_t i = 0; i < scan.sessions().size(); ++i) {
+        for (const Series& series : scan.sessions()[i].series) {
+            for (const EpochNumber epoch : scan.sessions()[i].epochs) {
+                const bool is_wanted = !is_definition(series.kind) && scan.is_selected(i, series);
+                auto visited = is_wanted ? scan.visit_rows(i, epoch, series, kColumns,
+                                                           [](const RowBlock&) { return Visit::kContinue; })
+                                         : Done{};
+                if (!visited.ok()) {
+                    return visited;
+                }
+            }
+        }
+    }
+    return Done{};
+}
+
 struct LossColumn {
     const char* name;
     TallyName tally;
@@ -101,6 +120,7 @@ constexpr std::array kNotes{
     LossColumn{"stacks_no_table", TallyName::kStacksNoTable},
     LossColumn{"stacks_bad_address", TallyName::kStacksBadAddress},
     LossColumn{"stacks_not_copied", TallyName::kStacksNotCopied},
+    LossColumn{"unclean_end", TallyName::kUncleanEnd},
 };
 
 }  // namespace
@@ -167,6 +187,9 @@ Answer make_targets(const Scan& scan) {
 }
 
 Result<Answer> make_sessions(const Scan& scan) {
+    if (auto found = scan.store().damage().empty() ? Done{} : find_damaged_blocks(scan); !found.ok()) {
+        return found.error();
+    }
     const std::vector<std::size_t> indices = sessions_by_start(scan);
     Answer answer;
     answer.columns = {{"session", ""}, {"name", "", true}, {"target", ""},  {"arch", ""},
@@ -196,7 +219,12 @@ Result<Answer> make_sessions(const Scan& scan) {
     return answer;
 }
 
-Answer make_losses(const Scan& scan) {
+Result<Answer> make_losses(const Scan& scan, bool reads_blocks) {
+    if (reads_blocks || !scan.store().damage().empty()) {
+        if (auto found = find_damaged_blocks(scan); !found.ok()) {
+            return found.error();
+        }
+    }
     Answer answer;
     answer.columns = {{"session", ""},
                       {"target", ""},
@@ -210,6 +238,7 @@ Answer make_losses(const Scan& scan) {
     for (const LossColumn& reason : kReasons) {
         answer.columns.push_back({reason.name, "rows", true});
     }
+    answer.columns.push_back({"damaged", "rows", true});
     answer.columns.push_back({"missing", "rows", true});
     answer.columns.push_back({"other", "rows", true});
     for (const LossColumn& note : kNotes) {
@@ -244,6 +273,7 @@ Answer make_losses(const Scan& scan) {
             for (const LossColumn& reason : kReasons) {
                 row.emplace_back(lost(reason.name));
             }
+            row.emplace_back(lost("damaged"));
             row.emplace_back(lost("missing"));
             row.emplace_back(lost("other"));
             for (const LossColumn& note : kNotes) {

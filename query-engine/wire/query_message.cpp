@@ -106,6 +106,7 @@ private:
         builder.setExpired(ledger.expired);
         builder.setPending(ledger.pending);
         builder.setOfCutBatches(ledger.of_cut_batches);
+        builder.setIsLowerBound(ledger.is_lower_bound);
         auto lost = builder.initLost(count_of(ledger.lost.size()));
         unsigned i = 0;
         for (const auto& [reason, rows] : ledger.lost) {
@@ -199,6 +200,7 @@ Ledger read_ledger(Reader reader) {
     ledger.expired = reader.getExpired();
     ledger.pending = reader.getPending();
     ledger.of_cut_batches = reader.getOfCutBatches();
+    ledger.is_lower_bound = reader.getIsLowerBound();
     for (const auto lost : reader.getLost()) {
         ledger.lost[lost.getReason()] = lost.getRows();
     }

@@ -39,6 +39,7 @@ std::string_view tally_name(TallyName name) {
         case TallyName::kStacksNoTable: return "stacks_no_table";
         case TallyName::kStacksBadAddress: return "stacks_bad_address";
         case TallyName::kStacksNotCopied: return "stacks_not_copied";
+        case TallyName::kUncleanEnd: return "unclean_end";
     }
     return "other";
 }

@@ -66,6 +66,7 @@ enum class TallyName : std::uint16_t {
     kStacksNoTable = 69,     // code without unwind table or frame pointer
     kStacksBadAddress = 70,  // a caller that can't be one
     kStacksNotCopied = 71,   // the end of the stack's copy
+    kUncleanEnd = 72,        // 1: the collector was killed; rows that were still in the kernel's rings are in no count
 };
 inline constexpr std::uint16_t kTallyLostFirst = 2;
 inline constexpr std::uint16_t kTallyLostLast = 63;

@@ -88,6 +88,7 @@ struct End {
   rollupRows @11 :UInt64;   # that those stand for
   blocks @12 :UInt64;       # that were read beside them
   ofCutBatches @13 :UInt64;  # of the stored: in batches that an end of the time range cuts
+  isLowerBound @14 :Bool;    # more may have been produced, and lost
 }
 
 struct LedgerPart {
@@ -98,6 +99,7 @@ struct LedgerPart {
   pending @4 :UInt64;
   lost @5 :List(Lost);
   ofCutBatches @6 :UInt64;
+  isLowerBound @7 :Bool;
 }
 
 struct Failure {

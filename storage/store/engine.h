@@ -90,6 +90,7 @@ public:
     // What was seen to be damaged when it was opened, without reading it, a sentence each: a file that is missing, or
     // has another size than it should.
     [[nodiscard]] virtual std::vector<std::string> damage_at_open() const { return {}; }
+    [[nodiscard]] virtual bool has_lost_logs() const { return false; }  // acknowledged changes with them
 
     // After a write, sync or erase has failed nothing more is written or synced until this has succeeded; reads may
     // fail, too. It goes on from what is on disk: of what was written since the last sync that may be all, some or

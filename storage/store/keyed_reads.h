@@ -132,6 +132,7 @@ public:
         }
         return damage;
     }
+    [[nodiscard]] bool has_lost_logs() const override { return engine_->has_lost_logs(); }
     [[nodiscard]] Result<std::vector<Partition>> partitions() const override { return reads_.partitions(); }
     [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
         return reads_.sessions(partition);

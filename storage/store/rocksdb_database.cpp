@@ -166,6 +166,7 @@ Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Opti
 }
 
 void add_log_losses(const std::string& directory, const std::vector<std::string>& losses, RocksdbDatabase& opened) {
+    opened.has_lost_logs = !losses.empty();
     for (const std::string& loss : losses) {
         opened.damage.push_back(directory + ": " + loss);
     }

@@ -26,6 +26,7 @@ struct RocksdbDatabase {
     std::shared_ptr<rocksdb::Env> over_env;  // what the database sees of it, where files are lost; else null
     std::size_t memory_size_bytes = 0;       // writers only
     std::vector<std::string> damage;         // what opening complained of, a sentence each
+    bool has_lost_logs = false;
     std::shared_ptr<const std::vector<DamagedRange>> lost =  // with files that can't be opened
         std::make_shared<const std::vector<DamagedRange>>();
     std::unique_ptr<TemporaryFolder> folder;  // readers only

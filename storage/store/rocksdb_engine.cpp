@@ -36,6 +36,8 @@ public:
 
     [[nodiscard]] std::vector<std::string> damage_at_open() const override { return opened()->damage; }
 
+    [[nodiscard]] bool has_lost_logs() const override { return opened()->has_lost_logs; }
+
     [[nodiscard]] std::shared_ptr<const std::vector<DamagedRange>> lost() const override { return opened()->lost; }
 
     [[nodiscard]] std::optional<EngineFile> file_of(const Error& error) const override {

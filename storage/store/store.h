@@ -160,6 +160,8 @@ public:
     // What the lists below had to leave out since the last refresh(), and what a writer saw when it was opened; a
     // sentence each that names key or file; not more than a few dozen. Any thread.
     [[nodiscard]] virtual std::vector<std::string> damage() const { return {}; }
+    // Whether write-ahead logs are lost: rows that nothing else here may speak of.
+    [[nodiscard]] virtual bool has_lost_logs() const { return false; }
 
     // Ascending. One that can't be read is among them as long as a session is known to be in it.
     [[nodiscard]] virtual Result<std::vector<Partition>> partitions() const = 0;

@@ -85,6 +85,9 @@ void settle(SpoolReading& reading, const TallyBook& counted, const RowCounts& ro
             reading.final_tallies.add(series, TallyName::kProduced, rows - known);
         }
     }
+    if (!reading.entry.has_final) {
+        reading.final_tallies.add(kOverflowSeries, TallyName::kUncleanEnd, 1);
+    }
 }
 
 }  // namespace

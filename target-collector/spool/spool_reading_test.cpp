@@ -140,6 +140,8 @@ protected:
         // Two batches were acknowledged.
         EXPECT_EQ(reading.final_tallies.get(kSamples, TallyName::kLostKilled), 83U - (2 + whole_batches) * kRowsABatch);
         EXPECT_EQ(reading.rows_killed, 83U - (2 + whole_batches) * kRowsABatch);
+        EXPECT_EQ(reading.final_tallies.get({Kind::kTask, kNoEvent}, TallyName::kUncleanEnd), 1U)
+            << "what was in the kernel's rings is in no count";
     }
     void write_back() {
         auto file = SpoolFile::open(path_);

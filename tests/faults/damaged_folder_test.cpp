@@ -84,6 +84,17 @@ TEST(DamagedFolder, IsInspectedAndStillAnswers) {
     EXPECT_NE(answer["warnings"].dump().find(file), std::string::npos) << answer["warnings"];
 
     EXPECT_EQ(run({perfleet, "inspect", "--data", folder / "nothing"}).ending.status, 1);
+
+    // A lost log may have held more of any session, also of one that has ended.
+    ASSERT_TRUE(open_rocksdb_store(data).value()->end_session(test_writer::kTarget, test_writer::kSession, {}).ok());
+    const auto at_least = [&] {
+        const Finished losses = run({perfleet, "losses", "--data", data, "--format", "json"});
+        EXPECT_EQ(losses.ending.status, 0) << losses.error_output;
+        return nlohmann::json::parse(losses.output)["ledger"].contains("at_least");
+    };
+    EXPECT_FALSE(at_least());
+    std::ofstream{data + "/LOST-LOGS"} << "acknowledged rows are lost: write-ahead log 000004.log is missing\n";
+    EXPECT_TRUE(at_least());
 }
 
 TEST(DamagedFolder, IsToldByTheGatewayThatOpensIt) {

@@ -74,6 +74,24 @@ protected:
         return nlohmann::json::parse(answer.output);
     }
 
+    // The columns between `lost` and the first that counts something else.
+    static void expect_reasons_add_up(const nlohmann::json& losses) {
+        for (const auto& row : losses["rows"]) {
+            std::uint64_t lost = 0;
+            std::uint64_t sum = 0;
+            bool is_reason = false;
+            for (std::size_t i = 0; i < row.size() && losses["columns"][i]["name"] != "frames_unmapped"; ++i) {
+                sum += is_reason ? row[i].get<std::uint64_t>() : 0;
+                if (losses["columns"][i]["name"] == "lost") {
+                    lost = row[i].get<std::uint64_t>();
+                    is_reason = true;
+                }
+            }
+            EXPECT_TRUE(is_reason);
+            EXPECT_EQ(sum, lost) << row;
+        }
+    }
+
     TemporaryFolder folder_;
     std::string data_ = folder_ / "data";
     std::vector<std::string> files_;  // in the order of the runs
@@ -96,6 +114,13 @@ TEST_F(LostTableFile, CostsItsRowsAloneAndTheGatewayGoesOn) {
         EXPECT_EQ(inspected.ending.status, 1);
         EXPECT_NE(inspected.output.find(file + ",can't be opened,"), std::string::npos) << inspected.output;
 
+        const auto losses = asked({"--data", data}, "losses");
+        expect_reasons_add_up(losses);
+        EXPECT_EQ(losses["ledger"]["stored"], rest) << losses;
+        EXPECT_EQ(losses["ledger"]["at_least"], true) << "the session has no end";
+        const Finished as_json = run({perfleet, "inspect", "--verify", "--data", data, "--format", "json"});
+        EXPECT_EQ(nlohmann::json::parse(as_json.output)["ledger"], losses["ledger"]) << as_json.output;
+
         GatewayProgram gateway = start(data);
         const auto told = gateway.process().wait_for_error("perfleet-gateway: " + data + "/" + file + " is missing");
         ASSERT_TRUE(told.has_value()) << gateway.process().error_output();
@@ -106,6 +131,9 @@ TEST_F(LostTableFile, CostsItsRowsAloneAndTheGatewayGoesOn) {
         EXPECT_EQ(sessions["ledger"]["stored"], rest + kRowsPerBatch) << sessions;
         EXPECT_EQ(sessions["ledger"]["lost"]["damaged"], kBatchesPerRun * kRowsPerBatch) << sessions;
         EXPECT_EQ(asked({"--gateway", gateway.query()}, "top")["ledger"], sessions["ledger"]);
+        const auto with_more = asked({"--gateway", gateway.query()}, "losses");
+        expect_reasons_add_up(with_more);
+        EXPECT_EQ(with_more["ledger"], sessions["ledger"]);
         EXPECT_EQ(gateway.end(SIGTERM).status, 0);
 
         const std::string copied = data + "-copied";

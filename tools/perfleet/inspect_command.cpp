@@ -2,7 +2,10 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "query-engine/scan/scan.h"
+#include "query-engine/statistic/inventory.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/verify/store_check.h"
 #include "storage/verify/store_sizes.h"
@@ -58,23 +61,18 @@ Answer damage_of(const StoreCheck& check) {
     return answer;
 }
 
-// Every row that is there was produced; what became of the others a check can't know.
-Ledger ledger_of(const StoreCheck& check) {
-    Ledger ledger;
-    for (const PartitionContent& content : check.partitions) {
-        ledger.stored += content.row_count;
+// The same as `losses` of all sessions makes.
+Result<Ledger> ledger_of(const std::string& data, bool is_damaged) {
+    const auto reader = open_rocksdb_reader(data);
+    if (!reader.ok()) {
+        return reader.error();
     }
-    std::uint64_t damaged = 0;
-    for (const StoreDamage& damage : check.damage) {
-        damaged += damage.lost_row_count;
+    const auto scan = Scan::open(**reader, Selection{});
+    if (!scan.ok()) {
+        return scan.error();
     }
-    ledger.expired = check.expired_row_count;
-    ledger.produced = ledger.stored + ledger.expired;
-    if (damaged != 0) {
-        ledger.stored -= damaged;
-        ledger.lost["damaged"] = damaged;
-    }
-    return ledger;
+    auto losses = make_losses(*scan, is_damaged);
+    return losses.ok() ? Result<Ledger>{std::move(losses->ledger)} : losses.error();
 }
 
 std::string verdict_of(const StoreCheck& check, const std::string& data) {
@@ -188,7 +186,11 @@ int run(const InspectOptions& options) {
         return report_error(check.error());
     }
     Answer answer = options.verify ? damage_of(*check) : content_of(*check);
-    answer.ledger = ledger_of(*check);
+    if (auto ledger = ledger_of(options.data, !check->damage.empty()); ledger.ok()) {
+        answer.ledger = std::move(*ledger);
+    } else {
+        answer.warnings.push_back("what was produced and lost can't be told: " + ledger.error().message);
+    }
     if (!options.verify) {
         for (const StoreDamage& damage : check->damage) {
             answer.warnings.push_back(damage.place + ": " + damage.what + "; lost: " + damage.lost);
