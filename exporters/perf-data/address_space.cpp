@@ -52,7 +52,7 @@ bool AddressSpace::add(const ExportedMapping& mapping) {
         cut.file_offset += by;
         rest.push_back(cut);
     }
-    rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(left_count), mapping);
+    rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(left_count), mapping)->order = ++order_;
     first = by_start_.erase(first, last);
     by_start_.insert(first, rest.begin(), rest.end());
     is_indexed_ = false;
@@ -65,13 +65,14 @@ std::optional<std::size_t> AddressSpace::find(ExportedImage image, std::uint64_t
         std::sort(by_image_.begin(), by_image_.end(), before);
         is_indexed_ = true;
     }
+    std::optional<std::size_t> newest;
     for (auto it = std::lower_bound(by_image_.begin(), by_image_.end(), ExportedMapping{0, 0, 0, image}, before);
          it != by_image_.end() && it->image == image && it->file_offset <= offset; ++it) {
-        if (offset - it->file_offset < it->size_bytes) {
-            return static_cast<std::size_t>(it - by_image_.begin());
+        if (offset - it->file_offset < it->size_bytes && (!newest || by_image_[*newest].order < it->order)) {
+            newest = static_cast<std::size_t>(it - by_image_.begin());
         }
     }
-    return std::nullopt;
+    return newest;
 }
 
 const ExportedMapping* AddressSpace::find_address(std::uint64_t address) const {

@@ -18,6 +18,7 @@ struct ExportedMapping {
     std::uint64_t file_offset = 0;
     ExportedImage image = 0;
     std::uint64_t protection = 0;  // as task rows have it
+    std::uint32_t order = 0;       // of an AddressSpace: greater than that of earlier ones
 
     [[nodiscard]] std::uint64_t end() const { return start + size_bytes; }
     // Whether it has the same bytes as the other at all addresses of that one.
@@ -25,7 +26,11 @@ struct ExportedMapping {
         return image == other.image && file_offset - start == other.file_offset - other.start && start <= other.start &&
                end() >= other.end();
     }
-    friend bool operator==(const ExportedMapping&, const ExportedMapping&) = default;
+    // But for their order.
+    friend bool operator==(const ExportedMapping& a, const ExportedMapping& b) {
+        return a.start == b.start && a.size_bytes == b.size_bytes && a.file_offset == b.file_offset &&
+               a.image == b.image && a.protection == b.protection;
+    }
 };
 
 class AddressSpace {
@@ -35,8 +40,8 @@ public:
     // False when exactly this mapping is there already. Empty mappings, and those that wrap around, are not taken.
     bool add(const ExportedMapping& mapping);
 
-    // A mapping of this byte of the image, by its index; the lowest one if there are several. Indices are valid until
-    // the space changes.
+    // A mapping of this byte of the image, by its index; the newest one if there are several, as of processes whose
+    // exec wasn't told. Indices are valid until the space changes.
     [[nodiscard]] std::optional<std::size_t> find(ExportedImage image, std::uint64_t offset);
     [[nodiscard]] const ExportedMapping& mapping(std::size_t index) const { return by_image_[index]; }
 
@@ -52,6 +57,7 @@ private:
     std::vector<ExportedMapping> by_image_;  // the same, by (image, file_offset); made when asked for
     bool is_indexed_ = true;
     std::uint32_t placed_count_ = 0;
+    std::uint32_t order_ = 0;  // of the newest mapping
 };
 
 }  // namespace perfleet

@@ -29,6 +29,16 @@ TEST(AddressSpace, FindsBytesOfImagesWhereTheyAreMapped) {
     EXPECT_EQ(address_of(space, 4, 0x5000), std::nullopt);
 }
 
+TEST(AddressSpace, FindsTheNewestOfSeveralMappings) {
+    AddressSpace space;
+    EXPECT_TRUE(space.add({0x9000, 0x1000, 0x5000, 3}));
+    EXPECT_TRUE(space.add({0x1000, 0x1000, 0x5000, 3}));
+    EXPECT_EQ(address_of(space, 3, 0x5004), 0x1004);
+    EXPECT_TRUE(space.add({0x7000, 0x2000, 0x4000, 3}));
+    EXPECT_EQ(address_of(space, 3, 0x5004), 0x8004);
+    EXPECT_EQ(address_of(space, 3, 0x4004), 0x7004);
+}
+
 TEST(AddressSpace, SameMappingAgainIsNoNews) {
     AddressSpace space;
     EXPECT_TRUE(space.add({0x1000, 0x1000, 0, 1}));

@@ -222,6 +222,9 @@ void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged, c
 }
 
 void RecordStream::write_thread(const Trailer& trailer) {
+    if (trailer.tid == 0) {
+        return;  // perf knows it as swapper, also where its samples have the process of a thread that has just ended
+    }
     if (trailer.pid != trailer.tid && !tasks_.is_known(trailer.pid)) {
         write_thread({trailer.pid, trailer.pid, trailer.time_ns, trailer.cpu});
     }

@@ -209,6 +209,23 @@ TEST_F(ImportedBytes, ATimeOfTheFutureIsOfABrokenRecord) {
     EXPECT_EQ(exported().sample_count, 2U);
 }
 
+// Samples of threads that have just ended have their process, but no thread.
+TEST_F(ImportedBytes, ThreadZeroStaysSwapper) {
+    if (!perf_is_here()) {
+        GTEST_SKIP() << "perf isn't installed (apt install linux-perf)";
+    }
+    const FileShape shape;
+    std::string bytes = perf_file(shape, 3);
+    constexpr std::size_t kSampleSizeBytes = 8 + 48 + 8 + 24;
+    const std::size_t second = bytes.size() - (8 + 16 + 32) - 2 * kSampleSizeBytes;
+    bytes[second + 8 + 8 + 8 + 4] = 0;  // its tid
+    ASSERT_TRUE(imported_bytes(bytes).ok());
+    exported();
+    const std::string script = perf("script -F comm,tid -i perf.data").output;
+    EXPECT_EQ(count_of(script, "swapper     0"), 1U) << script;
+    EXPECT_EQ(count_of(script, "it     5"), 2U) << script;
+}
+
 TEST_F(ImportedBytes, OtherFilesAreRefusedByName) {
     const auto text = imported_bytes("PERFILE3 or something else");
     ASSERT_FALSE(text.ok());
