@@ -136,12 +136,10 @@ private:
 
 Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted) {
     const HelloUntrusted& hello = hello_untrusted;
-    if (hello.version_min > protocol::kVersion || hello.version_max < protocol::kVersionMin ||
-        hello.version_min > hello.version_max) {
-        return Error{ErrorCode::kUnsupported,
-                     "the collector speaks protocol versions " + std::to_string(hello.version_min) + " to " +
-                         std::to_string(hello.version_max) + ", this gateway " + std::to_string(protocol::kVersionMin) +
-                         " to " + std::to_string(protocol::kVersion) + "; update the older of the two"};
+    if (hello.protocol_version != protocol::kVersion) {
+        return Error{ErrorCode::kUnsupported, "the collector speaks protocol version " +
+                                                  std::to_string(hello.protocol_version) + ", this gateway " +
+                                                  std::to_string(protocol::kVersion) + "; use programs of one release"};
     }
     if (hello.fault.has_value()) {
         return Error{*hello.fault};

@@ -11,7 +11,7 @@ namespace perfleet {
 
 // Checks texts, labels (sorted by key here, keys unique), events, clock and host against their limits. The record's
 // session is that of the Hello: none when the gateway is to grant one. Errors: kTooLarge (past a limit), kUnsupported
-// (no common version), kInvalid.
+// (another protocol version), kInvalid.
 [[nodiscard]] Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted);
 
 // Equal records have equal fingerprints; different ones almost never. Never stored. Of all but the labels, and of them.

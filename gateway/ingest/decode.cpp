@@ -207,10 +207,9 @@ struct Decoder::State {
         into.collector_version = text_of(from.getCollectorVersion());
     }
 
-    HelloUntrusted hello(wire::Hello::Reader from, std::size_t size_bytes) {
+    HelloUntrusted hello(wire::Hello::Reader from, std::uint16_t protocol_version, std::size_t size_bytes) {
         HelloUntrusted into;
-        into.version_min = from.getVersionMin();
-        into.version_max = from.getVersionMax();
+        into.protocol_version = protocol_version;
         into.session = session_of(from.getSession());
         into.target = TargetId{from.getTargetId()};
         into.oldest_retained_seq = from.getOldestRetainedSeq();
@@ -230,8 +229,12 @@ struct Decoder::State {
     }
 
     MessageUntrusted message(wire::Envelope::Reader envelope, std::size_t size_bytes) {
+        const std::uint16_t protocol_version = envelope.getProtocolVersion();
+        if (protocol_version != protocol::kVersion && !envelope.isHello()) {
+            return OtherUntrusted{};
+        }
         switch (envelope.which()) {
-            case wire::Envelope::HELLO: return hello(envelope.getHello(), size_bytes);
+            case wire::Envelope::HELLO: return hello(envelope.getHello(), protocol_version, size_bytes);
             case wire::Envelope::BATCH: return batch(envelope.getBatch(), size_bytes);
             case wire::Envelope::BYE: return bye(envelope.getBye());
             case wire::Envelope::IMAGE_OFFERS: {
@@ -252,10 +255,6 @@ struct Decoder::State {
                 const auto controlled = envelope.getControlled();
                 return ControlledUntrusted{session_of(controlled.getSession()), controlled.getNumber(),
                                            controlled.getOutcome(), text_of(controlled.getReason())};
-            }
-            case wire::Envelope::CLOCK_PROBE: {
-                const auto probe = envelope.getClockProbe();
-                return ClockProbeUntrusted{probe.getId(), probe.getSenderNs()};
             }
             default: return OtherUntrusted{};
         }

@@ -24,7 +24,8 @@ std::vector<sample::Frame> good_frames() {
     batch.tally({Kind::kSample, EventNumber{0}}, TallyName::kProduced, 3).dropped(Seq{1}, Seq{1});
     return {sample::batch(batch.build()), sample::hello(sample_session(kTarget, kSession), Seq{1}, {{"build", 1, 10}}),
             sample::bye(kSession, {Seq{4}, {{{Kind::kTask, kNoEvent}, TallyName::kProduced, 4}}, {}, {}}),
-            sample::image(kSession, {"build", 1, 10}, 0, "content"), sample::clock_probe(7)};
+            sample::image(kSession, {"build", 1, 10}, 0, "content"),
+            sample::image_offers(kSession, {{"build", 1, 10}})};
 }
 
 TEST(Decode, ReadsEveryMessageOfACollector) {
@@ -34,7 +35,18 @@ TEST(Decode, ReadsEveryMessageOfACollector) {
     EXPECT_EQ(std::get<HelloUntrusted>(*decoder.decode(frames[1])).image_offers[0].size_bytes, 10U);
     EXPECT_EQ(std::get<ByeUntrusted>(*decoder.decode(frames[2])).tallies[0].value, 4U);
     EXPECT_EQ(std::get<ImageUntrusted>(*decoder.decode(frames[3])).bytes, "content");
-    EXPECT_EQ(std::get<ClockProbeUntrusted>(*decoder.decode(frames[4])).id, 7U);
+    EXPECT_EQ(std::get<ImageOffersUntrusted>(*decoder.decode(frames[4])).offers[0].build_id, "build");
+}
+
+TEST(Decode, OfAnotherVersionReadsOnlyTheHello) {
+    Decoder decoder;
+    for (const sample::Frame& frame : good_frames()) {
+        const sample::Frame other = sample::of_version(2, frame);
+        const auto message = decoder.decode(other);
+        ASSERT_TRUE(message.ok());
+        const auto* hello = std::get_if<HelloUntrusted>(&*message);
+        EXPECT_TRUE(hello != nullptr ? hello->protocol_version == 2 : std::holds_alternative<OtherUntrusted>(*message));
+    }
 }
 
 TEST(Decode, ReadsMisalignedFrames) {

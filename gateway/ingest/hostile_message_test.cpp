@@ -77,7 +77,7 @@ TEST_F(HostileMessage, SegmentsWithoutEnd) {
         expect_malformed(frame_of(words), MessageMalformed::kUnreadable);
     }
     // Of a good message in two segments as well: one message is one segment.
-    const Words good = words_of(sample::clock_probe(1));
+    const Words good = words_of(sample::probe());
     Words split(good);
     split.insert(split.begin() + 1, 0);
     split[0] = (std::uint64_t{good.size() - 1} << 32) | 1;
@@ -197,10 +197,7 @@ TEST_F(HostileMessage, HellosPastTheirLimits) {
     take("peer", sample::hello_with(sample_session(kTarget, kSession),
                                     [](wire::Hello::Builder hello) { hello.getClock().setTicksPerSecond(0); }));
     EXPECT_EQ(ingest_->counts().sessions_refused.of(SessionRefusal::kMalformed), 1U);
-    take("peer", sample::hello_with(sample_session(kTarget, kSession), [](wire::Hello::Builder hello) {
-             hello.setVersionMin(99);
-             hello.setVersionMax(99);
-         }));
+    take("peer", sample::of_version(99, sample::hello(sample_session(kTarget, kSession))));
     EXPECT_EQ(ingest_->counts().sessions_refused.of(SessionRefusal::kVersion), 1U);
 }
 

@@ -249,9 +249,6 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
                    [&](const ImageOffersUntrusted& offers) { state.on_image_offers(id, offers, now); },
                    [&](const ImageUntrusted& image) { state.on_image(id, image, now); },
                    [&](const ControlledUntrusted& controlled) { state.on_controlled(id, controlled, now); },
-                   [&](const ClockProbeUntrusted& probe) {
-                       state.send(id, encode_clock_reply(probe.id, probe.sender_ns, now.utc));
-                   },
                    [&](const OtherUntrusted&) {
                        // A gateway's own, or of a later version: a few do no harm.
                        if (state.table.find_peer(id) == nullptr) {

@@ -20,7 +20,7 @@ SessionRefusal session_refusal_of(ErrorCode code) {
 
 RefusedReason reason_of(ErrorCode code) {
     return code == ErrorCode::kTooLarge      ? RefusedReason::kTooLarge
-           : code == ErrorCode::kUnsupported ? RefusedReason::kNoCommonVersion
+           : code == ErrorCode::kUnsupported ? RefusedReason::kOtherVersion
                                              : RefusedReason::kMalformed;
 }
 
@@ -139,9 +139,8 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
         session->acknowledged_ns = now.monotonic_ns;  // by the Welcome: the peer has not gone yet
     }
     session->is_put_off = false;
-    session->version = std::min(hello_untrusted.version_max, protocol::kVersion);
-    send(routing_id, encode_welcome({session->version, session->record.session, now.utc, options.incarnation,
-                                     session->progress.prefix(), session->send_limit}));
+    send(routing_id, encode_welcome({session->record.session, now.utc, options.incarnation, session->progress.prefix(),
+                                     session->send_limit}));
     orders.attach(*session, now.monotonic_ns);
     images.offer(routing_id, hello_untrusted.image_offers);
     ask_for_image(routing_id, now);

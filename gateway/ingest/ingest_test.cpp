@@ -195,13 +195,20 @@ TEST_F(IngestHello, RefusalsDontFloodTheOperator) {
 }
 
 TEST_F(IngestHello, RefusesAnotherProtocolByName) {
-    take("peer", sample::hello_with(sample_session(kTarget, kSession), [](wire::Hello::Builder hello) {
-             hello.setVersionMin(7);
-             hello.setVersionMax(9);
-         }));
-    const Reply refused = reply();
-    EXPECT_EQ(refused.reason, number_of(RefusedReason::kNoCommonVersion));
-    EXPECT_NE(refused.text.find("versions 7 to 9"), std::string::npos) << refused.text;
+    for (const std::uint16_t version : std::initializer_list<std::uint16_t>{0, 2, 3, 9}) {
+        take("peer", sample::of_version(version, sample::hello(sample_session(kTarget, kSession))));
+        const Reply refused = reply();
+        EXPECT_EQ(refused.reason, number_of(RefusedReason::kOtherVersion));
+        EXPECT_EQ(refused.session, kSession);
+        EXPECT_NE(refused.text.find("protocol version " + std::to_string(version) + ", this gateway 1"),
+                  std::string::npos)
+            << refused.text;
+    }
+    say_hello();
+    replies();
+    take("peer", sample::of_version(3, sample::batch(sample_batch(kTarget, kSession, Seq{1}).build())));
+    commit();
+    EXPECT_TRUE(stored_seqs().empty());
 }
 
 TEST_F(IngestHello, TheNewestPeerSpeaksForTheSession) {
@@ -215,12 +222,13 @@ TEST_F(IngestHello, TheNewestPeerSpeaksForTheSession) {
     EXPECT_EQ(reply("one").sort, ReplySort::kHelloAgain);
 }
 
-TEST_F(IngestHello, ClockProbesAreAnsweredWithoutIt) {
-    take("peer", sample::clock_probe(42));
-    const Reply answer = reply();
-    EXPECT_EQ(answer.sort, ReplySort::kClockReply);
-    EXPECT_EQ(answer.id, 42U);
-    EXPECT_EQ(answer.utc_ns, kSampleUtcNs);
+TEST_F(IngestHello, ProbesAreAnsweredWithAndWithoutIt) {
+    take("peer", sample::probe());
+    EXPECT_EQ(reply().sort, ReplySort::kHelloAgain);
+    say_hello();
+    replies();
+    take("peer", sample::probe());
+    EXPECT_EQ(reply().sort, ReplySort::kHelloAgain);
 }
 
 TEST_F(IngestBatch, IsAcknowledgedOnlyAfterTheGroupCommit) {

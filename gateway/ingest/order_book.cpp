@@ -57,9 +57,6 @@ void OrderBook::place(OrderTicket ticket, const OperatorOrder& order, const Sess
     if (session->finished) {
         return answer(ticket, OrderOutcome::kRefused, "the session has ended");
     }
-    if (session->version < protocol::kVersionControlled) {
-        return answer(ticket, OrderOutcome::kRefused, "its collector does not support control requests; update it");
-    }
     EventNumber event = kNoEvent;
     if (!order.event.empty()) {
         const auto found = event_of(session->record, order.event);

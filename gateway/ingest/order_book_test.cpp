@@ -127,13 +127,6 @@ TEST_F(Orders, ThatCantBeTheSessionsAreRefusedHere) {
     ingest_->forget_peer("peer");
     place(3);
     EXPECT_EQ(outcome().outcome, OrderOutcome::kNotConnected);
-    take("old", sample::hello_with(sample_session(kTarget, kSession),
-                                   [](wire::Hello::Builder hello) { hello.setVersionMax(2); }));
-    place(4);
-    const OrderAnswer old = outcome();
-    EXPECT_EQ(old.outcome, OrderOutcome::kRefused);
-    EXPECT_NE(old.reason.find("does not support"), std::string::npos);
-    EXPECT_TRUE(sent("old").empty());
 }
 
 TEST_F(Orders, EndWithTheOperatorsPatienceAndSaySo) {

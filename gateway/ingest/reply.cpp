@@ -45,7 +45,6 @@ Frame encode(const Fill& fill) {
 Frame encode_welcome(const WelcomeReply& reply) {
     return encode([&](wire::Envelope::Builder envelope) {
         auto welcome = envelope.initWelcome();
-        welcome.setVersion(reply.version);
         set_session(welcome.initSession(), reply.session);
         welcome.setUtcNs(reply.utc.value);
         welcome.setIncarnation(reply.incarnation);
@@ -99,15 +98,6 @@ Frame encode_need_image(std::string_view build_id, std::uint64_t offset) {
         auto need = envelope.initNeedImage();
         std::memcpy(need.initBuildId(static_cast<unsigned>(build_id.size())).begin(), build_id.data(), build_id.size());
         need.setOffset(offset);
-    });
-}
-
-Frame encode_clock_reply(std::uint64_t id, std::uint64_t sender_ns, UtcNs utc) {
-    return encode([&](wire::Envelope::Builder envelope) {
-        auto reply = envelope.initClockReply();
-        reply.setId(id);
-        reply.setSenderNs(sender_ns);
-        reply.setUtcNs(utc.value);
     });
 }
 

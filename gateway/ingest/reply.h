@@ -14,7 +14,6 @@
 namespace perfleet {
 
 struct WelcomeReply {
-    std::uint16_t version = 0;
     SessionId session;
     UtcNs utc;
     std::uint64_t incarnation = 0;
@@ -54,6 +53,5 @@ using Frame = std::vector<std::byte>;
 [[nodiscard]] Frame encode_refused(const RefusedReply& reply);
 [[nodiscard]] Frame encode_control(const ControlReply& reply);
 [[nodiscard]] Frame encode_need_image(std::string_view build_id, std::uint64_t offset);
-[[nodiscard]] Frame encode_clock_reply(std::uint64_t id, std::uint64_t sender_ns, UtcNs utc);
 
 }  // namespace perfleet

@@ -61,8 +61,6 @@ void set_offers(capnp::List<wire::ImageOffer>::Builder list, const std::vector<I
 
 void fill_hello(wire::Hello::Builder hello, const SessionRecord& record, Seq oldest_retained,
                 const std::vector<ImageOffer>& offers) {
-    hello.setVersionMin(protocol::kVersionMin);
-    hello.setVersionMax(protocol::kVersion);
     set_session(hello.initSession(), record.session);
     hello.setTargetId(record.target.value);
     hello.setTargetName(record.target_name.c_str());
@@ -257,13 +255,15 @@ Frame image(SessionId session, const ImageOffer& offer, std::uint64_t offset, st
     });
 }
 
-Frame clock_probe(std::uint64_t id) {
-    return envelope_with([&](wire::Envelope::Builder root) {
-        auto probe = root.initClockProbe();
-        probe.setId(id);
-        probe.setSenderNs(77);
-    });
+Frame of_version(std::uint16_t version, Frame message) {
+    constexpr std::size_t kOffset = 16;  // behind the segment table and the root pointer
+    message[kOffset] = static_cast<std::byte>(version);
+    message[kOffset + 1] = static_cast<std::byte>(version >> 8);
+    protocol::set_checksum(message);
+    return message;
 }
+
+Frame probe() { return image_offers(SessionId{~0ULL, ~0ULL}, {}); }
 
 Frame controlled(SessionId session, std::uint64_t number, std::uint16_t outcome, std::string_view reason) {
     return envelope_with([&](wire::Envelope::Builder root) {
@@ -333,13 +333,6 @@ Reply read_reply(std::span<const std::byte> frame) {
             reply.value = from.getValue();
             reply.number = from.getNumber();
             reply.incarnation = from.getIncarnation();
-            break;
-        }
-        case wire::Envelope::CLOCK_REPLY: {
-            reply.sort = ReplySort::kClockReply;
-            const auto from = root.getClockReply();
-            reply.id = from.getId();
-            reply.utc_ns = from.getUtcNs();
             break;
         }
         default: break;

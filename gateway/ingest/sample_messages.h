@@ -34,19 +34,15 @@ struct ImageOffer {
 [[nodiscard]] Frame bye(SessionId session, const SessionEnd& end);
 [[nodiscard]] Frame image_offers(SessionId session, const std::vector<ImageOffer>& offers);
 [[nodiscard]] Frame image(SessionId session, const ImageOffer& offer, std::uint64_t offset, std::string_view bytes);
-[[nodiscard]] Frame clock_probe(std::uint64_t id);
+
+// The same message as peers of another protocol version mark theirs.
+[[nodiscard]] Frame of_version(std::uint16_t version, Frame message);
+
+// What the gateway answers at once with HelloAgain, whoever sends it: then all that was sent before it was taken.
+[[nodiscard]] Frame probe();
 [[nodiscard]] Frame controlled(SessionId session, std::uint64_t number, std::uint16_t outcome, std::string_view reason);
 
-enum class ReplySort : std::uint8_t {
-    kOther,
-    kWelcome,
-    kHelloAgain,
-    kAck,
-    kRefused,
-    kNeedImage,
-    kClockReply,
-    kControl
-};
+enum class ReplySort : std::uint8_t { kOther, kWelcome, kHelloAgain, kAck, kRefused, kNeedImage, kControl };
 
 // What came from the gateway, flat.
 struct Reply {
@@ -61,8 +57,7 @@ struct Reply {
     bool finished = false;      // Ack
     std::string build_id;       // NeedImage
     std::uint64_t offset = 0;   // NeedImage
-    std::uint64_t id = 0;       // ClockReply
-    std::int64_t utc_ns = 0;    // Welcome, ClockReply
+    std::int64_t utc_ns = 0;    // Welcome
     std::uint16_t command = 0;  // Control
     std::uint16_t event = 0;    // Control
     std::uint64_t value = 0;    // Control

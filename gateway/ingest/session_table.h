@@ -32,7 +32,6 @@ struct Session {
     std::size_t size_bytes = 0;  // what it takes in memory, about
     bool granted = false;        // the gateway chose its id
     std::string routing_id;      // of the peer that speaks for it; empty: nobody does now
-    std::uint16_t version = 0;   // of the protocol, as its last Hello agreed
 
     SeqProgress progress;  // durable or resolved
     SessionCourse course;

@@ -59,8 +59,7 @@ struct ImageOfferUntrusted {
 };
 
 struct HelloUntrusted {
-    std::uint16_t version_min = 0;
-    std::uint16_t version_max = 0;
+    std::uint16_t protocol_version = 0;
     SessionId session;
     TargetId target;
     std::string_view target_name;
@@ -121,15 +120,10 @@ struct ControlledUntrusted {
     std::string_view reason;
 };
 
-struct ClockProbeUntrusted {
-    std::uint64_t id = 0;
-    std::uint64_t sender_ns = 0;
-};
-
 // A message of a newer protocol, or one that only a gateway says.
 struct OtherUntrusted {};
 
 using MessageUntrusted = std::variant<OtherUntrusted, HelloUntrusted, BatchUntrusted, ByeUntrusted,
-                                      ImageOffersUntrusted, ImageUntrusted, ControlledUntrusted, ClockProbeUntrusted>;
+                                      ImageOffersUntrusted, ImageUntrusted, ControlledUntrusted>;
 
 }  // namespace perfleet

@@ -59,12 +59,9 @@ public:
     KeyFolder& operator=(const KeyFolder&) = delete;
     ~KeyFolder();
 
-    // Readable when something happened in the folder; -1 where the system doesn't tell.
-    [[nodiscard]] int change_fd() const { return inotify_; }
-
-    // Looks whether something changed and reads it, no oftener than it has to: to be called every kLookEveryNs and when
-    // change_fd() is readable. True: set() is another one now. A folder that is gone revokes all keys, one
-    // that can't be read leaves everything as it is; both with a notice.
+    // Looks whether something changed and reads it, no oftener than it has to: to be called every kLookEveryNs. True:
+    // set() is another one now. A folder that is gone revokes all keys, one that can't be read leaves everything as it
+    // is; both with a notice.
     bool refresh(std::uint64_t now_ns);
 
     [[nodiscard]] const std::shared_ptr<const KeySet>& set() const { return set_; }

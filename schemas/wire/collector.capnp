@@ -1,14 +1,14 @@
 # Messages between a collector and the gateway. One Envelope is one ZeroMQ frame: a Cap'n Proto message of a single segment.
 #
-# Evolution: fields are only ever added at the end with the next number; numbers, types and enumerants never change or come
-# back. Readers ignore what they don't know. See README.md beside this file.
+# Evolution, from the first release on: fields are only ever added at the end with the next number; numbers, types and
+# enumerants never change or come back. Readers ignore what they don't know. See README.md beside this file.
 @0xd1c2a54be3f09a71;
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("perfleet::wire");
 
 struct Envelope {
-  protocolVersion @0 :UInt16;   # of the sender; kProtocolVersion in protocol.h
+  protocolVersion @0 :UInt16;   # of the sender; kVersion in protocol.h
   union {
     hello @1 :Hello;
     welcome @2 :Welcome;
@@ -20,12 +20,10 @@ struct Envelope {
     control @8 :Control;
     needImage @9 :NeedImage;
     image @10 :Image;
-    clockProbe @11 :ClockProbe;
-    clockReply @12 :ClockReply;
-    controlled @13 :Controlled;
-    imageOffers @14 :ImageOffers;
+    controlled @11 :Controlled;
+    imageOffers @12 :ImageOffers;
   }
-  checksum @15 :UInt32;         # of the whole message: checksum.h
+  checksum @13 :UInt32;         # of the whole message: checksum.h
 }
 
 struct SessionId {
@@ -85,34 +83,29 @@ struct ImageOffer {            # content that the collector can send when asked 
 }
 
 struct Hello {
-  versionMin @0 :UInt16;
-  versionMax @1 :UInt16;
-  session @2 :SessionId;       # all zero: please grant one
-  targetId @3 :UInt64;
-  targetName @4 :Text;
-  architecture @5 :Text;       # "x86_64", "aarch64"
-  labels @6 :List(Label);
-  events @7 :List(Event);
-  clock @8 :Clock;
-  startPoint @9 :ClockPoint;   # when the session began
-  host @10 :Host;
-  imageOffers @11 :List(ImageOffer);
-  collectorVersion @12 :Text;
-  oldestRetainedSeq @13 :UInt64;
-  deviceId @14 :Data;          # targets without entropy: what the gateway grants a session from
-  bootNonce @15 :UInt64;
-  clockTicks @16 :UInt64;      # what the session's clock reads when this is sent; 0: its collector doesn't tell
+  session @0 :SessionId;       # all zero: please grant one
+  targetId @1 :UInt64;
+  targetName @2 :Text;
+  architecture @3 :Text;       # "x86_64", "aarch64"
+  labels @4 :List(Label);
+  events @5 :List(Event);
+  clock @6 :Clock;
+  startPoint @7 :ClockPoint;   # when the session began
+  host @8 :Host;
+  imageOffers @9 :List(ImageOffer);
+  collectorVersion @10 :Text;
+  oldestRetainedSeq @11 :UInt64;
+  clockTicks @12 :UInt64;      # what the session's clock reads when this is sent; 0: its collector doesn't tell
 }
 
 struct Welcome {
-  version @0 :UInt16;
-  session @1 :SessionId;
-  utcNs @2 :Int64;
-  incarnation @3 :UInt64;      # of the gateway process
-  prefixSeq @4 :UInt64;        # as in Ack
-  sendLimitSeq @5 :UInt64;
-  batchSizeBytesMax @6 :UInt32;
-  bucketDurationS @7 :UInt32;
+  session @0 :SessionId;
+  utcNs @1 :Int64;
+  incarnation @2 :UInt64;      # of the gateway process
+  prefixSeq @3 :UInt64;        # as in Ack
+  sendLimitSeq @4 :UInt64;
+  batchSizeBytesMax @5 :UInt32;
+  bucketDurationS @6 :UInt32;
 }
 
 struct HelloAgain {            # a peer the gateway doesn't know sent something; or the gateway stores again, and let go what came meanwhile
@@ -215,15 +208,4 @@ struct Image {
   sizeBytes @3 :UInt64;        # of the whole
   offset @4 :UInt64;
   bytes @5 :Data;
-}
-
-struct ClockProbe {
-  id @0 :UInt64;
-  senderNs @1 :UInt64;
-}
-
-struct ClockReply {
-  id @0 :UInt64;
-  senderNs @1 :UInt64;
-  utcNs @2 :Int64;
 }

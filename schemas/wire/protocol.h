@@ -1,35 +1,27 @@
-// Numbers that the collector's messages carry, beside the schema. They travel: they must never change.
+// Numbers that the collector's messages carry, beside the schema. They travel: from the first release on they never
+// change.
 //
 // Freestanding.
 #pragma once
 
 #include <cstdint>
 
-#include "schemas/columns/codec.h"
 #include "schemas/vocabulary/ids.h"
 
 namespace perfleet::protocol {
 
-//   1  codecs up to kBytes; rows of kind sample in the order in which they came
-//   2  codecs up to kDictionary; rows of kind sample by cpu
-//   3  Control is answered by Controlled; rows of kind control
-inline constexpr std::uint16_t kVersion = 3;
-inline constexpr std::uint16_t kVersionMin = 1;
-
-// The greatest codec that a peer which speaks this version reads; 0, no version known yet: what all of them read.
-[[nodiscard]] constexpr Codec newest_codec_of(std::uint16_t version) {
-    return version >= 2 ? Codec::kDictionary : Codec::kBytes;
-}
+// In the envelope of each message. Peers of other versions are refused by name.
+inline constexpr std::uint16_t kVersion = 1;
 
 // In a file of frames: of a target without entropy, which nobody could grant a session. Whoever imports the file gives
 // it one; a gateway never sees it.
 inline constexpr SessionId kSessionGivenAtImport{0x7065'7266'6c65'6574, 0};
 
 enum class RefusedReason : std::uint16_t {
-    kMalformed = 1,  // columns, counts or seal are wrong
-    kConflict = 2,   // this seq is stored with other content
-    kNoCommonVersion = 3,
-    kIdentity = 4,  // the target is not who it says
+    kMalformed = 1,     // columns, counts or seal are wrong
+    kConflict = 2,      // this seq is stored with other content
+    kOtherVersion = 3,  // of the protocol, or a kind or codec that this version doesn't have
+    kIdentity = 4,      // the target is not who it says
     kQuota = 5,
     kTooLarge = 6,
     kUnknownEpoch = 7,
@@ -41,12 +33,8 @@ enum class RefusedReason : std::uint16_t {
 enum class ImageSort : std::uint16_t {
     kKernelSymbols = 1,  // a zstd frame of text: "<hex offset from the image's start> <type> <name>[\t<module>]\n",
                          // ascending; README.md
-    kElf = 2,
-    kElfSymbols = 3,  // a zstd frame of an ELF file with its symbol tables, without code and data; README.md
+    kElfSymbols = 2,     // a zstd frame of an ELF file with its symbol tables, without code and data; README.md
 };
-
-// The first version in which an order is answered.
-inline constexpr std::uint16_t kVersionControlled = 3;
 
 enum class ControlCommand : std::uint16_t {
     kStart = 1,

@@ -414,7 +414,6 @@ void LinuxCollector::collect(Ticks end) {
     Progress progress{counters_read_ns_};
     for (;;) {
         const Ticks now = monotonic_now();
-        sealer_.allow_codecs(protocol::newest_codec_of(wire_->version()));
         sealer_.tick(now, bucket_clock_.now(now));
         if (disk_spool_ != nullptr) {
             disk_spool_->tick(now);

@@ -8,7 +8,7 @@ std::string_view refusal(std::uint16_t reason) {
     switch (static_cast<protocol::RefusedReason>(reason)) {
         case protocol::RefusedReason::kMalformed: return "it can't read what we send";
         case protocol::RefusedReason::kConflict: return "this session is stored with other content";
-        case protocol::RefusedReason::kNoCommonVersion:
+        case protocol::RefusedReason::kOtherVersion:
             return "it speaks no version of the protocol that we speak; update the older";
         case protocol::RefusedReason::kIdentity:
             return "this session is another target's, or the key isn't enrolled with this --target or --label";

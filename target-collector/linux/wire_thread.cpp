@@ -180,7 +180,6 @@ std::string WireThread::peer() const {
 
 void WireThread::tell(std::uint64_t now_ns) {
     const Delivery::Status& status = delivery_.status();
-    version_.store(status.version, std::memory_order_relaxed);
     if (has_fallen_back_) {
         return;
     }

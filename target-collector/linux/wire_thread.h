@@ -66,9 +66,6 @@ public:
 
     [[nodiscard]] DurationHistogram::Counts acknowledged_after() const { return delivery_.acknowledged_after(); }
 
-    // Delivery::Status::version.
-    [[nodiscard]] std::uint16_t version() const { return version_.load(std::memory_order_relaxed); }
-
     [[nodiscard]] bool session_refused() const { return session_refused_.load(std::memory_order_relaxed); }
 
     // Whom it talks to (WaitingDriver::peer()). Any thread.
@@ -97,7 +94,6 @@ private:
     std::atomic<bool> is_finishing_{false};
     std::atomic<bool> is_given_up_{false};
     std::atomic<bool> session_refused_{false};
-    std::atomic<std::uint16_t> version_{0};
 
     std::uint64_t started_ns_ = 0;
     std::uint64_t deadline_ns_ = 0;  // 0: none yet

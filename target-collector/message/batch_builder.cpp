@@ -325,7 +325,7 @@ Checked<Done> BatchBuilderCore::write_series(CapnpWriter& writer, CapnpWriter::S
     const auto rules = columns_of(slot.series.kind);
     const auto columns = writer.make_list(place, rows::kColumns, wire_layout::column::kShape, rules.size());
     const std::size_t first_view = column_view_count_;
-    const bool is_ordered = slot.series.kind == Kind::kSample && newest_codec_ > kCommonCodec && order_by_cpu(slot);
+    const bool is_ordered = slot.series.kind == Kind::kSample && order_by_cpu(slot);
     std::uint32_t integer_column = 0;
     std::uint32_t byte_column = 0;
     for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -339,7 +339,7 @@ Checked<Done> BatchBuilderCore::write_series(CapnpWriter& writer, CapnpWriter::S
                 gather_integers(slot, integer_column++, values);
             }
             room = writer.begin_data(encoded_size_bytes_max(values.size()));
-            const auto result = encode_integers(values, room, newest_codec_);
+            const auto result = encode_integers(values, room);
             if (!result.ok()) {
                 return result.error();
             }

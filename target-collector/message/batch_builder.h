@@ -74,10 +74,6 @@ public:
         }
     }
 
-    // Seals with codecs up to `newest`, and with the row order that they were made for. At first with those that every
-    // gateway reads.
-    void allow_codecs(Codec newest) { newest_codec_ = newest; }
-
     // Lowers the bound of a sealed message below limits::kBatchSizeBytesMax: append() says no before it is passed, with
     // at most so many tallies in it.
     void limit_sealed_size_bytes(std::size_t size_bytes_max, std::size_t tally_count_max);
@@ -140,7 +136,6 @@ private:
     std::span<std::uint64_t> values_;   // chunks
     std::span<std::uint64_t> scratch_;  // one column, gathered
     std::span<std::uint64_t> order_;    // of the rows of one series, while it is sealed
-    Codec newest_codec_ = kCommonCodec;
     std::span<std::byte> bytes_;
     std::uint32_t row_count_max_;
     std::uint32_t chunk_rows_;

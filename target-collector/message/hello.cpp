@@ -81,7 +81,6 @@ std::size_t hello_size_bytes_max(const HelloDescription& hello) {
         add(offer.build_id.size());
     }
     add(hello.collector_version.size());
-    add(hello.device_id.size());
     return size;
 }
 
@@ -94,8 +93,6 @@ Checked<std::size_t> write_hello(const HelloDescription& hello, std::span<std::b
     const auto envelope = writer.make_root(wire_layout::envelope::kShape);
     const auto place = begin_message(writer, envelope, wire_layout::MessageTag::kHello,
                                      hello.tells_clock ? layout::kShape : layout::kShapeWithoutClockTicks);
-    writer.set(place, layout::kVersionMin, hello.version_min);
-    writer.set(place, layout::kVersionMax, hello.version_max);
     write_session(writer, place, layout::kSession, hello.session);
     writer.set(place, layout::kTargetId, hello.target.value);
     writer.set_text(place, layout::kTargetName, hello.target_name);
@@ -127,8 +124,6 @@ Checked<std::size_t> write_hello(const HelloDescription& hello, std::span<std::b
     }
     writer.set_text(place, layout::kCollectorVersion, hello.collector_version);
     writer.set(place, layout::kOldestRetainedSeq, hello.oldest_retained.value);
-    writer.set_data(place, layout::kDeviceId, hello.device_id);
-    writer.set(place, layout::kBootNonce, hello.boot_nonce);
     auto size = writer.finish();
     if (size.ok() && *size > limits::kHelloSizeBytesMax) {
         return Fault{ErrorCode::kTooLarge, *size, limits::kHelloSizeBytesMax};

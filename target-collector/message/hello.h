@@ -63,8 +63,6 @@ struct ImageOfferDescription {
 };
 
 struct HelloDescription {
-    std::uint16_t version_min = protocol::kVersionMin;
-    std::uint16_t version_max = protocol::kVersion;
     SessionId session{};
     TargetId target{};
     std::string_view target_name{};
@@ -77,8 +75,6 @@ struct HelloDescription {
     std::span<const ImageOfferDescription> image_offers{};
     std::string_view collector_version{};
     Seq oldest_retained{1};
-    std::span<const std::byte> device_id{};
-    std::uint64_t boot_nonce = 0;
     // What the clock reads is told whenever it is sent (set_hello_state()): it never goes back in a session.
     bool tells_clock = false;
 };

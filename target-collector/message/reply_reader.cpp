@@ -21,7 +21,6 @@ Checked<Done> read_session(const CapnpReader& reader, const StructView& parent, 
 Checked<Done> read_welcome(const CapnpReader& reader, const StructView& body, Reply& reply) {
     namespace layout = wire_layout::welcome;
     reply.sort = Reply::Sort::kWelcome;
-    reply.version = body.get(layout::kVersion);
     reply.batch_size_bytes_max = body.get(layout::kBatchSizeBytesMax);
     reply.utc_ns = UtcNs{body.get(layout::kUtcNs)};
     reply.incarnation = body.get(layout::kIncarnation);
@@ -89,12 +88,6 @@ Checked<Done> read_body(const CapnpReader& reader, const StructView& body, wire_
         case MessageTag::kRefused: return read_refused(reader, body, reply);
         case MessageTag::kControl: return read_control(reader, body, reply);
         case MessageTag::kNeedImage: return read_need_image(reader, body, reply);
-        case MessageTag::kClockReply:
-            reply.sort = Reply::Sort::kClockReply;
-            reply.probe_id = body.get(wire_layout::clock_reply::kId);
-            reply.sender_ns = body.get(wire_layout::clock_reply::kSenderNs);
-            reply.utc_ns = UtcNs{body.get(wire_layout::clock_reply::kUtcNs)};
-            return Done{};
         default: return Done{};
     }
 }
@@ -116,7 +109,7 @@ Checked<Reply> read_reply(std::span<const std::byte> message_untrusted) {
     Reply reply;
     reply.protocol_version = envelope->get(wire_layout::envelope::kProtocolVersion);
     const std::uint16_t tag = envelope->get(wire_layout::envelope::kTag);
-    if (tag > static_cast<std::uint16_t>(wire_layout::MessageTag::kClockReply)) {
+    if (tag > static_cast<std::uint16_t>(wire_layout::MessageTag::kNeedImage)) {
         return reply;
     }
     const auto body = reader->get_struct(*envelope, wire_layout::envelope::kBody);

@@ -24,7 +24,6 @@ struct Reply {
         kRefused,
         kControl,
         kNeedImage,
-        kClockReply,
     };
 
     Sort sort = Sort::kUnknown;
@@ -33,8 +32,7 @@ struct Reply {
     std::uint64_t incarnation = 0;           // welcome, hello again, ack, control
     Seq prefix;                              // welcome, ack
     Seq send_limit;                          // welcome, ack
-    UtcNs utc_ns;                            // welcome, clock reply
-    std::uint16_t version = 0;               // welcome
+    UtcNs utc_ns;                            // welcome
     std::uint32_t batch_size_bytes_max = 0;  // welcome
     std::uint32_t bucket_duration_s = 0;     // welcome
     bool is_finished = false;                // ack
@@ -47,8 +45,6 @@ struct Reply {
     std::uint64_t number = 0;                // control
     std::span<const std::byte> build_id;     // need image. Borrowed
     std::uint64_t offset_bytes = 0;          // need image
-    std::uint64_t probe_id = 0;              // clock reply
-    std::uint64_t sender_ns = 0;             // clock reply
 };
 
 // Faults: kTruncated, kUnsupported (several segments), kCorrupt (its checksum is wrong), kInvalid (a pointer that leads

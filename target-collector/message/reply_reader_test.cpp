@@ -47,7 +47,6 @@ constexpr SessionId kSession{0x1234, 0x5678};
 Bytes welcome() {
     return make([](wire::Envelope::Builder envelope) {
         auto message = envelope.initWelcome();
-        message.setVersion(1);
         set_session(message.initSession());
         message.setUtcNs(-5);
         message.setIncarnation(6);
@@ -98,15 +97,6 @@ Bytes control() {
 Bytes hello_again() {
     return make([](wire::Envelope::Builder envelope) { envelope.initHelloAgain().setIncarnation(16); });
 }
-Bytes clock_reply() {
-    return make([](wire::Envelope::Builder envelope) {
-        auto message = envelope.initClockReply();
-        message.setId(17);
-        message.setSenderNs(18);
-        message.setUtcNs(-19);
-    });
-}
-
 TEST(ReplyReader, ReadsWhatTheLibraryWrote) {
     {
         const auto bytes = welcome();
@@ -114,7 +104,6 @@ TEST(ReplyReader, ReadsWhatTheLibraryWrote) {
         ASSERT_TRUE(reply.ok());
         EXPECT_EQ(reply->sort, Reply::Sort::kWelcome);
         EXPECT_EQ(reply->protocol_version, 3);
-        EXPECT_EQ(reply->version, 1);
         EXPECT_EQ(reply->session, kSession);
         EXPECT_EQ(reply->utc_ns, UtcNs{-5});
         EXPECT_EQ(reply->incarnation, 6U);
@@ -171,15 +160,6 @@ TEST(ReplyReader, ReadsWhatTheLibraryWrote) {
         ASSERT_TRUE(reply.ok());
         EXPECT_EQ(reply->sort, Reply::Sort::kHelloAgain);
         EXPECT_EQ(reply->incarnation, 16U);
-    }
-    {
-        const auto bytes = clock_reply();
-        const auto reply = read_reply(bytes);
-        ASSERT_TRUE(reply.ok());
-        EXPECT_EQ(reply->sort, Reply::Sort::kClockReply);
-        EXPECT_EQ(reply->probe_id, 17U);
-        EXPECT_EQ(reply->sender_ns, 18U);
-        EXPECT_EQ(reply->utc_ns, UtcNs{-19});
     }
 }
 
@@ -284,7 +264,7 @@ TEST(ReplyReader, RefusesPointersThatLeadOutside) {
 }
 
 TEST(ReplyReader, RefusesEveryTruncation) {
-    for (const Bytes& whole : {welcome(), refused(), need_image(), ack(), control(), hello_again(), clock_reply()}) {
+    for (const Bytes& whole : {welcome(), refused(), need_image(), ack(), control(), hello_again()}) {
         for (std::size_t size = 0; size < whole.size(); ++size) {
             // Memory of exactly that size, so that a sanitizer sees the first byte beyond.
             const auto part = std::make_unique<std::byte[]>(size);
@@ -300,7 +280,7 @@ TEST(ReplyReader, RefusesEveryTruncation) {
 }
 
 TEST(ReplyReader, NoticesEveryFlippedBit) {
-    for (Bytes bytes : {welcome(), refused(), need_image(), ack(), control(), hello_again(), clock_reply()}) {
+    for (Bytes bytes : {welcome(), refused(), need_image(), ack(), control(), hello_again()}) {
         for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
             bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
             const auto reply = read_reply(bytes);
@@ -315,7 +295,7 @@ TEST(ReplyReader, NoticesEveryFlippedBit) {
 // Whatever is read from corrupt bytes lies within them, and is what the library reads where both accept it.
 TEST(ReplyReader, AgreesWithTheLibraryOnCorruptBytes) {
     std::mt19937 random(21);
-    const std::vector<Bytes> all{welcome(), refused(), need_image(), ack(), control(), hello_again(), clock_reply()};
+    const std::vector<Bytes> all{welcome(), refused(), need_image(), ack(), control(), hello_again()};
     std::size_t read_both = 0;
     for (int i = 0; i < 100'000; ++i) {
         const Bytes& whole = all[random() % all.size()];

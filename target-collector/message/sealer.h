@@ -120,9 +120,6 @@ public:
     // again.
     [[nodiscard]] bool finish(const ClockPoint& end);
 
-    // From the next batch on: BatchBuilder::allow_codecs().
-    void allow_codecs(Codec newest) { builder_.allow_codecs(newest); }
-
     [[nodiscard]] Seq last_sealed() const { return last_sealed_; }
 
 private:

@@ -41,10 +41,8 @@ enum class MessageTag : std::uint16_t {
     kControl = 7,
     kNeedImage = 8,
     kImage = 9,
-    kClockProbe = 10,
-    kClockReply = 11,
-    kControlled = 12,
-    kImageOffers = 13,
+    kControlled = 10,
+    kImageOffers = 11,
 };
 
 namespace envelope {
@@ -119,14 +117,11 @@ inline constexpr Field<std::uint64_t> kSizeBytes{8};
 }  // namespace image_offer
 
 namespace hello {
-inline constexpr Shape kShape{5, 11};
-inline constexpr Shape kShapeWithoutClockTicks{4, 11};  // of those that don't tell them
-inline constexpr Field<std::uint16_t> kVersionMin{0};
-inline constexpr Field<std::uint16_t> kVersionMax{2};
-inline constexpr Field<std::uint64_t> kTargetId{8};
-inline constexpr Field<std::uint64_t> kOldestRetainedSeq{16};
-inline constexpr Field<std::uint64_t> kBootNonce{24};
-inline constexpr Field<std::uint64_t> kClockTicks{32};
+inline constexpr Shape kShape{3, 10};
+inline constexpr Shape kShapeWithoutClockTicks{2, 10};  // of those that don't tell them
+inline constexpr Field<std::uint64_t> kTargetId{0};
+inline constexpr Field<std::uint64_t> kOldestRetainedSeq{8};
+inline constexpr Field<std::uint64_t> kClockTicks{16};
 inline constexpr PointerField kSession{0};
 inline constexpr PointerField kTargetName{1};
 inline constexpr PointerField kArchitecture{2};
@@ -137,18 +132,16 @@ inline constexpr PointerField kStartPoint{6};
 inline constexpr PointerField kHost{7};
 inline constexpr PointerField kImageOffers{8};
 inline constexpr PointerField kCollectorVersion{9};
-inline constexpr PointerField kDeviceId{10};
 }  // namespace hello
 
 namespace welcome {
-inline constexpr Shape kShape{6, 1};
-inline constexpr Field<std::uint16_t> kVersion{0};
-inline constexpr Field<std::uint32_t> kBatchSizeBytesMax{4};
-inline constexpr Field<std::int64_t> kUtcNs{8};
-inline constexpr Field<std::uint64_t> kIncarnation{16};
-inline constexpr Field<std::uint64_t> kPrefixSeq{24};
-inline constexpr Field<std::uint64_t> kSendLimitSeq{32};
-inline constexpr Field<std::uint32_t> kBucketDurationS{40};
+inline constexpr Shape kShape{5, 1};
+inline constexpr Field<std::int64_t> kUtcNs{0};
+inline constexpr Field<std::uint64_t> kIncarnation{8};
+inline constexpr Field<std::uint64_t> kPrefixSeq{16};
+inline constexpr Field<std::uint64_t> kSendLimitSeq{24};
+inline constexpr Field<std::uint32_t> kBatchSizeBytesMax{32};
+inline constexpr Field<std::uint32_t> kBucketDurationS{36};
 inline constexpr PointerField kSession{0};
 }  // namespace welcome
 
@@ -267,18 +260,5 @@ inline constexpr PointerField kSession{0};
 inline constexpr PointerField kBuildId{1};
 inline constexpr PointerField kBytes{2};
 }  // namespace image
-
-namespace clock_probe {
-inline constexpr Shape kShape{2, 0};
-inline constexpr Field<std::uint64_t> kId{0};
-inline constexpr Field<std::uint64_t> kSenderNs{8};
-}  // namespace clock_probe
-
-namespace clock_reply {
-inline constexpr Shape kShape{3, 0};
-inline constexpr Field<std::uint64_t> kId{0};
-inline constexpr Field<std::uint64_t> kSenderNs{8};
-inline constexpr Field<std::int64_t> kUtcNs{16};
-}  // namespace clock_reply
 
 }  // namespace perfleet::wire_layout

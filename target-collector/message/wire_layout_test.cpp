@@ -134,8 +134,6 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("sizeBytes", layout::image_offer::kSizeBytes)
         .done();
     Struct::of<wire::Hello>(layout::hello::kShape)
-        .has("versionMin", layout::hello::kVersionMin)
-        .has("versionMax", layout::hello::kVersionMax)
         .has("session", layout::hello::kSession)
         .has("targetId", layout::hello::kTargetId)
         .has("targetName", layout::hello::kTargetName)
@@ -148,12 +146,9 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("imageOffers", layout::hello::kImageOffers)
         .has("collectorVersion", layout::hello::kCollectorVersion)
         .has("oldestRetainedSeq", layout::hello::kOldestRetainedSeq)
-        .has("deviceId", layout::hello::kDeviceId)
-        .has("bootNonce", layout::hello::kBootNonce)
         .has("clockTicks", layout::hello::kClockTicks)
         .done();
     Struct::of<wire::Welcome>(layout::welcome::kShape)
-        .has("version", layout::welcome::kVersion)
         .has("session", layout::welcome::kSession)
         .has("utcNs", layout::welcome::kUtcNs)
         .has("incarnation", layout::welcome::kIncarnation)
@@ -250,15 +245,6 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .has("offset", layout::image::kOffset)
         .has("bytes", layout::image::kBytes)
         .done();
-    Struct::of<wire::ClockProbe>(layout::clock_probe::kShape)
-        .has("id", layout::clock_probe::kId)
-        .has("senderNs", layout::clock_probe::kSenderNs)
-        .done();
-    Struct::of<wire::ClockReply>(layout::clock_reply::kShape)
-        .has("id", layout::clock_reply::kId)
-        .has("senderNs", layout::clock_reply::kSenderNs)
-        .has("utcNs", layout::clock_reply::kUtcNs)
-        .done();
 }
 
 TEST(WireLayout, TheEnvelopeIsThatOfTheSchema) {
@@ -279,8 +265,6 @@ TEST(WireLayout, TheEnvelopeIsThatOfTheSchema) {
                                                                {"control", layout::MessageTag::kControl},
                                                                {"needImage", layout::MessageTag::kNeedImage},
                                                                {"image", layout::MessageTag::kImage},
-                                                               {"clockProbe", layout::MessageTag::kClockProbe},
-                                                               {"clockReply", layout::MessageTag::kClockReply},
                                                                {"controlled", layout::MessageTag::kControlled},
                                                                {"imageOffers", layout::MessageTag::kImageOffers}};
     EXPECT_EQ(schema.getUnionFields().size(), std::size(tags));

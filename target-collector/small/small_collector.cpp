@@ -60,8 +60,6 @@ std::span<std::byte> SmallCollector::write_hello_message() {
     hello.clock = target_.clock;
     hello.start_point = target_.start_point;
     hello.host = target_.host;
-    hello.device_id = target_.device_id;
-    hello.boot_nonce = target_.boot_nonce;
     hello.tells_clock = true;
     const auto size = write_hello(hello, hello_.bytes);
     PERFLEET_ASSERT(size.ok());
@@ -79,10 +77,6 @@ UtcNs SmallCollector::utc_of(Ticks ticks) const {
 }
 
 void SmallCollector::take_up_welcome(Ticks now) {
-    if (status().version != version_) {
-        version_ = status().version;
-        sealer_.allow_codecs(protocol::newest_codec_of(version_));
-    }
     if (status().gateway_utc != gateway_utc_) {
         gateway_utc_ = status().gateway_utc;
         utc_offset_ns_ = gateway_utc_.value - static_cast<std::int64_t>(ns_of(now));

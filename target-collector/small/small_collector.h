@@ -93,7 +93,6 @@ private:
     bool is_finishing_ = false;
     Ticks latest_sample_;
     UtcNs gateway_utc_;               // as the delivery told it last
-    std::uint16_t version_ = 0;       // likewise
     std::int64_t utc_offset_ns_ = 0;  // UTC less the session's clock in ns
     StackTable stacks_;
     SizedTallyBook<kTalliesMax> tallies_;

@@ -40,8 +40,6 @@ struct SmallTarget {
     // no more is kept than one batch holds.
     SessionId session{};
     // Of this board and of this start of it, where there are such. They are told; no session is made from them.
-    std::span<const std::byte> device_id{};
-    std::uint64_t boot_nonce = 0;
     std::uint32_t pid = 1;  // of threads and images that name none, and of threads that aren't named
     ClockDescription clock{};
     ClockPoint start_point{};

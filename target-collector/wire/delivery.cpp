@@ -173,6 +173,11 @@ bool DeliveryCore::receive(std::uint64_t now_ns) {
 }
 
 void DeliveryCore::handle(const Reply& reply, std::uint64_t now_ns) {
+    if (reply.protocol_version != protocol::kVersion) {
+        status_.session_refused = true;
+        status_.refused_reason = static_cast<std::uint16_t>(protocol::RefusedReason::kOtherVersion);
+        return;
+    }
     switch (reply.sort) {
         case Reply::Sort::kWelcome: handle_welcome(reply); break;
         case Reply::Sort::kHelloAgain:
@@ -185,7 +190,6 @@ void DeliveryCore::handle(const Reply& reply, std::uint64_t now_ns) {
         case Reply::Sort::kRefused: handle_refused(reply); break;
         case Reply::Sort::kNeedImage: handle_need_image(reply, now_ns); break;
         case Reply::Sort::kControl: handle_control(reply); break;
-        case Reply::Sort::kClockReply:
         case Reply::Sort::kUnknown: break;
     }
 }
@@ -196,11 +200,6 @@ void DeliveryCore::handle_welcome(const Reply& reply) {
     }
     if (!is_ours(reply.session) || reply.session.is_none()) {
         ++status_.replies_ignored;
-        return;
-    }
-    if (reply.version < protocol::kVersionMin || reply.version > protocol::kVersion) {
-        status_.session_refused = true;
-        status_.refused_reason = static_cast<std::uint16_t>(protocol::RefusedReason::kNoCommonVersion);
         return;
     }
     const bool is_other_gateway = !has_incarnation_ || incarnation_ != reply.incarnation;
@@ -214,7 +213,6 @@ void DeliveryCore::handle_welcome(const Reply& reply) {
     status_.welcomed = true;
     status_.is_put_off = false;
     status_.gateway_utc = reply.utc_ns;
-    status_.version = reply.version;
     acknowledge(reply.prefix);
     if (is_other_gateway || !was_welcomed) {
         // What was under way may be lost. A gateway that knows less than the one before gets all that is still here.

@@ -97,7 +97,6 @@ public:
         std::uint16_t refused_reason = 0;   // protocol::RefusedReason
         bool finished = false;              // the Bye is acknowledged: everything is durable or resolved
         UtcNs gateway_utc;                  // at the last Welcome; 0 before
-        std::uint16_t version = 0;          // of the protocol, as the last Welcome said; 0 before
     };
 
     // `batches` (from the sealer) and `losses` (to the sealer) are borrowed, like everything in Options.

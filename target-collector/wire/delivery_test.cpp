@@ -303,7 +303,6 @@ TEST_F(DeliveryTest, IgnoresPromisesThatCannotBeTrue) {
     gateway_.say(make_refused(kOtherSession, Seq{1}, 1, ""));
     gateway_.say(make_refused(kSession, Seq{2}, 1, ""));
     gateway_.say(make_control({kSession, 2, EventNumber{0}}));
-    gateway_.say(make_clock_reply(1, 2, kUtc));
     gateway_.say(Frame(16, std::byte{0xff}));
     gateway_.say(Frame(limits::kReplySizeBytesMax + 8));
     run_until([&] { return delivery_->status().replies_ignored >= 7; });
@@ -536,30 +535,10 @@ TEST_F(DeliveryTest, AWelcomedSessionThatIsPutOffSendsEverythingAgain) {
 TEST_F(DeliveryTest, RefusesAVersionThatItDoesNotSpeak) {
     start();
     expect(MessageTag::kHello);
-    WelcomeFields fields{kSession};
-    fields.version = protocol::kVersion + 1;
-    gateway_.say(make_welcome(fields));
+    gateway_.say(of_version(protocol::kVersion + 1, make_welcome({kSession})));
     run_until([&] { return delivery_->status().session_refused; });
-    EXPECT_EQ(delivery_->status().refused_reason,
-              static_cast<std::uint16_t>(protocol::RefusedReason::kNoCommonVersion));
-}
-
-TEST_F(DeliveryTest, TellsWhichVersionTheLastGatewaySpeaks) {
-    start();
-    EXPECT_EQ(delivery_->status().version, 0);
-    EXPECT_EQ(protocol::newest_codec_of(0), kCommonCodec);
-    expect(MessageTag::kHello);
-    WelcomeFields fields{kSession};
-    fields.version = protocol::kVersion;
-    gateway_.say(make_welcome(fields));
-    run_until([&] { return delivery_->status().welcomed; });
-    EXPECT_EQ(delivery_->status().version, protocol::kVersion);
-    EXPECT_EQ(protocol::newest_codec_of(protocol::kVersion), kNewestCodec);
-    // An older one in its place.
-    fields.version = 1;
-    gateway_.say(make_welcome(fields));
-    run_until([&] { return delivery_->status().version == 1; });
-    EXPECT_EQ(protocol::newest_codec_of(1), kCommonCodec);
+    EXPECT_FALSE(delivery_->status().welcomed);
+    EXPECT_EQ(delivery_->status().refused_reason, static_cast<std::uint16_t>(protocol::RefusedReason::kOtherVersion));
 }
 
 TEST_F(DeliveryTest, GivingUpDropsWhatIsLeftAndSaysGoodbye) {

@@ -147,7 +147,6 @@ Frame make_welcome(const WelcomeFields& fields) {
     return make_frame([&](wire::Envelope::Builder envelope) {
         auto welcome = envelope.initWelcome();
         set_session(welcome.initSession(), fields.session);
-        welcome.setVersion(fields.version);
         welcome.setUtcNs(fields.utc_ns.value);
         welcome.setIncarnation(fields.incarnation);
         welcome.setPrefixSeq(fields.prefix.value);
@@ -202,13 +201,11 @@ Frame make_need_image(std::string_view build_id, std::uint64_t offset) {
     });
 }
 
-Frame make_clock_reply(std::uint64_t id, std::uint64_t sender_ns, UtcNs utc_ns) {
-    return make_frame([&](wire::Envelope::Builder envelope) {
-        auto reply = envelope.initClockReply();
-        reply.setId(id);
-        reply.setSenderNs(sender_ns);
-        reply.setUtcNs(utc_ns.value);
-    });
+Frame of_version(std::uint16_t version, Frame message) {
+    constexpr std::size_t kOffset = 16;  // behind the segment table and the root pointer
+    message[kOffset] = static_cast<std::byte>(version);
+    protocol::set_checksum(message);
+    return message;
 }
 
 }  // namespace perfleet

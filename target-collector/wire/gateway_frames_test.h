@@ -51,7 +51,6 @@ struct WelcomeFields {
     Seq prefix{};
     Seq send_limit{64};
     UtcNs utc_ns{};
-    std::uint16_t version = 1;
 };
 struct AckFields {
     SessionId session;
@@ -75,6 +74,6 @@ struct ControlFields {
 };
 [[nodiscard]] Frame make_control(const ControlFields& fields);
 [[nodiscard]] Frame make_need_image(std::string_view build_id, std::uint64_t offset);
-[[nodiscard]] Frame make_clock_reply(std::uint64_t id, std::uint64_t sender_ns, UtcNs utc_ns);
+[[nodiscard]] Frame of_version(std::uint16_t version, Frame message);  // as another version would mark it
 
 }  // namespace perfleet

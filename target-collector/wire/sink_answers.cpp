@@ -64,7 +64,6 @@ Checked<std::size_t> SinkAnswers::write_welcome(std::span<std::byte> into, UtcNs
     const auto envelope = writer.make_root(wire_layout::envelope::kShape);
     const auto place = begin_message(writer, envelope, MessageTag::kWelcome, layout::kShape);
     write_session(writer, place, layout::kSession, session_);
-    writer.set(place, layout::kVersion, protocol::kVersion);
     writer.set(place, layout::kUtcNs, utc.value);
     writer.set(place, layout::kIncarnation, kIncarnation);
     writer.set(place, layout::kPrefixSeq, prefix_.value);

@@ -104,7 +104,6 @@ public:
     std::vector<std::byte> next() {
         const Series samples{Kind::kSample, EventNumber{0}};
         BatchBuilder builder{values_, bytes_, limits::kBatchRowsMax};
-        builder.allow_codecs(kNewestCodec);
         ++seq_;
         std::uint32_t row_count = options_.row_count;
         if (seq_ == 1) {
@@ -138,8 +137,6 @@ public:
         auto envelope = builder.initRoot<wire::Envelope>();
         envelope.setProtocolVersion(protocol::kVersion);
         auto hello = envelope.initHello();
-        hello.setVersionMin(protocol::kVersionMin);
-        hello.setVersionMax(protocol::kVersion);
         auto session = hello.initSession();
         session.setHigh(session_.high);
         session.setLow(session_.low);

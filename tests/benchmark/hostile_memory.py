@@ -25,8 +25,18 @@ READY = b"\x04" + bytes([len(READY_BODY)]) + READY_BODY
 
 
 
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
 def framed(text):
     message = bytes.fromhex(text)
+    message = message[:20] + crc32c(message).to_bytes(4, "little") + message[24:]
     return bytes([0, len(message)]) + message
 
 
@@ -34,9 +44,9 @@ ATTACKS = {
     "parts": b"\x01\x00",  # empty, and more to come, without end
     "messages": b"\x00\x01x",  # one byte each
     "larger messages": b"\x00\x28" + b"x" * 40,  # too large to be stored in the queue itself
-    # Cap'n Proto envelopes: an `ack`, which only gateways send, and a `clockProbe`, which gets an answer.
-    "acks": framed("0000000008000000" "0000000001000100" "0400000000000000" "0000000004000100" + 80 * "0"),
-    "clock probes": framed("0000000005000000" "0000000001000100" "0a00000000000000" "0000000002000000" + 32 * "0"),
+    # Cap'n Proto envelopes: an `ack`, which only gateways send, and `imageOffers` of no session, which get an answer.
+    "acks": framed("0000000008000000" "0000000001000100" "0100040000000000" "0000000004000100" + 80 * "0"),
+    "image offers": framed("0000000003000000" "0000000001000100" "01000b0000000000" "0000000000000000"),
 }
 
 

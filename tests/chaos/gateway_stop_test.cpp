@@ -81,8 +81,8 @@ TEST_F(GatewayStop, StoresWhatItHasTaken) {
     for (std::uint64_t seq = 1; seq <= 20; ++seq) {
         peer.send(batch(seq));
     }
-    peer.send(sample::clock_probe(1));
-    peer.wait_for(sample::ReplySort::kClockReply);  // all were taken before it
+    peer.send(sample::probe());
+    peer.wait_for(sample::ReplySort::kHelloAgain);  // all were taken before it
     EXPECT_EQ(stop().status, 0) << gateway_->error_output();
     EXPECT_EQ(gateway_->error_output(), "");
     expect_stored(20);
@@ -96,7 +96,7 @@ TEST_F(GatewayStop, DoesNotWaitForPeersThatDoNotRead) {
     for (int i = 0; i < 2; ++i) {
         deaf.push_back(std::make_unique<SamplePeer>(listen_));
         for (std::uint64_t probe = 0; probe < 5'000; ++probe) {
-            deaf.back()->send(sample::clock_probe(probe));  // each has an answer
+            deaf.back()->send(sample::probe());  // each has an answer
         }
     }
     good.send(batch(1));

@@ -9,7 +9,9 @@
 
 #include "gateway/ingest/sample_messages.h"
 #include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/limits.h"
+#include "target-collector/message/patch.h"
 #include "target-collector/wire/gateway_frames_test.h"
 #include "target-collector/wire/zmq_driver.h"
 
@@ -18,7 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{3};
 constexpr std::uint64_t kTurnNs = 20'000'000;
-constexpr std::uint64_t kLastProbe = 77;
+constexpr SessionId kLastSession{77, 77};
 
 // What is whole of a file that may have been cut short.
 std::vector<Frame> read_capture(const std::string& path) {
@@ -58,22 +60,33 @@ public:
         std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
         while (std::chrono::steady_clock::now() < deadline_) {
             const auto size = driver_->receive(buffer);
-            if (size.ok() && *size > 0 &&
-                sample::read_reply(std::span{buffer}.first(*size)).sort == sample::ReplySort::kClockReply) {
+            if (size.ok() && *size > 0 && is_answer(sample::read_reply(std::span{buffer}.first(*size)))) {
                 return;
             }
             if (driver_->reconnected()) {
-                (void)driver_->send(sample::clock_probe(kLastProbe));
+                (void)driver_->send(last_);
             }
             driver_->wait(-1, kTurnNs);
         }
     }
 
-    void set_hello(Frame hello) { hello_ = std::move(hello); }
+    void set_hello(Frame hello) {
+        last_ = hello;
+        PERFLEET_ASSERT(set_hello_state(last_, kLastSession, Seq{1}).ok());
+        hello_ = std::move(hello);
+    }
+
+    // A Hello of a session that nothing else names: its Welcome tells that all before it was taken.
+    [[nodiscard]] const Frame& last() const { return last_; }
 
 private:
+    static bool is_answer(const sample::Reply& reply) {
+        return reply.sort == sample::ReplySort::kWelcome && reply.session == kLastSession;
+    }
+
     std::unique_ptr<ZmqDriver> driver_;
     Frame hello_;
+    Frame last_;
     std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + kPatience;
 };
 
@@ -110,7 +123,7 @@ int run(int argc, char** argv) {
             }
         }
     }
-    if (replay.send(sample::clock_probe(kLastProbe))) {
+    if (replay.send(replay.last())) {
         replay.wait_until_heard();
     }
     std::printf("replayed %zu frames twice\n", frames.size());

@@ -82,8 +82,8 @@ TEST(Gateway, DeliversOverSeveralEndpoints) {
     for (const std::string& endpoint : serving.gateway().endpoints()) {
         SamplePeer peer{endpoint};
         deliver_two_batches(peer);
-        peer.send(sample::clock_probe(1));
-        peer.wait_for(sample::ReplySort::kClockReply);  // so both were taken, also where they were acknowledged before
+        peer.send(sample::probe());
+        peer.wait_for(sample::ReplySort::kHelloAgain);  // so both were taken, also where they were acknowledged before
     }
     EXPECT_EQ(serving.gateway().counts().batches_stored, 2U);
     EXPECT_EQ(serving.gateway().counts().batches_duplicate, 2U);
@@ -96,8 +96,8 @@ TEST(Gateway, CommitsWhatItHasWhenItStops) {
     SamplePeer peer{serving.gateway().endpoints().front()};
     peer.greet(sample_session(kTarget, kSession));
     peer.send(batch_frame(1));
-    peer.send(sample::clock_probe(1));
-    peer.wait_for(sample::ReplySort::kClockReply);  // so the batch was taken
+    peer.send(sample::probe());
+    peer.wait_for(sample::ReplySort::kHelloAgain);  // so the batch was taken
     serving.stop();
     EXPECT_EQ(store->watermark(kTarget, kSession).value(), Seq{1});
     peer.wait_for_prefix(1);
@@ -112,8 +112,7 @@ TEST(Gateway, SurvivesWhatIsNoMessage) {
     }
     SamplePeer peer{serving.gateway().endpoints().front()};
     deliver_two_batches(peer);
-    hostile.send(sample::clock_probe(1));
-    hostile.wait_for(sample::ReplySort::kClockReply);
+    hostile.greet(sample_session(kTarget, SessionId{~0ULL, 1}));  // so all before was taken
     EXPECT_GE(serving.gateway().counts().messages_malformed.total(), 170U);
     EXPECT_EQ(serving.gateway().counts().batches_stored, 2U);
 }

@@ -40,8 +40,8 @@ protected:
 
     // When this returns everything that was sent before was taken.
     static void wait_until_taken(SamplePeer& peer) {
-        peer.send(sample::clock_probe(1));
-        peer.wait_for(sample::ReplySort::kClockReply);
+        peer.send(sample::probe());
+        peer.wait_for(sample::ReplySort::kHelloAgain);
     }
 
     TemporaryFolder folder_;
@@ -75,7 +75,7 @@ TEST_F(GatewayMetrics, CountWhatAPeerSent) {
     send(sample::batch(damaged));
     peer.wait_for(sample::ReplySort::kRefused);
     send(sample::Frame(13));  // no multiple of 8
-    sent_bytes += sample::clock_probe(1).size();
+    sent_bytes += sample::probe().size();
     wait_until_taken(peer);
 
     const ScrapedPage page = scrape_now();

@@ -242,8 +242,8 @@ TEST(GatewayProgram, StopsInOrderAndGoesOnAtTheNextStart) {
         for (std::uint64_t seq = 10 * round + 1; seq <= 10 * round + 10; ++seq) {
             peer.send(batch_frame(seq));
         }
-        peer.send(sample::clock_probe(1));
-        peer.wait_for(sample::ReplySort::kClockReply);  // so all were taken, but maybe not committed
+        peer.send(sample::probe());
+        peer.wait_for(sample::ReplySort::kHelloAgain);  // so all were taken, but maybe not committed
         const Ending ending = program.end(round == 0 ? SIGTERM : SIGINT);
         EXPECT_EQ(ending.status, 0) << program.process().error_output();
         // Its last acknowledgement can be lost with the connection; the next Welcome says the same.

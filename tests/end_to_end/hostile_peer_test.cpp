@@ -95,8 +95,8 @@ TEST_F(HostilePeer, MaySendFramesThatAreNoMessages) {
     }
     // It was cut off meanwhile, so over a connection of its own.
     SamplePeer other{gateway_.listen()};
-    other.send(sample::clock_probe(1));
-    other.wait_for(sample::ReplySort::kClockReply);
+    other.send(sample::probe());
+    other.wait_for(sample::ReplySort::kHelloAgain);
 }
 
 TEST_F(HostilePeer, MayLieInItsBatches) {
@@ -170,7 +170,7 @@ TEST_F(HostilePeer, MaySendTooMuchOrInParts) {
             // The gateway closes the connection, and with it may go what was sent behind the parts.
             const int patience_ms = 500;
             zmq_setsockopt(dealer, ZMQ_RCVTIMEO, &patience_ms, sizeof patience_ms);
-            const sample::Frame probe = sample::clock_probe(1);
+            const sample::Frame probe = sample::probe();
             std::byte reply[limits::kReplySizeBytesMax];
             int reply_size = -1;
             for (int attempt = 0; attempt < 100 && reply_size < 0; ++attempt) {

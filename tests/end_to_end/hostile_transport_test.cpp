@@ -150,8 +150,8 @@ TEST_F(HostileTransport, ConnectionsAreLimited) {
     flood.clear();
     wait_for_counts([](const TransportCounts& counts) { return counts.connections_now == 1; });
     SamplePeer other{endpoint()};
-    other.send(sample::clock_probe(1));
-    other.wait_for(sample::ReplySort::kClockReply);
+    other.send(sample::probe());
+    other.wait_for(sample::ReplySort::kHelloAgain);
 }
 
 TEST_F(HostileTransport, AMessageWithoutEndIsCutOff) {

@@ -73,8 +73,6 @@ void take(const ControlledUntrusted& controlled) {
     sink = controlled.reason.empty() ? '\0' : controlled.reason.back();
 }
 
-void take(const ClockProbeUntrusted&) {}
-
 void take(const OtherUntrusted&) {}
 
 }  // namespace

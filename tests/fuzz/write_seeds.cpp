@@ -230,7 +230,6 @@ void write_replies(SeedFolder& seeds) {
         need.initBuildId(20);
         need.setOffset(1 << 18);
     });
-    write([](wire::Envelope::Builder envelope) { envelope.initClockReply().setUtcNs(7); });
 }
 
 void write_envelopes(SeedFolder& seeds) {
@@ -248,7 +247,7 @@ void write_envelopes(SeedFolder& seeds) {
     write(sample::hello(sample_session(target, session), Seq{1}, {{std::string(20, 'k'), 1, 100}}));
     write(sample::bye(session, SessionEnd{Seq{4}, admitted.record.tallies, {}, {}}));
     write(sample::image(session, {std::string(20, 'k'), 1, 100}, 0, "0 T _stext\n"));
-    write(sample::clock_probe(9));
+    write(sample::probe());
 }
 
 void write_texts(SeedFolder& seeds) {

@@ -29,7 +29,6 @@ SmallTarget Domain::describe(const DomainTable& table, const BoardClock& clock) 
     return {.target = TargetId{table.target_id},
             .name = table.target_name(),
             .architecture = "aarch64",
-            .boot_nonce = static_cast<std::uint64_t>(clock.start.utc_ns.value) ^ clock.start.ticks.value,
             .pid = CollectorRun::kPid,
             .clock = {.name = "pmccntr", .ticks_per_second = clock.cycles_per_second, .linux_clockid = -1},
             .start_point = clock.start,

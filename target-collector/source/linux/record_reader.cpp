@@ -107,7 +107,6 @@ std::optional<SampleRecord> read_sample(std::span<const std::byte> record, const
     sample.pid = load<std::uint32_t>(record, kHeaderSizeBytes + 16);
     sample.tid = load<std::uint32_t>(record, kHeaderSizeBytes + 20);
     sample.time = load<std::uint64_t>(record, kSampleTimeAt);
-    sample.cpu = load<std::uint32_t>(record, kHeaderSizeBytes + 32);
     std::size_t at = kSampleFixedBytes;
     if (fields.period) {
         if (record.size() - at < 8) {

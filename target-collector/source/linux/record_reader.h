@@ -39,7 +39,6 @@ struct SampleRecord {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
     std::uint64_t time = 0;
-    std::uint32_t cpu = 0;
     std::uint64_t period = 0;
     bool is_kernel = false;                    // where ip is
     std::span<const std::uint64_t> callchain;  // with context markers, the leaf first

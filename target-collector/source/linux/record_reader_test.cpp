@@ -117,7 +117,6 @@ TEST(RecordReader, ReadsASample) {
     EXPECT_EQ(sample->ip, 0xffffffff81000123U);
     EXPECT_EQ(sample->pid, 7U);
     EXPECT_EQ(sample->tid, 8U);
-    EXPECT_EQ(sample->cpu, 3U);
     EXPECT_EQ(sample->period, 5U);
     EXPECT_TRUE(sample->is_kernel);
     ASSERT_EQ(sample->callchain.size(), 2U);
