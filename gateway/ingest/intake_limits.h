@@ -14,7 +14,6 @@ using hello_limits::kCommandLineWordsMax;
 using hello_limits::kNameSizeBytesMax;
 inline constexpr std::size_t kHostTextSizeBytesMax = 4'096;
 using hello_limits::kImageOffersMax;
-inline constexpr std::size_t kDeviceIdSizeBytesMax = 64;
 
 // -- a batch ----------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kBucketsAheadMax = 2;  // of the gateway's own UTC

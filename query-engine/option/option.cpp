@@ -132,23 +132,6 @@ Result<Done> check_option_untrusted(const OptionSpec& option, const OptionValue&
     return Done{};
 }
 
-Result<OptionValues> parse_options(std::span<const OptionSpec> options,
-                                   const std::map<std::string, std::string>& texts) {
-    OptionValues values;
-    for (const auto& [name, text] : texts) {
-        const OptionSpec* const option = find_option(options, name);
-        if (option == nullptr) {
-            return Error{ErrorCode::kUsage, "there is no option --" + name.substr(0, kShownSizeBytesMax)};
-        }
-        Result<OptionValue> value = parse_option(*option, text);
-        if (!value.ok()) {
-            return std::move(value).error();
-        }
-        values.insert_or_assign(option->name, std::move(value).value());
-    }
-    return values;
-}
-
 Error option_error(const std::string& name, const std::string& text, const std::string& expected) {
     return {ErrorCode::kUsage, "--" + name + ": \"" + text.substr(0, kShownSizeBytesMax) + "\" is not " + expected};
 }

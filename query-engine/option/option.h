@@ -53,10 +53,6 @@ struct OptionSpec {
 // Whether a value that came over the wire is one that parse_option() gives.
 [[nodiscard]] Result<Done> check_option_untrusted(const OptionSpec& option, const OptionValue& value_untrusted);
 
-// The values by the names of command lines, each parsed. Errors: also of names that no option has.
-[[nodiscard]] Result<OptionValues> parse_options(std::span<const OptionSpec> options,
-                                                 const std::map<std::string, std::string>& texts);
-
 // "--limit: "x" is not `expected`".
 [[nodiscard]] Error option_error(const std::string& name, const std::string& text, const std::string& expected);
 

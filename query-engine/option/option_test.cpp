@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "query-engine/option/testing/option_texts.h"
+
 namespace perfleet {
 namespace {
 

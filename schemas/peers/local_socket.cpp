@@ -74,11 +74,4 @@ int LocalSocket::connect(int type) const {
 
 void LocalSocket::remove() const { ::unlink(path_.c_str()); }
 
-bool LocalSocket::has_accepted(int descriptor) const {
-    sockaddr_un own{};
-    socklen_t size = sizeof own;
-    return ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &size) == 0 && own.sun_family == AF_UNIX &&
-           path_ == std::string_view{own.sun_path, ::strnlen(own.sun_path, sizeof own.sun_path)};
-}
-
 }  // namespace perfleet

@@ -34,9 +34,6 @@ public:
     [[nodiscard]] int connect(int type) const;
     void remove() const;
 
-    // Whether this connection was accepted by the socket that bind() made.
-    [[nodiscard]] bool has_accepted(int descriptor) const;
-
 private:
     LocalSocket(int folder_fd, std::string named, std::string_view name);
 

@@ -338,10 +338,6 @@ KeyRange dropped_bucket_range(BucketNumber bucket) { return KeyWriter{Table::kDr
 
 KeyRange all_session_partitions_range() { return KeyWriter{Table::kSessionPartition}.range(); }
 
-KeyRange session_partitions_range(TargetId target, SessionId session) {
-    return outside(Table::kSessionPartition, target, session).range();
-}
-
 KeyRange session_bucket_range(TargetId target, SessionId session, BucketNumber bucket) {
     return outside(Table::kSessionPartition, target, session).integer(bucket.value).range();
 }

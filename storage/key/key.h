@@ -97,7 +97,6 @@ struct KeyRange {
 [[nodiscard]] KeyRange all_session_notes_range();
 [[nodiscard]] KeyRange dropped_range();
 [[nodiscard]] KeyRange dropped_bucket_range(BucketNumber bucket);
-[[nodiscard]] KeyRange session_partitions_range(TargetId target, SessionId session);
 [[nodiscard]] KeyRange session_bucket_range(TargetId target, SessionId session, BucketNumber bucket);
 // From `first` to `last`, both included.
 [[nodiscard]] KeyRange session_buckets_range(TargetId target, SessionId session, BucketNumber first, BucketNumber last);

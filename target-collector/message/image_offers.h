@@ -20,12 +20,6 @@ struct OfferedImage {
     std::uint64_t size_bytes = 0;
 };
 
-// What a message with so many offers takes at most.
-[[nodiscard]] constexpr std::size_t image_offers_size_bytes_max(std::size_t offer_count) {
-    constexpr std::size_t kOfferSizeBytes = 3 * 8 + (limits::kBuildIdSizeBytesMax + 7) / 8 * 8;
-    return 128 + offer_count * kOfferSizeBytes;
-}
-
 // Writes an Envelope with the ImageOffers into `out` and returns its size. Faults: kFull; kTooLarge (past
 // hello_limits::kImageOffersMax).
 [[nodiscard]] Checked<std::size_t> write_image_offers(SessionId session, std::span<const OfferedImage> offers,

@@ -79,7 +79,6 @@ private:
     void take_up_session(Ticks now);
     void take_order(Ticks now);
     void begin_epoch(Ticks now);
-    void define_string(StringNumber number, std::string_view text, Ticks now);
     void define_images(Ticks now);
     void define_threads(Ticks now);
     void append_task(TaskOp op, const SmallThread& thread, Ticks now, StringNumber name, const SmallImage* image);

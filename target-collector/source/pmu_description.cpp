@@ -91,13 +91,6 @@ ArmPmuVersion pmu_version_of_aa64dfr0(std::uint64_t id_aa64dfr0) {
     }
 }
 
-ArmPmuVersion pmu_version_of_dfr0(std::uint32_t id_dfr0) {
-    const std::uint32_t version = field(id_dfr0, 24, 4);
-    return version == 1   ? ArmPmuVersion::kV1
-           : version == 2 ? ArmPmuVersion::kV2
-                          : pmu_version_of_aa64dfr0(std::uint64_t{version == 3 ? 1 : version} << 8);
-}
-
 PmuDescription pmu_of_pmcr(std::uint64_t pmcr, ArmPmuVersion version) {
     using namespace bare_metal::pmu;
     PmuDescription pmu;

@@ -49,10 +49,9 @@ struct CpuidRegisters {
 // Ascending.
 enum class ArmPmuVersion : std::uint8_t { kNone, kV1, kV2, kV3, kV3p1, kV3p4, kV3p5, kV3p7, kV3p8, kV3p9 };
 
-// Of ID_AA64DFR0_EL1 and, of 32-bit processors, ID_DFR0. None where the PMU isn't Arm's. One that is newer than this
+// Of ID_AA64DFR0_EL1. None where the PMU isn't Arm's. One that is newer than this
 // table is as its last line.
 [[nodiscard]] ArmPmuVersion pmu_version_of_aa64dfr0(std::uint64_t id_aa64dfr0);
-[[nodiscard]] ArmPmuVersion pmu_version_of_dfr0(std::uint32_t id_dfr0);
 
 // Of PMCR. From PMUv3p5 on event counters have 64 bits; where the version can't be read (EL0), its bit LP, which is 0
 // on all before, tells the same of counters that are used so.

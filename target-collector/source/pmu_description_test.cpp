@@ -48,12 +48,6 @@ TEST(PmuDescription, OfArmHasTheVersionOfItsIdRegister) {
     for (const auto& [value, version] : wide) {
         EXPECT_EQ(pmu_version_of_aa64dfr0(0x1030'5006 | value << 8), version) << value;
     }
-    const std::vector<std::pair<std::uint32_t, Version>> narrow{
-        {0, Version::kNone}, {1, Version::kV1},   {2, Version::kV2},   {3, Version::kV3},   {4, Version::kV3p1},
-        {5, Version::kV3p4}, {6, Version::kV3p5}, {7, Version::kV3p7}, {8, Version::kV3p8}, {15, Version::kNone}};
-    for (const auto& [value, version] : narrow) {
-        EXPECT_EQ(pmu_version_of_dfr0(0x0001'0555 | value << 24), version) << value;
-    }
 }
 
 TEST(PmuDescription, OfIntelIsReadFromLeafA) {

@@ -29,11 +29,6 @@ long double incomplete_beta(long double x, long double a, long double b) {
     return boost::math::ibeta(a, b, x);
 }
 
-long double beta_quantile(long double p, long double a, long double b) {
-    PERFLEET_ASSERT(a > 0 && b > 0 && p > 0 && p < 1);
-    return boost::math::ibeta_inv(a, b, p);
-}
-
 long double student_probability(long double t, long double degrees) {
     PERFLEET_ASSERT(degrees > 0);
     return cdf(Student{degrees}, t);

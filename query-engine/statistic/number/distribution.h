@@ -18,9 +18,6 @@ namespace perfleet {
 // The regularised incomplete beta function I_x(a, b); a, b > 0, 0 ≤ x ≤ 1.
 [[nodiscard]] long double incomplete_beta(long double x, long double a, long double b);
 
-// The x with I_x(a, b) = p; 0 < p < 1.
-[[nodiscard]] long double beta_quantile(long double p, long double a, long double b);
-
 // The same two inverses in double precision, good to ten digits and five to twenty times as quick: for what is looked
 // for over and over.
 [[nodiscard]] double quick_student_quantile(double p, double degrees);

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "query-engine/statistic/number/distribution.h"
-#include "query-engine/statistic/number/random_stream.h"
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {
@@ -38,22 +37,6 @@ std::optional<SampleSize> sample_size_for(const Moments& moments, long double fa
         return std::nullopt;
     }
     return SampleSize{exact, static_cast<std::uint64_t>(std::ceil(exact))};
-}
-
-Interval bootstrap_interval(std::span<const std::uint64_t> values,
-                            const std::function<long double(std::span<std::uint64_t>)>& statistic,
-                            long double confidence, std::uint64_t rounds, std::uint64_t seed) {
-    PERFLEET_ASSERT(!values.empty() && rounds > 0 && confidence > 0 && confidence < 1);
-    RandomStream random{seed};
-    std::vector<std::uint64_t> sample(values.size());
-    std::vector<long double> results;
-    for (std::uint64_t round = 0; round < rounds; ++round) {
-        std::generate(sample.begin(), sample.end(), [&] { return values[random.below(values.size())]; });
-        results.push_back(statistic(sample));
-    }
-    std::sort(results.begin(), results.end());
-    const auto cut = static_cast<std::uint64_t>((1 - confidence) / 2 * static_cast<long double>(rounds));
-    return {results[cut], results[rounds - 1 - cut]};
 }
 
 }  // namespace perfleet

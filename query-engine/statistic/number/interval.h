@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,11 +35,5 @@ struct SampleSize {
 };
 [[nodiscard]] std::optional<SampleSize> sample_size_for(const Moments& moments, long double factor,
                                                         long double fraction);
-
-// Percentile bootstrap: `statistic` of `rounds` samples with replacement, drawn with a fixed seed; the interval is
-// between the nearest ranks of its values. The statistic may reorder what it is given.
-[[nodiscard]] Interval bootstrap_interval(std::span<const std::uint64_t> values,
-                                          const std::function<long double(std::span<std::uint64_t>)>& statistic,
-                                          long double confidence, std::uint64_t rounds, std::uint64_t seed);
 
 }  // namespace perfleet

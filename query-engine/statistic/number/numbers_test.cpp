@@ -433,21 +433,6 @@ TEST(Doubt, ModesAreCounted) {
     EXPECT_EQ(modes_of(Values(50, 9)).size(), 1U);
 }
 
-TEST(Bootstrap, IsTheSameEveryTimeAndHoldsTheFigure) {
-    const Values values = numbers_to(200);
-    const auto median = [](std::span<std::uint64_t> sample) {
-        std::nth_element(sample.begin(), sample.begin() + 100, sample.end());
-        return static_cast<long double>(sample[100]);
-    };
-    const Interval interval = bootstrap_interval(values, median, 0.95L, 1'000, 42);
-    const Interval again = bootstrap_interval(values, median, 0.95L, 1'000, 42);
-    EXPECT_EQ(interval.low, again.low);
-    EXPECT_EQ(interval.high, again.high);
-    EXPECT_LT(interval.low, 100);
-    EXPECT_GT(interval.high, 100);
-    EXPECT_LT(interval.high - interval.low, 50);
-}
-
 TEST(RankSketch, StaysWithinItsBoundAndMergesInAnyOrder) {
     RandomStream random{7};
     for (std::uint64_t shape = 0; shape < 6; ++shape) {

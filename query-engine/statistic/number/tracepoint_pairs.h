@@ -42,9 +42,6 @@ struct PairOverhead {
     long double effective = 0;
     long double total = 0;
 };
-[[nodiscard]] constexpr PairOverhead pair_overhead(long double inner, long double outer) {
-    return {inner, outer - inner};
-}
 
 // A measurement that has `inner_pairs` complete pairs inside it: raw − effective − inner pairs × total. Less than 0
 // where the overhead was greater than what was measured; that is for the reader to see.

@@ -63,9 +63,6 @@ TEST(TracepointPairs, PartsOfAPathAddUp) {
 }
 
 TEST(TracepointPairs, OverheadIsThatOfNestedEmptyPairs) {
-    const PairOverhead sabre = pair_overhead(4, 22);
-    EXPECT_EQ(sabre.effective, 4);
-    EXPECT_EQ(sabre.total, 18);
     EXPECT_NEAR(static_cast<double>(corrected(2'000, {208.69L, 550.33L}, 2)), 690.65, 1e-9);
 }
 
