@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "daemon/metrics/process_metrics.h"
-#include "daemon/metrics/test_scrape.h"
+#include "daemon/metrics/testing/scrape.h"
 
 namespace perfleet {
 namespace {

@@ -11,7 +11,7 @@
 #include "exporters/html/page_data.h"
 #include "query-engine/statistic/diff.h"
 #include "query-engine/statistic/event_choice.h"
-#include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/stack_counts.h"
 #include "query-engine/statistic/tree.h"
 #include "schemas/text/utf8.h"

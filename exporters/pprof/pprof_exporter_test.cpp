@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "exporters/pprof/pprof_message.h"
-#include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/top.h"
 #include "schemas/text/utf8.h"
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "gateway/ingest/decode.h"
-#include "gateway/ingest/sample_changes.h"
+#include "gateway/ingest/testing/sample_changes.h"
 #include "schemas/vocabulary/limits.h"
 #include "storage/block/block.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::admit_batch_test {
 namespace {

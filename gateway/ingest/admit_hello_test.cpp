@@ -6,10 +6,10 @@
 
 #include "gateway/ingest/decode.h"
 #include "gateway/ingest/intake_limits.h"
-#include "gateway/ingest/sample_changes.h"
+#include "gateway/ingest/testing/sample_changes.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/protocol.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::admit_hello_test {
 namespace {

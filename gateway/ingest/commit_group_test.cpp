@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <deque>
 
-#include "gateway/ingest/ingest_rig.h"
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "gateway/ingest/seq_progress.h"
 
 namespace perfleet::commit_group_test {

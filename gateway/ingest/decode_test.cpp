@@ -7,10 +7,10 @@
 #include <cstring>
 #include <random>
 
-#include "gateway/ingest/sample_changes.h"
+#include "gateway/ingest/testing/sample_changes.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/checksum.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::decode_test {
 namespace {

@@ -5,9 +5,9 @@
 #include <random>
 #include <sstream>
 
-#include "gateway/ingest/ingest_rig.h"
-#include "gateway/ingest/sample_messages.h"
-#include "storage/store/test_stores.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
+#include "gateway/ingest/testing/sample_messages.h"
+#include "storage/store/testing/stores.h"
 
 namespace perfleet::delivery_order_test {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string>
 
-#include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/reply.h"
-#include "gateway/ingest/sample_changes.h"
+#include "gateway/ingest/testing/sample_changes.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet::fairness_test {

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "gateway/ingest/ingest_rig.h"
-#include "gateway/ingest/sample_changes.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
+#include "gateway/ingest/testing/sample_changes.h"
 #include "schemas/wire/checksum.h"
 
 namespace perfleet::hostile_message_test {

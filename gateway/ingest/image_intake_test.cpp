@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "gateway/ingest/ingest_rig.h"
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/vocabulary/limits.h"
 
 namespace perfleet::image_intake_test {

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
 
 namespace perfleet::ingest_counts_test {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/intake_limits.h"
-#include "gateway/ingest/sample_changes.h"
+#include "gateway/ingest/testing/sample_changes.h"
 #include "schemas/vocabulary/limits.h"
 #include "schemas/wire/protocol.h"
 

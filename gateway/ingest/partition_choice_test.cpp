@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/ingest/ingest_rig.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
 
 namespace perfleet::partition_choice_test {
 namespace {

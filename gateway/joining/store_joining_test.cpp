@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {
 namespace {

@@ -1,5 +1,5 @@
 // The store of the gateway program. The test build of it has another definition, on a disk that fails on demand
-// (storage/store/faulty_disk.h).
+// (storage/store/testing/faulty_disk.h).
 #pragma once
 
 #include <memory>

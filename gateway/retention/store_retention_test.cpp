@@ -8,8 +8,8 @@
 #include <mutex>
 #include <thread>
 
-#include "storage/store/sample_batches.h"
-#include "storage/store/test_stores.h"
+#include "storage/store/testing/sample_batches.h"
+#include "storage/store/testing/stores.h"
 
 namespace perfleet {
 namespace {

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <optional>
 
-#include "query-engine/scan/tampered_store.h"
-#include "query-engine/statistic/profile_story.h"
-#include "storage/store/sample_batches.h"
+#include "query-engine/scan/testing/tampered_store.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::scan_test {
 namespace {

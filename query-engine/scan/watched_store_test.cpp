@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "query-engine/scan/scan.h"
-#include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
 
 namespace perfleet {
 namespace {

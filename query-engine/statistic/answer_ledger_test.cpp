@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "query-engine/scan/tampered_store.h"
-#include "query-engine/statistic/test_query.h"
-#include "storage/store/sample_batches.h"
+#include "query-engine/scan/testing/tampered_store.h"
+#include "query-engine/statistic/testing/text_query.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::answer_ledger_test {
 namespace {

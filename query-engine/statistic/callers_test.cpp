@@ -3,10 +3,10 @@
 
 #include <set>
 
-#include "query-engine/statistic/profile_story.h"
-#include "query-engine/statistic/shown_name.h"
-#include "query-engine/statistic/test_query.h"
-#include "storage/store/test_stores.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
+#include "query-engine/statistic/testing/shown_name.h"
+#include "query-engine/statistic/testing/text_query.h"
+#include "storage/store/testing/stores.h"
 
 namespace perfleet::callers_test {
 namespace {

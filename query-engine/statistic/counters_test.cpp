@@ -4,8 +4,8 @@
 
 #include "query-engine/scan/scan.h"
 #include "query-engine/select/selection.h"
-#include "query-engine/statistic/test_query.h"
-#include "storage/store/sample_batches.h"
+#include "query-engine/statistic/testing/text_query.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::counters_test {
 namespace {

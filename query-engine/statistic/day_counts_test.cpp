@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "query-engine/scan/cancellable_store.h"
-#include "query-engine/statistic/long_story.h"
+#include "query-engine/statistic/testing/long_scenario.h"
 #include "query-engine/statistic/stack_counts.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::day_counts_test {
 namespace {

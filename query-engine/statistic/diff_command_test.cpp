@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "query-engine/statistic/test_query.h"
+#include "query-engine/statistic/testing/text_query.h"
 
 namespace perfleet::diff_command_test {
 namespace {

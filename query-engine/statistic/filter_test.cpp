@@ -1,9 +1,9 @@
 // Filters against the same rows told apart by the unfiltered answer: what each filter takes adds up to it.
 #include <gtest/gtest.h>
 
-#include "query-engine/statistic/profile_story.h"
-#include "query-engine/statistic/test_query.h"
-#include "storage/store/test_stores.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
+#include "query-engine/statistic/testing/text_query.h"
+#include "storage/store/testing/stores.h"
 
 namespace perfleet::filter_test {
 namespace {

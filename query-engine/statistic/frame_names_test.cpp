@@ -6,10 +6,10 @@
 #include <random>
 #include <set>
 
-#include "query-engine/statistic/shown_name.h"
+#include "query-engine/statistic/testing/shown_name.h"
 #include "query-engine/symbol/elf_file.h"
 #include "storage/block/block.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::frame_names_test {
 namespace {

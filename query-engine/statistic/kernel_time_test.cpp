@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "query-engine/statistic/test_query.h"
-#include "storage/store/sample_batches.h"
+#include "query-engine/statistic/testing/text_query.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::kernel_time_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "query-engine/statistic/test_query.h"
+#include "query-engine/statistic/testing/text_query.h"
 
 namespace perfleet {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "query-engine/statistic/latency.h"
 #include "query-engine/statistic/latency_sketch.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::latency_sketch_test {
 namespace {

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "query-engine/statistic/profile_story.h"
-#include "storage/store/sample_batches.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::stack_counts_test {
 namespace {

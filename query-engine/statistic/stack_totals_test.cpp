@@ -8,7 +8,7 @@
 
 #include "query-engine/statistic/frame_counts.h"
 #include "schemas/vocabulary/limits.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::stack_totals_test {
 namespace {

@@ -8,11 +8,11 @@
 #include <set>
 
 #include "query-engine/statistic/event_choice.h"
-#include "query-engine/statistic/profile_story.h"
-#include "query-engine/statistic/shown_name.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
+#include "query-engine/statistic/testing/shown_name.h"
 #include "query-engine/statistic/tree.h"
 #include "query-engine/symbol/symbol_files.h"
-#include "storage/store/test_stores.h"
+#include "storage/store/testing/stores.h"
 
 namespace perfleet::top_test {
 namespace {

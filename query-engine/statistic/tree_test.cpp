@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "query-engine/statistic/profile_story.h"
-#include "query-engine/statistic/shown_name.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
+#include "query-engine/statistic/testing/shown_name.h"
 
 namespace perfleet::tree_test {
 namespace {

@@ -11,7 +11,7 @@
 #include "storage/store/folder.h"
 #include "storage/store/memory_engine.h"
 #include "storage/store/rocksdb_engine.h"
-#include "storage/store/test_writer.h"
+#include "storage/store/testing/store_writer.h"
 #include "storage/verify/store_check.h"
 
 namespace perfleet {

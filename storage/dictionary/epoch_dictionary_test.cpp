@@ -5,7 +5,7 @@
 #include <random>
 
 #include "schemas/vocabulary/limits.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {
 namespace {

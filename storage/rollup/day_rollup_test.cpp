@@ -9,7 +9,7 @@
 
 #include "storage/rollup/day_sums.h"
 #include "storage/rollup/rollup_sums.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::day_rollup_test {
 namespace {

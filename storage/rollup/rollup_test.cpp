@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "storage/rollup/rollup_sums.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::rollup_test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "storage/number/rank_sketch.h"
 #include "storage/rollup/value_sums.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::value_rollup_test {
 namespace {

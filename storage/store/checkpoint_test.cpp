@@ -10,7 +10,7 @@
 
 #include "storage/store/folder.h"
 #include "storage/store/store.h"
-#include "storage/store/test_writer.h"
+#include "storage/store/testing/store_writer.h"
 
 namespace perfleet {
 namespace {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "schemas/vocabulary/limits.h"
-#include "storage/store/conformance.h"
+#include "storage/store/testing/conformance.h"
 
 namespace perfleet::conformance::conformance_join_test {
 namespace {

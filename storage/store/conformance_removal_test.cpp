@@ -2,7 +2,7 @@
 #include <map>
 #include <set>
 
-#include "storage/store/conformance.h"
+#include "storage/store/testing/conformance.h"
 
 namespace perfleet::conformance::conformance_removal_test {
 namespace {

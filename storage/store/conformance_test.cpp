@@ -4,7 +4,7 @@
 #include <random>
 #include <thread>
 
-#include "storage/store/conformance.h"
+#include "storage/store/testing/conformance.h"
 
 namespace perfleet::conformance::conformance_test {
 namespace {

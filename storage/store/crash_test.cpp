@@ -12,9 +12,9 @@
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
-#include "storage/store/faulty_disk.h"
+#include "storage/store/testing/faulty_disk.h"
 #include "storage/store/folder.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 
 namespace perfleet::crash_test {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "storage/rollup/day_rollup.h"
-#include "storage/store/conformance.h"
+#include "storage/store/testing/conformance.h"
 
 namespace perfleet::conformance::day_maker_test {
 namespace {

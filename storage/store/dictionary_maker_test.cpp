@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "storage/dictionary/partition_dictionary.h"
-#include "storage/store/conformance.h"
+#include "storage/store/testing/conformance.h"
 
 namespace perfleet::conformance::dictionary_maker_test {
 namespace {

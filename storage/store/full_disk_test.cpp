@@ -6,9 +6,9 @@
 #include <random>
 
 #include "storage/store/disk_reserve.h"
-#include "storage/store/faulty_disk.h"
+#include "storage/store/testing/faulty_disk.h"
 #include "storage/store/folder.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 
 namespace perfleet::full_disk_test {

@@ -1,5 +1,5 @@
 // A store as this format was written first is read, gone on with, and joined; what is written today has its bytes.
-#include "storage/store/golden_store.h"
+#include "storage/store/testing/golden_store.h"
 
 #include <gtest/gtest.h>
 

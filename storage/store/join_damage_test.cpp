@@ -11,7 +11,7 @@
 #include "storage/store/keyed_store.h"
 #include "storage/store/memory_engine.h"
 #include "storage/store/record.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::join_damage_test {
 namespace {

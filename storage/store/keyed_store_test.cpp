@@ -15,7 +15,7 @@
 #include "storage/store/keyed_reads.h"
 #include "storage/store/memory_engine.h"
 #include "storage/store/record.h"
-#include "storage/store/test_writer.h"
+#include "storage/store/testing/store_writer.h"
 
 namespace perfleet::keyed_store_test {
 namespace {

@@ -19,8 +19,8 @@
 #include "storage/store/folder.h"
 #include "storage/store/rocksdb_engine.h"
 #include "storage/store/store.h"
-#include "storage/store/test_files.h"
-#include "storage/store/test_writer.h"
+#include "storage/store/testing/file_bytes.h"
+#include "storage/store/testing/store_writer.h"
 #include "storage/verify/store_check.h"
 
 namespace perfleet {

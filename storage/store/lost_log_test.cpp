@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "storage/store/faulty_disk.h"
+#include "storage/store/testing/faulty_disk.h"
 #include "storage/store/folder.h"
 #include "storage/store/store.h"
-#include "storage/store/test_writer.h"
+#include "storage/store/testing/store_writer.h"
 #include "storage/verify/store_check.h"
 
 namespace perfleet::lost_log_test {

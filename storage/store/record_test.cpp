@@ -6,7 +6,7 @@
 #include <random>
 
 #include "schemas/columns/crc32c.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::record_test {
 namespace {

@@ -12,8 +12,8 @@
 #include "storage/store/keyed_reads.h"
 #include "storage/store/record.h"
 #include "storage/store/rocksdb_engine.h"
-#include "storage/store/rocksdb_rig.h"
-#include "storage/store/test_stores.h"
+#include "storage/store/testing/rocksdb_fixture.h"
+#include "storage/store/testing/stores.h"
 
 namespace perfleet {
 namespace {

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "storage/rollup/rollup.h"
-#include "storage/store/conformance.h"
+#include "storage/store/testing/conformance.h"
 
 namespace perfleet::conformance::rollup_maker_test {
 namespace {

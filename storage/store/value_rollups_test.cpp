@@ -6,7 +6,7 @@
 #include "storage/number/rank_sketch.h"
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
-#include "storage/store/conformance.h"
+#include "storage/store/testing/conformance.h"
 
 namespace perfleet::conformance::value_rollups_test {
 namespace {

@@ -14,8 +14,8 @@
 #include "storage/key/key.h"
 #include "storage/store/folder.h"
 #include "storage/store/rocksdb_engine.h"
-#include "storage/store/sample_batches.h"
-#include "storage/store/test_writer.h"
+#include "storage/store/testing/sample_batches.h"
+#include "storage/store/testing/store_writer.h"
 
 namespace perfleet::store_check_test {
 namespace {

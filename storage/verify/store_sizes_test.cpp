@@ -4,7 +4,7 @@
 
 #include "storage/block/block.h"
 #include "storage/store/folder.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 
 namespace perfleet::store_sizes_test {

@@ -11,7 +11,7 @@
 
 #include "schemas/vocabulary/limits.h"
 #include "target-collector/spool/left_session.h"
-#include "target-collector/spool/spool_test.h"
+#include "target-collector/spool/testing/spool_fixture.h"
 
 namespace perfleet::spool_folder_test {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "target-collector/message/capnp_reader.h"
-#include "target-collector/spool/spool_test.h"
-#include "target-collector/wire/gateway_frames_test.h"
+#include "target-collector/spool/testing/spool_fixture.h"
+#include "target-collector/wire/testing/gateway_frames.h"
 
 namespace perfleet::spool_kill_test {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "schemas/columns/crc32c.h"
 #include "target-collector/spool/left_session.h"
-#include "target-collector/spool/spool_test.h"
-#include "target-collector/wire/gateway_frames_test.h"
+#include "target-collector/spool/testing/spool_fixture.h"
+#include "target-collector/wire/testing/gateway_frames.h"
 
 namespace perfleet::spool_reading_test {
 namespace {

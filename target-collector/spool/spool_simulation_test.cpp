@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "target-collector/spool/left_session.h"
-#include "target-collector/spool/spool_test.h"
-#include "target-collector/wire/delivery_simulation_test.h"
+#include "target-collector/spool/testing/spool_fixture.h"
+#include "target-collector/wire/testing/delivery_simulation.h"
 
 namespace perfleet::spool_simulation_test {
 namespace {

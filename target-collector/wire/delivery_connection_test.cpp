@@ -3,8 +3,8 @@
 
 #include "schemas/wire/protocol.h"
 #include "target-collector/wire/delivery.h"
-#include "target-collector/wire/held_address_test.h"
-#include "target-collector/wire/scripted_gateway_test.h"
+#include "target-collector/wire/testing/held_address.h"
+#include "target-collector/wire/testing/scripted_gateway.h"
 #include "target-collector/wire/zmq_driver.h"
 
 namespace perfleet {

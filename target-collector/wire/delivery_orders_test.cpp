@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "target-collector/wire/gateway_frames_test.h"
+#include "target-collector/wire/testing/gateway_frames.h"
 
 namespace perfleet::delivery_orders_test {
 namespace {

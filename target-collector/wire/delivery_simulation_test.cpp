@@ -9,7 +9,7 @@
 #include "target-collector/message/hello.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/wire/delivery.h"
-#include "target-collector/wire/delivery_simulation_test.h"
+#include "target-collector/wire/testing/delivery_simulation.h"
 
 namespace perfleet::delivery_simulation_test {
 namespace {

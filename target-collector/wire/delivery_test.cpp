@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "schemas/wire/protocol.h"
-#include "target-collector/wire/scripted_gateway_test.h"
+#include "target-collector/wire/testing/scripted_gateway.h"
 
 namespace perfleet {
 namespace {

@@ -18,7 +18,7 @@
 #include "target-collector/message/sealer.h"
 #include "target-collector/wire/delivery.h"
 #include "target-collector/wire/frame_file.h"
-#include "target-collector/wire/gateway_frames_test.h"
+#include "target-collector/wire/testing/gateway_frames.h"
 
 namespace perfleet {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "target-collector/wire/socket_stream_test.h"
+#include "target-collector/wire/testing/socket_stream.h"
 
 namespace perfleet {
 namespace {

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 #include "tests/benchmark/sample_rows.h"
 

@@ -43,7 +43,7 @@
 #include "collector.capnp.h"
 #include "daemon/metrics/metrics_server.h"
 #include "daemon/metrics/process_metrics.h"
-#include "daemon/metrics/test_scrape.h"
+#include "daemon/metrics/testing/scrape.h"
 #include "gateway/gateway.h"
 #include "gateway/metrics/gateway_metrics.h"
 #include "schemas/vocabulary/limits.h"

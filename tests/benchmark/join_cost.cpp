@@ -22,7 +22,7 @@
 #include "gateway/ingest/admit_batch.h"
 #include "gateway/ingest/decode.h"
 #include "storage/block/block.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 #include "storage/verify/store_check.h"
 #include "target-collector/message/batch_builder.h"

@@ -21,7 +21,7 @@
 
 #include "query-engine/statistic/latency.h"
 #include "schemas/vocabulary/limits.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 
 namespace perfleet {

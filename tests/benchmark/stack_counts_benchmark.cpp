@@ -4,7 +4,7 @@
 
 #include "query-engine/statistic/stack_counts.h"
 #include "schemas/vocabulary/limits.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "tests/benchmark/sample_rows.h"
 
 namespace perfleet {

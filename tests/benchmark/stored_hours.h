@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/limits.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 #include "tests/benchmark/sample_rows.h"
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "schemas/vocabulary/time.h"
-#include "target-collector/wire/held_address_test.h"
+#include "target-collector/wire/testing/held_address.h"
 #include "tests/chaos/test_world.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"

@@ -7,12 +7,12 @@
 #include <fstream>
 #include <random>
 
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/limits.h"
 #include "target-collector/message/patch.h"
-#include "target-collector/wire/gateway_frames_test.h"
+#include "target-collector/wire/testing/gateway_frames.h"
 #include "target-collector/wire/zmq_driver.h"
 
 namespace perfleet::chaos {

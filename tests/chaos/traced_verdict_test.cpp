@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "target-collector/spool/spool_folder.h"
-#include "target-collector/spool/spool_test.h"
+#include "target-collector/spool/testing/spool_fixture.h"
 #include "tests/end_to_end/process.h"
 
 namespace perfleet::chaos::traced_verdict_test {

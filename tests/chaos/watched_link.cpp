@@ -7,7 +7,7 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/message/reply_reader.h"
-#include "target-collector/wire/gateway_frames_test.h"
+#include "target-collector/wire/testing/gateway_frames.h"
 
 namespace perfleet::chaos {
 

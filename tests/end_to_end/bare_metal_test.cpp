@@ -20,7 +20,7 @@
 #include "schemas/columns/layout.h"
 #include "storage/block/block.h"
 #include "storage/store/store.h"
-#include "target-collector/wire/held_address_test.h"
+#include "target-collector/wire/testing/held_address.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/stored_ledger.h"

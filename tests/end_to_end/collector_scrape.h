@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include "daemon/metrics/test_scrape.h"
+#include "daemon/metrics/testing/scrape.h"
 #include "tests/end_to_end/process.h"
 
 namespace perfleet::end_to_end {

@@ -14,7 +14,7 @@
 
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/session_changes.h"
-#include "target-collector/wire/held_address_test.h"
+#include "target-collector/wire/testing/held_address.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
 

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "storage/store/store.h"
-#include "storage/store/test_writer.h"
+#include "storage/store/testing/store_writer.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"

@@ -11,7 +11,7 @@
 #include <memory>
 #include <thread>
 
-#include "target-collector/wire/held_address_test.h"
+#include "target-collector/wire/testing/held_address.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/stored_ledger.h"

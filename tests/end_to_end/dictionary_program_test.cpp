@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/metrics/test_scrape.h"
+#include "daemon/metrics/testing/scrape.h"
 #include "storage/dictionary/partition_dictionary.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "gateway/ingest/sample_messages.h"
-#include "storage/store/sample_batches.h"
+#include "gateway/ingest/testing/sample_messages.h"
+#include "storage/store/testing/sample_batches.h"
 #include "tests/end_to_end/sample_peer.h"
 
 namespace perfleet::end_to_end::gateway_in_process_test {

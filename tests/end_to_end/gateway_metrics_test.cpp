@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "daemon/metrics/test_scrape.h"
-#include "gateway/ingest/sample_messages.h"
+#include "daemon/metrics/testing/scrape.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/raw_connection.h"

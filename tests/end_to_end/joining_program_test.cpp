@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/metrics/test_scrape.h"
-#include "gateway/ingest/sample_messages.h"
+#include "daemon/metrics/testing/scrape.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "storage/store/store.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"

@@ -13,7 +13,7 @@
 #include "query-engine/symbol/symbolizer.h"
 #include "schemas/wire/protocol.h"
 #include "storage/store/store.h"
-#include "storage/store/test_stores.h"
+#include "storage/store/testing/stores.h"
 #include "target-collector/source/linux/symbol_part.h"
 #include "tests/end_to_end/process.h"
 

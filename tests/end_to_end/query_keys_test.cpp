@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/metrics/test_scrape.h"
+#include "daemon/metrics/testing/scrape.h"
 #include "query-engine/wire/query_message.h"
 #include "query-engine/wire/query_server.h"
 #include "query-engine/wire/query_socket.h"

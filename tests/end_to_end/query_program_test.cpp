@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
 #include "storage/store/store.h"
 #include "tests/end_to_end/process.h"
 

@@ -23,9 +23,9 @@
 #include <utility>
 #include <vector>
 
-#include "target-collector/wire/held_address_test.h"
+#include "target-collector/wire/testing/held_address.h"
 #include "target-collector/wire/line_stream.h"
-#include "target-collector/wire/socket_stream_test.h"
+#include "target-collector/wire/testing/socket_stream.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/sampled_target.h"

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/metrics/test_scrape.h"
-#include "gateway/ingest/sample_messages.h"
+#include "daemon/metrics/testing/scrape.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
 #include "storage/store/store.h"

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/vocabulary/limits.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "target-collector/wire/zmq_driver.h"
 #include "tests/end_to_end/process.h"
 

@@ -16,7 +16,7 @@
 #include "target-collector/sel4/domain/system_symbols.h"
 #include "target-collector/sel4/domain/watched_domains.h"
 #include "target-collector/sel4/run/collector_run.h"
-#include "target-collector/wire/socket_stream_test.h"
+#include "target-collector/wire/testing/socket_stream.h"
 #include "target-collector/wire/zmtp_driver.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/simulated_machine.h"

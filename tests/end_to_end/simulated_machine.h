@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "target-collector/sel4/run/machine.h"
-#include "target-collector/source/sel4/simulated_kernel_test.h"
+#include "target-collector/source/sel4/testing/simulated_kernel.h"
 
 namespace perfleet::end_to_end {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "target-collector/spool/spool_reading.h"
-#include "target-collector/wire/held_address_test.h"
+#include "target-collector/wire/testing/held_address.h"
 #include "tests/end_to_end/collector_scrape.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"

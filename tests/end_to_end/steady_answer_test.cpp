@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "exporters/report/report.h"
-#include "query-engine/statistic/test_query.h"
+#include "query-engine/statistic/testing/text_query.h"
 #include "storage/copy/store_copy.h"
 #include "storage/store/checkpoint.h"
 #include "storage/store/folder.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 
 namespace perfleet::end_to_end::steady_answer_test {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
 #include "storage/store/store.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/pseudo_terminal.h"

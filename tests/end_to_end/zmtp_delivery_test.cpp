@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "schemas/wire/protocol.h"
-#include "target-collector/wire/held_address_test.h"
-#include "target-collector/wire/socket_stream_test.h"
+#include "target-collector/wire/testing/held_address.h"
+#include "target-collector/wire/testing/socket_stream.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/sampled_target.h"
 #include "tests/end_to_end/stored_ledger.h"

@@ -8,9 +8,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "daemon/metrics/test_scrape.h"
+#include "daemon/metrics/testing/scrape.h"
 #include "storage/store/store.h"
-#include "storage/store/test_writer.h"
+#include "storage/store/testing/store_writer.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "storage/store/store.h"
-#include "target-collector/wire/held_address_test.h"
+#include "target-collector/wire/testing/held_address.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/metrics/test_scrape.h"
+#include "daemon/metrics/testing/scrape.h"
 #include "storage/store/store.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"

@@ -6,7 +6,7 @@
 #include "schemas/wire/checksum.h"
 #include "storage/block/block.h"
 #include "storage/store/record.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {

@@ -11,7 +11,7 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/spool/left_session.h"
-#include "target-collector/wire/gateway_frames_test.h"
+#include "target-collector/wire/testing/gateway_frames.h"
 #include "tests/fuzz/spool_parts.h"
 
 namespace perfleet {

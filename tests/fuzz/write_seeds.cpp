@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "collector.capnp.h"
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/columns/codec.h"
 #include "schemas/columns/layout.h"
@@ -22,7 +22,7 @@
 #include "storage/key/key.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/store/record.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "target-collector/source/linux/symbol_part.h"
 
 namespace perfleet {

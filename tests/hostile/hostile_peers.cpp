@@ -17,9 +17,9 @@
 #include <thread>
 #include <vector>
 
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/vocabulary/limits.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {
 namespace {

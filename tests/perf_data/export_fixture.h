@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "exporters/perf-data/perf_data_exporter.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 
 namespace perfleet {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "query-engine/statistic/number/utilisation_replay.h"
+#include "query-engine/statistic/number/testing/utilisation_model.h"
 
 namespace perfleet {
 namespace {

@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "target-collector/source/linux/perf_source.h"
-#include "target-collector/source/linux/recording_sink.h"
-#include "target-collector/source/linux/worker_test.h"
+#include "target-collector/source/linux/testing/recording_sink.h"
+#include "target-collector/source/linux/testing/worker.h"
 
 namespace perfleet::event_group_test {
 namespace {

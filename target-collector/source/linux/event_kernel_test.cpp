@@ -11,8 +11,8 @@
 
 #include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/perf_source.h"
-#include "target-collector/source/linux/recording_sink.h"
-#include "target-collector/source/linux/worker_test.h"
+#include "target-collector/source/linux/testing/recording_sink.h"
+#include "target-collector/source/linux/testing/worker.h"
 
 namespace perfleet::event_kernel_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "target-collector/source/linux/event_places_test.h"
+#include "target-collector/source/linux/testing/event_places.h"
 
 namespace perfleet {
 namespace {

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "schemas/vocabulary/limits.h"
-#include "target-collector/source/linux/event_places_test.h"
+#include "target-collector/source/linux/testing/event_places.h"
 #include "target-collector/source/linux/event_table.h"
 #include "target-collector/source/linux/perf_attr.h"
 

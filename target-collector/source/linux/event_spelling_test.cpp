@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "target-collector/source/linux/event_parser.h"
-#include "target-collector/source/linux/event_places_test.h"
+#include "target-collector/source/linux/testing/event_places.h"
 
 namespace perfleet::event_spelling_test {
 namespace {

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "target-collector/source/linux/recording_sink.h"
-#include "target-collector/source/linux/worker_test.h"
+#include "target-collector/source/linux/testing/recording_sink.h"
+#include "target-collector/source/linux/testing/worker.h"
 
 namespace perfleet {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "target-collector/source/sel4/simulated_kernel_test.h"
+#include "target-collector/source/sel4/testing/simulated_kernel.h"
 
 namespace perfleet::sel4::log_follower_test {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "target-collector/source/sel4/log_source.h"
-#include "target-collector/source/sel4/simulated_kernel_test.h"
+#include "target-collector/source/sel4/testing/simulated_kernel.h"
 #include "tests/golden/golden_file.h"
 
 namespace perfleet::sel4::recorded_log_test {

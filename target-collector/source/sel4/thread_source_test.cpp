@@ -3,7 +3,7 @@
 
 #include "schemas/sel4/log_description.h"
 #include "target-collector/source/sel4/kernel_description.h"
-#include "target-collector/source/sel4/simulated_kernel_test.h"
+#include "target-collector/source/sel4/testing/simulated_kernel.h"
 #include "target-collector/source/sel4/thread_sampler.h"
 #include "target-collector/source/sel4/utilisation_window.h"
 

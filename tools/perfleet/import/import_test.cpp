@@ -1,6 +1,6 @@
 // From a file to the answer, through the store: published figures to the printed digit.
-#include "query-engine/statistic/test_query.h"
-#include "tools/perfleet/import/import_fixture.h"
+#include "query-engine/statistic/testing/text_query.h"
+#include "tools/perfleet/import/testing/import_fixture.h"
 
 namespace perfleet::import_test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "query-engine/statistic/value_unit.h"
 #include "tools/perfleet/import/exact_decimal.h"
-#include "tools/perfleet/import/import_fixture.h"
+#include "tools/perfleet/import/testing/import_fixture.h"
 
 namespace perfleet::import_variants_test {
 namespace {

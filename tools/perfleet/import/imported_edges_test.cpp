@@ -2,8 +2,8 @@
 // that no interval is to be had of.
 #include <limits>
 
-#include "query-engine/statistic/test_query.h"
-#include "tools/perfleet/import/import_fixture.h"
+#include "query-engine/statistic/testing/text_query.h"
+#include "tools/perfleet/import/testing/import_fixture.h"
 
 namespace perfleet::imported_edges_test {
 namespace {

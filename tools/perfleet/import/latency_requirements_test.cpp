@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/store/store.h"
-#include "tools/perfleet/import/import_fixture.h"
+#include "tools/perfleet/import/testing/import_fixture.h"
 
 namespace perfleet::latency_requirements_test {
 namespace {

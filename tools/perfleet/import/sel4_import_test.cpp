@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "query-engine/statistic/test_query.h"
+#include "query-engine/statistic/testing/text_query.h"
 #include "schemas/sel4/log_description.h"
 #include "schemas/vocabulary/utilisation_thread.h"
 #include "tests/golden/golden_file.h"

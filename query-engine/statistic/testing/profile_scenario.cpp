@@ -1,4 +1,4 @@
-#include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {
 namespace {

@@ -10,7 +10,7 @@
 #include "storage/key/key.h"
 #include "storage/store/engine.h"
 #include "storage/store/rocksdb_engine.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 
 namespace perfleet::golden_store {

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "storage/store/engine.h"
-#include "storage/store/fault_plan.h"
+#include "storage/store/testing/fault_plan.h"
 #include "storage/store/store.h"
 
 namespace perfleet {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "exporters/report/report.h"
-#include "query-engine/statistic/test_query.h"
+#include "query-engine/statistic/testing/text_query.h"
 #include "tests/golden/golden_file.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"

@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
-#include "storage/store/test_writer.h"
+#include "storage/store/testing/store_writer.h"
 
 namespace perfleet {
 namespace {

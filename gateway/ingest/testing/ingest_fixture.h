@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "gateway/ingest/ingest.h"
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/vocabulary/assert.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
 
 namespace perfleet {

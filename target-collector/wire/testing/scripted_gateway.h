@@ -23,7 +23,7 @@
 #include "target-collector/message/hello.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/wire/delivery.h"
-#include "target-collector/wire/gateway_frames_test.h"
+#include "target-collector/wire/testing/gateway_frames.h"
 #include "target-collector/wire/zmq_driver.h"
 
 namespace perfleet {

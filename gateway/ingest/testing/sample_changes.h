@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "collector.capnp.h"
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/testing/sample_messages.h"
 
 namespace perfleet::sample {
 

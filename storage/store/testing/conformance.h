@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "storage/block/block.h"
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
-#include "storage/store/test_stores.h"
+#include "storage/store/testing/stores.h"
 
 namespace perfleet::conformance {
 

@@ -31,7 +31,7 @@
 #include <string>
 
 #include "schemas/vocabulary/error.h"
-#include "storage/store/fault_plan.h"
+#include "storage/store/testing/fault_plan.h"
 #include "storage/store/store.h"
 
 namespace perfleet {

@@ -1,4 +1,4 @@
-#include "storage/store/sample_batches.h"
+#include "storage/store/testing/sample_batches.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <random>
 
-#include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
 
 namespace perfleet {
 

@@ -1,4 +1,4 @@
-#include "daemon/metrics/test_scrape.h"
+#include "daemon/metrics/testing/scrape.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

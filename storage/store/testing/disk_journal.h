@@ -10,7 +10,7 @@
 #include <string>
 
 #include "schemas/vocabulary/error.h"
-#include "storage/store/fault_plan.h"
+#include "storage/store/testing/fault_plan.h"
 
 namespace perfleet {
 

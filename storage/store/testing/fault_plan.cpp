@@ -1,4 +1,4 @@
-#include "storage/store/fault_plan.h"
+#include "storage/store/testing/fault_plan.h"
 
 #include <algorithm>
 #include <array>
@@ -124,7 +124,7 @@ Result<FaultPlan> parse_fault_plan(std::string_view text) {
         const std::size_t equals = word.find('=');
         if (equals == word.npos || !parse_word(word.substr(0, equals), word.substr(equals + 1), plan)) {
             return Error{ErrorCode::kUsage,
-                         "fault plan: '" + std::string{word} + "' is unknown; see storage/store/fault_plan.h"};
+                         "fault plan: '" + std::string{word} + "' is unknown; see storage/store/testing/fault_plan.h"};
         }
     }
     return plan;

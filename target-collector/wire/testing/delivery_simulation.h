@@ -15,7 +15,7 @@
 
 #include "target-collector/wire/delivery.h"
 #include "target-collector/wire/driver.h"
-#include "target-collector/wire/gateway_frames_test.h"
+#include "target-collector/wire/testing/gateway_frames.h"
 
 namespace perfleet::simulation {
 

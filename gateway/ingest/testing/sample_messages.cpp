@@ -1,4 +1,4 @@
-#include "gateway/ingest/sample_messages.h"
+#include "gateway/ingest/testing/sample_messages.h"
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>
@@ -7,7 +7,7 @@
 #include <deque>
 #include <utility>
 
-#include "gateway/ingest/sample_changes.h"
+#include "gateway/ingest/testing/sample_changes.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/wire/checksum.h"
 #include "schemas/wire/protocol.h"

@@ -1,4 +1,4 @@
-#include "storage/store/disk_journal.h"
+#include "storage/store/testing/disk_journal.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "storage/store/golden_store.h"
+#include "storage/store/testing/golden_store.h"
 
 int main(int argument_count, char** arguments) {
     using namespace perfleet;

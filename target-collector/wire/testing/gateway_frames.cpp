@@ -1,4 +1,4 @@
-#include "target-collector/wire/gateway_frames_test.h"
+#include "target-collector/wire/testing/gateway_frames.h"
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>

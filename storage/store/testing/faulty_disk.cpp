@@ -1,4 +1,4 @@
-#include "storage/store/faulty_disk.h"
+#include "storage/store/testing/faulty_disk.h"
 
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -14,8 +14,8 @@
 #include <iterator>
 #include <mutex>
 
-#include "storage/store/broken_store.h"
-#include "storage/store/disk_journal.h"
+#include "storage/store/testing/broken_store.h"
+#include "storage/store/testing/disk_journal.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/rocksdb_engine.h"
 

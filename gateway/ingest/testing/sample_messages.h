@@ -1,4 +1,4 @@
-// Messages as a collector sends them, made with libcapnp from what storage/store/sample_batches.h makes; and a reader
+// Messages as a collector sends them, made with libcapnp from what storage/store/testing/sample_batches.h makes; and a reader
 // of what the gateway answers. For tests only; messages that are wrong: sample_changes.h.
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "storage/store/broken_store.h"
+#include "storage/store/testing/broken_store.h"
 
 #include <algorithm>
 #include <deque>
