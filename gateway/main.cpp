@@ -36,10 +36,11 @@
 #include "gateway/wire/monotonic_clock.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/endpoint.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
+#include "schemas/wire/delivery_limits.h"
 #include "storage/store/store.h"
+#include "storage/store_limits.h"
 
 namespace {
 

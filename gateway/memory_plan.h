@@ -11,7 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet {
 

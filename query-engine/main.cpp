@@ -18,6 +18,7 @@
 #include "daemon/log/log.h"
 #include "daemon/start/program_start.h"
 #include "exporters/format/export_format.h"
+#include "query-engine/query_limits.h"
 #include "query-engine/scan/cancellable_store.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
@@ -26,7 +27,6 @@
 #include "query-engine/wire/query_server.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/endpoint.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/option_value.h"
 #include "storage/store/store.h"
 

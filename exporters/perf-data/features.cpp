@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "exporters/perf-data/tracing_data.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 namespace {

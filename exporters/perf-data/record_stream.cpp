@@ -4,7 +4,7 @@
 #include <array>
 
 #include "schemas/columns/layout.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 namespace {

@@ -17,7 +17,7 @@
 #include "exporters/report/report.h"
 #include "exporters/script/trace_format.h"
 #include "query-engine/select/selection.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 namespace {

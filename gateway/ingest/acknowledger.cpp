@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "gateway/ingest/reply.h"
-#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gateway/ingest/intake_limits.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/block/batch_blocks.h"
 
 namespace perfleet {

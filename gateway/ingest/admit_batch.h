@@ -12,7 +12,7 @@ namespace perfleet {
 // One thread; keeps its memory for the next batch.
 class BatchAdmission {
 public:
-    // `session` is the one that the batch names. Limits of vocabulary/limits.h, kinds, events, columns and their
+    // `session` is the one that the batch names. Limits of vocabulary/batch_limits.h, kinds, events, columns and their
     // values, seal, ticks, tallies and ranges are checked. Errors: kTooLarge (past a limit), else whatever is wrong, in
     // words.
     [[nodiscard]] Result<AdmittedBatch> admit(const BatchUntrusted& batch_untrusted, const SessionRecord& session);

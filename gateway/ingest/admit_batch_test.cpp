@@ -6,7 +6,7 @@
 
 #include "gateway/ingest/decode.h"
 #include "gateway/ingest/testing/sample_changes.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/block/block.h"
 #include "storage/store/testing/sample_batches.h"
 

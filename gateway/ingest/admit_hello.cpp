@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "gateway/ingest/intake_limits.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet {

@@ -7,7 +7,7 @@
 #include "gateway/ingest/decode.h"
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/testing/sample_changes.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 #include "storage/store/testing/sample_batches.h"
 

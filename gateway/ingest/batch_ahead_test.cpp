@@ -1,10 +1,10 @@
 // Batches of hours to come: one of the two clocks is wrong, and nobody knows which.
 #include <gtest/gtest.h>
 
-#include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/intake_limits.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/testing/sample_messages.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet::batch_ahead_test {

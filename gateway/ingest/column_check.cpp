@@ -6,7 +6,7 @@
 
 #include "schemas/columns/bounds.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 namespace {

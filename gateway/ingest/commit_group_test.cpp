@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <deque>
 
+#include "gateway/ingest/seq_progress.h"
 #include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/testing/sample_messages.h"
-#include "gateway/ingest/seq_progress.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet::commit_group_test {
 namespace {

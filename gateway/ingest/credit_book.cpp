@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet::credit_book_test {
 namespace {

@@ -1,7 +1,7 @@
 // From frames to messages: the border at which libcapnp reads what came from outside.
 //
 // Bounded by the frame: a message that points at the same bytes again and again is refused. Counts are held against
-// vocabulary/limits.h before anything is allocated. One thread.
+// vocabulary/batch_limits.h before anything is allocated. One thread.
 #pragma once
 
 #include <cstddef>

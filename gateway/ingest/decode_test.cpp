@@ -8,7 +8,7 @@
 #include <random>
 
 #include "gateway/ingest/testing/sample_changes.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/checksum.h"
 #include "storage/store/testing/sample_batches.h"
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <string>
 
-#include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/reply.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/testing/sample_changes.h"
+#include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet::fairness_test {

@@ -5,7 +5,9 @@
 
 #include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/testing/sample_changes.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/checksum.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet::hostile_message_test {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 

@@ -6,7 +6,8 @@
 
 #include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/testing/sample_messages.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet::image_intake_test {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gateway/ingest/ingest_state.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet {
 namespace {

@@ -21,6 +21,7 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
 #include "schemas/vocabulary/time.h"
+#include "schemas/wire/delivery_limits.h"
 #include "storage/store/store.h"
 
 namespace perfleet {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "gateway/ingest/testing/ingest_fixture.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet::ingest_counts_test {
 namespace {

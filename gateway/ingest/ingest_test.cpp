@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/intake_limits.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/testing/sample_changes.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet::ingest_test {

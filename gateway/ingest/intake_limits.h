@@ -1,10 +1,10 @@
-// Bounds of the gateway that no other room must know. Those that others share: vocabulary/limits.h.
+// Bounds of the gateway that no other room must know. Those that others share: batch_limits.h, delivery_limits.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/hello_limits.h"
 
 namespace perfleet::intake_limits {

@@ -5,6 +5,7 @@
 
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/reply.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet {
 namespace {

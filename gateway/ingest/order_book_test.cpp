@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/intake_limits.h"
+#include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/testing/sample_changes.h"
-#include "schemas/vocabulary/limits.h"
 
 namespace perfleet::order_book_test {
 namespace {

@@ -10,7 +10,7 @@
 #include "collector.capnp.h"
 #include "gateway/ingest/intake_limits.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/checksum.h"
 
 namespace perfleet {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/time.h"
 #include "schemas/wire/protocol.h"

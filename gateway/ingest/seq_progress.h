@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet {
 

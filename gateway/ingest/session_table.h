@@ -21,7 +21,7 @@
 #include "gateway/ingest/session_course.h"
 #include "gateway/ingest/told_losses.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
 #include "storage/store/store.h"
 

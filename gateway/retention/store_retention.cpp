@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/vocabulary/limits.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

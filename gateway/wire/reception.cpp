@@ -16,7 +16,7 @@
 #include "gateway/wire/monotonic_clock.h"
 #include "schemas/peers/connection_table.h"
 #include "schemas/peers/key_file.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "query-engine/query_limits.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 

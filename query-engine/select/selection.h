@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/query_limits.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/select/matcher.h"
 

@@ -1,4 +1,5 @@
 #include "query-engine/select/selection_options.h"
+#include "query-engine/query_limits.h"
 
 #include <charconv>
 #include <utility>

@@ -1,10 +1,10 @@
 // The same stored rows give the same answers, whatever brought them there.
 #include <gtest/gtest.h>
 
+#include "query-engine/query_limits.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/testing/text_query.h"
 #include "query-engine/statistic/top.h"
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/testing/stores.h"
 
 namespace perfleet::answers_test {

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "query-engine/scan/cancellable_store.h"
-#include "query-engine/statistic/testing/long_scenario.h"
 #include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/testing/long_scenario.h"
 #include "query-engine/statistic/testing/text_query.h"
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/store/testing/sample_batches.h"
+#include "storage/store_limits.h"
 
 namespace perfleet::dictionary_counts_test {
 namespace {

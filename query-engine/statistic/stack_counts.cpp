@@ -13,7 +13,7 @@
 #include "query-engine/statistic/partition_counts.h"
 #include "query-engine/statistic/runner_sums.h"
 #include "query-engine/statistic/stack_totals.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/dictionary/thread_names.h"
 
 namespace perfleet {

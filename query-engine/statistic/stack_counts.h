@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "query-engine/scan/scan.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/dictionary/thread_names.h"
 
 namespace perfleet {

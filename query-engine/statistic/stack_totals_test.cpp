@@ -7,7 +7,7 @@
 #include <set>
 
 #include "query-engine/statistic/frame_counts.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::stack_totals_test {

@@ -28,7 +28,6 @@
 #include "query-engine/symbol/symbol_files.h"
 #include "query-engine/symbol/symbol_table.h"
 #include "query-engine/symbol/told_files.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "query-engine/query_limits.h"
 #include "query-engine/wire/query_socket.h"
 
 namespace perfleet {

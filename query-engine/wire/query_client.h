@@ -8,11 +8,11 @@
 #include <string>
 
 #include "query-engine/option/option.h"
+#include "query-engine/query_limits.h"
 #include "query-engine/statistic/answer.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 

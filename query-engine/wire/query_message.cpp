@@ -5,8 +5,8 @@
 
 #include <cstring>
 
+#include "query-engine/query_limits.h"
 #include "query.capnp.h"
-#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "query-engine/query_limits.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 namespace {

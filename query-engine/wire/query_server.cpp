@@ -5,10 +5,10 @@
 #include <optional>
 #include <system_error>
 
+#include "query-engine/query_limits.h"
 #include "query-engine/wire/query_run.h"
 #include "query-engine/wire/query_socket.h"
 #include "schemas/vocabulary/endpoint.h"
-#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 namespace {

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "query-engine/option/option.h"
+#include "query-engine/query_limits.h"
 #include "query-engine/wire/query_message.h"
 #include "query-engine/wire/query_socket.h"
 #include "schemas/peers/transport_counts.h"

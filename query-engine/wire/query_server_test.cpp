@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "query-engine/query_limits.h"
 #include "query-engine/wire/query_client.h"
 #include "query-engine/wire/query_socket.h"
 

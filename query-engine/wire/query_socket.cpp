@@ -7,11 +7,11 @@
 #include <cstring>
 #include <utility>
 
+#include "query-engine/query_limits.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/peers/zap.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/endpoint.h"
-#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 namespace {

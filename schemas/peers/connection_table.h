@@ -23,7 +23,7 @@
 
 #include "schemas/peers/key_folder.h"
 #include "schemas/peers/transport_counts.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 

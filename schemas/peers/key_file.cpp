@@ -13,7 +13,7 @@
 #include <optional>
 #include <system_error>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 namespace {

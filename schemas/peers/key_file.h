@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "schemas/peers/public_key.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 

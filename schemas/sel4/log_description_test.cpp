@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet::sel4 {
 namespace {

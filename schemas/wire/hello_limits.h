@@ -1,5 +1,5 @@
 // Bounds of a Hello that both ends check: the gateway refuses a session whose Hello is beyond them, so a collector says
-// so before it has collected anything. The other bounds of a Hello: vocabulary/limits.h.
+// so before it has collected anything. The other bounds of a Hello: vocabulary/batch_limits.h.
 //
 // Freestanding.
 #pragma once

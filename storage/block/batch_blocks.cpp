@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/block/block.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "schemas/columns/seal.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "schemas/columns/crc32c.h"
-#include "schemas/vocabulary/limits.h"
 #include "storage/block/block.h"
 #include "storage/block/layout.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -5,9 +5,10 @@
 #include <array>
 
 #include "schemas/columns/crc32c.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/block/layout.h"
 #include "storage/block/little_endian.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

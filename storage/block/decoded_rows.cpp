@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "schemas/columns/crc32c.h"
-#include "schemas/vocabulary/limits.h"
 #include "storage/block/block.h"
 #include "storage/block/checked_column.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <random>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/block/block.h"
 
 namespace perfleet {

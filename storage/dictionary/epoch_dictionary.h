@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "storage/block/block.h"

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {

@@ -8,7 +8,6 @@
 #include "schemas/columns/codec.h"
 #include "schemas/columns/layout.h"
 #include "schemas/vocabulary/dictionary_limits.h"
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/record_bytes.h"
 
 namespace perfleet {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/kind.h"
 #include "storage/dictionary/epoch_dictionary.h"

@@ -5,9 +5,10 @@
 #include <tuple>
 #include <utility>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/day_limits.h"
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/record_bytes.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

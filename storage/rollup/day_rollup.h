@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/time.h"

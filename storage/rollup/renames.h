@@ -11,6 +11,7 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/block/block.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 

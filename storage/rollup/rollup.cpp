@@ -5,8 +5,8 @@
 #include <span>
 #include <tuple>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/record_bytes.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

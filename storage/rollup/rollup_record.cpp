@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "schemas/vocabulary/limits.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/number/rank_sketch.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

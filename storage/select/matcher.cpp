@@ -10,7 +10,7 @@
 #include <cctype>
 #include <utility>
 
-#include "schemas/vocabulary/limits.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

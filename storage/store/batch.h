@@ -10,8 +10,8 @@
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 

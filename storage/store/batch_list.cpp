@@ -2,9 +2,10 @@
 // All differences are modulo 2^64, so every record comes back exactly.
 #include <algorithm>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/store/record.h"
 #include "storage/store/record_bytes.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

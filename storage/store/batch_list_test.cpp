@@ -2,7 +2,6 @@
 
 #include <random>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/record.h"
 
 namespace perfleet::batch_list_test {

@@ -4,8 +4,8 @@
 #include <random>
 #include <thread>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/testing/conformance.h"
+#include "storage/store_limits.h"
 
 namespace perfleet::conformance::conformance_join_test {
 namespace {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "storage/store/testing/conformance.h"
+#include "storage/store_limits.h"
 
 namespace perfleet::conformance::conformance_session_test {
 namespace {

@@ -6,9 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/day_limits.h"
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/damaged_reads.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -3,7 +3,6 @@
 #include <set>
 #include <string_view>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/damaged_reads.h"
 
 namespace perfleet {

@@ -7,6 +7,7 @@
 
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/store/testing/conformance.h"
+#include "storage/store_limits.h"
 
 namespace perfleet::conformance::dictionary_maker_test {
 namespace {

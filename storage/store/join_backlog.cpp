@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "storage/rollup/day_rollup.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/key/key.h"
 #include "storage/store/batch.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 

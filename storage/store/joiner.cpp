@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/damaged_reads.h"
 #include "storage/store/record.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

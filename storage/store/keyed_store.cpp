@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/key/key.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/store/join_backlog.h"

@@ -10,12 +10,12 @@
 #include <thread>
 #include <utility>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/key/key.h"
 #include "storage/store/keyed_reads.h"
 #include "storage/store/memory_engine.h"
 #include "storage/store/record.h"
 #include "storage/store/testing/store_writer.h"
+#include "storage/store_limits.h"
 
 namespace perfleet::keyed_store_test {
 namespace {

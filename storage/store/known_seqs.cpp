@@ -1,6 +1,7 @@
 #include "storage/store/known_seqs.h"
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -1,8 +1,8 @@
 #include "storage/store/put_call.h"
 
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/record.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -14,6 +14,7 @@
 #include "schemas/vocabulary/error.h"
 #include "storage/store/batch.h"
 #include "storage/store/store.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 

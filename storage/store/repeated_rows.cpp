@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/block/block.h"
 #include "storage/key/key.h"
 #include "storage/store/damaged_reads.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -13,7 +13,6 @@
 #include <set>
 #include <string>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/disk_reserve.h"
 #include "storage/store/folder.h"
 #include "storage/store/log_tail.h"

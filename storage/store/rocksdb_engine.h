@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/engine.h"
+#include "storage/store_limits.h"
 
 namespace rocksdb {
 class Env;

@@ -9,10 +9,10 @@
 #include <memory>
 #include <string_view>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/key/key.h"
 #include "storage/store/rocksdb_slice.h"
 #include "storage/store/silent_log.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

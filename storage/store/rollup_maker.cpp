@@ -4,11 +4,11 @@
 #include <array>
 #include <span>
 
-#include "schemas/vocabulary/limits.h"
 #include "storage/rollup/rollup_sums.h"
 #include "storage/rollup/value_sums.h"
 #include "storage/store/damaged_reads.h"
 #include "storage/store/record.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 namespace {

@@ -19,8 +19,8 @@
 #include "schemas/vocabulary/day_limits.h"
 #include "schemas/vocabulary/dictionary_limits.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/limits.h"
 #include "storage/store/batch.h"
+#include "storage/store_limits.h"
 
 namespace perfleet {
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/bare-metal/console.h"
 #include "target-collector/bare-metal/context.h"
 #include "target-collector/bare-metal/device_tree.h"

@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"

@@ -14,8 +14,8 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/wire/delivery_limits.h"
 #include "target-collector/metrics/collector_counts.h"
 
 namespace perfleet {

@@ -8,7 +8,7 @@
 #include <set>
 #include <system_error>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/small_file.h"
 
 namespace perfleet {

@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/hello_limits.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/source/linux/event_set.h"

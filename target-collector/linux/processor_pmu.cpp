@@ -5,7 +5,7 @@
 #include <map>
 #include <system_error>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/small_file.h"
 
 #if defined(__x86_64__)

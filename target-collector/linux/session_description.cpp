@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
 #include "target-collector/message/hello.h"
 #include "target-collector/source/linux/small_file.h"

@@ -15,7 +15,7 @@
 #include <span>
 
 #include "schemas/columns/seal.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/result.h"
 #include "target-collector/message/capnp_writer.h"
 
@@ -85,7 +85,7 @@ public:
     // Writes an Envelope with the Batch into `out` and returns its size (a multiple of 8). The rows stay: call clear().
     // Definitions stand before the rows that use them (strings, images, stacks), other series in the order of their
     // first row. `now` stands in for the time of definitions. Faults: kFull, kTooLarge (past a limit of
-    // vocabulary/limits.h).
+    // vocabulary/batch_limits.h).
     [[nodiscard]] Checked<std::size_t> seal(const BatchHeader& header, Ticks now, std::span<const Tally> tallies,
                                             std::span<const SeqRange> dropped, std::span<const ClockPoint> clock_points,
                                             std::span<std::byte> out);

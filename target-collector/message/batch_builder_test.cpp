@@ -14,6 +14,7 @@
 
 #include "collector.capnp.h"
 #include "schemas/columns/seal.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/patch.h"
 

@@ -7,9 +7,9 @@
 #include <span>
 
 #include "schemas/columns/seal.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/result.h"
 #include "schemas/vocabulary/time.h"
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/result.h"

@@ -8,7 +8,6 @@
 #include <span>
 
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/result.h"
 #include "schemas/wire/hello_limits.h"
 

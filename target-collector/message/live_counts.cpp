@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/message/tally_book.h"
 
 namespace perfleet {

@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kind.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/result.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/kept_tally.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector.capnp.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/bye.h"

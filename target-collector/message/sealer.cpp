@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/live_counts.h"

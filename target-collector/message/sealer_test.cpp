@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collector.capnp.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet::sealer_test {
 namespace {

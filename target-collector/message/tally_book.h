@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
-#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 

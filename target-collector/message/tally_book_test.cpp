@@ -1,4 +1,5 @@
 #include "target-collector/message/tally_book.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 #include <gtest/gtest.h>
 

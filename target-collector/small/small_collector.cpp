@@ -2,6 +2,7 @@
 
 #include "schemas/columns/layout.h"
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/small/tick_time.h"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "schemas/columns/crc32c.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/message/patch.h"
 
 namespace perfleet {

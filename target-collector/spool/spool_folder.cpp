@@ -10,7 +10,7 @@
 #include <array>
 #include <cerrno>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "target-collector/spool/left_session.h"
 
 namespace perfleet {

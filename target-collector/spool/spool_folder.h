@@ -16,6 +16,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
+#include "schemas/wire/delivery_limits.h"
 #include "target-collector/spool/spool_file.h"
 
 namespace perfleet {

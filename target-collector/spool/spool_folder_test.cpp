@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "target-collector/spool/left_session.h"
 #include "target-collector/spool/testing/spool_fixture.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "schemas/columns/crc32c.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/message/little_endian.h"
 #include "target-collector/message/patch.h"
 #include "target-collector/spool/record_walk.h"

@@ -9,10 +9,11 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/duration_histogram.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/time.h"
+#include "schemas/wire/delivery_limits.h"
 #include "target-collector/message/bye.h"
 #include "target-collector/message/reply_reader.h"
 #include "target-collector/message/tally_book.h"

@@ -29,8 +29,8 @@
 #include <span>
 
 #include "schemas/columns/seal.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kind.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/result.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/tally_book.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schemas/columns/crc32c.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet::delivery_journal_test {
 namespace {

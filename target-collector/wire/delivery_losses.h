@@ -10,9 +10,9 @@
 #include <span>
 
 #include "schemas/columns/seal.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
-#include "schemas/vocabulary/limits.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/message/tally_book.h"
 #include "target-collector/ring/spsc_ring.h"

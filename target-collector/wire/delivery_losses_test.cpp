@@ -1,4 +1,5 @@
 #include "target-collector/wire/delivery_losses.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 #include <gtest/gtest.h>
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/wire/testing/scripted_gateway.h"
 

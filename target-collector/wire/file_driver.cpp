@@ -12,7 +12,7 @@
 #include <fstream>
 #include <utility>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/capnp_writer.h"
 #include "target-collector/message/message_parts.h"

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "schemas/vocabulary/limits.h"
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/hello.h"
 #include "target-collector/message/sealer.h"

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/message/little_endian.h"
 #include "target-collector/wire/frame_file_layout.h"
 

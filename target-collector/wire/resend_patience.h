@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet {
 

@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/capnp_reader.h"
 #include "target-collector/message/capnp_writer.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "schemas/vocabulary/endpoint.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet {
 namespace {

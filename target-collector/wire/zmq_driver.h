@@ -10,6 +10,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/wire/delivery_limits.h"
 #include "target-collector/wire/driver.h"
 
 namespace perfleet {

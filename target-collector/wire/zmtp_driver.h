@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <span>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/wire/byte_stream.h"
 #include "target-collector/wire/driver.h"
 #include "target-collector/wire/zmtp_layout.h"

@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/wire/testing/socket_stream.h"
 
 namespace perfleet {

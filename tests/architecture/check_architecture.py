@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules that hold the rooms apart. Prints `file:line: what is wrong` and exits 1 when one is broken.
+"""Checks the rules that hold the modules apart. Prints `file:line: what is wrong` and exits 1 when one is broken.
 
 The rules are the tables below: who may include whom, who owns which library, what freestanding code may include, that
 every source belongs to a target, that no two types have one name, what files may not be called, and what texts may not say.
@@ -36,10 +36,12 @@ UNIT_TESTS_MAY_ALSO_INCLUDE = {
     "exporters": ("storage/",),
 }
 GOLDEN_FILES = "tests/golden/"  # any unit test may read them
+# Headers that only tests include stand in a folder named testing; but this is an engine like the others.
+ONLY_TESTS_INCLUDE = {"storage/store/memory_engine.h"}
 
 # --- Who owns which library --------------------------------------------------------------------------------------
 
-WIRE_ROOMS = ("target-collector/wire/", "gateway/wire/", "query-engine/wire/")
+WIRE_MODULES = ("target-collector/wire/", "gateway/wire/", "query-engine/wire/")
 
 
 class Library:
@@ -56,7 +58,7 @@ class Library:
 
 
 LIBRARIES = [
-    Library("ZeroMQ", r"zmq(_\w+)?\.h(pp)?$", WIRE_ROOMS + ("tests/",)),
+    Library("ZeroMQ", r"zmq(_\w+)?\.h(pp)?$", WIRE_MODULES + ("tests/",)),
     Library("libsodium", r"sodium\.h$", ("schemas/zmtp/curve_server.cpp", "tests/")),
     Library("RocksDB", r"rocksdb/", ("storage/store/", "tests/benchmark/")),
     Library("libelf/libdw", r"(libelf|gelf|nlist|libdw|libdwfl|dwarf)\.h$|elfutils/", ("query-engine/symbol/",),
@@ -90,14 +92,14 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 
 # --- Freestanding code -------------------------------------------------------------------------------------------
 
-FREESTANDING = re.compile(r"schemas/vocabulary/(assert|duration_histogram|ids|kind|limits|result|time)\.(h|cpp)$"
+FREESTANDING = re.compile(r"schemas/vocabulary/(assert|batch_limits|duration_histogram|ids|kind|result|time)\.(h|cpp)$"
                           r"|schemas/vocabulary/utilisation_thread\.h$"
                           r"|schemas/(columns|perf)/|schemas/sel4/(kernel_log|names)\.(h|cpp)$|schemas/wire/\w+\.h$"
                           r"|target-collector/(ring|message|small|source/sel4)/|target-collector/source/(row_sink|pmu_description)\.(h|cpp)$"
                           r"|target-collector/bare-metal/pmu\.h$"
                           r"|target-collector/sel4/run/"
-                          r"|target-collector/wire/(byte_stream|delivery\w*|driver|line_stream|resend_patience|zmtp_\w+)\.(h|cpp)$")
-NOT_FREESTANDING = re.compile(r".*_(test|host)\.(cpp|h)$|.*/test_\w+\.(cpp|h)$")
+                          r"|target-collector/wire/(byte_stream|delivery\w*|driver|line_stream|resend_timeout|zmtp_\w+)\.(h|cpp)$")
+NOT_FREESTANDING = re.compile(r".*_(test|host)\.(cpp|h)$|.*/testing/")
 FREESTANDING_HEADERS = set("""algorithm array atomic bit climits compare concepts cstddef cstdint cstring initializer_list
     iterator limits new numeric optional span string_view tuple type_traits utility
     nmmintrin.h smmintrin.h immintrin.h arm_acle.h arm_neon.h""".split())
@@ -114,6 +116,19 @@ FORBIDDEN_TEXT = [
     (re.compile(r"\b(docker[.]io|ghcr[.]io|quay[.]io|gcr[.]io|pypi[.]org|registry[.]npmjs[.]org|crates[.]io)\b"
                 r"|\b(artifactory|nexus3?)[.][a-z]", re.IGNORECASE), "the host of a package registry"),
 ]
+# Identifiers that were given up, and the field's words for them.
+GIVEN_UP_NAMES = [
+    (re.compile(r"\b\w*(?:Conduct[B]ook|Operator[D]oor|Order[B]ook|Order[D]esk)\w*"), "AbuseLimiter, ControlServer, "
+     "ControlRequestQueue, ControlExecutor"),
+    (re.compile(r"\b\w*(?:Session[C]ourse|Settled[C]lock)\w*"), "SessionMonotonicity, DebouncedClock"),
+    (re.compile(r"\b\w*(?:Left[D]elivery|Left[S]ession|Told[L]osses|Tell[i]ng\b)\w*"), "orphan, reported, LogSink"),
+    (re.compile(r"\b(?:k?Join(?:er|ed|Step|Steps|Backlog|Counts|Makers)\w*|Block[J]oiner|is_join[e]d)\b"), "compact, compacted"),
+    (re.compile(r"\b(?:\w*Pati[e]nce\w*|pati[e]nce_\w*)\b"), "timeout"),
+    (re.compile(r"\b(?:is_put_[o]ff\w*|put_[o]ff\w*)\b"), "deferred"),
+    (re.compile(r"\b(?:\w*St[o]ry|st[o]ry_\w*|\w+_st[o]ry|\w*Work[s]hop|\w+Rig)\b"), "scenario, fixture"),
+    (re.compile(r"\b(?:Image|File|Reply)S[o]rt\b"), "type"),
+    (re.compile(r"\bdo[u]bts?_\w*"), "validity_warning"),
+]
 BINARY = re.compile(rb"\0")
 
 OPENS_NAMESPACE = re.compile(r"(?:inline )?namespace\s*([\w:]*)\s*\{")
@@ -123,8 +138,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def is_unit_test(path):
-    """Unit tests, and what several of them share."""
-    return bool(re.search(r"(_test|_fixture)\.(cpp|h)$|(^|/)test_\w+\.(cpp|h)$", path))
+    """Unit tests, and their doubles and fixtures."""
+    return bool(re.search(r"_test\.(cpp|h)$|/testing/", path))
 
 
 def is_main(path):
@@ -193,7 +208,7 @@ class Checker:
         return found
 
     def find_vendor_headers(self):
-        """Headers through which a library's types could leave its owner's room, with the libraries."""
+        """Headers through which a library's types could leave its owner's module, with the libraries."""
         vendor = {}
         owned = [library for library in LIBRARIES if library.name in
                  ("ZeroMQ", "RocksDB", "libelf/libdw", "Cap'n Proto", "the kernel's perf_event ABI")]
@@ -218,7 +233,7 @@ class Checker:
                 if not library.is_owned_by(path) and not is_test_framework:
                     self.report(path, line, f"<{target}>: {library.name} belongs to {', '.join(library.owners)}")
             elif quoted:
-                self.check_room(path, folder, line, target)
+                self.check_module(path, folder, line, target)
             elif target in self.known:
                 self.report(path, line, f'write "{target}": it is the project\'s own')
             elif "/" in target and not target.startswith(SYSTEM_FOLDERS) or target.endswith(".hpp"):
@@ -226,7 +241,7 @@ class Checker:
             if is_freestanding(path) and not quoted and not library and target not in FREESTANDING_HEADERS:
                 self.report(path, line, f"<{target}>: not for freestanding code")
 
-    def check_room(self, path, folder, line, target):
+    def check_module(self, path, folder, line, target):
         if target not in self.known:
             self.report(path, line, f'"{target}": no such file; includes are rooted at the repository')
             return
@@ -244,7 +259,12 @@ class Checker:
             self.report(path, line, f'"{target}" is for tests')
         for library in self.vendor_headers.get(target, []):
             if not library.is_owned_by(path) or target_folder != folder:
-                self.report(path, line, f'"{target}" brings in {library.name}, whose types may not leave their room')
+                self.report(path, line, f'"{target}" brings in {library.name}, whose types may not leave their module')
+
+    def check_testing_folders(self):
+        for path in sorted(self.test_code - ONLY_TESTS_INCLUDE):
+            if path.endswith(".h") and not path.startswith("tests/") and not is_unit_test(path):
+                self.report(path, 1, "only tests include it: it stands in a folder named testing")
 
     def check_targets(self):
         """Every source is named in a CMakeLists.txt of its folder or one above."""
@@ -294,11 +314,17 @@ class Checker:
                     match = pattern.search(text)
                     if match:
                         self.report(path, number, f"'{match.group(0)}' is {what}")
+                if path.endswith((".h", ".cpp", ".py", ".cmake", "CMakeLists.txt")):
+                    for pattern, word in GIVEN_UP_NAMES:
+                        match = pattern.search(text)
+                        if match:
+                            self.report(path, number, f"'{match.group(0)}' was given up: {word}")
 
     def run(self):
         for path in self.includes:
             self.check_includes(path)
         self.check_targets()
+        self.check_testing_folders()
         self.check_type_names()
         self.check_names()
         self.check_words()

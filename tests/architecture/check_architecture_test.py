@@ -20,7 +20,8 @@ SOUND_TREE = {
     "target-collector/CMakeLists.txt": "room(wire/zmq_driver.cpp source/perf.cpp)\n",
     "target-collector/ring/spsc_ring.h": "#include <atomic>\n",
     "target-collector/wire/zmq_driver.cpp": "#include <zmq.h>\n",
-    "target-collector/source/perf.cpp": "#include <linux/perf_event.h>\n#include <sys/mman.h>\n",
+    "target-collector/source/perf.cpp":
+        '#include <linux/perf_event.h>\n#include <sys/mman.h>\n#include "target-collector/message/batch_builder.h"\n',
     "daemon/CMakeLists.txt": "room(metrics/metrics_server.cpp log/log.cpp)\n",
     "daemon/metrics/metrics_server.cpp": "#include <prometheus/exposer.h>\n",
     "daemon/metrics/metrics_server.h": "#include <memory>\n",
@@ -28,7 +29,7 @@ SOUND_TREE = {
     "storage/CMakeLists.txt": "room(store/rocksdb_store.cpp)\n",
     "storage/block/block.h": '#include "schemas/columns/codec.h"\n',
     "storage/key/key.h": "namespace perfleet {\nclass Key;\nstruct Key {\n};\n}  // namespace perfleet\n",
-    "storage/key/test_keys.h": "#include <gtest/gtest.h>\n",
+    "storage/key/testing/keys.h": "#include <gtest/gtest.h>\n",
     "storage/store/rocksdb_store.h": "#include <rocksdb/db.h>\n",
     "storage/store/rocksdb_store.cpp": '#include "storage/store/rocksdb_store.h"\n',
     "gateway/CMakeLists.txt": "program(main.cpp ingest/decode.cpp)\ntest(ingest/decode_test.cpp)\n",
@@ -41,7 +42,7 @@ SOUND_TREE = {
     "query-engine/symbol/elf.cpp": "#include <gelf.h>\n#include <elfutils/libdw.h>\n",
     "exporters/perf-data/exporter.h": '#include "query-engine/scan/scan.h"\n#include "storage/block/block.h"\n',
     "tools/CMakeLists.txt": "program(perfleet/main.cpp)\n",
-    "tools/perfleet/main.cpp": '#include "gateway/wire/context.h"\n#include "exporters/perf-data/exporter.h"\n',
+    "tools/perfleet/main.cpp": '#include "gateway/wire/context.h"\n#include "exporters/perf-data/exporter.h"\n#include "tools/perfleet/table.h"\n',
     "gateway/wire/context.h": "#include <memory>\n",
     "tests/end_to_end/harness.h": '#include "tools/perfleet/table.h"\n',
     "tools/perfleet/table.h": "#include <string>\n",
@@ -76,6 +77,17 @@ VIOLATIONS = {
     "a unit test includes what its folder may not": (
         {"gateway/ingest/decode_test.cpp": '#include <gtest/gtest.h>\n#include "exporters/perf-data/exporter.h"\n'},
         "gateway/ingest/decode_test.cpp:2:", "gateway may not include exporters"),
+    "a name that was given up": (
+        {"schemas/columns/codec.h": "#include <cstdint>\nclass Conduct" "Book;\n"},
+        "schemas/columns/codec.h:2:", "AbuseLimiter"),
+    "a double of tests beside production code": (
+        {"gateway/ingest/fake_store.h": "\n",
+         "gateway/ingest/decode_test.cpp": '#include <gtest/gtest.h>\n#include "gateway/ingest/fake_store.h"\n'},
+        "gateway/ingest/fake_store.h:1:", "testing"),
+    "production code includes a double of tests": (
+        {"gateway/ingest/testing/fake_store.h": "\n",
+         "gateway/ingest/decode.cpp": '#include "gateway/ingest/testing/fake_store.h"\n'},
+        "gateway/ingest/decode.cpp:1:", "is for tests"),
     "include that isn't rooted at the repository": (
         {"schemas/columns/codec.cpp": '#include "codec.h"\n'},
         "schemas/columns/codec.cpp:1:", "rooted at the repository"),
@@ -128,7 +140,7 @@ VIOLATIONS = {
     "GoogleTest in a room": (
         {"storage/block/block.h": "#include <gtest/gtest.h>\n"}, "storage/block/block.h:1:", "GoogleTest"),
     "a room includes what tests share": (
-        {"storage/key/key.h": '#include "storage/key/test_keys.h"\n'}, "storage/key/key.h:1:", "is for tests"),
+        {"storage/key/key.h": '#include "storage/key/testing/keys.h"\n'}, "storage/key/key.h:1:", "is for tests"),
     "heap in freestanding code": (
         {"target-collector/ring/spsc_ring.h": "#include <atomic>\n#include <vector>\n"},
         "target-collector/ring/spsc_ring.h:2:", "not for freestanding code"),

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/message/batch_builder.h"
 #include "tests/benchmark/sample_rows.h"
 

@@ -5,7 +5,7 @@
 
 #include "schemas/columns/codec.h"
 #include "schemas/columns/crc32c.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "tests/benchmark/sample_rows.h"
 
 namespace perfleet {

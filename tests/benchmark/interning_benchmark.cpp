@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/chain_cache.h"
 #include "target-collector/source/linux/stack_nodes.h"
 

@@ -21,9 +21,10 @@
 
 #include "gateway/ingest/admit_batch.h"
 #include "gateway/ingest/decode.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/block/block.h"
-#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/verify/store_check.h"
 #include "target-collector/message/batch_builder.h"
 #include "tests/benchmark/sample_rows.h"

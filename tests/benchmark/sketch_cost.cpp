@@ -20,9 +20,8 @@
 #include <vector>
 
 #include "query-engine/statistic/latency.h"
-#include "schemas/vocabulary/limits.h"
-#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {
 namespace {

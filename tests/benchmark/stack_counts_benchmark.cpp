@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "query-engine/statistic/stack_counts.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/store/testing/sample_batches.h"
 #include "tests/benchmark/sample_rows.h"
 

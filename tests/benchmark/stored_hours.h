@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/vocabulary/limits.h"
-#include "storage/store/testing/sample_batches.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/sample_batches.h"
 #include "tests/benchmark/sample_rows.h"
 
 namespace perfleet {

@@ -10,7 +10,7 @@
 #include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/message/patch.h"
 #include "target-collector/wire/testing/gateway_frames.h"
 #include "target-collector/wire/zmq_driver.h"

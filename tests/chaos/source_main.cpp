@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/gateway_link.h"
 #include "target-collector/linux/left_delivery.h"

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gateway/ingest/testing/sample_messages.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/raw_connection.h"

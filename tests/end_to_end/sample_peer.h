@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gateway/ingest/testing/sample_messages.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/store/testing/sample_batches.h"
 #include "target-collector/wire/zmq_driver.h"
 #include "tests/end_to_end/process.h"

@@ -6,7 +6,7 @@
 
 #include "schemas/columns/bounds.h"
 #include "schemas/columns/codec.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {

@@ -1,6 +1,6 @@
 // Dictionaries of an epoch. Input: blocks, each behind its size (2 bytes); their checksums are put right first.
 // Whatever was taken up, every number can be asked for, and every chain ends.
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "tests/fuzz/checksums.h"
 #include "tests/fuzz/fuzz_input.h"

@@ -12,7 +12,7 @@
 
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "tests/fuzz/fuzz_input.h"
 

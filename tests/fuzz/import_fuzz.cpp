@@ -3,7 +3,7 @@
 
 #include "schemas/columns/layout.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tools/perfleet/import/imported_run.h"
 

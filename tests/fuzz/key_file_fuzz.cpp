@@ -3,7 +3,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {

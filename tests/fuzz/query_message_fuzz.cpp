@@ -2,9 +2,9 @@
 // encoded and decoded again.
 #include <string>
 
+#include "query-engine/query_limits.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/limits.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {

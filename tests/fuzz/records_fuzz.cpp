@@ -2,7 +2,7 @@
 // map into one, from 0xe8 on a rollup of a day, from 0xf0 on one, from
 // 0xf8 on one of values; odd: the record's checksum is put right first. What decodes must say the same after being
 // encoded and decoded again.
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key.h"
 #include "storage/rollup/day_rollup.h"

@@ -1,7 +1,6 @@
 // Text of --select, --from and --to. What parses can be asked of a session, and a time that was understood is
 // understood again as it is printed.
 #include "query-engine/select/selection.h"
-#include "schemas/vocabulary/limits.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/wire/line_stream.h"
 #include "target-collector/wire/zmtp_driver.h"
 #include "target-collector/wire/zmtp_layout.h"

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "gateway/ingest/testing/sample_messages.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "schemas/peers/key_file.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/wire/hello_limits.h"
 #include "target-collector/wire/curve_keys.h"

@@ -11,8 +11,9 @@
 #include "gateway/ingest/ingest.h"
 #include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/vocabulary/assert.h"
-#include "storage/store/testing/sample_batches.h"
+#include "schemas/wire/delivery_limits.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {
 

@@ -34,7 +34,7 @@
 #include <span>
 #include <string_view>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/result.h"
 
 namespace perfleet::sel4 {

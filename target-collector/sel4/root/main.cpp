@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/bare-metal/console.h"
 #include "target-collector/sel4/kernel/place.h"
 #include "target-collector/sel4/kernel/stock_kernel.h"

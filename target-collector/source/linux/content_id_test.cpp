@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "schemas/columns/layout.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/content_hash.h"
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/image_finder.h"

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/content_hash.h"
 
 namespace perfleet {

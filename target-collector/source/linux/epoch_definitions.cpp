@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <span>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kind.h"
-#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/event_error.h"
 #include "target-collector/source/linux/event_modifier.h"
 #include "target-collector/source/linux/single_event.h"

@@ -4,10 +4,10 @@
 #include <linux/perf_event.h>
 #include <unistd.h>
 
-#include "schemas/vocabulary/limits.h"
-#include "target-collector/source/linux/testing/event_places.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/event_table.h"
 #include "target-collector/source/linux/perf_attr.h"
+#include "target-collector/source/linux/testing/event_places.h"
 
 namespace perfleet {
 namespace {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <limits>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/suggestion.h"
 #include "target-collector/source/linux/event_error.h"
 

@@ -1,4 +1,5 @@
 #include "target-collector/source/linux/image_table.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 #include <algorithm>
 #include <cstring>

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 

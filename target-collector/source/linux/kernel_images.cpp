@@ -5,7 +5,7 @@
 #include <span>
 
 #include "schemas/columns/layout.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/small_file.h"
 

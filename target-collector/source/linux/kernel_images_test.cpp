@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/cpu_list.h"
 #include "target-collector/source/linux/proc_reader.h"
 #include "target-collector/source/linux/stack_resolver.h"

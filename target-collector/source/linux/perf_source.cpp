@@ -15,7 +15,7 @@
 
 #include "schemas/columns/layout.h"
 #include "schemas/perf/perf_event.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/process_scan.h"
 #include "target-collector/source/linux/record_reader.h"
 #include "target-collector/source/linux/task_rows.h"

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/image_table.h"
 #include "target-collector/source/linux/perf_map.h"
 #include "target-collector/source/linux/perf_map_file.h"

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/word_hash.h"
 
 namespace perfleet {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/limits.h"
 #include "target-collector/source/linux/zeroed_array.h"
 
 namespace perfleet {

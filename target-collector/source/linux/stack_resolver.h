@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/image_table.h"
 #include "target-collector/source/linux/kernel_images.h"
 #include "target-collector/source/linux/mapping_list.h"

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/mapping_list.h"
 #include "target-collector/source/linux/unwind/unwind_step.h"
 #include "target-collector/source/linux/unwind/unwind_table.h"

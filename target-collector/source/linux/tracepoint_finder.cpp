@@ -8,7 +8,7 @@
 #include <charconv>
 #include <utility>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/suggestion.h"
 #include "target-collector/source/linux/event_error.h"
 #include "target-collector/source/linux/small_file.h"

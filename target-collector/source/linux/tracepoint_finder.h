@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "target-collector/source/linux/event_spec.h"
 

@@ -10,7 +10,7 @@
 #include <deque>
 #include <random>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "target-collector/message/patch.h"
 #include "target-collector/wire/resend_patience.h"
 #include "target-collector/wire/zmq_driver.h"

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "schemas/vocabulary/limits.h"
 #include "target-collector/message/bye.h"
 #include "target-collector/message/hello.h"
 #include "tests/benchmark/crowd/fail.h"

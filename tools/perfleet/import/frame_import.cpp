@@ -11,7 +11,7 @@
 #include "gateway/ingest/admit_hello.h"
 #include "gateway/ingest/decode.h"
 #include "gateway/ingest/image_intake.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/wire/frame_file.h"
 #include "tools/perfleet/import/run_hash.h"

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 
-#include "schemas/vocabulary/limits.h"
 #include "target-collector/small/small_collector.h"
 #include "target-collector/wire/frame_stream_driver.h"
 

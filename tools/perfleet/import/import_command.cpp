@@ -14,7 +14,6 @@
 
 #include "query-engine/select/selection.h"
 #include "schemas/text/utf8.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/wire/hello_limits.h"
 #include "storage/store/folder.h"

@@ -14,7 +14,6 @@
 #include <array>
 #include <optional>
 
-#include "schemas/vocabulary/limits.h"
 #include "tools/perfleet/import/exact_decimal.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/number_table.h"

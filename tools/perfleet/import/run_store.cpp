@@ -14,7 +14,7 @@
 #include "gateway/ingest/admit_hello.h"
 #include "gateway/ingest/decode.h"
 #include "schemas/peers/key_file.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/row_clock.h"
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/bye.h"

@@ -27,8 +27,8 @@ struct StoredRun {
     bool was_there = false;
 };
 
-// Durable when it returns. Errors: kInvalid or kTooLarge (past a limit of vocabulary/limits.h, in words), those of the
-// store, kExpired-like refusals as kInvalid.
+// Durable when it returns. Errors: kInvalid or kTooLarge (past a limit of vocabulary/batch_limits.h, in words), those
+// of the store, kExpired-like refusals as kInvalid.
 [[nodiscard]] Result<StoredRun> store_run(const ImportedRun& run, const ImportPlace& place, Store& store);
 
 }  // namespace perfleet

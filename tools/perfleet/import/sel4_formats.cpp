@@ -7,7 +7,6 @@
 
 #include "schemas/sel4/log_description.h"
 #include "schemas/sel4/names.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/vocabulary/utilisation_thread.h"
 #include "target-collector/source/sel4/log_buffer.h"
 #include "tools/perfleet/import/imported_run.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/text_lines.h"
 

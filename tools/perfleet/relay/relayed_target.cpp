@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/checksum.h"
 #include "target-collector/message/patch.h"
 

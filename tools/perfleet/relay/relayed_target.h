@@ -16,7 +16,7 @@
 #include <span>
 #include <stop_token>
 
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/wire/byte_stream.h"
 #include "target-collector/wire/zmq_driver.h"
 #include "target-collector/wire/zmtp_driver.h"

@@ -6,7 +6,6 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/perf/perf_event.h"
-#include "schemas/vocabulary/limits.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/packed_symbols.h"

@@ -9,7 +9,7 @@
 
 #include "schemas/columns/layout.h"
 #include "schemas/perf/perf_event.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/image_finder.h"
 #include "tools/perfleet/import/perf-data/byte_cursor.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "schemas/perf/perf_event.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "tools/perfleet/import/perf-data/byte_cursor.h"
 
 namespace perfleet {

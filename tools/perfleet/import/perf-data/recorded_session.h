@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/store/batch.h"
 #include "tools/perfleet/import/perf-data/record_source.h"

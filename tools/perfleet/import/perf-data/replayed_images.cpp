@@ -11,6 +11,7 @@
 
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/columns/layout.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/linux/target_identity.h"
 #include "target-collector/source/linux/elf_note.h"
 #include "target-collector/source/linux/image_finder.h"

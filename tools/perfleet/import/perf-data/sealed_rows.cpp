@@ -8,7 +8,8 @@
 #include <variant>
 
 #include "schemas/columns/codec.h"
-#include "schemas/vocabulary/limits.h"
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/wire/delivery_limits.h"
 #include "target-collector/message/bye.h"
 
 namespace perfleet {
