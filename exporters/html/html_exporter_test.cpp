@@ -11,8 +11,8 @@
 #include "exporters/html/page_data.h"
 #include "query-engine/statistic/diff.h"
 #include "query-engine/statistic/event_choice.h"
-#include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/tree.h"
 #include "schemas/text/utf8.h"
 
@@ -110,12 +110,12 @@ protected:
         return UtcNs{number("start_ns") + number("width_ns") * (data["slices"]["count"].get<std::int64_t>() / 2)};
     }
 
-    ProfileStory story_ = make_story(8);
+    ProfileScenario scenario_ = make_scenario(8);
     std::unique_ptr<Store> store_ = make_memory_store();
 };
 
 TEST_F(HtmlExporter, FramesHaveTheTotalsOfTree) {
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     const Scan scan = scan_of(*store_);
     const Totals expected = tree_totals(scan);
     ASSERT_GT(expected.size(), 20U);
@@ -130,7 +130,7 @@ TEST_F(HtmlExporter, FramesHaveTheTotalsOfTree) {
 }
 
 TEST_F(HtmlExporter, SlicesHaveTheTotalsOfTheirTime) {
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     HtmlOptions options;
     options.slice_count = 10;
     const Json data = data_of(page_of(scan_of(*store_), options));
@@ -145,17 +145,17 @@ TEST_F(HtmlExporter, SlicesHaveTheTotalsOfTheirTime) {
 }
 
 TEST_F(HtmlExporter, SameRowsGiveTheSameBytes) {
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     const std::string page = page_of(scan_of(*store_));
     for (const DeliveryOrder& order : {DeliveryOrder{7, 3, true, 0}, DeliveryOrder{1'000, 5, false, 4}}) {
         const std::unique_ptr<Store> other = make_memory_store();
-        deliver(story_, order, *other);
+        deliver(scenario_, order, *other);
         EXPECT_EQ(page_of(scan_of(*other)), page);
     }
 }
 
 TEST_F(HtmlExporter, CommandsAscendByName) {
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     const Json data = data_of(page_of(scan_of(*store_)));
     std::vector<std::string> names;
     for (std::size_t i = 0; i < data["frames"]["depth"].size(); ++i) {
@@ -171,18 +171,18 @@ TEST_F(HtmlExporter, CommandsAscendByName) {
 TEST_F(HtmlExporter, NamesCantLeaveTheirElement) {
     const std::string turned{'\xe2', '\x80', '\xae'};  // right-to-left override
     const std::string name = "</script><!--<script>&amp;\x1b[31m" + turned + "\xff";
-    for (StorySession& session : story_.sessions) {
+    for (ScenarioSession& session : scenario_.sessions) {
         session.record.target_name = name;
-        for (StoryEpoch& epoch : session.epochs) {
-            for (StoryTask& task : epoch.tasks) {
+        for (ScenarioEpoch& epoch : session.epochs) {
+            for (ScenarioTask& task : epoch.tasks) {
                 task.name = "</script>";
             }
         }
     }
-    for (ImageDefinition& image : story_.images) {
+    for (ImageDefinition& image : scenario_.images) {
         image.name += name;
     }
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     HtmlOptions options;
     options.title = name;
     const std::string page = page_of(scan_of(*store_), options);
@@ -200,7 +200,7 @@ TEST_F(HtmlExporter, NamesCantLeaveTheirElement) {
 }
 
 TEST_F(HtmlExporter, NothingIsLoadedAndOnlyItsOwnScriptRuns) {
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     const std::string page = page_of(scan_of(*store_));
     EXPECT_NE(page.find("default-src 'none'; script-src 'sha256-"), std::string::npos);
     for (const char* part : {"http://", "https://", "unsafe-inline", "eval(", "innerHTML", "@import", "src="}) {
@@ -211,7 +211,7 @@ TEST_F(HtmlExporter, NothingIsLoadedAndOnlyItsOwnScriptRuns) {
 }
 
 TEST_F(HtmlExporter, WithoutSamplesThereIsNoPage) {
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     Selection selection;
     selection.to = UtcNs{1};
     Symbolizer symbolizer{nullptr, {}};
@@ -223,7 +223,7 @@ TEST_F(HtmlExporter, WithoutSamplesThereIsNoPage) {
 }
 
 TEST_F(HtmlExporter, WhatIsCutStaysInTheTotals) {
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     const Scan scan = scan_of(*store_);
     Symbolizer symbolizer{nullptr, {}};
     FlameGraphMaker maker{symbolizer, scan.memory(), 1, false};
@@ -249,7 +249,7 @@ TEST_F(HtmlExporter, WhatIsCutStaysInTheTotals) {
 }
 
 TEST_F(HtmlExporter, SlicesAreMergedWhereTheirNumbersAreTooMany) {
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     const Scan scan = scan_of(*store_);
     Symbolizer symbolizer{nullptr, {}};
     FlameGraphMaker maker{symbolizer, scan.memory(), 1, false};
@@ -272,7 +272,7 @@ TEST_F(HtmlExporter, SlicesAreMergedWhereTheirNumbersAreTooMany) {
 }
 
 TEST_F(HtmlExporter, ComparesWithAnotherSelection) {
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     const Json alone = data_of(page_of(scan_of(*store_)));
     EXPECT_TRUE(alone["before"].is_null());
     Selection first;

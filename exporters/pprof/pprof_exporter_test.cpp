@@ -220,12 +220,12 @@ protected:
         return counts;
     }
 
-    ProfileStory story_ = make_story(8);
+    ProfileScenario scenario_ = make_scenario(8);
     std::unique_ptr<Store> store_ = make_memory_store();
 };
 
 TEST_F(PprofExporter, EachEventHasTheCountsOfTop) {
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     const ReadProfile profile = profile_of(scan_of(*store_));
     std::size_t compared = 0;
     for (std::size_t value = 0; value < profile.types.size(); ++value) {
@@ -241,7 +241,7 @@ TEST_F(PprofExporter, EachEventHasTheCountsOfTop) {
 }
 
 TEST_F(PprofExporter, OneEventAndARangeOfTimeAreSelected) {
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     const ReadProfile whole = profile_of(scan_of(*store_));
     Selection half;
     half.event = event_of(whole.types.front().first);
@@ -254,11 +254,11 @@ TEST_F(PprofExporter, OneEventAndARangeOfTimeAreSelected) {
 }
 
 TEST_F(PprofExporter, CommentsTellWhatWasLost) {
-    for (StorySession& session : story_.sessions) {
+    for (ScenarioSession& session : scenario_.sessions) {
         session.kernel_lost = 0;
     }
-    story_.sessions.front().kernel_lost = 24;
-    deliver(story_, {}, *store_);
+    scenario_.sessions.front().kernel_lost = 24;
+    deliver(scenario_, {}, *store_);
     const ReadProfile profile = profile_of(scan_of(*store_));
     EXPECT_THAT(profile.comments, ::testing::Contains(::testing::HasSubstr("24 lost (24 kernel_ring)")));
 }
@@ -271,7 +271,7 @@ TEST_F(PprofExporter, NothingSelectedGivesAnEmptyProfileOrAnError) {
     EXPECT_EQ(nothing.error().code, ErrorCode::kNotFound);
     EXPECT_TRUE(sink.text.empty());
 
-    deliver(story_, {}, *store_);
+    deliver(scenario_, {}, *store_);
     Selection before_all;
     before_all.to = UtcNs{1};
     EXPECT_TRUE(profile_of(scan_of(*store_, before_all)).samples.empty());

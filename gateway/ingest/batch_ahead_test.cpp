@@ -14,7 +14,7 @@ using sample::Reply;
 using sample::ReplySort;
 
 // A batch of the hour to come that is one too far.
-class IngestAhead : public testing::Test, protected IngestRig {
+class IngestAhead : public testing::Test, protected IngestFixture {
 protected:
     static constexpr BucketNumber kAhead{kSampleBucket.value + intake_limits::kBucketsAheadMax + 1};
 

@@ -90,7 +90,7 @@ private:
     Store& store_;
 };
 
-class StuckStore : public testing::TestWithParam<FailingStore::Step>, protected IngestRig {
+class StuckStore : public testing::TestWithParam<FailingStore::Step>, protected IngestFixture {
 protected:
     StuckStore() { open(&failing_); }
 
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(Ingest, StuckStore,
                                          FailingStore::Step::kWatermark, FailingStore::Step::kEnd,
                                          FailingStore::Step::kImage, FailingStore::Step::kSync));
 
-class FailedStore : public testing::Test, protected IngestRig {
+class FailedStore : public testing::Test, protected IngestFixture {
 protected:
     FailedStore() { open(&failing_); }
 

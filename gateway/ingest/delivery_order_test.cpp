@@ -82,7 +82,7 @@ std::string everything_in(const Store& store) {
     return text.str();
 }
 
-class DeliveryOrder : public testing::TestWithParam<TestEngine>, protected IngestRig {
+class DeliveryOrder : public testing::TestWithParam<TestEngine>, protected IngestFixture {
 protected:
     void hello_of(std::uint64_t session, std::uint64_t peer) {
         take(std::to_string(peer), sample::hello(sample_session(target_of(session), session_of(session))));

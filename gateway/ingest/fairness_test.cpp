@@ -31,7 +31,7 @@ struct Honest {
     [[nodiscard]] bool is_done() const { return prefix == batch_count; }
 };
 
-class FairnessTest : public testing::Test, protected IngestRig {
+class FairnessTest : public testing::Test, protected IngestFixture {
 protected:
     void open_small() {
         Ingest::Options options;

@@ -36,7 +36,7 @@ Words message_of(std::size_t word_count, std::uint64_t filling) {
     return words;
 }
 
-class HostileMessage : public testing::Test, protected IngestRig {
+class HostileMessage : public testing::Test, protected IngestFixture {
 protected:
     void expect_malformed(const Frame& frame, MessageMalformed reason) {
         const std::uint64_t before = ingest_->counts().messages_malformed.of(reason);

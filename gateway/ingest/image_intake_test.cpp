@@ -23,7 +23,7 @@ std::string content(std::size_t size_bytes) {
     return bytes;
 }
 
-class ImageIntakeTest : public testing::Test, protected IngestRig {
+class ImageIntakeTest : public testing::Test, protected IngestFixture {
 protected:
     void say_hello_with(const std::vector<sample::ImageOffer>& offers, std::string_view routing_id = "peer",
                         SessionId session = kSession) {

@@ -13,7 +13,7 @@ constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 constexpr Series kTasks{Kind::kTask, kNoEvent};
 constexpr Series kStacks{Kind::kStack, kNoEvent};
 
-class IngestCountsTest : public testing::Test, protected IngestRig {
+class IngestCountsTest : public testing::Test, protected IngestFixture {
 protected:
     void send(std::uint64_t seq, std::uint64_t ring_full, std::uint64_t quota = 0) {
         SampleBatch batch = sample_batch(kTarget, kSession, Seq{seq});

@@ -17,7 +17,7 @@ using sample::ReplySort;
 
 std::uint16_t number_of(RefusedReason reason) { return static_cast<std::uint16_t>(reason); }
 
-class IngestTest : public testing::Test, protected IngestRig {};
+class IngestTest : public testing::Test, protected IngestFixture {};
 using IngestHello = IngestTest;
 using IngestBatch = IngestTest;
 using IngestBye = IngestTest;

@@ -17,7 +17,7 @@ using sample::ReplySort;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kPatience = 10 * kSecond;
 
-class Orders : public testing::Test, protected IngestRig {
+class Orders : public testing::Test, protected IngestFixture {
 protected:
     void place(OrderTicket ticket, ControlCommand command = ControlCommand::kStop, const std::string& event = "",
                std::uint64_t value = 0, SessionId session = kSession) {

@@ -7,7 +7,7 @@
 namespace perfleet::partition_choice_test {
 namespace {
 
-class PartitionChoice : public testing::Test, protected IngestRig {
+class PartitionChoice : public testing::Test, protected IngestFixture {
 protected:
     // A gateway with rules that take all sessions into this class.
     void start(std::uint8_t retention_class) {

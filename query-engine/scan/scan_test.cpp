@@ -26,7 +26,7 @@ constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 
 class ScanTest : public ::testing::Test {
 protected:
-    void SetUp() override { deliver(story_, DeliveryOrder{50, 0, false}, *store_); }
+    void SetUp() override { deliver(scenario_, DeliveryOrder{50, 0, false}, *store_); }
 
     static Result<std::uint64_t> count_samples(const StoreReader& store, const Selection& selection) {
         const Result<Scan> scan = Scan::open(store, selection);
@@ -81,15 +81,15 @@ protected:
         }
     }
 
-    ProfileStory story_ = make_story(4);
+    ProfileScenario scenario_ = make_scenario(4);
     std::unique_ptr<Store> store_ = make_memory_store();
 };
 
 TEST_F(ScanTest, VisitsEveryRowOnce) {
     std::uint64_t expected = 0;
-    for (const StorySession& session : story_.sessions) {
-        for (const StoryEpoch& epoch : session.epochs) {
-            for (const StorySample& sample : epoch.samples) {
+    for (const ScenarioSession& session : scenario_.sessions) {
+        for (const ScenarioEpoch& epoch : session.epochs) {
+            for (const ScenarioSample& sample : epoch.samples) {
                 expected += sample.event == 0 ? 1 : 0;
             }
         }
@@ -98,7 +98,7 @@ TEST_F(ScanTest, VisitsEveryRowOnce) {
 }
 
 TEST_F(ScanTest, DamagedBlockIsLeftOutAndNamed) {
-    const std::string session = session_hex(story_.sessions[0].record.session);
+    const std::string session = session_hex(scenario_.sessions[0].record.session);
     for (const std::size_t at : {0U, 9U, 40U, 70U}) {
         expect_left_out(
             [at](Seq seq, std::string_view block) {
@@ -136,11 +136,11 @@ TEST_F(ScanTest, MissingBlockIsTold) {
 
 TEST_F(ScanTest, RowsPutAfterItWasOpenedAreNotSeen) {
     const std::unique_ptr<Store> growing = make_memory_store();
-    ProfileStory early = story_;
+    ProfileScenario early = scenario_;
     early.sessions.resize(1);
     deliver(early, DeliveryOrder{50, 0, false}, *growing);
     const Result<Scan> scan = Scan::open(*growing, {});
-    deliver(story_, DeliveryOrder{50, 0, false}, *growing);
+    deliver(scenario_, DeliveryOrder{50, 0, false}, *growing);
     EXPECT_EQ(scan->sessions().size(), 1U);
     EXPECT_EQ(Scan::open(*growing, {})->sessions().size(), 3U);
 }
@@ -290,19 +290,19 @@ TEST_F(ScanTest, SessionsAreChosenByPrefixAndLast) {
         selection.session = session;
         return Scan::open(*store_, selection);
     };
-    const std::string second = session_hex(story_.sessions[1].record.session);
+    const std::string second = session_hex(scenario_.sessions[1].record.session);
     const Result<Scan> exact = open(second);
     ASSERT_TRUE(exact.ok());
     ASSERT_EQ(exact->sessions().size(), 1U);
-    EXPECT_EQ(exact->sessions()[0].record, story_.sessions[1].record);
+    EXPECT_EQ(exact->sessions()[0].record, scenario_.sessions[1].record);
     EXPECT_TRUE(open("000000000000ABC2").ok());
     EXPECT_EQ(open("0").error().code, ErrorCode::kUsage);
     EXPECT_EQ(open("f").error().code, ErrorCode::kNotFound);
     EXPECT_EQ(open("x").error().code, ErrorCode::kUsage);
     // The first session starts last.
-    EXPECT_EQ(open("last")->sessions()[0].record, story_.sessions[0].record);
-    EXPECT_EQ(open("last~0")->sessions()[0].record, story_.sessions[0].record);
-    EXPECT_NE(open("last~1")->sessions()[0].record, story_.sessions[0].record);
+    EXPECT_EQ(open("last")->sessions()[0].record, scenario_.sessions[0].record);
+    EXPECT_EQ(open("last~0")->sessions()[0].record, scenario_.sessions[0].record);
+    EXPECT_NE(open("last~1")->sessions()[0].record, scenario_.sessions[0].record);
     EXPECT_NE(open("last~2")->sessions()[0].record, open("last~1")->sessions()[0].record);
     EXPECT_EQ(open("last~3").error().code, ErrorCode::kNotFound);
     EXPECT_EQ(open("last~x").error().code, ErrorCode::kUsage);
@@ -315,7 +315,7 @@ TEST_F(ScanTest, SessionsAreChosenByPrefixAndLast) {
 
 TEST_F(ScanTest, SessionsAreChosenByNameAndRemovedOnesAreNot) {
     const auto name_of = [&](std::size_t index) {
-        const SessionRecord& record = story_.sessions[index].record;
+        const SessionRecord& record = scenario_.sessions[index].record;
         return SessionName{record.target, record.session};
     };
     const auto open = [&](const std::string& session) {
@@ -324,12 +324,12 @@ TEST_F(ScanTest, SessionsAreChosenByNameAndRemovedOnesAreNot) {
         return Scan::open(*store_, selection);
     };
     const SessionRecord newest = open("last")->sessions()[0].record;
-    for (std::size_t i = 0; i < story_.sessions.size(); ++i) {
+    for (std::size_t i = 0; i < scenario_.sessions.size(); ++i) {
         ASSERT_TRUE(store_->name_session(name_of(i), "abc").ok());
     }
     EXPECT_EQ(open("abc")->sessions()[0].record, newest) << "of several the one that began last";
     ASSERT_TRUE(store_->name_session(name_of(1), "second").ok());
-    EXPECT_EQ(open("second")->sessions()[0].record, story_.sessions[1].record);
+    EXPECT_EQ(open("second")->sessions()[0].record, scenario_.sessions[1].record);
 
     std::uint64_t produced = 0;
     std::vector<std::string> warnings;
@@ -427,17 +427,17 @@ TEST(ScanOfAFleet, FewSessionsAreFoundWithoutListsOfAll) {
 
 TEST_F(ScanTest, BlocksOutsideTheTimeRangeAreNotRead) {
     Selection selection;
-    selection.session = session_hex(story_.sessions[2].record.session);
-    const std::int64_t start = story_.sessions[2].record.start_point.utc_ns.value;
-    selection.from = UtcNs{start + static_cast<std::int64_t>(kStoryEpochTicks)};
-    selection.to = UtcNs{start + static_cast<std::int64_t>(2 * kStoryEpochTicks)};
+    selection.session = session_hex(scenario_.sessions[2].record.session);
+    const std::int64_t start = scenario_.sessions[2].record.start_point.utc_ns.value;
+    selection.from = UtcNs{start + static_cast<std::int64_t>(kScenarioEpochTicks)};
+    selection.to = UtcNs{start + static_cast<std::int64_t>(2 * kScenarioEpochTicks)};
     const Result<Scan> scan = Scan::open(*store_, selection);
     EXPECT_FALSE(scan->has_rows(0, EpochNumber{0}, kSamples));
     EXPECT_TRUE(scan->has_rows(0, EpochNumber{1}, kSamples));
     EXPECT_FALSE(scan->has_rows(0, EpochNumber{2}, kSamples));
     EXPECT_TRUE(scan->has_rows(0, EpochNumber{0}, {Kind::kTask, kNoEvent}));
     std::uint64_t expected = 0;
-    for (const StorySample& sample : story_.sessions[2].epochs[1].samples) {
+    for (const ScenarioSample& sample : scenario_.sessions[2].epochs[1].samples) {
         expected += sample.event == 0 ? 1 : 0;
     }
     EXPECT_EQ(*count_samples(*store_, selection), expected);

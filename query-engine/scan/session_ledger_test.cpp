@@ -8,11 +8,11 @@ namespace {
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 
 // Batches of 10 rows at ticks [100 × seq, 100 × seq + 90], as a collector tells of them.
-class Story {
+class Scenario {
 public:
     // `lost` so far, by reason; produced is what the sealed batches held and the losses.
-    Story& batch(std::uint64_t seq, const std::vector<std::pair<TallyName, std::uint64_t>>& lost = {},
-                 std::vector<SeqRange> dropped = {}) {
+    Scenario& batch(std::uint64_t seq, const std::vector<std::pair<TallyName, std::uint64_t>>& lost = {},
+                    std::vector<SeqRange> dropped = {}) {
         BatchRecord record;
         record.seq = Seq{seq};
         record.tallies = tallies(seq, lost);
@@ -22,8 +22,8 @@ public:
         session.batch_partitions.emplace_back();
         return *this;
     }
-    Story& end(std::uint64_t last_seq, const std::vector<std::pair<TallyName, std::uint64_t>>& lost = {},
-               std::vector<SeqRange> dropped = {}) {
+    Scenario& end(std::uint64_t last_seq, const std::vector<std::pair<TallyName, std::uint64_t>>& lost = {},
+                  std::vector<SeqRange> dropped = {}) {
         session.end = SessionEnd{Seq{last_seq}, tallies(last_seq, lost), std::move(dropped),
                                  ClockPoint{Ticks{100 * last_seq + 99}, UtcNs{0}, 0}};
         return *this;
@@ -70,9 +70,9 @@ private:
 using Lost = std::map<std::string, std::uint64_t>;
 
 TEST(SessionLedger, OfWholeSessionHasNothingLost) {
-    Story story;
-    story.batch(1).batch(2).end(2);
-    const Ledger ledger = story.whole();
+    Scenario scenario;
+    scenario.batch(1).batch(2).end(2);
+    const Ledger ledger = scenario.whole();
     EXPECT_EQ(ledger.produced, 20U);
     EXPECT_EQ(ledger.stored, 20U);
     EXPECT_TRUE(ledger.lost.empty());
@@ -80,114 +80,114 @@ TEST(SessionLedger, OfWholeSessionHasNothingLost) {
 }
 
 TEST(SessionLedger, RowsOnTheirWayArePendingUntilTheEndAndMissingAfterIt) {
-    Story story;
-    story.batch(1).batch(3);
-    EXPECT_EQ(story.whole().pending, 10U);
-    story.end(4);
-    const Ledger ledger = story.whole();
+    Scenario scenario;
+    scenario.batch(1).batch(3);
+    EXPECT_EQ(scenario.whole().pending, 10U);
+    scenario.end(4);
+    const Ledger ledger = scenario.whole();
     EXPECT_EQ(ledger.pending, 0U);
     EXPECT_EQ(ledger.lost, (Lost{{"missing", 20}}));
 }
 
 TEST(SessionLedger, DroppedBatchThatArrivedIsNotLost) {
-    Story story;
-    story.batch(1)
+    Scenario scenario;
+    scenario.batch(1)
         .batch(3)
         .batch(5, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}})
         .end(5, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}});
-    const Ledger ledger = story.whole();
+    const Ledger ledger = scenario.whole();
     EXPECT_EQ(ledger.stored, 30U);
     EXPECT_EQ(ledger.lost, (Lost{{"spool_full", 20}}));
 }
 
 TEST(SessionLedger, ExpiredRowsAreNotMissing) {
-    Story story;
-    story.batch(3).end(3);
-    story.session.expired = {{kSamples, 20}};
-    const Ledger ledger = story.whole();
+    Scenario scenario;
+    scenario.batch(3).end(3);
+    scenario.session.expired = {{kSamples, 20}};
+    const Ledger ledger = scenario.whole();
     EXPECT_EQ(ledger.expired, 20U);
     EXPECT_TRUE(ledger.lost.empty());
-    EXPECT_EQ(story.between(0, 300).expired, 20U);
-    EXPECT_EQ(story.between(391, 400).expired, 0U);
+    EXPECT_EQ(scenario.between(0, 300).expired, 20U);
+    EXPECT_EQ(scenario.between(391, 400).expired, 0U);
 }
 
 TEST(SessionLedger, SessionOfWhichAllHasExpiredProducedWhatExpired) {
-    Story story;
-    story.session.clock = ClockMap{kNsPerSecond, {ClockPoint{Ticks{0}, UtcNs{0}, 0}}};
-    story.session.expired = {{kSamples, 20}};
-    story.session.last_expired_bucket = BucketNumber{1};
-    EXPECT_EQ(story.whole().produced, 20U);
-    EXPECT_EQ(story.whole().expired, 20U);
-    EXPECT_TRUE(story.warnings.empty());
+    Scenario scenario;
+    scenario.session.clock = ClockMap{kNsPerSecond, {ClockPoint{Ticks{0}, UtcNs{0}, 0}}};
+    scenario.session.expired = {{kSamples, 20}};
+    scenario.session.last_expired_bucket = BucketNumber{1};
+    EXPECT_EQ(scenario.whole().produced, 20U);
+    EXPECT_EQ(scenario.whole().expired, 20U);
+    EXPECT_TRUE(scenario.warnings.empty());
     constexpr std::uint64_t kEnd = 2ULL * kBucketDurationS * kNsPerSecond;
-    EXPECT_EQ(story.between(0, 300).expired, 20U);
-    EXPECT_EQ(story.between(kEnd - 1, kEnd).expired, 20U);
-    EXPECT_EQ(story.between(kEnd + 1, ~0ULL).expired, 0U) << "it was over by then";
+    EXPECT_EQ(scenario.between(0, 300).expired, 20U);
+    EXPECT_EQ(scenario.between(kEnd - 1, kEnd).expired, 20U);
+    EXPECT_EQ(scenario.between(kEnd + 1, ~0ULL).expired, 0U) << "it was over by then";
 }
 
 TEST(SessionLedger, OfRangeCountsTheBatchesThatOverlapIt) {
-    Story story;
-    story.batch(1).batch(2).batch(3).end(3);
-    EXPECT_EQ(story.between(0, 1'000).stored, 30U);
-    EXPECT_EQ(story.between(200, 201).stored, 10U);
-    EXPECT_EQ(story.between(190, 301).stored, 30U);
-    EXPECT_EQ(story.between(191, 200).stored, 0U);
-    EXPECT_EQ(story.between(191, 300).stored, 10U);
+    Scenario scenario;
+    scenario.batch(1).batch(2).batch(3).end(3);
+    EXPECT_EQ(scenario.between(0, 1'000).stored, 30U);
+    EXPECT_EQ(scenario.between(200, 201).stored, 10U);
+    EXPECT_EQ(scenario.between(190, 301).stored, 30U);
+    EXPECT_EQ(scenario.between(191, 200).stored, 0U);
+    EXPECT_EQ(scenario.between(191, 300).stored, 10U);
 }
 
 TEST(SessionLedger, OfRangeSaysHowManyRowsAreOfBatchesThatItCuts) {
-    Story story;
-    story.batch(1).batch(2).batch(3).end(3);
-    EXPECT_EQ(story.whole().of_cut_batches, 0U);
-    EXPECT_EQ(story.between(100, 391).of_cut_batches, 0U);
-    EXPECT_EQ(story.between(101, 391).of_cut_batches, 10U);
-    EXPECT_EQ(story.between(100, 390).of_cut_batches, 10U);
-    EXPECT_EQ(story.between(150, 350).of_cut_batches, 20U);
-    EXPECT_EQ(story.between(250, 260).of_cut_batches, 10U) << "one batch, cut at both ends";
+    Scenario scenario;
+    scenario.batch(1).batch(2).batch(3).end(3);
+    EXPECT_EQ(scenario.whole().of_cut_batches, 0U);
+    EXPECT_EQ(scenario.between(100, 391).of_cut_batches, 0U);
+    EXPECT_EQ(scenario.between(101, 391).of_cut_batches, 10U);
+    EXPECT_EQ(scenario.between(100, 390).of_cut_batches, 10U);
+    EXPECT_EQ(scenario.between(150, 350).of_cut_batches, 20U);
+    EXPECT_EQ(scenario.between(250, 260).of_cut_batches, 10U) << "one batch, cut at both ends";
 }
 
 TEST(SessionLedger, OfRangeNamesTheLossesThatOverlapIt) {
-    Story story;
-    story.batch(1)
+    Scenario scenario;
+    scenario.batch(1)
         .batch(2, {{TallyName::kLostKernelRing, 5}})
         .batch(5, {{TallyName::kLostKernelRing, 5}})
         .batch(6, {{TallyName::kLostKernelRing, 6}, {TallyName::kLostSpoolFull, 20}}, {{Seq{3}, Seq{4}}})
         .end(7, {{TallyName::kLostKernelRing, 6}, {TallyName::kLostSpoolFull, 20}, {TallyName::kLostRefused, 10}});
-    EXPECT_EQ(story.between(0, 100).lost, Lost{});
-    EXPECT_EQ(story.between(150, 190).lost, Lost{});
-    EXPECT_EQ(story.between(195, 250).lost, (Lost{{"kernel_ring", 5}}));
+    EXPECT_EQ(scenario.between(0, 100).lost, Lost{});
+    EXPECT_EQ(scenario.between(150, 190).lost, Lost{});
+    EXPECT_EQ(scenario.between(195, 250).lost, (Lost{{"kernel_ring", 5}}));
     // Told with batch 6, but lost between 2 and 5.
-    EXPECT_EQ(story.between(300, 400).lost, (Lost{{"spool_full", 20}}));
-    EXPECT_EQ(story.between(650, 660).lost, (Lost{{"kernel_ring", 1}}));
-    EXPECT_EQ(story.between(695, 800).lost, (Lost{{"refused", 10}}));
-    EXPECT_EQ(story.between(0, 10'000), story.whole());
+    EXPECT_EQ(scenario.between(300, 400).lost, (Lost{{"spool_full", 20}}));
+    EXPECT_EQ(scenario.between(650, 660).lost, (Lost{{"kernel_ring", 1}}));
+    EXPECT_EQ(scenario.between(695, 800).lost, (Lost{{"refused", 10}}));
+    EXPECT_EQ(scenario.between(0, 10'000), scenario.whole());
 }
 
 // Of two of three dropped batches the rows are there; of batch 6 nobody knows.
 TEST(SessionLedger, DroppedBatchesThatArrivedAndMissingOnesAreCountedApart) {
-    Story story;
-    story.batch(1)
+    Scenario scenario;
+    scenario.batch(1)
         .batch(2)
         .batch(4)
         .batch(5, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}})
         .end(6, {{TallyName::kLostSpoolFull, 30}}, {{Seq{2}, Seq{4}}});
-    const Ledger ledger = story.whole();
+    const Ledger ledger = scenario.whole();
     EXPECT_EQ(ledger.stored, 40U);
     EXPECT_EQ(ledger.lost, (Lost{{"spool_full", 10}, {"missing", 10}}));
-    EXPECT_TRUE(story.warnings.empty());
+    EXPECT_TRUE(scenario.warnings.empty());
 }
 
 // The last batch of a range and the first one behind it.
 TEST(SessionLedger, ADroppedRangeHasBothItsEnds) {
-    Story story;
-    story.batch(1)
+    Scenario scenario;
+    scenario.batch(1)
         .batch(2)
         .batch(3)
         .batch(4, {{TallyName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}})
         .end(4, {{TallyName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}});
-    EXPECT_EQ(story.whole().lost, Lost{}) << "both arrived";
-    EXPECT_EQ(story.whole().stored, 40U);
-    Story behind;
+    EXPECT_EQ(scenario.whole().lost, Lost{}) << "both arrived";
+    EXPECT_EQ(scenario.whole().stored, 40U);
+    Scenario behind;
     behind.batch(1)
         .batch(4, {{TallyName::kLostSpoolFull, 20}}, {{Seq{2}, Seq{3}}})
         .end(4, {{TallyName::kLostSpoolFull, 20}});
@@ -196,25 +196,25 @@ TEST(SessionLedger, ADroppedRangeHasBothItsEnds) {
 
 // Two batches arrived, were dropped or refused all the same, and have expired: they are in two counts.
 TEST(SessionLedger, LossesOfBatchesThatExpiredAreTakenOff) {
-    Story story;
-    story.batch(3, {{TallyName::kLostSpoolFull, 10}, {TallyName::kLostRefused, 10}})
+    Scenario scenario;
+    scenario.batch(3, {{TallyName::kLostSpoolFull, 10}, {TallyName::kLostRefused, 10}})
         .end(3, {{TallyName::kLostSpoolFull, 10}, {TallyName::kLostRefused, 10}});
-    story.session.expired = {{kSamples, 20}};
-    const Ledger ledger = story.whole();
+    scenario.session.expired = {{kSamples, 20}};
+    const Ledger ledger = scenario.whole();
     EXPECT_EQ(ledger.produced, 30U);
     EXPECT_EQ(ledger.expired, 20U);
     EXPECT_EQ(ledger.lost, Lost{});
-    EXPECT_TRUE(story.warnings.empty());
+    EXPECT_TRUE(scenario.warnings.empty());
 }
 
 // A batch or an end says what was produced, also where all rows have expired or were lost.
 TEST(SessionLedger, AnEndAloneSaysWhatWasProduced) {
-    Story story;
-    story.end(3, {{TallyName::kLostSpoolFull, 10}});
-    story.session.expired = {{kSamples, 20}};
-    EXPECT_EQ(story.whole().produced, 30U);
-    EXPECT_EQ(story.whole().lost, (Lost{{"spool_full", 10}}));
-    Story running;
+    Scenario scenario;
+    scenario.end(3, {{TallyName::kLostSpoolFull, 10}});
+    scenario.session.expired = {{kSamples, 20}};
+    EXPECT_EQ(scenario.whole().produced, 30U);
+    EXPECT_EQ(scenario.whole().lost, (Lost{{"spool_full", 10}}));
+    Scenario running;
     running.batch(2);
     running.session.expired = {{kSamples, 5}};
     EXPECT_EQ(running.whole().produced, 20U);
@@ -222,12 +222,12 @@ TEST(SessionLedger, AnEndAloneSaysWhatWasProduced) {
 }
 
 TEST(SessionLedger, ContradictionBalancesAndWarns) {
-    Story story;
-    story.batch(1).end(1);
-    story.session.end->tallies.clear();
-    EXPECT_EQ(story.whole().produced, 10U);
-    ASSERT_FALSE(story.warnings.empty());
-    EXPECT_NE(story.warnings.front().find("more are accounted for"), std::string::npos);
+    Scenario scenario;
+    scenario.batch(1).end(1);
+    scenario.session.end->tallies.clear();
+    EXPECT_EQ(scenario.whole().produced, 10U);
+    ASSERT_FALSE(scenario.warnings.empty());
+    EXPECT_NE(scenario.warnings.front().find("more are accounted for"), std::string::npos);
 }
 
 TEST(SessionLedger, KnowsASessionWhoseCollectorWasKilledFromOneWithACleanEnd) {

@@ -31,7 +31,7 @@ std::uint64_t count_samples(const StoreReader& store) {
 
 TEST(WatchedStore, ReportsTheRowsOfTheKindsThatAreRead) {
     const std::unique_ptr<Store> store = make_memory_store();
-    deliver(make_story(9), DeliveryOrder{}, *store);
+    deliver(make_scenario(9), DeliveryOrder{}, *store);
     const std::uint64_t all = count_samples(*store);
     std::vector<std::uint64_t> done;
     const WatchedStore watched{*store, [&](std::uint64_t rows, std::uint64_t total) {
@@ -50,7 +50,7 @@ TEST(WatchedStore, ReportsTheRowsOfTheKindsThatAreRead) {
 
 TEST(WatchedStore, IsTheStoreWhereNobodyWatches) {
     const std::unique_ptr<Store> store = make_memory_store();
-    deliver(make_story(9), DeliveryOrder{}, *store);
+    deliver(make_scenario(9), DeliveryOrder{}, *store);
     EXPECT_EQ(count_samples(WatchedStore{*store, {}}), count_samples(*store));
 }
 

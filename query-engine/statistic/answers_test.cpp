@@ -83,13 +83,13 @@ std::vector<std::string> answers(const StoreReader& store, const std::string& th
 }
 
 TEST(Answers, DoNotDependOnOrderDoublesThreadsOrEngine) {
-    const ProfileStory story = make_story(2);
+    const ProfileScenario scenario = make_scenario(2);
     std::vector<std::string> expected;
     for (const TestEngine engine : kTestEngines) {
         for (const std::uint64_t order_seed : {0U, 5U, 6U}) {
             TestStores stores{engine};
             const std::unique_ptr<Store> store = stores.open();
-            deliver(story, DeliveryOrder{60, order_seed, order_seed != 0}, *store);
+            deliver(scenario, DeliveryOrder{60, order_seed, order_seed != 0}, *store);
             for (const char* threads : {"1", "2", "7"}) {
                 SCOPED_TRACE(std::string{engine_name(engine)} + " order " + std::to_string(order_seed) + " threads " +
                              threads);
@@ -103,14 +103,14 @@ TEST(Answers, DoNotDependOnOrderDoublesThreadsOrEngine) {
 
 // Joined once at the end, and again and again in between.
 TEST(Answers, DoNotDependOnWhatIsJoined) {
-    const ProfileStory story = make_story(2);
+    const ProfileScenario scenario = make_scenario(2);
     std::vector<std::string> expected;
     for (const TestEngine engine : kTestEngines) {
         for (const DeliveryOrder& delivery : {DeliveryOrder{60, 0, false}, DeliveryOrder{60, 0, false, ~std::size_t{0}},
                                               DeliveryOrder{60, 0, false, 3}, DeliveryOrder{60, 7, true, 10}}) {
             TestStores stores{engine};
             const std::unique_ptr<Store> store = stores.open();
-            deliver(story, delivery, *store);
+            deliver(scenario, delivery, *store);
             for (const char* threads : {"1", "3"}) {
                 SCOPED_TRACE(std::string{engine_name(engine)} + " joined every " + std::to_string(delivery.join_every) +
                              " threads " + threads);
@@ -123,11 +123,11 @@ TEST(Answers, DoNotDependOnWhatIsJoined) {
 }
 
 TEST(Answers, DoNotDependOnTheBatching) {
-    const ProfileStory story = make_story(3);
+    const ProfileScenario scenario = make_scenario(3);
     std::vector<std::string> expected;
     for (const std::size_t rows_per_batch : {400U, 1U, 33U}) {
         const std::unique_ptr<Store> store = make_memory_store();
-        deliver(story, DeliveryOrder{rows_per_batch, 0, false}, *store);
+        deliver(scenario, DeliveryOrder{rows_per_batch, 0, false}, *store);
         const std::vector<std::string> given = answers(*store, "2", false);
         expected = expected.empty() ? given : expected;
         EXPECT_EQ(given, expected);
@@ -137,7 +137,7 @@ TEST(Answers, DoNotDependOnTheBatching) {
 // The same bytes, or none and why: from the first batch record to the last row of the answer.
 TEST(Answers, NeedNoMoreThanTheirMemoryOrAreRefused) {
     const std::unique_ptr<Store> store = make_memory_store();
-    deliver(make_story(2), DeliveryOrder{}, *store);
+    deliver(make_scenario(2), DeliveryOrder{}, *store);
     const auto ask = [&](std::size_t size_bytes_max, unsigned thread_count) -> Result<Answer> {
         Selection selection;
         selection.memory_size_bytes_max = size_bytes_max;

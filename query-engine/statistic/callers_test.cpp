@@ -12,18 +12,18 @@ namespace perfleet::callers_test {
 namespace {
 
 TEST(Callers, EqualANaiveCountOfEachSampleOnce) {
-    const ProfileStory story = make_story(6);
+    const ProfileScenario scenario = make_scenario(6);
     const std::unique_ptr<Store> store = make_memory_store();
-    deliver(story, {}, *store);
+    deliver(scenario, {}, *store);
     Symbolizer symbolizer{nullptr, {}};
     std::map<std::string, std::map<std::string, std::uint64_t>> expected;  // by function, then by caller
-    for (const StorySession& session : story.sessions) {
-        for (const StoryEpoch& epoch : session.epochs) {
-            for (const StorySample& sample : epoch.samples) {
+    for (const ScenarioSession& session : scenario.sessions) {
+        for (const ScenarioEpoch& epoch : session.epochs) {
+            for (const ScenarioSample& sample : epoch.samples) {
                 std::set<std::pair<std::string, std::string>> pairs;
                 for (std::size_t i = 0; i < sample.frames.size() && sample.event == 0; ++i) {
                     const auto name = [&](std::size_t frame) {
-                        return shown_name(symbolizer, story.images[sample.frames[frame].image],
+                        return shown_name(symbolizer, scenario.images[sample.frames[frame].image],
                                           sample.frames[frame].offset, false);
                     };
                     pairs.emplace(name(i), i + 1 == sample.frames.size() ? "[outermost]" : name(i + 1));

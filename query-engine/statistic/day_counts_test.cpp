@@ -6,14 +6,14 @@
 #include <tuple>
 
 #include "query-engine/scan/cancellable_store.h"
-#include "query-engine/statistic/testing/long_scenario.h"
 #include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/testing/long_scenario.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::day_counts_test {
 namespace {
 
-constexpr std::uint32_t kHoursOfStory = 35;  // of the longest session: a whole day and parts of two others
+constexpr std::uint32_t kHoursOfScenario = 35;  // of the longest session: a whole day and parts of two others
 constexpr std::int64_t kDayNs = 24 * kHourNs;
 constexpr std::int64_t kStartNs = 1'700'000'000 * kNsPerSecond / kHourNs * kHourNs;
 constexpr std::int64_t kFirstDayNs = (kStartNs / kDayNs + 1) * kDayNs;  // the first that is whole
@@ -112,7 +112,7 @@ StoreOptions with_days(std::uint32_t sums_max = 1U << 20) {
 std::unique_ptr<Store> delivered(std::uint64_t seed, const StoreOptions& options = with_days(),
                                  DeliveryOrder order = {.rows_per_batch = 200, .join_every = 1'000'000}) {
     auto store = make_memory_store(options);
-    deliver(story_of_hours(seed, kHoursOfStory), order, *store);
+    deliver(scenario_of_hours(seed, kHoursOfScenario), order, *store);
     return store;
 }
 
@@ -130,7 +130,7 @@ TEST(DayCounts, AreThoseOfHoursAndBlocksForAnyTimeAndAnyOrderOfDelivery) {
                                       between(kFirstDayNs + kDayNs, {}), between({}, kFirstDayNs + 2 * kDayNs)};
         for (const std::int64_t step : {kDayNs, kHourNs, std::int64_t{1}}) {
             for (int i = 0; i < 3; ++i) {
-                const auto steps = static_cast<std::uint64_t>(kHoursOfStory * kHourNs / step);
+                const auto steps = static_cast<std::uint64_t>(kHoursOfScenario * kHourNs / step);
                 const std::int64_t from = kStartNs / step * step + static_cast<std::int64_t>(random() % steps) * step;
                 ranges.push_back(between(from, from + (1 + static_cast<std::int64_t>(random() % steps)) * step));
             }
@@ -148,7 +148,7 @@ TEST(DayCounts, NeedARollupADayAndNothingElse) {
     EXPECT_EQ(all.from_days.blocks, 0U);
     EXPECT_EQ(all.from_days.rollup_rows, all.from_hours.rollup_rows);
     EXPECT_EQ(all.from_days.rollups, 3U + 3U + 2U);  // of 35, 30 and 25 hours, two of them on the first day
-    EXPECT_EQ(all.from_hours.rollups, 3 * kHoursOfStory - 15);
+    EXPECT_EQ(all.from_hours.rollups, 3 * kHoursOfScenario - 15);
     // An hour of a day is asked for.
     EXPECT_EQ(expect_same(*store, between(kFirstDayNs, kFirstDayNs + kHourNs)).rollups_saved(), 0U);
 }
@@ -156,14 +156,14 @@ TEST(DayCounts, NeedARollupADayAndNothingElse) {
 TEST(DayCounts, OfThreadsAndSlicesComeFromHours) {
     const auto store = delivered(5);
     StackCountOptions threads{.event = "cpu-clock", .per_thread = true};
-    EXPECT_EQ(answered(*store, between({}, {}), threads, From::kDays).sources.rollups, 3 * kHoursOfStory - 15);
+    EXPECT_EQ(answered(*store, between({}, {}), threads, From::kDays).sources.rollups, 3 * kHoursOfScenario - 15);
     StackCountOptions slices{.event = "cpu-clock"};
     slices.cuts = [](std::size_t) { return std::vector<Ticks>{}; };
-    EXPECT_EQ(answered(*store, between({}, {}), slices, From::kDays).sources.rollups, 3 * kHoursOfStory - 15);
+    EXPECT_EQ(answered(*store, between({}, {}), slices, From::kDays).sources.rollups, 3 * kHoursOfScenario - 15);
 }
 
 // Puts a batch of the first session's hour into the store.
-void put_late(Store& store, const StorySession& session, std::uint32_t hour,
+void put_late(Store& store, const ScenarioSession& session, std::uint32_t hour,
               const std::function<void(SampleBatch&)>& fill) {
     const BucketNumber bucket{kFirstBucket.value + hour};
     SampleBatch batch{session.record.target, session.record.session, Seq{1'000'000}, EpochNumber{hour}, bucket};
@@ -176,10 +176,10 @@ void put_late(Store& store, const StorySession& session, std::uint32_t hour,
 
 TEST(DayCounts, TakeRowsThatCameLateFromTheirBlocks) {
     const auto store = delivered(6);
-    const StorySession session = story_of_hours(6, kHoursOfStory).sessions[0];
+    const ScenarioSession session = scenario_of_hours(6, kHoursOfScenario).sessions[0];
     const Used before = expect_same(*store, between({}, {}));
     put_late(*store, session, 10, [&](SampleBatch& batch) {
-        batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10 * kStoryEpochTicks + 5'000 * kStretch}},
+        batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10 * kScenarioEpochTicks + 5'000 * kStretch}},
                                                     {ColumnId::kPid, {100}},
                                                     {ColumnId::kTid, {102}},
                                                     {ColumnId::kStack, {1}},
@@ -193,14 +193,14 @@ TEST(DayCounts, TakeRowsThatCameLateFromTheirBlocks) {
 
 // Either may change what rows of before mean.
 TEST(DayCounts, AreNotUsedWhenANameOrADefinitionComesLate) {
-    const StorySession session = story_of_hours(7, kHoursOfStory).sessions[0];
+    const ScenarioSession session = scenario_of_hours(7, kHoursOfScenario).sessions[0];
     for (const bool is_name : {true, false}) {
         const auto store = delivered(7);
         const Used before = expect_same(*store, between({}, {}));
         put_late(*store, session, 10, [&](SampleBatch& batch) {
             batch.add_strings({{4'000, "another"}});
             if (is_name) {
-                batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {10 * kStoryEpochTicks + 5'000 * kStretch}},
+                batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {10 * kScenarioEpochTicks + 5'000 * kStretch}},
                                                     {ColumnId::kTaskOp, {static_cast<std::uint64_t>(TaskOp::kComm)}},
                                                     {ColumnId::kPid, {100}},
                                                     {ColumnId::kTid, {102}},
@@ -214,7 +214,7 @@ TEST(DayCounts, AreNotUsedWhenANameOrADefinitionComesLate) {
 
 TEST(DayCounts, OfADayWithADroppedHourComeFromItsOtherHours) {
     const auto store = delivered(8);
-    const StorySession session = story_of_hours(8, kHoursOfStory).sessions[2];
+    const ScenarioSession session = scenario_of_hours(8, kHoursOfScenario).sessions[2];
     const Used before = expect_same(*store, between({}, {}));
     ASSERT_TRUE(store->drop(partition_of(session.record.target, BucketNumber{kFirstBucket.value + 7})).ok());
     const Used after = expect_same(*store, between({}, {}));
@@ -262,12 +262,12 @@ TEST(DayCounts, OfDamagedRollupsAreThoseOfTheirHoursWithAWarning) {
 // time that is asked for is counted from hours, or less.
 TEST(DayCounts, StayRightWhenTheClockIsKnownBetterLater) {
     const auto store = delivered(10);
-    const StorySession session = story_of_hours(10, kHoursOfStory).sessions[0];
+    const ScenarioSession session = scenario_of_hours(10, kHoursOfScenario).sessions[0];
     put_late(*store, session, 30, [&](SampleBatch& batch) {
         ClockPoint point = session.record.start_point;
-        point.ticks.value += 30 * kStoryEpochTicks + kStoryEpochTicks / 2;
+        point.ticks.value += 30 * kScenarioEpochTicks + kScenarioEpochTicks / 2;
         point.utc_ns.value +=
-            static_cast<std::int64_t>(30 * kStoryEpochTicks + kStoryEpochTicks / 2) + 7 * kNsPerSecond;
+            static_cast<std::int64_t>(30 * kScenarioEpochTicks + kScenarioEpochTicks / 2) + 7 * kNsPerSecond;
         batch.clock_point(point);
     });
     for (const std::int64_t shift : {std::int64_t{0}, 5 * kNsPerSecond, -5 * kNsPerSecond}) {

@@ -20,14 +20,14 @@ namespace {
 constexpr std::uint64_t kSessions = 12;
 
 // Sessions of targets of one shard: each runs what the others run, under numbers of its own.
-ProfileStory fleet_story(std::uint64_t seed) {
-    ProfileStory fleet = make_story(seed);
-    const std::vector<StorySession> sessions = std::move(fleet.sessions);
+ProfileScenario fleet_scenario(std::uint64_t seed) {
+    ProfileScenario fleet = make_scenario(seed);
+    const std::vector<ScenarioSession> sessions = std::move(fleet.sessions);
     fleet.sessions.clear();
     for (std::uint64_t i = 0; i < kSessions; ++i) {
-        StorySession session = sessions[i % sessions.size()];
+        ScenarioSession session = sessions[i % sessions.size()];
         if (i >= sessions.size()) {
-            session = make_story(seed + 100 * i).sessions[i % sessions.size()];
+            session = make_scenario(seed + 100 * i).sessions[i % sessions.size()];
         }
         const SessionRecord before = session.record;
         session.record = sample_session(TargetId{3 + i / 2 * limits::kPartitionShards}, SessionId{0xfee0 + i, i + 1});
@@ -182,19 +182,19 @@ void expect_same(const StoreReader& store) {
     }
 }
 
-std::unique_ptr<Store> delivered(const ProfileStory& story, const StoreOptions& options, DeliveryOrder order) {
+std::unique_ptr<Store> delivered(const ProfileScenario& scenario, const StoreOptions& options, DeliveryOrder order) {
     std::unique_ptr<Store> store = make_memory_store(options);
     order.join_every = order.join_every == 0 ? ~std::size_t{0} : order.join_every;
-    deliver(story, order, *store);
+    deliver(scenario, order, *store);
     return store;
 }
 
 TEST(DictionaryCounts, AreThoseOfDefinitionsForAnyOrderOfDelivery) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        const ProfileStory story = fleet_story(seed);
+        const ProfileScenario scenario = fleet_scenario(seed);
         for (const bool with_rollups : {false, true}) {
             SCOPED_TRACE(std::to_string(seed) + (with_rollups ? " with rollups" : ""));
-            const auto store = delivered(story, dictionary_options(with_rollups),
+            const auto store = delivered(scenario, dictionary_options(with_rollups),
                                          DeliveryOrder{60, seed - 1, seed == 2, seed == 3 ? 40U : 0U});
             expect_same(*store);
             EXPECT_EQ(stack_visits_of_top(*store), 0);
@@ -203,16 +203,16 @@ TEST(DictionaryCounts, AreThoseOfDefinitionsForAnyOrderOfDelivery) {
 }
 
 TEST(DictionaryCounts, AreThoseOfAStoreWithoutDictionaries) {
-    const ProfileStory story = fleet_story(7);
-    const auto with = delivered(story, dictionary_options(false), DeliveryOrder{60});
-    const auto without = delivered(story, {}, DeliveryOrder{60});
+    const ProfileScenario scenario = fleet_scenario(7);
+    const auto with = delivered(scenario, dictionary_options(false), DeliveryOrder{60});
+    const auto without = delivered(scenario, {}, DeliveryOrder{60});
     EXPECT_EQ(answers_of(*with, false).answers, answers_of(*without, false).answers);
     EXPECT_GT(stack_visits_of_top(*without), 0);
 }
 
 // Of epochs together, so that chains are named once.
 TEST(DictionaryCounts, AreToldOnceAPartition) {
-    const auto store = delivered(fleet_story(5), dictionary_options(false), DeliveryOrder{60});
+    const auto store = delivered(fleet_scenario(5), dictionary_options(false), DeliveryOrder{60});
     const Result<Scan> scan = Scan::open(*store, {});
     ASSERT_TRUE(scan.ok());
     std::size_t partition_count = store->partitions()->size();
@@ -222,9 +222,9 @@ TEST(DictionaryCounts, AreToldOnceAPartition) {
 }
 
 TEST(DictionaryCounts, StayRightForSessionsThatHaveNoRoom) {
-    const ProfileStory story = fleet_story(4);
+    const ProfileScenario scenario = fleet_scenario(4);
     for (const std::uint32_t nodes_max : {40U, 200U, 1'000U, 1'300U}) {
-        const auto store = delivered(story, dictionary_options(false, nodes_max), DeliveryOrder{60});
+        const auto store = delivered(scenario, dictionary_options(false, nodes_max), DeliveryOrder{60});
         expect_same(*store);
     }
 }
@@ -232,7 +232,7 @@ TEST(DictionaryCounts, StayRightForSessionsThatHaveNoRoom) {
 constexpr BucketNumber kFirstBucket{472'222};
 
 // A batch of the session's first epoch that nobody waits for any more.
-void put_late(Store& store, const StorySession& session, std::uint64_t seq, const std::vector<std::uint64_t>& stacks,
+void put_late(Store& store, const ScenarioSession& session, std::uint64_t seq, const std::vector<std::uint64_t>& stacks,
               const std::vector<SampleBatch::Stack>& definitions) {
     SampleBatch batch{session.record.target, session.record.session, Seq{seq}, EpochNumber{0}, kFirstBucket};
     batch.add({Kind::kSample, EventNumber{0}},
@@ -247,14 +247,14 @@ void put_late(Store& store, const StorySession& session, std::uint64_t seq, cons
 // Definitions and rows that come when the dictionary is there already: a chain that its map doesn't know, and chains
 // that nobody defines.
 TEST(DictionaryCounts, FollowWhatComesLate) {
-    const ProfileStory story = fleet_story(6);
-    const auto store = delivered(story, dictionary_options(false), DeliveryOrder{60});
+    const ProfileScenario scenario = fleet_scenario(6);
+    const auto store = delivered(scenario, dictionary_options(false), DeliveryOrder{60});
     ASSERT_EQ(stack_visits_of_top(*store), 0);
-    const StorySession& first = story.sessions[1];
+    const ScenarioSession& first = scenario.sessions[1];
     put_late(*store, first, 1'000'000, {9'999}, {{9'999, 0, 0, 0x4242}});
     expect_same(*store);
     EXPECT_EQ(stack_visits_of_top(*store), 1);
-    put_late(*store, story.sessions[4], 1'000'000, {9'999}, {});
+    put_late(*store, scenario.sessions[4], 1'000'000, {9'999}, {});
     expect_same(*store);
     EXPECT_EQ(stack_visits_of_top(*store), 2);
     // Joined again, its map knows that one, and no other of the numbers before it.
@@ -272,16 +272,16 @@ TEST(DictionaryCounts, FollowWhatComesLate) {
 
 // Definitions that contradict each other are an error, whether a map was made of the first ones or not.
 TEST(DictionaryCounts, DontHideAContradictionThatComesLate) {
-    const ProfileStory story = fleet_story(6);
-    const auto store = delivered(story, dictionary_options(false), DeliveryOrder{60});
-    put_late(*store, story.sessions[1], 1'000'000, {1}, {{1, 0, 0, 0x9999'9999}});
+    const ProfileScenario scenario = fleet_scenario(6);
+    const auto store = delivered(scenario, dictionary_options(false), DeliveryOrder{60});
+    put_late(*store, scenario.sessions[1], 1'000'000, {1}, {{1, 0, 0, 0x9999'9999}});
     EXPECT_FALSE(run_text_query("top", {{"exact", "yes"}}, *store, {}, UtcNs{0}).ok());
     EXPECT_FALSE(run_text_query("top", {}, *store, {}, UtcNs{0}).ok());
 }
 
 TEST(DictionaryCounts, FallBackToDefinitionsWhereSomethingIsMissingOrDamaged) {
     using Tampering = WatchedStore::Tampering;
-    const auto store = delivered(fleet_story(8), dictionary_options(false), DeliveryOrder{60});
+    const auto store = delivered(fleet_scenario(8), dictionary_options(false), DeliveryOrder{60});
     const Given exact = answers_of(*store, true);
     for (const Tampering tampering : {Tampering::kNoDictionary, Tampering::kDamagedDictionary, Tampering::kNoMaps,
                                       Tampering::kDamagedMaps, Tampering::kMapsOfAnother}) {
@@ -296,7 +296,7 @@ TEST(DictionaryCounts, FallBackToDefinitionsWhereSomethingIsMissingOrDamaged) {
 }
 
 TEST(DictionaryCounts, OfDroppedHoursAreGone) {
-    const auto store = delivered(fleet_story(9), dictionary_options(false), DeliveryOrder{60});
+    const auto store = delivered(fleet_scenario(9), dictionary_options(false), DeliveryOrder{60});
     const Given before = answers_of(*store, false);
     ASSERT_TRUE(store->drop(store->partitions()->front()).ok());
     expect_same(*store);

@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "query-engine/scan/cancellable_store.h"
-#include "query-engine/statistic/testing/long_scenario.h"
 #include "query-engine/statistic/stack_counts.h"
+#include "query-engine/statistic/testing/long_scenario.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::rollup_counts_test {
@@ -89,14 +89,14 @@ TEST(RollupCounts, AreThoseOfBlocksForAnyTimeAndAnyOrderOfDelivery) {
     std::uint64_t rollups = 0;
     std::uint64_t blocks = 0;
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-        const ProfileStory story = long_story(seed);
+        const ProfileScenario scenario = long_scenario(seed);
         const auto store = make_memory_store(rollup_options(seed % 2 == 0 ? 40 : 1U << 20));
         DeliveryOrder order;
         order.rows_per_batch = seed % 3 == 0 ? 4'000 : 100;
         order.order_seed = seed % 3;
         order.twice = seed % 2 == 0;
         order.join_every = 7 + 10 * seed;
-        deliver(story, order, *store);
+        deliver(scenario, order, *store);
         int variant = 0;
         for (const Selection& selection : time_ranges(seed)) {
             const AnswerSources used = expect_same(*store, selection, variant++);
@@ -116,7 +116,7 @@ TEST(RollupCounts, OfSlicesAreThoseOfBlocksWhereverTheyAreCut) {
         DeliveryOrder order;
         order.rows_per_batch = 100;
         order.join_every = 20;
-        deliver(long_story(seed), order, *store);
+        deliver(long_scenario(seed), order, *store);
         std::mt19937_64 random{seed};
         for (const std::int64_t step_ns : {kMinuteNs, std::int64_t{1}}) {
             StackCountOptions options{.event = "cpu-clock"};
@@ -150,7 +150,7 @@ TEST(RollupCounts, NeedNoBlockForWholeHoursAndMinutes) {
     DeliveryOrder order;
     order.rows_per_batch = 100;
     order.join_every = 1'000'000;
-    deliver(long_story(3), order, *store);
+    deliver(long_scenario(3), order, *store);
     const std::int64_t start = 1'700'000'000 * kNsPerSecond / kHourNs * kHourNs;
     for (const Selection& selection :
          {between({}, {}), between(start + kHourNs, start + 2 * kHourNs),
@@ -166,18 +166,18 @@ TEST(RollupCounts, NeedNoBlockForWholeHoursAndMinutes) {
 // blocks.
 TEST(RollupCounts, StayRightWhenTheClockIsKnownBetterLater) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        const ProfileStory story = long_story(seed);
+        const ProfileScenario scenario = long_scenario(seed);
         const auto store = make_memory_store(rollup_options());
         DeliveryOrder order;
         order.rows_per_batch = 50;
         order.join_every = 1'000'000;
-        deliver(story, order, *store);
-        const StorySession& session = story.sessions[seed % 3];
+        deliver(scenario, order, *store);
+        const ScenarioSession& session = scenario.sessions[seed % 3];
         SampleBatch batch{session.record.target, session.record.session, Seq{1'000'000}, EpochNumber{0},
                           BucketNumber{472'222}};
         ClockPoint point = session.record.start_point;
-        point.ticks.value += kStoryEpochTicks / 2;
-        point.utc_ns.value += static_cast<std::int64_t>(kStoryEpochTicks / 2) + 7 * kNsPerSecond;
+        point.ticks.value += kScenarioEpochTicks / 2;
+        point.utc_ns.value += static_cast<std::int64_t>(kScenarioEpochTicks / 2) + 7 * kNsPerSecond;
         batch.clock_point(point);
         const auto built = batch.build();
         ASSERT_TRUE(store->put(partition_of(session.record.target, BucketNumber{472'222}), std::span{&built, 1}).ok());
@@ -192,16 +192,16 @@ TEST(RollupCounts, StayRightWhenTheClockIsKnownBetterLater) {
 // Task rows that came after rollups were made, and rename a thread in the middle of a minute.
 TEST(RollupCounts, FollowNamesThatBecomeKnownLater) {
     const auto store = make_memory_store(rollup_options());
-    const ProfileStory story = long_story(5);
+    const ProfileScenario scenario = long_scenario(5);
     DeliveryOrder order;
     order.rows_per_batch = 50;
     order.join_every = 1'000'000;
-    deliver(story, order, *store);
+    deliver(scenario, order, *store);
     const AnswerSources before = expect_same(*store, between({}, {}));
-    const StorySession& session = story.sessions[0];
+    const ScenarioSession& session = scenario.sessions[0];
     SampleBatch batch{session.record.target, session.record.session, Seq{1'000'000}, EpochNumber{0},
                       BucketNumber{472'222}};
-    batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {kStoryEpochTicks / 2}},
+    batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {kScenarioEpochTicks / 2}},
                                         {ColumnId::kTaskOp, {static_cast<std::uint64_t>(TaskOp::kComm)}},
                                         {ColumnId::kPid, {100}},
                                         {ColumnId::kTid, {102}},
@@ -235,7 +235,7 @@ TEST(RollupCounts, OfDamagedRollupsAreThoseOfTheirBlocksWithAWarning) {
     const auto store = make_memory_store(rollup_options());
     DeliveryOrder order;
     order.join_every = 1'000'000;
-    deliver(long_story(2), order, *store);
+    deliver(long_scenario(2), order, *store);
     const std::atomic<bool> cancelled{false};
     const DamagedRollups damaged{*store, cancelled};
     const StackCountOptions options{.event = "cpu-clock"};
@@ -253,7 +253,7 @@ TEST(RollupCounts, OfDroppedHoursAreGone) {
     const auto store = make_memory_store(rollup_options());
     DeliveryOrder order;
     order.join_every = 1'000'000;
-    deliver(long_story(4), order, *store);
+    deliver(long_scenario(4), order, *store);
     const AnswerSources before = expect_same(*store, between({}, {}));
     const auto partitions = store->partitions();
     ASSERT_TRUE(partitions.ok());

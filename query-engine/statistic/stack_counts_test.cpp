@@ -29,7 +29,7 @@ Rows rows_of(const Scan& scan, const StackCountOptions& options) {
 
 TEST(StackCounts, AreTheSameInArraysAndHashTables) {
     const std::unique_ptr<Store> store = make_memory_store();
-    deliver(make_story(6), {}, *store);
+    deliver(make_scenario(6), {}, *store);
     Rows expected;
     for (const std::size_t size_bytes : {64U << 20U, 0U, 3U * 4'096U}) {
         for (const unsigned threads : {1U, 3U}) {

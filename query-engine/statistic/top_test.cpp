@@ -24,9 +24,9 @@ struct NaiveCounts {
 using NaiveKey = std::tuple<std::string, std::string, std::string, std::uint32_t, std::uint32_t>;
 
 // The name of a thread by replaying the epoch's whole history up to the sample.
-std::string replayed_name(const StoryEpoch& epoch, const StorySample& sample) {
+std::string replayed_name(const ScenarioEpoch& epoch, const ScenarioSample& sample) {
     std::map<std::uint32_t, std::string> names{{0, "swapper"}};
-    for (const StoryTask& task : epoch.tasks) {
+    for (const ScenarioTask& task : epoch.tasks) {
         if (task.ticks > sample.ticks && task.op != TaskOp::kPresent) {
             break;
         }
@@ -52,12 +52,12 @@ struct NaiveOptions {
     std::optional<std::pair<std::uint64_t, std::uint64_t>> ticks;  // of every session
 };
 
-std::map<NaiveKey, NaiveCounts> naive_top(const ProfileStory& story, const NaiveOptions& options) {
+std::map<NaiveKey, NaiveCounts> naive_top(const ProfileScenario& scenario, const NaiveOptions& options) {
     Symbolizer symbolizer{nullptr, {}};
     std::map<NaiveKey, NaiveCounts> rows;
-    for (const StorySession& session : story.sessions) {
-        for (const StoryEpoch& epoch : session.epochs) {
-            for (const StorySample& sample : epoch.samples) {
+    for (const ScenarioSession& session : scenario.sessions) {
+        for (const ScenarioEpoch& epoch : session.epochs) {
+            for (const ScenarioSample& sample : epoch.samples) {
                 const bool is_out =
                     options.ticks && (sample.ticks < options.ticks->first || sample.ticks >= options.ticks->second);
                 if (sample.event != options.event || is_out) {
@@ -72,8 +72,8 @@ std::map<NaiveKey, NaiveCounts> naive_top(const ProfileStory& story, const Naive
                                     top.by_thread ? sample.tid : 0};
                 };
                 std::vector<NaiveKey> chain;
-                for (const StoryFrame& frame : sample.frames) {
-                    const ImageDefinition& image = story.images[frame.image];
+                for (const ScenarioFrame& frame : sample.frames) {
+                    const ImageDefinition& image = scenario.images[frame.image];
                     chain.push_back(key(shown_name(symbolizer, image, frame.offset, options.top.each_address),
                                         Symbolizer::image_display_name(image)));
                 }
@@ -109,9 +109,9 @@ std::map<NaiveKey, NaiveCounts> rows_of(const Answer& answer, bool by_thread) {
 
 class Top : public ::testing::Test {
 protected:
-    void SetUp() override { deliver(story_, DeliveryOrder{}, *store_); }
+    void SetUp() override { deliver(scenario_, DeliveryOrder{}, *store_); }
 
-    // Without the warnings of images and symbols that aren't here: none of the story's are.
+    // Without the warnings of images and symbols that aren't here: none of the scenario's are.
     Answer top(const Selection& selection, const TopOptions& options) {
         const Result<Scan> scan = Scan::open(*store_, selection);
         EXPECT_TRUE(scan.ok()) << scan.error().message;
@@ -127,7 +127,7 @@ protected:
 
     void expect_naive(const Selection& selection, const NaiveOptions& options) {
         const Answer answer = top(selection, options.top);
-        const auto expected = naive_top(story_, options);
+        const auto expected = naive_top(scenario_, options);
         const auto rows = rows_of(answer, options.top.by_thread);
         EXPECT_EQ(rows.size(), expected.size());
         for (const auto& [key, counts] : expected) {
@@ -138,7 +138,7 @@ protected:
         }
     }
 
-    ProfileStory story_ = make_story(1);
+    ProfileScenario scenario_ = make_scenario(1);
     std::unique_ptr<Store> store_ = make_memory_store();
 };
 
@@ -174,16 +174,16 @@ TEST_F(Top, CountsTracepointRowsOfTheSelectedEvent) {
 
 TEST_F(Top, CutsRowsToTheTimeRange) {
     // All sessions started within ten ticks of each other; the middle one's clock is the measure for a single session.
-    const StorySession& session = story_.sessions[1];
+    const ScenarioSession& session = scenario_.sessions[1];
     const std::int64_t start = session.record.start_point.utc_ns.value;
     Selection selection;
     selection.session = session_hex(session.record.session);
     selection.from = UtcNs{start + 3'000};
-    selection.to = UtcNs{start + static_cast<std::int64_t>(kStoryEpochTicks) + 5'000};
-    ProfileStory only = story_;
+    selection.to = UtcNs{start + static_cast<std::int64_t>(kScenarioEpochTicks) + 5'000};
+    ProfileScenario only = scenario_;
     only.sessions = {session};
     NaiveOptions options;
-    options.ticks = {3'000, kStoryEpochTicks + 5'000};
+    options.ticks = {3'000, kScenarioEpochTicks + 5'000};
     const auto expected = naive_top(only, options);
     const auto rows = rows_of(top(selection, {}), false);
     ASSERT_EQ(rows.size(), expected.size());
@@ -247,33 +247,33 @@ TEST_F(Top, OfAnEmptyStoreIsAnEmptyTable) {
 }
 
 // A profile of a few samples, whose answer is known.
-ProfileStory short_story(std::vector<StorySample> samples) {
-    ProfileStory story = make_story(1);
-    StorySession& session = story.sessions.front();
+ProfileScenario short_scenario(std::vector<ScenarioSample> samples) {
+    ProfileScenario scenario = make_scenario(1);
+    ScenarioSession& session = scenario.sessions.front();
     session.epochs.resize(1);
-    StoryEpoch& epoch = session.epochs.front();
+    ScenarioEpoch& epoch = session.epochs.front();
     epoch.tasks = {{0, TaskOp::kPresent, 1, 1, 0, 0, "A"}, {0, TaskOp::kPresent, 2, 2, 0, 0, "B"}};
     epoch.samples = std::move(samples);
     epoch.readings.clear();
     session.kernel_lost = 0;
-    story.sessions.resize(1);
-    return story;
+    scenario.sessions.resize(1);
+    return scenario;
 }
 
 // Figure 2.1 of the thesis: thread A in method 1; nobody; thread B in method 2, called by 3; the kernel in method 4.
 TEST_F(Top, ASampleOfAnIdleCpuIsOneOfTheProfile) {
     constexpr std::uint64_t kMs = 1'000'000;
-    const ProfileStory story = short_story({{0, 0, 1, 1, 1, {{0, 16}}},
-                                            {1 * kMs, 0, 0, 0, 1, {}},
-                                            {3 * kMs, 0, 2, 2, 1, {{0, 32}, {0, 48}}},
-                                            {4 * kMs, 0, 2, 2, 1, {{1, 64}}}});
+    const ProfileScenario scenario = short_scenario({{0, 0, 1, 1, 1, {{0, 16}}},
+                                                     {1 * kMs, 0, 0, 0, 1, {}},
+                                                     {3 * kMs, 0, 2, 2, 1, {{0, 32}, {0, 48}}},
+                                                     {4 * kMs, 0, 2, 2, 1, {{1, 64}}}});
     store_ = make_memory_store();
-    deliver(story, DeliveryOrder{}, *store_);
+    deliver(scenario, DeliveryOrder{}, *store_);
     Symbolizer symbolizer{nullptr, {}};
-    const auto name = [&](StoryFrame frame) {
-        return symbolizer.resolve(story.images[frame.image], frame.offset).name;
+    const auto name = [&](ScenarioFrame frame) {
+        return symbolizer.resolve(scenario.images[frame.image], frame.offset).name;
     };
-    const auto image = [&](std::uint32_t i) { return Symbolizer::image_display_name(story.images[i]); };
+    const auto image = [&](std::uint32_t i) { return Symbolizer::image_display_name(scenario.images[i]); };
     TopOptions options;
     options.each_address = true;
     const Answer answer = top({}, options);
@@ -295,12 +295,12 @@ TEST_F(Top, ASampleOfAnIdleCpuIsOneOfTheProfile) {
 
 TEST_F(Top, AQuarterOfTheSamplesIsAQuarterOfTheTime) {
     constexpr std::uint64_t kPeriodNs = 10'000'000;
-    std::vector<StorySample> samples;
+    std::vector<ScenarioSample> samples;
     for (std::uint64_t i = 0; i < 1'000; ++i) {
         samples.push_back({i * kPeriodNs, 0, 1, 1, kPeriodNs, {{0, i % 4 == 0 ? 16U : 32U}}});
     }
     store_ = make_memory_store();
-    deliver(short_story(std::move(samples)), DeliveryOrder{}, *store_);
+    deliver(short_scenario(std::move(samples)), DeliveryOrder{}, *store_);
     TopOptions options;
     options.each_address = true;
     options.sum_weights = true;
@@ -313,14 +313,14 @@ TEST_F(Top, AQuarterOfTheSamplesIsAQuarterOfTheTime) {
 }
 
 TEST_F(Top, AddressesOfAnImageWithoutSymbolsAreOneRow) {
-    std::vector<StorySample> samples;
+    std::vector<ScenarioSample> samples;
     for (std::uint64_t i = 0; i < 1'000; ++i) {
         samples.push_back({i, 0, 1, 1, 1, {{0, 16 + i % 40}, {0, 0x1000 + i % 2}}});
     }
-    const ProfileStory story = short_story(std::move(samples));
+    const ProfileScenario scenario = short_scenario(std::move(samples));
     store_ = make_memory_store();
-    deliver(story, DeliveryOrder{}, *store_);
-    const std::string image = Symbolizer::image_display_name(story.images[0]);
+    deliver(scenario, DeliveryOrder{}, *store_);
+    const std::string image = Symbolizer::image_display_name(scenario.images[0]);
     const Answer answer = top({}, {});
     ASSERT_EQ(answer.rows.size(), 1U);
     EXPECT_EQ(answer.rows[0][0], AnswerValue{"[" + image + "]"});
@@ -344,7 +344,7 @@ TEST_F(Top, AddressesOfAnImageWithoutSymbolsAreOneRow) {
         return hint;
     };
     EXPECT_EQ(hint_of({}), "no symbols for 100 % of the samples, in " + image + " (build-id " +
-                               build_id_text(story.images[0].build_id) +
+                               build_id_text(scenario.images[0].build_id) +
                                "), whose file isn't here (--symfs DIR looks elsewhere): install debug symbols, or set "
                                "DEBUGINFOD_URLS=https://debuginfod.elfutils.org/; --addresses shows each address");
     EXPECT_EQ(hint_of(options).find("--addresses"), std::string::npos);
@@ -352,10 +352,10 @@ TEST_F(Top, AddressesOfAnImageWithoutSymbolsAreOneRow) {
 
 TEST_F(Top, SaysThatNoSampleLiesInTheTimeRange) {
     constexpr std::int64_t kMs = 1'000'000;
-    const ProfileStory story = short_story({{0, 0, 1, 1, 1, {{0, 16}}}, {3 * kMs, 0, 2, 2, 1, {{0, 32}}}});
+    const ProfileScenario scenario = short_scenario({{0, 0, 1, 1, 1, {{0, 16}}}, {3 * kMs, 0, 2, 2, 1, {{0, 32}}}});
     store_ = make_memory_store();
-    deliver(story, DeliveryOrder{}, *store_);
-    const std::int64_t start = story.sessions[0].record.start_point.utc_ns.value;
+    deliver(scenario, DeliveryOrder{}, *store_);
+    const std::int64_t start = scenario.sessions[0].record.start_point.utc_ns.value;
     Selection between;  // the two samples of one batch
     between.from = UtcNs{start + kMs};
     between.to = UtcNs{start + 2 * kMs};
@@ -380,7 +380,8 @@ TEST_F(Top, SaysThatNoSampleLiesInTheTimeRange) {
 TEST_F(Top, SaysHowFarOffAFewSamplesMayBe) {
     const auto warnings_of = [&](std::size_t count) {
         store_ = make_memory_store();
-        deliver(short_story(std::vector<StorySample>(count, {0, 0, 1, 1, 1, {{0, 16}}})), DeliveryOrder{}, *store_);
+        deliver(short_scenario(std::vector<ScenarioSample>(count, {0, 0, 1, 1, 1, {{0, 16}}})), DeliveryOrder{},
+                *store_);
         return top({}, {}).warnings;
     };
     ASSERT_EQ(warnings_of(25).size(), 1U);

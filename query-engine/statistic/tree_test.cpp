@@ -13,18 +13,18 @@ namespace {
 using Path = std::vector<std::string>;
 
 // Sums of every call path of the samples of event 0, of frames alone: threads' names are tested with `top`.
-std::map<Path, std::uint64_t> naive_totals(const ProfileStory& story, bool each_address) {
+std::map<Path, std::uint64_t> naive_totals(const ProfileScenario& scenario, bool each_address) {
     Symbolizer symbolizer{nullptr, {}};
     std::map<Path, std::uint64_t> totals;
-    for (const StorySession& session : story.sessions) {
-        for (const StoryEpoch& epoch : session.epochs) {
-            for (const StorySample& sample : epoch.samples) {
+    for (const ScenarioSession& session : scenario.sessions) {
+        for (const ScenarioEpoch& epoch : session.epochs) {
+            for (const ScenarioSample& sample : epoch.samples) {
                 if (sample.event != 0) {
                     continue;
                 }
                 Path path;
                 for (auto frame = sample.frames.rbegin(); frame != sample.frames.rend(); ++frame) {
-                    path.push_back(shown_name(symbolizer, story.images[frame->image], frame->offset, each_address));
+                    path.push_back(shown_name(symbolizer, scenario.images[frame->image], frame->offset, each_address));
                     ++totals[path];
                 }
                 if (path.empty()) {
@@ -38,7 +38,7 @@ std::map<Path, std::uint64_t> naive_totals(const ProfileStory& story, bool each_
 
 class Tree : public ::testing::Test {
 protected:
-    void SetUp() override { deliver(story_, {}, *store_); }
+    void SetUp() override { deliver(scenario_, {}, *store_); }
 
     Answer tree(const TreeOptions& options) {
         const Result<Scan> scan = Scan::open(*store_, {});
@@ -53,7 +53,7 @@ protected:
         return std::get<std::uint64_t>(row[column]);
     }
 
-    ProfileStory story_ = make_story(8);
+    ProfileScenario scenario_ = make_scenario(8);
     std::unique_ptr<Store> store_ = make_memory_store();
 };
 
@@ -70,7 +70,7 @@ TEST_F(Tree, TotalsEqualANaiveCountOfEveryCallPath) {
                 totals[Path{path.begin() + 1, path.end()}] += number(row, 3);
             }
         }
-        EXPECT_EQ(totals, naive_totals(story_, each_address));
+        EXPECT_EQ(totals, naive_totals(scenario_, each_address));
     }
 }
 
@@ -99,16 +99,16 @@ TEST_F(Tree, InvertedCountsEveryPathOfCallers) {
     Symbolizer symbolizer{nullptr, {}};
     std::map<Path, std::uint64_t> expected;
     std::uint64_t sample_count = 0;
-    for (const StorySession& session : story_.sessions) {
-        for (const StoryEpoch& epoch : session.epochs) {
-            for (const StorySample& sample : epoch.samples) {
+    for (const ScenarioSession& session : scenario_.sessions) {
+        for (const ScenarioEpoch& epoch : session.epochs) {
+            for (const ScenarioSample& sample : epoch.samples) {
                 if (sample.event != 0) {
                     continue;
                 }
                 ++sample_count;
                 Path path;
-                for (const StoryFrame& frame : sample.frames) {
-                    path.push_back(shown_name(symbolizer, story_.images[frame.image], frame.offset, false));
+                for (const ScenarioFrame& frame : sample.frames) {
+                    path.push_back(shown_name(symbolizer, scenario_.images[frame.image], frame.offset, false));
                     ++expected[path];
                 }
                 if (path.empty()) {

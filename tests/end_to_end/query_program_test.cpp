@@ -33,7 +33,7 @@ protected:
     void SetUp() override {
         Result<std::unique_ptr<Store>> store = open_rocksdb_store(data_);
         ASSERT_TRUE(store.ok()) << store.error().message;
-        deliver(story_, DeliveryOrder{}, **store);
+        deliver(scenario_, DeliveryOrder{}, **store);
     }
 
     Finished perfleet(std::vector<std::string> arguments, const Process::Options& options = {}) {
@@ -43,7 +43,7 @@ protected:
 
     end_to_end::TemporaryFolder folder_;
     std::string data_ = folder_ / "store";
-    ProfileStory story_ = make_story(9);
+    ProfileScenario scenario_ = make_scenario(9);
 };
 
 TEST_F(QueryProgram, LatencyWithoutValuesSaysWhatToDo) {
@@ -138,7 +138,7 @@ TEST_F(QueryProgram, SeesWhatWasStoredSinceItStarted) {
     const Finished empty = perfleet(question);
     EXPECT_EQ(empty.ending.status, 0) << empty.error_output;
     EXPECT_EQ(empty.output.find("\r\n") + 2, empty.output.size());
-    deliver(story_, DeliveryOrder{}, **writer);
+    deliver(scenario_, DeliveryOrder{}, **writer);
     EXPECT_EQ(perfleet(question).output, perfleet({"top", "--format", "csv", "--data", data_, "--all"}).output);
 }
 
@@ -160,7 +160,7 @@ TEST_F(QueryProgram, PerfDataOverTheNetworkIsTheSameFile) {
     const auto remote = write(folder_ / "remote.data", {"--gateway", field_of(*ready, "query")});
     EXPECT_EQ(local.first.substr(0, 8), "PERFILE2");
     EXPECT_EQ(local, remote);
-    const std::int64_t recorded_s = story_.sessions[2].record.start_point.utc_ns.value / kNsPerSecond;
+    const std::int64_t recorded_s = scenario_.sessions[2].record.start_point.utc_ns.value / kNsPerSecond;
     EXPECT_GE(local.second, recorded_s);
     EXPECT_LT(local.second, recorded_s + 3 * 3600);
 }
@@ -221,9 +221,9 @@ TEST_F(QueryProgram, FoldedStacksCountEverySample) {
         sum += std::stoull(line.substr(line.rfind(' ') + 1));
     }
     std::uint64_t expected = 0;
-    for (const StorySession& session : story_.sessions) {
-        for (const StoryEpoch& epoch : session.epochs) {
-            for (const StorySample& sample : epoch.samples) {
+    for (const ScenarioSession& session : scenario_.sessions) {
+        for (const ScenarioEpoch& epoch : session.epochs) {
+            for (const ScenarioSample& sample : epoch.samples) {
                 expected += sample.event == 0 ? 1 : 0;
             }
         }

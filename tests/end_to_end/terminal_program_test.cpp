@@ -21,7 +21,7 @@ protected:
     void SetUp() override {
         Result<std::unique_ptr<Store>> store = open_rocksdb_store(data_);
         ASSERT_TRUE(store.ok()) << store.error().message;
-        deliver(make_story(9), DeliveryOrder{}, **store);
+        deliver(make_scenario(9), DeliveryOrder{}, **store);
     }
 
     [[nodiscard]] std::vector<std::string> command(std::vector<std::string> arguments) const {

@@ -45,12 +45,12 @@ public:
     std::vector<std::string> cut_off;
 };
 
-class IngestRig {
+class IngestFixture {
 public:
     static constexpr TargetId kTarget{5};
     static constexpr SessionId kSession{11, 12};
 
-    IngestRig() : store_{make_memory_store()} { open(); }
+    IngestFixture() : store_{make_memory_store()} { open(); }
 
     // A gateway that starts anew over the same store.
     void open(Store* store = nullptr, Ingest::Options options = {}) {

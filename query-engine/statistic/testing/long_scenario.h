@@ -9,58 +9,59 @@
 
 namespace perfleet {
 
-inline constexpr std::uint64_t kStretch = 340'000'000;  // a story's hour has 10,000 ticks with rows
+inline constexpr std::uint64_t kStretch = 340'000'000;  // a scenario's hour has 10,000 ticks with rows
 inline constexpr std::int64_t kMinuteNs = 60 * kNsPerSecond;
 inline constexpr std::int64_t kHourNs = 60 * kMinuteNs;
 
-// Spreads a story's rows over their hours, `times` as many in all.
-inline ProfileStory stretched(ProfileStory story, std::uint64_t seed, std::size_t times) {
+// Spreads a scenario's rows over their hours, `times` as many in all.
+inline ProfileScenario stretched(ProfileScenario scenario, std::uint64_t seed, std::size_t times) {
     std::mt19937_64 random{seed};
     const auto stretch = [](std::uint64_t& ticks) {
-        const std::uint64_t hour = ticks / kStoryEpochTicks * kStoryEpochTicks;
+        const std::uint64_t hour = ticks / kScenarioEpochTicks * kScenarioEpochTicks;
         ticks = hour + (ticks - hour) * kStretch;
     };
-    for (StorySession& session : story.sessions) {
-        for (StoryEpoch& epoch : session.epochs) {
-            for (StoryTask& task : epoch.tasks) {
+    for (ScenarioSession& session : scenario.sessions) {
+        for (ScenarioEpoch& epoch : session.epochs) {
+            for (ScenarioTask& task : epoch.tasks) {
                 stretch(task.ticks);
             }
             for (std::size_t i = 0, count = epoch.samples.size(); i < (times - 1) * count; ++i) {
                 epoch.samples.push_back(epoch.samples[i % count]);
-                epoch.samples.back().ticks = epoch.hour * kStoryEpochTicks + 1'000 + random() % 10'000;
+                epoch.samples.back().ticks = epoch.hour * kScenarioEpochTicks + 1'000 + random() % 10'000;
             }
-            for (StorySample& sample : epoch.samples) {
+            for (ScenarioSample& sample : epoch.samples) {
                 stretch(sample.ticks);
                 sample.ticks += random() % kStretch;
             }
             std::stable_sort(epoch.samples.begin(), epoch.samples.end(),
-                             [](const StorySample& a, const StorySample& b) { return a.ticks < b.ticks; });
+                             [](const ScenarioSample& a, const ScenarioSample& b) { return a.ticks < b.ticks; });
         }
     }
-    return story;
+    return scenario;
 }
 
-inline ProfileStory long_story(std::uint64_t seed) { return stretched(make_story(seed), seed, 10); }
+inline ProfileScenario long_scenario(std::uint64_t seed) { return stretched(make_scenario(seed), seed, 10); }
 
 // Sessions of so many hours, an epoch an hour, of different length.
-inline ProfileStory story_of_hours(std::uint64_t seed, std::uint32_t hours) {
-    ProfileStory story = make_story(seed);
+inline ProfileScenario scenario_of_hours(std::uint64_t seed, std::uint32_t hours) {
+    ProfileScenario scenario = make_scenario(seed);
     std::mt19937_64 random{seed};
-    for (std::size_t i = 0; i < story.sessions.size(); ++i) {
-        std::vector<StoryEpoch>& epochs = story.sessions[i].epochs;
+    for (std::size_t i = 0; i < scenario.sessions.size(); ++i) {
+        std::vector<ScenarioEpoch>& epochs = scenario.sessions[i].epochs;
         epochs.clear();
         for (std::uint32_t hour = 0; hour + 5 * i < hours; ++hour) {
-            epochs.push_back(make_story(random()).sessions.front().epochs.front());
-            StoryEpoch& epoch = epochs.back();
+            epochs.push_back(make_scenario(random()).sessions.front().epochs.front());
+            ScenarioEpoch& epoch = epochs.back();
             epoch.samples.resize(epoch.samples.size() / 4);
             epoch.hour = hour;
-            const std::uint64_t start = hour * kStoryEpochTicks;
-            std::for_each(epoch.tasks.begin(), epoch.tasks.end(), [&](StoryTask& task) { task.ticks += start; });
-            std::for_each(epoch.samples.begin(), epoch.samples.end(), [&](StorySample& row) { row.ticks += start; });
-            std::for_each(epoch.readings.begin(), epoch.readings.end(), [&](StoryReading& row) { row.ticks += start; });
+            const std::uint64_t start = hour * kScenarioEpochTicks;
+            std::for_each(epoch.tasks.begin(), epoch.tasks.end(), [&](ScenarioTask& task) { task.ticks += start; });
+            std::for_each(epoch.samples.begin(), epoch.samples.end(), [&](ScenarioSample& row) { row.ticks += start; });
+            std::for_each(epoch.readings.begin(), epoch.readings.end(),
+                          [&](ScenarioReading& row) { row.ticks += start; });
         }
     }
-    return stretched(std::move(story), seed, 1);
+    return stretched(std::move(scenario), seed, 1);
 }
 
 }  // namespace perfleet

@@ -14,17 +14,17 @@ namespace {
 
 constexpr BucketNumber kFirstBucket{472'222};  // of UTC 1.7e18 ns
 
-StoryEpoch make_epoch(std::mt19937_64& random, std::uint32_t hour) {
-    StoryEpoch epoch;
+ScenarioEpoch make_epoch(std::mt19937_64& random, std::uint32_t hour) {
+    ScenarioEpoch epoch;
     epoch.hour = hour;
-    const std::uint64_t start = hour * kStoryEpochTicks + 1'000;
+    const std::uint64_t start = hour * kScenarioEpochTicks + 1'000;
     const auto any = [&](std::uint64_t count) { return random() % count; };
     const std::vector<std::string> names{"sh", "xz", "worker", "odd;name", "bad\xff", "worker"};
     for (std::uint32_t tid = 100; tid < 106; ++tid) {
         epoch.tasks.push_back({start, TaskOp::kPresent, 100 + (tid % 3), tid, 0, 0, names[any(names.size())]});
     }
     for (int i = 0; i < 25; ++i) {
-        StoryTask task;
+        ScenarioTask task;
         task.ticks = start + any(10'000);
         task.tid = static_cast<std::uint32_t>(100 + any(12));
         task.pid = 100 + task.tid % 3;
@@ -42,9 +42,9 @@ StoryEpoch make_epoch(std::mt19937_64& random, std::uint32_t hour) {
         epoch.tasks.push_back(task);
     }
     std::stable_sort(epoch.tasks.begin(), epoch.tasks.end(),
-                     [](const StoryTask& a, const StoryTask& b) { return a.ticks < b.ticks; });
+                     [](const ScenarioTask& a, const ScenarioTask& b) { return a.ticks < b.ticks; });
     for (int i = 0; i < 400; ++i) {
-        StorySample sample;
+        ScenarioSample sample;
         sample.ticks = start + any(10'000);
         sample.event = static_cast<std::uint16_t>(any(8) == 0 ? 1 : 0);
         sample.tid = static_cast<std::uint32_t>(any(20) == 0 ? 0 : 100 + any(14));
@@ -56,7 +56,7 @@ StoryEpoch make_epoch(std::mt19937_64& random, std::uint32_t hour) {
         epoch.samples.push_back(sample);
     }
     std::stable_sort(epoch.samples.begin(), epoch.samples.end(),
-                     [](const StorySample& a, const StorySample& b) { return a.ticks < b.ticks; });
+                     [](const ScenarioSample& a, const ScenarioSample& b) { return a.ticks < b.ticks; });
     for (std::uint32_t i = 0; i < 8; ++i) {
         const std::uint64_t ticks = start + 1'000 * (i + 1);
         epoch.readings.push_back({ticks, i % 2, ticks * 3, ticks, ticks / 2});
@@ -67,14 +67,14 @@ StoryEpoch make_epoch(std::mt19937_64& random, std::uint32_t hour) {
 // Turns one epoch into batches: definitions go before the rows that name them.
 class EpochWriter {
 public:
-    EpochWriter(const ProfileStory& story, const StorySession& session, std::uint32_t epoch_number,
+    EpochWriter(const ProfileScenario& scenario, const ScenarioSession& session, std::uint32_t epoch_number,
                 std::uint64_t& next_seq, std::map<Series, std::uint64_t>& produced)
         : session_{session},
           epoch_{session.epochs[epoch_number]},
           number_{epoch_number},
           next_seq_{next_seq},
           produced_{produced} {
-        for (const ImageDefinition& image : story.images) {
+        for (const ImageDefinition& image : scenario.images) {
             images_.push_back({static_cast<std::uint32_t>(images_.size()), image.flags, image.build_id, image.name,
                                image.address, image.size_bytes});
         }
@@ -114,7 +114,7 @@ private:
         return entry->second;
     }
 
-    std::uint32_t stack_number(const std::vector<StoryFrame>& frames) {
+    std::uint32_t stack_number(const std::vector<ScenarioFrame>& frames) {
         std::uint32_t node = 0;
         for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
             const auto [entry, is_new] = stacks_.try_emplace(std::tuple{node, frame->image, frame->offset},
@@ -130,7 +130,7 @@ private:
     void add_tasks(SampleBatch& batch, std::size_t& at, std::size_t end) {
         SampleIntegers rows;
         for (; at < end; ++at) {
-            const StoryTask& task = epoch_.tasks[at];
+            const ScenarioTask& task = epoch_.tasks[at];
             rows[ColumnId::kTime].push_back(task.ticks);
             rows[ColumnId::kTaskOp].push_back(static_cast<std::uint64_t>(task.op));
             rows[ColumnId::kPid].push_back(task.pid);
@@ -145,7 +145,7 @@ private:
     void add_samples(SampleBatch& batch, std::size_t& at, std::size_t end) {
         std::map<std::uint16_t, SampleIntegers> by_event;
         for (; at < end; ++at) {
-            const StorySample& sample = epoch_.samples[at];
+            const ScenarioSample& sample = epoch_.samples[at];
             SampleIntegers& rows = by_event[sample.event];
             rows[ColumnId::kTime].push_back(sample.ticks);
             rows[ColumnId::kPid].push_back(sample.pid);
@@ -161,7 +161,7 @@ private:
     void add_readings(SampleBatch& batch, std::size_t& at, std::size_t end) {
         SampleIntegers rows;
         for (; at < end; ++at) {
-            const StoryReading& reading = epoch_.readings[at];
+            const ScenarioReading& reading = epoch_.readings[at];
             rows[ColumnId::kTime].push_back(reading.ticks);
             rows[ColumnId::kCpu].push_back(reading.cpu);
             rows[ColumnId::kPid].push_back(0xffff'ffff);
@@ -191,8 +191,8 @@ private:
         }
     }
 
-    const StorySession& session_;
-    const StoryEpoch& epoch_;
+    const ScenarioSession& session_;
+    const ScenarioEpoch& epoch_;
     std::uint32_t number_;
     std::uint64_t& next_seq_;
     std::map<Series, std::uint64_t>& produced_;
@@ -232,18 +232,18 @@ private:
 
 }  // namespace
 
-ProfileStory make_story(std::uint64_t seed) {
+ProfileScenario make_scenario(std::uint64_t seed) {
     std::mt19937_64 random{seed};
-    ProfileStory story;
+    ProfileScenario scenario;
     for (const char* name : {"/nowhere/bin/worker", "/nowhere/lib/libodd.so.1", "/nowhere/\xfe\"x"}) {
         ImageDefinition image;
         image.flags = image_flags::kFileOffset;
         image.name = name;
-        image.build_id = std::string(20, static_cast<char>(story.images.size() + 1));
-        story.images.push_back(image);
+        image.build_id = std::string(20, static_cast<char>(scenario.images.size() + 1));
+        scenario.images.push_back(image);
     }
     for (std::uint64_t i = 1; i <= 3; ++i) {
-        StorySession session;
+        ScenarioSession session;
         session.record = sample_session(TargetId{i == 3 ? 2U : 1U}, SessionId{0xabc0 + i, i});
         session.record.start_point.ticks = Ticks{0};
         session.record.start_point.utc_ns.value += static_cast<std::int64_t>(10 - i);
@@ -252,26 +252,26 @@ ProfileStory make_story(std::uint64_t seed) {
         }
         session.kernel_lost = i == 2 ? 17 : 0;
         session.has_ended = i != 3;
-        story.sessions.push_back(std::move(session));
+        scenario.sessions.push_back(std::move(session));
     }
-    return story;
+    return scenario;
 }
 
-void deliver(const ProfileStory& story, const DeliveryOrder& delivery, Store& store) {
+void deliver(const ProfileScenario& scenario, const DeliveryOrder& delivery, Store& store) {
     std::vector<AdmittedBatch> batches;
-    for (const StorySession& session : story.sessions) {
+    for (const ScenarioSession& session : scenario.sessions) {
         std::uint64_t seq = 0;
         std::map<Series, std::uint64_t> produced;
         for (std::uint32_t epoch = 0; epoch < session.epochs.size(); ++epoch) {
-            EpochWriter{story, session, epoch, seq, produced}.write(delivery.rows_per_batch, batches);
+            EpochWriter{scenario, session, epoch, seq, produced}.write(delivery.rows_per_batch, batches);
         }
         if (session.has_ended) {
             SessionEnd end;
             end.last_seq = Seq{seq};
             end.tallies = batches.back().record.tallies;
             end.end_point = session.record.start_point;
-            end.end_point.ticks.value += session.epochs.size() * kStoryEpochTicks;
-            end.end_point.utc_ns.value += static_cast<std::int64_t>(session.epochs.size() * kStoryEpochTicks);
+            end.end_point.ticks.value += session.epochs.size() * kScenarioEpochTicks;
+            end.end_point.utc_ns.value += static_cast<std::int64_t>(session.epochs.size() * kScenarioEpochTicks);
             require(store.end_session(session.record.target, session.record.session, end).ok());
         }
     }
@@ -286,9 +286,9 @@ void deliver(const ProfileStory& story, const DeliveryOrder& delivery, Store& st
     std::size_t count = 0;
     for (const AdmittedBatch& batch : batches) {
         const Partition partition = partition_of(batch.key.target, batch.record.bucket);
-        const auto session = std::find_if(story.sessions.begin(), story.sessions.end(), [&](const StorySession& one) {
-            return one.record.session == batch.key.session;
-        });
+        const auto session =
+            std::find_if(scenario.sessions.begin(), scenario.sessions.end(),
+                         [&](const ScenarioSession& one) { return one.record.session == batch.key.session; });
         require(store.define(partition, session->record).ok());
         const auto outcomes = store.put(partition, std::span{&batch, 1});
         require(outcomes.ok() &&

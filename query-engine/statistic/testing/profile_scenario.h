@@ -13,21 +13,21 @@
 
 namespace perfleet {
 
-struct StoryFrame {
+struct ScenarioFrame {
     std::uint32_t image = 0;
     std::uint64_t offset = 0;
 };
 
-struct StorySample {
+struct ScenarioSample {
     std::uint64_t ticks = 0;
     std::uint16_t event = 0;
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
     std::uint64_t weight = 1;
-    std::vector<StoryFrame> frames;  // innermost first; empty: none
+    std::vector<ScenarioFrame> frames;  // innermost first; empty: none
 };
 
-struct StoryTask {
+struct ScenarioTask {
     std::uint64_t ticks = 0;
     TaskOp op{};
     std::uint32_t pid = 0;
@@ -37,7 +37,7 @@ struct StoryTask {
     std::string name;
 };
 
-struct StoryReading {
+struct ScenarioReading {
     std::uint64_t ticks = 0;
     std::uint32_t cpu = 0;
     std::uint64_t value = 0;
@@ -45,29 +45,29 @@ struct StoryReading {
     std::uint64_t running_ns = 0;
 };
 
-struct StoryEpoch {
-    std::uint32_t hour = 0;            // of the session
-    std::vector<StoryTask> tasks;      // ascending by ticks
-    std::vector<StorySample> samples;  // ascending by ticks
-    std::vector<StoryReading> readings;
+struct ScenarioEpoch {
+    std::uint32_t hour = 0;               // of the session
+    std::vector<ScenarioTask> tasks;      // ascending by ticks
+    std::vector<ScenarioSample> samples;  // ascending by ticks
+    std::vector<ScenarioReading> readings;
 };
 
-struct StorySession {
+struct ScenarioSession {
     SessionRecord record;
-    std::vector<StoryEpoch> epochs;
+    std::vector<ScenarioEpoch> epochs;
     std::uint64_t kernel_lost = 0;  // samples of event 0, told with the last batch
     bool has_ended = true;
 };
 
-struct ProfileStory {
+struct ProfileScenario {
     std::vector<ImageDefinition> images;
-    std::vector<StorySession> sessions;
+    std::vector<ScenarioSession> sessions;
 };
 
-inline constexpr std::uint64_t kStoryEpochTicks = 3'600'000'000'000;
+inline constexpr std::uint64_t kScenarioEpochTicks = 3'600'000'000'000;
 
 // Two targets, three sessions, several epochs, threads that are forked, renamed and reused.
-[[nodiscard]] ProfileStory make_story(std::uint64_t seed);
+[[nodiscard]] ProfileScenario make_scenario(std::uint64_t seed);
 
 struct DeliveryOrder {
     std::size_t rows_per_batch = 100;
@@ -76,6 +76,6 @@ struct DeliveryOrder {
     std::size_t join_every = 0;  // the store joins what it may after so many batches, and at the end; 0: never
 };
 
-void deliver(const ProfileStory& story, const DeliveryOrder& delivery, Store& store);
+void deliver(const ProfileScenario& scenario, const DeliveryOrder& delivery, Store& store);
 
 }  // namespace perfleet

@@ -24,7 +24,7 @@ std::vector<OpenEvent> events_of(const std::string& list) {
     return events;
 }
 
-std::string story_of(const std::vector<Opening>& plan) {
+std::string scenario_of(const std::vector<Opening>& plan) {
     std::string text;
     for (const Opening& opening : plan) {
         static constexpr const char* kRoles[] = {"side-band", "alone", "leader", "member", "reader"};
@@ -41,7 +41,7 @@ constexpr const char* kGroups = "{cache-misses,instructions},cycles,{r1a8:u,page
 
 TEST(OpeningPlan, HasLeadersFirstAndReadersLast) {
     const std::vector<Opening> plan = plan_openings(events_of(kGroups), {}, {});
-    EXPECT_EQ(story_of(plan),
+    EXPECT_EQ(scenario_of(plan),
               "side-band leader-0 member-1+ reader-0+* alone-2 leader-3 member-4+ member-5+ reader-3+*");
     EXPECT_EQ(plan.size(), opening_count(events_of(kGroups)));
     EXPECT_EQ(plan[1].attr.type, static_cast<std::uint32_t>(PERF_TYPE_HARDWARE));
@@ -62,11 +62,11 @@ TEST(OpeningPlan, OfACommandItsLeadersWaitForTheExec) {
     PerfFeatures features;
     features.inherited_group_reads = true;
     const std::vector<Opening> plan = plan_openings(events_of("{cycles,instructions},cs"), options, features);
-    EXPECT_EQ(story_of(plan), "side-band leader-0! member-1+ reader-0+* alone-2!");
+    EXPECT_EQ(scenario_of(plan), "side-band leader-0! member-1+ reader-0+* alone-2!");
     for (const Opening& opening : plan) {
         EXPECT_EQ(opening.attr.inherit, 1U);
     }
-    EXPECT_EQ(story_of(plan_openings(events_of("{cycles,instructions},cs"), options, {})),
+    EXPECT_EQ(scenario_of(plan_openings(events_of("{cycles,instructions},cs"), options, {})),
               "side-band leader-0! member-1+ alone-2!")
         << "before Linux 4.13 each is read by itself";
 }

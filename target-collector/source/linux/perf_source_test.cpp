@@ -284,29 +284,29 @@ TEST(PerfSource, FollowsForkExecAndExit) {
     expect_all_defined(sink);
 
     std::uint64_t child = 0;
-    std::vector<std::string> child_story;
+    std::vector<std::string> child_scenario;
     for (const auto& row : sink.of(Kind::kTask)) {
         switch (static_cast<TaskOp>(row[ColumnId::kTaskOp])) {
             case TaskOp::kFork:
                 if (row[ColumnId::kParentPid] == pid) {
                     child = row[ColumnId::kPid];
-                    child_story.emplace_back("fork");
+                    child_scenario.emplace_back("fork");
                 }
                 break;
             case TaskOp::kExec:
                 EXPECT_EQ(row[ColumnId::kPid], child);
-                child_story.push_back("exec " + string_of(sink, row));
+                child_scenario.push_back("exec " + string_of(sink, row));
                 break;
             case TaskOp::kExit:
                 // The thread sanitizer has a thread of its own in the child, which ends with exec.
                 if (row[ColumnId::kTid] == child) {
-                    child_story.emplace_back("exit");
+                    child_scenario.emplace_back("exit");
                 }
                 break;
             default: break;
         }
     }
-    EXPECT_EQ(child_story, (std::vector<std::string>{"fork", "exec sh", "exit"}));
+    EXPECT_EQ(child_scenario, (std::vector<std::string>{"fork", "exec sh", "exit"}));
 
     std::map<std::uint64_t, std::string> image_names;
     std::map<std::string, std::uint64_t> build_id_sizes;

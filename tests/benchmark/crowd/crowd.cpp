@@ -69,7 +69,7 @@ struct Crowd::Target {
 };
 
 Crowd::Crowd(const CrowdPlan& plan, const sockaddr_in& gateway, std::vector<CurveClientKeys> keys)
-    : plan_{plan}, gateway_{gateway}, keys_{std::move(keys)}, workshop_{plan}, epoll_{epoll_create1(EPOLL_CLOEXEC)} {
+    : plan_{plan}, gateway_{gateway}, keys_{std::move(keys)}, fixture_{plan}, epoll_{epoll_create1(EPOLL_CLOEXEC)} {
     for (std::uint64_t index = 0; index < plan.target_count; ++index) {
         targets_.push_back(std::make_unique<Target>(index, plan.first + index));
     }
@@ -251,7 +251,7 @@ void Crowd::turn(Target& target, std::uint64_t now) {
 void Crowd::seal_due(Target& target, std::uint64_t now) {
     // From its first Welcome on, an interval after the other: who is late doesn't send less for it.
     while (target.incarnation != 0 && target.sealing.sealed < plan_.batch_count() && now >= target.next_batch_ns) {
-        target.kept.push_back({now, 0, false, workshop_.seal_next(target.sealing)});
+        target.kept.push_back({now, 0, false, fixture_.seal_next(target.sealing)});
         target.next_batch_ns = (target.next_batch_ns == 0 ? now : target.next_batch_ns) + plan_.interval_ms * kNsPerMs;
         figures_.kept_max = std::max<std::uint64_t>(figures_.kept_max, target.kept.size());
     }
@@ -267,7 +267,7 @@ bool Crowd::send(Target& target, std::span<const std::byte> message) {
 }
 
 void Crowd::say_hello(Target& target, std::uint64_t now) {
-    if (send(target, workshop_.hello(target.sealing.number, Seq{target.prefix + 1}))) {
+    if (send(target, fixture_.hello(target.sealing.number, Seq{target.prefix + 1}))) {
         target.hello_ns = now;
     }
 }
@@ -286,7 +286,7 @@ void Crowd::send_batches(Target& target, std::uint64_t now) {
 
 void Crowd::say_bye(Target& target, std::uint64_t now) {
     if (target.is_welcomed && !target.is_finished && target.prefix == plan_.batch_count() &&
-        now - target.bye_ns >= limits::kAckIntervalNs && send(target, workshop_.bye(target.sealing))) {
+        now - target.bye_ns >= limits::kAckIntervalNs && send(target, fixture_.bye(target.sealing))) {
         target.bye_ns = now;
     }
 }

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "target-collector/message/reply_reader.h"
+#include "tests/benchmark/crowd/crowd_fixture.h"
 #include "tests/benchmark/crowd/figures.h"
 #include "tests/benchmark/crowd/plan.h"
-#include "tests/benchmark/crowd/workshop.h"
 #include "tests/benchmark/crowd/zmtp_client.h"
 
 namespace perfleet {
@@ -55,7 +55,7 @@ private:
     CrowdPlan plan_;
     sockaddr_in gateway_;
     std::vector<CurveClientKeys> keys_;
-    Workshop workshop_;
+    CrowdFixture fixture_;
     std::vector<std::unique_ptr<Target>> targets_;
     int epoll_ = -1;
     using Due = std::pair<std::uint64_t, std::uint64_t>;  // when, and the target's index

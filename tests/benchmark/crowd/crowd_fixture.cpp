@@ -1,4 +1,4 @@
-#include "tests/benchmark/crowd/workshop.h"
+#include "tests/benchmark/crowd/crowd_fixture.h"
 
 #include <chrono>
 #include <cstdio>
@@ -23,7 +23,7 @@ std::uint32_t row_count_max(const CrowdPlan& plan) { return plan.row_count + kSt
 
 }  // namespace
 
-Workshop::Workshop(const CrowdPlan& plan)
+CrowdFixture::CrowdFixture(const CrowdPlan& plan)
     : plan_{plan},
       start_utc_{
           std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -45,7 +45,7 @@ Workshop::Workshop(const CrowdPlan& plan)
     ranks_.resize(kRankCount, kStacksAtStart);
 }
 
-std::vector<std::byte> Workshop::seal_next(Sealing& sealing) {
+std::vector<std::byte> CrowdFixture::seal_next(Sealing& sealing) {
     builder_.clear();
     ++sealing.sealed;
     const bool is_first = sealing.sealed == 1;
@@ -70,7 +70,7 @@ std::vector<std::byte> Workshop::seal_next(Sealing& sealing) {
     return {message_.begin(), message_.begin() + static_cast<std::ptrdiff_t>(*size)};
 }
 
-void Workshop::append_samples(Sealing& sealing) {
+void CrowdFixture::append_samples(Sealing& sealing) {
     const std::uint64_t step_ns = plan_.interval_ms * kNsPerMs / plan_.row_count;
     for (std::uint32_t row = 0; row < plan_.row_count; ++row) {
         const std::uint64_t dice = sealing.random();
@@ -82,7 +82,7 @@ void Workshop::append_samples(Sealing& sealing) {
     }
 }
 
-std::vector<std::byte> Workshop::hello(std::uint64_t number, Seq oldest_retained) const {
+std::vector<std::byte> CrowdFixture::hello(std::uint64_t number, Seq oldest_retained) const {
     const std::string name = crowd_name(number);
     // As its enrolment says, where there are keys.
     const LabelDescription labels[] = {{"crowd", "simulated"}, {"rack", name}};
@@ -113,7 +113,7 @@ std::vector<std::byte> Workshop::hello(std::uint64_t number, Seq oldest_retained
     return message;
 }
 
-std::vector<std::byte> Workshop::bye(const Sealing& sealing) const {
+std::vector<std::byte> CrowdFixture::bye(const Sealing& sealing) const {
     const std::uint64_t batch_count = plan_.batch_count();
     const Tally tallies[] = {{kCrowdSamples, TallyName::kProduced, batch_count * plan_.row_count},
                              {kStacks, TallyName::kProduced, sealing.stack_count},
@@ -128,14 +128,14 @@ std::vector<std::byte> Workshop::bye(const Sealing& sealing) const {
     return message;
 }
 
-void Workshop::append(Series series, std::initializer_list<std::uint64_t> values,
-                      std::span<const std::span<const std::byte>> bytes) {
+void CrowdFixture::append(Series series, std::initializer_list<std::uint64_t> values,
+                          std::span<const std::span<const std::byte>> bytes) {
     if (!builder_.append(series, std::span{values.begin(), values.size()}, bytes)) {
         fail("a batch has no room for its rows; give fewer --rows");
     }
 }
 
-void Workshop::define_image() {
+void CrowdFixture::define_image() {
     const std::string name = "/usr/bin/crowd";
     const std::span<const std::byte> bytes[] = {{}, std::as_bytes(std::span{name})};
     append(kImages, {0, 2, 0, 0, 0, name.size()}, bytes);

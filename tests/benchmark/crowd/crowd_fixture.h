@@ -26,9 +26,9 @@ struct Sealing {
     std::minstd_rand random;
 };
 
-class Workshop {
+class CrowdFixture {
 public:
-    explicit Workshop(const CrowdPlan& plan);
+    explicit CrowdFixture(const CrowdPlan& plan);
 
     [[nodiscard]] std::vector<std::byte> seal_next(Sealing& sealing);
     [[nodiscard]] std::vector<std::byte> hello(std::uint64_t number, Seq oldest_retained) const;
