@@ -71,8 +71,8 @@ void Ingest::State::complain(std::string text) {
 }
 
 void Ingest::State::misbehaved(const std::string& routing_id, PeerCut reason, std::size_t size_bytes) {
-    static_assert(kReasonCount<PeerCut> <= ConductBook::kSortsMax);
-    if (conduct.is_enough(routing_id, static_cast<std::size_t>(reason), size_bytes)) {
+    static_assert(kReasonCount<PeerCut> <= AbuseLimiter::kSortsMax);
+    if (abuse_limiter.is_enough(routing_id, static_cast<std::size_t>(reason), size_bytes)) {
         counts.peers_cut.add(reason);
         complain("a peer was cut off: " + std::string{reason_name(reason)});
         link.cut(routing_id);
@@ -83,7 +83,7 @@ void Ingest::State::misbehaved(const std::string& routing_id, PeerCut reason, st
 void Ingest::State::forget_peer(const std::string& routing_id) {
     table.detach(routing_id);
     images.forget(routing_id);
-    conduct.forget(routing_id);
+    abuse_limiter.forget(routing_id);
 }
 
 void Ingest::State::refuse_session(const std::string& routing_id, SessionId session, SessionRefusal why,
@@ -198,7 +198,7 @@ Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {
 
 void Ingest::State::go_round(const Now& now) {
     acknowledger.go_round(now.monotonic_ns);
-    conduct.forgive();
+    abuse_limiter.decay();
     for (const std::string& routing_id : images.busy_peers()) {
         ask_for_image(routing_id, now);
     }

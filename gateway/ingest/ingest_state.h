@@ -17,7 +17,7 @@
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/reply.h"
 #include "gateway/ingest/session_table.h"
-#include "schemas/peers/conduct_book.h"
+#include "schemas/peers/abuse_limiter.h"
 
 namespace perfleet {
 
@@ -33,7 +33,7 @@ struct Ingest::State {
     CreditBook credit;
     SessionTable table;
     Acknowledger acknowledger;
-    ConductBook conduct{
+    AbuseLimiter abuse_limiter{
         {intake_limits::kMisdeedsMax, intake_limits::kMisdeedsSizeBytesMax, intake_limits::kPeersWatchedMax}};
     Cardinality cardinality;
     CommitGroup group;

@@ -50,10 +50,10 @@ inline constexpr std::size_t kOrdersMax = 4'096;       // that wait for their an
 inline constexpr std::size_t kOrdersOfSessionMax = 4;  // of one of them
 inline constexpr std::uint64_t kOrderPatienceNsMax = 3'600'000'000'000;
 
-// -- conduct ----------------------------------------------------------------------------------------------------------
-// What a peer may do wrong of one sort before it is cut off; half is forgiven each acknowledgement interval. A
-// collector that was promised more by a gateway that has forgotten it sends a window of batches at once, and again
-// later.
+// -- abuse_limiter
+// ---------------------------------------------------------------------------------------------------------- What a
+// peer may do wrong of one sort before it is cut off; half is forgiven each acknowledgement interval. A collector that
+// was promised more by a gateway that has forgotten it sends a window of batches at once, and again later.
 inline constexpr std::uint32_t kMisdeedsMax = 4 * limits::kSendWindowBatches;
 inline constexpr std::size_t kMisdeedsSizeBytesMax = 64U << 20;
 inline constexpr std::uint32_t kPeersWatchedMax = 65'536;

@@ -112,8 +112,8 @@ void QueryGuard::look_after() {
     next_look_ns_ = now + kLookEveryNs;
     connections_.sweep(now);
     if (now >= next_forgiving_ns_) {
-        next_forgiving_ns_ = now + kForgiveEveryNs;
-        conduct_.forgive();
+        next_forgiving_ns_ = now + kDecayEveryNs;
+        abuse_limiter_.decay();
     }
     if (allowed_ != nullptr && allowed_->refresh(now)) {
         connections_.allow(allowed_->set(), allowed_->bad_file_count());
@@ -167,7 +167,7 @@ ConnectionName QueryGuard::connection_of(const void* message) {
 
 bool QueryGuard::is_cut_for_garbage(std::string_view peer, const ConnectionName& connection, std::size_t size_bytes) {
     ++malformed_count_;
-    if (!conduct_.is_enough(peer, 0, size_bytes)) {
+    if (!abuse_limiter_.is_enough(peer, 0, size_bytes)) {
         return false;
     }
     connections_.cut(connection);

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "schemas/peers/conduct_book.h"
+#include "schemas/peers/abuse_limiter.h"
 #include "schemas/peers/connection_table.h"
 #include "schemas/peers/key_folder.h"
 #include "schemas/peers/transport_counts.h"
@@ -19,10 +19,10 @@ namespace perfleet {
 class QueryGuard {
 public:
     static constexpr std::uint64_t kLookEveryNs = 250'000'000;
-    static constexpr std::uint64_t kForgiveEveryNs = 1'000'000'000;
-    // Messages of one peer that aren't understood; half is forgiven every kForgiveEveryNs. Who asks in another
+    static constexpr std::uint64_t kDecayEveryNs = 1'000'000'000;
+    // Messages of one peer that aren't understood; half is forgiven every kDecayEveryNs. Who asks in another
     // release's way sends one and reads the answer.
-    static constexpr ConductBook::Limits kGarbageLimits{16, 256U << 10, 1'024};
+    static constexpr AbuseLimiter::Limits kGarbageLimits{16, 256U << 10, 1'024};
 
     // `socket` is a ZeroMQ socket of `context` that isn't bound yet; both are borrowed. `allowed` is null where there
     // are no keys. Errors: kIo.
@@ -65,7 +65,7 @@ private:
     void* zap_ = nullptr;
     std::uint64_t next_look_ns_ = 0;
     std::uint64_t next_forgiving_ns_ = 0;
-    ConductBook conduct_{kGarbageLimits};
+    AbuseLimiter abuse_limiter_{kGarbageLimits};
     std::uint64_t malformed_count_ = 0;
 };
 

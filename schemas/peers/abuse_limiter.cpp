@@ -1,10 +1,10 @@
-#include "schemas/peers/conduct_book.h"
+#include "schemas/peers/abuse_limiter.h"
 
 #include <algorithm>
 
 namespace perfleet {
 
-bool ConductBook::is_enough(std::string_view routing_id, std::size_t sort, std::size_t size_bytes) {
+bool AbuseLimiter::is_enough(std::string_view routing_id, std::size_t sort, std::size_t size_bytes) {
     auto found = peers_.find(routing_id);
     if (found == peers_.end()) {
         if (peers_.size() >= limits_.peers_max) {
@@ -22,13 +22,13 @@ bool ConductBook::is_enough(std::string_view routing_id, std::size_t sort, std::
     return true;
 }
 
-void ConductBook::forget(std::string_view routing_id) {
+void AbuseLimiter::forget(std::string_view routing_id) {
     if (const auto found = peers_.find(routing_id); found != peers_.end()) {
         peers_.erase(found);
     }
 }
 
-void ConductBook::forgive() {
+void AbuseLimiter::decay() {
     for (auto& [routing_id, record] : peers_) {
         for (Deeds& deeds : record) {
             deeds.count /= 2;

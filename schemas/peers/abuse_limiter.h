@@ -12,7 +12,7 @@
 
 namespace perfleet {
 
-class ConductBook {
+class AbuseLimiter {
 public:
     static constexpr std::size_t kSortsMax = 8;
 
@@ -23,7 +23,7 @@ public:
         std::size_t peers_max = 0;
     };
 
-    explicit ConductBook(const Limits& limits) : limits_{limits} {}
+    explicit AbuseLimiter(const Limits& limits) : limits_{limits} {}
 
     // One more of this sort, a number below kSortsMax. True: it is enough; the peer is forgotten here.
     [[nodiscard]] bool is_enough(std::string_view routing_id, std::size_t sort, std::size_t size_bytes);
@@ -31,7 +31,7 @@ public:
     void forget(std::string_view routing_id);
 
     // To be called once a second or so: half of everything is forgiven.
-    void forgive();
+    void decay();
 
 private:
     struct Deeds {
