@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/control/operator_door.h"
+#include "gateway/control/control_server.h"
 #include "gateway/control/session_editor.h"
 #include "gateway/ingest/ingest.h"
 #include "gateway/ingest/intake_limits.h"
@@ -114,13 +114,13 @@ public:
         }
         ingest_ = std::move(*ingest);
         if (!options.folder.empty()) {
-            auto door = OperatorDoor::open(options.folder);
-            if (door) {
-                door_ = std::move(*door);
+            auto control_server = ControlServer::open(options.folder);
+            if (control_server) {
+                control_server_ = std::move(*control_server);
                 editor_ = std::make_unique<SessionEditor>(store);
             } else if (options.notice) {
-                options.notice(
-                    {LogLevel::kWarning, "control", "control requests are not possible: " + door.error().message});
+                options.notice({LogLevel::kWarning, "control",
+                                "control requests are not possible: " + control_server.error().message});
             }
         }
         return Done{};
@@ -130,8 +130,8 @@ public:
 
     Result<Done> serve(const std::atomic<bool>& stop, int stop_fd) override {
         std::optional<AnyOf> wake;
-        if (door_ != nullptr) {
-            wake.emplace(std::initializer_list<int>{stop_fd, door_->fd(), editor_->fd()});
+        if (control_server_ != nullptr) {
+            wake.emplace(std::initializer_list<int>{stop_fd, control_server_->fd(), editor_->fd()});
         }
         while (!stop.load(std::memory_order_acquire)) {
             const bool more = take_messages();
@@ -139,7 +139,7 @@ public:
                 ingest_->forget_peer(routing_id);
             }
             const Ingest::Now now = read_now();
-            take_orders(now);
+            take_requests(now);
             if (auto done = ingest_->tick(now); !done) {
                 return done;
             }
@@ -156,10 +156,10 @@ public:
 
     GatewayCounts counts() const override {
         GatewayCounts counts = ingest_->counts();
-        const Reception::Counts door = reception_->counts();
-        counts.messages_dropped = door.messages_dropped;
-        counts.replies_dropped = door.replies_dropped;
-        counts.memory_bytes_now += door.inbox_bytes + door.buffered_bytes;
+        const Reception::Counts control_server = reception_->counts();
+        counts.messages_dropped = control_server.messages_dropped;
+        counts.replies_dropped = control_server.replies_dropped;
+        counts.memory_bytes_now += control_server.inbox_bytes + control_server.buffered_bytes;
         return counts;
     }
     TransportCounts transport_counts() const override { return reception_->transport_counts(); }
@@ -184,36 +184,36 @@ private:
         return true;
     }
 
-    void take_orders(const Ingest::Now& now) {
-        if (door_ == nullptr) {
+    void take_requests(const Ingest::Now& now) {
+        if (control_server_ == nullptr) {
             return;
         }
-        const OperatorDoor::Incoming incoming = door_->take();
-        for (const auto& [ticket, order] : incoming.orders) {
+        const ControlServer::Incoming incoming = control_server_->take();
+        for (const auto& [ticket, order] : incoming.requests) {
             if (order.edit) {
                 editor_->begin(ticket, order);
             } else {
-                ingest_->place_order(ticket, order, now);
+                ingest_->place_request(ticket, order, now);
             }
         }
         for (const std::uint64_t ticket : incoming.withdrawn) {
-            ingest_->withdraw_order(ticket);
+            ingest_->withdraw_request(ticket);
         }
     }
 
     void pass_on_answers() {
-        for (OrderAnswer& answer : ingest_->take_order_answers()) {
-            door_->answer(answer.ticket, answer.outcome, std::move(answer.reason));
+        for (RequestAnswer& answer : ingest_->take_request_answers()) {
+            control_server_->answer(answer.ticket, answer.outcome, std::move(answer.reason));
         }
         if (editor_ != nullptr) {
             for (SessionEditor::Answer& answer : editor_->take()) {
-                door_->answer(answer.ticket, answer.outcome, std::move(answer.reason));
+                control_server_->answer(answer.ticket, answer.outcome, std::move(answer.reason));
             }
         }
     }
 
-    std::unique_ptr<OperatorDoor> door_;     // null: nobody gives orders here
-    std::unique_ptr<SessionEditor> editor_;  // with door_
+    std::unique_ptr<ControlServer> control_server_;  // null: nobody gives requests here
+    std::unique_ptr<SessionEditor> editor_;          // with control_server_
     std::unique_ptr<Reception> reception_;
     ReceptionLink link_;
     std::unique_ptr<Ingest> ingest_;

@@ -34,7 +34,7 @@ std::string_view reason_name(MessageMalformed reason) {
 
 std::string_view reason_name(PeerCut reason) { return name_in({"credit", "malformed", "refused"}, reason); }
 
-std::string_view reason_name(OrderOutcome outcome) {
+std::string_view reason_name(RequestOutcome outcome) {
     return name_in({"applied", "refused", "not_connected", "no_answer"}, outcome);
 }
 

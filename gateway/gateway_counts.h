@@ -71,8 +71,8 @@ enum class PeerCut : std::uint8_t {
     kCount,
 };
 
-// What became of an operator's order to one session.
-enum class OrderOutcome : std::uint8_t {
+// What became of an operator's request to one session.
+enum class RequestOutcome : std::uint8_t {
     kApplied,
     kRefused,       // by the target, or because it can't be its
     kNotConnected,  // nobody speaks for the session now
@@ -86,7 +86,7 @@ enum class OrderOutcome : std::uint8_t {
 [[nodiscard]] std::string_view reason_name(BatchIgnored reason);
 [[nodiscard]] std::string_view reason_name(MessageMalformed reason);
 [[nodiscard]] std::string_view reason_name(PeerCut reason);
-[[nodiscard]] std::string_view reason_name(OrderOutcome outcome);
+[[nodiscard]] std::string_view reason_name(RequestOutcome outcome);
 
 template <class Reason>
 inline constexpr std::size_t kReasonCount = static_cast<std::size_t>(Reason::kCount);
@@ -130,7 +130,7 @@ struct GatewayCounts {
     CountsByReason<BatchIgnored> batches_ignored;
     CountsByReason<MessageMalformed> messages_malformed;
     CountsByReason<PeerCut> peers_cut;
-    CountsByReason<OrderOutcome> orders;
+    CountsByReason<RequestOutcome> requests;
 
     // From a batch's arrival to its first acknowledgement, of the oldest in each acknowledgement.
     DurationHistogram::Counts acknowledged_after;

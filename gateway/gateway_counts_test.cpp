@@ -25,7 +25,7 @@ TEST(GatewayCounts, EachReasonHasANameOfItsOwn) {
     EXPECT_EQ(names_of<BatchIgnored>().size(), kReasonCount<BatchIgnored>);
     EXPECT_EQ(names_of<MessageMalformed>().size(), kReasonCount<MessageMalformed>);
     EXPECT_EQ(names_of<PeerCut>().size(), kReasonCount<PeerCut>);
-    EXPECT_EQ(names_of<OrderOutcome>().size(), kReasonCount<OrderOutcome>);
+    EXPECT_EQ(names_of<RequestOutcome>().size(), kReasonCount<RequestOutcome>);
     EXPECT_EQ(reason_name(BatchRefusal::kConflict), "conflict");
     EXPECT_EQ(reason_name(PeerCut::kRefused), "refused");
 }

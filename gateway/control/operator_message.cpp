@@ -61,10 +61,10 @@ std::optional<SessionEdit> edit_in(std::string_view word) {
     return std::nullopt;
 }
 
-std::optional<OrderOutcome> outcome_in(std::string_view word) {
-    for (std::size_t i = 0; i < kReasonCount<OrderOutcome>; ++i) {
-        if (reason_name(static_cast<OrderOutcome>(i)) == word) {
-            return static_cast<OrderOutcome>(i);
+std::optional<RequestOutcome> outcome_in(std::string_view word) {
+    for (std::size_t i = 0; i < kReasonCount<RequestOutcome>; ++i) {
+        if (reason_name(static_cast<RequestOutcome>(i)) == word) {
+            return static_cast<RequestOutcome>(i);
         }
     }
     return std::nullopt;
@@ -105,7 +105,7 @@ std::string_view command_word(ControlCommand command) {
 }
 
 std::string encode_operator_request(const OperatorRequest& request) {
-    const OperatorOrder& order = request.order;
+    const OperatorCommand& order = request.order;
     return fmt::format("{} order {} {:016x}{:016x} {} {} {}{}{}", kVersion, request.id, order.session.high,
                        order.session.low, order.edit ? edit_word(*order.edit) : command_word(order.command),
                        order.value, order.patience_ns, order.event.empty() ? "" : " ", order.event);

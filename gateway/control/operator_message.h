@@ -29,7 +29,7 @@ inline constexpr std::size_t kOperatorMessageSizeBytesMax = 8U << 10;
 // What is done to a session in the store, whether its collector runs or not.
 enum class SessionEdit : std::uint8_t { kName, kRemove };
 
-struct OperatorOrder {
+struct OperatorCommand {
     SessionId session;
     protocol::ControlCommand command{};
     std::string event;  // of the session, by name; empty: all
@@ -37,19 +37,19 @@ struct OperatorOrder {
     std::uint64_t patience_ns = 0;
     std::optional<SessionEdit> edit{};  // in place of the command; `event` is the name that it gets
 
-    friend bool operator==(const OperatorOrder&, const OperatorOrder&) = default;
+    friend bool operator==(const OperatorCommand&, const OperatorCommand&) = default;
 };
 
 struct OperatorRequest {
     std::uint32_t id = 0;  // the operator's own
-    OperatorOrder order;
+    OperatorCommand order;
 
     friend bool operator==(const OperatorRequest&, const OperatorRequest&) = default;
 };
 
 struct OperatorReply {
     std::uint32_t id = 0;
-    OrderOutcome outcome{};
+    RequestOutcome outcome{};
     std::string reason;  // where it wasn't applied; what a target says in it may hold anything
 
     friend bool operator==(const OperatorReply&, const OperatorReply&) = default;

@@ -29,10 +29,10 @@ TEST(OperatorMessage, ReadsAsItIsWritten) {
         ASSERT_TRUE(read.ok());
         EXPECT_EQ(*read, request);
     }
-    for (const OperatorReply& reply :
-         {OperatorReply{1, OrderOutcome::kApplied, ""}, OperatorReply{2, OrderOutcome::kRefused, "not with this value"},
-          OperatorReply{3, OrderOutcome::kNotConnected, ""},
-          OperatorReply{4, OrderOutcome::kNoAnswer, "none within 10 s"}}) {
+    for (const OperatorReply& reply : {OperatorReply{1, RequestOutcome::kApplied, ""},
+                                       OperatorReply{2, RequestOutcome::kRefused, "not with this value"},
+                                       OperatorReply{3, RequestOutcome::kNotConnected, ""},
+                                       OperatorReply{4, RequestOutcome::kNoAnswer, "none within 10 s"}}) {
         const auto read = decode_operator_reply(encode_operator_reply(reply));
         ASSERT_TRUE(read.ok());
         EXPECT_EQ(*read, reply);

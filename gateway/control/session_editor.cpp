@@ -22,7 +22,7 @@ std::vector<SessionName> names_of(const std::vector<SessionRecord>& sessions, Se
 }
 
 SessionEditor::Answer answer_of(std::uint64_t ticket, const Result<Done>& done) {
-    return {ticket, done.ok() ? OrderOutcome::kApplied : OrderOutcome::kRefused,
+    return {ticket, done.ok() ? RequestOutcome::kApplied : RequestOutcome::kRefused,
             done.ok() ? std::string{} : done.error().message};
 }
 
@@ -43,7 +43,7 @@ SessionEditor::~SessionEditor() {
     ::close(done_fd_);
 }
 
-void SessionEditor::begin(std::uint64_t ticket, const OperatorOrder& order) {
+void SessionEditor::begin(std::uint64_t ticket, const OperatorCommand& order) {
     {
         const std::lock_guard lock{mutex_};
         waiting_.emplace_back(ticket, order);
@@ -65,9 +65,9 @@ void SessionEditor::run() {
         if (is_stopping_) {
             return;
         }
-        const Orders orders = std::exchange(waiting_, {});
+        const Orders requests = std::exchange(waiting_, {});
         lock.unlock();
-        std::vector<Answer> answers = carry_out(orders);
+        std::vector<Answer> answers = carry_out(requests);
         lock.lock();
         std::move(answers.begin(), answers.end(), std::back_inserter(done_));
         const std::uint64_t one = 1;
@@ -75,19 +75,19 @@ void SessionEditor::run() {
     }
 }
 
-std::vector<SessionEditor::Answer> SessionEditor::carry_out(const Orders& orders) {
+std::vector<SessionEditor::Answer> SessionEditor::carry_out(const Orders& requests) {
     std::vector<Answer> answers;
     const Result<std::vector<SessionRecord>> sessions = store_.all_sessions();
     std::vector<SessionName> removed;
     std::vector<std::uint64_t> removing;
-    for (const auto& [ticket, order] : orders) {
+    for (const auto& [ticket, order] : requests) {
         if (!sessions.ok()) {
             answers.push_back(answer_of(ticket, Error{sessions.error()}));
             continue;
         }
         const std::vector<SessionName> names = names_of(*sessions, order.session);
         if (names.size() != 1) {
-            answers.push_back({ticket, OrderOutcome::kRefused,
+            answers.push_back({ticket, RequestOutcome::kRefused,
                                names.empty() ? "the session isn't in the store" : "several targets have this session"});
         } else if (order.edit == SessionEdit::kRemove) {
             removed.push_back(names.front());

@@ -30,20 +30,20 @@ public:
     [[nodiscard]] int fd() const { return done_fd_; }
 
     // The order names a change. As many as operators may have without an answer.
-    void begin(std::uint64_t ticket, const OperatorOrder& order);
+    void begin(std::uint64_t ticket, const OperatorCommand& order);
 
     struct Answer {
         std::uint64_t ticket = 0;
-        OrderOutcome outcome{};
+        RequestOutcome outcome{};
         std::string reason;
     };
     [[nodiscard]] std::vector<Answer> take();
 
 private:
-    using Orders = std::vector<std::pair<std::uint64_t, OperatorOrder>>;
+    using Orders = std::vector<std::pair<std::uint64_t, OperatorCommand>>;
 
     void run();
-    [[nodiscard]] std::vector<Answer> carry_out(const Orders& orders);
+    [[nodiscard]] std::vector<Answer> carry_out(const Orders& requests);
 
     Store& store_;
     int done_fd_;

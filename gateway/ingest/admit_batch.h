@@ -1,4 +1,4 @@
-// The door of the store: a batch that passes keeps every promise that storage and queries rely on.
+// The control_server of the store: a batch that passes keeps every promise that storage and queries rely on.
 #pragma once
 
 #include "gateway/gateway_counts.h"

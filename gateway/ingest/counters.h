@@ -46,7 +46,7 @@ struct Counters {
     ReasonCounters<BatchIgnored> batches_ignored;
     ReasonCounters<MessageMalformed> messages_malformed;
     ReasonCounters<PeerCut> peers_cut;
-    ReasonCounters<OrderOutcome> orders;
+    ReasonCounters<RequestOutcome> requests;
     std::atomic<std::uint64_t> peers_now{0};
     std::atomic<std::uint64_t> sessions_now{0};
     std::atomic<std::uint64_t> memory_bytes_max{0};
@@ -76,7 +76,7 @@ struct Counters {
         counts.batches_ignored = batches_ignored.read();
         counts.messages_malformed = messages_malformed.read();
         counts.peers_cut = peers_cut.read();
-        counts.orders = orders.read();
+        counts.requests = requests.read();
         counts.peers_now = peers_now;
         counts.sessions_now = sessions_now;
         counts.memory_bytes_max = memory_bytes_max;

@@ -45,7 +45,7 @@ Ingest::State::State(Options with, Store& into, PeerLink& over)
       acknowledger{options.incarnation, table, credit, link},
       cardinality{options.cardinality},
       images{options.memory.images_bytes()},
-      orders{options.incarnation, link} {
+      requests{options.incarnation, link} {
     counts.memory_bytes_max = options.memory.size_bytes;
     counts.credit_bytes_max = credit.budget_bytes();
 }
@@ -266,16 +266,16 @@ void Ingest::take(std::string_view routing_id, std::span<const std::byte> frame_
 
 void Ingest::forget_peer(std::string_view routing_id) { state_->forget_peer(std::string{routing_id}); }
 
-void Ingest::place_order(OrderTicket ticket, const OperatorOrder& order, const Now& now) {
-    state_->orders.place(ticket, order, state_->table.find(order.session), now.monotonic_ns);
+void Ingest::place_request(RequestTicket ticket, const OperatorCommand& order, const Now& now) {
+    state_->requests.place(ticket, order, state_->table.find(order.session), now.monotonic_ns);
 }
 
-void Ingest::withdraw_order(OrderTicket ticket) { state_->orders.withdraw(ticket); }
+void Ingest::withdraw_request(RequestTicket ticket) { state_->requests.withdraw(ticket); }
 
-std::vector<OrderAnswer> Ingest::take_order_answers() {
-    std::vector<OrderAnswer> answers = state_->orders.take_answers();
-    for (const OrderAnswer& answer : answers) {
-        state_->counts.orders.add(answer.outcome);
+std::vector<RequestAnswer> Ingest::take_request_answers() {
+    std::vector<RequestAnswer> answers = state_->requests.take_answers();
+    for (const RequestAnswer& answer : answers) {
+        state_->counts.requests.add(answer.outcome);
     }
     return answers;
 }
@@ -288,7 +288,7 @@ Result<Done> Ingest::tick(const Now& now) {
         }
     }
     state.acknowledger.send_due(now.monotonic_ns);
-    state.orders.tick(state.table, now.monotonic_ns);
+    state.requests.tick(state.table, now.monotonic_ns);
     state.counts.peers_now = state.table.peer_count();
     state.counts.sessions_now = state.table.session_count();
     state.counts.credit_bytes_now = state.credit.promised_bytes();
@@ -307,8 +307,8 @@ std::uint64_t Ingest::next_due_ns(const Now& now) const {
         due_ns = std::min(
             due_ns, until(state.is_stuck() ? state.retry_at_ns : state.gathering_since_ns + limits::kGroupCommitNs));
     }
-    if (!state.orders.is_empty()) {
-        due_ns = std::min(due_ns, until(state.orders.due_ns()));
+    if (!state.requests.is_empty()) {
+        due_ns = std::min(due_ns, until(state.requests.due_ns()));
     }
     return due_ns;
 }

@@ -13,8 +13,8 @@
 
 #include "gateway/gateway_counts.h"
 #include "gateway/ingest/cardinality.h"
+#include "gateway/ingest/control_request_queue.h"
 #include "gateway/ingest/intake_limits.h"
-#include "gateway/ingest/order_book.h"
 #include "gateway/ingest/peer_link.h"
 #include "gateway/memory_plan.h"
 #include "schemas/peers/key_file.h"
@@ -70,11 +70,11 @@ public:
     // The peer is gone.
     void forget_peer(std::string_view routing_id);
 
-    // An operator's order to a session; it is answered once, unless it is withdrawn. From the thread of take().
-    void place_order(OrderTicket ticket, const OperatorOrder& order, const Now& now);
-    void withdraw_order(OrderTicket ticket);
+    // An operator's request to a session; it is answered once, unless it is withdrawn. From the thread of take().
+    void place_request(RequestTicket ticket, const OperatorCommand& order, const Now& now);
+    void withdraw_request(RequestTicket ticket);
     // Answers since the last call.
-    [[nodiscard]] std::vector<OrderAnswer> take_order_answers();
+    [[nodiscard]] std::vector<RequestAnswer> take_request_answers();
 
     // Does what is due: commits, acknowledges, asks for images. To be called after a few take()s and at next_due_ns().
     // Errors: of the store, such as can't be survived. One that can (full disk, I/O) is told to `notice` once; the

@@ -38,7 +38,7 @@ struct Ingest::State {
     Cardinality cardinality;
     CommitGroup group;
     ImageIntake images;
-    OrderBook orders;
+    ControlRequestQueue requests;
     std::uint64_t gathering_since_ns = 0;
     std::uint64_t last_round_ns = 0;
     std::uint64_t retry_at_ns = 0;

@@ -46,9 +46,9 @@ inline constexpr std::uint64_t kComplaintsMax =
     8;  // lines about collectors for the operator, an acknowledgement interval
 
 // -- orders -----------------------------------------------------------------------------------------------------------
-inline constexpr std::size_t kOrdersMax = 4'096;       // that wait for their answers, of all sessions
-inline constexpr std::size_t kOrdersOfSessionMax = 4;  // of one of them
-inline constexpr std::uint64_t kOrderPatienceNsMax = 3'600'000'000'000;
+inline constexpr std::size_t kRequestsMax = 4'096;       // that wait for their answers, of all sessions
+inline constexpr std::size_t kRequestsOfSessionMax = 4;  // of one of them
+inline constexpr std::uint64_t kRequestTimeoutNsMax = 3'600'000'000'000;
 
 // -- abuse_limiter
 // ---------------------------------------------------------------------------------------------------------- What a

@@ -63,9 +63,10 @@ void add_incoming(MetricPage& page, const GatewayCounts& counts) {
     add_by_reason(page, "perfleet_gateway_peers_refused_total", "Sessions refused; reason quota: deferred.",
                   counts.sessions_refused);
     add_by_reason(page, "perfleet_gateway_peers_cut_total", "Connections closed by the gateway.", counts.peers_cut);
-    for (std::size_t i = 0; i < counts.orders.counts.size(); ++i) {
+    for (std::size_t i = 0; i < counts.requests.counts.size(); ++i) {
         page.counter("perfleet_gateway_control_requests_total", "Control requests to sessions, by outcome.",
-                     counts.orders.counts[i], {{"outcome", std::string{reason_name(static_cast<OrderOutcome>(i))}}});
+                     counts.requests.counts[i],
+                     {{"outcome", std::string{reason_name(static_cast<RequestOutcome>(i))}}});
     }
 }
 

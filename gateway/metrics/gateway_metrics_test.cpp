@@ -50,7 +50,7 @@ TEST(GatewayMetrics, CountsStandUnderTheirReason) {
     readings.counts.batches_refused.counts[static_cast<std::size_t>(BatchRefusal::kConflict)] = 4;
     readings.counts.rows_lost[static_cast<std::size_t>(TallyName::kLostQuota)] = 5;
     readings.counts.rows_lost.back() = 6;
-    readings.counts.orders.counts[static_cast<std::size_t>(OrderOutcome::kNoAnswer)] = 14;
+    readings.counts.requests.counts[static_cast<std::size_t>(RequestOutcome::kNoAnswer)] = 14;
     readings.counts.is_store_stuck = true;
     readings.store = FolderSize{7, 8};
     readings.store_damage_count = 13;

@@ -107,7 +107,7 @@ ColumnView encode_part_column(std::uint16_t id, std::span<const std::uint64_t> v
     return {static_cast<ColumnId>(id), encoded->codec, std::span{bytes}.first(encoded->size_bytes)};
 }
 
-bool has_order(const BlockHeader& header, std::span<const BlockPart> parts) {
+bool has_request(const BlockHeader& header, std::span<const BlockPart> parts) {
     if (parts.empty() || parts.front().seq != header.first_seq || parts.back().seq != header.last_seq) {
         return false;
     }
@@ -153,7 +153,7 @@ Result<Done> read_parts(BlockView& view, std::size_t part_count) {
         view.parts.push_back(
             {Seq{view.header.first_seq.value + values[0][i]}, static_cast<std::uint32_t>(values[1][i])});
     }
-    if (!has_order(view.header, view.parts)) {
+    if (!has_request(view.header, view.parts)) {
         return refusal(ErrorCode::kInvalid, "parts", layout::PartCount::kOffset, "don't fit the header");
     }
     return Done{};
@@ -167,7 +167,7 @@ std::string encode_block(const BlockHeader& header, std::span<const ColumnView> 
 
 std::string encode_joined_block(const BlockHeader& header, std::span<const ColumnView> columns,
                                 std::span<const BlockPart> parts) {
-    PERFLEET_ASSERT(has_order(header, parts) && parts.size() <= limits::kJoinedPartsMax);
+    PERFLEET_ASSERT(has_request(header, parts) && parts.size() <= limits::kJoinedPartsMax);
     std::vector<std::uint64_t> seqs;
     std::vector<std::uint64_t> rows;
     for (const BlockPart& part : parts) {

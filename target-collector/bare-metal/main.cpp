@@ -13,7 +13,7 @@
 #include "target-collector/bare-metal/registers.h"
 #include "target-collector/bare-metal/run_options.h"
 #include "target-collector/bare-metal/sampler.h"
-#include "target-collector/bare-metal/sampling_orders.h"
+#include "target-collector/bare-metal/sampling_requests.h"
 #include "target-collector/bare-metal/thread_times.h"
 #include "target-collector/bare-metal/uart_port.h"
 #include "target-collector/bare-metal/virtio_serial.h"
@@ -113,7 +113,7 @@ Place<SmallTarget> target;
 Place<SmallImage> image;
 Place<PmuLabels> pmu_labels;
 Place<Sampler> sampler;
-Place<SamplingOrders> orders;
+Place<SamplingRequests> requests;
 ThreadTimes thread_times;
 std::uint64_t window_began_ticks = 0;
 Place<SmallCollector> collector;
@@ -261,7 +261,7 @@ void describe_target(const Seed& seed) {
                       : std::span{kEvents}.first(options.is_traced ? std::size(kEvents) : kFirstTraceEvent),
         .images = {&*image, 1},
         .threads = kThreads,
-        .taker = options.is_circle ? nullptr : &*orders});
+        .taker = options.is_circle ? nullptr : &*requests});
 }
 
 void start_thread(std::size_t number, void (*entry)()) {
@@ -278,7 +278,7 @@ void take_sample(EventNumber event) {
                        .time = Ticks{counter()},
                        .cpu = 0,
                        .tid = kThreads[running].tid,
-                       .weight = event == kTimerEvent ? orders->timer_period_ns()
+                       .weight = event == kTimerEvent ? requests->timer_period_ns()
                                  : options.is_in_step ? sampler->fixed_cycles()
                                                       : sampler->period(Sampler::Cause::kCycles),
                        .addresses = std::span{addresses}.first(count)});
@@ -321,7 +321,7 @@ void pass_on_utilisation() {
     if (options.is_circle || counter() - window_began_ticks < ticks_per_second) {
         return;
     }
-    if (orders->tells_utilisation()) {
+    if (requests->tells_utilisation()) {
         tell_utilisation();
     }
     thread_times.begin_window();
@@ -467,8 +467,8 @@ extern "C" [[noreturn]] void kernel_main() {
     ByteStream& port = open_port();
     const Seed seed = take_seed();
     sampler.make(ticks_per_second / kSamplesPerSecond, kNsPerSample, seed.jitter);
-    orders.make(*sampler,
-                SamplingOrders::Setting{ticks_per_second, kNsPerSample, options.is_in_step, options.is_traced});
+    requests.make(*sampler,
+                  SamplingRequests::Setting{ticks_per_second, kNsPerSample, options.is_in_step, options.is_traced});
     describe_target(seed);
     gate.make(open_driver(port));
     gate->is_open = !options.streams_after;

@@ -23,12 +23,12 @@
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/command.h"
+#include "target-collector/linux/control_executor.h"
 #include "target-collector/linux/disk_spool.h"
 #include "target-collector/linux/fallback_link.h"
 #include "target-collector/linux/file_link.h"
 #include "target-collector/linux/gateway_link.h"
 #include "target-collector/linux/option_check.h"
-#include "target-collector/linux/order_desk.h"
 #include "target-collector/linux/packed_symbols.h"
 #include "target-collector/linux/progress.h"
 #include "target-collector/linux/sealer_sink.h"
@@ -160,7 +160,7 @@ private:
     std::vector<ImageSupply> images_;
     std::unique_ptr<SymbolKeeper> symbols_;  // null: no symbols are kept
     std::unique_ptr<DiskSpool> disk_spool_;  // null: batches wait in memory
-    OrderDesk orders_;
+    ControlExecutor requests_;
     std::unique_ptr<WireThread> wire_;
     std::atomic<int> stop_count_{0};
     int stop_fd_;
@@ -324,8 +324,8 @@ Result<Done> LinuxCollector::open_wire() {
     }
     options.exit_wait_ns = nanoseconds(options_.exit_wait_s);
     options.reports_connection = options_.reports_progress && options_.output_file.empty();
-    options.orders = &orders_;
-    options.delivery.takes_orders = true;
+    options.requests = &requests_;
+    options.delivery.takes_requests = true;
     wire_ = std::make_unique<WireThread>(options, std::move(driver_), batches_, losses_, bucket_clock_, counters_,
                                          [this](const LogEvent& event) { notice(event); });
     return Done{};
@@ -339,7 +339,7 @@ bool LinuxCollector::watch(int fd) const {
 }
 
 Result<CollectorSummary> LinuxCollector::run() {
-    if (!watch(source_->wake_fd()) || !watch(stop_fd_) || !watch(orders_.fd()) ||
+    if (!watch(source_->wake_fd()) || !watch(stop_fd_) || !watch(requests_.fd()) ||
         (command_ != nullptr && command_->end_fd() >= 0 && !watch(command_->end_fd()))) {
         return error_from_errno(errno, "can't wait for the end of the collection");
     }
@@ -366,7 +366,7 @@ Result<CollectorSummary> LinuxCollector::run() {
     if (ran.ok()) {
         collect(end);
     }
-    orders_.close();
+    requests_.close();
     source_->finish();
     end_command();
     if (symbols_ != nullptr) {
@@ -422,12 +422,12 @@ void LinuxCollector::collect(Ticks end) {
         if (const auto point = clock_watch_.observe()) {
             sealer_.add_clock_point(*point);
         }
-        if (const auto order = orders_.take()) {
-            orders_.answer(source_->take_order(*order));
+        if (const auto order = requests_.take()) {
+            requests_.answer(source_->take_request(*order));
             wire_->wake();
         }
         if (delay_end_ && now >= *delay_end_) {
-            (void)source_->take_order({protocol::ControlCommand::kStart, kNoEvent, 0});
+            (void)source_->take_request({protocol::ControlCommand::kStart, kNoEvent, 0});
             delay_end_.reset();
         }
         source_->drain();

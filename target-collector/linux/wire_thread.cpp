@@ -77,7 +77,7 @@ void WireThread::run() {
         if (is_finishing && deadline_ns_ == 0) {
             deadline_ns_ = now_ns + options_.exit_wait_ns;
         }
-        const bool is_answered = pass_on_order();
+        const bool is_answered = pass_on_request();
         const bool is_busy = delivery_.step(now_ns) || is_answered;
         const Delivery::Status& status = delivery_.status();
         if (status.gateway_utc != gateway_utc_) {
@@ -116,16 +116,16 @@ void WireThread::run() {
                 (static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000) + static_cast<std::uint64_t>(cpu.tv_nsec)};
 }
 
-bool WireThread::pass_on_order() {
-    const ControlOrder* const order = delivery_.order();
-    if (order == nullptr || options_.orders == nullptr) {
+bool WireThread::pass_on_request() {
+    const ControlRequest* const order = delivery_.order();
+    if (order == nullptr || options_.requests == nullptr) {
         return false;
     }
-    if (const auto answer = options_.orders->take_answer()) {
-        delivery_.answer_order({answer->outcome, answer->reason});
+    if (const auto answer = options_.requests->take_answer()) {
+        delivery_.answer_request({answer->outcome, answer->reason});
         return true;
     }
-    options_.orders->place(*order);
+    options_.requests->place(*order);
     return false;
 }
 

@@ -16,7 +16,7 @@
 
 #include "schemas/vocabulary/log_event.h"
 #include "target-collector/linux/clock_relation.h"
-#include "target-collector/linux/order_desk.h"
+#include "target-collector/linux/control_executor.h"
 #include "target-collector/linux/waiting_driver.h"
 #include "target-collector/metrics/collector_counts.h"
 #include "target-collector/ring/spsc_ring.h"
@@ -28,10 +28,10 @@ class WireThread {
 public:
     struct Options {
         Delivery::Options delivery;
-        std::uint64_t exit_wait_ns = 0;   // after finish(): how long to wait for the last acknowledgement
-        OrderDesk* orders = nullptr;      // who takes operators' orders; null: nobody. Borrowed
-        bool reports_connection = false;  // the first one, and one to another gateway
-        bool keeps_rest = false;          // what isn't acknowledged then is in a spool on disk: it isn't lost
+        std::uint64_t exit_wait_ns = 0;       // after finish(): how long to wait for the last acknowledgement
+        ControlExecutor* requests = nullptr;  // who takes operators' requests; null: nobody. Borrowed
+        bool reports_connection = false;      // the first one, and one to another gateway
+        bool keeps_rest = false;              // what isn't acknowledged then is in a spool on disk: it isn't lost
     };
     using Notice = Telling;
 
@@ -79,8 +79,8 @@ private:
     [[nodiscard]] std::uint64_t sleep_ns(std::uint64_t now_ns) const;
     void tell(std::uint64_t now_ns);
     void tell_connected();
-    // True when an order was answered: there is something to say.
-    [[nodiscard]] bool pass_on_order();
+    // True when a request was answered: there is something to say.
+    [[nodiscard]] bool pass_on_request();
     [[nodiscard]] bool is_over(std::uint64_t now_ns);
 
     Options options_;

@@ -1,4 +1,4 @@
-// An operator's order to a running session, and what became of it.
+// An operator's request to a running session, and what became of it.
 //
 // Freestanding. Plain values.
 #pragma once
@@ -14,12 +14,12 @@
 
 namespace perfleet {
 
-struct ControlOrder {
+struct ControlRequest {
     protocol::ControlCommand command{};  // of a newer gateway: one that has no name here
     EventNumber event = kNoEvent;        // kNoEvent: all of the session's
     std::uint64_t value = 0;             // new frequency or period
 
-    friend constexpr bool operator==(const ControlOrder&, const ControlOrder&) = default;
+    friend constexpr bool operator==(const ControlRequest&, const ControlRequest&) = default;
 };
 
 struct ControlAnswer {
@@ -37,7 +37,7 @@ public:
 
     // From its return on rows have the weights of what was ordered. What isn't kApplied has changed nothing. A reason
     // is borrowed until the next call.
-    [[nodiscard]] virtual ControlAnswer take_order(const ControlOrder& order) = 0;
+    [[nodiscard]] virtual ControlAnswer take_request(const ControlRequest& order) = 0;
 
 protected:
     ~ControlTaker() = default;

@@ -39,7 +39,7 @@ SmallCollector::SmallCollector(const SmallTarget& target, NetworkDriver& driver)
                  .hello = write_hello_message(),
                  .spool = spool_.bytes,
                  .images = {},
-                 .takes_orders = target.taker != nullptr},
+                 .takes_requests = target.taker != nullptr},
                 books_.all(),
                 driver_,
                 batches_,
@@ -90,22 +90,22 @@ void SmallCollector::take_up_session(Ticks now) {
     }
 }
 
-void SmallCollector::take_order(Ticks now) {
-    const ControlOrder* const order = delivery_.order();
+void SmallCollector::take_request(Ticks now) {
+    const ControlRequest* const order = delivery_.order();
     if (order == nullptr) {
         return;
     }
     if (is_finishing_) {
-        delivery_.answer_order({protocol::ControlOutcome::kEnded, "the run is over"});
+        delivery_.answer_request({protocol::ControlOutcome::kEnded, "the run is over"});
         return;
     }
-    const ControlAnswer answer = target_.taker->take_order(*order);
+    const ControlAnswer answer = target_.taker->take_request(*order);
     if (answer.outcome == protocol::ControlOutcome::kApplied) {
         const std::uint64_t row[] = {now.value, static_cast<std::uint64_t>(order->command), order->event.value,
                                      order->value};
         sealer_.append(kControls, now, row);
     }
-    delivery_.answer_order(answer);
+    delivery_.answer_request(answer);
 }
 
 void SmallCollector::step(Ticks now) {
@@ -115,7 +115,7 @@ void SmallCollector::step(Ticks now) {
     (void)delivery_.step(now_ns);
     take_up_welcome(now);
     take_up_session(now);
-    take_order(now);
+    take_request(now);
     if (is_finishing_) {
         (void)sealer_.finish({now, utc_of(now), target_.start_point.uncertainty_ns});
         return;

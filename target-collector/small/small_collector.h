@@ -77,7 +77,7 @@ private:
     [[nodiscard]] UtcNs utc_of(Ticks ticks) const;
     void take_up_welcome(Ticks now);
     void take_up_session(Ticks now);
-    void take_order(Ticks now);
+    void take_request(Ticks now);
     void begin_epoch(Ticks now);
     void define_images(Ticks now);
     void define_threads(Ticks now);

@@ -26,10 +26,10 @@ std::span<std::byte> image_part_of(const DeliveryCore::Options& options) {
     return options.spool.first(part < kWhole ? part : kWhole);
 }
 
-DeliveryOrders::Taken taken_by(const DeliveryCore::Options& options) {
-    return options.left != nullptr ? DeliveryOrders::Taken::kEnded
-           : options.takes_orders  ? DeliveryOrders::Taken::kByUser
-                                   : DeliveryOrders::Taken::kNotAtAll;
+DeliveryRequests::Taken taken_by(const DeliveryCore::Options& options) {
+    return options.left != nullptr  ? DeliveryRequests::Taken::kEnded
+           : options.takes_requests ? DeliveryRequests::Taken::kByUser
+                                    : DeliveryRequests::Taken::kNotAtAll;
 }
 
 // What the gateway has too much of now, and later may not; and a clock that is off is going to be set.
@@ -57,7 +57,7 @@ DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, Network
       journal_{options.journal},
       spool_{options.spool.subspan(image_part_of(options).size()), options.journal != nullptr},
       losses_{memory.tallies.first(memory.tallies.size() / kBooks * DeliveryLosses::kBooks)},
-      orders_{taken_by(options)},
+      requests_{taken_by(options)},
       late_images_{options.late_images},
       final_tallies_{memory.tallies.last(memory.tallies.size() / kBooks)},
       bye_tallies_{memory.tallies.last(memory.tallies.size() / kBooks * 2).first(memory.tallies.size() / kBooks)},
@@ -320,7 +320,7 @@ void DeliveryCore::settle_late_images() {
 }
 
 void DeliveryCore::handle_control(const Reply& reply) {
-    if (!is_ours(reply.session) || !status_.welcomed || reply.incarnation != incarnation_ || !orders_.take(reply)) {
+    if (!is_ours(reply.session) || !status_.welcomed || reply.incarnation != incarnation_ || !requests_.take(reply)) {
         ++status_.replies_ignored;
     }
 }
@@ -497,11 +497,11 @@ bool DeliveryCore::say_controlled() {
     if (!status_.welcomed || !driver_.borrowed().empty()) {
         return false;
     }
-    const auto answer = orders_.due(status_.session, incarnation_);
+    const auto answer = requests_.due(status_.session, incarnation_);
     if (answer.empty() || !driver_.send(answer)) {
         return false;
     }
-    orders_.said();
+    requests_.said();
     return true;
 }
 

@@ -20,7 +20,7 @@
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/wire/delivery_journal.h"
 #include "target-collector/wire/delivery_losses.h"
-#include "target-collector/wire/delivery_orders.h"
+#include "target-collector/wire/delivery_requests.h"
 #include "target-collector/wire/delivery_spool.h"
 #include "target-collector/wire/driver.h"
 #include "target-collector/wire/resend_patience.h"
@@ -74,8 +74,8 @@ public:
         const JournalEntry* left = nullptr;
         std::span<const Tally> final_tallies{};
         ClockPoint end_point{};
-        // Whether the user asks for orders and answers them; else the gateway's operator is told that nobody does.
-        bool takes_orders = false;
+        // Whether the user asks for requests and answers them; else the gateway's operator is told that nobody does.
+        bool takes_requests = false;
     };
 
     // What the delivery can be asked at any time; for messages to the user and for tests.
@@ -122,9 +122,9 @@ public:
 
     [[nodiscard]] const Status& status() const;
 
-    // An operator's order that waits to be answered; null: none does. With Options::takes_orders.
-    [[nodiscard]] const ControlOrder* order() const { return orders_.waiting(); }
-    void answer_order(const ControlAnswer& answer) { orders_.answer(answer); }
+    // An operator's request that waits to be answered; null: none does. With Options::takes_requests.
+    [[nodiscard]] const ControlRequest* order() const { return requests_.waiting(); }
+    void answer_request(const ControlAnswer& answer) { requests_.answer(answer); }
 
     // From a batch's last sending to its acknowledgement. From any thread.
     [[nodiscard]] DurationHistogram::Counts acknowledged_after() const { return acknowledged_after_.read(); }
@@ -192,7 +192,7 @@ private:
     bool is_journal_due_ = false;
     DeliverySpool spool_;
     DeliveryLosses losses_;
-    DeliveryOrders orders_;
+    DeliveryRequests requests_;
     Status status_;
     DurationHistogram acknowledged_after_;
     std::uint64_t now_ns_ = 0;  // of the step

@@ -24,7 +24,7 @@ GIVEN_UP = {
     r"(those )?who (may )?asks?": "query client",
     r"said goodbye": "closed cleanly",
     r"reasons? to doubt": "validity warning",
-    r"at the door": "before the handshake",
+    r"at the control_server": "before the handshake",
     r"made at run time": "JIT code",
     r"misdeeds?": "abuse limiter, strikes",
     r"tally books?": "counters",

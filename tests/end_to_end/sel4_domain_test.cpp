@@ -278,7 +278,7 @@ TEST_F(Sel4Domain, TellsDomainsApartThatLieAtTheSameAddresses) {
     const Machine machine{simulated, nullptr, simulated, nullptr};
     const RunEvents events{kernel.features(), watched.names(), SimulatedMachine::kCyclesPerSecond / 1'000, simulated};
     TickTimer timer{simulated, 1};
-    RunOrders orders{
+    RunRequests requests{
         {.event_count = events.descriptions().size(), .cycles_per_second = SimulatedMachine::kCyclesPerSecond},
         timer,
         nullptr};
@@ -292,7 +292,7 @@ TEST_F(Sel4Domain, TellsDomainsApartThatLieAtTheSameAddresses) {
         .events = events.descriptions(),
         .images = watched.images(),
         .threads = watched.threads(),
-        .taker = &orders};
+        .taker = &requests};
     const std::string data = folder_ / "data";
     GatewayProgram gateway{data};
     SocketStream socket{gateway.listen()};
@@ -304,7 +304,7 @@ TEST_F(Sel4Domain, TellsDomainsApartThatLieAtTheSameAddresses) {
                                                            .events = events,
                                                            .machine = machine,
                                                            .timer = timer,
-                                                           .orders = orders,
+                                                           .requests = requests,
                                                            .cycles_per_second = SimulatedMachine::kCyclesPerSecond,
                                                            .thread_count = watched.thread_count(),
                                                            .sampled = watched.sampled()});

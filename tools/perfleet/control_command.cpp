@@ -1,4 +1,4 @@
-// control: orders to collectors that run, through the gateway that writes to the store.
+// control: requests to collectors that run, through the gateway that writes to the store.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -40,8 +40,8 @@ struct ControlOptions {
     OutputOptions output;
 };
 
-Result<OperatorOrder> order_of(const ControlOptions& options) {
-    OperatorOrder order;
+Result<OperatorCommand> order_of(const ControlOptions& options) {
+    OperatorCommand order;
     order.event = options.event;
     order.patience_ns = static_cast<std::uint64_t>(options.patience_s * static_cast<double>(kNsPerSecond));
     if ((options.what.empty() ? 0 : 1) + (options.frequency_hz == 0 ? 0 : 1) + (options.period == 0 ? 0 : 1) != 1) {
@@ -107,7 +107,7 @@ std::vector<Answered> worth_telling(const std::vector<Answered>& answers) {
     std::map<TargetId, const Answered*> absent;
     std::vector<Answered> told;
     for (const Answered& answer : answers) {
-        if (answer.reply.outcome != OrderOutcome::kNotConnected) {
+        if (answer.reply.outcome != RequestOutcome::kNotConnected) {
             told.push_back(answer);
         }
     }
@@ -194,7 +194,7 @@ int run(const ControlOptions& options) {
         return report_error(printed.error());
     }
     const bool are_all = std::all_of(told.begin(), told.end(), [](const Answered& answer) {
-        return answer.reply.outcome == OrderOutcome::kApplied;
+        return answer.reply.outcome == RequestOutcome::kApplied;
     });
     return are_all ? 0 : kExitFailure;
 }

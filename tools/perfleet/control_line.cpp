@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/control/operator_door.h"
+#include "gateway/control/control_server.h"
 
 namespace perfleet {
 namespace {
@@ -28,12 +28,12 @@ Error hung_up(std::size_t answered, std::size_t asked) {
 
 ControlLine::~ControlLine() { ::close(fd_); }
 
-Result<std::vector<Answered>> ControlLine::ask(const std::vector<SessionRecord>& sessions, OperatorOrder order) {
+Result<std::vector<Answered>> ControlLine::ask(const std::vector<SessionRecord>& sessions, OperatorCommand order) {
     std::vector<Answered> answers;
     std::size_t sent = 0;
     const int patience_ms = static_cast<int>(order.patience_ns / 1'000'000) + kGatewayPatienceMs;
     while (answers.size() < sessions.size()) {
-        if (sent < sessions.size() && sent - answers.size() < OperatorDoor::kUnansweredMax) {
+        if (sent < sessions.size() && sent - answers.size() < ControlServer::kUnansweredMax) {
             order.session = sessions[sent].session;
             const std::string line = encode_operator_request({static_cast<std::uint32_t>(sent), order});
             if (::send(fd_, line.data(), line.size(), MSG_NOSIGNAL) < 0) {

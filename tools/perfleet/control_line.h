@@ -1,4 +1,4 @@
-// A connection to the gateway, or the recorder, that writes to a data folder: orders about sessions, and its answers.
+// A connection to the gateway, or the recorder, that writes to a data folder: requests about sessions, and its answers.
 #pragma once
 
 #include <vector>
@@ -23,7 +23,7 @@ public:
     ControlLine& operator=(const ControlLine&) = delete;
 
     // The same order to all; answers in the order in which they come. Errors: kUnavailable, kInvalid.
-    [[nodiscard]] Result<std::vector<Answered>> ask(const std::vector<SessionRecord>& sessions, OperatorOrder order);
+    [[nodiscard]] Result<std::vector<Answered>> ask(const std::vector<SessionRecord>& sessions, OperatorCommand order);
 
 private:
     int fd_;

@@ -24,7 +24,7 @@ Result<Done> order_edit(const std::string& folder, const std::vector<SessionReco
                                            "when it has ended (" +
                                            fd.error().message + ")"};
     }
-    OperatorOrder order;
+    OperatorCommand order;
     order.edit = edit;
     order.event = given_name;
     order.patience_ns = kPatienceNs;
@@ -34,7 +34,7 @@ Result<Done> order_edit(const std::string& folder, const std::vector<SessionReco
         return Error{answers.error()};
     }
     for (const Answered& answer : *answers) {
-        if (answer.reply.outcome != OrderOutcome::kApplied) {
+        if (answer.reply.outcome != RequestOutcome::kApplied) {
             return Error{ErrorCode::kIo,
                          "session " + session_hex(answer.session.session) + ": not changed: " + answer.reply.reason};
         }

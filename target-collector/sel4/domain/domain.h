@@ -46,7 +46,7 @@ private:
     Machine machine_;
     RunEvents events_;
     TickTimer timer_;
-    RunOrders orders_;
+    RunRequests requests_;
     SmallTarget target_;
     ZmtpDriver driver_;
     SmallCollector collector_;

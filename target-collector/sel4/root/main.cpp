@@ -13,7 +13,7 @@
 #include "target-collector/sel4/root/objects.h"
 #include "target-collector/sel4/root/threads.h"
 #include "target-collector/sel4/run/events.h"
-#include "target-collector/sel4/run/run_orders.h"
+#include "target-collector/sel4/run/run_requests.h"
 #include "target-collector/sel4/run/tick.h"
 #include "target-collector/small/small_collector.h"
 #include "target-collector/wire/zmtp_driver.h"
@@ -89,9 +89,9 @@ void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector&
     const Machine machine{board.alarm(), board.cycle_interrupts(), board.counters(), &load};
     const RunEvents events{StockKernel::built_for(), kThreadNames, clock.cycles_per_second / 1'000, machine.counters};
     TickTimer timer{machine.alarm, session.high ^ session.low};
-    RunOrders orders{{.event_count = events.descriptions().size(), .cycles_per_second = clock.cycles_per_second},
-                     timer,
-                     machine.cycles};
+    RunRequests requests{{.event_count = events.descriptions().size(), .cycles_per_second = clock.cycles_per_second},
+                         timer,
+                         machine.cycles};
     const SmallImage image{.path = PERFLEET_IMAGE_PATH,
                            .build_id = find_build_id(),
                            .address = reinterpret_cast<std::uint64_t>(image_begin),
@@ -117,7 +117,7 @@ void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector&
         .events = events.descriptions(),
         .images = {&image, 1},
         .threads = named,
-        .taker = &orders};
+        .taker = &requests};
     ZmtpDriver& driver = driver_place.make(board.open_stream());
     SmallCollector& collector = collector_place.make(target, driver);
 
@@ -149,7 +149,7 @@ void tell(const CollectorRun& run, const TickTimer& timer, const SmallCollector&
                                                            .events = events,
                                                            .machine = machine,
                                                            .timer = timer,
-                                                           .orders = orders,
+                                                           .requests = requests,
                                                            .cycles_per_second = clock.cycles_per_second,
                                                            .thread_count = kThreads,
                                                            .sampled = sampled});

@@ -11,7 +11,7 @@
 
 #include "target-collector/sel4/run/events.h"
 #include "target-collector/sel4/run/machine.h"
-#include "target-collector/sel4/run/run_orders.h"
+#include "target-collector/sel4/run/run_requests.h"
 #include "target-collector/sel4/run/tick.h"
 #include "target-collector/small/collector_sink.h"
 #include "target-collector/small/small_collector.h"
@@ -44,7 +44,7 @@ public:
         const RunEvents& events;
         const Machine& machine;
         TickTimer& timer;
-        RunOrders& orders;
+        RunRequests& requests;
         std::uint64_t cycles_per_second;
         std::uint32_t thread_count;
         std::span<const SampledThread> sampled;
@@ -89,7 +89,7 @@ private:
     NoSink no_sink_;
     const Machine& machine_;
     TickTimer& timer_;
-    RunOrders& orders_;
+    RunRequests& requests_;
     EventNumber event_of_mode_;
     std::uint64_t cycles_per_second_;
     std::optional<UtilisationWindow> utilisation_;

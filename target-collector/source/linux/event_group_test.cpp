@@ -160,11 +160,11 @@ TEST(EventGroup, SystemWideItStopsStartsAndChangesItsRateAsOne) {
     RecordingSink sink;
     (*source)->begin(sink);
     const auto order = [&](protocol::ControlCommand command, EventNumber event, std::uint64_t value) {
-        ControlOrder given;
+        ControlRequest given;
         given.command = command;
         given.event = event;
         given.value = value;
-        return (*source)->take_order(given);
+        return (*source)->take_request(given);
     };
     using protocol::ControlCommand;
     using protocol::ControlOutcome;

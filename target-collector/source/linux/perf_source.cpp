@@ -609,7 +609,7 @@ bool PerfSource::all_processes_ended() const {
     return !any_runs;
 }
 
-ControlAnswer PerfSource::take_order(const ControlOrder& order) {
+ControlAnswer PerfSource::take_request(const ControlRequest& order) {
     using protocol::ControlCommand;
     using protocol::ControlOutcome;
     std::optional<std::uint32_t> event_index;

@@ -69,7 +69,7 @@ public:
     [[nodiscard]] bool all_processes_ended() const;
 
     // Between begin() and finish(), on the same thread as drain(). What is done stands as a row in the sink.
-    [[nodiscard]] ControlAnswer take_order(const ControlOrder& order) override;
+    [[nodiscard]] ControlAnswer take_request(const ControlRequest& order) override;
 
     // Stops recording, and takes the rest.
     void finish();
@@ -153,7 +153,7 @@ private:
     RowSink* sink_ = nullptr;
     std::optional<EpochDefinitions> definitions_;
 
-    std::string refusal_;  // why the last order wasn't done
+    std::string refusal_;  // why the last request wasn't done
 
     std::uint32_t own_pid_ = 0;
     bool skips_own_ = false;

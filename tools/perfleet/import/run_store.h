@@ -1,4 +1,5 @@
-// Puts imported runs into a store the way a collector's batches come in: sealed messages, through the gateway's door.
+// Puts imported runs into a store the way a collector's batches come in: sealed messages, through the gateway's
+// control_server.
 //
 // A run is a session. Its id is made from its content, its target and its time: the same run comes in once, however
 // often it is imported.

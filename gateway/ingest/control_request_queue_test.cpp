@@ -1,4 +1,4 @@
-#include "gateway/ingest/order_book.h"
+#include "gateway/ingest/control_request_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/testing/sample_changes.h"
 
-namespace perfleet::order_book_test {
+namespace perfleet::control_request_queue_test {
 namespace {
 
 using protocol::ControlCommand;
@@ -19,30 +19,30 @@ constexpr std::uint64_t kPatience = 10 * kSecond;
 
 class Orders : public testing::Test, protected IngestFixture {
 protected:
-    void place(OrderTicket ticket, ControlCommand command = ControlCommand::kStop, const std::string& event = "",
+    void place(RequestTicket ticket, ControlCommand command = ControlCommand::kStop, const std::string& event = "",
                std::uint64_t value = 0, SessionId session = kSession) {
-        ingest_->place_order(ticket, {session, command, event, value, kPatience}, now_);
+        ingest_->place_request(ticket, {session, command, event, value, kPatience}, now_);
     }
     void answer(std::uint64_t number, ControlOutcome outcome, std::string_view reason = "",
                 std::string_view peer = "peer", SessionId session = kSession) {
         take(peer, sample::controlled(session, number, static_cast<std::uint16_t>(outcome), reason));
     }
-    // What came of the one order that was answered.
-    OrderAnswer outcome() {
-        const auto answers = ingest_->take_order_answers();
+    // What came of the one request that was answered.
+    RequestAnswer outcome() {
+        const auto answers = ingest_->take_request_answers();
         EXPECT_EQ(answers.size(), 1U);
-        return answers.empty() ? OrderAnswer{} : answers.front();
+        return answers.empty() ? RequestAnswer{} : answers.front();
     }
-    void expect_none() { EXPECT_TRUE(ingest_->take_order_answers().empty()); }
-    // The orders that were sent since the last call.
+    void expect_none() { EXPECT_TRUE(ingest_->take_request_answers().empty()); }
+    // The requests that were sent since the last call.
     std::vector<Reply> sent(std::string_view peer = "peer") {
-        std::vector<Reply> orders;
+        std::vector<Reply> requests;
         for (const Reply& reply : replies(peer)) {
             if (reply.sort == ReplySort::kControl) {
-                orders.push_back(reply);
+                requests.push_back(reply);
             }
         }
-        return orders;
+        return requests;
     }
 };
 
@@ -59,18 +59,18 @@ TEST_F(Orders, GoOutNumberedAndTheirAnswersComeBack) {
     EXPECT_EQ(first[0].incarnation, incarnation_);
     expect_none();
     answer(1, ControlOutcome::kApplied);
-    const OrderAnswer applied = outcome();
+    const RequestAnswer applied = outcome();
     EXPECT_EQ(applied.ticket, 71U);
-    EXPECT_EQ(applied.outcome, OrderOutcome::kApplied);
+    EXPECT_EQ(applied.outcome, RequestOutcome::kApplied);
     place(72);
     EXPECT_EQ(sent().at(0).event, kNoEvent.value);
     answer(2, ControlOutcome::kOutOfRange, "100 to 1000 us");
-    const OrderAnswer refused = outcome();
+    const RequestAnswer refused = outcome();
     EXPECT_EQ(refused.ticket, 72U);
-    EXPECT_EQ(refused.outcome, OrderOutcome::kRefused);
+    EXPECT_EQ(refused.outcome, RequestOutcome::kRefused);
     EXPECT_EQ(refused.reason, "100 to 1000 us");
-    EXPECT_EQ(ingest_->counts().orders.of(OrderOutcome::kApplied), 1U);
-    EXPECT_EQ(ingest_->counts().orders.of(OrderOutcome::kRefused), 1U);
+    EXPECT_EQ(ingest_->counts().requests.of(RequestOutcome::kApplied), 1U);
+    EXPECT_EQ(ingest_->counts().requests.of(RequestOutcome::kRefused), 1U);
 }
 
 TEST_F(Orders, AreRepeatedWithTheSameNumberEachSecondAndAtOnceAfterAReconnect) {
@@ -92,7 +92,7 @@ TEST_F(Orders, AreRepeatedWithTheSameNumberEachSecondAndAtOnceAfterAReconnect) {
     EXPECT_EQ(all[1].number, 1U);
     answer(1, ControlOutcome::kApplied, "", "again");
     answer(1, ControlOutcome::kApplied, "", "again");  // repeated, for it was asked twice
-    EXPECT_EQ(outcome().outcome, OrderOutcome::kApplied);
+    EXPECT_EQ(outcome().outcome, RequestOutcome::kApplied);
     pass(2 * kSecond);
     EXPECT_EQ(sent("again").size(), 0U);
 }
@@ -110,22 +110,22 @@ TEST_F(Orders, OfOneSessionGoOneAfterTheOther) {
     ASSERT_EQ(second.size(), 1U);
     EXPECT_EQ(second[0].number, 2U);
     answer(2, ControlOutcome::kFailed);
-    const OrderAnswer failed = outcome();
+    const RequestAnswer failed = outcome();
     EXPECT_EQ(failed.ticket, 2U);
     EXPECT_FALSE(failed.reason.empty()) << "though the target gave none";
 }
 
 TEST_F(Orders, ThatCantBeTheSessionsAreRefusedHere) {
     place(1);
-    EXPECT_EQ(outcome().outcome, OrderOutcome::kNotConnected);
+    EXPECT_EQ(outcome().outcome, RequestOutcome::kNotConnected);
     say_hello();
     place(2, ControlCommand::kStop, "cycles");
-    const OrderAnswer unknown = outcome();
-    EXPECT_EQ(unknown.outcome, OrderOutcome::kRefused);
+    const RequestAnswer unknown = outcome();
+    EXPECT_EQ(unknown.outcome, RequestOutcome::kRefused);
     EXPECT_EQ(unknown.reason, "its events are cpu-clock, sched:sched_switch");
     ingest_->forget_peer("peer");
     place(3);
-    EXPECT_EQ(outcome().outcome, OrderOutcome::kNotConnected);
+    EXPECT_EQ(outcome().outcome, RequestOutcome::kNotConnected);
 }
 
 TEST_F(Orders, EndWithTheOperatorsPatienceAndSaySo) {
@@ -135,11 +135,11 @@ TEST_F(Orders, EndWithTheOperatorsPatienceAndSaySo) {
     pass(kPatience - 1);
     expect_none();
     pass(1);
-    auto answers = ingest_->take_order_answers();
+    auto answers = ingest_->take_request_answers();
     ASSERT_EQ(answers.size(), 2U);
-    EXPECT_EQ(answers[0].outcome, OrderOutcome::kNoAnswer);
+    EXPECT_EQ(answers[0].outcome, RequestOutcome::kNoAnswer);
     EXPECT_EQ(answers[0].reason, "none within 10 s; it may have been applied");
-    EXPECT_EQ(answers[1].outcome, OrderOutcome::kNoAnswer);
+    EXPECT_EQ(answers[1].outcome, RequestOutcome::kNoAnswer);
     EXPECT_NE(answers[1].reason.find("was not sent"), std::string::npos);
     // One that comes late is of no order any more, and the next one has another number.
     answer(1, ControlOutcome::kApplied);
@@ -149,7 +149,7 @@ TEST_F(Orders, EndWithTheOperatorsPatienceAndSaySo) {
     EXPECT_EQ(sent().at(0).number, 2U);
     ingest_->forget_peer("peer");
     pass(kPatience);
-    answers = ingest_->take_order_answers();
+    answers = ingest_->take_request_answers();
     ASSERT_EQ(answers.size(), 1U);
     EXPECT_NE(answers[0].reason.find("connection was lost"), std::string::npos);
 }
@@ -159,7 +159,7 @@ TEST_F(Orders, AreForgottenWhenTheirOperatorIsGone) {
     place(1);
     place(2);
     sent();
-    ingest_->withdraw_order(1);
+    ingest_->withdraw_request(1);
     pass(kSecond);
     EXPECT_EQ(sent().at(0).number, 2U) << "the next one's turn";
     answer(1, ControlOutcome::kApplied);
@@ -181,13 +181,13 @@ TEST_F(Orders, AreNotAnsweredByOthers) {
 
 TEST_F(Orders, TooManyAreRefusedAndNothingATargetSaysIsKept) {
     say_hello();
-    for (OrderTicket ticket = 0; ticket < intake_limits::kOrdersOfSessionMax; ++ticket) {
+    for (RequestTicket ticket = 0; ticket < intake_limits::kRequestsOfSessionMax; ++ticket) {
         place(ticket);
     }
     expect_none();
     place(99);
-    EXPECT_EQ(outcome().outcome, OrderOutcome::kRefused);
-    // Of orders that nobody gave, as many as it likes, and with as long a reason as it likes.
+    EXPECT_EQ(outcome().outcome, RequestOutcome::kRefused);
+    // Of requests that nobody gave, as many as it likes, and with as long a reason as it likes.
     for (std::uint64_t number = 2; number < 10'000; ++number) {
         answer(number, ControlOutcome::kFailed, "why not");
     }
@@ -197,4 +197,4 @@ TEST_F(Orders, TooManyAreRefusedAndNothingATargetSaysIsKept) {
 }
 
 }  // namespace
-}  // namespace perfleet::order_book_test
+}  // namespace perfleet::control_request_queue_test

@@ -1,5 +1,5 @@
 // Ticks at absolute moments, their account, and the periods that operators give them.
-#include "target-collector/sel4/run/run_orders.h"
+#include "target-collector/sel4/run/run_requests.h"
 
 #include <gtest/gtest.h>
 
@@ -77,10 +77,10 @@ TEST(TickTimer, ALateTickShiftsNoOtherAndIsAccountedFor) {
     EXPECT_LE(alarm.moments.back(), alarm.time + kPeriod + kPeriod / 2);
 }
 
-class RunOrdersTaken : public testing::Test {
+class RunRequestsTaken : public testing::Test {
 protected:
-    static ControlOrder order(protocol::ControlCommand command, EventNumber event, std::uint64_t value = 0) {
-        ControlOrder made;
+    static ControlRequest order(protocol::ControlCommand command, EventNumber event, std::uint64_t value = 0) {
+        ControlRequest made;
         made.command = command;
         made.event = event;
         made.value = value;
@@ -90,39 +90,39 @@ protected:
     HandAlarm alarm_;
     TickTimer timer_{alarm_, 7};
     HandInterrupts interrupts_;
-    RunOrders orders_{{.event_count = 6, .cycles_per_second = kCyclesPerSecond}, timer_, &interrupts_};
+    RunRequests requests_{{.event_count = 6, .cycles_per_second = kCyclesPerSecond}, timer_, &interrupts_};
 };
 
-TEST_F(RunOrdersTaken, APeriodInCyclesIsOneOfTheAlarm) {
+TEST_F(RunRequestsTaken, APeriodInCyclesIsOneOfTheAlarm) {
     using protocol::ControlCommand;
     using protocol::ControlOutcome;
-    const auto answer = orders_.take_order(order(ControlCommand::kSetPeriod, RunEvents::kSamples, 125'000));
+    const auto answer = requests_.take_request(order(ControlCommand::kSetPeriod, RunEvents::kSamples, 125'000));
     EXPECT_EQ(answer.outcome, ControlOutcome::kApplied);
     expect_mean(alarm_, timer_, kTicksPerSecond / 8'000);
     EXPECT_EQ(interrupts_.period, 0U) << "of the other's samples";
-    EXPECT_EQ(orders_.take_order(order(ControlCommand::kSetPeriod, kNoEvent, 2'000'000)).outcome,
+    EXPECT_EQ(requests_.take_request(order(ControlCommand::kSetPeriod, kNoEvent, 2'000'000)).outcome,
               ControlOutcome::kApplied);
     expect_mean(alarm_, timer_, kTicksPerSecond / 500);
     EXPECT_EQ(interrupts_.period, 2'000'000U);
     for (const std::uint64_t cycles : {99'999U, 10'000'001U}) {
-        EXPECT_EQ(orders_.take_order(order(ControlCommand::kSetPeriod, kNoEvent, cycles)).outcome,
+        EXPECT_EQ(requests_.take_request(order(ControlCommand::kSetPeriod, kNoEvent, cycles)).outcome,
                   ControlOutcome::kOutOfRange);
     }
 }
 
-TEST_F(RunOrdersTaken, EachStartIsToldOnceAndOnlyOfWhatWasStopped) {
+TEST_F(RunRequestsTaken, EachStartIsToldOnceAndOnlyOfWhatWasStopped) {
     using protocol::ControlCommand;
-    EXPECT_FALSE(orders_.take_start(RunEvents::kSamples)) << "it ran from the beginning";
-    (void)orders_.take_order(order(ControlCommand::kStop, RunEvents::kCycleSamples));
-    EXPECT_FALSE(orders_.is_running(RunEvents::kCycleSamples));
-    EXPECT_TRUE(orders_.is_running(RunEvents::kSamples));
+    EXPECT_FALSE(requests_.take_start(RunEvents::kSamples)) << "it ran from the beginning";
+    (void)requests_.take_request(order(ControlCommand::kStop, RunEvents::kCycleSamples));
+    EXPECT_FALSE(requests_.is_running(RunEvents::kCycleSamples));
+    EXPECT_TRUE(requests_.is_running(RunEvents::kSamples));
     EXPECT_FALSE(interrupts_.is_on);
-    (void)orders_.take_order(order(ControlCommand::kStart, kNoEvent));
+    (void)requests_.take_request(order(ControlCommand::kStart, kNoEvent));
     EXPECT_TRUE(interrupts_.is_on);
-    EXPECT_FALSE(orders_.take_start(RunEvents::kSamples));
-    EXPECT_TRUE(orders_.take_start(RunEvents::kCycleSamples));
-    EXPECT_FALSE(orders_.take_start(RunEvents::kCycleSamples));
-    EXPECT_EQ(orders_.take_order(order(ControlCommand::kStop, EventNumber{6})).outcome,
+    EXPECT_FALSE(requests_.take_start(RunEvents::kSamples));
+    EXPECT_TRUE(requests_.take_start(RunEvents::kCycleSamples));
+    EXPECT_FALSE(requests_.take_start(RunEvents::kCycleSamples));
+    EXPECT_EQ(requests_.take_request(order(ControlCommand::kStop, EventNumber{6})).outcome,
               protocol::ControlOutcome::kUnknownEvent);
 }
 

@@ -1,4 +1,4 @@
-#include "gateway/control/operator_door.h"
+#include "gateway/control/control_server.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -12,7 +12,7 @@
 
 namespace perfleet {
 
-Result<std::unique_ptr<OperatorDoor>> OperatorDoor::open(const std::string& folder) {
+Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& folder) {
     const auto listen_fd = listen_control_socket(folder);
     if (!listen_fd.ok()) {
         return Error{listen_fd.error()};
@@ -29,13 +29,13 @@ Result<std::unique_ptr<OperatorDoor>> OperatorDoor::open(const std::string& fold
         }
         return error_from_errno(error, "can't wait for operators");
     }
-    return std::unique_ptr<OperatorDoor>{new OperatorDoor{folder, *listen_fd, epoll_fd}};
+    return std::unique_ptr<ControlServer>{new ControlServer{folder, *listen_fd, epoll_fd}};
 }
 
-OperatorDoor::OperatorDoor(std::string folder, int listen_fd, int epoll_fd)
+ControlServer::ControlServer(std::string folder, int listen_fd, int epoll_fd)
     : folder_{std::move(folder)}, listen_fd_{listen_fd}, epoll_fd_{epoll_fd} {}
 
-OperatorDoor::~OperatorDoor() {
+ControlServer::~ControlServer() {
     remove_control_socket(folder_);
     for (const auto& [fd, one] : operators_) {
         ::close(fd);
@@ -44,7 +44,7 @@ OperatorDoor::~OperatorDoor() {
     ::close(epoll_fd_);
 }
 
-OperatorDoor::Incoming OperatorDoor::take() {
+ControlServer::Incoming ControlServer::take() {
     Incoming incoming;
     std::array<epoll_event, kOperatorsMax + 1> events{};
     const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), 0);
@@ -69,7 +69,7 @@ OperatorDoor::Incoming OperatorDoor::take() {
     return incoming;
 }
 
-void OperatorDoor::let_in() {
+void ControlServer::let_in() {
     for (;;) {
         const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
@@ -91,7 +91,7 @@ void OperatorDoor::let_in() {
     }
 }
 
-bool OperatorDoor::read_from(Operator& from, Incoming& into) {
+bool ControlServer::read_from(Operator& from, Incoming& into) {
     std::array<char, kOperatorMessageSizeBytesMax + 1> line{};
     while (from.unanswered.size() + from.replies.size() < kUnansweredMax) {
         const ssize_t size = ::recv(from.fd, line.data(), line.size(), 0);
@@ -107,12 +107,12 @@ bool OperatorDoor::read_from(Operator& from, Incoming& into) {
         }
         from.unanswered.emplace(++last_ticket_, request->id);
         owners_.emplace(last_ticket_, from.fd);
-        into.orders.emplace_back(last_ticket_, std::move(request->order));
+        into.requests.emplace_back(last_ticket_, std::move(request->order));
     }
     return true;
 }
 
-void OperatorDoor::answer(std::uint64_t ticket, OrderOutcome outcome, std::string reason) {
+void ControlServer::answer(std::uint64_t ticket, RequestOutcome outcome, std::string reason) {
     const auto owner = owners_.find(ticket);
     if (owner == owners_.end()) {
         return;
@@ -127,7 +127,7 @@ void OperatorDoor::answer(std::uint64_t ticket, OrderOutcome outcome, std::strin
     }  // else the next take() notices that it is gone
 }
 
-bool OperatorDoor::write_to(Operator& to) {
+bool ControlServer::write_to(Operator& to) {
     while (!to.replies.empty()) {
         const std::string& reply = to.replies.front();
         if (::send(to.fd, reply.data(), reply.size(), MSG_NOSIGNAL) < 0) {
@@ -138,8 +138,8 @@ bool OperatorDoor::write_to(Operator& to) {
     return true;
 }
 
-// Who has as many orders under way, or as many answers to read, as one may have is not listened to until then.
-void OperatorDoor::watch(Operator& one) const {
+// Who has as many requests under way, or as many answers to read, as one may have is not listened to until then.
+void ControlServer::watch(Operator& one) const {
     const bool has_room = one.unanswered.size() + one.replies.size() < kUnansweredMax;
     const std::uint32_t wanted = (has_room ? EPOLLIN : 0U) | (one.replies.empty() ? 0U : EPOLLOUT);
     if (wanted == one.watched_for) {
@@ -151,7 +151,7 @@ void OperatorDoor::watch(Operator& one) const {
     ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, one.fd, &event);
 }
 
-void OperatorDoor::show_out(Operators::iterator one, Incoming& into) {
+void ControlServer::show_out(Operators::iterator one, Incoming& into) {
     for (const auto& [ticket, id] : one->second.unanswered) {
         into.withdrawn.push_back(ticket);
         owners_.erase(ticket);

@@ -1,4 +1,4 @@
-#include "gateway/ingest/order_book.h"
+#include "gateway/ingest/control_request_queue.h"
 
 #include <algorithm>
 #include <utility>
@@ -47,38 +47,39 @@ std::string seconds_text(std::uint64_t ns) { return std::to_string(ns / kNsPerSe
 
 }  // namespace
 
-void OrderBook::answer(OrderTicket ticket, OrderOutcome outcome, std::string reason) {
+void ControlRequestQueue::answer(RequestTicket ticket, RequestOutcome outcome, std::string reason) {
     answers_.push_back({ticket, outcome, std::move(reason)});
 }
 
-void OrderBook::place(OrderTicket ticket, const OperatorOrder& order, const SessionPtr& session, std::uint64_t now_ns) {
+void ControlRequestQueue::place(RequestTicket ticket, const OperatorCommand& order, const SessionPtr& session,
+                                std::uint64_t now_ns) {
     if (session == nullptr || session->routing_id.empty()) {
-        return answer(ticket, OrderOutcome::kNotConnected, "");
+        return answer(ticket, RequestOutcome::kNotConnected, "");
     }
     if (session->finished) {
-        return answer(ticket, OrderOutcome::kRefused, "the session has ended");
+        return answer(ticket, RequestOutcome::kRefused, "the session has ended");
     }
     EventNumber event = kNoEvent;
     if (!order.event.empty()) {
         const auto found = event_of(session->record, order.event);
         if (!found) {
-            return answer(ticket, OrderOutcome::kRefused, "its events are " + names_of_events(session->record));
+            return answer(ticket, RequestOutcome::kRefused, "its events are " + names_of_events(session->record));
         }
         event = *found;
     }
     Queue& queue = queues_[session->record.session];
-    if (queue.size() >= intake_limits::kOrdersOfSessionMax || order_count_ >= intake_limits::kOrdersMax) {
-        return answer(ticket, OrderOutcome::kRefused, "too many control requests wait for answers");
+    if (queue.size() >= intake_limits::kRequestsOfSessionMax || request_count_ >= intake_limits::kRequestsMax) {
+        return answer(ticket, RequestOutcome::kRefused, "too many control requests wait for answers");
     }
-    const std::uint64_t patience_ns = std::min(order.patience_ns, intake_limits::kOrderPatienceNsMax);
+    const std::uint64_t patience_ns = std::min(order.patience_ns, intake_limits::kRequestTimeoutNsMax);
     queue.push_back({ticket, order.command, event, order.value, patience_ns, now_ns + patience_ns});
-    ++order_count_;
+    ++request_count_;
     if (queue.size() == 1) {
         send_first(*session, queue, now_ns);
     }
 }
 
-void OrderBook::send_first(const Session& session, Queue& queue, std::uint64_t now_ns) {
+void ControlRequestQueue::send_first(const Session& session, Queue& queue, std::uint64_t now_ns) {
     Pending& order = queue.front();
     order.number = order.number == 0 ? ++last_number_ : order.number;
     order.sent_ns = now_ns;
@@ -86,9 +87,9 @@ void OrderBook::send_first(const Session& session, Queue& queue, std::uint64_t n
                                                    order.number, incarnation_}));
 }
 
-void OrderBook::withdraw(OrderTicket ticket) {
+void ControlRequestQueue::withdraw(RequestTicket ticket) {
     for (auto queue = queues_.begin(); queue != queues_.end(); ++queue) {
-        order_count_ -= std::erase_if(queue->second, [&](const Pending& order) { return order.ticket == ticket; });
+        request_count_ -= std::erase_if(queue->second, [&](const Pending& order) { return order.ticket == ticket; });
         if (queue->second.empty()) {
             queues_.erase(queue);
             return;
@@ -96,20 +97,20 @@ void OrderBook::withdraw(OrderTicket ticket) {
     }
 }
 
-void OrderBook::attach(const Session& session, std::uint64_t now_ns) {
+void ControlRequestQueue::attach(const Session& session, std::uint64_t now_ns) {
     if (const auto queue = queues_.find(session.record.session); queue != queues_.end()) {
         send_first(session, queue->second, now_ns);
     }
 }
 
-void OrderBook::take(const Session& session, const ControlledUntrusted& controlled, std::uint64_t now_ns) {
+void ControlRequestQueue::take(const Session& session, const ControlledUntrusted& controlled, std::uint64_t now_ns) {
     const auto found = queues_.find(session.record.session);
     if (found == queues_.end() || controlled.number == 0 || found->second.front().number != controlled.number) {
-        return;  // of an order that nobody waits for any more
+        return;  // of a request that nobody waits for any more
     }
-    const OrderTicket ticket = found->second.front().ticket;
+    const RequestTicket ticket = found->second.front().ticket;
     found->second.pop_front();
-    --order_count_;
+    --request_count_;
     if (found->second.empty()) {
         queues_.erase(found);
     } else {
@@ -117,28 +118,28 @@ void OrderBook::take(const Session& session, const ControlledUntrusted& controll
     }
     const auto outcome = static_cast<ControlOutcome>(controlled.outcome);
     if (outcome == ControlOutcome::kApplied) {
-        return answer(ticket, OrderOutcome::kApplied, "");
+        return answer(ticket, RequestOutcome::kApplied, "");
     }
     const std::string_view reason = controlled.reason.empty()
                                         ? plain_reason(outcome)
                                         : controlled.reason.substr(0, intake_limits::kReplyTextSizeBytesMax);
-    answer(ticket, OrderOutcome::kRefused, std::string{reason});
+    answer(ticket, RequestOutcome::kRefused, std::string{reason});
 }
 
-void OrderBook::give_up(const Pending& order, bool is_connected) {
+void ControlRequestQueue::give_up(const Pending& order, bool is_connected) {
     const std::string within = " within " + seconds_text(order.patience_ns);
-    answer(order.ticket, OrderOutcome::kNoAnswer,
+    answer(order.ticket, RequestOutcome::kNoAnswer,
            order.number == 0 ? "an earlier request got no answer" + within + "; this one was not sent"
            : is_connected    ? "none" + within + "; it may have been applied"
                              : "the connection was lost and not restored" + within + "; it may have been applied");
 }
 
-void OrderBook::tick(const SessionTable& table, std::uint64_t now_ns) {
+void ControlRequestQueue::tick(const SessionTable& table, std::uint64_t now_ns) {
     for (auto entry = queues_.begin(); entry != queues_.end();) {
         Queue& queue = entry->second;
         const SessionPtr session = table.find(entry->first);
         const bool is_connected = session != nullptr && !session->routing_id.empty();
-        order_count_ -= std::erase_if(queue, [&](const Pending& order) {
+        request_count_ -= std::erase_if(queue, [&](const Pending& order) {
             const bool is_over = now_ns >= order.deadline_ns;
             if (is_over) {
                 give_up(order, is_connected);
@@ -157,7 +158,7 @@ void OrderBook::tick(const SessionTable& table, std::uint64_t now_ns) {
     }
 }
 
-std::uint64_t OrderBook::due_ns() const {
+std::uint64_t ControlRequestQueue::due_ns() const {
     std::uint64_t due_ns = ~0ULL;
     for (const auto& [session, queue] : queues_) {
         for (const Pending& order : queue) {
@@ -167,6 +168,6 @@ std::uint64_t OrderBook::due_ns() const {
     return due_ns;
 }
 
-std::vector<OrderAnswer> OrderBook::take_answers() { return std::exchange(answers_, {}); }
+std::vector<RequestAnswer> ControlRequestQueue::take_answers() { return std::exchange(answers_, {}); }
 
 }  // namespace perfleet

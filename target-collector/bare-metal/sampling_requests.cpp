@@ -1,10 +1,10 @@
-#include "target-collector/bare-metal/sampling_orders.h"
+#include "target-collector/bare-metal/sampling_requests.h"
 
 #include "target-collector/bare-metal/load.h"
 
 namespace perfleet::bare_metal {
 
-ControlAnswer SamplingOrders::take_order(const ControlOrder& order) {
+ControlAnswer SamplingRequests::take_request(const ControlRequest& order) {
     using protocol::ControlCommand;
     using protocol::ControlOutcome;
     constexpr std::uint64_t kNsPerSecondUnsigned = 1'000'000'000;

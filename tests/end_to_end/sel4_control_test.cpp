@@ -1,4 +1,4 @@
-// What an operator orders a collector on seL4 to do, as he gives it: `perfleet control` through a real gateway to the
+// What an operator requests a collector on seL4 to do, as he gives it: `perfleet control` through a real gateway to the
 // collector's own run, here on a simulated kernel and machine whose time is the host's.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@
 #include "tests/end_to_end/simulated_machine.h"
 #include "tests/end_to_end/stored_ledger.h"
 
-namespace perfleet::end_to_end::sel4_orders_test {
+namespace perfleet::end_to_end::sel4_control_test {
 namespace {
 
 using namespace sel4;
@@ -44,10 +44,10 @@ struct Answer {
     std::string reason;
 };
 
-class Sel4Orders : public testing::Test {
+class Sel4Control : public testing::Test {
 protected:
-    // The root task's run on `kernel`, from its first row to its Bye; `orders` gives it orders meanwhile.
-    void run_root(SimulatedKernel& kernel, const std::function<void()>& orders) {
+    // The root task's run on `kernel`, from its first row to its Bye; `requests` gives it requests meanwhile.
+    void run_root(SimulatedKernel& kernel, const std::function<void()>& requests) {
         kernel.registers[kBusy] = {kCode + 0x100, 0, false};
         GatewayProgram gateway{data_};
         SimulatedMachine simulated{kernel, kThreads, {kBusy}};
@@ -55,7 +55,7 @@ protected:
         const Machine machine{simulated, &simulated, simulated, &simulated};
         const RunEvents events{kernel.features(), kThreadNames, kCyclesPerSecond / 1'000, simulated};
         TickTimer timer{simulated, 1};
-        RunOrders taker{
+        RunRequests taker{
             {.event_count = events.descriptions().size(), .cycles_per_second = kCyclesPerSecond}, timer, &simulated};
         const SmallImage image{.path = "/root.elf", .address = kCode, .size_bytes = kCodeSizeBytes};
         const SmallThread named[] = {{1, kThreadNames[0]}, {2, kThreadNames[1]}};
@@ -79,13 +79,13 @@ protected:
                                                                             .events = events,
                                                                             .machine = machine,
                                                                             .timer = timer,
-                                                                            .orders = taker,
+                                                                            .requests = taker,
                                                                             .cycles_per_second = kCyclesPerSecond,
                                                                             .thread_count = kThreads,
                                                                             .sampled = sampled});
         run_ = run.get();
         run->begin();
-        orders();
+        requests();
         run->end_ticks();
         run->finish();
         counts_ = run->counts();
@@ -156,7 +156,7 @@ protected:
         }
         return found;
     }
-    // When an order took effect, by its place among all.
+    // When a request took effect, by its place among all.
     [[nodiscard]] std::vector<std::uint64_t> order_times() const {
         std::vector<std::uint64_t> found;
         const auto store = open_rocksdb_reader(data_);
@@ -185,7 +185,7 @@ constexpr Series kCycleSamples{Kind::kSample, RunEvents::kCycleSamples};
 constexpr Series kUtilisationRows{Kind::kUtilisation, EventNumber{RunEvents::kFirstCounter}};
 constexpr Series kEntryRows{Kind::kKernelEntry, EventNumber{RunEvents::kFirstCounter}};
 
-TEST_F(Sel4Orders, StopsAndStartsAllOfItAndEachEvent) {
+TEST_F(Sel4Control, StopsAndStartsAllOfItAndEachEvent) {
     SimulatedKernel kernel{{.mode = BenchmarkMode::kUtilisation, .architecture_name = "aarch64"}};
     std::uint64_t samples_while_stopped = 0;
     run_root(kernel, [&] {
@@ -209,23 +209,23 @@ TEST_F(Sel4Orders, StopsAndStartsAllOfItAndEachEvent) {
     });
     read_stored();
     EXPECT_EQ(stored_[kTimerSamples] + stored_[kCycleSamples], counts_.samples);
-    const auto orders = order_times();
-    ASSERT_EQ(orders.size(), 4U);
+    const auto requests = order_times();
+    ASSERT_EQ(requests.size(), 4U);
     const auto timer = times(kTimerSamples);
     const auto by_cycles = times(kCycleSamples);
-    EXPECT_EQ(count_between(timer, orders[0], orders[1]), 0);
-    EXPECT_EQ(count_between(by_cycles, orders[0], orders[1]), 0);
-    EXPECT_EQ(count_between(timer, orders[2], orders[3]), 0);
-    EXPECT_GT(count_between(by_cycles, orders[2], orders[3]), 0);
-    EXPECT_GT(count_between(timer, 0, orders[0]), 0);
-    EXPECT_GT(count_between(timer, orders[1], orders[2]), 0);
-    EXPECT_GT(count_between(timer, orders[3], ~0ULL), 0);
+    EXPECT_EQ(count_between(timer, requests[0], requests[1]), 0);
+    EXPECT_EQ(count_between(by_cycles, requests[0], requests[1]), 0);
+    EXPECT_EQ(count_between(timer, requests[2], requests[3]), 0);
+    EXPECT_GT(count_between(by_cycles, requests[2], requests[3]), 0);
+    EXPECT_GT(count_between(timer, 0, requests[0]), 0);
+    EXPECT_GT(count_between(timer, requests[1], requests[2]), 0);
+    EXPECT_GT(count_between(timer, requests[3], ~0ULL), 0);
     const auto windows = times(kUtilisationRows);
-    EXPECT_EQ(count_between(windows, orders[0], orders[1]), 0);
-    EXPECT_GT(count_between(windows, orders[1], ~0ULL), 0);
+    EXPECT_EQ(count_between(windows, requests[0], requests[1]), 0);
+    EXPECT_GT(count_between(windows, requests[1], ~0ULL), 0);
 }
 
-TEST_F(Sel4Orders, AStoppedThreadsTimeIsInNoSample) {
+TEST_F(Sel4Control, AStoppedThreadsTimeIsInNoSample) {
     SimulatedKernel kernel{{.mode = BenchmarkMode::kUtilisation, .architecture_name = "aarch64"}};
     run_root(kernel, [&] {
         sample_on(50);
@@ -235,8 +235,8 @@ TEST_F(Sel4Orders, AStoppedThreadsTimeIsInNoSample) {
         sample_on(50);
     });
     read_stored();
-    const auto orders = order_times();
-    ASSERT_EQ(orders.size(), 2U);
+    const auto requests = order_times();
+    ASSERT_EQ(requests.size(), 2U);
     // What the busy thread ran before it was stopped and afterwards is all that its samples weigh.
     const auto store = open_rocksdb_reader(data_);
     const auto scan = Scan::open(**store, {});
@@ -249,17 +249,17 @@ TEST_F(Sel4Orders, AStoppedThreadsTimeIsInNoSample) {
                                          const auto weights = block.rows.integers(ColumnId::kWeight);
                                          for (std::size_t i = 0; i < row_times.size(); ++i) {
                                              last = std::max(last, row_times[i]);
-                                             weight_after += row_times[i] > orders[1] ? weights[i] : 0;
+                                             weight_after += row_times[i] > requests[1] ? weights[i] : 0;
                                          }
                                          return Visit::kContinue;
                                      })
                         .ok());
     }
     EXPECT_GT(weight_after, 0U);
-    EXPECT_LE(weight_after, last - orders[1]);
+    EXPECT_LE(weight_after, last - requests[1]);
 }
 
-TEST_F(Sel4Orders, KernelEntriesOfAStoppedLogAreReadAndThrownAway) {
+TEST_F(Sel4Control, KernelEntriesOfAStoppedLogAreReadAndThrownAway) {
     SimulatedKernel kernel{{.mode = BenchmarkMode::kKernelEntries, .architecture_name = "aarch64"}};
     run_root(kernel, [&] {
         sample_on(100);
@@ -270,12 +270,12 @@ TEST_F(Sel4Orders, KernelEntriesOfAStoppedLogAreReadAndThrownAway) {
     });
     read_stored();
     EXPECT_EQ(kernel.swallowed, 0U);
-    const auto orders = order_times();
-    ASSERT_EQ(orders.size(), 2U);
+    const auto requests = order_times();
+    ASSERT_EQ(requests.size(), 2U);
     auto entries = times(kEntryRows);
     std::sort(entries.begin(), entries.end());
     EXPECT_EQ(stored_[kEntryRows], entries.size());
-    // One run of what the kernel logged is missing, that of the stop: what lay in the log when the orders came is
+    // One run of what the kernel logged is missing, that of the stop: what lay in the log when the requests came is
     // thrown away, too. So are its last records, of the calls that looked for more.
     std::vector<std::uint64_t> logged;
     for (const RecordBytes& record : kernel.logged) {
@@ -285,12 +285,12 @@ TEST_F(Sel4Orders, KernelEntriesOfAStoppedLogAreReadAndThrownAway) {
     std::set_difference(logged.begin(), logged.end(), entries.begin(), entries.end(), std::back_inserter(missing));
     constexpr std::size_t kOfCallsMax = 16;
     const auto first_after =
-        std::find_if(entries.begin(), entries.end(), [&](auto start) { return start > orders[0]; });
+        std::find_if(entries.begin(), entries.end(), [&](auto start) { return start > requests[0]; });
     ASSERT_NE(first_after, entries.end());
     const auto stopped = static_cast<std::size_t>(count_between(missing, 0, *first_after));
-    const auto inside = static_cast<std::size_t>(count_between(logged, orders[0], orders[1]));
+    const auto inside = static_cast<std::size_t>(count_between(logged, requests[0], requests[1]));
     EXPECT_GT(inside, 100U);
-    EXPECT_EQ(count_between(entries, orders[0], orders[1]), 0);
+    EXPECT_EQ(count_between(entries, requests[0], requests[1]), 0);
     EXPECT_LE(stopped, inside + kOfCallsMax);
     EXPECT_LE(missing.size() - stopped, kOfCallsMax);
     EXPECT_EQ(entries.size() + missing.size(), logged.size()) << "each once";
@@ -299,7 +299,7 @@ TEST_F(Sel4Orders, KernelEntriesOfAStoppedLogAreReadAndThrownAway) {
     EXPECT_TRUE(std::equal(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(stopped), run_begin));
 }
 
-TEST_F(Sel4Orders, PeriodsAreTakenInBoundsAndWhatItCantDoIsRefusedWithTheReason) {
+TEST_F(Sel4Control, PeriodsAreTakenInBoundsAndWhatItCantDoIsRefusedWithTheReason) {
     SimulatedKernel kernel{{.mode = BenchmarkMode::kUtilisation, .architecture_name = "aarch64"}};
     run_root(kernel, [&] {
         sample_on(20);
@@ -319,14 +319,14 @@ TEST_F(Sel4Orders, PeriodsAreTakenInBoundsAndWhatItCantDoIsRefusedWithTheReason)
     });
     read_stored();
     EXPECT_EQ(stored_[kTimerSamples] + stored_[kCycleSamples], counts_.samples);
-    const auto orders = order_times();
-    ASSERT_EQ(orders.size(), 2U) << "refused orders changed nothing";
+    const auto requests = order_times();
+    ASSERT_EQ(requests.size(), 2U) << "refused orders changed nothing";
     auto timer = times(kTimerSamples);
     std::sort(timer.begin(), timer.end());
     std::vector<std::uint64_t> gaps;
     for (std::size_t i = 1; i < timer.size(); ++i) {
-        // The one that was under way when the order came belongs to neither.
-        if (timer[i - 1] > orders[1]) {
+        // The one that was under way when the request came belongs to neither.
+        if (timer[i - 1] > requests[1]) {
             gaps.push_back(timer[i] - timer[i - 1]);
         }
     }
@@ -337,4 +337,4 @@ TEST_F(Sel4Orders, PeriodsAreTakenInBoundsAndWhatItCantDoIsRefusedWithTheReason)
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end::sel4_orders_test
+}  // namespace perfleet::end_to_end::sel4_control_test

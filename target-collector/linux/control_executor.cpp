@@ -1,4 +1,4 @@
-#include "target-collector/linux/order_desk.h"
+#include "target-collector/linux/control_executor.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -9,11 +9,11 @@
 
 namespace perfleet {
 
-OrderDesk::OrderDesk() : fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} { PERFLEET_ASSERT(fd_ >= 0); }
+ControlExecutor::ControlExecutor() : fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} { PERFLEET_ASSERT(fd_ >= 0); }
 
-OrderDesk::~OrderDesk() { ::close(fd_); }
+ControlExecutor::~ControlExecutor() { ::close(fd_); }
 
-void OrderDesk::place(const ControlOrder& order) {
+void ControlExecutor::place(const ControlRequest& order) {
     const std::lock_guard lock{mutex_};
     if (is_closed_) {
         answer_ = Answer{protocol::ControlOutcome::kEnded, "the collection is over"};
@@ -27,12 +27,12 @@ void OrderDesk::place(const ControlOrder& order) {
     }
 }
 
-std::optional<OrderDesk::Answer> OrderDesk::take_answer() {
+std::optional<ControlExecutor::Answer> ControlExecutor::take_answer() {
     const std::lock_guard lock{mutex_};
     return std::exchange(answer_, std::nullopt);
 }
 
-std::optional<ControlOrder> OrderDesk::take() {
+std::optional<ControlRequest> ControlExecutor::take() {
     const std::lock_guard lock{mutex_};
     if (!order_ || is_taken_) {
         return std::nullopt;
@@ -43,13 +43,13 @@ std::optional<ControlOrder> OrderDesk::take() {
     return order_;
 }
 
-void OrderDesk::answer(const ControlAnswer& answer) {
+void ControlExecutor::answer(const ControlAnswer& answer) {
     const std::lock_guard lock{mutex_};
     order_.reset();
     answer_ = Answer{answer.outcome, std::string{answer.reason}};
 }
 
-void OrderDesk::close() {
+void ControlExecutor::close() {
     const std::lock_guard lock{mutex_};
     is_closed_ = true;
     if (order_) {

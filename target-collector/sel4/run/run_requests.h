@@ -12,7 +12,7 @@
 
 namespace perfleet::sel4 {
 
-class RunOrders final : public ControlTaker {
+class RunRequests final : public ControlTaker {
 public:
     struct Setting {
         std::size_t event_count = 0;  // RunEvents::descriptions()
@@ -20,9 +20,9 @@ public:
     };
 
     // Borrowed; `cycles`: null where there are none.
-    RunOrders(const Setting& setting, TickTimer& timer, CycleInterrupts* cycles);
+    RunRequests(const Setting& setting, TickTimer& timer, CycleInterrupts* cycles);
 
-    [[nodiscard]] ControlAnswer take_order(const ControlOrder& order) override;
+    [[nodiscard]] ControlAnswer take_request(const ControlRequest& order) override;
 
     // Whether rows of the event are told.
     [[nodiscard]] bool is_running(EventNumber event) const { return (running_ >> event.value & 1) != 0; }

@@ -1,4 +1,4 @@
-#include "target-collector/sel4/run/run_orders.h"
+#include "target-collector/sel4/run/run_requests.h"
 
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/sel4/run/events.h"
@@ -17,19 +17,19 @@ constexpr ControlAnswer kApplied{ControlOutcome::kApplied, {}};
 
 }  // namespace
 
-RunOrders::RunOrders(const Setting& setting, TickTimer& timer, CycleInterrupts* cycles)
+RunRequests::RunRequests(const Setting& setting, TickTimer& timer, CycleInterrupts* cycles)
     : setting_{setting}, timer_{timer}, cycles_{cycles}, running_{(1U << setting.event_count) - 1} {
     PERFLEET_ASSERT(setting.event_count < 32);
 }
 
-bool RunOrders::take_start(EventNumber event) {
+bool RunRequests::take_start(EventNumber event) {
     const std::uint32_t bit = 1U << event.value;
     const bool was_started = (started_ & bit) != 0;
     started_ &= ~bit;
     return was_started;
 }
 
-ControlAnswer RunOrders::take_order(const ControlOrder& order) {
+ControlAnswer RunRequests::take_request(const ControlRequest& order) {
     if (order.event != kNoEvent && order.event.value >= setting_.event_count) {
         return {ControlOutcome::kUnknownEvent, "the collector has no such event"};
     }
@@ -42,7 +42,7 @@ ControlAnswer RunOrders::take_order(const ControlOrder& order) {
     }
 }
 
-ControlAnswer RunOrders::set_running(EventNumber event, bool is_running) {
+ControlAnswer RunRequests::set_running(EventNumber event, bool is_running) {
     const std::uint32_t all = (1U << setting_.event_count) - 1;
     const std::uint32_t meant = event == kNoEvent ? all : 1U << event.value;
     const std::uint32_t changed = meant & (is_running ? ~running_ : running_);
@@ -58,7 +58,7 @@ ControlAnswer RunOrders::set_running(EventNumber event, bool is_running) {
     return kApplied;
 }
 
-ControlAnswer RunOrders::set_period(EventNumber event, std::uint64_t cycles) {
+ControlAnswer RunRequests::set_period(EventNumber event, std::uint64_t cycles) {
     const bool is_for_timer = event == kNoEvent || event == RunEvents::kSamples;
     const bool is_for_cycles = event == kNoEvent || event == RunEvents::kCycleSamples;
     if (!is_for_timer && (!is_for_cycles || cycles_ == nullptr)) {

@@ -1,4 +1,4 @@
-#include "target-collector/wire/delivery_orders.h"
+#include "target-collector/wire/delivery_requests.h"
 
 #include <cstring>
 
@@ -6,7 +6,7 @@
 
 namespace perfleet {
 
-bool DeliveryOrders::take(const Reply& control) {
+bool DeliveryRequests::take(const Reply& control) {
     if (control.number == 0) {
         return false;
     }
@@ -30,7 +30,7 @@ bool DeliveryOrders::take(const Reply& control) {
     return true;
 }
 
-void DeliveryOrders::answer(const ControlAnswer& answer) {
+void DeliveryRequests::answer(const ControlAnswer& answer) {
     PERFLEET_ASSERT(is_waiting_);
     is_waiting_ = false;
     is_answer_due_ = true;
@@ -41,7 +41,7 @@ void DeliveryOrders::answer(const ControlAnswer& answer) {
     }
 }
 
-std::span<const std::byte> DeliveryOrders::due(SessionId session, std::uint64_t incarnation) {
+std::span<const std::byte> DeliveryRequests::due(SessionId session, std::uint64_t incarnation) {
     if (!is_answer_due_ || incarnation != incarnation_) {
         return {};
     }

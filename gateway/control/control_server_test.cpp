@@ -1,4 +1,4 @@
-#include "gateway/control/operator_door.h"
+#include "gateway/control/control_server.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -22,9 +22,9 @@ namespace {
 
 constexpr int kPatienceMs = 60'000;
 
-class DoorTest : public testing::Test {
+class ControlServerTest : public testing::Test {
 protected:
-    DoorTest() {
+    ControlServerTest() {
         std::string path = (std::filesystem::temp_directory_path() / "perfleet-door-XXXXXX").string();
         // Deeper than a socket's address is long.
         folder_ = std::filesystem::path{mkdtemp(path.data())};
@@ -32,7 +32,7 @@ protected:
         std::filesystem::create_directories(below_);
         open();
     }
-    ~DoorTest() override {
+    ~ControlServerTest() override {
         for (const int fd : operators_) {
             close(fd);
         }
@@ -40,9 +40,9 @@ protected:
     }
 
     void open() {
-        auto door = OperatorDoor::open(below_.string());
-        ASSERT_TRUE(door.ok()) << door.error().message;
-        door_ = std::move(*door);
+        auto control_server = ControlServer::open(below_.string());
+        ASSERT_TRUE(control_server.ok()) << control_server.error().message;
+        control_server_ = std::move(*control_server);
     }
 
     int connect() {
@@ -59,17 +59,17 @@ protected:
         say(fd, encode_operator_request({id, {{1, 2}, protocol::ControlCommand::kStop, "", 0, 1}}));
     }
 
-    // What comes in until there are so many orders and withdrawals.
-    OperatorDoor::Incoming take(std::size_t orders, std::size_t withdrawn = 0) {
-        OperatorDoor::Incoming all;
-        while (all.orders.size() < orders || all.withdrawn.size() < withdrawn) {
-            pollfd waiting{door_->fd(), POLLIN, 0};
+    // What comes in until there are so many requests and withdrawals.
+    ControlServer::Incoming take(std::size_t requests, std::size_t withdrawn = 0) {
+        ControlServer::Incoming all;
+        while (all.requests.size() < requests || all.withdrawn.size() < withdrawn) {
+            pollfd waiting{control_server_->fd(), POLLIN, 0};
             if (poll(&waiting, 1, kPatienceMs) != 1) {
                 ADD_FAILURE() << "nothing came";
                 break;
             }
-            OperatorDoor::Incoming some = door_->take();
-            all.orders.insert(all.orders.end(), some.orders.begin(), some.orders.end());
+            ControlServer::Incoming some = control_server_->take();
+            all.requests.insert(all.requests.end(), some.requests.begin(), some.requests.end());
             all.withdrawn.insert(all.withdrawn.end(), some.withdrawn.begin(), some.withdrawn.end());
         }
         return all;
@@ -89,22 +89,22 @@ protected:
 
     std::filesystem::path folder_;
     std::filesystem::path below_;
-    std::unique_ptr<OperatorDoor> door_;
+    std::unique_ptr<ControlServer> control_server_;
     std::vector<int> operators_;
 };
 
-TEST_F(DoorTest, PassesOrdersInAndEachAnswerToItsOperator) {
+TEST_F(ControlServerTest, PassesOrdersInAndEachAnswerToItsOperator) {
     const int one = connect();
     const int other = connect();
     order(one, 5);
     order(other, 5);
     const auto incoming = take(2);
-    ASSERT_EQ(incoming.orders.size(), 2U);
-    EXPECT_NE(incoming.orders[0].first, incoming.orders[1].first);
-    EXPECT_EQ(incoming.orders[0].second.session, (SessionId{1, 2}));
-    door_->answer(incoming.orders[1].first, OrderOutcome::kRefused, "why");
-    door_->answer(incoming.orders[0].first, OrderOutcome::kApplied, "");
-    door_->answer(999, OrderOutcome::kApplied, "");
+    ASSERT_EQ(incoming.requests.size(), 2U);
+    EXPECT_NE(incoming.requests[0].first, incoming.requests[1].first);
+    EXPECT_EQ(incoming.requests[0].second.session, (SessionId{1, 2}));
+    control_server_->answer(incoming.requests[1].first, RequestOutcome::kRefused, "why");
+    control_server_->answer(incoming.requests[0].first, RequestOutcome::kApplied, "");
+    control_server_->answer(999, RequestOutcome::kApplied, "");
     const auto first = reply(one);
     const auto second = reply(other);
     ASSERT_TRUE(first.has_value() && second.has_value());
@@ -112,12 +112,12 @@ TEST_F(DoorTest, PassesOrdersInAndEachAnswerToItsOperator) {
     EXPECT_NE(first->outcome, second->outcome);
 }
 
-TEST_F(DoorTest, IsForItsOwnUserAlone) {
+TEST_F(ControlServerTest, IsForItsOwnUserAlone) {
     struct stat status {};
     ASSERT_EQ(stat((below_ / kControlSocketName).c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 07777, 0600U);
     EXPECT_TRUE(S_ISSOCK(status.st_mode));
-    door_.reset();
+    control_server_.reset();
     EXPECT_FALSE(std::filesystem::exists(below_ / kControlSocketName));
     const auto gone = connect_control_socket(below_.string());
     ASSERT_FALSE(gone.ok());
@@ -125,7 +125,7 @@ TEST_F(DoorTest, IsForItsOwnUserAlone) {
 }
 
 // As another user of this machine: kept out by the file's mode, and by the kernel's word when that was opened wide.
-TEST_F(DoorTest, ListensToNobodyElseWhateverTheFilesMode) {
+TEST_F(ControlServerTest, ListensToNobodyElseWhateverTheFilesMode) {
     if (geteuid() != 0) {
         GTEST_SKIP() << "becomes another user, which root alone can";
     }
@@ -158,15 +158,15 @@ TEST_F(DoorTest, ListensToNobodyElseWhateverTheFilesMode) {
     EXPECT_EQ(status_of(try_as_nobody()), 1) << "refused";
     std::filesystem::permissions(below_ / kControlSocketName, std::filesystem::perms{0666});
     const pid_t child = try_as_nobody();
-    pollfd waiting{door_->fd(), POLLIN, 0};
+    pollfd waiting{control_server_->fd(), POLLIN, 0};
     ASSERT_EQ(poll(&waiting, 1, kPatienceMs), 1);
-    EXPECT_TRUE(door_->take().orders.empty());
+    EXPECT_TRUE(control_server_->take().requests.empty());
     EXPECT_EQ(status_of(child), 2) << "let in by the file, shown out by the door";
 }
 
-TEST_F(DoorTest, TakesThePlaceOfOneThatWasKilled) {
+TEST_F(ControlServerTest, TakesThePlaceOfOneThatWasKilled) {
     // As a kill leaves it: a file, and nobody who listens.
-    door_.reset();
+    control_server_.reset();
     const auto left = listen_control_socket(below_.string());
     ASSERT_TRUE(left.ok());
     close(*left);
@@ -174,10 +174,10 @@ TEST_F(DoorTest, TakesThePlaceOfOneThatWasKilled) {
     open();
     const int fd = connect();
     order(fd, 1);
-    EXPECT_EQ(take(1).orders.size(), 1U);
+    EXPECT_EQ(take(1).requests.size(), 1U);
 }
 
-TEST_F(DoorTest, WithdrawsWhatAnOperatorLeavesBehind) {
+TEST_F(ControlServerTest, WithdrawsWhatAnOperatorLeavesBehind) {
     const int fd = connect();
     order(fd, 1);
     order(fd, 2);
@@ -186,10 +186,10 @@ TEST_F(DoorTest, WithdrawsWhatAnOperatorLeavesBehind) {
     operators_.pop_back();
     const auto gone = take(0, 2);
     EXPECT_EQ(gone.withdrawn.size(), 2U);
-    door_->answer(incoming.orders[0].first, OrderOutcome::kApplied, "");  // too late, and no harm
+    control_server_->answer(incoming.requests[0].first, RequestOutcome::kApplied, "");  // too late, and no harm
 }
 
-TEST_F(DoorTest, ShowsOutWhoSaysWhatIsNotUnderstood) {
+TEST_F(ControlServerTest, ShowsOutWhoSaysWhatIsNotUnderstood) {
     const int fd = connect();
     order(fd, 1);
     say(fd, "delete everything");
@@ -198,35 +198,35 @@ TEST_F(DoorTest, ShowsOutWhoSaysWhatIsNotUnderstood) {
     EXPECT_FALSE(reply(fd).has_value());
     const int next = connect();
     order(next, 1);
-    EXPECT_EQ(take(1).orders.size(), 1U) << "others are served";
+    EXPECT_EQ(take(1).requests.size(), 1U) << "others are served";
 }
 
-TEST_F(DoorTest, LeavesInTheSocketWhatIsMoreThanOneMayHaveUnderWay) {
+TEST_F(ControlServerTest, LeavesInTheSocketWhatIsMoreThanOneMayHaveUnderWay) {
     const int fd = connect();
-    for (std::uint32_t id = 0; id < OperatorDoor::kUnansweredMax + 10; ++id) {
+    for (std::uint32_t id = 0; id < ControlServer::kUnansweredMax + 10; ++id) {
         order(fd, id);
     }
-    auto incoming = take(OperatorDoor::kUnansweredMax);
-    EXPECT_EQ(incoming.orders.size(), OperatorDoor::kUnansweredMax);
-    EXPECT_TRUE(door_->take().orders.empty());
-    pollfd waiting{door_->fd(), POLLIN, 0};
+    auto incoming = take(ControlServer::kUnansweredMax);
+    EXPECT_EQ(incoming.requests.size(), ControlServer::kUnansweredMax);
+    EXPECT_TRUE(control_server_->take().requests.empty());
+    pollfd waiting{control_server_->fd(), POLLIN, 0};
     EXPECT_EQ(poll(&waiting, 1, 0), 0) << "it would be looked at again and again";
-    for (const auto& [ticket, order] : incoming.orders) {
-        door_->answer(ticket, OrderOutcome::kApplied, "");
+    for (const auto& [ticket, order] : incoming.requests) {
+        control_server_->answer(ticket, RequestOutcome::kApplied, "");
     }
-    EXPECT_EQ(take(10).orders.size(), 10U);
-    for (std::uint32_t id = 0; id < OperatorDoor::kUnansweredMax; ++id) {
+    EXPECT_EQ(take(10).requests.size(), 10U);
+    for (std::uint32_t id = 0; id < ControlServer::kUnansweredMax; ++id) {
         EXPECT_EQ(reply(fd)->id, id);
     }
 }
 
-TEST_F(DoorTest, LetsInNoMoreThanItSays) {
-    for (std::size_t i = 0; i < OperatorDoor::kOperatorsMax; ++i) {
+TEST_F(ControlServerTest, LetsInNoMoreThanItSays) {
+    for (std::size_t i = 0; i < ControlServer::kOperatorsMax; ++i) {
         order(connect(), 1);
-        EXPECT_EQ(take(1).orders.size(), 1U);
+        EXPECT_EQ(take(1).requests.size(), 1U);
     }
     const int more = connect();
-    (void)door_->take();
+    (void)control_server_->take();
     EXPECT_FALSE(reply(more).has_value());
 }
 

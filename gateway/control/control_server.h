@@ -1,7 +1,7 @@
-// Operators' connections to a gateway: their orders come in, answers go out. Who isn't the gateway's own user or root
+// Operators' connections to a gateway: their requests come in, answers go out. Who isn't the gateway's own user or root
 // is shown out, and so is who says what isn't understood.
 //
-// One thread; nothing waits. Bounded: so many operators, and of each so many orders without an answer; more of them
+// One thread; nothing waits. Bounded: so many operators, and of each so many requests without an answer; more of them
 // stay in the socket until there is room.
 #pragma once
 
@@ -18,29 +18,29 @@
 
 namespace perfleet {
 
-class OperatorDoor {
+class ControlServer {
 public:
     static constexpr std::size_t kOperatorsMax = 16;
-    static constexpr std::size_t kUnansweredMax = 128;  // orders of one operator
+    static constexpr std::size_t kUnansweredMax = 128;  // requests of one operator
 
     // Errors: kIo, kPermission.
-    [[nodiscard]] static Result<std::unique_ptr<OperatorDoor>> open(const std::string& folder);
-    ~OperatorDoor();
-    OperatorDoor(const OperatorDoor&) = delete;
-    OperatorDoor& operator=(const OperatorDoor&) = delete;
+    [[nodiscard]] static Result<std::unique_ptr<ControlServer>> open(const std::string& folder);
+    ~ControlServer();
+    ControlServer(const ControlServer&) = delete;
+    ControlServer& operator=(const ControlServer&) = delete;
 
     // Readable when take() has something to do.
     [[nodiscard]] int fd() const { return epoll_fd_; }
 
-    // An order's ticket is never used again.
+    // A request's ticket is never used again.
     struct Incoming {
-        std::vector<std::pair<std::uint64_t, OperatorOrder>> orders;
+        std::vector<std::pair<std::uint64_t, OperatorCommand>> requests;
         std::vector<std::uint64_t> withdrawn;  // tickets of operators that are gone
     };
     [[nodiscard]] Incoming take();
 
-    // To an order that was taken. Nothing happens when its operator is gone.
-    void answer(std::uint64_t ticket, OrderOutcome outcome, std::string reason);
+    // To a request that was taken. Nothing happens when its operator is gone.
+    void answer(std::uint64_t ticket, RequestOutcome outcome, std::string reason);
 
 private:
     struct Operator {
@@ -51,7 +51,7 @@ private:
     };
     using Operators = std::unordered_map<int, Operator>;  // by descriptor
 
-    OperatorDoor(std::string folder, int listen_fd, int epoll_fd);
+    ControlServer(std::string folder, int listen_fd, int epoll_fd);
     void let_in();
     // False: it is gone, or has to go.
     [[nodiscard]] bool read_from(Operator& from, Incoming& into);

@@ -15,7 +15,7 @@ inline constexpr EventNumber kTimerEvent{0};
 inline constexpr EventNumber kCyclesEvent{1};
 inline constexpr EventNumber kUtilisationEvent{2};
 
-class SamplingOrders final : public ControlTaker {
+class SamplingRequests final : public ControlTaker {
 public:
     // Of both events: ns of the timer's, cycles of the other's. The loop has to go round every few milliseconds.
     static constexpr std::uint64_t kPeriodMin = 100'000;
@@ -24,14 +24,14 @@ public:
     struct Setting {
         std::uint64_t ticks_per_second = 0;
         std::uint64_t timer_period_ns = 0;
-        bool is_in_step = false;  // its cycles follow the load's loop, and no orders
+        bool is_in_step = false;  // its cycles follow the load's loop, and no requests
         bool is_traced = false;
     };
 
     // `sampler` is borrowed.
-    SamplingOrders(Sampler& sampler, const Setting& setting) : sampler_{sampler}, setting_{setting} {}
+    SamplingRequests(Sampler& sampler, const Setting& setting) : sampler_{sampler}, setting_{setting} {}
 
-    [[nodiscard]] ControlAnswer take_order(const ControlOrder& order) override;
+    [[nodiscard]] ControlAnswer take_request(const ControlRequest& order) override;
 
     // Whether windows of utilisation are told.
     [[nodiscard]] bool tells_utilisation() const { return tells_utilisation_; }
