@@ -31,7 +31,7 @@
 #include "gateway/process/open_store.h"
 #include "gateway/process/query_process.h"
 #include "gateway/process/stop_signal.h"
-#include "gateway/retention/settled_clock.h"
+#include "gateway/retention/debounced_clock.h"
 #include "gateway/retention/store_retention.h"
 #include "gateway/wire/monotonic_clock.h"
 #include "schemas/peers/key_file.h"

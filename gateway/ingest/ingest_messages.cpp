@@ -39,7 +39,7 @@ SessionPtr Ingest::State::session_of(const std::string& routing_id, const Sessio
 
 void Ingest::State::give_session(const std::string& routing_id, SessionRecord& record) {
     const SessionPtr session = table.find_peer(routing_id);
-    if (session != nullptr && session->granted && !session->course.has_batches()) {
+    if (session != nullptr && session->granted && !session->monotonicity.has_batches()) {
         record.session = session->record.session;
         if (record == session->record) {
             return;
@@ -113,14 +113,15 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
     if (session == nullptr) {
         return;
     }
-    const SessionCourse::Claim claim{hello_untrusted.clock, Seq{hello_untrusted.oldest_retained_seq}};
-    if (const auto step_back = session->course.step_back_of(claim, session->progress.prefix(), session->finished)) {
-        refuse_session(routing_id, session->record.session, SessionRefusal::kReplay, RefusedReason::kWentBack,
+    const SessionMonotonicity::Claim claim{hello_untrusted.clock, Seq{hello_untrusted.oldest_retained_seq}};
+    if (const auto step_back =
+            session->monotonicity.step_back_of(claim, session->progress.prefix(), session->finished)) {
+        refuse_session(routing_id, session->record.session, SessionRefusal::kReplay, RefusedReason::kReplay,
                        "'" + session->record.target_name + "' " + *step_back +
                            ": a collector was started again with a session of before; it needs one of its own");
         return;
     }
-    session->course.take_claim(claim);
+    session->monotonicity.take_claim(claim);
     const std::string replaced = session->routing_id;
     table.attach(session, routing_id);
     table.touch(session);
@@ -209,7 +210,7 @@ void Ingest::State::on_batch(const std::string& routing_id, const BatchUntrusted
         return;
     }
     take_oldest_retained(session, oldest_retained);
-    session->course.take_batch(admitted->record.rows);
+    session->monotonicity.take_batch(admitted->record.rows);
     if (session->unacknowledged_since_ns == 0) {
         session->unacknowledged_since_ns = arrived_ns;
     }
@@ -255,7 +256,7 @@ void Ingest::State::ignore(const std::string& routing_id, BatchIgnored reason, c
 }
 
 void Ingest::State::take_oldest_retained(const SessionPtr& session, Seq oldest) {
-    session->course.take_oldest_retained(oldest);
+    session->monotonicity.take_oldest_retained(oldest);
     group.add_oldest_retained(session, oldest);
 }
 

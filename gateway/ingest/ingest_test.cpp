@@ -78,7 +78,7 @@ TEST_F(IngestHello, GrantsAnotherSessionOnceTheFirstWasUsed) {
     EXPECT_NE(reply().session, first);
 }
 
-class IngestCourse : public IngestTest {
+class IngestMonotonicity : public IngestTest {
 protected:
     // A collector without a spool on disk says so, with what its clock reads.
     Reply answer_to(std::uint64_t clock, std::uint64_t oldest_retained, const std::string& peer) {
@@ -92,7 +92,7 @@ protected:
         const Reply refused = answer_to(clock, oldest_retained, "again");
         EXPECT_EQ(refused.sort, ReplySort::kRefused);
         EXPECT_EQ(refused.seq, 0U);
-        EXPECT_EQ(refused.reason, number_of(RefusedReason::kWentBack));
+        EXPECT_EQ(refused.reason, number_of(RefusedReason::kReplay));
         EXPECT_NE(refused.text.find(what), std::string::npos) << refused.text;
         EXPECT_EQ(ingest_->counts().sessions_refused.of(SessionRefusal::kReplay), ++refused_);
     }
@@ -101,7 +101,7 @@ private:
     std::uint64_t refused_ = 0;
 };
 
-TEST_F(IngestCourse, ASessionWhoseClockWentBackIsRefusedAndItsPeerSpeaksOn) {
+TEST_F(IngestMonotonicity, ASessionWhoseClockWentBackIsRefusedAndItsPeerSpeaksOn) {
     EXPECT_EQ(answer_to(5'000, 1, "peer").sort, ReplySort::kWelcome);
     expect_refused(4'999, 1, "its clock reads 4999 where 5000 was before");
     send_batch(6);  // its rows are at 6000 and 6001
@@ -111,7 +111,7 @@ TEST_F(IngestCourse, ASessionWhoseClockWentBackIsRefusedAndItsPeerSpeaksOn) {
     EXPECT_EQ(answer_to(6'001, 1, "came back").sort, ReplySort::kWelcome);
 }
 
-TEST_F(IngestCourse, ItsClockIsKnownToAGatewayThatStartsAnew) {
+TEST_F(IngestMonotonicity, ItsClockIsKnownToAGatewayThatStartsAnew) {
     EXPECT_EQ(answer_to(500, 1, "peer").sort, ReplySort::kWelcome);
     send_batch(1);
     send_batch(2);
@@ -119,18 +119,18 @@ TEST_F(IngestCourse, ItsClockIsKnownToAGatewayThatStartsAnew) {
     replies();
     open();
     const Reply refused = answer_to(2'000, 1, "again");
-    EXPECT_EQ(refused.reason, number_of(RefusedReason::kWentBack));
+    EXPECT_EQ(refused.reason, number_of(RefusedReason::kReplay));
     EXPECT_EQ(answer_to(2'001, 1, "peer").prefix, 2U);
     const ClockPoint end{Ticks{9'000}, UtcNs{kSampleUtcNs}, 1};
     take("peer", sample::bye(kSession, {.last_seq = Seq{2}, .tallies = {}, .dropped = {}, .end_point = end}));
     commit();
     open();
-    EXPECT_EQ(answer_to(8'999, 3, "again").reason, number_of(RefusedReason::kWentBack));
-    EXPECT_EQ(answer_to(9'000, 2, "again").reason, number_of(RefusedReason::kWentBack)) << "nothing was left";
+    EXPECT_EQ(answer_to(8'999, 3, "again").reason, number_of(RefusedReason::kReplay));
+    EXPECT_EQ(answer_to(9'000, 2, "again").reason, number_of(RefusedReason::kReplay)) << "nothing was left";
     EXPECT_EQ(answer_to(9'000, 3, "came back").sort, ReplySort::kWelcome);
 }
 
-TEST_F(IngestCourse, ASessionWhoseSequenceWentBackIsRefused) {
+TEST_F(IngestMonotonicity, ASessionWhoseSequenceWentBackIsRefused) {
     EXPECT_EQ(answer_to(100'000, 1, "peer").sort, ReplySort::kWelcome);
     for (std::uint64_t seq = 1; seq <= limits::kSendWindowBatches; ++seq) {
         send_batch(seq);
@@ -144,12 +144,12 @@ TEST_F(IngestCourse, ASessionWhoseSequenceWentBackIsRefused) {
     take("other", sample::batch(sample_batch(kTarget, kSession, Seq{65}).build()));
     commit();
     open();
-    EXPECT_EQ(answer_to(200'000, 1, "again").reason, number_of(RefusedReason::kWentBack)) << "one more than the window";
+    EXPECT_EQ(answer_to(200'000, 1, "again").reason, number_of(RefusedReason::kReplay)) << "one more than the window";
     EXPECT_EQ(answer_to(200'000, 2, "peer").prefix, 65U);
 }
 
 // With a spool on disk, a loss of power may bring back what the disk had.
-TEST_F(IngestCourse, WhoTellsNoClockIsBelieved) {
+TEST_F(IngestMonotonicity, WhoTellsNoClockIsBelieved) {
     EXPECT_EQ(answer_to(5'000, 30, "peer").sort, ReplySort::kWelcome);
     EXPECT_EQ(answer_to(0, 1, "other").sort, ReplySort::kWelcome);
 }

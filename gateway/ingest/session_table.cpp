@@ -27,7 +27,7 @@ Result<Done> load_above_watermark(Session& session, const StoreReader& store) {
                 session.progress.settle(record.seq, record.seal);
             }
             session.losses.know(record.tallies);
-            session.course.take_batch(record.rows);
+            session.monotonicity.take_batch(record.rows);
             return Visit::kContinue;
         });
         // A batch whose record is damaged comes again if it wasn't acknowledged; then it is stored again.
@@ -99,7 +99,7 @@ Result<SessionPtr> SessionTable::load(const SessionRecord& record, const StoreRe
         }
         session->finished = end->has_value();
         if (session->finished) {
-            session->course.take_clock((*end)->end_point.ticks);
+            session->monotonicity.take_clock((*end)->end_point.ticks);
         }
         if (auto loaded = load_above_watermark(*session, store); !loaded) {
             return std::move(loaded).error();

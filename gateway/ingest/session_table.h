@@ -18,7 +18,7 @@
 #include "gateway/ingest/credit_book.h"
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/seq_progress.h"
-#include "gateway/ingest/session_course.h"
+#include "gateway/ingest/session_monotonicity.h"
 #include "gateway/ingest/told_losses.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/wire/delivery_limits.h"
@@ -34,7 +34,7 @@ struct Session {
     std::string routing_id;      // of the peer that speaks for it; empty: nobody does now
 
     SeqProgress progress;  // durable or resolved
-    SessionCourse course;
+    SessionMonotonicity monotonicity;
     Seq send_limit;  // last told; never shrinks
     CreditAccount credit;
     bool finished = false;              // the Bye is durable

@@ -16,9 +16,9 @@
 #include "query-engine/statistic/latency_source.h"
 #include "query-engine/statistic/number/accumulated_latency.h"
 #include "query-engine/statistic/number/bernat.h"
-#include "query-engine/statistic/number/doubt.h"
 #include "query-engine/statistic/number/histogram.h"
 #include "query-engine/statistic/number/legacy_summary.h"
+#include "query-engine/statistic/number/validity_warning.h"
 #include "query-engine/statistic/value_unit.h"
 
 namespace perfleet {

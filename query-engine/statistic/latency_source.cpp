@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "query-engine/statistic/inventory.h"
-#include "query-engine/statistic/number/doubt.h"
 #include "query-engine/statistic/number/interval.h"
+#include "query-engine/statistic/number/validity_warning.h"
 #include "schemas/vocabulary/row_clock.h"
 
 namespace perfleet {

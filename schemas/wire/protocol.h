@@ -26,8 +26,8 @@ enum class RefusedReason : std::uint16_t {
     kTooLarge = 6,
     kUnknownEpoch = 7,
     kSessionsFull = 8,
-    kWentBack = 9,  // the session is known to be further: its clock or sequence went backwards
-    kAhead = 10,    // the time of a batch lies hours ahead of the gateway's clock; of a session: for now
+    kReplay = 9,  // the session is known to be further: its clock or sequence went backwards
+    kAhead = 10,  // the time of a batch lies hours ahead of the gateway's clock; of a session: for now
 };
 
 enum class ImageSort : std::uint16_t {

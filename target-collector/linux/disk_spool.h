@@ -15,7 +15,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
-#include "target-collector/linux/left_delivery.h"
+#include "target-collector/linux/orphan_delivery.h"
 #include "target-collector/linux/spool_sync.h"
 #include "target-collector/linux/waiting_driver.h"
 #include "target-collector/message/live_counts.h"

@@ -19,7 +19,7 @@ std::string_view refusal(std::uint16_t reason) {
         case protocol::RefusedReason::kSessionsFull: return "it serves as many sessions as it can";
         case protocol::RefusedReason::kAhead:
             return "its clock is hours behind the time of what we send; set its clock, or this machine's";
-        case protocol::RefusedReason::kWentBack: return "it has seen more of this session than we have";
+        case protocol::RefusedReason::kReplay: return "it has seen more of this session than we have";
     }
     return "it gave an unknown reason";
 }

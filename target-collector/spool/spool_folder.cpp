@@ -11,7 +11,7 @@
 #include <cerrno>
 
 #include "schemas/wire/delivery_limits.h"
-#include "target-collector/spool/left_session.h"
+#include "target-collector/spool/orphan_session.h"
 
 namespace perfleet {
 namespace {

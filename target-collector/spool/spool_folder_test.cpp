@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "schemas/wire/delivery_limits.h"
-#include "target-collector/spool/left_session.h"
+#include "target-collector/spool/orphan_session.h"
 #include "target-collector/spool/testing/spool_fixture.h"
 
 namespace perfleet::spool_folder_test {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "schemas/columns/crc32c.h"
-#include "target-collector/spool/left_session.h"
+#include "target-collector/spool/orphan_session.h"
 #include "target-collector/spool/testing/spool_fixture.h"
 #include "target-collector/wire/testing/gateway_frames.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "target-collector/spool/left_session.h"
+#include "target-collector/spool/orphan_session.h"
 #include "target-collector/spool/testing/spool_fixture.h"
 #include "target-collector/wire/testing/delivery_simulation.h"
 

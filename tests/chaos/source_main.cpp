@@ -17,7 +17,7 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/linux/clock_relation.h"
 #include "target-collector/linux/gateway_link.h"
-#include "target-collector/linux/left_delivery.h"
+#include "target-collector/linux/orphan_delivery.h"
 #include "target-collector/linux/target_identity.h"
 #include "target-collector/linux/wire_thread.h"
 #include "target-collector/message/batch_builder.h"

@@ -105,7 +105,7 @@ TEST_F(ZmtpDeliveryWithoutEntropy, ARunThatKeptTheSessionOfOneBeforeIsRefused) {
         return again.collector->is_finished();
     });
     EXPECT_TRUE(again.collector->status().session_refused);
-    EXPECT_EQ(again.collector->status().refused_reason, static_cast<std::uint16_t>(protocol::RefusedReason::kWentBack));
+    EXPECT_EQ(again.collector->status().refused_reason, static_cast<std::uint16_t>(protocol::RefusedReason::kReplay));
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     const auto after = ledgers_of(folder_ / "data");
     ASSERT_EQ(after.size(), 1U);

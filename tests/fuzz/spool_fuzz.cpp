@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/assert.h"
-#include "target-collector/spool/left_session.h"
+#include "target-collector/spool/orphan_session.h"
 #include "target-collector/wire/testing/gateway_frames.h"
 #include "tests/fuzz/spool_parts.h"
 

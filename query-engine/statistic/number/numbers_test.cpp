@@ -11,11 +11,11 @@
 #include "query-engine/statistic/number/comparison.h"
 #include "query-engine/statistic/number/description.h"
 #include "query-engine/statistic/number/distribution.h"
-#include "query-engine/statistic/number/doubt.h"
 #include "query-engine/statistic/number/histogram.h"
 #include "query-engine/statistic/number/legacy_summary.h"
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/rank_search.h"
+#include "query-engine/statistic/number/validity_warning.h"
 #include "storage/number/rank_sketch.h"
 
 namespace perfleet {

@@ -1,4 +1,4 @@
-#include "gateway/ingest/session_course.h"
+#include "gateway/ingest/session_monotonicity.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace perfleet {
 
-std::optional<std::string> SessionCourse::step_back_of(const Claim& claim, Seq prefix, bool is_finished) const {
+std::optional<std::string> SessionMonotonicity::step_back_of(const Claim& claim, Seq prefix, bool is_finished) const {
     if (claim.clock == Ticks{0}) {
         return std::nullopt;
     }
@@ -25,16 +25,16 @@ std::optional<std::string> SessionCourse::step_back_of(const Claim& claim, Seq p
     return std::nullopt;
 }
 
-void SessionCourse::take_claim(const Claim& claim) {
+void SessionMonotonicity::take_claim(const Claim& claim) {
     take_clock(claim.clock);
     take_oldest_retained(claim.oldest_retained);
 }
 
-void SessionCourse::take_clock(Ticks clock) { clock_ = std::max(clock_, clock); }
+void SessionMonotonicity::take_clock(Ticks clock) { clock_ = std::max(clock_, clock); }
 
-void SessionCourse::take_oldest_retained(Seq oldest) { oldest_retained_ = std::max(oldest_retained_, oldest); }
+void SessionMonotonicity::take_oldest_retained(Seq oldest) { oldest_retained_ = std::max(oldest_retained_, oldest); }
 
-void SessionCourse::take_batch(std::span<const BatchRecord::Rows> rows) {
+void SessionMonotonicity::take_batch(std::span<const BatchRecord::Rows> rows) {
     has_batches_ = true;
     for (const BatchRecord::Rows& one : rows) {
         take_clock(one.last_ticks);

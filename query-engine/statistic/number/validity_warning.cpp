@@ -1,4 +1,4 @@
-#include "query-engine/statistic/number/doubt.h"
+#include "query-engine/statistic/number/validity_warning.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "target-collector/linux/left_delivery.h"
+#include "target-collector/linux/orphan_delivery.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -15,7 +15,7 @@
 
 #include "target-collector/linux/waiting_driver.h"
 #include "target-collector/metrics/collector_counts.h"
-#include "target-collector/spool/left_session.h"
+#include "target-collector/spool/orphan_session.h"
 
 namespace perfleet {
 

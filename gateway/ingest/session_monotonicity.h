@@ -16,7 +16,7 @@
 
 namespace perfleet {
 
-class SessionCourse {
+class SessionMonotonicity {
 public:
     // What a Hello says; the gateway doesn't believe it yet.
     struct Claim {

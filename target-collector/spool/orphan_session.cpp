@@ -1,4 +1,4 @@
-#include "target-collector/spool/left_session.h"
+#include "target-collector/spool/orphan_session.h"
 
 #include <span>
 

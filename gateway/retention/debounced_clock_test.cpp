@@ -1,4 +1,4 @@
-#include "gateway/retention/settled_clock.h"
+#include "gateway/retention/debounced_clock.h"
 
 #include <gtest/gtest.h>
 
