@@ -251,7 +251,7 @@ int run(const Arguments& arguments) {
     const std::unique_ptr<StoreRetention> retention =
         rules->keeps_everything()
             ? nullptr
-            : StoreRetention::start(**store, *rules, tell, [settled = SettledClock{tell}]() mutable {
+            : StoreRetention::start(**store, *rules, tell, [settled = DebouncedClock{tell}]() mutable {
                   return settled.now(now_utc(), monotonic_now_ns());
               });
     const auto metrics =

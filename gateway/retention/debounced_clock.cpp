@@ -7,12 +7,12 @@ namespace {
 
 bool is_step(std::int64_t from_ns, std::int64_t to_ns) {
     const std::int64_t by_ns = to_ns - from_ns;
-    return by_ns > SettledClock::kStepNs || by_ns < -SettledClock::kStepNs;
+    return by_ns > DebouncedClock::kStepNs || by_ns < -DebouncedClock::kStepNs;
 }
 
 }  // namespace
 
-UtcNs SettledClock::now(UtcNs wall, std::uint64_t monotonic_ns) {
+UtcNs DebouncedClock::now(UtcNs wall, std::uint64_t monotonic_ns) {
     const Offset offset{wall.value - static_cast<std::int64_t>(monotonic_ns), monotonic_ns};
     if (!believed_ || !is_step(believed_->ns, offset.ns)) {
         believed_ = offset;
@@ -35,7 +35,7 @@ UtcNs SettledClock::now(UtcNs wall, std::uint64_t monotonic_ns) {
     return wall;
 }
 
-void SettledClock::tell(LogLevel level, const std::string& text) const {
+void DebouncedClock::tell(LogLevel level, const std::string& text) const {
     if (tell_) {
         tell_({level, "retention", text});
     }

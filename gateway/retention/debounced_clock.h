@@ -15,14 +15,14 @@
 
 namespace perfleet {
 
-class SettledClock {
+class DebouncedClock {
 public:
     // From one reading to the next, against the monotonic clock. What NTP slews it by is far less.
     static constexpr std::int64_t kStepNs = 60'000'000'000;
     static constexpr std::uint64_t kSettlesAfterNs = 600'000'000'000;
 
     // `tell` is called for each step, and when the new time is believed; may be empty.
-    explicit SettledClock(Telling tell) : tell_{std::move(tell)} {}
+    explicit DebouncedClock(Telling tell) : tell_{std::move(tell)} {}
 
     // Both clocks read at the same moment, ns since 1970 and since any moment. The first reading is believed.
     [[nodiscard]] UtcNs now(UtcNs wall, std::uint64_t monotonic_ns);

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::int64_t kHourNs = kBucketDurationS * kNsPerSecond;
 constexpr std::int64_t kMinuteNs = 60 * kNsPerSecond;
-constexpr std::int64_t kSettlesAfterNs = static_cast<std::int64_t>(SettledClock::kSettlesAfterNs);
+constexpr std::int64_t kSettlesAfterNs = static_cast<std::int64_t>(DebouncedClock::kSettlesAfterNs);
 
-class SettledClockTest : public testing::Test {
+class DebouncedClockTest : public testing::Test {
 protected:
     // Read `passed_ns` later, while the wall clock is off by `offset_ns_`, it is off by `expected_ns`.
     void expect_after(std::int64_t passed_ns, std::int64_t expected_ns) {
@@ -26,12 +26,12 @@ protected:
     static constexpr std::int64_t kBeginNs = 1'800'000'000 * kNsPerSecond;
 
     std::vector<std::pair<LogLevel, std::string>> told_;
-    SettledClock clock_{[this](const LogEvent& event) { told_.emplace_back(event.level(), event.text()); }};
+    DebouncedClock clock_{[this](const LogEvent& event) { told_.emplace_back(event.level(), event.text()); }};
     std::int64_t passed_ns_ = 0;
     std::int64_t offset_ns_ = 0;
 };
 
-TEST_F(SettledClockTest, FollowsAClockThatIsSlewed) {
+TEST_F(DebouncedClockTest, FollowsAClockThatIsSlewed) {
     for (int i = 0; i < 100; ++i) {
         offset_ns_ += kMinuteNs / 2;  // fifty minutes in the end
         expect_after(kMinuteNs, offset_ns_);
@@ -39,7 +39,7 @@ TEST_F(SettledClockTest, FollowsAClockThatIsSlewed) {
     EXPECT_TRUE(told_.empty());
 }
 
-TEST_F(SettledClockTest, AStepThatIsTakenBackWasNeverThere) {
+TEST_F(DebouncedClockTest, AStepThatIsTakenBackWasNeverThere) {
     expect_after(0, 0);
     for (const std::int64_t by_ns : {20'000 * kHourNs, -3 * kHourNs}) {
         offset_ns_ = by_ns;
@@ -55,7 +55,7 @@ TEST_F(SettledClockTest, AStepThatIsTakenBackWasNeverThere) {
     EXPECT_NE(told_[1].second.find("by -10800 s"), std::string::npos) << told_[1].second;
 }
 
-TEST_F(SettledClockTest, AStepThatStandsIsBelieved) {
+TEST_F(DebouncedClockTest, AStepThatStandsIsBelieved) {
     expect_after(0, 0);
     offset_ns_ = 5 * kHourNs;
     expect_after(kMinuteNs, 0);
@@ -66,7 +66,7 @@ TEST_F(SettledClockTest, AStepThatStandsIsBelieved) {
     EXPECT_EQ(told_[1].first, LogLevel::kNotice);
 }
 
-TEST_F(SettledClockTest, AStepAfterAStepBeginsAnew) {
+TEST_F(DebouncedClockTest, AStepAfterAStepBeginsAnew) {
     expect_after(0, 0);
     offset_ns_ = 5 * kHourNs;
     expect_after(kMinuteNs, 0);
