@@ -215,7 +215,7 @@ Result<Done> LinuxCollector::open_spool() {
         if (!link.ok()) {
             return std::move(link).error();
         }
-        disk_spool_->deliver_left(std::move(*link));
+        disk_spool_->deliver_orphans(std::move(*link));
     }
     return Done{};
 }
@@ -396,8 +396,8 @@ Result<CollectorSummary> LinuxCollector::run() {
     if (symbols_ != nullptr) {
         tell_of_symbols();
     }
-    const LeftDelivery::Outcome left =
-        disk_spool_ != nullptr ? disk_spool_->join(outcome.is_finished) : LeftDelivery::Outcome{};
+    const OrphanDelivery::Outcome left =
+        disk_spool_ != nullptr ? disk_spool_->join(outcome.is_finished) : OrphanDelivery::Outcome{};
     const bool is_rest_in_file = finish_file(outcome.is_in_file && ran.ok());
     if (!ran.ok()) {
         return std::move(ran).error();

@@ -25,8 +25,8 @@ DiskSpool::~DiskSpool() {
     }
 }
 
-void DiskSpool::deliver_left(std::unique_ptr<WaitingDriver> driver) {
-    left_ = std::make_unique<LeftDelivery>(folder_->left(), std::move(driver), notice_);
+void DiskSpool::deliver_orphans(std::unique_ptr<WaitingDriver> driver) {
+    left_ = std::make_unique<OrphanDelivery>(folder_->left(), std::move(driver), notice_);
 }
 
 Result<Done> DiskSpool::prepare(const ClockPoint& start_point, std::span<const std::byte> hello, LiveCounts& counts,
@@ -82,7 +82,7 @@ void DiskSpool::give_up() {
     }
 }
 
-LeftDelivery::Outcome DiskSpool::join(bool is_delivered) {
+OrphanDelivery::Outcome DiskSpool::join(bool is_delivered) {
     if (sync_ != nullptr) {
         sync_->stop();
         if (!is_delivered) {
@@ -94,7 +94,7 @@ LeftDelivery::Outcome DiskSpool::join(bool is_delivered) {
             notice_(removed.error().message);
         }
     }
-    return left_ != nullptr ? left_->join() : LeftDelivery::Outcome{};
+    return left_ != nullptr ? left_->join() : OrphanDelivery::Outcome{};
 }
 
 }  // namespace perfleet

@@ -38,7 +38,7 @@ public:
 
     [[nodiscard]] bool has_left() const { return !folder_->left().empty(); }
     // Over this connection; begins with start().
-    void deliver_left(std::unique_ptr<WaitingDriver> driver);
+    void deliver_orphans(std::unique_ptr<WaitingDriver> driver);
 
     // Makes the file of `options.session`, and sets in `options` what a delivery needs to work in it. `counts` are kept
     // in it from now on. Errors: SpoolFolder::create()'s.
@@ -59,7 +59,7 @@ public:
     // Signal-safe: no longer.
     void give_up();
     // After the running session's delivery has ended; `is_delivered`: everything is acknowledged, and its file can go.
-    LeftDelivery::Outcome join(bool is_delivered);
+    OrphanDelivery::Outcome join(bool is_delivered);
 
     // Any thread.
     [[nodiscard]] LeftCounts left_counts() const { return left_ == nullptr ? LeftCounts{} : left_->counts(); }
@@ -74,9 +74,9 @@ private:
     std::unique_ptr<SpoolFile> file_;
     std::unique_ptr<DeliveryJournal> journal_;
     LiveCounts* counts_ = nullptr;
-    std::unique_ptr<LeftDelivery> left_;  // null: earlier runs left nothing
-    std::uint64_t sync_interval_ns_ = 0;  // 0: never
-    std::unique_ptr<SpoolSync> sync_;     // ends before the file does
+    std::unique_ptr<OrphanDelivery> left_;  // null: earlier runs left nothing
+    std::uint64_t sync_interval_ns_ = 0;    // 0: never
+    std::unique_ptr<SpoolSync> sync_;       // ends before the file does
     bool has_started_ = false;
     std::uint64_t last_seen_ns_ = 0;
 };

@@ -14,7 +14,7 @@
 
 namespace perfleet {
 
-LeftDelivery::LeftDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, Notice notice)
+OrphanDelivery::OrphanDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, Notice notice)
     : files_{std::move(files)},
       driver_{std::move(driver)},
       notice_{std::move(notice)},
@@ -22,22 +22,22 @@ LeftDelivery::LeftDelivery(std::vector<std::string> files, std::unique_ptr<Waiti
     PERFLEET_ASSERT(wake_fd_ >= 0);
 }
 
-LeftDelivery::~LeftDelivery() {
+OrphanDelivery::~OrphanDelivery() {
     give_up();
     join();
     ::close(wake_fd_);
 }
 
-void LeftDelivery::start() {
+void OrphanDelivery::start() {
     thread_ = std::thread([this] { run(); });
 }
 
-void LeftDelivery::wake() const {
+void OrphanDelivery::wake() const {
     const std::uint64_t one = 1;
     (void)!::write(wake_fd_, &one, sizeof(one));
 }
 
-void LeftDelivery::finish(std::uint64_t wait_ns) {
+void OrphanDelivery::finish(std::uint64_t wait_ns) {
     const std::uint64_t deadline_ns = monotonic_now().value + wait_ns;
     std::uint64_t before = deadline_ns_.load(std::memory_order_relaxed);
     while (deadline_ns < before &&
@@ -46,23 +46,23 @@ void LeftDelivery::finish(std::uint64_t wait_ns) {
     wake();
 }
 
-void LeftDelivery::give_up() {
+void OrphanDelivery::give_up() {
     deadline_ns_.store(0, std::memory_order_relaxed);
     wake();
 }
 
-const LeftDelivery::Outcome& LeftDelivery::join() {
+const OrphanDelivery::Outcome& OrphanDelivery::join() {
     if (thread_.joinable()) {
         thread_.join();
     }
     return outcome_;
 }
 
-bool LeftDelivery::is_over(std::uint64_t now_ns) const {
+bool OrphanDelivery::is_over(std::uint64_t now_ns) const {
     return now_ns >= deadline_ns_.load(std::memory_order_relaxed);
 }
 
-void LeftDelivery::run() {
+void OrphanDelivery::run() {
     look_at_all();
     for (std::size_t i = 0; i < files_.size(); ++i) {
         outcome_.sessions_left += is_over(monotonic_now().value) || !deliver(i) ? 1 : 0;
@@ -74,7 +74,7 @@ void LeftDelivery::run() {
 }
 
 // What waits in each, before the first is delivered.
-void LeftDelivery::look_at_all() {
+void OrphanDelivery::look_at_all() {
     std::vector<Waiting> waiting(files_.size());
     for (std::size_t i = 0; i < files_.size(); ++i) {
         const auto file = SpoolFile::open(files_[i]);
@@ -90,19 +90,19 @@ void LeftDelivery::look_at_all() {
     counts_.sessions_waiting = files_.size();
 }
 
-void LeftDelivery::publish(std::size_t index, const Waiting& waiting) {
+void OrphanDelivery::publish(std::size_t index, const Waiting& waiting) {
     const std::lock_guard lock{counts_mutex_};
     waiting_[index] = waiting;
 }
 
-void LeftDelivery::count_delivered(std::uint64_t batch_count, std::uint64_t session_count) {
+void OrphanDelivery::count_delivered(std::uint64_t batch_count, std::uint64_t session_count) {
     const std::lock_guard lock{counts_mutex_};
     counts_.batches_delivered += batch_count;
     counts_.sessions_delivered += session_count;
     counts_.sessions_waiting -= session_count;
 }
 
-LeftCounts LeftDelivery::counts() const {
+LeftCounts OrphanDelivery::counts() const {
     const std::lock_guard lock{counts_mutex_};
     LeftCounts counts = counts_;
     for (const Waiting& waiting : waiting_) {
@@ -112,9 +112,9 @@ LeftCounts LeftDelivery::counts() const {
     return counts;
 }
 
-bool LeftDelivery::deliver(std::size_t index) {
+bool OrphanDelivery::deliver(std::size_t index) {
     const std::string& file = files_[index];
-    auto left = LeftSession::open(file, *driver_);
+    auto left = OrphanSession::open(file, *driver_);
     if (!left.ok()) {
         notice_(left.error().message + "; it is left as it is");
         return false;

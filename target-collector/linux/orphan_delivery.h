@@ -19,7 +19,7 @@
 
 namespace perfleet {
 
-class LeftDelivery {
+class OrphanDelivery {
 public:
     using Notice = std::function<void(std::string_view)>;
 
@@ -30,10 +30,10 @@ public:
     };
 
     // `files`: SpoolFolder::left(), whose folder stays locked. `notice` is borrowed, and called from this thread.
-    LeftDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, Notice notice);
-    LeftDelivery(const LeftDelivery&) = delete;
-    LeftDelivery& operator=(const LeftDelivery&) = delete;
-    ~LeftDelivery();
+    OrphanDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, Notice notice);
+    OrphanDelivery(const OrphanDelivery&) = delete;
+    OrphanDelivery& operator=(const OrphanDelivery&) = delete;
+    ~OrphanDelivery();
 
     void start();
 

@@ -9,7 +9,7 @@ constexpr std::size_t kIdleRingSizeBytes = 4'096;
 
 }  // namespace
 
-Result<std::unique_ptr<LeftSession>> LeftSession::open(const std::string& path, NetworkDriver& driver) {
+Result<std::unique_ptr<OrphanSession>> OrphanSession::open(const std::string& path, NetworkDriver& driver) {
     auto file = SpoolFile::open(path);
     if (!file.ok()) {
         return std::move(file).error();
@@ -18,10 +18,11 @@ Result<std::unique_ptr<LeftSession>> LeftSession::open(const std::string& path, 
     if (!reading.ok()) {
         return error_from_fault(reading.error(), "spool file '" + path + "'");
     }
-    return std::unique_ptr<LeftSession>(new LeftSession(std::move(*file), std::move(*reading), driver));
+    return std::unique_ptr<OrphanSession>(new OrphanSession(std::move(*file), std::move(*reading), driver));
 }
 
-LeftSession::LeftSession(std::unique_ptr<SpoolFile> file, std::unique_ptr<SpoolReading> reading, NetworkDriver& driver)
+OrphanSession::OrphanSession(std::unique_ptr<SpoolFile> file, std::unique_ptr<SpoolReading> reading,
+                             NetworkDriver& driver)
     : file_{std::move(file)},
       reading_{std::move(reading)},
       hello_(reading_->hello.begin(), reading_->hello.end()),
@@ -42,7 +43,7 @@ LeftSession::LeftSession(std::unique_ptr<SpoolFile> file, std::unique_ptr<SpoolR
     delivery_.emplace(options, driver, batches_, losses_);
 }
 
-std::string LeftSession::name() const {
+std::string OrphanSession::name() const {
     const std::string file_name = spool_file_name(reading_->head.session);
     return "session " + file_name.substr(0, file_name.find('.')) + " of an earlier run";
 }

@@ -19,14 +19,14 @@
 
 namespace perfleet {
 
-class LeftSession {
+class OrphanSession {
 public:
     // `driver` is borrowed. Errors: SpoolFile::open()'s, and kCorrupt for a file whose inside can't be understood; all
     // name the file. Damaged batches are no error: reading() tells of them, and their rows count as killed.
-    [[nodiscard]] static Result<std::unique_ptr<LeftSession>> open(const std::string& path, NetworkDriver& driver);
-    LeftSession(const LeftSession&) = delete;
-    LeftSession& operator=(const LeftSession&) = delete;
-    ~LeftSession() = default;
+    [[nodiscard]] static Result<std::unique_ptr<OrphanSession>> open(const std::string& path, NetworkDriver& driver);
+    OrphanSession(const OrphanSession&) = delete;
+    OrphanSession& operator=(const OrphanSession&) = delete;
+    ~OrphanSession() = default;
 
     [[nodiscard]] const SpoolFile& file() const { return *file_; }
     [[nodiscard]] const SpoolReading& reading() const { return *reading_; }
@@ -36,7 +36,7 @@ public:
     [[nodiscard]] std::string name() const;
 
 private:
-    LeftSession(std::unique_ptr<SpoolFile> file, std::unique_ptr<SpoolReading> reading, NetworkDriver& driver);
+    OrphanSession(std::unique_ptr<SpoolFile> file, std::unique_ptr<SpoolReading> reading, NetworkDriver& driver);
 
     std::unique_ptr<SpoolFile> file_;
     std::unique_ptr<SpoolReading> reading_;

@@ -111,7 +111,7 @@ Result<Done> SpoolFolder::look(std::size_t size_bytes, const Notice& notice) {
     NoNetwork no_network;
     std::vector<Found> found;
     for (const std::string& path : *paths) {
-        auto left = LeftSession::open(path, no_network);
+        auto left = OrphanSession::open(path, no_network);
         if (!left.ok() && left.error().code == ErrorCode::kUnsupported) {
             return std::move(left).error();
         }
@@ -151,7 +151,7 @@ Result<Done> SpoolFolder::look(std::size_t size_bytes, const Notice& notice) {
         if (one.used_bytes == 0) {
             continue;
         }
-        auto left = LeftSession::open(one.path, no_network);
+        auto left = OrphanSession::open(one.path, no_network);
         if (!left.ok()) {
             return std::move(left).error();
         }

@@ -41,7 +41,7 @@ public:
 
     [[nodiscard]] const std::string& path() const { return path_; }
 
-    // Files of ended sessions, oldest first (LeftSession::open()).
+    // Files of ended sessions, oldest first (OrphanSession::open()).
     [[nodiscard]] const std::vector<std::string>& left() const { return left_; }
 
     // The file of a new session, with all room that is left. Errors: SpoolFile::create()'s.

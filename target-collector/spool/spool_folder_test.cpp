@@ -156,7 +156,7 @@ TEST(SpoolFolder, KeepsHalfItsSizeForANewSession) {
     Silence silence;
     std::uint64_t used_bytes = 0;
     for (const std::string& path : folder->left()) {
-        auto left = LeftSession::open(path, silence);
+        auto left = OrphanSession::open(path, silence);
         ASSERT_TRUE(left.ok());
         used_bytes += (*left)->delivery().status().spool_used_bytes;
         // Whatever went is counted: nothing of it as killed.

@@ -87,9 +87,9 @@ private:
 };
 
 // What a collector leaves that had sealed eight batches, of which two were acknowledged, and held three rows more.
-class LeftFile : public testing::Test {
+class OrphanFile : public testing::Test {
 protected:
-    LeftFile() {
+    OrphanFile() {
         ScriptedGateway gateway;
         gateway.acknowledge_up_to = Seq{2};
         const auto folder = open_folder(folder_.path(), kSizeBytes);
@@ -155,7 +155,7 @@ protected:
     std::uint64_t rows_ = 0;
 };
 
-TEST_F(LeftFile, TellsWhatWasKeptAndWhatTheKillTook) {
+TEST_F(OrphanFile, TellsWhatWasKeptAndWhatTheKillTook) {
     const auto reading = read_spool(file_);
     ASSERT_TRUE(reading.ok());
     EXPECT_EQ((*reading)->head.session, kSession);
@@ -166,10 +166,10 @@ TEST_F(LeftFile, TellsWhatWasKeptAndWhatTheKillTook) {
     expect_exact(**reading, 6);
 }
 
-TEST_F(LeftFile, IsDeliveredUnderItsOwnSession) {
+TEST_F(OrphanFile, IsDeliveredUnderItsOwnSession) {
     ScriptedGateway gateway;
     gateway.prefix = Seq{2};
-    auto left = LeftSession::open(path_, gateway);
+    auto left = OrphanSession::open(path_, gateway);
     ASSERT_TRUE(left.ok());
     for (int i = 0; i < 20; ++i) {
         (*left)->delivery().step(1);
@@ -187,7 +187,7 @@ TEST_F(LeftFile, IsDeliveredUnderItsOwnSession) {
     EXPECT_EQ(bye.end_point, (ClockPoint{Ticks{7}, UtcNs{8}, 9}));
 }
 
-TEST_F(LeftFile, ARecordDamagedAnywhereIsLeftOutAndCounted) {
+TEST_F(OrphanFile, ARecordDamagedAnywhereIsLeftOutAndCounted) {
     const auto places = kept();
     ASSERT_EQ(places.size(), 6U);
     const std::vector<std::byte> good = file_;
@@ -216,7 +216,7 @@ TEST_F(LeftFile, ARecordDamagedAnywhereIsLeftOutAndCounted) {
     }
 }
 
-TEST_F(LeftFile, ARecordTornAtAnyByteIsLeftOutAndCounted) {
+TEST_F(OrphanFile, ARecordTornAtAnyByteIsLeftOutAndCounted) {
     const auto [at, size] = kept().back();
     const std::vector<std::byte> good = file_;
     for (std::uint64_t written = 0; written < size; ++written) {
@@ -230,7 +230,7 @@ TEST_F(LeftFile, ARecordTornAtAnyByteIsLeftOutAndCounted) {
     }
 }
 
-TEST_F(LeftFile, WhatStandsAroundAHoleIsDelivered) {
+TEST_F(OrphanFile, WhatStandsAroundAHoleIsDelivered) {
     const auto places = kept();
     for (const std::size_t record : {std::size_t{0}, std::size_t{2}, std::size_t{3}, std::size_t{5}}) {
         std::fill_n(records().begin() + static_cast<std::ptrdiff_t>(places[record].first), places[record].second,
@@ -244,7 +244,7 @@ TEST_F(LeftFile, WhatStandsAroundAHoleIsDelivered) {
     EXPECT_NE(notices[0].find("3 places"), std::string::npos) << notices[0];
     ScriptedGateway gateway;
     gateway.prefix = Seq{2};
-    auto left = LeftSession::open(path_, gateway);
+    auto left = OrphanSession::open(path_, gateway);
     ASSERT_TRUE(left.ok());
     for (int i = 0; i < 20; ++i) {
         (*left)->delivery().step(1);
@@ -255,7 +255,7 @@ TEST_F(LeftFile, WhatStandsAroundAHoleIsDelivered) {
     EXPECT_EQ(gateway.frames.back().tally(kSamples, TallyName::kProduced), 83U);
 }
 
-TEST_F(LeftFile, AFileCutAtAnyLengthIsAnErrorOrHasHoles) {
+TEST_F(OrphanFile, AFileCutAtAnyLengthIsAnErrorOrHasHoles) {
     const auto head = read_spool_head(file_);
     ASSERT_TRUE(head.ok());
     for (std::size_t size = 0; size < file_.size(); size += size < 200 ? 1 : 97) {
@@ -267,13 +267,13 @@ TEST_F(LeftFile, AFileCutAtAnyLengthIsAnErrorOrHasHoles) {
     const auto [at, size] = kept()[4];
     std::filesystem::resize_file(path_, head->records_offset() + at + size / 2);
     ScriptedGateway gateway;
-    const auto left = LeftSession::open(path_, gateway);
+    const auto left = OrphanSession::open(path_, gateway);
     ASSERT_TRUE(left.ok()) << left.error().message;
     expect_exact((*left)->reading(), 4);
 }
 
 // Whoever wraps puts a record there; without one the walk from record to record would never end.
-TEST_F(LeftFile, AWrappedSpoolWithNothingAtItsBeginningIsRefused) {
+TEST_F(OrphanFile, AWrappedSpoolWithNothingAtItsBeginningIsRefused) {
     const auto reading = read_spool(file_);
     ASSERT_TRUE(reading.ok());
     DeliveryState state;
@@ -289,7 +289,7 @@ TEST_F(LeftFile, AWrappedSpoolWithNothingAtItsBeginningIsRefused) {
     EXPECT_EQ(again.error().code, ErrorCode::kCorrupt);
 }
 
-TEST_F(LeftFile, RandomDamageIsNeverACrash) {
+TEST_F(OrphanFile, RandomDamageIsNeverACrash) {
     const std::vector<std::byte> good = file_;
     std::mt19937_64 random(1);
     std::uint64_t readable = 0;
@@ -377,7 +377,7 @@ TEST(SpoolPages, OfDifferentAgeAreNeverMisread) {
         std::ofstream(other, std::ios::binary)
             .write(reinterpret_cast<const char*>(mixed.data()), static_cast<std::streamsize>(mixed.size()));
         ScriptedGateway next;
-        auto left = LeftSession::open(other, next);
+        auto left = OrphanSession::open(other, next);
         ASSERT_TRUE(left.ok()) << left.error().message;
         for (int i = 0; i < 100 && !(*left)->delivery().status().finished; ++i) {
             (*left)->delivery().step(1);

@@ -162,7 +162,7 @@ private:
         }
         const bool is_last = reached_.kills > 4;
         deadly_.steps_to_live = is_last ? ~0ULL : chance_.below(100);
-        auto opened = LeftSession::open(folder->left().front(), deadly_);
+        auto opened = OrphanSession::open(folder->left().front(), deadly_);
         EXPECT_TRUE(opened.ok());
         Delivery& delivery = (*opened)->delivery();
         EXPECT_TRUE((*opened)->reading().holes.empty());

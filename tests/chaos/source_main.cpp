@@ -171,7 +171,7 @@ private:
             if (!link.ok()) {
                 return std::move(link).error();
             }
-            left_ = std::make_unique<LeftDelivery>(
+            left_ = std::make_unique<OrphanDelivery>(
                 spool_folder_->left(), std::make_unique<WatchedLink>(std::move(*link), arguments_.logs, std::string{}),
                 tell);
         }
@@ -305,7 +305,7 @@ private:
     std::unique_ptr<SpoolFolder> spool_folder_;
     std::unique_ptr<SpoolFile> spool_file_;
     std::unique_ptr<DeliveryJournal> journal_;
-    std::unique_ptr<LeftDelivery> left_;
+    std::unique_ptr<OrphanDelivery> left_;
     std::mt19937_64 random_;
     std::map<Series, RowRange> waiting_;  // rows (first, last] stand in the builder
     Seq last_sealed_;

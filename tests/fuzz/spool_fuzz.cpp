@@ -114,7 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static const SpoolPath kSpoolPath;
     const std::string path = kSpoolPath.write(file);
     WillingGateway gateway{(*reading)->entry.last_sealed};
-    const auto left = LeftSession::open(path, gateway);
+    const auto left = OrphanSession::open(path, gateway);
     PERFLEET_ASSERT(left.ok());
     Delivery& delivery = (*left)->delivery();
     std::uint64_t now_ns = kStepNs;
