@@ -292,7 +292,7 @@ private:
         pair.after_runs = second->size();
         pair.before_sessions = sessions_of(before_, before);
         pair.after_sessions = sessions_of(after_, after);
-        if (auto doubted = doubt(key, before, after); !doubted.ok()) {
+        if (auto doubted = validity_warning(key, before, after); !doubted.ok()) {
             return doubted;
         }
         pair.values = std::make_shared<const ValueComparison>(std::move(*first), std::move(*second));
@@ -317,8 +317,8 @@ private:
     };
 
     // Order and several modes matter where values are taken as independent.
-    Result<Done> doubt(const PairKey& key, const std::vector<ValueSource>& before,
-                       const std::vector<ValueSource>& after) {
+    Result<Done> validity_warning(const PairKey& key, const std::vector<ValueSource>& before,
+                                  const std::vector<ValueSource>& after) {
         for (const auto& [side, sources, when] :
              {std::tuple{&before_, &before, " before"}, std::tuple{&after_, &after, " after"}}) {
             if (sources->size() != 1) {
@@ -328,8 +328,8 @@ private:
             if (!values.ok()) {
                 return std::move(values).error();
             }
-            for (std::string& doubt : doubts_of(name_of(key) + when, std::move(*values))) {
-                answer_.warnings.push_back(std::move(doubt));
+            for (std::string& validity_warning : validity_warnings_of(name_of(key) + when, std::move(*values))) {
+                answer_.warnings.push_back(std::move(validity_warning));
             }
         }
         return Done{};

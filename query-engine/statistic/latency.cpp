@@ -165,15 +165,15 @@ private:
         }
     }
 
-    Result<Done> doubt(const ValueSource& source) {
+    Result<Done> validity_warning(const ValueSource& source) {
         auto values = first_values(scan_, source);
         if (!values.ok()) {
             return std::move(values).error();
         }
         if (!values->empty()) {
-            auto doubts = doubts_of(name_of(source), std::move(*values));
-            answer_.warnings.insert(answer_.warnings.end(), std::make_move_iterator(doubts.begin()),
-                                    std::make_move_iterator(doubts.end()));
+            auto validity_warnings = validity_warnings_of(name_of(source), std::move(*values));
+            answer_.warnings.insert(answer_.warnings.end(), std::make_move_iterator(validity_warnings.begin()),
+                                    std::make_move_iterator(validity_warnings.end()));
         }
         return Done{};
     }
@@ -217,7 +217,7 @@ private:
         row.add("mean_ns", "ns", nanoseconds(moments.mean()));
         row.add("median_ns", "ns", nanoseconds(described->median));
         row.end();
-        return doubt(source);
+        return validity_warning(source);
     }
 
     static std::optional<std::uint64_t> bound(const DescribedPercentile& percentile, bool is_high) {
@@ -284,7 +284,7 @@ private:
             add_group(sources[i], groups[i], *described, factor, changes[i],
                       i == 0 ? std::nullopt : fixed_cost(groups[i - 1], groups[i]),
                       groups.size() == 1 ? std::nullopt : std::optional{is_settled});
-            if (auto doubted = doubt(sources[i]); !doubted.ok()) {
+            if (auto doubted = validity_warning(sources[i]); !doubted.ok()) {
                 return doubted;
             }
         }

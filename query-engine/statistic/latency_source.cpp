@@ -228,26 +228,26 @@ std::optional<double> clock_hz_of(const SessionRecord& session) {
                                                                                     : std::nullopt;
 }
 
-std::vector<std::string> doubts_of(const std::string& name, std::vector<std::uint64_t> in_order) {
-    std::vector<std::string> doubts;
+std::vector<std::string> validity_warnings_of(const std::string& name, std::vector<std::uint64_t> in_order) {
+    std::vector<std::string> validity_warnings;
     const auto count = static_cast<long double>(in_order.size());
     if (in_order.size() < kFewValues) {
-        doubts.push_back(fmt::format("{}: {} values; below {} the intervals lean on a normal distribution", name,
-                                     in_order.size(), kFewValues));
+        validity_warnings.push_back(fmt::format("{}: {} values; below {} the intervals lean on a normal distribution",
+                                                name, in_order.size(), kFewValues));
     }
     if (in_order.size() >= kOrderValuesMin) {
         const auto correlation = lag_one_correlation(in_order);
         if (correlation && std::abs(*correlation) > 3.2905L / std::sqrt(count)) {
-            doubts.push_back(fmt::format(
+            validity_warnings.push_back(fmt::format(
                 "{}: values depend on the one before (autocorrelation {:.2f} at lag 1): intervals are too narrow", name,
                 static_cast<double>(*correlation)));
         }
         if (const auto runs = runs_test(in_order); runs && *runs < kSure) {
-            doubts.push_back(
+            validity_warnings.push_back(
                 fmt::format("{}: not in random order (runs test, p = {:.1g})", name, static_cast<double>(*runs)));
         }
         if (const auto drift = drift_of(in_order); drift && drift->p_value < kSure) {
-            doubts.push_back(fmt::format(
+            validity_warnings.push_back(fmt::format(
                 "{}: drifts {}: a value of the second half is greater than one of the first in "
                 "{:.0f} % of pairs",
                 name, drift->superiority > 0.5L ? "up" : "down", static_cast<double>(drift->superiority * 100)));
@@ -255,10 +255,10 @@ std::vector<std::string> doubts_of(const std::string& name, std::vector<std::uin
     }
     std::sort(in_order.begin(), in_order.end());
     if (const auto timer = coarse_timer(in_order); timer && timer->step == 0) {
-        doubts.push_back(fmt::format("{}: all {} values are {}: is the timer too coarse to tell them apart?", name,
-                                     in_order.size(), timer->median));
+        validity_warnings.push_back(fmt::format("{}: all {} values are {}: is the timer too coarse to tell them apart?",
+                                                name, in_order.size(), timer->median));
     } else if (timer) {
-        doubts.push_back(
+        validity_warnings.push_back(
             fmt::format("{}: the timer's steps of {} are coarse for these values (half of them within {} "
                         "steps, median {})",
                         name, timer->step, timer->quartile_steps, timer->median));
@@ -268,14 +268,15 @@ std::vector<std::string> doubts_of(const std::string& name, std::vector<std::uin
         for (const long double mode : modes) {
             places += fmt::format("{}{:.0f}", places.empty() ? "" : ", ", static_cast<double>(mode));
         }
-        doubts.push_back(
+        validity_warnings.push_back(
             fmt::format("{}: {} modes, near {}: one mean describes none of them", name, modes.size(), places));
     }
     if (const Outliers outliers = outliers_of(in_order); outliers.count != 0) {
-        doubts.push_back(fmt::format("{}: {} of {} values lie above {} (third quartile + 3 interquartile ranges)", name,
-                                     outliers.count, in_order.size(), outliers.limit));
+        validity_warnings.push_back(
+            fmt::format("{}: {} of {} values lie above {} (third quartile + 3 interquartile ranges)", name,
+                        outliers.count, in_order.size(), outliers.limit));
     }
-    return doubts;
+    return validity_warnings;
 }
 
 std::optional<std::string> failed_run(const SessionRecord& session) {

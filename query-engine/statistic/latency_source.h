@@ -48,9 +48,9 @@ void add_identity(RowMaker& row, const ScannedSession& session, const ValueSourc
 void add_moments(RowMaker& row, const Moments& moments, long double confidence);
 
 // The first values in the order in which they were measured, as many as doubts are looked for in.
-inline constexpr std::size_t kDoubtValuesMax = 1U << 20;
+inline constexpr std::size_t kValidityWarningValuesMax = 1U << 20;
 [[nodiscard]] Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source,
-                                                              std::size_t count_max = kDoubtValuesMax);
+                                                              std::size_t count_max = kValidityWarningValuesMax);
 
 // "1000 of a label" and the like: the session's label, or nothing.
 [[nodiscard]] std::optional<std::string> label_of(const SessionRecord& session, const std::string& key);
@@ -59,7 +59,8 @@ inline constexpr std::size_t kDoubtValuesMax = 1U << 20;
 [[nodiscard]] std::optional<double> clock_hz_of(const SessionRecord& session);
 
 // What these values give reason to doubt, a sentence each; `name` says whose they are.
-[[nodiscard]] std::vector<std::string> doubts_of(const std::string& name, std::vector<std::uint64_t> in_order);
+[[nodiscard]] std::vector<std::string> validity_warnings_of(const std::string& name,
+                                                            std::vector<std::uint64_t> in_order);
 
 // Which run failed and why, in one sentence; nothing of one that did not.
 [[nodiscard]] std::optional<std::string> failed_run(const SessionRecord& session);

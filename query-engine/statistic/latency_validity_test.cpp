@@ -10,7 +10,7 @@
 #include "query-engine/statistic/latency_source.h"
 #include "query-engine/statistic/number/random_stream.h"
 
-namespace perfleet::latency_doubts_test {
+namespace perfleet::latency_validity_test {
 namespace {
 
 using Values = std::vector<std::uint64_t>;
@@ -40,15 +40,15 @@ constexpr std::array<std::pair<const char*, const char*>, 7> kSorts{{
 
 std::map<std::string, int> sorts_of(const Values& values) {
     std::map<std::string, int> found;
-    for (const std::string& doubt : doubts_of("x", values)) {
+    for (const std::string& validity_warning : validity_warnings_of("x", values)) {
         for (const auto& [sort, words] : kSorts) {
-            found[sort] += doubt.find(words) != std::string::npos ? 1 : 0;
+            found[sort] += validity_warning.find(words) != std::string::npos ? 1 : 0;
         }
     }
     return found;
 }
 
-TEST(Doubts, AppearWhereThereIsReason) {
+TEST(ValidityWarnings, AppearWhereThereIsReason) {
     RandomStream random{2'026};
     const auto clean = [&](std::size_t) { return 100'000 + 1'000 * normal(random); };
     EXPECT_EQ(sorts_of(drawn(29, clean))["too few"], 1);
@@ -76,7 +76,7 @@ TEST(Doubts, AppearWhereThereIsReason) {
 }
 
 // Of series of independent values of one normal distribution, at most one in a hundred is doubted for any one reason.
-TEST(Doubts, AreRareOnCleanData) {
+TEST(ValidityWarnings, AreRareOnCleanData) {
     constexpr int kSeries = 500;
     RandomStream random{1};
     for (const std::size_t count : {30U, 300U}) {
@@ -100,7 +100,7 @@ SessionRecord session_with(std::vector<std::pair<std::string, std::string>> labe
     return session;
 }
 
-TEST(Doubts, OfTheMachineStandInTheLabels) {
+TEST(ValidityWarnings, OfTheMachineStandInTheLabels) {
     EXPECT_FALSE(unsteady_frequency(session_with({})));
     EXPECT_FALSE(unsteady_frequency(
         session_with({{"frequency_khz", "2400000"}, {"governor", "performance"}, {"turbo", "off"}})));
@@ -122,4 +122,4 @@ TEST(Doubts, OfTheMachineStandInTheLabels) {
 }
 
 }  // namespace
-}  // namespace perfleet::latency_doubts_test
+}  // namespace perfleet::latency_validity_test

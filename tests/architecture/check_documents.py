@@ -23,7 +23,7 @@ GIVEN_UP = {
     r"askers?": "query client",
     r"(those )?who (may )?asks?": "query client",
     r"said goodbye": "closed cleanly",
-    r"reasons? to doubt": "validity warning",
+    r"reasons? to validity_warning": "validity warning",
     r"at the control_server": "before the handshake",
     r"made at run time": "JIT code",
     r"misdeeds?": "abuse limiter, strikes",

@@ -381,7 +381,7 @@ TEST(Comparison, HolmCountsHowManyWereCompared) {
     }
 }
 
-TEST(Doubt, OrderIsSeenWhereThereIsSomeAndOnlyThere) {
+TEST(ValidityWarning, OrderIsSeenWhereThereIsSomeAndOnlyThere) {
     RandomStream random{5};
     Values noise;
     Values wander;
@@ -405,7 +405,7 @@ TEST(Doubt, OrderIsSeenWhereThereIsSomeAndOnlyThere) {
     EXPECT_GT(drift_of(climbing)->superiority, 0.6L);
 }
 
-TEST(Doubt, ModesAreCounted) {
+TEST(ValidityWarning, ModesAreCounted) {
     RandomStream random{6};
     const auto around = [&](std::uint64_t centre) {
         std::uint64_t sum = centre;
