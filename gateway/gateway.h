@@ -26,7 +26,7 @@ struct GatewayOptions {
     // there is a folder.
     std::vector<std::string> listen;
     // Told what an operator should know ("can't store: …"), on any of the gateway's threads. May be empty.
-    Telling notice;
+    LogSink notice;
     // What peers may fill. The part for the store is its owner's to give to it.
     MemoryPlan memory{};
     // Both or none. With them only collectors come in whose NAME.pub stands in the folder, each as the target that its

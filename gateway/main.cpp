@@ -96,7 +96,7 @@ void end_by_force(Log& log) {
 
 std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * kNsPerSecond); }
 
-Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, const Telling& tell) {
+Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, const LogSink& tell) {
     if (arguments.query == kNoQueries) {
         return std::unique_ptr<QueryProcess>{};
     }
@@ -111,7 +111,7 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
 }
 
 // What was seen while the store was opened and its sessions were read; a look at every byte is for `inspect --verify`.
-void tell_damage(const Arguments& arguments, const Store& store, const Telling& tell) {
+void tell_damage(const Arguments& arguments, const Store& store, const LogSink& tell) {
     for (const std::string& damage : store.damage()) {
         tell({LogLevel::kWarning, "store",
               damage + "; the rest is there, and what comes is stored. `perfleet inspect --verify --data " +
@@ -199,7 +199,7 @@ int run(const Arguments& arguments) {
         return kExitUsage;
     }
     const std::unique_ptr<Log> log = std::move(*opened_log);
-    const Telling tell = [&log](const LogEvent& event) { log->write(event); };
+    const LogSink tell = [&log](const LogEvent& event) { log->write(event); };
     raise_descriptor_limit();  // each collector takes one
     std::signal(SIGPIPE, SIG_IGN);
     // First, so that everything else is closed before it.

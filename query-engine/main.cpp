@@ -167,7 +167,7 @@ void print_counts(const TransportCounts& counts) {
 }
 
 int serve(const std::string& data, const std::string& listen, const QueryServerKeys* keys, const SymbolPaths& paths,
-          std::size_t memory_size_bytes, const QueryServer::CountsTelling& tell_counts, int stop_fd, Log& log) {
+          std::size_t memory_size_bytes, const QueryServer::CountsLogSink& tell_counts, int stop_fd, Log& log) {
     Result<std::unique_ptr<StoreReader>> store = open_rocksdb_reader(data);
     if (!store.ok()) {
         return fail(log,
@@ -278,5 +278,5 @@ int main(int argc, char** argv) {
     }
     keys.notice = [&log](std::string_view text) { log.write({LogLevel::kWarning, "keys", text}); };
     return serve(data, listen, keys.key_file.empty() ? nullptr : &keys, paths, memory_size_bytes,
-                 tells_counts ? print_counts : QueryServer::CountsTelling{}, *stop_fd, log);
+                 tells_counts ? print_counts : QueryServer::CountsLogSink{}, *stop_fd, log);
 }

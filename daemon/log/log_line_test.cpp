@@ -25,7 +25,7 @@ TEST(LogLine, JsonHasEveryFieldAndNothingThatBreaksIt) {
 
 TEST(LogEvent, IsTakenAsPlainTextWhereThatIsEnough) {
     std::string heard;
-    const Telling tell = [&](std::string_view text) { heard = text; };
+    const LogSink tell = [&](std::string_view text) { heard = text; };
     tell({LogLevel::kInfo, "kind", "with fields", {{"a", "1"}}});
     EXPECT_EQ(heard, "with fields");
     tell(std::string{"plain"});

@@ -186,11 +186,11 @@ void RecordStream::write_lost(const Trailer& trailer, std::uint64_t id, std::uin
     lost_count_ += count;
 }
 
-void RecordStream::lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t untold_count,
+void RecordStream::lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t unreported_count,
                                 std::uint64_t time_ns) {
     const Trailer trailer{0, 0, time_ns, 0};
-    if (untold_count > 0) {
-        write_lost(trailer, event.id, untold_count);
+    if (unreported_count > 0) {
+        write_lost(trailer, event.id, unreported_count);
     }
     writer_.begin(perf::RecordType::kLostSamples, 0);
     writer_.put(count);

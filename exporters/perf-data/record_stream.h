@@ -41,9 +41,9 @@ public:
     // A sample or a tracepoint.
     void sample_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range);
 
-    // All samples of the event that were lost, `untold_count` of them without a kLost row. perf counts the former for
-    // each event (LOST_SAMPLES), and warns of the rows (LOST), which belong to a ring that events share.
-    void lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t untold_count,
+    // All samples of the event that were lost, `unreported_count` of them without a kLost row. perf counts the former
+    // for each event (LOST_SAMPLES), and warns of the rows (LOST), which belong to a ring that events share.
+    void lost_samples(const ExportedEvent& event, std::uint64_t count, std::uint64_t unreported_count,
                       std::uint64_t time_ns);
 
     // Nothing of the machine's earlier run is true any more.

@@ -36,7 +36,7 @@ public:
     struct Options {
         std::uint64_t incarnation = 0;             // of this run: random, not 0
         std::function<SessionId()> grant_session;  // 128 random bits
-        Telling notice;                            // what an operator should know
+        LogSink notice;                            // what an operator should know
         // The time now, told again where something took long. Without it durations are those between calls.
         std::function<std::uint64_t()> monotonic_ns;
         MemoryPlan memory;

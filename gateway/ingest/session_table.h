@@ -62,7 +62,7 @@ struct Session {
     std::uint64_t ahead_last_ns = 0;
     bool needs_ack = false;
     std::uint64_t acknowledged_ns = 0;
-    ToldLosses losses;
+    ReportedLosses losses;
     std::uint64_t unacknowledged_since_ns = 0;          // of the oldest batch that waits for its group; 0: none does
     std::uint64_t repeat_after_ns = 0;                  // of its acknowledgement, when nothing happens
     std::list<std::shared_ptr<Session>>::iterator age;  // in the table's list

@@ -13,7 +13,7 @@
 
 namespace perfleet {
 
-class ToldLosses {
+class ReportedLosses {
 public:
     // Adds what these tallies say beyond those before to `sum`. Older ones, come late, say nothing new.
     void take(std::span<const Tally> tallies, LossCounts& sum) {

@@ -28,7 +28,7 @@ UtcNs now_utc() {
 
 class JoiningThread final : public StoreJoining {
 public:
-    JoiningThread(Store& store, Telling tell, std::uint64_t look_again_ns)
+    JoiningThread(Store& store, LogSink tell, std::uint64_t look_again_ns)
         : store_{store}, tell_{std::move(tell)}, look_again_{look_again_ns}, thread_{[this] { run(); }} {}
     ~JoiningThread() override {
         {
@@ -99,7 +99,7 @@ private:
     }
 
     Store& store_;
-    Telling tell_;
+    LogSink tell_;
     std::chrono::nanoseconds look_again_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
@@ -110,7 +110,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<StoreJoining> StoreJoining::start(Store& store, Telling tell, std::uint64_t look_again_ns) {
+std::unique_ptr<StoreJoining> StoreJoining::start(Store& store, LogSink tell, std::uint64_t look_again_ns) {
     return std::make_unique<JoiningThread>(store, std::move(tell), look_again_ns);
 }
 

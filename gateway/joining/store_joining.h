@@ -37,7 +37,7 @@ public:
     static constexpr std::uint64_t kLookAgainNs = 1'000'000'000;
 
     // `tell` is called on the thread, once for failures that follow each other.
-    [[nodiscard]] static std::unique_ptr<StoreJoining> start(Store& store, Telling tell,
+    [[nodiscard]] static std::unique_ptr<StoreJoining> start(Store& store, LogSink tell,
                                                              std::uint64_t look_again_ns = kLookAgainNs);
     virtual ~StoreJoining() = default;
 

@@ -27,7 +27,7 @@ public:
         std::string askers_folder;
         std::string log_level;  // of what it writes on standard error itself, with which it shares ours; as --log-level
         std::string log_format;
-        Telling notice;  // called on the watching thread
+        LogSink notice;  // called on the watching thread
     };
 
     // Waits for its line `ready query=ENDPOINT`, at most kReadyWithinNs. Errors: kNotFound (no such program), kIo (it

@@ -22,7 +22,7 @@ public:
     static constexpr std::uint64_t kSettlesAfterNs = 600'000'000'000;
 
     // `tell` is called for each step, and when the new time is believed; may be empty.
-    explicit DebouncedClock(Telling tell) : tell_{std::move(tell)} {}
+    explicit DebouncedClock(LogSink tell) : tell_{std::move(tell)} {}
 
     // Both clocks read at the same moment, ns since 1970 and since any moment. The first reading is believed.
     [[nodiscard]] UtcNs now(UtcNs wall, std::uint64_t monotonic_ns);
@@ -36,7 +36,7 @@ private:
 
     void tell(LogLevel level, const std::string& text) const;
 
-    Telling tell_;
+    LogSink tell_;
     std::optional<Offset> believed_;
     std::optional<Offset> stepped_;
 };

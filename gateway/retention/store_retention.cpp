@@ -57,7 +57,7 @@ using PartitionCounts = std::map<BucketNumber, std::uint64_t>;
 
 class RetentionThread final : public StoreRetention {
 public:
-    RetentionThread(Store& store, const RetentionRules& rules, Telling tell, Clock clock, std::uint64_t look_again_ns)
+    RetentionThread(Store& store, const RetentionRules& rules, LogSink tell, Clock clock, std::uint64_t look_again_ns)
         : store_{store},
           kept_{{RetentionRules::kDefaultClass, rules.rest, {}}},
           tell_{std::move(tell)},
@@ -250,7 +250,7 @@ private:
 
     Store& store_;
     std::vector<Kept> kept_;  // as counts_.classes
-    Telling tell_;
+    LogSink tell_;
     Clock clock_;
     std::chrono::nanoseconds look_again_;
     std::optional<Begun> begun_;
@@ -263,7 +263,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<StoreRetention> StoreRetention::start(Store& store, const RetentionRules& rules, Telling tell,
+std::unique_ptr<StoreRetention> StoreRetention::start(Store& store, const RetentionRules& rules, LogSink tell,
                                                       Clock clock, std::uint64_t look_again_ns) {
     return std::make_unique<RetentionThread>(store, rules, std::move(tell), std::move(clock), look_again_ns);
 }

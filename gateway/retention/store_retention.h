@@ -42,7 +42,7 @@ public:
 
     // `tell` is called on the thread: for each hour that is dropped, once for failures that follow each other, and once
     // for a class that is stored and no rule names: it is kept.
-    [[nodiscard]] static std::unique_ptr<StoreRetention> start(Store& store, const RetentionRules& rules, Telling tell,
+    [[nodiscard]] static std::unique_ptr<StoreRetention> start(Store& store, const RetentionRules& rules, LogSink tell,
                                                                Clock clock, std::uint64_t look_again_ns = kLookAgainNs);
     virtual ~StoreRetention() = default;
 

@@ -428,8 +428,8 @@ private:
     std::list<std::string> used_;  // keys, the most recently used first
     std::size_t size_bytes_ = 0;
     std::set<std::string> warnings_;
-    ToldFiles replaced_{"have other build-ids than when they were recorded; no symbols are taken from them"};
-    ToldFiles missing_{"aren't here; their functions have no names (--symfs DIR looks elsewhere)"};
+    ReportedFiles replaced_{"have other build-ids than when they were recorded; no symbols are taken from them"};
+    ReportedFiles missing_{"aren't here; their functions have no names (--symfs DIR looks elsewhere)"};
     std::unordered_map<std::string, ImageDefinition> kernels_;  // by module
 };
 

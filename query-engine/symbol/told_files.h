@@ -13,13 +13,13 @@
 
 namespace perfleet {
 
-class ToldFiles {
+class ReportedFiles {
 public:
     static constexpr std::size_t kFilesMax = 256;  // that are kept
     static constexpr std::ptrdiff_t kSentencesMax = 3;
 
     // `of_all` follows the names.
-    explicit ToldFiles(std::string of_all) : of_all_{std::move(of_all)} {}
+    explicit ReportedFiles(std::string of_all) : of_all_{std::move(of_all)} {}
 
     void add(const std::string& path, std::string sentence) {
         files_.emplace(path, std::move(sentence));

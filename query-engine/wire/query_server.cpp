@@ -26,7 +26,7 @@ public:
 
     const std::string& endpoint() const override { return socket_->endpoint(); }
 
-    Result<Done> serve(int stop_fd, const CountsTelling& tell_counts) override {
+    Result<Done> serve(int stop_fd, const CountsLogSink& tell_counts) override {
         Clock::time_point next_working = Clock::now() + kWorkingInterval;
         Clock::time_point next_counts = Clock::now();
         TransportCounts told;

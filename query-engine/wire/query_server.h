@@ -53,10 +53,10 @@ public:
     [[nodiscard]] virtual const std::string& endpoint() const = 0;
 
     // Is told, on the thread that serves, what became of connections: within QueryGuard::kLookEveryNs of a change.
-    using CountsTelling = std::function<void(const TransportCounts&)>;
+    using CountsLogSink = std::function<void(const TransportCounts&)>;
 
     // Serves until `stop_fd` is readable; then cancels what runs and returns.
-    [[nodiscard]] virtual Result<Done> serve(int stop_fd, const CountsTelling& tell_counts = {}) = 0;
+    [[nodiscard]] virtual Result<Done> serve(int stop_fd, const CountsLogSink& tell_counts = {}) = 0;
 };
 
 }  // namespace perfleet

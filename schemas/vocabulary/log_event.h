@@ -96,6 +96,6 @@ private:
 };
 
 // How rooms tell. A function that takes a std::string_view will do.
-using Telling = std::function<void(const LogEvent&)>;
+using LogSink = std::function<void(const LogEvent&)>;
 
 }  // namespace perfleet

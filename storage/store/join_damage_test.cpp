@@ -23,9 +23,9 @@ constexpr Series kSeries{Kind::kCounter, EventNumber{0}};
 constexpr UtcNs kLater{2'000'000'000 * kNsPerSecond};
 
 // An engine in memory that does as it is told.
-class ToldEngine : public Engine {
+class ObservedEngine : public Engine {
 public:
-    explicit ToldEngine(MemoryEngine& memory) : memory_{memory} {}
+    explicit ObservedEngine(MemoryEngine& memory) : memory_{memory} {}
 
     std::function<Result<Done>(const Changes&)> before_write;
     bool recovers = false;
@@ -58,7 +58,7 @@ private:
 class JoiningUnderDamage : public ::testing::Test {
 protected:
     void SetUp() override {
-        auto engine = std::make_unique<ToldEngine>(memory_);
+        auto engine = std::make_unique<ObservedEngine>(memory_);
         engine_ = engine.get();
         auto store = open_keyed_store(std::move(engine), "/data");
         ASSERT_TRUE(store.ok()) << store.error().message;
@@ -138,7 +138,7 @@ protected:
     using Seqs = std::vector<std::uint64_t>;
     Partition partition_ = partition_of(kTarget, kBucket);
     MemoryEngine memory_;
-    ToldEngine* engine_ = nullptr;
+    ObservedEngine* engine_ = nullptr;
     std::unique_ptr<Store> store_;
 };
 

@@ -300,7 +300,7 @@ Result<Done> KeyedReads::visit_rollups(
             }
             return visitor(*name, value);
         },
-        Lost::kUntold);
+        Lost::kUnreported);
 }
 
 // Everything that can be read; then the first of what can't be is the error.
@@ -321,7 +321,7 @@ Result<Done> KeyedReads::visit_decodable(
             return *visit;
         },
         [&](const DamagedRange& damaged) {
-            if (!damaged.is_file_lost || lost == Lost::kTold) {
+            if (!damaged.is_file_lost || lost == Lost::kReported) {
                 first_error = first_error ? first_error : damaged.error;
             }
         });

@@ -99,11 +99,11 @@ private:
         const KeyRange& range,
         const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const;
     [[nodiscard]] Result<std::optional<std::string>> get_noting(const std::string& key) const;
-    enum class Lost : std::uint8_t { kTold, kUntold };  // with files that can't be opened
+    enum class Lost : std::uint8_t { kReported, kUnreported };  // with files that can't be opened
     [[nodiscard]] Result<Done> visit_decodable(
         const KeyRange& range,
         const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor,
-        Lost lost = Lost::kTold) const;
+        Lost lost = Lost::kReported) const;
     // Those of joined records one by one; all of the partition.
     [[nodiscard]] Result<Done> visit_records(
         const KeyRange& range, const Partition& partition,

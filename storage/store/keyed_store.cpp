@@ -349,13 +349,13 @@ private:
             known_.forget_everything();
             backlog_.forget_everything();
             ++generation_;
-            has_untold_loss_ = std::exchange(is_owing_, false) || has_untold_loss_;
+            has_unreported_loss_ = std::exchange(is_owing_, false) || has_unreported_loss_;
         }
         return Done{};
     }
 
     [[nodiscard]] Result<Done> tell_loss() {
-        if (std::exchange(has_untold_loss_, false)) {
+        if (std::exchange(has_unreported_loss_, false)) {
             return Error{ErrorCode::kUnavailable,
                          "the store was opened anew after a failure: what was not synced is to be stored again"};
         }
@@ -643,7 +643,7 @@ private:
     std::mutex writing_;  // between the writer and the threads that join and drop
     KnownSeqs known_;
     bool is_owing_ = false;             // something was written and neither synced nor said to have failed
-    bool has_untold_loss_ = false;      // what was owed may be gone, and the writer doesn't know it
+    bool has_unreported_loss_ = false;  // what was owed may be gone, and the writer doesn't know it
     std::optional<Partition> counted_;  // whose rows are being counted, as long as no batch comes there
     JoinBacklog backlog_;
     JoinMakers makers_;

@@ -76,7 +76,7 @@ struct Memory {
 
 class LinuxCollector final : public Collector {
 public:
-    LinuxCollector(CollectorOptions options, Telling notice)
+    LinuxCollector(CollectorOptions options, LogSink notice)
         : options_{std::move(options)},
           tell_{std::move(notice)},
           ring_memory_{std::bit_ceil(options_.collector_ring_size_bytes)},
@@ -133,7 +133,7 @@ private:
     [[nodiscard]] bool finish_file(bool is_whole);
 
     CollectorOptions options_;
-    Telling tell_;
+    LogSink tell_;
     std::mutex tell_mutex_;
     Memory ring_memory_;
     Memory losses_memory_;
@@ -622,7 +622,7 @@ CollectorSummary LinuxCollector::sum_up(const WireThread::Outcome& outcome) {
 
 }  // namespace
 
-Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options, Telling notice) {
+Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options, LogSink notice) {
     if (auto done = check_options(options); !done.ok()) {
         return std::move(done).error();
     }

@@ -91,7 +91,7 @@ public:
     // to try), kPermission (with the way out), kUnsupported, kNotFound (pid, command), kInvalid (a command that
     // can't be run). `notice` is told what a user
     // should know ("waiting for the gateway at …", "profiling user space only: …").
-    [[nodiscard]] static Result<std::unique_ptr<Collector>> open(CollectorOptions options, Telling notice);
+    [[nodiscard]] static Result<std::unique_ptr<Collector>> open(CollectorOptions options, LogSink notice);
     virtual ~Collector() = default;
 
     [[nodiscard]] virtual SessionId session() const = 0;

@@ -33,7 +33,7 @@ public:
         bool reports_connection = false;      // the first one, and one to another gateway
         bool keeps_rest = false;              // what isn't acknowledged then is in a spool on disk: it isn't lost
     };
-    using Notice = Telling;
+    using Notice = LogSink;
 
     // What became of everything. Valid after join().
     struct Outcome {

@@ -521,8 +521,8 @@ bool DeliveryCore::send_batches(std::uint64_t now_ns) {
     int sent_count = 0;
     // The gateway waits for batches before the oldest one that are gone (refused, dropped, damaged on disk), and no
     // other batch is there to tell it.
-    const bool is_gap_untold = front->seq.value > gateway_prefix_.value + 1 && front->seq > told_oldest_;
-    if (is_gap_untold && front->is_sent && (to_send_ == nullptr || to_send_->seq > send_limit_) &&
+    const bool is_gap_unreported = front->seq.value > gateway_prefix_.value + 1 && front->seq > told_oldest_;
+    if (is_gap_unreported && front->is_sent && (to_send_ == nullptr || to_send_->seq > send_limit_) &&
         driver_.borrowed().empty()) {
         sent_count += send_batch(*front, now_ns) ? 1 : 0;
     }

@@ -36,7 +36,7 @@ std::vector<std::string> unstored_files(const std::string& data_folder) {
 }
 
 // What earlier recordings could not store.
-void store_unstored(const std::string& data_folder, Store& store, const Telling& notice) {
+void store_unstored(const std::string& data_folder, Store& store, const LogSink& notice) {
     for (const std::string& file : unstored_files(data_folder)) {
         const auto imported = import_frames(file, std::nullopt, utc_now(), store);
         if (!imported.ok()) {
@@ -55,7 +55,7 @@ void store_unstored(const std::string& data_folder, Store& store, const Telling&
 
 std::string unstored_folder(const std::string& data_folder) { return data_folder + "/unstored"; }
 
-LocalGateway::LocalGateway(std::string folder, Telling notice)
+LocalGateway::LocalGateway(std::string folder, LogSink notice)
     : folder_{std::move(folder)}, notice_{std::move(notice)}, stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
 
 LocalGateway::~LocalGateway() {
@@ -65,7 +65,7 @@ LocalGateway::~LocalGateway() {
     }
 }
 
-Result<std::unique_ptr<LocalGateway>> LocalGateway::open(std::string folder, Telling notice) {
+Result<std::unique_ptr<LocalGateway>> LocalGateway::open(std::string folder, LogSink notice) {
     std::unique_ptr<LocalGateway> gateway{new LocalGateway{std::move(folder), std::move(notice)}};
     if (gateway->stop_fd_ < 0) {
         return error_from_errno(errno, "eventfd");

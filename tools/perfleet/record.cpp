@@ -71,7 +71,7 @@ std::string unstored_file(const std::string& data_folder) {
 
 }  // namespace
 
-Result<Recording> record(CollectorOptions options, const std::string& data_folder, const Telling& notice,
+Result<Recording> record(CollectorOptions options, const std::string& data_folder, const LogSink& notice,
                          LiveLine* live_line) {
     auto gateway = LocalGateway::open(data_folder, notice);
     if (!gateway.ok()) {

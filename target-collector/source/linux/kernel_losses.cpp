@@ -41,8 +41,8 @@ void KernelLosses::count(const std::vector<EventSet::Reading>& readings, RowSink
     }
 }
 
-void KernelLosses::append_untold(const std::vector<EventSet::Reading>& readings, std::uint64_t time,
-                                 RowSink& sink) const {
+void KernelLosses::append_unreported(const std::vector<EventSet::Reading>& readings, std::uint64_t time,
+                                     RowSink& sink) const {
     const std::size_t cpu_count = events_.cpus().size();
     for (std::size_t ring = 0; ring < told_.size(); ++ring) {
         const bool is_side_band = ring >= cpu_count;

@@ -660,7 +660,7 @@ void PerfSource::finish() {
         pass_until(~0ULL);
     }
     read_counters();
-    losses_.append_untold(events_->read_all(), now().value, *sink_);
+    losses_.append_unreported(events_->read_all(), now().value, *sink_);
 }
 
 void PerfSource::restart_epoch() {
