@@ -142,7 +142,7 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
     session->is_put_off = false;
     send(routing_id, encode_welcome({session->record.session, now.utc, options.incarnation, session->progress.prefix(),
                                      session->send_limit}));
-    orders.attach(*session, now.monotonic_ns);
+    requests.attach(*session, now.monotonic_ns);
     images.offer(routing_id, hello_untrusted.image_offers);
     ask_for_image(routing_id, now);
 }
@@ -345,7 +345,7 @@ void Ingest::State::on_image(const std::string& routing_id, const ImageUntrusted
 void Ingest::State::on_controlled(const std::string& routing_id, const ControlledUntrusted& controlled,
                                   const Now& now) {
     if (const SessionPtr session = session_of(routing_id, controlled.session); session != nullptr) {
-        orders.take(*session, controlled, now.monotonic_ns);
+        requests.take(*session, controlled, now.monotonic_ns);
     }
 }
 

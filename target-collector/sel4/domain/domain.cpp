@@ -40,7 +40,7 @@ SmallTarget Domain::describe(const DomainTable& table, const BoardClock& clock) 
             .events = events_.descriptions(),
             .images = watched_.images(),
             .threads = watched_.threads(),
-            .taker = &orders_};
+            .taker = &requests_};
 }
 
 Domain::Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t seed, ByteStream& stream)
@@ -52,9 +52,9 @@ Domain::Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t 
       machine_{alarm_, nullptr, counters_, nullptr},
       events_{StockKernel::built_for(), watched_.names(), clock.cycles_per_second / kTicksPerSecond, counters_},
       timer_{alarm_, seed},
-      orders_{{.event_count = events_.descriptions().size(), .cycles_per_second = clock.cycles_per_second},
-              timer_,
-              nullptr},
+      requests_{{.event_count = events_.descriptions().size(), .cycles_per_second = clock.cycles_per_second},
+                timer_,
+                nullptr},
       target_{describe(table, clock)},
       driver_{stream},
       collector_{target_, driver_},
@@ -63,7 +63,7 @@ Domain::Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t 
             .events = events_,
             .machine = machine_,
             .timer = timer_,
-            .orders = orders_,
+            .requests = requests_,
             .cycles_per_second = clock.cycles_per_second,
             .thread_count = watched_.thread_count(),
             .sampled = watched_.sampled()}} {}

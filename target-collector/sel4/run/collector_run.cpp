@@ -19,7 +19,7 @@ CollectorRun::CollectorRun(const Parts& parts)
       sink_{parts.collector},
       machine_{parts.machine},
       timer_{parts.timer},
-      orders_{parts.orders},
+      requests_{parts.requests},
       event_of_mode_{parts.events.first_of_mode()},
       cycles_per_second_{parts.cycles_per_second} {
     const BenchmarkMode mode = kernel_.features().mode;
@@ -104,13 +104,13 @@ void CollectorRun::forget_what_was_stopped() {
             (void)sampler.take(i);
         }
     };
-    if (orders_.take_start(RunEvents::kSamples)) {
+    if (requests_.take_start(RunEvents::kSamples)) {
         forget(*sampler_);
     }
-    if (orders_.take_start(RunEvents::kCycleSamples) && cycle_sampler_) {
+    if (requests_.take_start(RunEvents::kCycleSamples) && cycle_sampler_) {
         forget(*cycle_sampler_);
     }
-    if (orders_.take_start(event_of_mode_)) {
+    if (requests_.take_start(event_of_mode_)) {
         if (utilisation_) {
             PERFLEET_ASSERT(utilisation_->turn(no_sink_).ok());
         }
@@ -120,11 +120,11 @@ void CollectorRun::forget_what_was_stopped() {
 }
 
 RowSink& CollectorRun::sink_of_mode() {
-    return orders_.is_running(event_of_mode_) ? static_cast<RowSink&>(sink_) : no_sink_;
+    return requests_.is_running(event_of_mode_) ? static_cast<RowSink&>(sink_) : no_sink_;
 }
 
 void CollectorRun::take_samples(ThreadSampler& sampler, EventNumber event, Ticks now) {
-    if (!orders_.is_running(event)) {
+    if (!requests_.is_running(event)) {
         return;
     }
     for (std::size_t i = 0; i < sampler.thread_count(); ++i) {
@@ -155,7 +155,7 @@ void CollectorRun::pass_round_trips() {
         const RoundTrips& test = tests[counts_.round_trips];
         const EventNumber event = test.is_notification ? RunEvents::kNotificationLatency : RunEvents::kCallLatency;
         const std::uint64_t row[] = {test.begun_cycles, test.size, test.group, test.number, test.took_cycles};
-        if (orders_.is_running(event)) {
+        if (requests_.is_running(event)) {
             sink_.append({Kind::kLatency, event}, Ticks{test.begun_cycles}, row, {});
         }
     }
@@ -165,7 +165,7 @@ void CollectorRun::append_counter(EventNumber event, Ticks now, std::uint32_t pi
                                   std::uint64_t value) {
     const std::uint64_t ran_ns = ns_of_ticks(now.value - begun_.value, cycles_per_second_);
     const std::uint64_t row[] = {now.value, 0, pid, tid, value, ran_ns, ran_ns};
-    if (orders_.is_running(event)) {
+    if (requests_.is_running(event)) {
         sink_.append({Kind::kCounter, event}, now, row, {});
     }
 }
