@@ -21,9 +21,9 @@
 #include "daemon/metrics/process_metrics.h"
 #include "daemon/service/service_manager.h"
 #include "daemon/start/program_start.h"
+#include "gateway/compaction/store_compaction.h"
 #include "gateway/gateway.h"
 #include "gateway/ingest/intake_limits.h"
-#include "gateway/joining/store_joining.h"
 #include "gateway/memory_plan.h"
 #include "gateway/metrics/gateway_metrics.h"
 #include "gateway/process/allocator.h"
@@ -73,10 +73,10 @@ struct Arguments {
     std::size_t connections_max = 0;
     std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;
     double clock_patience_s = static_cast<double>(intake_limits::kClockPatienceNs) / kNsPerSecond;
-    bool is_without_joining = false;
+    bool is_without_compaction = false;
     bool is_without_rollups = false;
     bool is_without_dictionaries = false;
-    std::uint32_t join_batches = limits::kJoinedBatchesMax;
+    std::uint32_t compact_batches = limits::kCompactedBatchesMax;
     std::string retention;     // file of rules; empty: none
     RetentionPolicy retained;  // of everything, where there is none
 };
@@ -125,7 +125,7 @@ UtcNs now_utc() {
             .count()};
 }
 
-std::string joined(const std::vector<std::string>& endpoints) {
+std::string comma_separated(const std::vector<std::string>& endpoints) {
     std::string text;
     for (const std::string& endpoint : endpoints) {
         text += (text.empty() ? "" : ",") + endpoint;
@@ -173,18 +173,18 @@ Result<Done> check(const Arguments& arguments) {
 
 Result<std::unique_ptr<MetricsServer>> start_metrics(const Arguments& arguments, const Gateway& gateway,
                                                      const Store& store, const QueryProcess* queries,
-                                                     const StoreJoining* joining, const StoreRetention* retention,
+                                                     const StoreCompaction* compaction, const StoreRetention* retention,
                                                      const Log& log) {
     if (arguments.metrics.empty()) {
         return std::unique_ptr<MetricsServer>{};
     }
     return MetricsServer::start(
-        arguments.metrics, [&arguments, &gateway, &store, queries, joining, retention, &log](MetricPage& page) {
+        arguments.metrics, [&arguments, &gateway, &store, queries, compaction, retention, &log](MetricPage& page) {
             add_gateway_metrics(
                 {gateway.counts(), gateway.transport_counts(), size_of_folder(arguments.data), store.damage().size(),
                  queries == nullptr ? TransportCounts{} : queries->transport_counts(),
                  queries == nullptr ? 0 : queries->restart_count(), log.suppressed_count(),
-                 joining == nullptr ? JoinCounts{} : joining->counts(),
+                 compaction == nullptr ? CompactionCounts{} : compaction->counts(),
                  retention == nullptr ? RetentionCounts{} : retention->counts()},
                 page);
             add_process_metrics(page);
@@ -215,7 +215,7 @@ int run(const Arguments& arguments) {
         return fail(*log, rules.error());
     }
     const MemoryPlan memory{arguments.memory_bytes};
-    StoreOptions store_options{memory.store_bytes(), arguments.join_batches};
+    StoreOptions store_options{memory.store_bytes(), arguments.compact_batches};
     store_options.reserve_size_bytes = rules->keeps_everything() ? 0 : disk_reserve_size_bytes(memory.store_bytes());
     if (!arguments.is_without_rollups) {
         store_options.rollups.emplace();
@@ -246,8 +246,8 @@ int run(const Arguments& arguments) {
         return fail(*log, queries.error());
     }
     const std::string query = *queries == nullptr ? std::string{kNoQueries} : (*queries)->endpoint();
-    const std::unique_ptr<StoreJoining> joining =
-        arguments.is_without_joining ? nullptr : StoreJoining::start(**store, tell);
+    const std::unique_ptr<StoreCompaction> compaction =
+        arguments.is_without_compaction ? nullptr : StoreCompaction::start(**store, tell);
     const std::unique_ptr<StoreRetention> retention =
         rules->keeps_everything()
             ? nullptr
@@ -255,11 +255,11 @@ int run(const Arguments& arguments) {
                   return settled.now(now_utc(), monotonic_now_ns());
               });
     const auto metrics =
-        start_metrics(arguments, **gateway, **store, queries->get(), joining.get(), retention.get(), *log);
+        start_metrics(arguments, **gateway, **store, queries->get(), compaction.get(), retention.get(), *log);
     if (!metrics) {
         return fail(*log, metrics.error());
     }
-    const std::string listen = joined((*gateway)->endpoints());
+    const std::string listen = comma_separated((*gateway)->endpoints());
     std::string ready = "ready listen=" + listen + " query=" + query;
     ready += *metrics == nullptr ? "" : " metrics=" + (*metrics)->address();
     std::printf("%s\n", ready.c_str());
@@ -377,16 +377,16 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(0.0, kClockPatienceMostS))
         ->check(check_not_nan)
         ->capture_default_str();
-    auto* const no_join =
-        app.add_flag("--no-compaction", arguments.is_without_joining,
+    auto* const no_compact =
+        app.add_flag("--no-compaction", arguments.is_without_compaction,
                      "Don't compact small batches into large blocks when their hour is over: they take "
                      "more space, and queries longer");
-    app.add_option("--compact-batches", arguments.join_batches,
+    app.add_option("--compact-batches", arguments.compact_batches,
                    "Compact a session's batches within their hour, too, whenever it has this many")
         ->type_name("N")
-        ->check(CLI::Range(2U, limits::kJoinedBatchesMax))
+        ->check(CLI::Range(2U, limits::kCompactedBatchesMax))
         ->capture_default_str()
-        ->excludes(no_join);
+        ->excludes(no_compact);
     app.add_flag("--no-rollups", arguments.is_without_rollups,
                  "Don't write rollups: profiles of long time ranges take longer");
     app.add_flag("--no-dictionaries", arguments.is_without_dictionaries,

@@ -10,18 +10,18 @@ namespace perfleet::limits {
 
 inline constexpr std::uint32_t kBlockRowsMax = kBatchRowsMax;  // rows of one block
 inline constexpr std::uint16_t kPartitionShards = 16;
-inline constexpr std::uint32_t kJoinedPartsMax = 4'096;            // batches in one joined block
-inline constexpr std::size_t kJoinedBlockSizeBytesMax = 2U << 20;  // of the blocks that one is joined from
-inline constexpr std::uint32_t kJoinedBatchesMax = 1'024;          // batch records in one value
-inline constexpr std::int64_t kJoinGraceS = 600;                   // after a bucket's end, before its rows are joined
-inline constexpr std::uint32_t kRollupRowsMin = kBlockRowsMax;     // fewer are read from their blocks as quickly
-inline constexpr std::uint32_t kRollupRowsPerSum = 4;              // at least, or it isn't kept: it would save little
-inline constexpr std::uint32_t kRollupSumsMax = 1U << 18;          // of one rollup
-inline constexpr std::uint32_t kRollupCellsMax = 4'096;            // of one rollup
-inline constexpr std::uint32_t kRollupSeqRangesMax = 65'536;       // of one rollup
-inline constexpr std::size_t kRollupSizeBytesMax = 8U << 20;       // of one, encoded; and of those written together
-inline constexpr std::uint32_t kRollupBatchesMax = 1U << 18;       // of a session in an hour, for rollups to be made of
-inline constexpr std::uint32_t kRollupRenamesMax = 1U << 20;       // of an epoch's threads, likewise
+inline constexpr std::uint32_t kCompactedPartsMax = 4'096;            // batches in one compacted block
+inline constexpr std::size_t kCompactedBlockSizeBytesMax = 2U << 20;  // of the blocks that one is compacted from
+inline constexpr std::uint32_t kCompactedBatchesMax = 1'024;          // batch records in one value
+inline constexpr std::int64_t kCompactionGraceS = 600;          // after a bucket's end, before its rows are compacted
+inline constexpr std::uint32_t kRollupRowsMin = kBlockRowsMax;  // fewer are read from their blocks as quickly
+inline constexpr std::uint32_t kRollupRowsPerSum = 4;           // at least, or it isn't kept: it would save little
+inline constexpr std::uint32_t kRollupSumsMax = 1U << 18;       // of one rollup
+inline constexpr std::uint32_t kRollupCellsMax = 4'096;         // of one rollup
+inline constexpr std::uint32_t kRollupSeqRangesMax = 65'536;    // of one rollup
+inline constexpr std::size_t kRollupSizeBytesMax = 8U << 20;    // of one, encoded; and of those written together
+inline constexpr std::uint32_t kRollupBatchesMax = 1U << 18;    // of a session in an hour, for rollups to be made of
+inline constexpr std::uint32_t kRollupRenamesMax = 1U << 20;    // of an epoch's threads, likewise
 inline constexpr std::size_t kStoreMemorySizeBytes =
     256U << 20;                                         // what a writer keeps in memory of what it was given and reads
 inline constexpr std::uint32_t kStoreSeqsMax = 65'536;  // stored above its watermark, per session

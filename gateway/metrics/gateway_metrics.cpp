@@ -127,30 +127,32 @@ void add_store(MetricPage& page, const GatewayReadings& readings) {
                counts.memory_bytes_now);
 }
 
-void add_joined(MetricPage& page, const JoinCounts& joined) {
-    page.counter("perfleet_gateway_compaction_blocks_in_total", "Blocks read by compaction.", joined.blocks_in);
-    page.counter("perfleet_gateway_compaction_blocks_out_total", "Blocks written by compaction.", joined.blocks_out);
-    page.counter("perfleet_gateway_compaction_batches_total", "Batches whose records were compacted.", joined.batches);
-    page.counter("perfleet_gateway_compaction_bytes_in_total", "Bytes read by compaction.", joined.size_bytes_in);
-    page.counter("perfleet_gateway_compaction_bytes_out_total", "Bytes written by compaction.", joined.size_bytes_out);
-    page.counter("perfleet_gateway_rollups_total", "Rollups written by compaction.", joined.rollups);
-    page.counter("perfleet_gateway_rollup_rows_total", "Rows summed in rollups.", joined.rollup_rows);
-    page.counter("perfleet_gateway_rollup_bytes_total", "Bytes of rollups.", joined.rollup_bytes);
+void add_compacted(MetricPage& page, const CompactionCounts& compacted) {
+    page.counter("perfleet_gateway_compaction_blocks_in_total", "Blocks read by compaction.", compacted.blocks_in);
+    page.counter("perfleet_gateway_compaction_blocks_out_total", "Blocks written by compaction.", compacted.blocks_out);
+    page.counter("perfleet_gateway_compaction_batches_total", "Batches whose records were compacted.",
+                 compacted.batches);
+    page.counter("perfleet_gateway_compaction_bytes_in_total", "Bytes read by compaction.", compacted.size_bytes_in);
+    page.counter("perfleet_gateway_compaction_bytes_out_total", "Bytes written by compaction.",
+                 compacted.size_bytes_out);
+    page.counter("perfleet_gateway_rollups_total", "Rollups written by compaction.", compacted.rollups);
+    page.counter("perfleet_gateway_rollup_rows_total", "Rows summed in rollups.", compacted.rollup_rows);
+    page.counter("perfleet_gateway_rollup_bytes_total", "Bytes of rollups.", compacted.rollup_bytes);
     page.counter("perfleet_gateway_rollup_rows_left_total",
                  "Rows left out of rollups because a rollup would be larger than their blocks.",
-                 joined.rollup_rows_left);
+                 compacted.rollup_rows_left);
     page.counter("perfleet_gateway_dictionaries_total", "Dictionaries of partitions that were made.",
-                 joined.dictionaries);
+                 compacted.dictionaries);
     page.counter("perfleet_gateway_dictionary_maps_total", "Epochs of sessions that were mapped into them.",
-                 joined.stack_maps);
-    page.counter("perfleet_gateway_dictionary_bytes_total", "Bytes of dictionaries and maps.", joined.map_bytes);
+                 compacted.stack_maps);
+    page.counter("perfleet_gateway_dictionary_bytes_total", "Bytes of dictionaries and maps.", compacted.map_bytes);
     page.counter("perfleet_gateway_dictionary_epochs_left_total",
-                 "Epochs left out of dictionaries: no capacity, or few shared call chains.", joined.epochs_left);
+                 "Epochs left out of dictionaries: no capacity, or few shared call chains.", compacted.epochs_left);
     page.counter("perfleet_gateway_compaction_failures_total", "Compactions that failed and will be retried.",
-                 joined.failures);
+                 compacted.failures);
     page.gauge("perfleet_gateway_compaction_partitions_waiting",
                "Partitions that wait for compaction, those of the current hour included.",
-               static_cast<double>(joined.partitions_waiting_now));
+               static_cast<double>(compacted.partitions_waiting_now));
 }
 
 void add_retained(MetricPage& page, const RetentionCounts& retained) {
@@ -188,7 +190,7 @@ void add_gateway_metrics(const GatewayReadings& readings, MetricPage& page) {
     add_batches(page, readings.counts);
     add_losses(page, readings.counts);
     add_store(page, readings);
-    add_joined(page, readings.joined);
+    add_compacted(page, readings.compacted);
     add_retained(page, readings.retained);
     page.counter("perfleet_gateway_query_messages_malformed_total",
                  "Messages of those who ask that weren't understood.", readings.query_transport.messages_malformed);

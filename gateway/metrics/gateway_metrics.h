@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "gateway/compaction/store_compaction.h"
 #include "gateway/gateway_counts.h"
-#include "gateway/joining/store_joining.h"
 #include "gateway/metrics/folder_size.h"
 #include "gateway/retention/store_retention.h"
 #include "schemas/peers/transport_counts.h"
@@ -22,7 +22,7 @@ struct GatewayReadings {
     TransportCounts query_transport;  // of the query process
     std::uint64_t query_restarts = 0;
     std::uint64_t log_suppressed = 0;
-    JoinCounts joined;
+    CompactionCounts compacted;
     RetentionCounts retained;
 };
 

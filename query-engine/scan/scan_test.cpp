@@ -146,7 +146,7 @@ TEST_F(ScanTest, RowsPutAfterItWasOpenedAreNotSeen) {
 }
 
 // A store whose batches are told one by one.
-class ScanOfJoined : public ::testing::Test {
+class ScanOfCompacted : public ::testing::Test {
 protected:
     void SetUp() override { ASSERT_TRUE(store_->define(partition_, sample_session(kTarget, kSession)).ok()); }
 
@@ -158,9 +158,10 @@ protected:
         batch.tally(kSamples, TallyName::kProduced, seq * (seq + 1) / 2);
         ASSERT_TRUE(store_->put(partition_, std::vector{batch.build()}).ok());
     }
-    void join(std::uint64_t watermark) {
+    void compact(std::uint64_t watermark) {
         ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{watermark}).ok());
-        ASSERT_TRUE(store_->join(UtcNs{now_s_ * kNsPerSecond}, [](const JoinStep&) { return Visit::kContinue; }).ok());
+        ASSERT_TRUE(
+            store_->compact(UtcNs{now_s_ * kNsPerSecond}, [](const CompactionStep&) { return Visit::kContinue; }).ok());
         now_s_ += 10 * kBucketDurationS;
     }
 
@@ -209,25 +210,25 @@ protected:
     std::int64_t now_s_ = 4'000'000'000;
 };
 
-TEST_F(ScanOfJoined, GoesOnWhileTheStoreJoins) {
+TEST_F(ScanOfCompacted, GoesOnWhileTheStoreCompacts) {
     for (const std::uint64_t seq : {1U, 2U, 4U, 5U, 8U}) {
         put(seq);
     }
     const Result<Scan> scan = Scan::open(*store_, {});
     const auto expected = rows_of_batches({1, 2, 4, 5, 8});
     EXPECT_EQ(rows_of(*scan), expected);
-    join(2);
+    compact(2);
     EXPECT_EQ(rows_of(*scan), expected);
     for (const std::uint64_t seq : {3U, 6U, 7U, 9U}) {
         put(seq);
     }
-    join(9);
+    compact(9);
     EXPECT_EQ(rows_of(*scan), expected) << "what came later stands in the same blocks";
     expect_nothing_damaged(*scan);
     EXPECT_EQ(rows_of(*Scan::open(*store_, {})), rows_of_batches({1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
-TEST_F(ScanOfJoined, CountsAsExpiredWhatIsDroppedWhileItReads) {
+TEST_F(ScanOfCompacted, CountsAsExpiredWhatIsDroppedWhileItReads) {
     put(1);
     put(4);
     const Result<Scan> scan = Scan::open(*store_, {});
@@ -249,12 +250,12 @@ TEST_F(ScanOfJoined, CountsAsExpiredWhatIsDroppedWhileItReads) {
     EXPECT_NE(warnings[0].find("epoch 0 expired while it was read"), std::string::npos) << warnings[0];
 }
 
-// A joined block reaches over the range; what is missed is only what its batches within the range name.
-TEST_F(ScanOfJoined, OfATimeRangeMissesNothing) {
+// A compacted block reaches over the range; what is missed is only what its batches within the range name.
+TEST_F(ScanOfCompacted, OfATimeRangeMissesNothing) {
     for (std::uint64_t seq = 1; seq <= 9; ++seq) {
         put(seq);
     }
-    join(9);
+    compact(9);
     Selection selection;
     const std::int64_t start = sample_session(kTarget, kSession).start_point.utc_ns.value;
     selection.from = UtcNs{start + 4 * kNsPerSecond};

@@ -101,8 +101,8 @@ TEST(Answers, DoNotDependOnOrderDoublesThreadsOrEngine) {
     }
 }
 
-// Joined once at the end, and again and again in between.
-TEST(Answers, DoNotDependOnWhatIsJoined) {
+// Compacted once at the end, and again and again in between.
+TEST(Answers, DoNotDependOnWhatIsCompacted) {
     const ProfileScenario scenario = make_scenario(2);
     std::vector<std::string> expected;
     for (const TestEngine engine : kTestEngines) {
@@ -112,8 +112,8 @@ TEST(Answers, DoNotDependOnWhatIsJoined) {
             const std::unique_ptr<Store> store = stores.open();
             deliver(scenario, delivery, *store);
             for (const char* threads : {"1", "3"}) {
-                SCOPED_TRACE(std::string{engine_name(engine)} + " joined every " + std::to_string(delivery.join_every) +
-                             " threads " + threads);
+                SCOPED_TRACE(std::string{engine_name(engine)} + " joined every " +
+                             std::to_string(delivery.compact_every) + " threads " + threads);
                 const std::vector<std::string> given = answers(*store, threads, true);
                 expected = expected.empty() ? given : expected;
                 EXPECT_EQ(given, expected);

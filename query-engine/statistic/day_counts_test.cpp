@@ -110,7 +110,7 @@ StoreOptions with_days(std::uint32_t sums_max = 1U << 20) {
 }
 
 std::unique_ptr<Store> delivered(std::uint64_t seed, const StoreOptions& options = with_days(),
-                                 DeliveryOrder order = {.rows_per_batch = 200, .join_every = 1'000'000}) {
+                                 DeliveryOrder order = {.rows_per_batch = 200, .compact_every = 1'000'000}) {
     auto store = make_memory_store(options);
     deliver(scenario_of_hours(seed, kHoursOfScenario), order, *store);
     return store;
@@ -123,7 +123,7 @@ TEST(DayCounts, AreThoseOfHoursAndBlocksForAnyTimeAndAnyOrderOfDelivery) {
         order.rows_per_batch = seed == 2 ? 4'000 : 150;
         order.order_seed = seed - 1;
         order.twice = seed == 3;
-        order.join_every = seed == 1 ? 1'000'000 : 211;
+        order.compact_every = seed == 1 ? 1'000'000 : 211;
         const auto store = delivered(seed, with_days(seed == 2 ? 2'000 : 1U << 20), order);
         std::mt19937_64 random{seed};
         std::vector<Selection> ranges{between({}, {}), between(kFirstDayNs, kFirstDayNs + kDayNs, 1),

@@ -184,7 +184,7 @@ void expect_same(const StoreReader& store) {
 
 std::unique_ptr<Store> delivered(const ProfileScenario& scenario, const StoreOptions& options, DeliveryOrder order) {
     std::unique_ptr<Store> store = make_memory_store(options);
-    order.join_every = order.join_every == 0 ? ~std::size_t{0} : order.join_every;
+    order.compact_every = order.compact_every == 0 ? ~std::size_t{0} : order.compact_every;
     deliver(scenario, order, *store);
     return store;
 }
@@ -257,10 +257,10 @@ TEST(DictionaryCounts, FollowWhatComesLate) {
     put_late(*store, scenario.sessions[4], 1'000'000, {9'999}, {});
     expect_same(*store);
     EXPECT_EQ(stack_visits_of_top(*store), 2);
-    // Joined again, its map knows that one, and no other of the numbers before it.
+    // Compacted again, its map knows that one, and no other of the numbers before it.
     ASSERT_TRUE(store->advance_watermark(first.record.target, first.record.session, Seq{1'000'000}).ok());
     constexpr UtcNs kLater{9'000'000'000 * kNsPerSecond};
-    ASSERT_TRUE(store->join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+    ASSERT_TRUE(store->compact(kLater, [](const CompactionStep&) { return Visit::kContinue; }).ok());
     EXPECT_EQ(stack_visits_of_top(*store), 1);
     put_late(*store, first, 1'000'001, {9'999, 9'998}, {});
     expect_same(*store);

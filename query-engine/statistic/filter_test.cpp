@@ -15,7 +15,7 @@ constexpr std::size_t kCommand = 2;
 
 class Filter : public ::testing::Test {
 protected:
-    void SetUp() override { deliver(make_scenario(5), DeliveryOrder{.join_every = 7}, *store_); }
+    void SetUp() override { deliver(make_scenario(5), DeliveryOrder{.compact_every = 7}, *store_); }
 
     Answer top(OptionTexts options, const std::string& by) {
         options["by"] = by;

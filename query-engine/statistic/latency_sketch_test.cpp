@@ -58,10 +58,10 @@ protected:
             ASSERT_TRUE(store_->put(partition, std::span{&built, 1}).ok());
             if (seq == 108) {
                 ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{seq}).ok());
-                ASSERT_TRUE(
-                    store_
-                        ->join(UtcNs{kHourStartNs + 600 * kMinuteNs}, [](const JoinStep&) { return Visit::kContinue; })
-                        .ok());
+                ASSERT_TRUE(store_
+                                ->compact(UtcNs{kHourStartNs + 600 * kMinuteNs},
+                                          [](const CompactionStep&) { return Visit::kContinue; })
+                                .ok());
             }
         }
     }

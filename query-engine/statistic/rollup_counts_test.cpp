@@ -95,7 +95,7 @@ TEST(RollupCounts, AreThoseOfBlocksForAnyTimeAndAnyOrderOfDelivery) {
         order.rows_per_batch = seed % 3 == 0 ? 4'000 : 100;
         order.order_seed = seed % 3;
         order.twice = seed % 2 == 0;
-        order.join_every = 7 + 10 * seed;
+        order.compact_every = 7 + 10 * seed;
         deliver(scenario, order, *store);
         int variant = 0;
         for (const Selection& selection : time_ranges(seed)) {
@@ -115,7 +115,7 @@ TEST(RollupCounts, OfSlicesAreThoseOfBlocksWhereverTheyAreCut) {
         const auto store = make_memory_store(rollup_options());
         DeliveryOrder order;
         order.rows_per_batch = 100;
-        order.join_every = 20;
+        order.compact_every = 20;
         deliver(long_scenario(seed), order, *store);
         std::mt19937_64 random{seed};
         for (const std::int64_t step_ns : {kMinuteNs, std::int64_t{1}}) {
@@ -149,7 +149,7 @@ TEST(RollupCounts, NeedNoBlockForWholeHoursAndMinutes) {
     const auto store = make_memory_store(rollup_options());
     DeliveryOrder order;
     order.rows_per_batch = 100;
-    order.join_every = 1'000'000;
+    order.compact_every = 1'000'000;
     deliver(long_scenario(3), order, *store);
     const std::int64_t start = 1'700'000'000 * kNsPerSecond / kHourNs * kHourNs;
     for (const Selection& selection :
@@ -170,7 +170,7 @@ TEST(RollupCounts, StayRightWhenTheClockIsKnownBetterLater) {
         const auto store = make_memory_store(rollup_options());
         DeliveryOrder order;
         order.rows_per_batch = 50;
-        order.join_every = 1'000'000;
+        order.compact_every = 1'000'000;
         deliver(scenario, order, *store);
         const ScenarioSession& session = scenario.sessions[seed % 3];
         SampleBatch batch{session.record.target, session.record.session, Seq{1'000'000}, EpochNumber{0},
@@ -195,7 +195,7 @@ TEST(RollupCounts, FollowNamesThatBecomeKnownLater) {
     const ProfileScenario scenario = long_scenario(5);
     DeliveryOrder order;
     order.rows_per_batch = 50;
-    order.join_every = 1'000'000;
+    order.compact_every = 1'000'000;
     deliver(scenario, order, *store);
     const AnswerSources before = expect_same(*store, between({}, {}));
     const ScenarioSession& session = scenario.sessions[0];
@@ -234,7 +234,7 @@ public:
 TEST(RollupCounts, OfDamagedRollupsAreThoseOfTheirBlocksWithAWarning) {
     const auto store = make_memory_store(rollup_options());
     DeliveryOrder order;
-    order.join_every = 1'000'000;
+    order.compact_every = 1'000'000;
     deliver(long_scenario(2), order, *store);
     const std::atomic<bool> cancelled{false};
     const DamagedRollups damaged{*store, cancelled};
@@ -252,7 +252,7 @@ TEST(RollupCounts, OfDamagedRollupsAreThoseOfTheirBlocksWithAWarning) {
 TEST(RollupCounts, OfDroppedHoursAreGone) {
     const auto store = make_memory_store(rollup_options());
     DeliveryOrder order;
-    order.join_every = 1'000'000;
+    order.compact_every = 1'000'000;
     deliver(long_scenario(4), order, *store);
     const AnswerSources before = expect_same(*store, between({}, {}));
     const auto partitions = store->partitions();

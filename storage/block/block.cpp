@@ -165,9 +165,9 @@ std::string encode_block(const BlockHeader& header, std::span<const ColumnView> 
     return encode(header, columns, 0);
 }
 
-std::string encode_joined_block(const BlockHeader& header, std::span<const ColumnView> columns,
-                                std::span<const BlockPart> parts) {
-    PERFLEET_ASSERT(has_request(header, parts) && parts.size() <= limits::kJoinedPartsMax);
+std::string encode_compacted_block(const BlockHeader& header, std::span<const ColumnView> columns,
+                                   std::span<const BlockPart> parts) {
+    PERFLEET_ASSERT(has_request(header, parts) && parts.size() <= limits::kCompactedPartsMax);
     std::vector<std::uint64_t> seqs;
     std::vector<std::uint64_t> rows;
     for (const BlockPart& part : parts) {
@@ -220,9 +220,9 @@ Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted, BlockC
                        "kind " + std::to_string(kind) + " is not known to this build");
     }
     const std::size_t part_count = load<layout::PartCount>(bytes);
-    if (part_count > limits::kJoinedPartsMax) {
+    if (part_count > limits::kCompactedPartsMax) {
         return refusal(ErrorCode::kTooLarge, "part count", layout::PartCount::kOffset,
-                       std::to_string(part_count) + " of at most " + std::to_string(limits::kJoinedPartsMax));
+                       std::to_string(part_count) + " of at most " + std::to_string(limits::kCompactedPartsMax));
     }
     view.header.series = Series{static_cast<Kind>(kind), EventNumber{load<layout::Event>(bytes)}};
     view.header.epoch.value = load<layout::Epoch>(bytes);

@@ -1,5 +1,5 @@
-// A block: the encoded columns of one series under an index header, exactly as the collector sealed them, or joined of
-// several such (block_joiner.h). The unit of storing and scanning.
+// A block: the encoded columns of one series under an index header, exactly as the collector sealed them, or compacted
+// of several such (block_joiner.h). The unit of storing and scanning.
 //
 // Byte layout, golden bytes and versions: storage/FORMAT.md. Blocks are checked again each time they are read: nothing
 // in `bytes_untrusted` is believed until parse_block_untrusted has passed it. Errors name the field and the offset.
@@ -31,7 +31,7 @@ struct BlockHeader {
     Ticks last_ticks;
 };
 
-// The rows that one batch brought to a joined block; those of the next part follow.
+// The rows that one batch brought to a compacted block; those of the next part follow.
 struct BlockPart {
     Seq seq;
     std::uint32_t row_count = 0;
@@ -42,7 +42,7 @@ struct BlockPart {
 struct BlockView {
     BlockHeader header;
     std::vector<ColumnView> columns;  // borrow from the bytes that were parsed
-    std::vector<BlockPart> parts;     // of a joined block, ascending by seq; none in one that is as it was sealed
+    std::vector<BlockPart> parts;     // of a compacted block, ascending by seq; none in one that is as it was sealed
     std::vector<std::uint32_t> crcs;  // of `columns`, where they are left to be checked; else none
 
     [[nodiscard]] const ColumnView* find(ColumnId id) const;
@@ -52,10 +52,10 @@ struct BlockView {
 // storage/block/batch_blocks.h for rows that come from a collector.
 [[nodiscard]] std::string encode_block(const BlockHeader& header, std::span<const ColumnView> columns);
 
-// A joined block: the parts ascend from header.first_seq to header.last_seq and hold all rows; at least one, at most
-// limits::kJoinedPartsMax.
-[[nodiscard]] std::string encode_joined_block(const BlockHeader& header, std::span<const ColumnView> columns,
-                                              std::span<const BlockPart> parts);
+// A compacted block: the parts ascend from header.first_seq to header.last_seq and hold all rows; at least one, at most
+// limits::kCompactedPartsMax.
+[[nodiscard]] std::string encode_compacted_block(const BlockHeader& header, std::span<const ColumnView> columns,
+                                                 std::span<const BlockPart> parts);
 
 // Errors: kTruncated, kCorrupt (checksum), kUnsupported (newer version or kind), kTooLarge, kInvalid. The view borrows
 // from the argument. Columns with unknown ids are in it, too. With kWhenDecoded the columns' checksums are left to who

@@ -172,7 +172,7 @@ TEST(Block, ThatContradictsItselfIsRefused) {
     };
     const std::array cases{
         Case{"parts without their columns", 10, 1, 2, ErrorCode::kInvalid},
-        Case{"parts", 10, limits::kJoinedPartsMax + 1, 2, ErrorCode::kTooLarge},
+        Case{"parts", 10, limits::kCompactedPartsMax + 1, 2, ErrorCode::kTooLarge},
         Case{"seqs", 16, 9, 8, ErrorCode::kInvalid},
         Case{"ticks", 32, 1002, 8, ErrorCode::kInvalid},
         Case{"rows", 48, limits::kBlockRowsMax + 1, 4, ErrorCode::kTooLarge},

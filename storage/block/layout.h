@@ -10,7 +10,7 @@ namespace perfleet::block_layout {
 inline constexpr std::uint32_t kMagic = 0x6b426c70;  // "plBk"
 inline constexpr std::uint16_t kVersion = 1;
 
-// Columns of a joined block that hold a value a part, not a row. schemas/columns never gives these ids to anything.
+// Columns of a compacted block that hold a value a part, not a row. schemas/columns never gives these ids to anything.
 inline constexpr std::uint16_t kPartSeqs = 0xfffe;  // less the first seq
 inline constexpr std::uint16_t kPartRows = 0xffff;
 

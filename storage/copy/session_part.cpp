@@ -247,7 +247,7 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
         return copied.error();
     }
     records.changes.deletes.assign(stale.begin(), stale.end());
-    records.changes.deletes.push_back(joined_key(part.partition));  // something may wait to be joined again
+    records.changes.deletes.push_back(compacted_key(part.partition));  // something may wait to be compacted again
     if (auto written = to.write(records.changes); !written.ok()) {
         return written.error();
     }

@@ -370,7 +370,7 @@ private:
         return to_.sync();
     }
 
-    // Of each part its bytes; where they differ, because it was joined on one side, or has more batches there, the
+    // Of each part its bytes; where they differ, because it was compacted on one side, or has more batches there, the
     // batches' seals.
     [[nodiscard]] Result<Done> compare() {
         for (const SessionPart& part : compared_) {

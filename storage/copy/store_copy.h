@@ -1,6 +1,6 @@
 // Copies a store into another one, new or not, and compares the two.
 //
-// A session's rows of an hour are copied as they stand, joined or not, unless they are there already; so a copy that
+// A session's rows of an hour are copied as they stand, compacted or not, unless they are there already; so a copy that
 // was interrupted is begun again and goes on, and one that is repeated adds what has come since. What retention dropped
 // on either side stays dropped there, and its rows are counted. Watermarks come last.
 #pragma once

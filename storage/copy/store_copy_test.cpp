@@ -56,8 +56,8 @@ protected:
         ASSERT_TRUE(store.sync().ok());
     }
 
-    static void join(Store& store) {
-        ASSERT_TRUE(store.join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+    static void compact(Store& store) {
+        ASSERT_TRUE(store.compact(kLater, [](const CompactionStep&) { return Visit::kContinue; }).ok());
     }
 
     CopyReport copy() const {
@@ -107,7 +107,7 @@ TEST_F(CopiedStore, HoldsEverythingOnceHoweverOftenItIsCopied) {
         put(*store, 1, 5, kOther, kNext);
         ASSERT_TRUE(store->put_image("build-id", {1, std::string(5'000, 'x')}).ok());
         ASSERT_TRUE(store->end_session(kTarget, kOther, {Seq{5}, {}, {}, {}}).ok());
-        join(*store);
+        compact(*store);
         put(*store, 31, 40, kSession, kNext);
     }
     const CopyReport first = copy();
@@ -133,20 +133,20 @@ TEST_F(CopiedStore, HoldsEverythingOnceHoweverOftenItIsCopied) {
     EXPECT_EQ(store->put(partition_of(kTarget, kBucket), repeated)->at(0), PutOutcome::kDuplicate);
 }
 
-TEST_F(CopiedStore, TakesInWhatHasComeSinceAlsoWhenItWasJoinedMeanwhile) {
+TEST_F(CopiedStore, TakesInWhatHasComeSinceAlsoWhenItWasCompactedMeanwhile) {
     auto store = open(from_);  // a writer is there all the while
     put(*store, 1, 20);
     expect_agreed(copy());
     put(*store, 21, 35);
-    join(*store);
+    compact(*store);
     const CopyReport report = copy();
     expect_agreed(report);
     EXPECT_EQ(report.rows.copied, 15 * kRows);
     EXPECT_EQ(content(to_), (Content{35 * kRows, 0}));
-    // Joined there, not here.
+    // Compacted there, not here.
     put(*store, 36, 40);
     expect_agreed(copy());
-    join(*open(to_));
+    compact(*open(to_));
     const CopyReport other = copy();
     expect_agreed(other);
     EXPECT_EQ(other.rows.copied, 0U);
@@ -392,7 +392,7 @@ TEST_F(CopiedStore, ShowsASessionsHourWholeOrNotAtAllAndGoesOnAfterAnInterruptio
     {
         auto store = open(from_);
         put(*store, 9, 12);
-        join(*store);
+        compact(*store);
     }
     ASSERT_TRUE((*source)->refresh().ok());
     int writes = 0;

@@ -303,7 +303,7 @@ std::vector<KeyRange> session_ranges(const Partition& partition, const SessionNa
 
 KeyRange stack_maps_range(const Partition& partition) { return inside(partition, PartitionTable::kStackMap).range(); }
 
-std::string joined_key(const Partition& partition) { return inside(partition, PartitionTable::kJoined).take(); }
+std::string compacted_key(const Partition& partition) { return inside(partition, PartitionTable::kCompacted).take(); }
 
 std::string session_key(Table table, TargetId target, SessionId session) {
     PERFLEET_ASSERT(is_by_session(table));
@@ -537,8 +537,8 @@ std::string describe_key(std::string_view key) {
         return "map of stacks of " + words(SessionName{map->target, map->session}) + ", epoch " +
                std::to_string(map->epoch.value) + ", in " + words(map->partition);
     }
-    if (const auto partition = decode_partition(key); partition.ok() && key == joined_key(*partition)) {
-        return "mark of joined " + words(*partition);
+    if (const auto partition = decode_partition(key); partition.ok() && key == compacted_key(*partition)) {
+        return "mark of compacted " + words(*partition);
     }
     if (const auto partition = decode_partition(key); partition.ok() && key == dictionary_key(*partition)) {
         return "dictionary of " + words(*partition);

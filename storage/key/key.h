@@ -34,7 +34,7 @@ enum class PartitionTable : std::uint8_t {
     kSession = 1,
     kBatch = 2,
     kBlock = 3,
-    kJoined = 4,  // nothing of the partition waits to be joined
+    kCompacted = 4,  // nothing of the partition waits to be compacted
     kStackRollup = 5,
     kValueRollup = 6,
     kNamedStackRollup = 7,
@@ -56,7 +56,7 @@ struct KeyRange {
 [[nodiscard]] std::string partition_session_key(const Partition& partition, TargetId target, SessionId session);
 // Of several batches in one value the last one's seq: so the value that holds a seq is the first at or after it.
 [[nodiscard]] std::string partition_batch_key(const Partition& partition, const BatchKey& key);
-[[nodiscard]] std::string joined_key(const Partition& partition);
+[[nodiscard]] std::string compacted_key(const Partition& partition);
 [[nodiscard]] std::string block_key(const BlockKey& key);
 [[nodiscard]] std::string rollup_key(const RollupKey& key);
 

@@ -197,7 +197,7 @@ std::string encode_batches(std::span<const BatchRecord> batches, std::uint64_t c
 std::string encode_record(const BatchRecord& batch) { return encode_batches({&batch, 1}, kNoList); }
 
 std::string encode_batch_list(std::span<const BatchRecord> batches) {
-    PERFLEET_ASSERT(!batches.empty() && batches.size() <= limits::kJoinedBatchesMax);
+    PERFLEET_ASSERT(!batches.empty() && batches.size() <= limits::kCompactedBatchesMax);
     return encode_batches(batches, batches.size());
 }
 
@@ -208,7 +208,7 @@ bool is_batch_list_untrusted(std::string_view bytes) {
 Result<std::vector<BatchRecord>> decode_batches_untrusted(std::string_view bytes, Seq last_seq, BucketNumber bucket) {
     std::vector<BatchRecord> batches;
     RecordReader reader{bytes, "batch record"};
-    const std::uint64_t stated_count = reader.varint(limits::kJoinedBatchesMax);
+    const std::uint64_t stated_count = reader.varint(limits::kCompactedBatchesMax);
     const std::uint64_t count = stated_count == kNoList ? 1 : stated_count;
     Before before;
     for (std::uint64_t i = 0; i < count && !reader.has_failed(); ++i) {

@@ -105,7 +105,7 @@ TEST_P(Removal, ForgetsWhatTheWriterRememberedOfTheSession) {
     EXPECT_EQ(expired(), (Expired{{kSamples, 2}}));
 }
 
-TEST_P(Removal, DeletesWhatWasJoinedAndRolledUp) {
+TEST_P(Removal, DeletesWhatWasCompactedAndRolledUp) {
     const StoreOptions options{.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .day_saving = 1},
                                .dictionaries = DictionaryPolicy{.epochs_min = 1, .reuse = 1}};
     TestStores stores{GetParam(), options};
@@ -122,7 +122,7 @@ TEST_P(Removal, DeletesWhatWasJoinedAndRolledUp) {
         ASSERT_TRUE(store_->advance_watermark(kTarget, session, Seq{5}).ok());
     }
     const UtcNs over{(std::int64_t{kBucket.value} + 72) * kBucketDurationS * kNsPerSecond};
-    ASSERT_TRUE(store_->join(over, [](const JoinStep&) { return Visit::kContinue; }).ok());
+    ASSERT_TRUE(store_->compact(over, [](const CompactionStep&) { return Visit::kContinue; }).ok());
     ASSERT_EQ(block_seqs(), Seqs{1});
     const auto rollups = [&](SessionId session) {
         std::uint64_t count = 0;
@@ -159,16 +159,16 @@ TEST_P(Removal, DeletesWhatWasJoinedAndRolledUp) {
     EXPECT_EQ(block_seqs(kBucket, kOther), Seqs{1});
     EXPECT_EQ(rollups(kOther), 2U);
     EXPECT_TRUE(has_map(kOther));
-    ASSERT_TRUE(store_->join(over, [](const JoinStep&) { return Visit::kContinue; }).ok());
+    ASSERT_TRUE(store_->compact(over, [](const CompactionStep&) { return Visit::kContinue; }).ok());
 
     EXPECT_EQ(remove({{kTarget, kOther}}), 10U);
     EXPECT_TRUE(partitions().empty());
-    EXPECT_EQ(store_->partitions_to_join(), 0U);
+    EXPECT_EQ(store_->partitions_to_compact(), 0U);
     store_.reset();
 }
 
-TEST_P(Removal, StaysBesideJoiningThatHadBegun) {
-    const StoreOptions options{.join_batches = 4};
+TEST_P(Removal, StaysBesideCompactionThatHadBegun) {
+    const StoreOptions options{.compact_batches = 4};
     TestStores stores{GetParam(), options};
     store_ = stores.open();
     define();
@@ -182,14 +182,14 @@ TEST_P(Removal, StaysBesideJoiningThatHadBegun) {
     const UtcNs over{(std::int64_t{kBucket.value} + 3) * kBucketDurationS * kNsPerSecond};
     bool is_removed_now = false;
     ASSERT_TRUE(store_
-                    ->join(over,
-                           [&](const JoinStep&) {
-                               if (!is_removed_now) {
-                                   is_removed_now = true;
-                                   remove({kName, {kTarget, kOther}});
-                               }
-                               return Visit::kContinue;
-                           })
+                    ->compact(over,
+                              [&](const CompactionStep&) {
+                                  if (!is_removed_now) {
+                                      is_removed_now = true;
+                                      remove({kName, {kTarget, kOther}});
+                                  }
+                                  return Visit::kContinue;
+                              })
                     .ok());
     EXPECT_TRUE(is_removed_now);
     EXPECT_TRUE(partitions().empty());

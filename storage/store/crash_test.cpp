@@ -12,10 +12,10 @@
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
-#include "storage/store/testing/faulty_disk.h"
 #include "storage/store/folder.h"
-#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/faulty_disk.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::crash_test {
 namespace {
@@ -67,13 +67,13 @@ struct Sender {
 // CommitGroup does: the whole group again.
 class CrashRun {
 public:
-    CrashRun(std::uint64_t seed, Breakage breakage, bool is_joining = true)
-        : random_{seed}, breakage_{breakage}, is_joining_{is_joining} {
+    CrashRun(std::uint64_t seed, Breakage breakage, bool is_compacting = true)
+        : random_{seed}, breakage_{breakage}, is_compacting_{is_compacting} {
         auto folder = TemporaryFolder::make("perfleet-test-");
         EXPECT_TRUE(folder.ok());
         folder_ = std::move(*folder);
         for (std::uint64_t i = 1; i <= 3; ++i) {
-            senders_.push_back({TargetId{i}, SessionId{i, 7}, Seq{0}, Seq{0}, is_joining});
+            senders_.push_back({TargetId{i}, SessionId{i, 7}, Seq{0}, Seq{0}, is_compacting});
         }
     }
 
@@ -97,7 +97,7 @@ public:
         return wrong_;
     }
 
-    [[nodiscard]] std::uint64_t joined_batch_count() const { return joined_batch_count_; }
+    [[nodiscard]] std::uint64_t compacted_batch_count() const { return compacted_batch_count_; }
     [[nodiscard]] std::uint64_t dropped_row_count() const { return dropped_row_count_; }
     [[nodiscard]] std::uint64_t removed_row_count() const { return removed_row_count_; }
     [[nodiscard]] std::uint64_t rollup_count() const { return rollup_count_; }
@@ -131,7 +131,7 @@ private:
         std::string said;
         for (int attempt = 0; attempt < 5; ++attempt) {
             StoreOptions options;
-            if (is_joining_) {
+            if (is_compacting_) {
                 options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .sums_max = 3, .day_saving = 1};
                 options.dictionaries = DictionaryPolicy{.epochs_min = 1, .reuse = 1};
             }
@@ -168,7 +168,7 @@ private:
             }
             if (commit()) {
                 ++group;
-                join();
+                compact();
                 drop();
                 failures = 0;
                 for (Sender& sender : senders_) {
@@ -188,23 +188,23 @@ private:
     }
 
     // Whatever becomes of it, also half of it: nothing that was promised may go.
-    void join() {
-        if (!is_joining_ || random_() % 3 != 0) {
+    void compact() {
+        if (!is_compacting_ || random_() % 3 != 0) {
             return;
         }
         now_s_ += 2 * kBucketDurationS;
         const bool is_patient = random_() % 2 == 0;
-        const auto joined = store_->join(UtcNs{now_s_ * kNsPerSecond}, [&](const JoinStep& step) {
-            joined_batch_count_ += step.batches_in;
+        const auto compacted = store_->compact(UtcNs{now_s_ * kNsPerSecond}, [&](const CompactionStep& step) {
+            compacted_batch_count_ += step.batches_in;
             rollup_count_ += step.rollups;
             return !is_patient && random_() % 8 == 0 ? Visit::kStop : Visit::kContinue;
         });
-        said_ = joined.ok() ? said_ : joined.error().message;
+        said_ = compacted.ok() ? said_ : compacted.error().message;
     }
 
     // The oldest bucket that is left, of all senders; whatever becomes of it.
     void drop() {
-        if (!is_joining_ || breakage_ != Breakage::kNone || random_() % 12 != 0) {
+        if (!is_compacting_ || breakage_ != Breakage::kNone || random_() % 12 != 0) {
             return;
         }
         BucketNumber newest;
@@ -230,7 +230,7 @@ private:
 
     // A session whose removal fails is removed once more, by and by.
     void remove() {
-        if (!is_joining_ || breakage_ != Breakage::kNone) {
+        if (!is_compacting_ || breakage_ != Breakage::kNone) {
             return;
         }
         if (random_() % 25 == 0) {
@@ -569,14 +569,14 @@ private:
 
     std::mt19937_64 random_;
     Breakage breakage_;
-    bool is_joining_;
+    bool is_compacting_;
     std::unique_ptr<TemporaryFolder> folder_;
     std::vector<Sender> senders_;
     std::vector<Sender> removed_;  // or about to be
     std::unique_ptr<FaultyDisk> disk_;
     std::unique_ptr<Store> store_;        // closed before its disk goes
     std::int64_t now_s_ = 4'000'000'000;  // every bucket is over
-    std::uint64_t joined_batch_count_ = 0;
+    std::uint64_t compacted_batch_count_ = 0;
     std::uint64_t rollup_count_ = 0;
     std::uint64_t day_count_ = 0;           // that were looked at
     std::uint64_t map_count_ = 0;           // likewise
@@ -605,7 +605,7 @@ std::pair<std::uint64_t, std::uint64_t> seeds() {
 
 TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
     const auto [first, last] = seeds();
-    std::uint64_t joined_batch_count = 0;
+    std::uint64_t compacted_batch_count = 0;
     std::uint64_t dropped_row_count = 0;
     std::uint64_t removed_row_count = 0;
     std::uint64_t rollup_count = 0;
@@ -614,14 +614,14 @@ TEST(Crash, KeepsWhatWasPromisedOnceWhateverTheDiskDoes) {
     for (std::uint64_t seed = first; seed <= last; ++seed) {
         CrashRun run{seed, Breakage::kNone};
         EXPECT_EQ(run.run(kCrashesPerRun), "") << "seed " << seed;
-        joined_batch_count += run.joined_batch_count();
+        compacted_batch_count += run.compacted_batch_count();
         dropped_row_count += run.dropped_row_count();
         removed_row_count += run.removed_row_count();
         rollup_count += run.rollup_count();
         day_count += run.day_count();
         map_count += run.map_count();
     }
-    EXPECT_GT(joined_batch_count, 0U);
+    EXPECT_GT(compacted_batch_count, 0U);
     EXPECT_GT(dropped_row_count, 0U);
     EXPECT_GT(removed_row_count, 0U);
     EXPECT_GT(rollup_count, 0U);

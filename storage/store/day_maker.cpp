@@ -20,7 +20,7 @@ bool has_stacks(Kind kind) { return kind == Kind::kSample || kind == Kind::kTrac
 
 }  // namespace
 
-Result<Joiner::Outcome> DayMaker::make_days() {
+Result<Compactor::Outcome> DayMaker::make_days() {
     const auto sessions = reads_->session_names(partition_);
     if (!sessions.ok()) {
         return Error{sessions.error()};
@@ -35,7 +35,7 @@ Result<Joiner::Outcome> DayMaker::make_days() {
             return steps_.ended();
         }
     }
-    return Joiner::Outcome::kDone;
+    return Compactor::Outcome::kDone;
 }
 
 Result<bool> DayMaker::make_day(const SessionName& session) {

@@ -15,8 +15,8 @@
 #include "storage/dictionary/thread_names.h"
 #include "storage/key/key.h"
 #include "storage/rollup/day_sums.h"
+#include "storage/store/compactor.h"
 #include "storage/store/engine.h"
-#include "storage/store/joiner.h"
 #include "storage/store/keyed_reads.h"
 #include "storage/store/store.h"
 
@@ -24,9 +24,9 @@ namespace perfleet {
 
 class DayMaker {
 public:
-    // As those of Joiner.
+    // As those of Compactor.
     DayMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition, const RollupPolicy& policy,
-             Joiner::Commit commit, Joiner::OnStep on_step)
+             Compactor::Commit commit, Compactor::OnStep on_step)
         : engine_{&engine},
           reads_{&reads},
           partition_{partition},
@@ -34,7 +34,7 @@ public:
           steps_{std::move(commit), std::move(on_step)} {}
 
     // Passes over what was made already.
-    [[nodiscard]] Result<Joiner::Outcome> make_days();
+    [[nodiscard]] Result<Compactor::Outcome> make_days();
 
 private:
     // A batch's rows of one series.
@@ -96,7 +96,7 @@ private:
     const KeyedReads* reads_;
     Partition partition_;
     RollupPolicy policy_;
-    JoinSteps steps_;
+    CompactionSteps steps_;
     std::map<Series, SeriesDay> days_;  // of the session at hand
 };
 

@@ -1,4 +1,4 @@
-// Conformance of engines: rollups of days that join() makes.
+// Conformance of engines: rollups of days that compact() makes.
 #include <algorithm>
 
 #include "storage/rollup/day_rollup.h"
@@ -58,13 +58,13 @@ protected:
         }
     }
 
-    void join(UtcNs now = kLater) {
+    void compact(UtcNs now = kLater) {
         ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{last_seq_}).ok());
-        const auto joined = store_->join(now, [&](const JoinStep& step) {
+        const auto compacted = store_->compact(now, [&](const CompactionStep& step) {
             written_ += step.rollups;
             return Visit::kContinue;
         });
-        ASSERT_TRUE(joined.ok()) << joined.error().message;
+        ASSERT_TRUE(compacted.ok()) << compacted.error().message;
     }
 
     [[nodiscard]] std::vector<DayRollup> days(std::uint32_t hour) const {
@@ -100,10 +100,10 @@ private:
 
 TEST_P(StoreDays, SumTheirHoursWhenTheDayIsOver) {
     put_hours(3, 7);
-    join(UtcNs{kNextDay.value});
+    compact(UtcNs{kNextDay.value});
     EXPECT_TRUE(days(7).empty());
     const std::uint64_t before = written_;
-    join();
+    compact();
     EXPECT_EQ(written_, before + 1);
     ASSERT_EQ(days(7).size(), 1U);
     const DayRollup day = days(7)[0];
@@ -114,21 +114,21 @@ TEST_P(StoreDays, SumTheirHoursWhenTheDayIsOver) {
     EXPECT_EQ(day.names[0].text, "sh");
     EXPECT_EQ(day.sums[0].row_count, 5 * kBatchesAnHour * 14);  // chains without frames
     EXPECT_EQ(day.sums[1].row_count, kBatchesAnHour * (3 * 13 + 2 * 13));
-    join(UtcNs{kLater.value + 10 * kHourNs});
+    compact(UtcNs{kLater.value + 10 * kHourNs});
     EXPECT_EQ(written_, before + 1);
-    EXPECT_EQ(store_->partitions_to_join(), 0U);
+    EXPECT_EQ(store_->partitions_to_compact(), 0U);
 }
 
 TEST_P(StoreDays, AreMadeAfterAStartAndNotAgainAfterTheNext) {
     put_hours(0, 3);
-    join(UtcNs{kNextDay.value});
+    compact(UtcNs{kNextDay.value});
     EXPECT_TRUE(days(3).empty());
     store_ = stores_.reopen(std::move(store_));
-    join();
+    compact();
     ASSERT_EQ(days(3).size(), 1U);
     const std::uint64_t before = written_;
     store_ = stores_.reopen(std::move(store_));
-    join(UtcNs{kLater.value + 10 * kHourNs});
+    compact(UtcNs{kLater.value + 10 * kHourNs});
     EXPECT_EQ(written_, before);
     EXPECT_EQ(days(3).size(), 1U);
 }
@@ -138,7 +138,7 @@ TEST_P(StoreDays, TakeUpHoursWithoutRollups) {
     TestStores stores{GetParam(), options(1'000'000)};
     store_ = stores.open();
     put_hours(0, 5);
-    join();
+    compact();
     ASSERT_EQ(days(5).size(), 1U);
     EXPECT_EQ(days(5)[0].row_count, 6 * kBatchesAnHour * kRowsABatch);
     EXPECT_EQ(days(5)[0].sums.size(), 3U);
@@ -149,10 +149,10 @@ TEST_P(StoreDays, TakeUpHoursWithoutRollups) {
 
 TEST_P(StoreDays, AreMadeAnewInALaterHourThatComesLate) {
     put_hours(0, 3);
-    join();
+    compact();
     EXPECT_EQ(days(3).size(), 1U);
     put_hour(8);
-    join(UtcNs{kLater.value + 10 * kHourNs});
+    compact(UtcNs{kLater.value + 10 * kHourNs});
     ASSERT_EQ(days(8).size(), 1U);
     EXPECT_EQ(days(8)[0].hours.size(), 5U);
 }
@@ -160,7 +160,7 @@ TEST_P(StoreDays, AreMadeAnewInALaterHourThatComesLate) {
 TEST_P(StoreDays, AreNotMadeOfOneHourNorWhereTheyWouldSaveLittle) {
     put_hour(0);
     put_hour(kHoursPerDay);
-    join(UtcNs{kLater.value + 24 * kHourNs});
+    compact(UtcNs{kLater.value + 24 * kHourNs});
     EXPECT_TRUE(days(0).empty());
     EXPECT_TRUE(days(kHoursPerDay).empty());
     StoreOptions strict = options();
@@ -168,7 +168,7 @@ TEST_P(StoreDays, AreNotMadeOfOneHourNorWhereTheyWouldSaveLittle) {
     TestStores stores{GetParam(), strict};
     store_ = stores.open();
     put_hours(0, 4);  // five times the sums
-    join();
+    compact();
     EXPECT_TRUE(days(4).empty());
     store_.reset();
 }
@@ -180,19 +180,19 @@ TEST_P(StoreDays, AreSplitWhereOneWouldHaveTooManySums) {
     TestStores stores{GetParam(), small};
     store_ = stores.open();
     put_hours(0, 9);
-    join();
+    compact();
     EXPECT_LE(days(9).size(), 5U);
     store_.reset();
 }
 
 TEST_P(StoreDays, GoWithTheirLastHour) {
     put_hours(0, 3);
-    join();
+    compact();
     EXPECT_EQ(days(3).size(), 1U);
     ASSERT_TRUE(store_->drop(partition_in(bucket_of(3))).ok());
     EXPECT_TRUE(days(3).empty());
     const std::uint64_t before = written_;
-    join(UtcNs{kLater.value + 10 * kHourNs});
+    compact(UtcNs{kLater.value + 10 * kHourNs});
     EXPECT_EQ(written_, before);
 }
 
@@ -204,11 +204,11 @@ TEST_P(StoreDays, AreMadeThoughTheWorkIsStoppedAtEveryStep) {
     for (int allowed = 0; allowed < 60; ++allowed) {
         int step_count = 0;
         ASSERT_TRUE(store_
-                        ->join(kLater,
-                               [&](const JoinStep& step) {
-                                   day_count += step.rollups == 1 && step.rollup_rows == 0 ? 1 : 0;
-                                   return step_count++ < allowed ? Visit::kContinue : Visit::kStop;
-                               })
+                        ->compact(kLater,
+                                  [&](const CompactionStep& step) {
+                                      day_count += step.rollups == 1 && step.rollup_rows == 0 ? 1 : 0;
+                                      return step_count++ < allowed ? Visit::kContinue : Visit::kStop;
+                                  })
                         .ok());
     }
     EXPECT_EQ(day_count, 1U);

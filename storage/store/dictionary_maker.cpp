@@ -13,7 +13,7 @@ constexpr std::size_t kMapsSizeBytes = 256U << 10;
 
 }  // namespace
 
-Result<Joiner::Outcome> DictionaryMaker::make_dictionary() {
+Result<Compactor::Outcome> DictionaryMaker::make_dictionary() {
     const auto sessions = reads_->session_names(partition_);
     if (!sessions.ok()) {
         return Error{sessions.error()};
@@ -34,7 +34,7 @@ Result<Joiner::Outcome> DictionaryMaker::make_dictionary() {
                              epoch_node_count >= std::uint64_t{policy_.reuse} * made.dictionary.nodes.size() &&
                              bytes.size() <= limits::kDictionarySizeBytesMax;
     if (!is_worth_it) {
-        return steps_.tell({.partition = partition_, .epochs_left = made.maps.size()}) ? Joiner::Outcome::kDone
+        return steps_.tell({.partition = partition_, .epochs_left = made.maps.size()}) ? Compactor::Outcome::kDone
                                                                                        : steps_.ended();
     }
     made.dictionary = {};
@@ -45,7 +45,7 @@ Result<Joiner::Outcome> DictionaryMaker::make_dictionary() {
     if (!written.ok()) {
         return written.error();
     }
-    return *written ? Joiner::Outcome::kDone : steps_.ended();
+    return *written ? Compactor::Outcome::kDone : steps_.ended();
 }
 
 Result<bool> DictionaryMaker::add_session(const SessionName& session) {
@@ -53,7 +53,7 @@ Result<bool> DictionaryMaker::add_session(const SessionName& session) {
     if (!covers.ok()) {
         return covers.error();
     }
-    JoinStep step{.partition = partition_};
+    CompactionStep step{.partition = partition_};
     for (auto& [epoch, cover] : *covers) {
         auto definitions = read_definitions(session, cover);
         if (!definitions.ok()) {
@@ -95,13 +95,13 @@ Result<bool> DictionaryMaker::write_dictionary(const std::string& bytes) {
 
 Result<bool> DictionaryMaker::write_maps(std::uint32_t checksum, std::vector<std::vector<std::uint32_t>> maps) {
     std::vector<std::pair<std::string, std::string>> made;
-    JoinStep step{.partition = partition_};
+    CompactionStep step{.partition = partition_};
     const auto write_made = [&]() -> Result<bool> {
         Changes changes;
         for (const auto& [key, value] : made) {
             changes.puts.push_back({key, value});
         }
-        auto written = steps_.write(changes, std::exchange(step, JoinStep{.partition = partition_}));
+        auto written = steps_.write(changes, std::exchange(step, CompactionStep{.partition = partition_}));
         made.clear();
         return written;
     };

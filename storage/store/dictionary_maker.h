@@ -15,8 +15,8 @@
 
 #include "storage/dictionary/partition_nodes.h"
 #include "storage/key/key.h"
+#include "storage/store/compactor.h"
 #include "storage/store/engine.h"
-#include "storage/store/joiner.h"
 #include "storage/store/keyed_reads.h"
 #include "storage/store/store.h"
 
@@ -24,9 +24,9 @@ namespace perfleet {
 
 class DictionaryMaker {
 public:
-    // As those of Joiner.
+    // As those of Compactor.
     DictionaryMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition,
-                    const DictionaryPolicy& policy, Joiner::Commit commit, Joiner::OnStep on_step)
+                    const DictionaryPolicy& policy, Compactor::Commit commit, Compactor::OnStep on_step)
         : engine_{&engine},
           reads_{&reads},
           partition_{partition},
@@ -35,7 +35,7 @@ public:
           nodes_{policy.nodes_max} {}
 
     // Once.
-    [[nodiscard]] Result<Joiner::Outcome> make_dictionary();
+    [[nodiscard]] Result<Compactor::Outcome> make_dictionary();
 
 private:
     // An epoch that gets a map; as PartitionNodes::Made::maps.
@@ -58,7 +58,7 @@ private:
     const KeyedReads* reads_;
     Partition partition_;
     DictionaryPolicy policy_;
-    JoinSteps steps_;
+    CompactionSteps steps_;
     PartitionNodes nodes_;
     std::vector<Epoch> epochs_;
 };

@@ -1,4 +1,4 @@
-// Conformance of engines: dictionaries of partitions that join() makes.
+// Conformance of engines: dictionaries of partitions that compact() makes.
 #include <map>
 #include <set>
 #include <string>
@@ -64,18 +64,19 @@ protected:
     }
 
     // Up to the last batch of each. `steps_max`: stopped behind so many.
-    void join(int hours_later = 0, std::uint64_t steps_max = ~0ULL) {
+    void compact(int hours_later = 0, std::uint64_t steps_max = ~0ULL) {
         for (const auto& [number, seq] : last_seqs_) {
             ASSERT_TRUE(store_->advance_watermark(target_of(number), session_of(number), Seq{seq}).ok());
         }
-        const auto joined = store_->join(UtcNs{kLater.value + hours_later * kHourNs}, [&](const JoinStep& step) {
-            counts_.dictionaries += step.dictionaries;
-            counts_.stack_maps += step.stack_maps;
-            counts_.map_bytes += step.map_bytes;
-            counts_.epochs_left += step.epochs_left;
-            return --steps_max == 0 ? Visit::kStop : Visit::kContinue;
-        });
-        ASSERT_TRUE(joined.ok()) << joined.error().message;
+        const auto compacted =
+            store_->compact(UtcNs{kLater.value + hours_later * kHourNs}, [&](const CompactionStep& step) {
+                counts_.dictionaries += step.dictionaries;
+                counts_.stack_maps += step.stack_maps;
+                counts_.map_bytes += step.map_bytes;
+                counts_.epochs_left += step.epochs_left;
+                return --steps_max == 0 ? Visit::kStop : Visit::kContinue;
+            });
+        ASSERT_TRUE(compacted.ok()) << compacted.error().message;
     }
 
     [[nodiscard]] std::optional<PartitionDictionary> dictionary(std::uint32_t* checksum = nullptr) const {
@@ -123,12 +124,12 @@ protected:
     std::unique_ptr<TestStores> stores_;
     std::unique_ptr<Store> store_;
     std::map<std::uint64_t, std::uint64_t> last_seqs_;
-    JoinStep counts_;
+    CompactionStep counts_;
 };
 
 TEST_P(StoreDictionaries, TellOnceWhatSessionsHaveInCommon) {
     put_all(4);
-    join();
+    compact();
     std::uint32_t checksum = 0;
     const auto made = dictionary(&checksum);
     ASSERT_TRUE(made);
@@ -152,20 +153,20 @@ TEST_P(StoreDictionaries, TellOnceWhatSessionsHaveInCommon) {
     }
     EXPECT_GT(counts_.map_bytes, size_bytes);  // and keys
     const Stored before = stored();
-    join(10);
+    compact(10);
     store_ = stores_->reopen(std::move(store_));
-    join(20);
+    compact(20);
     EXPECT_EQ(counts_.stack_maps, kSessions);
     EXPECT_EQ(stored(), before);
 }
 
 TEST_P(StoreDictionaries, AreMadeAgainForWhatCameLate) {
     put_all();
-    join();
+    compact();
     const Stored before = stored();
     put(3, 2, kNodes + 1);
     EXPECT_EQ(stored(), before);  // readers see that it isn't of all that session 3 defines
-    join(10);
+    compact(10);
     std::uint32_t checksum = 0;
     const auto made = dictionary(&checksum);
     ASSERT_TRUE(made);
@@ -181,18 +182,18 @@ TEST_P(StoreDictionaries, AreMadeAgainForWhatCameLate) {
     batch.add(kSamples, {{ColumnId::kTime, {5}}});
     ASSERT_TRUE(store_->put(partition_in(kBucket), std::vector{batch.build()}).ok());
     last_seqs_[1] = 2;
-    join(20);
+    compact(20);
     EXPECT_EQ(counts_.stack_maps, 2 * kSessions);
 }
 
 TEST_P(StoreDictionaries, ArentKeptWhereTheyWouldSaveLittle) {
     put_all(kNodes);  // nothing in common
-    join();
+    compact();
     EXPECT_TRUE(stored().empty());
     EXPECT_EQ(counts_.epochs_left, kSessions);
     open({.epochs_min = kSessions + 1, .reuse = 1});
     put_all();
-    join();
+    compact();
     EXPECT_TRUE(stored().empty());
     EXPECT_EQ(counts_.epochs_left, kSessions);
 }
@@ -204,7 +205,7 @@ TEST_P(StoreDictionaries, LeaveToTheirDefinitionsEpochsForWhichThereIsNoRoom) {
     put(3, 1, 1, 4);
     put(4, 1);
     put(5, 1);
-    join();
+    compact();
     ASSERT_TRUE(dictionary());
     EXPECT_TRUE(map_of(1) && map_of(2) && map_of(4) && map_of(5));
     EXPECT_FALSE(map_of(3));
@@ -217,7 +218,7 @@ TEST_P(StoreDictionaries, LeaveOutWhatIsAboveTheWatermark) {
     put_all();
     put(2, 3, kNodes + 1);
     last_seqs_[2] = 1;
-    join();
+    compact();
     EXPECT_FALSE(map_of(2));
     EXPECT_TRUE(map_of(1) && map_of(3));
 }
@@ -225,12 +226,12 @@ TEST_P(StoreDictionaries, LeaveOutWhatIsAboveTheWatermark) {
 // A map into a dictionary that is no more goes with it, also where no other follows.
 TEST_P(StoreDictionaries, TakeTheirMapsWithThem) {
     put_all();
-    join();
+    compact();
     ASSERT_TRUE(map_of(2));
     put(2, 3, kNodes + 1);
     last_seqs_[2] = 1;
     put(3, 2, 3 * kNodes);
-    join(10);
+    compact(10);
     EXPECT_FALSE(map_of(2));
     EXPECT_TRUE(map_of(1) && map_of(3));
 }
@@ -238,25 +239,25 @@ TEST_P(StoreDictionaries, TakeTheirMapsWithThem) {
 // However often it is stopped: the same bytes, and until then never a map without its dictionary.
 TEST_P(StoreDictionaries, AreTheSameHoweverOftenTheWorkIsStopped) {
     put_all(2);
-    join();
+    compact();
     const Stored expected = stored();
     ASSERT_EQ(expected.size(), 1 + kSessions);
     for (std::uint64_t steps = 1; steps <= 2 * kSessions + 2; ++steps) {
         last_seqs_.clear();
         open({.epochs_min = 3, .reuse = 2});
         put_all(2);
-        join(0, steps);
+        compact(0, steps);
         EXPECT_TRUE(stored().empty() || stored().contains("dictionary"));
         store_ = stores_->reopen(std::move(store_));
         EXPECT_TRUE(stored().empty() || stored().contains("dictionary"));
-        join();
+        compact();
         EXPECT_EQ(stored(), expected) << steps;
     }
 }
 
 TEST_P(StoreDictionaries, GoWithTheirPartition) {
     put_all();
-    join();
+    compact();
     ASSERT_FALSE(stored().empty());
     ASSERT_TRUE(store_->drop(partition_in(kBucket)).ok());
     EXPECT_TRUE(stored().empty());

@@ -6,10 +6,10 @@
 #include <random>
 
 #include "storage/store/disk_reserve.h"
-#include "storage/store/testing/faulty_disk.h"
 #include "storage/store/folder.h"
-#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/faulty_disk.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::full_disk_test {
 namespace {
@@ -134,8 +134,8 @@ TEST_F(FullDisk, IsDroppedFromWithWhatIsKeptForThatAndStoredToWhenThatIsThereAga
     EXPECT_EQ(*dropped, kSmallBatches * kRows);
     EXPECT_EQ(reserved_bytes(), 0U);
     EXPECT_TRUE(says(put(kNow), "are kept for dropping"));
-    auto joined = store_->join(kLongAfter, [](const JoinStep&) { return Visit::kContinue; });
-    EXPECT_TRUE(joined.ok() || joined.error().code == ErrorCode::kFull);
+    auto compacted = store_->compact(kLongAfter, [](const CompactionStep&) { return Visit::kContinue; });
+    EXPECT_TRUE(compacted.ok() || compacted.error().code == ErrorCode::kFull);
     EXPECT_TRUE(says(put(kNow), "are kept for dropping")) << "and nobody else took it";
 
     dropped = drop(kLarge);

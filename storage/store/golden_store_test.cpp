@@ -1,4 +1,4 @@
-// A store as this format was written first is read, gone on with, and joined; what is written today has its bytes.
+// A store as this format was written first is read, gone on with, and compacted; what is written today has its bytes.
 #include "storage/store/testing/golden_store.h"
 
 #include <gtest/gtest.h>
@@ -119,7 +119,7 @@ TEST_F(GoldenStore, IsReadAsItWasWritten) {
     expect_content(**reader, kLastSeq);
 }
 
-TEST_F(GoldenStore, IsGoneOnWithAndJoined) {
+TEST_F(GoldenStore, IsGoneOnWithAndCompacted) {
     auto store = open_rocksdb_store(data_);
     ASSERT_TRUE(store.ok()) << store.error().message;
     const auto put = [&](const AdmittedBatch& batch, BucketNumber bucket) {
@@ -131,7 +131,7 @@ TEST_F(GoldenStore, IsGoneOnWithAndJoined) {
     ASSERT_TRUE((*store)->define(partition_of(kTarget, kBucket), sample_session(kTarget, kSession)).ok());
     EXPECT_EQ(put(batch(kLastSeq + 1, kBucket), kBucket), PutOutcome::kStored);
     expect_content(**store, kLastSeq + 1);
-    ASSERT_TRUE((*store)->join(UtcNs{INT64_MAX / 2}, [](const JoinStep&) { return Visit::kContinue; }).ok());
+    ASSERT_TRUE((*store)->compact(UtcNs{INT64_MAX / 2}, [](const CompactionStep&) { return Visit::kContinue; }).ok());
     expect_content(**store, kLastSeq + 1);
 }
 

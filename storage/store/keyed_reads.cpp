@@ -531,8 +531,8 @@ Result<std::optional<BatchRecord>> KeyedReads::batch(const Partition& partition,
     return found;
 }
 
-Result<std::optional<std::uint64_t>> KeyedReads::joined_mark(const Partition& partition) const {
-    return get_decoded<std::uint64_t>(*engine_, joined_key(partition), decode_number_untrusted);
+Result<std::optional<std::uint64_t>> KeyedReads::compaction_mark(const Partition& partition) const {
+    return get_decoded<std::uint64_t>(*engine_, compacted_key(partition), decode_number_untrusted);
 }
 
 Result<std::optional<std::uint32_t>> KeyedReads::expired_batch_seal(const BatchKey& key) const {

@@ -21,8 +21,8 @@ namespace perfleet {
 inline constexpr std::uint64_t kStoreFormatVersion = 1;
 
 // What the mark of a partition says of which nothing waits. Numbers are stored: they must never change.
-inline constexpr std::uint64_t kMarkJoined = 0;
-inline constexpr std::uint64_t kMarkRolledUp = 1;  // joined, too; its day may be left to do
+inline constexpr std::uint64_t kMarkCompacted = 0;
+inline constexpr std::uint64_t kMarkRolledUp = 1;  // compacted, too; its day may be left to do
 inline constexpr std::uint64_t kMarkDayRolledUp = 2;
 
 // Whether the engine holds a store of this build's format; one whose version is lost with a file counts as such.
@@ -63,7 +63,7 @@ public:
     [[nodiscard]] Result<bool> is_dropped(const Partition& partition) const;
     // What was done to the partition when nothing of it waited: the greatest of kMark… that holds; nothing when
     // something waits.
-    [[nodiscard]] Result<std::optional<std::uint64_t>> joined_mark(const Partition& partition) const;
+    [[nodiscard]] Result<std::optional<std::uint64_t>> compaction_mark(const Partition& partition) const;
     // Of the sessions that the partition's keys name, as far as they can be read; ascending.
     [[nodiscard]] Result<std::vector<SessionName>> session_names(const Partition& partition) const;
     [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
@@ -104,7 +104,7 @@ private:
         const KeyRange& range,
         const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor,
         Lost lost = Lost::kReported) const;
-    // Those of joined records one by one; all of the partition.
+    // Those of compacted records one by one; all of the partition.
     [[nodiscard]] Result<Done> visit_records(
         const KeyRange& range, const Partition& partition,
         const std::function<Visit(const BatchKey&, const BatchRecord&)>& visitor) const;

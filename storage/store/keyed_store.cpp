@@ -12,9 +12,9 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/key/key.h"
 #include "storage/rollup/day_rollup.h"
-#include "storage/store/join_backlog.h"
-#include "storage/store/join_work.h"
-#include "storage/store/joiner.h"
+#include "storage/store/compaction_backlog.h"
+#include "storage/store/compaction_work.h"
+#include "storage/store/compactor.h"
 #include "storage/store/keyed_reads.h"
 #include "storage/store/known_seqs.h"
 #include "storage/store/owned_changes.h"
@@ -35,7 +35,7 @@ public:
     KeyedStore(std::unique_ptr<Engine> engine, const StoreOptions& options)
         : ReaderOver<Store>{std::move(engine)},
           known_{reads()},
-          backlog_{options.join_batches},
+          backlog_{options.compact_batches},
           makers_{options.rollups, options.dictionaries} {}
 
     [[nodiscard]] Result<Done> define(const Partition& partition, const SessionRecord& session) override {
@@ -105,12 +105,12 @@ public:
             outcomes.push_back(*outcome);
         }
         if (!call.stored().empty() && !backlog_.knows(partition)) {
-            auto joined = reads().joined_mark(partition);
-            if (!joined.ok() && !is_damage(joined.error())) {
-                return joined.error();
+            auto compacted = reads().compaction_mark(partition);
+            if (!compacted.ok() && !is_damage(compacted.error())) {
+                return compacted.error();
             }
-            if (!joined.ok() || joined->has_value()) {
-                call.changes().deletes.push_back(joined_key(partition));
+            if (!compacted.ok() || compacted->has_value()) {
+                call.changes().deletes.push_back(compacted_key(partition));
             }
         }
         if (!call.changes().empty()) {
@@ -286,9 +286,9 @@ public:
         return sync_now();
     }
 
-    [[nodiscard]] Result<Done> join(UtcNs now, const std::function<Visit(const JoinStep&)>& on_step) override {
+    [[nodiscard]] Result<Done> compact(UtcNs now, const std::function<Visit(const CompactionStep&)>& on_step) override {
         if (!engine().lost()->empty()) {
-            return Done{};  // what would be joined may be joined in a file that can be put back
+            return Done{};  // what would be compacted may be compacted in a file that can be put back
         }
         while (!backlog_.is_loaded()) {  // again only if a session was removed, or the engine recovered, meanwhile
             if (auto loaded = load_backlog(); !loaded.ok()) {
@@ -298,35 +298,37 @@ public:
         while (const auto work = backlog_.take(now)) {
             const std::uint64_t generation = generation_;
             backlog_.put_off(*work, now);
-            const auto commit = [&](const Changes& changes) { return join_now(generation, work->partition, changes); };
-            auto outcome = do_join_work(engine(), reads(), *work, makers_, commit, on_step);
+            const auto commit = [&](const Changes& changes) {
+                return compact_now(generation, work->partition, changes);
+            };
+            auto outcome = do_compact_work(engine(), reads(), *work, makers_, commit, on_step);
             if (!outcome.ok()) {
                 return outcome.error();
             }
-            if (*outcome == Joiner::Outcome::kStopped) {
+            if (*outcome == Compactor::Outcome::kStopped) {
                 backlog_.take_up(*work);
-                return settle_joined();
+                return settle_compacted();
             }
             if (work->session) {
                 continue;
             }
-            has_joined_partition_ = true;
-            if (*outcome == Joiner::Outcome::kDone) {
-                if (auto marked = work->is_day ? mark_day(generation, *work) : mark_joined(generation, *work);
+            has_compacted_partition_ = true;
+            if (*outcome == Compactor::Outcome::kDone) {
+                if (auto marked = work->is_day ? mark_day(generation, *work) : mark_compacted(generation, *work);
                     !marked.ok()) {
                     return marked;
                 }
             }
-            if (makes_days() && !work->is_day && *outcome != Joiner::Outcome::kOvertaken) {
+            if (makes_days() && !work->is_day && *outcome != Compactor::Outcome::kOvertaken) {
                 backlog_.await_day(work->partition);
             }
         }
         // Once for all partitions of an hour, which are due together: so that readers beside have no small blocks left.
-        // What is joined in open buckets waits.
-        return has_joined_partition_ ? settle_joined() : Done{};
+        // What is compacted in open buckets waits.
+        return has_compacted_partition_ ? settle_compacted() : Done{};
     }
 
-    [[nodiscard]] std::size_t partitions_to_join() const override { return backlog_.partition_count(); }
+    [[nodiscard]] std::size_t partitions_to_compact() const override { return backlog_.partition_count(); }
 
 private:
     [[nodiscard]] Result<Done> sync_now() {
@@ -538,7 +540,8 @@ private:
         }
     }
 
-    // -- joining: on a thread of its own ------------------------------------------------------------------------------
+    // -- compaction: on a thread of its own
+    // ------------------------------------------------------------------------------
     [[nodiscard]] Result<Done> load_backlog() {
         const std::uint64_t generation = generation_;
         auto partitions = reads().partitions();
@@ -546,24 +549,24 @@ private:
             return partitions.error();
         }
         std::vector<Partition> unmarked;
-        std::vector<Partition> joined;     // but not rolled up
+        std::vector<Partition> compacted;  // but not rolled up
         std::vector<Partition> rolled_up;  // but not their days
         for (const Partition& partition : *partitions) {
-            auto mark = reads().joined_mark(partition);
+            auto mark = reads().compaction_mark(partition);
             if (!mark.ok() && !is_damage(mark.error())) {
                 return mark.error();
             }
             if (!mark.ok() || !mark->has_value()) {
                 unmarked.push_back(partition);
             } else if (makers_.rollups && **mark < kMarkRolledUp) {
-                joined.push_back(partition);
+                compacted.push_back(partition);
             } else if (makes_days() && **mark < kMarkDayRolledUp) {
                 rolled_up.push_back(partition);
             }
         }
         const std::lock_guard lock{writing_};
         if (generation == generation_) {
-            backlog_.load(unmarked, joined, rolled_up);
+            backlog_.load(unmarked, compacted, rolled_up);
         }
         return Done{};
     }
@@ -584,25 +587,26 @@ private:
     }
 
     // What the writer owes its caller stays as it is: a failure here is met again with the writer's next change.
-    [[nodiscard]] Result<bool> join_now(std::uint64_t generation, const Partition& partition, const Changes& changes) {
+    [[nodiscard]] Result<bool> compact_now(std::uint64_t generation, const Partition& partition,
+                                           const Changes& changes) {
         const std::lock_guard lock{writing_};
         auto valid = is_as_it_was(generation, partition);
         if (!valid.ok() || !*valid) {
             return valid;
         }
         auto written = engine().rewrite(changes);
-        has_joined_ = true;
+        has_compacted_ = true;
         return written.ok() ? Result<bool>{true} : written.error();
     }
 
     [[nodiscard]] bool makes_days() const { return makers_.rollups && makers_.rollups->day_hours_min <= kHoursPerDay; }
 
-    [[nodiscard]] Result<Done> settle_joined() {
-        has_joined_partition_ = false;
-        return std::exchange(has_joined_, false) ? engine().settle() : Done{};
+    [[nodiscard]] Result<Done> settle_compacted() {
+        has_compacted_partition_ = false;
+        return std::exchange(has_compacted_, false) ? engine().settle() : Done{};
     }
 
-    [[nodiscard]] Result<Done> mark_joined(std::uint64_t generation, const JoinBacklog::Work& work) {
+    [[nodiscard]] Result<Done> mark_compacted(std::uint64_t generation, const CompactionBacklog::Work& work) {
         const std::lock_guard lock{writing_};
         auto valid = is_as_it_was(generation, work.partition);
         if (!valid.ok()) {
@@ -612,7 +616,7 @@ private:
             return Done{};
         }
         OwnedChanges changes;
-        changes.put(joined_key(work.partition), encode_record(makers_.rollups ? kMarkRolledUp : kMarkJoined));
+        changes.put(compacted_key(work.partition), encode_record(makers_.rollups ? kMarkRolledUp : kMarkCompacted));
         auto written = engine().rewrite(changes.changes);
         if (written.ok()) {
             backlog_.forget_partition(work.partition);
@@ -621,17 +625,17 @@ private:
     }
 
     // Where nothing has come there meanwhile, which would have taken the mark away.
-    [[nodiscard]] Result<Done> mark_day(std::uint64_t generation, const JoinBacklog::Work& work) {
+    [[nodiscard]] Result<Done> mark_day(std::uint64_t generation, const CompactionBacklog::Work& work) {
         const std::lock_guard lock{writing_};
         auto valid = is_as_it_was(generation, work.partition);
-        auto mark = reads().joined_mark(work.partition);
+        auto mark = reads().compaction_mark(work.partition);
         if (!valid.ok() || (!mark.ok() && !is_damage(mark.error()))) {
             return valid.ok() ? mark.error() : valid.error();
         }
         Result<Done> written = Done{};
         if (*valid && mark.ok() && *mark == kMarkRolledUp) {
             OwnedChanges changes;
-            changes.put(joined_key(work.partition), encode_record(kMarkDayRolledUp));
+            changes.put(compacted_key(work.partition), encode_record(kMarkDayRolledUp));
             written = engine().rewrite(changes.changes);
         }
         if (written.ok()) {
@@ -640,15 +644,15 @@ private:
         return written;
     }
 
-    std::mutex writing_;  // between the writer and the threads that join and drop
+    std::mutex writing_;  // between the writer and the threads that compact and drop
     KnownSeqs known_;
     bool is_owing_ = false;             // something was written and neither synced nor said to have failed
     bool has_unreported_loss_ = false;  // what was owed may be gone, and the writer doesn't know it
     std::optional<Partition> counted_;  // whose rows are being counted, as long as no batch comes there
-    JoinBacklog backlog_;
-    JoinMakers makers_;
-    bool has_joined_ = false;                   // since it was settled; of the thread that joins
-    bool has_joined_partition_ = false;         // a whole one
+    CompactionBacklog backlog_;
+    CompactionMakers makers_;
+    bool has_compacted_ = false;                // since it was settled; of the thread that compacts
+    bool has_compacted_partition_ = false;      // a whole one
     std::atomic<std::uint64_t> generation_{0};  // another after a failure, and for each part that is removed
 };
 

@@ -207,8 +207,8 @@ TEST_F(KeyedStore, DropsNothingWhenTheCountsCantBeWritten) {
 // on: for each visit of its list of partitions, then for each before its first write.
 TEST_F(KeyedStore, DiscardsWhatCompactionReadBeforeASessionWasRemoved) {
     constexpr UtcNs kOver{(std::int64_t{kBucket.value} + 3) * kBucketDurationS * kNsPerSecond};
-    const auto join = [&](UtcNs now) {
-        return store_->join(now, [](const JoinStep&) { return Visit::kContinue; }).ok();
+    const auto compact = [&](UtcNs now) {
+        return store_->compact(now, [](const CompactionStep&) { return Visit::kContinue; }).ok();
     };
     const auto begin_anew = [&](bool has_list) {
         shared_ = std::make_shared<FragileEngine::Shared>();
@@ -217,7 +217,7 @@ TEST_F(KeyedStore, DiscardsWhatCompactionReadBeforeASessionWasRemoved) {
             ASSERT_TRUE(put(seq).ok());
         }
         ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{3}).ok());
-        ASSERT_TRUE(!has_list || join(UtcNs{0}));
+        ASSERT_TRUE(!has_list || compact(UtcNs{0}));
     };
     for (const bool has_list : {false, true}) {
         begin_anew(has_list);
@@ -227,7 +227,7 @@ TEST_F(KeyedStore, DiscardsWhatCompactionReadBeforeASessionWasRemoved) {
         shared_->after_write = [&] {
             visits_before_write = visits_before_write == 0 ? visit_count : visits_before_write;
         };
-        ASSERT_TRUE(join(has_list ? kOver : UtcNs{0}));
+        ASSERT_TRUE(compact(has_list ? kOver : UtcNs{0}));
         const std::size_t visits_to_hold = has_list ? visits_before_write : visit_count;
         ASSERT_GT(visits_to_hold, 1U);
 
@@ -237,19 +237,19 @@ TEST_F(KeyedStore, DiscardsWhatCompactionReadBeforeASessionWasRemoved) {
             begin_anew(has_list);
             std::promise<void> is_held;
             std::promise<void> is_removed;
-            std::thread joiner;
-            std::atomic<bool> has_joined = false;
-            std::size_t joiner_visits = 0;
+            std::thread compactor;
+            std::atomic<bool> has_compacted = false;
+            std::size_t compactor_visits = 0;
             shared_->after_visit = [&] {
-                if (!joiner.joinable()) {  // the first of the removal
+                if (!compactor.joinable()) {  // the first of the removal
                     std::promise<void> is_begun;
-                    joiner = std::thread{[&] {
+                    compactor = std::thread{[&] {
                         is_begun.get_future().wait();
-                        has_joined = join(kOver);
+                        has_compacted = compact(kOver);
                     }};
                     is_begun.set_value();
                     is_held.get_future().wait();
-                } else if (std::this_thread::get_id() == joiner.get_id() && ++joiner_visits == held_at) {
+                } else if (std::this_thread::get_id() == compactor.get_id() && ++compactor_visits == held_at) {
                     is_held.set_value();
                     is_removed.get_future().wait();
                 }
@@ -261,10 +261,10 @@ TEST_F(KeyedStore, DiscardsWhatCompactionReadBeforeASessionWasRemoved) {
             };
             const std::vector sessions{SessionName{kTarget, kSession}};
             auto removed = store_->remove_sessions(sessions, nullptr);
-            joiner.join();
+            compactor.join();
             shared_->after_visit = nullptr;
             ASSERT_TRUE(removed.ok()) << removed.error().message;
-            EXPECT_TRUE(has_joined);
+            EXPECT_TRUE(has_compacted);
             EXPECT_EQ(*removed, 3'000U);
             EXPECT_EQ(expired_rows(), 3'000U);
             EXPECT_TRUE(partitions().empty()) << "something of it was written again";

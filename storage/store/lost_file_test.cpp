@@ -293,8 +293,8 @@ TEST_F(StoreOfThreeFiles, HasEverythingAgainWhenTheFileIsPutBack) {
             ASSERT_TRUE(outcomes.ok()) << outcomes.error().message;
             EXPECT_EQ(outcomes->back(), PutOutcome::kDuplicate);
             put(**store, session_of_run(kRuns), 1, 5);
-            // Neither joining nor dropping may write over what is lost, or forget the file.
-            ASSERT_TRUE((*store)->join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+            // Neither compaction nor dropping may write over what is lost, or forget the file.
+            ASSERT_TRUE((*store)->compact(kLater, [](const CompactionStep&) { return Visit::kContinue; }).ok());
             Partition other = test_writer::partition();
             other.bucket.value -= 1'000;
             ASSERT_TRUE((*store)->drop(other).ok());
@@ -333,8 +333,8 @@ TEST_F(StoreOfThreeFiles, StoresAgainWhatTheLostFileHeldAndNothingElseTwice) {
     EXPECT_TRUE(read_all(**store).has(places_but_of(2)));
 }
 
-// What says that blocks were joined can't be read, or was taken away: small ones are back beside the joined one.
-class StoreOfJoinedBlocks : public StoreOfThreeFiles {
+// What says that blocks were compacted can't be read, or was taken away: small ones are back beside the compacted one.
+class StoreOfCompactedBlocks : public StoreOfThreeFiles {
 protected:
     // As after the loss of nothing but the deletions.
     void bring_back_small_ones() {
@@ -354,7 +354,7 @@ protected:
         {
             auto store = open_rocksdb_store(damaged_);
             ASSERT_TRUE(store.ok());
-            ASSERT_TRUE((*store)->join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+            ASSERT_TRUE((*store)->compact(kLater, [](const CompactionStep&) { return Visit::kContinue; }).ok());
         }
         auto engine = open_rocksdb_writer_engine(damaged_);
         ASSERT_TRUE(engine.ok());
@@ -372,7 +372,7 @@ protected:
     }
 };
 
-TEST_F(StoreOfJoinedBlocks, IsSoundAndIsCopiedOnceWhereSmallBlocksAreBackBesideThem) {
+TEST_F(StoreOfCompactedBlocks, IsSoundAndIsCopiedOnceWhereSmallBlocksAreBackBesideThem) {
     bring_back_small_ones();
     const auto expect_sound = [&](const std::string& directory) {
         const auto check = check_store(directory, true);
@@ -401,7 +401,7 @@ TEST_F(StoreOfJoinedBlocks, IsSoundAndIsCopiedOnceWhereSmallBlocksAreBackBesideT
     EXPECT_LT(key_count, 2 * kBatchesPerRun) << "nothing small is copied";
 }
 
-TEST_F(StoreOfJoinedBlocks, CountsRowsOnceWhereSmallBlocksAreBackBesideThem) {
+TEST_F(StoreOfCompactedBlocks, CountsRowsOnceWhereSmallBlocksAreBackBesideThem) {
     bring_back_small_ones();
     auto store = open_rocksdb_store(damaged_);
     ASSERT_TRUE(store.ok());

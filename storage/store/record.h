@@ -40,7 +40,7 @@ struct ExpiredBatch {
 // One batch as it was put. Seq and bucket stand in the key, not in the bytes.
 [[nodiscard]] std::string encode_record(const BatchRecord& batch);
 // Batch records of one session and one bucket, one after the other: ascending by seq, at least one, at most
-// limits::kJoinedBatchesMax. The greatest seq stands in the key, the bucket, too.
+// limits::kCompactedBatchesMax. The greatest seq stands in the key, the bucket, too.
 [[nodiscard]] std::string encode_batch_list(std::span<const BatchRecord> batches);
 // The records of a list, or the one as it was put.
 [[nodiscard]] Result<std::vector<BatchRecord>> decode_batches_untrusted(std::string_view bytes, Seq last_seq,

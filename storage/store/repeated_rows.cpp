@@ -21,35 +21,35 @@ bool is_same_series(const BlockKey& a, const BlockKey& b) {
 
 Result<bool> RepeatedBlocks::take(const BlockKey& key, std::string_view block_untrusted) {
     const Seq last = peek_last_seq_untrusted(block_untrusted, key.first_seq);
-    if (joined_ && is_same_series(*joined_, key) && key.first_seq <= last_) {
-        if (auto read = read_joined(); !read.ok()) {
+    if (compacted_ && is_same_series(*compacted_, key) && key.first_seq <= last_) {
+        if (auto read = read_compacted(); !read.ok()) {
             return read.error();
         }
-        const auto is_joined = [&](Seq seq) { return std::binary_search(seqs_.begin(), seqs_.end(), seq); };
+        const auto is_compacted = [&](Seq seq) { return std::binary_search(seqs_.begin(), seqs_.end(), seq); };
         if (last <= key.first_seq) {
-            return is_joined(key.first_seq);
+            return is_compacted(key.first_seq);
         }
         const auto block = parse_block_untrusted(block_untrusted, BlockCheck::kWhenDecoded);
         if (block.ok() && !block->parts.empty() &&
             std::all_of(block->parts.begin(), block->parts.end(),
-                        [&](const BlockPart& part) { return is_joined(part.seq); })) {
+                        [&](const BlockPart& part) { return is_compacted(part.seq); })) {
             return true;
         }
     }
     if (last > key.first_seq) {
-        joined_ = key;
+        compacted_ = key;
         last_ = last;
         is_read_ = false;
     }
     return false;
 }
 
-Result<Done> RepeatedBlocks::read_joined() {
+Result<Done> RepeatedBlocks::read_compacted() {
     if (std::exchange(is_read_, true)) {
         return Done{};
     }
     seqs_.clear();
-    const auto bytes = get_readable(*engine_, block_key(*joined_), ignore_damage);
+    const auto bytes = get_readable(*engine_, block_key(*compacted_), ignore_damage);
     if (!bytes.ok()) {
         return Error{bytes.error()};
     }
@@ -72,8 +72,8 @@ bool RepeatedRecords::take(const Partition& partition, const BatchKey& key, bool
     if (is_one_of_several) {
         return std::binary_search(singles_.begin(), singles_.end(), key.seq);
     }
-    if (singles_.size() == 2 * limits::kJoinedBatchesMax) {
-        singles_.erase(singles_.begin(), singles_.begin() + limits::kJoinedBatchesMax);
+    if (singles_.size() == 2 * limits::kCompactedBatchesMax) {
+        singles_.erase(singles_.begin(), singles_.begin() + limits::kCompactedBatchesMax);
     }
     singles_.push_back(key.seq);
     return false;

@@ -1,6 +1,6 @@
-// Rows that stand under two keys. Joining deletes what it has joined; where damage hides a deletion, or a lost file was
-// put back, the small blocks and single records may stand beside the joined ones again. The longer one counts: these
-// say which key repeats it.
+// Rows that stand under two keys. Compaction deletes what it has compacted; where damage hides a deletion, or a lost
+// file was put back, the small blocks and single records may stand beside the compacted ones again. The longer one
+// counts: these say which key repeats it.
 //
 // Threads: as the engine's reads, one visit each.
 #pragma once
@@ -16,21 +16,21 @@
 
 namespace perfleet {
 
-// Told the blocks of a visit in the order of their keys: a joined one stands under the first of its seqs, so before
+// Told the blocks of a visit in the order of their keys: a compacted one stands under the first of its seqs, so before
 // all that it may repeat. Reads again only where seqs overlap.
 class RepeatedBlocks {
 public:
     explicit RepeatedBlocks(const Engine& engine) : engine_{&engine} {}
 
-    // Whether all its rows are in the joined block before. Errors: of the engine, damage excepted.
+    // Whether all its rows are in the compacted block before. Errors: of the engine, damage excepted.
     [[nodiscard]] Result<bool> take(const BlockKey& key, std::string_view block_untrusted);
 
 private:
-    [[nodiscard]] Result<Done> read_joined();
+    [[nodiscard]] Result<Done> read_compacted();
 
     const Engine* engine_;
-    std::optional<BlockKey> joined_;
-    Seq last_;              // that the joined one names, unchecked
+    std::optional<BlockKey> compacted_;
+    Seq last_;              // that the compacted one names, unchecked
     bool is_read_ = false;  // and these are its seqs, ascending; none when it is damaged
     std::vector<Seq> seqs_;
 };

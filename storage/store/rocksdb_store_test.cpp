@@ -176,8 +176,8 @@ std::vector<std::uint64_t> times_in(const StoreReader& reader) {
     return times;
 }
 
-// Beside the writer while it joins, step by step, and when a later writer has taken over: the same rows.
-TEST_F(RocksdbStore, ShowsItsReadersTheSameRowsWhileTheyAreJoined) {
+// Beside the writer while it compacts, step by step, and when a later writer has taken over: the same rows.
+TEST_F(RocksdbStore, ShowsItsReadersTheSameRowsWhileTheyAreCompacted) {
     auto store = open();
     put(*store, 1, 40);
     ASSERT_TRUE(store->advance_watermark(kTarget, kSession, Seq{40}).ok());
@@ -189,12 +189,12 @@ TEST_F(RocksdbStore, ShowsItsReadersTheSameRowsWhileTheyAreJoined) {
     int step_count = 0;
     for (int call = 0; call < 3; ++call) {
         ASSERT_TRUE(store
-                        ->join(kLater,
-                               [&](const JoinStep&) {
-                                   EXPECT_TRUE(reader->refresh().ok());
-                                   EXPECT_EQ(times_in(*reader), times);
-                                   return ++step_count < 3 ? Visit::kStop : Visit::kContinue;
-                               })
+                        ->compact(kLater,
+                                  [&](const CompactionStep&) {
+                                      EXPECT_TRUE(reader->refresh().ok());
+                                      EXPECT_EQ(times_in(*reader), times);
+                                      return ++step_count < 3 ? Visit::kStop : Visit::kContinue;
+                                  })
                         .ok());
         EXPECT_EQ(times_in(*reader), times) << "before it looks";
         store = nullptr;
@@ -216,7 +216,7 @@ TEST_F(RocksdbStore, ShowsItsReadersTheSameRowsWhileTheyAreJoined) {
 }
 
 // It is in no log: a kill before it is in a table file undoes it, and nothing else.
-TEST_F(RocksdbStore, JoinsAgainWhatAKillHasUndone) {
+TEST_F(RocksdbStore, CompactsAgainWhatAKillHasUndone) {
     constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
     const auto block_count = [&](const StoreReader& reader) {
         int count = 0;
@@ -236,7 +236,7 @@ TEST_F(RocksdbStore, JoinsAgainWhatAKillHasUndone) {
     const std::string killed = directory_ + "-killed";
     std::vector<std::uint64_t> times;
     int step_count = 0;
-    const auto joined = store->join(kLater, [&](const JoinStep&) {
+    const auto compacted = store->compact(kLater, [&](const CompactionStep&) {
         if (++step_count == 2) {
             put(*store, 41, 42);  // goes to the log behind what doesn't
             EXPECT_TRUE(store->sync().ok());
@@ -246,7 +246,7 @@ TEST_F(RocksdbStore, JoinsAgainWhatAKillHasUndone) {
         }
         return Visit::kContinue;
     });
-    ASSERT_TRUE(joined.ok());
+    ASSERT_TRUE(compacted.ok());
     EXPECT_EQ(times.size(), 42'000U);
     directory_ = killed;
     const auto opened = open();
@@ -255,7 +255,7 @@ TEST_F(RocksdbStore, JoinsAgainWhatAKillHasUndone) {
     ASSERT_TRUE(opened->advance_watermark(kTarget, kSession, Seq{42}).ok());
     ASSERT_TRUE(opened->sync().ok());
     const auto reader = open_reader();
-    ASSERT_TRUE(opened->join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+    ASSERT_TRUE(opened->compact(kLater, [](const CompactionStep&) { return Visit::kContinue; }).ok());
     EXPECT_EQ(times_in(*opened), times);
     ASSERT_TRUE(reader->refresh().ok());
     EXPECT_EQ(times_in(*reader), times);

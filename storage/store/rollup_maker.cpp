@@ -26,7 +26,7 @@ std::span<const RollupContent> contents_of(Kind kind) {
 
 }  // namespace
 
-Result<Joiner::Outcome> RollupMaker::roll_up_partition() {
+Result<Compactor::Outcome> RollupMaker::roll_up_partition() {
     const auto sessions = reads_->session_names(partition_);
     if (!sessions.ok()) {
         return Error{sessions.error()};
@@ -40,7 +40,7 @@ Result<Joiner::Outcome> RollupMaker::roll_up_partition() {
             return steps_.ended();
         }
     }
-    return Joiner::Outcome::kDone;
+    return Compactor::Outcome::kDone;
 }
 
 Result<bool> RollupMaker::roll_up_session(const SessionName& session) {
@@ -392,7 +392,7 @@ bool RollupMaker::add_block(const BlockView& block, const std::vector<Named>& na
 Result<bool> RollupMaker::write(const std::vector<std::pair<std::string, std::string>>& rollups,
                                 std::uint64_t row_count) {
     Changes changes;
-    JoinStep step{.partition = partition_, .rollups = rollups.size(), .rollup_rows = row_count};
+    CompactionStep step{.partition = partition_, .rollups = rollups.size(), .rollup_rows = row_count};
     for (const auto& [key, value] : rollups) {
         changes.puts.push_back({key, value});
         step.rollup_bytes += key.size() + value.size();

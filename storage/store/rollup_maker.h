@@ -17,8 +17,8 @@
 #include "storage/clock/clock_map.h"
 #include "storage/key/key.h"
 #include "storage/rollup/renames.h"
+#include "storage/store/compactor.h"
 #include "storage/store/engine.h"
-#include "storage/store/joiner.h"
 #include "storage/store/keyed_reads.h"
 #include "storage/store/store.h"
 
@@ -26,9 +26,9 @@ namespace perfleet {
 
 class RollupMaker {
 public:
-    // As those of Joiner.
+    // As those of Compactor.
     RollupMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition, const RollupPolicy& policy,
-                Joiner::Commit commit, Joiner::OnStep on_step)
+                Compactor::Commit commit, Compactor::OnStep on_step)
         : engine_{&engine},
           reads_{&reads},
           partition_{partition},
@@ -36,7 +36,7 @@ public:
           steps_{std::move(commit), std::move(on_step)} {}
 
     // kDone also where batches wait above their watermark.
-    [[nodiscard]] Result<Joiner::Outcome> roll_up_partition();
+    [[nodiscard]] Result<Compactor::Outcome> roll_up_partition();
 
 private:
     // A batch's rows of one series.
@@ -87,7 +87,7 @@ private:
     const KeyedReads* reads_;
     Partition partition_;
     RollupPolicy policy_;
-    JoinSteps steps_;
+    CompactionSteps steps_;
 };
 
 }  // namespace perfleet

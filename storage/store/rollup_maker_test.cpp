@@ -1,4 +1,4 @@
-// Conformance of engines: rollups that join() makes.
+// Conformance of engines: rollups that compact() makes.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -57,14 +57,14 @@ protected:
         }
     }
 
-    void join(std::uint64_t watermark, UtcNs now = kLater) {
+    void compact(std::uint64_t watermark, UtcNs now = kLater) {
         ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{watermark}).ok());
-        const auto joined = store_->join(now, [&](const JoinStep& step) {
+        const auto compacted = store_->compact(now, [&](const CompactionStep& step) {
             written_ += step.rollups;
             left_ += step.rows_left;
             return Visit::kContinue;
         });
-        ASSERT_TRUE(joined.ok()) << joined.error().message;
+        ASSERT_TRUE(compacted.ok()) << compacted.error().message;
     }
 
     [[nodiscard]] std::vector<Rollup> rollups(RollupLevel level) const {
@@ -112,7 +112,7 @@ protected:
 
 TEST_P(StoreRollups, CountWhatIsStoredByHourAndMinute) {
     put_all(1, 100);
-    join(100);
+    compact(100);
     ASSERT_EQ(rollups(RollupLevel::kHour).size(), 1U);
     const Rollup hour = rollups(RollupLevel::kHour)[0];
     EXPECT_EQ(hour.seqs, (std::vector<SeqRange>{{Seq{1}, Seq{100}}}));
@@ -121,26 +121,26 @@ TEST_P(StoreRollups, CountWhatIsStoredByHourAndMinute) {
     EXPECT_EQ(rollups(RollupLevel::kMinute)[0].cells.size(), 4U);
     EXPECT_EQ(counts(RollupLevel::kHour), stored_);
     EXPECT_EQ(counts(RollupLevel::kMinute), stored_);
-    join(100);
+    compact(100);
     EXPECT_EQ(written_, 2U);
 }
 
 TEST_P(StoreRollups, CoverEachBatchOnceWhenSomeComeLateOrAgain) {
     put_all(1, 50);
     put_all(54, 60);
-    join(50);
+    compact(50);
     put_all(51, 53);
     put_all(10, 20);
-    join(60, UtcNs{kLater.value + 10 * kHourNs});
+    compact(60, UtcNs{kLater.value + 10 * kHourNs});
     put_all(61, 61);
-    join(61, UtcNs{kLater.value + 20 * kHourNs});
+    compact(61, UtcNs{kLater.value + 20 * kHourNs});
     const auto hours = rollups(RollupLevel::kHour);
     ASSERT_EQ(hours.size(), 2U);
     EXPECT_EQ(hours[0].seqs, (std::vector<SeqRange>{{Seq{1}, Seq{50}}}));
     EXPECT_EQ(hours[1].seqs, (std::vector<SeqRange>{{Seq{51}, Seq{60}}}));
     EXPECT_EQ(hours[0].row_count + hours[1].row_count, 60 * kRowsABatch);
     put_all(62, 63);
-    join(63, UtcNs{kLater.value + 30 * kHourNs});
+    compact(63, UtcNs{kLater.value + 30 * kHourNs});
     EXPECT_EQ(counts(RollupLevel::kHour), stored_);
     EXPECT_EQ(counts(RollupLevel::kMinute), stored_);
 }
@@ -154,7 +154,7 @@ TEST_P(StoreRollups, AreSplitWhereOneWouldHaveTooManySums) {
     put_all(1, 20);
     put(21, 1);
     put(22, 1);
-    join(22);
+    compact(22);
     EXPECT_GT(rollups(RollupLevel::kHour).size(), 5U);
     EXPECT_EQ(counts(RollupLevel::kHour), stored_);
     EXPECT_EQ(counts(RollupLevel::kMinute), stored_);
@@ -168,16 +168,16 @@ TEST_P(StoreRollups, AreSplitWhereOneWouldHaveTooManySums) {
 
 TEST_P(StoreRollups, AreMadeWhenTheHourIsOver) {
     put_all(1, 20);
-    join(20, UtcNs{std::int64_t{kBucket.value} * kHourNs});
+    compact(20, UtcNs{std::int64_t{kBucket.value} * kHourNs});
     EXPECT_TRUE(rollups(RollupLevel::kHour).empty());
     store_ = stores_.reopen(std::move(store_));
-    join(20);
+    compact(20);
     EXPECT_EQ(rollups(RollupLevel::kHour).size(), 1U);
 }
 
 TEST_P(StoreRollups, OfTooFewOrTooVariedRowsAreLeftOut) {
     put(1);
-    join(1);
+    compact(1);
     EXPECT_EQ(written_, 0U);
     StoreOptions strict = options();
     strict.rollups->rows_per_sum = 1'000;
@@ -185,7 +185,7 @@ TEST_P(StoreRollups, OfTooFewOrTooVariedRowsAreLeftOut) {
     store_ = stores.open();
     ASSERT_TRUE(store_->define(partition_in(kBucket), sample_session(kTarget, kSession)).ok());
     put_all(1, 10);
-    join(10);
+    compact(10);
     EXPECT_EQ(written_, 0U);
     EXPECT_EQ(left_, 10 * kRowsABatch);
     store_.reset();
@@ -193,16 +193,16 @@ TEST_P(StoreRollups, OfTooFewOrTooVariedRowsAreLeftOut) {
 
 TEST_P(StoreRollups, GoWithTheirPartition) {
     put_all(1, 20);
-    join(20);
+    compact(20);
     EXPECT_EQ(written_, 2U);
     ASSERT_TRUE(store_->drop(partition_in(kBucket)).ok());
     EXPECT_TRUE(rollups(RollupLevel::kHour).empty());
     EXPECT_TRUE(rollups(RollupLevel::kMinute).empty());
-    join(20);
+    compact(20);
     EXPECT_EQ(written_, 2U);
 }
 
-TEST_P(StoreRollups, AreMadeLaterOfAStoreThatWasJoinedWithoutThem) {
+TEST_P(StoreRollups, AreMadeLaterOfAStoreThatWasCompactedWithoutThem) {
     if (GetParam() == TestEngine::kMemory) {
         return;  // forgets everything when it is closed
     }
@@ -217,19 +217,19 @@ TEST_P(StoreRollups, AreMadeLaterOfAStoreThatWasJoinedWithoutThem) {
     open({});
     ASSERT_TRUE(store_->define(partition_in(kBucket), sample_session(kTarget, kSession)).ok());
     put_all(1, 20);
-    join(20);
+    compact(20);
     EXPECT_EQ(written_, 0U);
     open(options());
-    join(20);
+    compact(20);
     EXPECT_EQ(counts(RollupLevel::kHour), stored_);
     open(options());
-    join(20);
+    compact(20);
     EXPECT_EQ(written_, 2U);
     store_.reset();
 }
 
-// A large store of before takes days to roll up; what comes meanwhile is joined as ever.
-TEST(StoreRollupsOfBefore, AreMadeWhenNothingIsLeftToJoin) {
+// A large store of before takes days to roll up; what comes meanwhile is compacted as ever.
+TEST(StoreRollupsOfBefore, AreMadeWhenNothingIsLeftToCompact) {
     auto folder = TemporaryFolder::make("perfleet-test-");
     ASSERT_TRUE(folder.ok());
     auto opened = open_rocksdb_store((*folder)->path());
@@ -243,22 +243,22 @@ TEST(StoreRollupsOfBefore, AreMadeWhenNothingIsLeftToJoin) {
         }
         ASSERT_TRUE(store->advance_watermark(kTarget, kSession, Seq{first + 2}).ok());
     };
-    const auto join = [&] {
+    const auto compact = [&] {
         std::vector<std::pair<BucketNumber, bool>> done;  // and whether it was rolled up
         EXPECT_TRUE(store
-                        ->join(kLater,
-                               [&](const JoinStep& step) {
-                                   if (step.batches_in + step.rollups != 0) {
-                                       done.emplace_back(step.partition.bucket, step.rollups != 0);
-                                   }
-                                   return Visit::kContinue;
-                               })
+                        ->compact(kLater,
+                                  [&](const CompactionStep& step) {
+                                      if (step.batches_in + step.rollups != 0) {
+                                          done.emplace_back(step.partition.bucket, step.rollups != 0);
+                                      }
+                                      return Visit::kContinue;
+                                  })
                         .ok());
         return done;
     };
     const BucketNumber next{kBucket.value + 1};
     fill(kBucket, 1);
-    EXPECT_EQ(join(), (std::vector<std::pair<BucketNumber, bool>>{{kBucket, false}}));
+    EXPECT_EQ(compact(), (std::vector<std::pair<BucketNumber, bool>>{{kBucket, false}}));
     fill(next, 4);
     store.reset();
     StoreOptions with_rollups;
@@ -266,7 +266,7 @@ TEST(StoreRollupsOfBefore, AreMadeWhenNothingIsLeftToJoin) {
     opened = open_rocksdb_store((*folder)->path(), with_rollups);
     ASSERT_TRUE(opened.ok());
     store = std::move(*opened);
-    EXPECT_EQ(join(), (std::vector<std::pair<BucketNumber, bool>>{{next, false}, {next, true}, {kBucket, true}}));
+    EXPECT_EQ(compact(), (std::vector<std::pair<BucketNumber, bool>>{{next, false}, {next, true}, {kBucket, true}}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, StoreRollups, testing::ValuesIn(kTestEngines),

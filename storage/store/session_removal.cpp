@@ -27,8 +27,8 @@ Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedRea
     SessionRemoval removal;
     std::vector<std::string>& deletes = removal.changes.changes.deletes;
     ExpiredRows rows{reads, partition, removal.changes};
-    // Each batch's own record and blocks, whether they were joined or not: a crash may undo joining, and what it brings
-    // back must be deleted, too.
+    // Each batch's own record and blocks, whether they were compacted or not: a crash may undo compaction, and what it
+    // brings back must be deleted, too.
     auto visited =
         reads.visit_batches(partition, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
             const BatchKey key{session.target, session.session, batch.seq};
@@ -62,7 +62,7 @@ Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedRea
     removal.is_partition_empty =
         std::all_of(others->begin(), others->end(), [&](const SessionName& other) { return other == session; });
     if (removal.is_partition_empty) {
-        deletes.push_back(joined_key(partition));
+        deletes.push_back(compacted_key(partition));
         deletes.push_back(dictionary_key(partition));
     }
     return removal;

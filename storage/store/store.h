@@ -111,11 +111,11 @@ struct ImageContent {
     std::string bytes;
 };
 
-// What one step of joining or rolling up did, in one partition; all zeros when it only read.
-struct JoinStep {
+// What one step of compaction or rolling up did, in one partition; all zeros when it only read.
+struct CompactionStep {
     Partition partition;
-    std::uint64_t blocks_in = 0;       // that went into one joined block; 0 when batch records were joined
-    std::uint64_t batches_in = 0;      // whose records went into one value; 0 when blocks were joined
+    std::uint64_t blocks_in = 0;       // that went into one compacted block; 0 when batch records were compacted
+    std::uint64_t batches_in = 0;      // whose records went into one value; 0 when blocks were compacted
     std::uint64_t size_bytes_in = 0;   // keys and values
     std::uint64_t size_bytes_out = 0;  // likewise
     std::uint64_t rollups = 0;         // that were written
@@ -179,13 +179,13 @@ public:
         return std::map<SessionName, SessionNote>{};
     }
 
-    // The session's batch records in this partition, ascending by seq, whether joined or not: all that are readable,
+    // The session's batch records in this partition, ascending by seq, whether compacted or not: all that are readable,
     // also when it ends in an error of kCorrupt or kIo.
     [[nodiscard]] virtual Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                                      const std::function<Visit(const BatchRecord&)>& visitor) const = 0;
 
     // The blocks of one series in this partition, ascending by first_seq; likewise. Their seqs don't overlap. A visit
-    // meets each batch's rows once also while blocks are joined; two visits may meet them in different blocks.
+    // meets each batch's rows once also while blocks are compacted; two visits may meet them in different blocks.
     [[nodiscard]] virtual Result<Done> visit_blocks(
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const = 0;
@@ -226,7 +226,7 @@ public:
     [[nodiscard]] virtual Result<std::optional<ImageContent>> image(std::string_view build_id) const = 0;
 };
 
-// Writing. One thread at a time; join() and drop() may run beside it, each on one thread.
+// Writing. One thread at a time; compact() and drop() may run beside it, each on one thread.
 //
 // After an error of kFull, kIo or kUnavailable nothing since the last sync() counts: the caller does all of it again,
 // also what had gone well, before the next sync(). The store goes on by itself with the next call, once the disk lets
@@ -271,7 +271,7 @@ public:
     // durably, then erased; the writer is held up for one write each and a sync, but not while rows are counted and
     // erased. Neighbours (shards of one bucket) are erased together, faster than one by one.
     //
-    // On a full disk it goes on with StoreOptions::reserve_size_bytes; then nothing is stored, and nothing joined,
+    // On a full disk it goes on with StoreOptions::reserve_size_bytes; then nothing is stored, and nothing compacted,
     // until that room is there again.
     //
     // `is_stopping` (or null), once another thread has set it, ends the erasing early. What that or an error leaves is
@@ -300,11 +300,11 @@ public:
     // When this returns Done, everything before it survives kill -9 and power loss.
     [[nodiscard]] virtual Result<Done> sync() = 0;
 
-    // Joins what is old enough at this time: small blocks of one series and epoch into blocks of up to
-    // limits::kBlockRowsMax rows, batch records of one session into values of up to limits::kJoinedBatchesMax, within
-    // one partition, once. Old enough are the batches at or below their session's watermark whose bucket has been over
-    // for limits::kJoinGraceS, or of which StoreOptions::join_batches have gathered since the store was opened. What is
-    // damaged, or has columns or codecs that this build doesn't know, stays as it is.
+    // Compacts what is old enough at this time: small blocks of one series and epoch into blocks of up to
+    // limits::kBlockRowsMax rows, batch records of one session into values of up to limits::kCompactedBatchesMax,
+    // within one partition, once. Old enough are the batches at or below their session's watermark whose bucket has
+    // been over for limits::kCompactionGraceS, or of which StoreOptions::compact_batches have gathered since the store
+    // was opened. What is damaged, or has columns or codecs that this build doesn't know, stays as it is.
     //
     // With StoreOptions::rollups those of a bucket that is over are then rolled up (storage/rollup): what no rollup
     // covers yet of samples and tracepoints; and when nothing else waits, what was rolled up of a day that is over.
@@ -314,12 +314,14 @@ public:
     //
     // Runs until nothing is left to do or `on_step`, which is told each change, stops it; the next call goes on.
     // A step reads, changes and holds the writer up for one block or one value of records. One thread, which may be
-    // another than the writer's. What an interruption, a failure or power loss leaves is joined or isn't, never half.
-    // Errors: those of the engine; the next call tries again.
-    [[nodiscard]] virtual Result<Done> join(UtcNs, const std::function<Visit(const JoinStep&)>&) { return Done{}; }
+    // another than the writer's. What an interruption, a failure or power loss leaves is compacted or isn't, never
+    // half. Errors: those of the engine; the next call tries again.
+    [[nodiscard]] virtual Result<Done> compact(UtcNs, const std::function<Visit(const CompactionStep&)>&) {
+        return Done{};
+    }
 
-    // Partitions that wait to be joined, those with an open bucket included. At any time by any thread.
-    [[nodiscard]] virtual std::size_t partitions_to_join() const { return 0; }
+    // Partitions that wait to be compacted, those with an open bucket included. At any time by any thread.
+    [[nodiscard]] virtual std::size_t partitions_to_compact() const { return 0; }
 };
 
 // Errors: kInvalid, saying why the text can't be a session's name.
@@ -329,11 +331,12 @@ public:
 
 struct StoreOptions {
     std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes;  // of what was put lately and of what was read
-    std::uint32_t join_batches = limits::kJoinedBatchesMax;  // of a session, until they are joined in an open bucket
+    std::uint32_t compact_batches =
+        limits::kCompactedBatchesMax;  // of a session, until they are compacted in an open bucket
     // Of the disk, kept free so that drop() can write its marks when the disk is full; 0: none. While the disk doesn't
     // have that nothing is stored: kFull.
     std::uint64_t reserve_size_bytes = 0;
-    std::optional<RollupPolicy> rollups = std::nullopt;           // none: join() makes none
+    std::optional<RollupPolicy> rollups = std::nullopt;           // none: compact() makes none
     std::optional<DictionaryPolicy> dictionaries = std::nullopt;  // likewise
 };
 

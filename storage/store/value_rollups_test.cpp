@@ -1,4 +1,4 @@
-// Conformance of engines: rollups of values that join() makes.
+// Conformance of engines: rollups of values that compact() makes.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -62,10 +62,10 @@ protected:
         }
     }
 
-    void join(std::uint64_t watermark) {
+    void compact(std::uint64_t watermark) {
         ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{watermark}).ok());
         now_ns_ += 10 * kHourNs;
-        ASSERT_TRUE(store_->join(UtcNs{now_ns_}, [](const JoinStep&) { return Visit::kContinue; }).ok());
+        ASSERT_TRUE(store_->compact(UtcNs{now_ns_}, [](const CompactionStep&) { return Visit::kContinue; }).ok());
     }
 
     [[nodiscard]] std::vector<ValueRollup> rollups(RollupLevel level) const {
@@ -113,7 +113,7 @@ protected:
 
 TEST_P(StoreValueRollups, SumWhatIsStoredByHourAndMinute) {
     put_all(1, 100);
-    join(100);
+    compact(100);
     ASSERT_EQ(rollups(RollupLevel::kHour).size(), 1U);
     const ValueRollup hour = rollups(RollupLevel::kHour)[0];
     EXPECT_EQ(hour.seqs, (std::vector<SeqRange>{{Seq{1}, Seq{100}}}));
@@ -127,10 +127,10 @@ TEST_P(StoreValueRollups, SumWhatIsStoredByHourAndMinute) {
 TEST_P(StoreValueRollups, CoverEachBatchOnceWhenSomeComeLateOrAgain) {
     put_all(1, 50);
     put_all(54, 60);
-    join(50);
+    compact(50);
     put_all(51, 53);
     put_all(10, 20);
-    join(60);
+    compact(60);
     const auto hours = rollups(RollupLevel::kHour);
     ASSERT_EQ(hours.size(), 2U);
     EXPECT_EQ(hours[0].seqs, (std::vector<SeqRange>{{Seq{1}, Seq{50}}}));
@@ -141,7 +141,7 @@ TEST_P(StoreValueRollups, CoverEachBatchOnceWhenSomeComeLateOrAgain) {
 
 TEST_P(StoreValueRollups, StandBesideThoseOfStacks) {
     put_all(1, 20);
-    join(20);
+    compact(20);
     std::uint64_t row_count = 0;
     const auto visited = store_->visit_rollups(partition_in(kBucket), kTarget, kSession, kPoints,
                                                {RollupContent::kStacks, RollupLevel::kHour},

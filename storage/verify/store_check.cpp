@@ -199,7 +199,7 @@ private:
             if (verify_) {
                 check_rollup(key, rollup->kind.content, value);
             }
-        } else if (key == joined_key(*partition)) {
+        } else if (key == compacted_key(*partition)) {
             check_number(key, value, "nothing: its key says it all", nullptr);
         } else if (key == dictionary_key(*partition)) {
             on_dictionary(key, value);
@@ -265,8 +265,8 @@ private:
         }
     }
 
-    // Those of its blocks that stand alone, in full, and its seal over all of them if they all do. Joined blocks can't
-    // give back the bytes that were sealed; they, damaged and missing ones are met later, in the order of blocks.
+    // Those of its blocks that stand alone, in full, and its seal over all of them if they all do. Compacted blocks
+    // can't give back the bytes that were sealed; they, damaged and missing ones are met later, in the order of blocks.
     void check_batch(std::string_view key, const PartitionBatch& name, const BatchRecord& record) {
         std::vector<std::string> bytes(record.rows.size());
         std::vector<BlockView> blocks(record.rows.size());
@@ -314,7 +314,7 @@ private:
              is_defining ? 0 : row_count});
     }
 
-    // Else it is joined or damaged.
+    // Else it is compacted or damaged.
     [[nodiscard]] static bool is_as_sealed(std::string_view bytes) {
         const auto block = parse_block_untrusted(bytes);
         return block.ok() && block->parts.empty();
@@ -358,13 +358,13 @@ private:
             add({describe_key(key), "belongs to no batch that can be read", "its rows", 0});
             return;
         }
-        if (auto checked = check_joined_block(block, value); !checked.ok()) {
+        if (auto checked = check_compacted_block(block, value); !checked.ok()) {
             damaged_block_ = {block, checked.error().message};
         }
     }
 
     // Each part is what its batch names, and its rows lie where the batch says.
-    [[nodiscard]] Result<Done> check_joined_block(const BlockKey& key, std::string_view bytes) {
+    [[nodiscard]] Result<Done> check_compacted_block(const BlockKey& key, std::string_view bytes) {
         auto block = parse_block_untrusted(bytes);
         if (!block.ok()) {
             return block.error();
@@ -429,7 +429,7 @@ private:
         add_lost_block(block, what, epoch, row_count);
     }
 
-    // What no block held: one entry for all of a series and epoch, for a joined block may have held them.
+    // What no block held: one entry for all of a series and epoch, for a compacted block may have held them.
     void add_missing_blocks() {
         for (auto at = named_.begin(); at != named_.end();) {
             const auto [target, session, series, seq] = at->first;

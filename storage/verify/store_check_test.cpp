@@ -159,22 +159,22 @@ TEST_F(CheckedStore, NamesEachDamagedKey) {
     }
 }
 
-// Joined: the batches are there as before, the blocks are fewer; damage to one is told with all that it held.
-TEST_F(CheckedStore, FindsJoinedOnesIntactAndNamesADamagedOne) {
+// Compacted: the batches are there as before, the blocks are fewer; damage to one is told with all that it held.
+TEST_F(CheckedStore, FindsCompactedOnesIntactAndNamesADamagedOne) {
     {
         auto store = open_rocksdb_store(intact_);
         ASSERT_TRUE(store.ok());
         ASSERT_TRUE((*store)->advance_watermark(kTarget, kSession, Seq{kBatches}).ok());
         constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
-        ASSERT_TRUE((*store)->join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+        ASSERT_TRUE((*store)->compact(kLater, [](const CompactionStep&) { return Visit::kContinue; }).ok());
         ASSERT_TRUE((*store)->sync().ok());
     }
     StoreCheck found = check(intact_);
     EXPECT_TRUE(found.damage.empty()) << found.damage.front().place << found.damage.front().what;
     EXPECT_EQ(found.partitions[0].batch_count, kBatches);
     EXPECT_EQ(found.partitions[0].row_count, kBatches * 1'000);
-    const std::uint64_t joined_count = (kBatches + 15) / 16;
-    EXPECT_EQ(found.partitions[0].block_count, joined_count);
+    const std::uint64_t compacted_count = (kBatches + 15) / 16;
+    EXPECT_EQ(found.partitions[0].block_count, compacted_count);
     const std::uint64_t first_count = std::min<std::uint64_t>(kBatches, 16);
 
     const std::string first = block_key({test_writer::partition(), kTarget, kSession, test_writer::kSeries, Seq{1}});
@@ -201,7 +201,7 @@ TEST_F(CheckedStore, FindsRollupsIntactAndNamesADamagedOne) {
         auto store = open_rocksdb_store(intact_, options);
         ASSERT_TRUE(store.ok());
         constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
-        ASSERT_TRUE((*store)->join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+        ASSERT_TRUE((*store)->compact(kLater, [](const CompactionStep&) { return Visit::kContinue; }).ok());
         ASSERT_TRUE((*store)->sync().ok());
     }
     EXPECT_TRUE(check(intact_).damage.empty());
@@ -235,7 +235,7 @@ TEST_F(CheckedStore, FindsDictionariesIntactAndNamesDamagedOnes) {
         ASSERT_TRUE((*store)->put(partition, batches).ok());
         ASSERT_TRUE((*store)->advance_watermark(kTarget, kSession, Seq{kBatches + 1}).ok());
         constexpr UtcNs kLater{4'000'000'000 * kNsPerSecond};
-        ASSERT_TRUE((*store)->join(kLater, [](const JoinStep&) { return Visit::kContinue; }).ok());
+        ASSERT_TRUE((*store)->compact(kLater, [](const CompactionStep&) { return Visit::kContinue; }).ok());
         ASSERT_TRUE((*store)->sync().ok());
     }
     const StoreCheck intact = check(intact_);

@@ -4,8 +4,8 @@
 
 #include "storage/block/block.h"
 #include "storage/store/folder.h"
-#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::store_sizes_test {
 namespace {
@@ -84,12 +84,12 @@ TEST(StoreSizes, TellThoseOfRollups) {
         ASSERT_TRUE((*store)->advance_watermark(kTarget, {1, 1}, Seq{1}).ok());
         const UtcNs later{(std::int64_t{kBucket.value} + 9) * kBucketDurationS * kNsPerSecond};
         ASSERT_TRUE((*store)
-                        ->join(later,
-                               [&](const JoinStep& step) {
-                                   count += step.rollups;
-                                   size_bytes += step.rollup_bytes;
-                                   return Visit::kContinue;
-                               })
+                        ->compact(later,
+                                  [&](const CompactionStep& step) {
+                                      count += step.rollups;
+                                      size_bytes += step.rollup_bytes;
+                                      return Visit::kContinue;
+                                  })
                         .ok());
     }
     const auto sizes = measure_store((*folder)->path());
@@ -119,11 +119,11 @@ TEST(StoreSizes, TellHowManyStacksANodeStandsFor) {
             ASSERT_TRUE((*store)->advance_watermark(kTarget, {session, 1}, Seq{1}).ok());
         }
         const UtcNs later{(std::int64_t{kBucket.value} + 9) * kBucketDurationS * kNsPerSecond};
-        const auto count = [&](const JoinStep& step) {
+        const auto count = [&](const CompactionStep& step) {
             size_bytes += step.map_bytes;
             return Visit::kContinue;
         };
-        ASSERT_TRUE((*store)->join(later, count).ok());
+        ASSERT_TRUE((*store)->compact(later, count).ok());
     }
     const auto sizes = measure_store((*folder)->path());
     ASSERT_TRUE(sizes.ok()) << sizes.error().message;

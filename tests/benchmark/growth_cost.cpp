@@ -4,7 +4,7 @@
 //   growth_cost --bin DIR [--rows 1000000,10000000,100000000] [--series 1,100,10000] [--series-rows 10000000]
 //               [--fleet 10000] [--hours 24] [--figure FILE.png|FILE.svg] [--folder DIR]
 //
-// Each store is filled in this process as a gateway fills it, joined and rolled up; then the program is run, in turn
+// Each store is filled in this process as a gateway fills it, compacted and rolled up; then the program is run, in turn
 // from every row and with rollups, three times each: medians of its CPU time and its time, and the most memory that it
 // had. What is measured is the whole program: start, opening the store, counting, names, the table.
 #include <sys/wait.h>
@@ -66,7 +66,8 @@ void fill(const std::string& store_folder, std::uint64_t row_count, std::uint64_
         store_session(*store, number, row_count / series_count, kStackCount);
     }
     checked_or_stop(store->sync());
-    checked_or_stop(store->join(UtcNs{2'000'000'000 * kNsPerSecond}, [](const JoinStep&) { return Visit::kContinue; }));
+    checked_or_stop(
+        store->compact(UtcNs{2'000'000'000 * kNsPerSecond}, [](const CompactionStep&) { return Visit::kContinue; }));
     checked_or_stop(store->sync());
 }
 

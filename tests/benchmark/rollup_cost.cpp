@@ -5,8 +5,8 @@
 //
 // Stores batches of 16k rows in this process, as a gateway does: each session at 999 Hz on two processors (fewer rows
 // an hour, where --rows-per-hour says so), hour after hour, an epoch an hour, with as many call chains as --stacks
-// says. Then the store joins, rolls up hours, and days. After each of these `top` is asked of all rows, five times in a
-// process of its own: medians of CPU, most memory. Answers are compared.
+// says. Then the store compacts, rolls up hours, and days. After each of these `top` is asked of all rows, five times
+// in a process of its own: medians of CPU, most memory. Answers are compared.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -142,17 +142,17 @@ Asked ask_often(const Options& options, const std::string& store, bool is_exact)
 }
 
 struct Made {
-    JoinStep sum;
+    CompactionStep sum;
     double cpu_ms = 0;
 };
 
-Made join(const std::string& folder, std::optional<RollupPolicy> rollups) {
+Made compact(const std::string& folder, std::optional<RollupPolicy> rollups) {
     StoreOptions options;
     options.rollups = rollups;
     auto store = checked_or_stop(open_rocksdb_store(folder, options));
     Made made;
     made.cpu_ms = own_cpu_ms();
-    checked_or_stop(store->join(kLater, [&](const JoinStep& step) {
+    checked_or_stop(store->compact(kLater, [&](const CompactionStep& step) {
         made.sum.rollups += step.rollups;
         made.sum.rollup_rows += step.rollup_rows;
         made.sum.rollup_bytes += step.rollup_bytes;
@@ -189,16 +189,16 @@ void measure(const Options& options) {
         checked_or_stop(store->sync());
     }
     constexpr std::uint32_t kNoDays = 25;
-    const Made joined = join(folder, std::nullopt);
+    const Made compacted = compact(folder, std::nullopt);
     std::printf("%llu rows of %llu sessions; joined with %.1f ns of CPU a row\n",
                 static_cast<unsigned long long>(options.row_count),
                 static_cast<unsigned long long>(options.session_count),
-                1e6 * joined.cpu_ms / static_cast<double>(options.row_count));
+                1e6 * compacted.cpu_ms / static_cast<double>(options.row_count));
     const Asked exact = ask_often(options, folder, true);
-    report("rollups by hour and minute", join(folder, RollupPolicy{.rows_min = 1, .day_hours_min = kNoDays}),
+    report("rollups by hour and minute", compact(folder, RollupPolicy{.rows_min = 1, .day_hours_min = kNoDays}),
            options.row_count);
     const Asked hours = ask_often(options, folder, false);
-    report("rollups by day", join(folder, RollupPolicy{.rows_min = 1}), options.row_count);
+    report("rollups by day", compact(folder, RollupPolicy{.rows_min = 1}), options.row_count);
     const Asked days = ask_often(options, folder, false);
     if (hours.answer != exact.answer || days.answer != exact.answer) {
         fail("rollups give another answer than blocks");

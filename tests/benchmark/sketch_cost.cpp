@@ -4,8 +4,8 @@
 //   sketch_cost [--rows N] [--folder DIR]
 //
 // Stores batches of 16k tracepoint rows in this process, a thousand values a second with a long tail, hour after hour;
-// the store joins and rolls up. The three answers are made in turn, three times each: medians, of time and of CPU, on
-// one thread.
+// the store compacts and rolls up. The three answers are made in turn, three times each: medians, of time and of CPU,
+// on one thread.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -102,17 +102,17 @@ void measure(std::uint64_t row_count, const std::string& parent) {
     {
         auto store = checked(open_rocksdb_store(folder));
         store_rows(*store, row_count);
-        checked(store->join(later, [](const JoinStep&) { return Visit::kContinue; }));
+        checked(store->compact(later, [](const CompactionStep&) { return Visit::kContinue; }));
         checked(store->sync());
     }
-    JoinStep made;
+    CompactionStep made;
     double making = 0;
     {
         StoreOptions options;
         options.rollups.emplace();
         auto store = checked(open_rocksdb_store(folder, options));
         making = cpu_ms();
-        checked(store->join(later, [&](const JoinStep& step) {
+        checked(store->compact(later, [&](const CompactionStep& step) {
             made.rollups += step.rollups;
             made.rollup_bytes += step.rollup_bytes;
             return Visit::kContinue;

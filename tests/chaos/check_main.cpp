@@ -7,8 +7,8 @@
 //   chaos_check --data DIR --drop
 //       drops every partition, and prints their buckets
 //   chaos_check --data DIR --go-on
-//       puts each stored batch once more, which must change nothing, and joins all that can be joined; prints what is
-//       wrong, exit status 1
+//       puts each stored batch once more, which must change nothing, and compacts all that can be compacted; prints
+//       what is wrong, exit status 1
 //   With --faulty the last two work on the disk of perfleet-gateway-faulty.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -119,9 +119,10 @@ int go_on(Result<std::unique_ptr<Store>> store) {
         }
         is_wrong = *put || is_wrong;
     }
-    if (const auto joined = (*store)->join(UtcNs{kLongAfterAllNs}, [](const JoinStep&) { return Visit::kContinue; });
-        !joined.ok()) {
-        return fail(joined.error());
+    if (const auto compacted =
+            (*store)->compact(UtcNs{kLongAfterAllNs}, [](const CompactionStep&) { return Visit::kContinue; });
+        !compacted.ok()) {
+        return fail(compacted.error());
     }
     if (const auto synced = (*store)->sync(); !synced.ok()) {
         return fail(synced.error());
@@ -175,18 +176,18 @@ public:
     void print_totals() const {
         std::uint64_t stored = 0;
         std::uint64_t expired = 0;
-        std::uint64_t joined = 0;  // blocks
+        std::uint64_t compacted = 0;  // blocks
         for (const StoredSession& session : sessions_) {
             for (const StoredSession::Block& block : session.blocks) {
                 stored += is_definition(block.series.kind) ? 0 : block.values.size();
-                joined += block.was_joined ? 1 : 0;
+                compacted += block.was_compacted ? 1 : 0;
             }
             for (const auto& [series, row_count] : session.expired) {
                 expired += is_definition(series.kind) ? 0 : row_count;
             }
         }
         std::printf("stored=%llu expired=%llu joined=%llu\n", static_cast<unsigned long long>(stored),
-                    static_cast<unsigned long long>(expired), static_cast<unsigned long long>(joined));
+                    static_cast<unsigned long long>(expired), static_cast<unsigned long long>(compacted));
     }
 
 private:

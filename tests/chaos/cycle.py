@@ -8,7 +8,7 @@ import time
 import faults
 from world import Failure, Source, World
 
-JOINED_FILE = "joined"  # in a cycle's folder: of how many batches' blocks the store had joined
+JOINED_FILE = "compacted"  # in a cycle's folder: of how many batches' blocks the store had compacted
 
 
 class Cycle:
@@ -115,7 +115,7 @@ class Cycle:
 
     def _judge(self):
         world = self._world
-        # What comes later must be as right: each batch comes again, and all is joined that can be.
+        # What comes later must be as right: each batch comes again, and all is compacted that can be.
         status, output = self._check_as_gateway("--go-on")
         if status != 0:
             self._problems += output.strip().splitlines()
@@ -134,7 +134,7 @@ class Cycle:
         else:
             totals = dict(field.split("=") for field in lines[-1].split())
             with open(world.path(JOINED_FILE), "w", encoding="ascii") as file:
-                file.write(totals.pop("joined"))
+                file.write(totals.pop("compacted"))
             self._ask_perfleet(totals)
 
     def _ask_perfleet(self, totals):

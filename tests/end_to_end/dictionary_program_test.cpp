@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint32_t kFirstBucket = 472'223;  // long over
 constexpr std::uint32_t kHours = 10;
 constexpr std::uint64_t kSessions = 6;
-constexpr std::uint32_t kBatchesAnHour = 2;  // of each session, which are joined
+constexpr std::uint32_t kBatchesAnHour = 2;  // of each session, which are compacted
 constexpr std::uint32_t kStacks = 200;
 constexpr std::uint32_t kOwnStacks = 5;  // of each session
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
@@ -97,9 +97,9 @@ bool is_mapped(const std::string& data) {
     return true;
 }
 
-class JoiningGateway : public GatewayProgram {
+class CompactionGateway : public GatewayProgram {
 public:
-    explicit JoiningGateway(const std::string& data, const std::vector<std::string>& options = {})
+    explicit CompactionGateway(const std::string& data, const std::vector<std::string>& options = {})
         : GatewayProgram{data, "tcp://127.0.0.1:*",  "none", program_path("perfleet-gateway"),
                          {},   with_metrics(options)},
           data_{data} {}
@@ -116,8 +116,8 @@ public:
         }
     }
 
-    // Until it has been through all hours but the last: an hour's dictionary is made before the next one is joined.
-    void wait_until_joined() {
+    // Until it has been through all hours but the last: an hour's dictionary is made before the next one is compacted.
+    void wait_until_compacted() {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
         while (scrape(metrics()).value("perfleet_gateway_compaction_batches_total").value_or(0) <
                kSessions * kHours * kBatchesAnHour) {
@@ -139,8 +139,8 @@ TEST(DictionaryProgram, MakesNoneWhenAskedNotTo) {
     const TemporaryFolder folder;
     const std::string data = folder / "data";
     make_store(data);
-    JoiningGateway gateway{data, {"--no-dictionaries"}};
-    gateway.wait_until_joined();
+    CompactionGateway gateway{data, {"--no-dictionaries"}};
+    gateway.wait_until_compacted();
     EXPECT_EQ(scrape(gateway.metrics()).value("perfleet_gateway_dictionaries_total"), 0);
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     const auto reader = open_rocksdb_reader(data);
@@ -158,12 +158,12 @@ TEST(DictionaryProgram, KilledWhileItMakesThemChangesNoProfile) {
     make_store(data);
     const auto before = perfleet_json({"top", "--data", data});
     for (const double count : {1.0, 4.0, 8.0}) {
-        JoiningGateway gateway{data};
+        CompactionGateway gateway{data};
         gateway.wait_for_dictionaries(count);
         EXPECT_EQ(gateway.end(SIGKILL).signal, SIGKILL);
     }
     {
-        JoiningGateway gateway{data};
+        CompactionGateway gateway{data};
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
         while (!is_mapped(data) && std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds{20});

@@ -1,4 +1,4 @@
-// The same stored rows give the same bytes, whatever the store does beneath: joining, retention, backups, copies.
+// The same stored rows give the same bytes, whatever the store does beneath: compaction, retention, backups, copies.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,8 +11,8 @@
 #include "storage/copy/store_copy.h"
 #include "storage/store/checkpoint.h"
 #include "storage/store/folder.h"
-#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::end_to_end::steady_answer_test {
 namespace {
@@ -58,7 +58,7 @@ std::string answer(const StoreReader& reader, const OptionTexts& options) {
     return answered.ok() ? format_report(*answered, ReportFormat::kJson) : "";
 }
 
-TEST(SteadyAnswer, IsTheSameBytesDuringJoiningRetentionBackupAndCopy) {
+TEST(SteadyAnswer, IsTheSameBytesDuringCompactionRetentionBackupAndCopy) {
     auto folder = perfleet::TemporaryFolder::make("perfleet-test-");
     ASSERT_TRUE(folder.ok());
     const std::string data = (*folder)->path() + "/data";
@@ -86,21 +86,21 @@ TEST(SteadyAnswer, IsTheSameBytesDuringJoiningRetentionBackupAndCopy) {
     EXPECT_NE(expected.find("/bin/bash"), std::string::npos) << expected;
 
     std::atomic<bool> is_done{false};
-    std::uint64_t joined_count = 0;
+    std::uint64_t compacted_count = 0;
     std::thread keeper{[&] {
-        const auto join = [&] {
+        const auto compact = [&] {
             EXPECT_TRUE((*store)
-                            ->join(UtcNs{INT64_MAX / 2},
-                                   [&](const JoinStep& step) {
-                                       ++joined_count;
-                                       (void)step;
-                                       return Visit::kContinue;
-                                   })
+                            ->compact(UtcNs{INT64_MAX / 2},
+                                      [&](const CompactionStep& step) {
+                                          ++compacted_count;
+                                          (void)step;
+                                          return Visit::kContinue;
+                                      })
                             .ok());
         };
         const std::string path = (*folder)->path();
         EXPECT_TRUE(make_checkpoint(data, path + "/before").ok());
-        join();
+        compact();
         EXPECT_TRUE(make_checkpoint(data, path + "/joined").ok());
         EXPECT_TRUE(copy_store(data, path + "/copy").ok());
         EXPECT_TRUE((*store)->drop(partition_of(kTarget, kBucket)).ok());
@@ -114,7 +114,7 @@ TEST(SteadyAnswer, IsTheSameBytesDuringJoiningRetentionBackupAndCopy) {
         EXPECT_EQ(answer(**following, of_other), expected_of_other);
     }
     keeper.join();
-    EXPECT_GT(joined_count, 0U);
+    EXPECT_GT(compacted_count, 0U);
     // What was kept before the drop, and is a store of its own, tells the same; what came behind it says what expired.
     for (const char* kept : {"/before", "/joined", "/copy"}) {
         const auto reader = open_rocksdb_reader((*folder)->path() + kept);

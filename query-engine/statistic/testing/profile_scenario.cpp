@@ -205,14 +205,14 @@ private:
 
 void require(bool holds) { PERFLEET_ASSERT(holds); }
 
-// Moves each session's watermark up as a gateway would, and has the store join what is below it.
-class JoiningStore {
+// Moves each session's watermark up as a gateway would, and has the store compact what is below it.
+class CompactionStore {
 public:
-    explicit JoiningStore(Store& store) : store_{&store} {}
+    explicit CompactionStore(Store& store) : store_{&store} {}
 
     void add(const BatchKey& key) { stored_[{key.target, key.session}].insert(key.seq.value); }
 
-    void join() {
+    void compact() {
         for (const auto& [name, seqs] : stored_) {
             std::uint64_t prefix = 0;
             while (seqs.contains(prefix + 1)) {
@@ -221,7 +221,8 @@ public:
             require(store_->advance_watermark(name.first, name.second, Seq{prefix}).ok());
         }
         now_s_ += 2 * kBucketDurationS;  // so that what came late is looked at again
-        require(store_->join(UtcNs{now_s_ * kNsPerSecond}, [](const JoinStep&) { return Visit::kContinue; }).ok());
+        require(
+            store_->compact(UtcNs{now_s_ * kNsPerSecond}, [](const CompactionStep&) { return Visit::kContinue; }).ok());
     }
 
 private:
@@ -282,7 +283,7 @@ void deliver(const ProfileScenario& scenario, const DeliveryOrder& delivery, Sto
     if (delivery.order_seed != 0) {
         std::shuffle(batches.begin(), batches.end(), std::mt19937_64{delivery.order_seed});
     }
-    JoiningStore joining{store};
+    CompactionStore compaction{store};
     std::size_t count = 0;
     for (const AdmittedBatch& batch : batches) {
         const Partition partition = partition_of(batch.key.target, batch.record.bucket);
@@ -293,13 +294,13 @@ void deliver(const ProfileScenario& scenario, const DeliveryOrder& delivery, Sto
         const auto outcomes = store.put(partition, std::span{&batch, 1});
         require(outcomes.ok() &&
                 (outcomes->front() == PutOutcome::kStored || outcomes->front() == PutOutcome::kDuplicate));
-        joining.add(batch.key);
-        if (delivery.join_every != 0 && ++count % delivery.join_every == 0) {
-            joining.join();
+        compaction.add(batch.key);
+        if (delivery.compact_every != 0 && ++count % delivery.compact_every == 0) {
+            compaction.join();
         }
     }
-    if (delivery.join_every != 0) {
-        joining.join();
+    if (delivery.compact_every != 0) {
+        compaction.join();
     }
     require(store.sync().ok());
 }

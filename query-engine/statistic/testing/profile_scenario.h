@@ -73,7 +73,7 @@ struct DeliveryOrder {
     std::size_t rows_per_batch = 100;
     std::uint64_t order_seed = 0;  // 0: in the order of seq
     bool twice = false;
-    std::size_t join_every = 0;  // the store joins what it may after so many batches, and at the end; 0: never
+    std::size_t compact_every = 0;  // the store compacts what it may after so many batches, and at the end; 0: never
 };
 
 void deliver(const ProfileScenario& scenario, const DeliveryOrder& delivery, Store& store);

@@ -128,17 +128,17 @@ private:
     std::deque<Held> held_;
 };
 
-// Loses the joined block of which one part is one in a thousand: its parts are taken away all the same.
-class JoinDropsBlock final : public EngineOver {
+// Loses the compacted block of which one part is one in a thousand: its parts are taken away all the same.
+class CompactDropsBlock final : public EngineOver {
 public:
     using EngineOver::EngineOver;
 
     Result<Done> write(const Changes& changes) override {
-        const bool is_join = changes.puts.size() == 1 && !changes.deletes.empty() &&
-                             decode_block_key(changes.puts.front().key).ok() &&
-                             decode_block_key(changes.deletes.front()).ok();
-        if (!is_join || !(is_chosen(changes.puts.front().key) ||
-                          std::any_of(changes.deletes.begin(), changes.deletes.end(), is_chosen))) {
+        const bool is_compact = changes.puts.size() == 1 && !changes.deletes.empty() &&
+                                decode_block_key(changes.puts.front().key).ok() &&
+                                decode_block_key(changes.deletes.front()).ok();
+        if (!is_compact || !(is_chosen(changes.puts.front().key) ||
+                             std::any_of(changes.deletes.begin(), changes.deletes.end(), is_chosen))) {
             return engine().write(changes);
         }
         Changes lossy;
@@ -211,8 +211,8 @@ public:
         return store_->size_bytes(partitions);
     }
     Result<Done> sync() override { return store_->sync(); }
-    Result<Done> join(UtcNs now, const std::function<Visit(const JoinStep&)>& on_step) override {
-        return store_->join(now, on_step);
+    Result<Done> compact(UtcNs now, const std::function<Visit(const CompactionStep&)>& on_step) override {
+        return store_->compact(now, on_step);
     }
 
 protected:
@@ -297,7 +297,7 @@ std::unique_ptr<Engine> break_engine(std::unique_ptr<Engine> engine, FaultPlan::
     switch (breakage) {
         case FaultPlan::Breakage::kAckBeforeSync: return std::make_unique<AckBeforeSync>(std::move(engine));
         case FaultPlan::Breakage::kWatermarkBeforeRows: return std::make_unique<WatermarkBeforeRows>(std::move(engine));
-        case FaultPlan::Breakage::kJoinDropsBlock: return std::make_unique<JoinDropsBlock>(std::move(engine));
+        case FaultPlan::Breakage::kCompactDropsBlock: return std::make_unique<CompactDropsBlock>(std::move(engine));
         case FaultPlan::Breakage::kKeyWithoutSeq:
         case FaultPlan::Breakage::kRepeatAtWatermark:
         case FaultPlan::Breakage::kNone: break;

@@ -4,15 +4,15 @@
 //   key-without-seq         a batch is stored under the number of its arrival, so a repeat of it is another batch; and
 //                           as no seq is known, there is no watermark
 //   watermark-before-rows   rows are held back until their session's watermark is on disk
-//   join-drops-block        a joined block is lost where one of its parts is one in a thousand
+//   compact-drops-block        a compacted block is lost where one of its parts is one in a thousand
 //   repeat-at-watermark     a repeat of the batch at the watermark is another batch
 #pragma once
 
 #include <memory>
 
 #include "storage/store/engine.h"
-#include "storage/store/testing/fault_plan.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/fault_plan.h"
 
 namespace perfleet {
 

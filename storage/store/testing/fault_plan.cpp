@@ -96,7 +96,7 @@ bool parse_word(std::string_view name, std::string_view value, FaultPlan& plan) 
                                                     {"ack-before-sync", Breakage::kAckBeforeSync},
                                                     {"key-without-seq", Breakage::kKeyWithoutSeq},
                                                     {"watermark-before-rows", Breakage::kWatermarkBeforeRows},
-                                                    {"join-drops-block", Breakage::kJoinDropsBlock},
+                                                    {"join-drops-block", Breakage::kCompactDropsBlock},
                                                     {"repeat-at-watermark", Breakage::kRepeatAtWatermark}}},
                                                   plan.breakage);
 }

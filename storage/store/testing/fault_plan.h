@@ -44,7 +44,7 @@ struct FaultPlan {
         kAckBeforeSync,
         kKeyWithoutSeq,
         kWatermarkBeforeRows,
-        kJoinDropsBlock,
+        kCompactDropsBlock,
         kRepeatAtWatermark
     };
 

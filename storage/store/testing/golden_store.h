@@ -10,8 +10,8 @@
 #include "storage/key/key.h"
 #include "storage/store/engine.h"
 #include "storage/store/rocksdb_engine.h"
-#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::golden_store {
 
@@ -157,14 +157,14 @@ inline bool fill_kernel(Store& store) {
            store.advance_watermark(kTarget, kKernelSession, Seq{1}).ok();
 }
 
-// Puts all of it into a new folder, and joins and rolls up what it may.
+// Puts all of it into a new folder, and compacts and rolls up what it may.
 inline bool write_golden_store(const std::string& directory) {
     StoreOptions options;
     options.rollups = RollupPolicy{.rows_min = 1, .rows_per_sum = 1, .day_hours_min = 2};
     options.dictionaries = DictionaryPolicy{.epochs_min = 2, .reuse = 1};
     auto store = open_rocksdb_store(directory, options);
     return store.ok() && fill(**store) && fill_summed(**store) && fill_day(**store) && fill_kernel(**store) &&
-           (*store)->join(UtcNs{INT64_MAX / 2}, [](const JoinStep&) { return Visit::kContinue; }).ok() &&
+           (*store)->compact(UtcNs{INT64_MAX / 2}, [](const CompactionStep&) { return Visit::kContinue; }).ok() &&
            (*store)->sync().ok();
 }
 

@@ -1,4 +1,4 @@
-#include "gateway/joining/store_joining.h"
+#include "gateway/compaction/store_compaction.h"
 
 #include <sys/resource.h>
 
@@ -26,11 +26,11 @@ UtcNs now_utc() {
             .count()};
 }
 
-class JoiningThread final : public StoreJoining {
+class CompactionThread final : public StoreCompaction {
 public:
-    JoiningThread(Store& store, LogSink tell, std::uint64_t look_again_ns)
+    CompactionThread(Store& store, LogSink tell, std::uint64_t look_again_ns)
         : store_{store}, tell_{std::move(tell)}, look_again_{look_again_ns}, thread_{[this] { run(); }} {}
-    ~JoiningThread() override {
+    ~CompactionThread() override {
         {
             const std::lock_guard lock{mutex_};
             is_stopping_ = true;
@@ -39,10 +39,10 @@ public:
         thread_.join();
     }
 
-    JoinCounts counts() const override {
+    CompactionCounts counts() const override {
         const std::lock_guard lock{mutex_};
-        JoinCounts counts = counts_;
-        counts.partitions_waiting_now = store_.partitions_to_join();
+        CompactionCounts counts = counts_;
+        counts.partitions_waiting_now = store_.partitions_to_compact();
         return counts;
     }
 
@@ -53,25 +53,25 @@ private:
         bool has_failed = false;
         for (bool goes_on = true; goes_on; goes_on = pause(look_again_)) {
             auto step_began = Clock::now();
-            const auto joined = store_.join(now_utc(), [&](const JoinStep& step) {
+            const auto compacted = store_.compact(now_utc(), [&](const CompactionStep& step) {
                 count(step);
                 const auto took = Clock::now() - step_began;
                 const bool more = pause(std::min<Clock::duration>(took, kPauseMax));
                 step_began = Clock::now();
                 return more ? Visit::kContinue : Visit::kStop;
             });
-            if (!joined.ok()) {
+            if (!compacted.ok()) {
                 {
                     const std::lock_guard lock{mutex_};
                     ++counts_.failures;
                 }
                 if (!has_failed && tell_) {
                     // What hinders the store is told by who stores; this only waits for it.
-                    tell_({LogLevel::kInfo, "join",
-                           "can't join what is stored, and tries again: " + joined.error().message});
+                    tell_({LogLevel::kInfo, "compaction",
+                           "can't compact what is stored, and tries again: " + compacted.error().message});
                 }
             }
-            has_failed = !joined.ok();
+            has_failed = !compacted.ok();
         }
     }
 
@@ -81,7 +81,7 @@ private:
         return !changed_.wait_for(lock, duration, [this] { return is_stopping_; });
     }
 
-    void count(const JoinStep& step) {
+    void count(const CompactionStep& step) {
         const std::lock_guard lock{mutex_};
         counts_.blocks_in += step.blocks_in;
         counts_.blocks_out += step.blocks_in == 0 ? 0 : 1;
@@ -104,14 +104,14 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     bool is_stopping_ = false;
-    JoinCounts counts_;
+    CompactionCounts counts_;
     std::thread thread_;  // last: it uses all of the above
 };
 
 }  // namespace
 
-std::unique_ptr<StoreJoining> StoreJoining::start(Store& store, LogSink tell, std::uint64_t look_again_ns) {
-    return std::make_unique<JoiningThread>(store, std::move(tell), look_again_ns);
+std::unique_ptr<StoreCompaction> StoreCompaction::start(Store& store, LogSink tell, std::uint64_t look_again_ns) {
+    return std::make_unique<CompactionThread>(store, std::move(tell), look_again_ns);
 }
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// Conformance of engines: joining.
+// Conformance of engines: compaction.
 #include <algorithm>
 #include <atomic>
 #include <random>
@@ -7,7 +7,7 @@
 #include "storage/store/testing/conformance.h"
 #include "storage/store_limits.h"
 
-namespace perfleet::conformance::conformance_join_test {
+namespace perfleet::conformance::conformance_compaction_test {
 namespace {
 
 constexpr UtcNs kInTheBucket{std::int64_t{kBucket.value} * kBucketDurationS * kNsPerSecond};
@@ -23,7 +23,7 @@ struct Row {
     friend bool operator==(const Row&, const Row&) = default;
 };
 
-class StoreJoining : public StoreConformance {
+class StoreCompaction : public StoreConformance {
 protected:
     static std::vector<Row> rows_of(const StoreReader& store, Series series, BucketNumber bucket = kBucket) {
         std::vector<Row> rows;
@@ -79,13 +79,13 @@ protected:
         return records;
     }
 
-    std::vector<JoinStep> join(UtcNs now = kLater) {
-        std::vector<JoinStep> steps;
-        const auto joined = store_->join(now, [&](const JoinStep& step) {
+    std::vector<CompactionStep> compact(UtcNs now = kLater) {
+        std::vector<CompactionStep> steps;
+        const auto compacted = store_->compact(now, [&](const CompactionStep& step) {
             steps.push_back(step);
             return Visit::kContinue;
         });
-        EXPECT_TRUE(joined.ok()) << joined.error().message;
+        EXPECT_TRUE(compacted.ok()) << compacted.error().message;
         return steps;
     }
 
@@ -102,13 +102,13 @@ protected:
     }
 };
 
-TEST_P(StoreJoining, MakesOneBlockOfManyOnce) {
+TEST_P(StoreCompaction, MakesOneBlockOfManyOnce) {
     define();
     put_small(1, 50);
     advance(50);
     const auto rows = rows_of(*store_, kSamples);
     const auto records = records_of(*store_);
-    const auto steps = join();
+    const auto steps = compact();
     ASSERT_EQ(steps.size(), 2U);
     EXPECT_EQ(steps[0].blocks_in, 50U);
     EXPECT_EQ(steps[1].batches_in, 50U);
@@ -117,80 +117,80 @@ TEST_P(StoreJoining, MakesOneBlockOfManyOnce) {
     EXPECT_EQ(block_count(), 1U);
     EXPECT_EQ(rows_of(*store_, kSamples), rows);
     EXPECT_EQ(records_of(*store_), records);
-    EXPECT_EQ(store_->partitions_to_join(), 0U);
+    EXPECT_EQ(store_->partitions_to_compact(), 0U);
     reopen();
     EXPECT_EQ(rows_of(*store_, kSamples), rows);
     EXPECT_EQ(records_of(*store_), records);
-    EXPECT_TRUE(join().empty()) << "it is done";
+    EXPECT_TRUE(compact().empty()) << "it is done";
 }
 
-TEST_P(StoreJoining, WaitsForTheEndOfTheBucketAndTheWatermark) {
+TEST_P(StoreCompaction, WaitsForTheEndOfTheBucketAndTheWatermark) {
     define();
     put_small(1, 20);
     advance(10);
-    EXPECT_TRUE(join(kInTheBucket).empty());
+    EXPECT_TRUE(compact(kInTheBucket).empty());
     constexpr std::int64_t kOver = kInTheBucket.value + kBucketDurationS * kNsPerSecond;
-    EXPECT_TRUE(join(UtcNs{kOver + (limits::kJoinGraceS - 1) * kNsPerSecond}).empty());
-    EXPECT_EQ(join(UtcNs{kOver + limits::kJoinGraceS * kNsPerSecond}).size(), 2U);
+    EXPECT_TRUE(compact(UtcNs{kOver + (limits::kCompactionGraceS - 1) * kNsPerSecond}).empty());
+    EXPECT_EQ(compact(UtcNs{kOver + limits::kCompactionGraceS * kNsPerSecond}).size(), 2U);
     EXPECT_EQ(block_count(), 11U) << "what is above the watermark may still get company";
-    EXPECT_EQ(store_->partitions_to_join(), 1U);
+    EXPECT_EQ(store_->partitions_to_compact(), 1U);
     advance(20);
-    EXPECT_EQ(join().size(), 2U);
+    EXPECT_EQ(compact().size(), 2U);
     EXPECT_EQ(block_count(), 2U);
-    EXPECT_EQ(store_->partitions_to_join(), 0U);
+    EXPECT_EQ(store_->partitions_to_compact(), 0U);
 }
 
-TEST_P(StoreJoining, DoesNotWaitWhenManyHaveGathered) {
+TEST_P(StoreCompaction, DoesNotWaitWhenManyHaveGathered) {
     define();
-    constexpr std::uint64_t kMany = limits::kJoinedBatchesMax;
+    constexpr std::uint64_t kMany = limits::kCompactedBatchesMax;
     put_small(1, kMany - 1);
     advance(kMany - 1);
-    EXPECT_TRUE(join(kInTheBucket).empty());
+    EXPECT_TRUE(compact(kInTheBucket).empty());
     put_small(kMany, kMany);
     advance(kMany);
     const auto rows = rows_of(*store_, kSamples);
     const auto records = records_of(*store_);
-    EXPECT_EQ(join(kInTheBucket).size(), 2U);
+    EXPECT_EQ(compact(kInTheBucket).size(), 2U);
     EXPECT_EQ(block_count(), 1U);
     EXPECT_EQ(rows_of(*store_, kSamples), rows);
     EXPECT_EQ(records_of(*store_), records);
 }
 
-TEST_P(StoreJoining, WaitsForAsManyAsItIsTold) {
-    TestStores hasty{GetParam(), {.join_batches = 4}};
+TEST_P(StoreCompaction, WaitsForAsManyAsItIsTold) {
+    TestStores hasty{GetParam(), {.compact_batches = 4}};
     store_ = hasty.open();
     define();
     put_small(1, 3);
     advance(3);
-    EXPECT_TRUE(join(kInTheBucket).empty());
+    EXPECT_TRUE(compact(kInTheBucket).empty());
     put_small(4, 4);
     advance(4);
-    EXPECT_EQ(join(kInTheBucket).size(), 2U);
+    EXPECT_EQ(compact(kInTheBucket).size(), 2U);
     put_small(5, 8);
     advance(8);
-    EXPECT_EQ(join(kInTheBucket).size(), 2U);
+    EXPECT_EQ(compact(kInTheBucket).size(), 2U);
     EXPECT_EQ(block_count(), 2U);
     EXPECT_EQ(seqs().size(), 8U);
     store_.reset();
 }
 
-TEST_P(StoreJoining, TakesUpWhatComesLate) {
+TEST_P(StoreCompaction, TakesUpWhatComesLate) {
     define();
     put_small(1, 10);
     advance(10);
-    join();
-    EXPECT_EQ(store_->partitions_to_join(), 0U);
+    compact();
+    EXPECT_EQ(store_->partitions_to_compact(), 0U);
     reopen();
     put_small(11, 15);
     advance(15);
-    EXPECT_EQ(store_->partitions_to_join(), 1U);
-    EXPECT_EQ(join().size(), 2U);
+    EXPECT_EQ(store_->partitions_to_compact(), 1U);
+    EXPECT_EQ(compact().size(), 2U);
     EXPECT_EQ(block_count(), 2U) << "what was joined isn't joined again";
     EXPECT_EQ(rows_of(*store_, kSamples).size(), 30U);
     EXPECT_EQ(seqs().size(), 15U);
 }
 
-TEST_P(StoreJoining, FillsBlocksToTheirLimit) {
+TEST_P(StoreCompaction, FillsBlocksToTheirLimit) {
     define();
     std::uint64_t seq = 0;
     for (const std::size_t row_count : {6'000U, 6'000U, 6'000U, 9'000U, 100U, 100U, 16'384U, 50U, 60U}) {
@@ -202,14 +202,14 @@ TEST_P(StoreJoining, FillsBlocksToTheirLimit) {
     }
     advance(seq);
     const auto rows = rows_of(*store_, kSamples);
-    join();
+    compact();
     EXPECT_EQ(block_seqs(), (Seqs{1, 3, 4, 5, 7, 8}))
         << "large ones stay where they are, and nothing is joined over them";
     EXPECT_EQ(rows_of(*store_, kSamples), rows);
 }
 
 // The same key and seal is a duplicate, another a conflict, wherever the record stands.
-TEST_P(StoreJoining, KnowsEveryBatchThatItHasJoined) {
+TEST_P(StoreCompaction, KnowsEveryBatchThatItHasCompacted) {
     constexpr BucketNumber kNext{kBucket.value + 1};
     define();
     define(kNext);
@@ -219,7 +219,7 @@ TEST_P(StoreJoining, KnowsEveryBatchThatItHasJoined) {
         }
     }
     advance(30);
-    join();
+    compact();
     for (int round = 0; round < 2; ++round) {
         for (std::uint64_t seq = 1; seq <= 30; ++seq) {
             EXPECT_EQ(put({sample_batch(Seq{seq}, {seq})}), Outcomes{PutOutcome::kDuplicate}) << seq;
@@ -233,11 +233,11 @@ TEST_P(StoreJoining, KnowsEveryBatchThatItHasJoined) {
     EXPECT_EQ(rows_of(*store_, kSamples).size(), 26U);
 }
 
-TEST_P(StoreJoining, CountsJoinedRowsAsExpiredOnce) {
+TEST_P(StoreCompaction, CountsCompactedRowsAsExpiredOnce) {
     define();
     put_small(1, 12);
     advance(10);
-    join();
+    compact();
     ASSERT_TRUE(store_->drop(partition_in(kBucket)).ok());
     EXPECT_EQ(put({sample_batch(Seq{12}, {120, 121})}), Outcomes{PutOutcome::kDuplicate});
     EXPECT_EQ(put({sample_batch(Seq{13}, {130})}), Outcomes{PutOutcome::kExpired});
@@ -247,11 +247,11 @@ TEST_P(StoreJoining, CountsJoinedRowsAsExpiredOnce) {
     EXPECT_EQ(expired->front().second, 25U);
     EXPECT_TRUE(seqs().empty());
     EXPECT_EQ(block_count(), 0U);
-    EXPECT_TRUE(join().empty());
-    EXPECT_EQ(store_->partitions_to_join(), 0U);
+    EXPECT_TRUE(compact().empty());
+    EXPECT_EQ(store_->partitions_to_compact(), 0U);
 }
 
-TEST_P(StoreJoining, GoesOnWhereItWasStopped) {
+TEST_P(StoreCompaction, GoesOnWhereItWasStopped) {
     define();
     constexpr Series kOther{Kind::kCounter, EventNumber{1}};
     for (std::uint64_t seq = 1; seq <= 40; ++seq) {
@@ -267,11 +267,11 @@ TEST_P(StoreJoining, GoesOnWhereItWasStopped) {
     for (bool is_done = false; !is_done; ++call_count) {
         is_done = true;
         ASSERT_TRUE(store_
-                        ->join(kLater,
-                               [&](const JoinStep&) {
-                                   is_done = false;
-                                   return Visit::kStop;
-                               })
+                        ->compact(kLater,
+                                  [&](const CompactionStep&) {
+                                      is_done = false;
+                                      return Visit::kStop;
+                                  })
                         .ok());
         reopen();
         EXPECT_EQ(rows_of(*store_, kSamples), samples);
@@ -283,9 +283,9 @@ TEST_P(StoreJoining, GoesOnWhereItWasStopped) {
     EXPECT_EQ(block_count(kOther), 5U);
 }
 
-// Random small batches of every kind, several epochs, holes: joined in several goes, every row and record is where it
-// was.
-TEST_P(StoreJoining, ChangesNothingOfWhatIsRead) {
+// Random small batches of every kind, several epochs, holes: compacted in several goes, every row and record is where
+// it was.
+TEST_P(StoreCompaction, ChangesNothingOfWhatIsRead) {
     std::mt19937_64 random{17};
     define();
     std::uint64_t seq = 0;
@@ -329,8 +329,10 @@ TEST_P(StoreJoining, ChangesNothingOfWhatIsRead) {
         if (random() % 30 == 0) {
             advance(seq);
             ASSERT_TRUE(store_
-                            ->join(UtcNs{kLater.value + i * 10 * kBucketDurationS * kNsPerSecond},
-                                   [&](const JoinStep&) { return random() % 4 == 0 ? Visit::kStop : Visit::kContinue; })
+                            ->compact(UtcNs{kLater.value + i * 10 * kBucketDurationS * kNsPerSecond},
+                                      [&](const CompactionStep&) {
+                                          return random() % 4 == 0 ? Visit::kStop : Visit::kContinue;
+                                      })
                             .ok());
         }
     }
@@ -340,7 +342,7 @@ TEST_P(StoreJoining, ChangesNothingOfWhatIsRead) {
     }
     const auto records = records_of(*store_);
     advance(seq);
-    EXPECT_FALSE(join(UtcNs{kLater.value * 2}).empty());
+    EXPECT_FALSE(compact(UtcNs{kLater.value * 2}).empty());
     for (std::size_t i = 0; i < all.size(); ++i) {
         EXPECT_EQ(rows_of(*store_, all[i]), rows[i]) << kind_name(all[i].kind);
     }
@@ -350,7 +352,7 @@ TEST_P(StoreJoining, ChangesNothingOfWhatIsRead) {
 }
 
 // What another build sealed with columns that this one doesn't know stays as it came, whole.
-TEST_P(StoreJoining, LeavesAloneWhatItDoesNotUnderstand) {
+TEST_P(StoreCompaction, LeavesAloneWhatItDoesNotUnderstand) {
     define();
     for (std::uint64_t seq = 1; seq <= 9; ++seq) {
         AdmittedBatch batch = sample_batch(Seq{seq}, {seq});
@@ -364,7 +366,7 @@ TEST_P(StoreJoining, LeavesAloneWhatItDoesNotUnderstand) {
     }
     advance(9);
     const auto rows = rows_of(*store_, kSamples);
-    join();
+    compact();
     EXPECT_EQ(block_seqs(), (Seqs{1, 5, 6}));
     EXPECT_EQ(rows_of(*store_, kSamples), rows);
     bool is_there = false;
@@ -379,8 +381,8 @@ TEST_P(StoreJoining, LeavesAloneWhatItDoesNotUnderstand) {
     EXPECT_TRUE(is_there);
 }
 
-// A reader and the writer go on while a third thread joins; each visit sees every row once.
-TEST_P(StoreJoining, HappensBesideTheWriterAndReaders) {
+// A reader and the writer go on while a third thread compacts; each visit sees every row once.
+TEST_P(StoreCompaction, HappensBesideTheWriterAndReaders) {
     define();
     constexpr std::uint64_t kBatches = 400;
     std::atomic<bool> is_done{false};
@@ -399,11 +401,11 @@ TEST_P(StoreJoining, HappensBesideTheWriterAndReaders) {
             }
         }
     }};
-    std::thread joiner{[&] {
+    std::thread compactor{[&] {
         while (!is_done) {
             EXPECT_TRUE(store_
-                            ->join(UtcNs{now_ns += 10 * kBucketDurationS * kNsPerSecond},
-                                   [](const JoinStep&) { return Visit::kContinue; })
+                            ->compact(UtcNs{now_ns += 10 * kBucketDurationS * kNsPerSecond},
+                                      [](const CompactionStep&) { return Visit::kContinue; })
                             .ok());
         }
     }};
@@ -417,14 +419,14 @@ TEST_P(StoreJoining, HappensBesideTheWriterAndReaders) {
     }
     is_done = true;
     reader.join();
-    joiner.join();
-    join(UtcNs{now_ns + 10 * kBucketDurationS * kNsPerSecond});
+    compactor.join();
+    compact(UtcNs{now_ns + 10 * kBucketDurationS * kNsPerSecond});
     EXPECT_EQ(rows_of(*store_, kSamples).size(), 2 * kBatches);
     EXPECT_EQ(seqs().size(), kBatches);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, StoreJoining, testing::ValuesIn(kTestEngines),
+INSTANTIATE_TEST_SUITE_P(Engines, StoreCompaction, testing::ValuesIn(kTestEngines),
                          [](const auto& engine) { return std::string{engine_name(engine.param)}; });
 
 }  // namespace
-}  // namespace perfleet::conformance::conformance_join_test
+}  // namespace perfleet::conformance::conformance_compaction_test

@@ -1,4 +1,4 @@
-// The steps of a maker that works behind the writer (joining, rollups, days, dictionaries): each is written, unless
+// The steps of a maker that works behind the writer (compaction, rollups, days, dictionaries): each is written, unless
 // what it was made from may have changed, and told; and why the work ends is remembered.
 //
 // One thread.
@@ -13,11 +13,11 @@
 
 namespace perfleet {
 
-class JoinSteps {
+class CompactionSteps {
 public:
     // Writes the changes of one step; false when what they were made from may have changed: then the work ends.
     using Commit = std::function<Result<bool>(const Changes& changes)>;
-    using OnStep = std::function<Visit(const JoinStep&)>;
+    using OnStep = std::function<Visit(const CompactionStep&)>;
 
     enum class Outcome : std::uint8_t {
         kDone,
@@ -26,10 +26,10 @@ public:
         kOvertaken,  // by the writer
     };
 
-    JoinSteps(Commit commit, OnStep on_step) : commit_{std::move(commit)}, on_step_{std::move(on_step)} {}
+    CompactionSteps(Commit commit, OnStep on_step) : commit_{std::move(commit)}, on_step_{std::move(on_step)} {}
 
     // Both are false when the work ends.
-    [[nodiscard]] Result<bool> write(const Changes& changes, const JoinStep& step) {
+    [[nodiscard]] Result<bool> write(const Changes& changes, const CompactionStep& step) {
         auto written = commit_(changes);
         if (!written.ok()) {
             return written;
@@ -40,7 +40,7 @@ public:
         }
         return tell(step);
     }
-    [[nodiscard]] bool tell(const JoinStep& step) {
+    [[nodiscard]] bool tell(const CompactionStep& step) {
         if (on_step_(step) == Visit::kStop) {
             ended_ = Outcome::kStopped;
             return false;

@@ -25,7 +25,7 @@ public:
     enum class Outcome : std::uint8_t {
         kTaken,
         kNoRoom,  // not with what was taken before: of another series or epoch, or too much
-        kUnfit,   // with nothing: damaged, joined already, or with columns or codecs that this build doesn't know
+        kUnfit,   // with nothing: damaged, compacted already, or with columns or codecs that this build doesn't know
     };
 
     // Takes the rows in behind those of the blocks before, whose seqs are lower. `size_bytes` is the block's.
@@ -33,7 +33,7 @@ public:
 
     [[nodiscard]] std::size_t block_count() const { return parts_.size(); }
 
-    // The joined block of what was taken, at least one; then it is empty again. Nothing when reading it doesn't give
+    // The compacted block of what was taken, at least one; then it is empty again. Nothing when reading it doesn't give
     // back what was taken: then it must not replace anything.
     [[nodiscard]] std::optional<std::string> finish();
 

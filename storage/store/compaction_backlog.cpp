@@ -1,4 +1,4 @@
-#include "storage/store/join_backlog.h"
+#include "storage/store/compaction_backlog.h"
 
 #include <algorithm>
 #include <utility>
@@ -17,20 +17,20 @@ std::int64_t seconds(UtcNs utc) { return utc.value / kNsPerSecond; }
 
 }  // namespace
 
-bool JoinBacklog::is_loaded() const {
+bool CompactionBacklog::is_loaded() const {
     const std::lock_guard lock{mutex_};
     return is_loaded_;
 }
 
-void JoinBacklog::load(const std::vector<Partition>& unmarked, const std::vector<Partition>& joined,
-                       const std::vector<Partition>& rolled_up) {
+void CompactionBacklog::load(const std::vector<Partition>& unmarked, const std::vector<Partition>& compacted,
+                             const std::vector<Partition>& rolled_up) {
     const std::lock_guard lock{mutex_};
     for (const Partition& partition : unmarked) {
         partitions_.try_emplace(partition);
     }
-    for (const Partition& partition : joined) {
+    for (const Partition& partition : compacted) {
         const auto [entry, is_new] = partitions_.try_emplace(partition);
-        entry->second.is_joined = is_new;  // else batches have come there meanwhile
+        entry->second.is_compacted = is_new;  // else batches have come there meanwhile
     }
     for (const Partition& partition : rolled_up) {
         days_.try_emplace(partition);
@@ -38,7 +38,7 @@ void JoinBacklog::load(const std::vector<Partition>& unmarked, const std::vector
     is_loaded_ = true;
 }
 
-void JoinBacklog::forget_everything() {
+void CompactionBacklog::forget_everything() {
     const std::lock_guard lock{mutex_};
     is_loaded_ = false;
     partitions_.clear();
@@ -47,17 +47,17 @@ void JoinBacklog::forget_everything() {
     ready_.clear();
 }
 
-bool JoinBacklog::knows(const Partition& partition) const {
+bool CompactionBacklog::knows(const Partition& partition) const {
     const std::lock_guard lock{mutex_};
     return partitions_.contains(partition);
 }
 
-// A session that isn't counted any more, for there are too many, is joined when its bucket is over.
-void JoinBacklog::add_stored(const Partition& partition, const SessionName& session) {
+// A session that isn't counted any more, for there are too many, is compacted when its bucket is over.
+void CompactionBacklog::add_stored(const Partition& partition, const SessionName& session) {
     const std::lock_guard lock{mutex_};
     Waiting& waiting = partitions_[partition];
     ++waiting.stored_count;
-    waiting.is_joined = false;
+    waiting.is_compacted = false;
     const std::pair key{partition, session};
     if (gathered_.size() >= limits::kGatewaySessionsMax && !gathered_.contains(key)) {
         return;
@@ -68,7 +68,7 @@ void JoinBacklog::add_stored(const Partition& partition, const SessionName& sess
     }
 }
 
-void JoinBacklog::forget_partition(const Partition& partition) {
+void CompactionBacklog::forget_partition(const Partition& partition) {
     const std::lock_guard lock{mutex_};
     partitions_.erase(partition);
     days_.erase(partition);
@@ -76,7 +76,7 @@ void JoinBacklog::forget_partition(const Partition& partition) {
     std::erase_if(ready_, [&](const auto& entry) { return entry.first == partition; });
 }
 
-void JoinBacklog::await_day(const Partition& partition) {
+void CompactionBacklog::await_day(const Partition& partition) {
     const std::lock_guard lock{mutex_};
     const auto waiting = partitions_.find(partition);
     if (waiting == partitions_.end() || !std::exchange(waiting->second.has_awaited_day, true)) {
@@ -84,38 +84,39 @@ void JoinBacklog::await_day(const Partition& partition) {
     }
 }
 
-void JoinBacklog::forget_day(const Partition& partition) {
+void CompactionBacklog::forget_day(const Partition& partition) {
     const std::lock_guard lock{mutex_};
     days_.erase(partition);
 }
 
-bool JoinBacklog::is_day_due(const Partition& partition, std::optional<UtcNs> examined, UtcNs now) {
+bool CompactionBacklog::is_day_due(const Partition& partition, std::optional<UtcNs> examined, UtcNs now) {
     const std::int64_t over_s = (std::int64_t{day_of(partition.bucket)} + 1) * kHoursPerDay * kBucketDurationS;
-    return seconds(now) >= over_s + limits::kJoinGraceS && (!examined || seconds(now) - seconds(*examined) >= kAgainS);
+    return seconds(now) >= over_s + limits::kCompactionGraceS &&
+           (!examined || seconds(now) - seconds(*examined) >= kAgainS);
 }
 
-bool JoinBacklog::is_due(const Partition& partition, const Waiting& waiting, UtcNs now) {
+bool CompactionBacklog::is_due(const Partition& partition, const Waiting& waiting, UtcNs now) {
     const std::int64_t over_s = (std::int64_t{partition.bucket.value} + 1) * kBucketDurationS;
-    if (seconds(now) < over_s + limits::kJoinGraceS) {
+    if (seconds(now) < over_s + limits::kCompactionGraceS) {
         return false;
     }
     if (!waiting.examined) {
         return true;
     }
     const bool is_changed = waiting.stored_count != waiting.examined_count;
-    return seconds(now) - seconds(*waiting.examined) >= (is_changed ? limits::kJoinGraceS : kAgainS);
+    return seconds(now) - seconds(*waiting.examined) >= (is_changed ? limits::kCompactionGraceS : kAgainS);
 }
 
-std::optional<JoinBacklog::Work> JoinBacklog::take(UtcNs now) {
+std::optional<CompactionBacklog::Work> CompactionBacklog::take(UtcNs now) {
     const std::lock_guard lock{mutex_};
     if (!ready_.empty()) {
         const auto [partition, session] = ready_.front();
         ready_.pop_front();
         return Work{partition, session, 0};
     }
-    for (const bool is_joined : {false, true}) {
+    for (const bool is_compacted : {false, true}) {
         for (const auto& [partition, waiting] : partitions_) {
-            if (waiting.is_joined == is_joined && is_due(partition, waiting, now)) {
+            if (waiting.is_compacted == is_compacted && is_due(partition, waiting, now)) {
                 return Work{partition, std::nullopt, waiting.stored_count};
             }
         }
@@ -128,7 +129,7 @@ std::optional<JoinBacklog::Work> JoinBacklog::take(UtcNs now) {
     return std::nullopt;
 }
 
-void JoinBacklog::put_off(const Work& work, UtcNs now) {
+void CompactionBacklog::put_off(const Work& work, UtcNs now) {
     const std::lock_guard lock{mutex_};
     if (work.is_day) {
         if (const auto found = days_.find(work.partition); found != days_.end()) {
@@ -142,7 +143,7 @@ void JoinBacklog::put_off(const Work& work, UtcNs now) {
     }
 }
 
-void JoinBacklog::take_up(const Work& work) {
+void CompactionBacklog::take_up(const Work& work) {
     const std::lock_guard lock{mutex_};
     if (work.is_day) {
         if (const auto found = days_.find(work.partition); found != days_.end()) {
@@ -155,13 +156,13 @@ void JoinBacklog::take_up(const Work& work) {
     }
 }
 
-bool JoinBacklog::is_unchanged(const Work& work) const {
+bool CompactionBacklog::is_unchanged(const Work& work) const {
     const std::lock_guard lock{mutex_};
     const auto found = partitions_.find(work.partition);
     return found != partitions_.end() && found->second.stored_count == work.stored_count;
 }
 
-std::size_t JoinBacklog::partition_count() const {
+std::size_t CompactionBacklog::partition_count() const {
     const std::lock_guard lock{mutex_};
     return partitions_.size();
 }

@@ -1,11 +1,11 @@
-// What small batches cost in bytes, on the wire and at rest, and what joining them costs and saves.
+// What small batches cost in bytes, on the wire and at rest, and what compaction them costs and saves.
 //
 //   join_cost [--rows N] [--batch-rows N[,N…]] [--folder DIR]
 //
 // For each size of batch: a collector's sealing, a gateway's admission and the store as it is, all in this process,
-// with real rows (two CPUs at 999 Hz, jittered time, skewed stacks). Then the store joins. Reported are bytes beside
+// with real rows (two CPUs at 999 Hz, jittered time, skewed stacks). Then the store compacts. Reported are bytes beside
 // those of the columns, bytes a row, what was written to disk for each byte that was kept (system calls' bytes: log,
-// table files, compactions), the CPU time of joining, and the most that a step of it took.
+// table files, compactions), the CPU time of compaction, and the most that a step of it took.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -211,7 +211,7 @@ void measure(std::uint32_t batch_rows, const Options& options) {
     double step_began = thread_cpu_ms();
     const double cpu_at_start = cpu_seconds();
     const UtcNs later{2'000'000'000 * kNsPerSecond};
-    checked(store->join(later, [&](const JoinStep&) {
+    checked(store->compact(later, [&](const CompactionStep&) {
         const double now = thread_cpu_ms();
         longest_ms = std::max(longest_ms, now - step_began);
         step_began = now;

@@ -1,4 +1,4 @@
-#include "storage/store/joiner.h"
+#include "storage/store/compactor.h"
 
 #include <algorithm>
 #include <map>
@@ -23,23 +23,23 @@ std::uint64_t size_of(const Changes& changes) {
 
 }  // namespace
 
-Result<Joiner::Outcome> Joiner::join_partition() {
+Result<Compactor::Outcome> Compactor::compact_partition() {
     const auto sessions = reads_->session_names(partition_);
     if (!sessions.ok()) {
         return Error{sessions.error()};
     }
     Outcome outcome = Outcome::kDone;
     for (const SessionName& session : *sessions) {
-        auto joined = join_session(session);
-        if (!joined.ok() || *joined == Outcome::kStopped || *joined == Outcome::kOvertaken) {
-            return joined;
+        auto compacted = compact_session(session);
+        if (!compacted.ok() || *compacted == Outcome::kStopped || *compacted == Outcome::kOvertaken) {
+            return compacted;
         }
-        outcome = *joined == Outcome::kLeftover ? Outcome::kLeftover : outcome;
+        outcome = *compacted == Outcome::kLeftover ? Outcome::kLeftover : outcome;
     }
     return outcome;
 }
 
-Result<Joiner::Outcome> Joiner::join_session(const SessionName& session) {
+Result<Compactor::Outcome> Compactor::compact_session(const SessionName& session) {
     auto watermark = reads_->watermark(session.target, session.session);
     if (!watermark.ok()) {
         return is_damage(watermark.error()) ? Result<Outcome>{Outcome::kLeftover} : watermark.error();
@@ -57,25 +57,25 @@ Result<Joiner::Outcome> Joiner::join_session(const SessionName& session) {
         if (segment->batches.size() == 1) {
             continue;
         }
-        auto joined = join_segment(session, *segment);
-        if (!joined.ok()) {
-            return joined.error();
+        auto compacted = compact_segment(session, *segment);
+        if (!compacted.ok()) {
+            return compacted.error();
         }
-        if (!*joined) {
+        if (!*compacted) {
             return steps_.ended();
         }
     }
 }
 
 // From `next` on, which moves behind what was read.
-Result<Joiner::Segment> Joiner::read_segment(const SessionName& session, Seq watermark, Seq& next,
-                                             bool& has_leftover) const {
+Result<Compactor::Segment> Compactor::read_segment(const SessionName& session, Seq watermark, Seq& next,
+                                                   bool& has_leftover) const {
     Segment segment;
     bool is_broken = false;  // something that stays as it is stands behind the segment
     auto visited = visit_undamaged(
         *engine_, session_batches_range(partition_, session.target, session.session, next),
         [&](std::string_view key, std::string_view value) {
-            if (segment.batches.size() == limits::kJoinedBatchesMax || (is_broken && !segment.batches.empty())) {
+            if (segment.batches.size() == limits::kCompactedBatchesMax || (is_broken && !segment.batches.empty())) {
                 return Visit::kStop;
             }
             is_broken = true;
@@ -108,7 +108,7 @@ Result<Joiner::Segment> Joiner::read_segment(const SessionName& session, Seq wat
 }
 
 // False when the work has ended.
-Result<bool> Joiner::join_segment(const SessionName& session, const Segment& segment) {
+Result<bool> Compactor::compact_segment(const SessionName& session, const Segment& segment) {
     std::map<Series, std::vector<Named>> series;
     for (const BatchRecord& batch : segment.batches) {
         for (const BatchRecord::Rows& rows : batch.rows) {
@@ -116,9 +116,9 @@ Result<bool> Joiner::join_segment(const SessionName& session, const Segment& seg
         }
     }
     for (const auto& [one, named] : series) {
-        auto joined = join_series(session, one, named);
-        if (!joined.ok() || !*joined) {
-            return joined;
+        auto compacted = compact_series(session, one, named);
+        if (!compacted.ok() || !*compacted) {
+            return compacted;
         }
     }
     const std::string list = encode_batch_list(segment.batches);
@@ -138,7 +138,7 @@ Result<bool> Joiner::join_segment(const SessionName& session, const Segment& seg
     return write(changes, {partition_, 0, segment.batches.size(), segment.size_bytes, 0});
 }
 
-Result<bool> Joiner::join_series(const SessionName& session, Series series, const std::vector<Named>& named) {
+Result<bool> Compactor::compact_series(const SessionName& session, Series series, const std::vector<Named>& named) {
     Seq next = named.front().seq;
     while (next <= named.back().seq) {
         blocks_.clear();
@@ -164,10 +164,10 @@ Result<bool> Joiner::join_series(const SessionName& session, Series series, cons
     return true;
 }
 
-// The blocks from `next` on that make one joined block: they stand one behind the other, as the batches name them, and
-// nothing that stays as it is stands between them. `next` moves behind what was looked at.
-Result<Joiner::Run> Joiner::read_run(const SessionName& session, Series series, const std::vector<Named>& named,
-                                     Seq& next) {
+// The blocks from `next` on that make one compacted block: they stand one behind the other, as the batches name them,
+// and nothing that stays as it is stands between them. `next` moves behind what was looked at.
+Result<Compactor::Run> Compactor::read_run(const SessionName& session, Series series, const std::vector<Named>& named,
+                                           Seq& next) {
     Run run;
     bool is_broken = false;
     KeyRange range = series_blocks_range(partition_, session.target, session.session, series, next);
@@ -198,12 +198,12 @@ Result<Joiner::Run> Joiner::read_run(const SessionName& session, Series series, 
                 block->header.row_count > kSmallBlockRowsMax) {
                 return Visit::kContinue;
             }
-            const BlockJoiner::Outcome outcome = blocks_.take(*block, value.size());
-            if (outcome == BlockJoiner::Outcome::kNoRoom) {
+            const BlockCompactor::Outcome outcome = blocks_.take(*block, value.size());
+            if (outcome == BlockCompactor::Outcome::kNoRoom) {
                 next = batch.seq;
                 return Visit::kStop;
             }
-            if (outcome == BlockJoiner::Outcome::kTaken) {
+            if (outcome == BlockCompactor::Outcome::kTaken) {
                 is_broken = false;
                 run.keys.emplace_back(key);
                 run.size_bytes += key.size() + value.size();
@@ -217,7 +217,7 @@ Result<Joiner::Run> Joiner::read_run(const SessionName& session, Series series, 
     return run;
 }
 
-Result<bool> Joiner::write(const Changes& changes, JoinStep step) {
+Result<bool> Compactor::write(const Changes& changes, CompactionStep step) {
     step.size_bytes_out = size_of(changes);
     return steps_.write(changes, step);
 }

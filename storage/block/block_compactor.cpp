@@ -1,4 +1,4 @@
-#include "storage/block/block_joiner.h"
+#include "storage/block/block_compactor.h"
 
 #include <algorithm>
 
@@ -38,7 +38,7 @@ std::string encode(const BlockHeader& header, std::span<const JoinedColumn> colu
 
 }  // namespace
 
-BlockJoiner::Outcome BlockJoiner::take(const BlockView& block, std::size_t size_bytes) {
+BlockCompactor::Outcome BlockCompactor::take(const BlockView& block, std::size_t size_bytes) {
     const BlockHeader& header = block.header;
     const auto rules = columns_of(header.series.kind);
     if (!block.parts.empty() || header.first_seq != header.last_seq || block.columns.size() != rules.size() ||
@@ -55,10 +55,10 @@ BlockJoiner::Outcome BlockJoiner::take(const BlockView& block, std::size_t size_
             columns_[i].bytes.clear();
         }
     } else if (header.series != header_.series || header.epoch != header_.epoch ||
-               header.first_seq <= header_.last_seq || parts_.size() >= limits::kJoinedPartsMax ||
+               header.first_seq <= header_.last_seq || parts_.size() >= limits::kCompactedPartsMax ||
                header.row_count > limits::kBlockRowsMax - header_.row_count ||
                size_bytes >
-                   limits::kJoinedBlockSizeBytesMax - std::min(size_bytes_, limits::kJoinedBlockSizeBytesMax)) {
+                   limits::kCompactedBlockSizeBytesMax - std::min(size_bytes_, limits::kCompactedBlockSizeBytesMax)) {
         return Outcome::kNoRoom;
     }
     for (JoinedColumn& column : columns_) {
@@ -78,7 +78,7 @@ BlockJoiner::Outcome BlockJoiner::take(const BlockView& block, std::size_t size_
     return Outcome::kTaken;
 }
 
-std::optional<std::string> BlockJoiner::finish() {
+std::optional<std::string> BlockCompactor::finish() {
     PERFLEET_ASSERT(!parts_.empty());
     std::optional<std::string> block = encode(header_, columns_, parts_);
     if (!holds_what_was_taken(*block)) {
@@ -88,7 +88,7 @@ std::optional<std::string> BlockJoiner::finish() {
     return block;
 }
 
-bool BlockJoiner::holds_what_was_taken(const std::string& block) {
+bool BlockCompactor::holds_what_was_taken(const std::string& block) {
     const auto view = parse_block_untrusted(block);
     if (!view.ok() || view->parts != parts_ || !rows_.decode(*view).ok()) {
         return false;
@@ -100,7 +100,7 @@ bool BlockJoiner::holds_what_was_taken(const std::string& block) {
     });
 }
 
-void BlockJoiner::clear() {
+void BlockCompactor::clear() {
     parts_.clear();
     size_bytes_ = 0;
 }

@@ -1,4 +1,4 @@
-// Joining in stores with damage, of older formats, and under engines that fail.
+// Compaction in stores with damage, of older formats, and under engines that fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include "storage/store/record.h"
 #include "storage/store/testing/sample_batches.h"
 
-namespace perfleet::join_damage_test {
+namespace perfleet::compaction_damage_test {
 namespace {
 
 constexpr TargetId kTarget{17};
@@ -55,7 +55,7 @@ private:
     MemoryEngine& memory_;
 };
 
-class JoiningUnderDamage : public ::testing::Test {
+class CompactionUnderDamage : public ::testing::Test {
 protected:
     void SetUp() override {
         auto engine = std::make_unique<ObservedEngine>(memory_);
@@ -92,8 +92,8 @@ protected:
     }
     void remove(const std::string& key) { ASSERT_TRUE(memory_.write({{}, {key}}).ok()); }
 
-    Result<Done> join() {
-        return store_->join(kLater, [](const JoinStep&) { return Visit::kContinue; });
+    Result<Done> compact() {
+        return store_->compact(kLater, [](const CompactionStep&) { return Visit::kContinue; });
     }
 
     // The first seqs of the blocks, readable or not.
@@ -142,134 +142,134 @@ protected:
     std::unique_ptr<Store> store_;
 };
 
-TEST_F(JoiningUnderDamage, ADamagedBlockStaysAsItIsAndIsJoinedAround) {
+TEST_F(CompactionUnderDamage, ADamagedBlockStaysAsItIsAndIsCompactedAround) {
     const std::string damaged = flip(block_of(5));
-    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(compact().ok());
     EXPECT_EQ(block_seqs(), (Seqs{1, 5, 6}));
     EXPECT_EQ(**memory_.get(block_of(5)), damaged);
     EXPECT_EQ(rows().size(), 22U);
     EXPECT_EQ(record_seqs().size(), 12U);
 }
 
-TEST_F(JoiningUnderDamage, AMissingBlockStaysMissed) {
+TEST_F(CompactionUnderDamage, AMissingBlockStaysMissed) {
     remove(block_of(5));
-    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(compact().ok());
     EXPECT_EQ(block_seqs(), (Seqs{1, 6}));
     EXPECT_EQ(rows().size(), 22U);
 }
 
-TEST_F(JoiningUnderDamage, ADamagedRecordAndItsBlockStayAsTheyAre) {
+TEST_F(CompactionUnderDamage, ADamagedRecordAndItsBlockStayAsTheyAre) {
     const std::string damaged = flip(record_of(5));
-    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(compact().ok());
     EXPECT_EQ(block_seqs(), (Seqs{1, 5, 6}));
     EXPECT_EQ(record_seqs(), (Seqs{1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12}));
     EXPECT_EQ(**memory_.get(record_of(5)), damaged);
     EXPECT_EQ(rows().size(), 24U);
 }
 
-TEST_F(JoiningUnderDamage, ABlockWithoutARecordStaysAsItIs) {
+TEST_F(CompactionUnderDamage, ABlockWithoutARecordStaysAsItIs) {
     remove(record_of(5));
-    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(compact().ok());
     EXPECT_EQ(block_seqs(), (Seqs{1, 5, 6}));
     EXPECT_EQ(rows().size(), 24U);
 }
 
-// What an interrupted joining left: some blocks joined, their records not.
-TEST_F(JoiningUnderDamage, JoinedBlocksWhoseRecordsAreNotAreLeftAlone) {
-    ASSERT_TRUE(store_->join(kLater, [](const JoinStep&) { return Visit::kStop; }).ok());
+// What an interrupted compaction left: some blocks compacted, their records not.
+TEST_F(CompactionUnderDamage, CompactedBlocksWhoseRecordsAreNotAreLeftAlone) {
+    ASSERT_TRUE(store_->compact(kLater, [](const CompactionStep&) { return Visit::kStop; }).ok());
     EXPECT_EQ(block_seqs(), (Seqs{1}));
     put(13);
     ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{13}).ok());
-    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(compact().ok());
     EXPECT_EQ(block_seqs(), (Seqs{1, 13}));
     EXPECT_EQ(rows().size(), 26U);
     EXPECT_EQ(record_seqs().size(), 13U);
     EXPECT_FALSE((*memory_.get(record_of(1))).has_value());
 }
 
-TEST_F(JoiningUnderDamage, ADamagedJoinedBlockHidesNothingElse) {
+TEST_F(CompactionUnderDamage, ADamagedCompactedBlockHidesNothingElse) {
     flip(block_of(5));
-    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(compact().ok());
     flip(block_of(6));
     EXPECT_EQ(rows(), (std::multiset<std::uint64_t>{1, 1, 2, 2, 3, 3, 4, 4}));
     EXPECT_EQ(record_seqs().size(), 12U);
 }
 
-TEST_F(JoiningUnderDamage, WhatIsJoinedCountsWhereSmallOnesAreBackBesideIt) {
+TEST_F(CompactionUnderDamage, WhatIsCompactedCountsWhereSmallOnesAreBackBesideIt) {
     const std::string block = **memory_.get(block_of(5));
     const std::string record = **memory_.get(record_of(5));
-    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(compact().ok());
     ASSERT_TRUE(memory_.write({{{block_of(5), block}, {record_of(5), record}}, {}}).ok());
     EXPECT_EQ(block_seqs(), (Seqs{1}));
     EXPECT_EQ(rows().size(), 24U);
     Seqs seqs = record_seqs();
     std::sort(seqs.begin(), seqs.end());
     EXPECT_EQ(seqs, (Seqs{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
-    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(compact().ok());
     EXPECT_EQ(rows().size(), 24U);
     flip(block_of(1));
     EXPECT_EQ(block_seqs(), (Seqs{1, 5})) << "where the joined one is damaged, the small one is all there is";
 }
 
-// Its seq lies between those of the joined one, but it was missing when that was made.
-TEST_F(JoiningUnderDamage, ABlockThatIsNoPartOfTheJoinedOneAroundItCounts) {
+// Its seq lies between those of the compacted one, but it was missing when that was made.
+TEST_F(CompactionUnderDamage, ABlockThatIsNoPartOfTheCompactedOneAroundItCounts) {
     const std::string block = **memory_.get(block_of(5));
     const std::string record = **memory_.get(record_of(5));
     remove(block_of(5));
     remove(record_of(5));
-    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(compact().ok());
     EXPECT_EQ(rows().size(), 22U);
     ASSERT_TRUE(memory_.write({{{block_of(5), block}, {record_of(5), record}}, {}}).ok());
     EXPECT_EQ(rows().size(), 24U);
     EXPECT_EQ(record_seqs().size(), 12U);
 }
 
-TEST_F(JoiningUnderDamage, AnEngineThatFailsLeavesTheStoreAsItWas) {
+TEST_F(CompactionUnderDamage, AnEngineThatFailsLeavesTheStoreAsItWas) {
     std::size_t write_count = 0;
     engine_->before_write = [&](const Changes&) -> Result<Done> {
         ++write_count;
         return Error{ErrorCode::kIo, "no"};
     };
-    const auto joined = join();
-    ASSERT_FALSE(joined.ok());
-    EXPECT_EQ(joined.error().code, ErrorCode::kIo);
+    const auto compacted = compact();
+    ASSERT_FALSE(compacted.ok());
+    EXPECT_EQ(compacted.error().code, ErrorCode::kIo);
     EXPECT_EQ(write_count, 1U);
     EXPECT_EQ(block_seqs().size(), 12U);
     engine_->before_write = nullptr;
     engine_->recovers = true;
     put(13);
     ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{13}).ok());
-    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(compact().ok());
     EXPECT_EQ(block_seqs(), (Seqs{1}));
     EXPECT_EQ(rows().size(), 26U);
 }
 
 // The writer went on from what is on disk, which was less, after a step had been read: it isn't brought back.
-TEST_F(JoiningUnderDamage, AStepMadeBeforeTheStoreWasOpenedAnewIsThrownAway) {
+TEST_F(CompactionUnderDamage, AStepMadeBeforeTheStoreWasOpenedAnewIsThrownAway) {
     int step_count = 0;
     ASSERT_TRUE(store_
-                    ->join(kLater,
-                           [&](const JoinStep&) {
-                               if (++step_count == 1) {
-                                   remove(record_of(3));
-                                   engine_->recovers = true;
-                                   put(13);
-                               }
-                               return Visit::kContinue;
-                           })
+                    ->compact(kLater,
+                              [&](const CompactionStep&) {
+                                  if (++step_count == 1) {
+                                      remove(record_of(3));
+                                      engine_->recovers = true;
+                                      put(13);
+                                  }
+                                  return Visit::kContinue;
+                              })
                     .ok());
-    ASSERT_TRUE(join().ok());
+    ASSERT_TRUE(compact().ok());
     EXPECT_EQ(record_seqs(), (Seqs{1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));
     EXPECT_FALSE((*memory_.get(record_of(4))).has_value()) << "joined, by what is there now";
 }
 
-TEST_F(JoiningUnderDamage, WhatIsDroppedWhileItIsJoinedStaysDropped) {
+TEST_F(CompactionUnderDamage, WhatIsDroppedWhileItIsCompactedStaysDropped) {
     ASSERT_TRUE(store_
-                    ->join(kLater,
-                           [&](const JoinStep&) {
-                               EXPECT_TRUE(store_->drop(partition_).ok());
-                               return Visit::kContinue;
-                           })
+                    ->compact(kLater,
+                              [&](const CompactionStep&) {
+                                  EXPECT_TRUE(store_->drop(partition_).ok());
+                                  return Visit::kContinue;
+                              })
                     .ok());
     std::size_t key_count = 0;
     ASSERT_TRUE(memory_
@@ -284,4 +284,4 @@ TEST_F(JoiningUnderDamage, WhatIsDroppedWhileItIsJoinedStaysDropped) {
 }
 
 }  // namespace
-}  // namespace perfleet::join_damage_test
+}  // namespace perfleet::compaction_damage_test

@@ -1,5 +1,5 @@
-// What waits to be joined, as far as it is known without reading batches: partitions without the mark of joined ones,
-// and sessions of which enough batches have gathered. Behind all of that, what waits until its day is over.
+// What waits to be compacted, as far as it is known without reading batches: partitions without the mark of compacted
+// ones, and sessions of which enough batches have gathered. Behind all of that, what waits until its day is over.
 //
 // Threads: any.
 #pragma once
@@ -20,10 +20,10 @@
 
 namespace perfleet {
 
-class JoinBacklog {
+class CompactionBacklog {
 public:
     // A session's batches wait in an open bucket until this many have gathered.
-    explicit JoinBacklog(std::uint32_t batches = limits::kJoinedBatchesMax) : batches_{batches} {}
+    explicit CompactionBacklog(std::uint32_t batches = limits::kCompactedBatchesMax) : batches_{batches} {}
 
     struct Work {
         Partition partition;
@@ -34,9 +34,9 @@ public:
 
     // False until the partitions of the store have been told, and again after forget_everything().
     [[nodiscard]] bool is_loaded() const;
-    // `joined`: those of which nothing but rollups is left to do; they come after all others. `rolled_up`: those that
-    // await_day().
-    void load(const std::vector<Partition>& unmarked, const std::vector<Partition>& joined,
+    // `compacted`: those of which nothing but rollups is left to do; they come after all others. `rolled_up`: those
+    // that await_day().
+    void load(const std::vector<Partition>& unmarked, const std::vector<Partition>& compacted,
               const std::vector<Partition>& rolled_up);
     void forget_everything();
 
@@ -48,12 +48,12 @@ public:
     void forget_partition(const Partition& partition);
 
     // What could be rolled up of the partition was; comes as work when its day is over and nothing else is due. Of one
-    // that has more to join: once.
+    // that has more to compact: once.
     void await_day(const Partition& partition);
     void forget_day(const Partition& partition);
 
     [[nodiscard]] std::optional<Work> take(UtcNs now);
-    // Of a partition's work when something is left that can't be joined yet: it comes again later.
+    // Of a partition's work when something is left that can't be compacted yet: it comes again later.
     void put_off(const Work& work, UtcNs now);
     // Of work that was not done to its end: it is the next again.
     void take_up(const Work& work);
@@ -67,7 +67,7 @@ private:
         std::uint64_t stored_count = 0;
         std::uint64_t examined_count = 0;  // the stored_count of the last examination
         std::optional<UtcNs> examined;
-        bool is_joined = false;
+        bool is_compacted = false;
         bool has_awaited_day = false;
     };
     [[nodiscard]] static bool is_due(const Partition& partition, const Waiting& waiting, UtcNs now);

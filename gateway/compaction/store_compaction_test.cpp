@@ -1,4 +1,4 @@
-#include "gateway/joining/store_joining.h"
+#include "gateway/compaction/store_compaction.h"
 
 #include <gtest/gtest.h>
 
@@ -32,14 +32,14 @@ void put_batches(Store& store, std::uint64_t count, std::size_t row_count) {
     ASSERT_TRUE(store.advance_watermark(kTarget, kSession, Seq{count}).ok());
 }
 
-TEST(StoreJoining, JoinsWhatIsThereAndCountsIt) {
+TEST(StoreCompaction, CompactsWhatIsThereAndCountsIt) {
     const auto store = make_memory_store();
     put_batches(*store, 20, 10);
-    const auto joining = StoreJoining::start(*store, {}, 1'000'000);
-    JoinCounts counts = joining->counts();
+    const auto compaction = StoreCompaction::start(*store, {}, 1'000'000);
+    CompactionCounts counts = compaction->counts();
     while (counts.batches == 0 || counts.partitions_waiting_now != 0) {
         std::this_thread::sleep_for(std::chrono::microseconds{50});
-        counts = joining->counts();
+        counts = compaction->counts();
     }
     EXPECT_EQ(counts.blocks_in, 20U);
     EXPECT_EQ(counts.blocks_out, 1U);
@@ -48,12 +48,12 @@ TEST(StoreJoining, JoinsWhatIsThereAndCountsIt) {
     EXPECT_EQ(counts.failures, 0U);
 }
 
-// Forwards nothing but join(), which fails, then never ends by itself.
+// Forwards nothing but compact(), which fails, then never ends by itself.
 class StubbornStore : public Store {
 public:
     explicit StubbornStore(Store& store) : store_{store} {}
 
-    Result<Done> join(UtcNs, const std::function<Visit(const JoinStep&)>& on_step) override {
+    Result<Done> compact(UtcNs, const std::function<Visit(const CompactionStep&)>& on_step) override {
         if (++call_count_ <= 3) {
             return Error{ErrorCode::kIo, "the disk says no"};
         }
@@ -126,17 +126,17 @@ private:
     std::atomic<bool> is_at_work_ = false;
 };
 
-TEST(StoreJoining, TellsFailuresOnceTriesAgainAndStopsBetweenSteps) {
+TEST(StoreCompaction, TellsFailuresOnceTriesAgainAndStopsBetweenSteps) {
     const auto memory = make_memory_store();
     StubbornStore store{*memory};
     std::atomic<int> told{0};
-    auto joining = StoreJoining::start(
+    auto compaction = StoreCompaction::start(
         store, [&](const LogEvent&) { ++told; }, 1'000);
     while (!store.is_at_work()) {
         std::this_thread::sleep_for(std::chrono::microseconds{50});
     }
-    EXPECT_EQ(joining->counts().failures, 3U);
-    joining.reset();  // it would never end by itself
+    EXPECT_EQ(compaction->counts().failures, 3U);
+    compaction.reset();  // it would never end by itself
     EXPECT_EQ(told, 1);
 }
 

@@ -1,4 +1,4 @@
-#include "storage/block/block_joiner.h"
+#include "storage/block/block_compactor.h"
 
 #include <gtest/gtest.h>
 
@@ -39,23 +39,23 @@ std::string sealed_block(Seq seq, std::vector<std::uint64_t> times, EpochNumber 
     return encode_block(header, columns);
 }
 
-BlockJoiner::Outcome take(BlockJoiner& joiner, const std::string& bytes) {
+BlockCompactor::Outcome take(BlockCompactor& compactor, const std::string& bytes) {
     const auto block = parse_block_untrusted(bytes);
     EXPECT_TRUE(block.ok()) << block.error().message;
-    return joiner.take(*block, bytes.size());
+    return compactor.take(*block, bytes.size());
 }
 
-std::string joined_block() {
-    BlockJoiner joiner;
-    EXPECT_EQ(take(joiner, sealed_block(Seq{7}, {1000, 1001})), BlockJoiner::Outcome::kTaken);
-    EXPECT_EQ(take(joiner, sealed_block(Seq{9}, {1005})), BlockJoiner::Outcome::kTaken);
-    auto block = joiner.finish();
+std::string compacted_block() {
+    BlockCompactor compactor;
+    EXPECT_EQ(take(compactor, sealed_block(Seq{7}, {1000, 1001})), BlockCompactor::Outcome::kTaken);
+    EXPECT_EQ(take(compactor, sealed_block(Seq{9}, {1005})), BlockCompactor::Outcome::kTaken);
+    auto block = compactor.finish();
     EXPECT_TRUE(block.has_value());
     return *block;
 }
 
-TEST(JoinedBlock, HasItsRowsBehindEachOtherAndItsParts) {
-    const std::string bytes = joined_block();
+TEST(CompactedBlock, HasItsRowsBehindEachOtherAndItsParts) {
+    const std::string bytes = compacted_block();
     const auto block = parse_block_untrusted(bytes);
     ASSERT_TRUE(block.ok()) << block.error().message;
     EXPECT_EQ(block->header.series, kSeries);
@@ -72,7 +72,7 @@ TEST(JoinedBlock, HasItsRowsBehindEachOtherAndItsParts) {
 }
 
 // The header's part count, and the two columns of the parts last in the directory.
-TEST(JoinedBlock, HasTheGoldenBytes) {
+TEST(CompactedBlock, HasTheGoldenBytes) {
     constexpr std::array<unsigned char, 56> kHeader{
         0x70, 0x6c, 0x42, 0x6b, 1, 0, 6, 9,  // magic, version, kind, columns
         3,    0,    2,    0,    5, 0, 0, 0,  // event, parts, epoch
@@ -81,7 +81,7 @@ TEST(JoinedBlock, HasTheGoldenBytes) {
         0xe8, 3,    0,    0,    0, 0, 0, 0,  // first ticks
         0xed, 3,    0,    0,    0, 0, 0, 0,  // last ticks
         3,    0,    0,    0};                // rows; the checksum follows
-    const std::string block = joined_block();
+    const std::string block = compacted_block();
     for (std::size_t i = 0; i < 52; ++i) {
         EXPECT_EQ(static_cast<unsigned char>(block[i]), kHeader[i]) << "at " << i;
     }
@@ -93,8 +93,8 @@ TEST(JoinedBlock, HasTheGoldenBytes) {
     EXPECT_EQ(block.substr(block.size() - 6), std::string("\x02\x00\x08\x01\x01\x01", 6));
 }
 
-TEST(JoinedBlock, IsRefusedWithAnyBitFlippedOrCut) {
-    const std::string block = joined_block();
+TEST(CompactedBlock, IsRefusedWithAnyBitFlippedOrCut) {
+    const std::string block = compacted_block();
     for (std::size_t bit = 0; bit < block.size() * 8; ++bit) {
         std::string damaged = block;
         damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
@@ -106,10 +106,10 @@ TEST(JoinedBlock, IsRefusedWithAnyBitFlippedOrCut) {
 }
 
 // Parts that contradict the header, under right checksums.
-TEST(JoinedBlock, IsRefusedWithPartsThatDoNotFit) {
+TEST(CompactedBlock, IsRefusedWithPartsThatDoNotFit) {
     using Values = std::vector<std::uint64_t>;
     const auto refused = [](const Values& seqs, const Values& rows, std::uint16_t part_count) {
-        const std::string bytes = joined_block();
+        const std::string bytes = compacted_block();
         const auto block = parse_block_untrusted(bytes);
         std::vector<ColumnView> columns = block->columns;
         std::array<std::vector<std::byte>, 2> encoded;
@@ -145,43 +145,43 @@ TEST(JoinedBlock, IsRefusedWithPartsThatDoNotFit) {
     EXPECT_TRUE(refused({0, 2}, {2, 1}, 1)) << "fewer";
     EXPECT_TRUE(refused({0, 2}, {2, 1}, 3)) << "more";
     EXPECT_TRUE(refused({0, 2}, {2, 1}, 0)) << "none";
-    EXPECT_TRUE(refused({0, 2}, {2, 1}, limits::kJoinedPartsMax + 1)) << "too many";
+    EXPECT_TRUE(refused({0, 2}, {2, 1}, limits::kCompactedPartsMax + 1)) << "too many";
 }
 
-TEST(BlockJoiner, TakesOnlyWhatBelongsTogether) {
-    BlockJoiner joiner;
-    ASSERT_EQ(take(joiner, sealed_block(Seq{7}, {1, 2})), BlockJoiner::Outcome::kTaken);
-    EXPECT_EQ(take(joiner, sealed_block(Seq{7}, {1})), BlockJoiner::Outcome::kNoRoom) << "seqs ascend";
-    EXPECT_EQ(take(joiner, sealed_block(Seq{8}, {1}, EpochNumber{6})), BlockJoiner::Outcome::kNoRoom);
-    EXPECT_EQ(take(joiner, sealed_block(Seq{8}, {1}, EpochNumber{5}, {Kind::kCounter, EventNumber{4}})),
-              BlockJoiner::Outcome::kNoRoom);
-    EXPECT_EQ(take(joiner, joined_block()), BlockJoiner::Outcome::kUnfit) << "once";
+TEST(BlockCompactor, TakesOnlyWhatBelongsTogether) {
+    BlockCompactor compactor;
+    ASSERT_EQ(take(compactor, sealed_block(Seq{7}, {1, 2})), BlockCompactor::Outcome::kTaken);
+    EXPECT_EQ(take(compactor, sealed_block(Seq{7}, {1})), BlockCompactor::Outcome::kNoRoom) << "seqs ascend";
+    EXPECT_EQ(take(compactor, sealed_block(Seq{8}, {1}, EpochNumber{6})), BlockCompactor::Outcome::kNoRoom);
+    EXPECT_EQ(take(compactor, sealed_block(Seq{8}, {1}, EpochNumber{5}, {Kind::kCounter, EventNumber{4}})),
+              BlockCompactor::Outcome::kNoRoom);
+    EXPECT_EQ(take(compactor, compacted_block()), BlockCompactor::Outcome::kUnfit) << "once";
     std::vector<std::uint64_t> many(limits::kBlockRowsMax - 1);
     std::iota(many.begin(), many.end(), 0);
-    EXPECT_EQ(take(joiner, sealed_block(Seq{8}, many)), BlockJoiner::Outcome::kNoRoom);
+    EXPECT_EQ(take(compactor, sealed_block(Seq{8}, many)), BlockCompactor::Outcome::kNoRoom);
     many.pop_back();
-    EXPECT_EQ(take(joiner, sealed_block(Seq{8}, many)), BlockJoiner::Outcome::kTaken) << "to the last row";
-    EXPECT_EQ(joiner.block_count(), 2U);
-    const auto block = joiner.finish();
+    EXPECT_EQ(take(compactor, sealed_block(Seq{8}, many)), BlockCompactor::Outcome::kTaken) << "to the last row";
+    EXPECT_EQ(compactor.block_count(), 2U);
+    const auto block = compactor.finish();
     ASSERT_TRUE(block.has_value());
     EXPECT_EQ(parse_block_untrusted(*block)->header.row_count, limits::kBlockRowsMax);
-    EXPECT_EQ(joiner.block_count(), 0U);
+    EXPECT_EQ(compactor.block_count(), 0U);
 }
 
-TEST(BlockJoiner, LeavesBlocksWithAMissingAnUnknownOrADamagedColumn) {
+TEST(BlockCompactor, LeavesBlocksWithAMissingAnUnknownOrADamagedColumn) {
     const std::string bytes = sealed_block(Seq{7}, {1, 2});
     const auto block = parse_block_untrusted(bytes);
-    BlockJoiner joiner;
+    BlockCompactor compactor;
     BlockView changed = *block;
     changed.columns.pop_back();
-    EXPECT_EQ(joiner.take(changed, 1), BlockJoiner::Outcome::kUnfit);
+    EXPECT_EQ(compactor.take(changed, 1), BlockCompactor::Outcome::kUnfit);
     changed = *block;
     changed.columns.push_back({ColumnId{0x4321}, Codec::kBytes, {}});
-    EXPECT_EQ(joiner.take(changed, 1), BlockJoiner::Outcome::kUnfit);
+    EXPECT_EQ(compactor.take(changed, 1), BlockCompactor::Outcome::kUnfit);
     changed = *block;
     changed.columns.front().codec = static_cast<Codec>(99);
-    EXPECT_EQ(joiner.take(changed, 1), BlockJoiner::Outcome::kUnfit);
-    EXPECT_EQ(joiner.block_count(), 0U);
+    EXPECT_EQ(compactor.take(changed, 1), BlockCompactor::Outcome::kUnfit);
+    EXPECT_EQ(compactor.block_count(), 0U);
 }
 
 TEST(DecodedRows, KeepOnlyWhatTheyAreToldTo) {

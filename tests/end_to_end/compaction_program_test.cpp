@@ -1,4 +1,4 @@
-// A gateway joins what an earlier one left, while it takes new batches, and stops as it should.
+// A gateway compacts what an earlier one left, while it takes new batches, and stops as it should.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,7 +14,7 @@
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"
 
-namespace perfleet::end_to_end::joining_program_test {
+namespace perfleet::end_to_end::compaction_program_test {
 namespace {
 
 constexpr TargetId kTarget{3};
@@ -64,7 +64,7 @@ Stored stored_of(const std::string& data, SessionId session) {
     return stored;
 }
 
-TEST(JoiningProgram, JoinsWhatAnEarlierOneLeftWhileItServes) {
+TEST(CompactionProgram, CompactsWhatAnEarlierOneLeftWhileItServes) {
     const TemporaryFolder folder;
     make_store(folder / "data");
     GatewayProgram gateway{folder / "data",
@@ -102,7 +102,7 @@ TEST(JoiningProgram, JoinsWhatAnEarlierOneLeftWhileItServes) {
     EXPECT_EQ(verified.ending.status, 0) << verified.output << verified.error_output;
 }
 
-TEST(JoiningProgram, LeavesBatchesAsTheyCameWhenAskedTo) {
+TEST(CompactionProgram, LeavesBatchesAsTheyCameWhenAskedTo) {
     const TemporaryFolder folder;
     make_store(folder / "data");
     GatewayProgram gateway{folder / "data",    "tcp://127.0.0.1:*", "none", program_path("perfleet-gateway"), {},
@@ -116,4 +116,4 @@ TEST(JoiningProgram, LeavesBatchesAsTheyCameWhenAskedTo) {
 }
 
 }  // namespace
-}  // namespace perfleet::end_to_end::joining_program_test
+}  // namespace perfleet::end_to_end::compaction_program_test

@@ -1,5 +1,5 @@
-// Has the store join its small blocks, and roll up what is over if it makes rollups, while the gateway serves: a thread
-// that the gateway's process owns, less urgent than the others and idle for as long as it has worked.
+// Has the store compact its small blocks, and roll up what is over if it makes rollups, while the gateway serves: a
+// thread that the gateway's process owns, less urgent than the others and idle for as long as it has worked.
 //
 // Threads: all methods by any. Borrows the store. Stops behind the step that it is at when it is destroyed.
 #pragma once
@@ -13,10 +13,10 @@
 namespace perfleet {
 
 // Since the start, but for what waits "now".
-struct JoinCounts {
+struct CompactionCounts {
     std::uint64_t blocks_in = 0;
     std::uint64_t blocks_out = 0;
-    std::uint64_t batches = 0;  // whose records were joined
+    std::uint64_t batches = 0;  // whose records were compacted
     std::uint64_t size_bytes_in = 0;
     std::uint64_t size_bytes_out = 0;
     std::uint64_t rollups = 0;
@@ -31,17 +31,17 @@ struct JoinCounts {
     std::uint64_t partitions_waiting_now = 0;
 };
 
-class StoreJoining {
+class StoreCompaction {
 public:
     // Between two looks at what there is to do.
     static constexpr std::uint64_t kLookAgainNs = 1'000'000'000;
 
     // `tell` is called on the thread, once for failures that follow each other.
-    [[nodiscard]] static std::unique_ptr<StoreJoining> start(Store& store, LogSink tell,
-                                                             std::uint64_t look_again_ns = kLookAgainNs);
-    virtual ~StoreJoining() = default;
+    [[nodiscard]] static std::unique_ptr<StoreCompaction> start(Store& store, LogSink tell,
+                                                                std::uint64_t look_again_ns = kLookAgainNs);
+    virtual ~StoreCompaction() = default;
 
-    [[nodiscard]] virtual JoinCounts counts() const = 0;
+    [[nodiscard]] virtual CompactionCounts counts() const = 0;
 };
 
 }  // namespace perfleet
