@@ -37,10 +37,10 @@ TEST_F(IngestAhead, PutsTheSessionOffOnceForEachHello) {
         say_hello();
         EXPECT_EQ(reply().sort, ReplySort::kWelcome);
         send_ahead(1);
-        const Reply put_off = reply();
-        EXPECT_EQ(put_off.sort, ReplySort::kRefused);
-        EXPECT_EQ(put_off.seq, 0U);
-        EXPECT_EQ(put_off.reason, static_cast<std::uint16_t>(protocol::RefusedReason::kAhead));
+        const Reply defer = reply();
+        EXPECT_EQ(defer.sort, ReplySort::kRefused);
+        EXPECT_EQ(defer.seq, 0U);
+        EXPECT_EQ(defer.reason, static_cast<std::uint16_t>(protocol::RefusedReason::kAhead));
         send_ahead(2);
         EXPECT_TRUE(replies().empty());
         EXPECT_EQ(ingest_->counts().batches_ignored.of(BatchIgnored::kAhead), 2 * i);
@@ -63,7 +63,7 @@ TEST_F(IngestAhead, TakesItOnceTheClockIsSet) {
 }
 
 TEST_F(IngestAhead, WhatStaysAheadIsRefusedAndTheRestGoesOn) {
-    constexpr std::uint64_t kMinuteNs = limits::kPutOffNs;
+    constexpr std::uint64_t kMinuteNs = limits::kRetryDeferredNs;
     for (std::uint64_t passed_ns = 0; passed_ns < intake_limits::kClockPatienceNs; passed_ns += kMinuteNs) {
         say_hello();
         send_ahead(1);
@@ -89,13 +89,13 @@ TEST_F(IngestAhead, WhatStaysAheadIsRefusedAndTheRestGoesOn) {
 
 TEST_F(IngestAhead, APatienceShorterThanAMinuteIsKept) {
     Ingest::Options options;
-    options.clock_patience_ns = limits::kPutOffNs / 2;
+    options.clock_patience_ns = limits::kRetryDeferredNs / 2;
     open(nullptr, options);
     for (std::uint64_t refused = 0; refused < 2; ++refused) {
         say_hello();
         send_ahead(1);
         EXPECT_EQ(ingest_->counts().batches_refused.of(BatchRefusal::kFuture), refused);
-        now_.monotonic_ns += limits::kPutOffNs;
+        now_.monotonic_ns += limits::kRetryDeferredNs;
     }
 }
 

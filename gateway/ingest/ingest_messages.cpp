@@ -139,7 +139,7 @@ void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted
     if (session->finished) {
         session->acknowledged_ns = now.monotonic_ns;  // by the Welcome: the peer has not gone yet
     }
-    session->is_put_off = false;
+    session->is_deferred = false;
     send(routing_id, encode_welcome({session->record.session, now.utc, options.incarnation, session->progress.prefix(),
                                      session->send_limit}));
     requests.attach(*session, now.monotonic_ns);
@@ -231,7 +231,7 @@ void Ingest::State::on_batch_ahead(const std::string& routing_id, Session& sessi
         misbehaved(routing_id, PeerCut::kRefused, batch.size_bytes);
         return;
     }
-    if (!std::exchange(session.is_put_off, true)) {
+    if (!std::exchange(session.is_deferred, true)) {
         const std::string text = "'" + session.record.target_name + "' sends batches of " + std::to_string(hours) +
                                  " hours in the future, by this machine's clock; it is deferred: set one of "
                                  "the two clocks";

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kBucketsAheadMax = 2;  // of the gateway's own UT
 // network.
 inline constexpr std::uint64_t kClockPatienceNs = 600'000'000'000;
 inline constexpr std::uint64_t kAheadForgottenNs = 600'000'000'000;  // after the last of a session: it begins anew
-static_assert(kAheadForgottenNs > 2 * limits::kPutOffNs);
+static_assert(kAheadForgottenNs > 2 * limits::kRetryDeferredNs);
 
 // -- sessions ---------------------------------------------------------------------------------------------------------
 inline constexpr std::size_t kSessionOverheadBytes = 2'048;   // of a session in memory, beside twice its Hello

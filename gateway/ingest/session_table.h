@@ -57,7 +57,7 @@ struct Session {
     bool has_end = false;
 
     bool was_passed_over = false;      // sent something while the store was stuck, which comes again
-    bool is_put_off = false;           // since its last Hello
+    bool is_deferred = false;          // since its last Hello
     std::uint64_t ahead_since_ns = 0;  // first of its batches that lay ahead of the gateway's clock; 0: none did
     std::uint64_t ahead_last_ns = 0;
     bool needs_ack = false;

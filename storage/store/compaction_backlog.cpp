@@ -129,7 +129,7 @@ std::optional<CompactionBacklog::Work> CompactionBacklog::take(UtcNs now) {
     return std::nullopt;
 }
 
-void CompactionBacklog::put_off(const Work& work, UtcNs now) {
+void CompactionBacklog::defer(const Work& work, UtcNs now) {
     const std::lock_guard lock{mutex_};
     if (work.is_day) {
         if (const auto found = days_.find(work.partition); found != days_.end()) {

@@ -54,7 +54,7 @@ public:
 
     [[nodiscard]] std::optional<Work> take(UtcNs now);
     // Of a partition's work when something is left that can't be compacted yet: it comes again later.
-    void put_off(const Work& work, UtcNs now);
+    void defer(const Work& work, UtcNs now);
     // Of work that was not done to its end: it is the next again.
     void take_up(const Work& work);
     // Whether nothing has come since the work was taken, so that the partition may get its mark.

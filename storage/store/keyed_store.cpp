@@ -297,7 +297,7 @@ public:
         }
         while (const auto work = backlog_.take(now)) {
             const std::uint64_t generation = generation_;
-            backlog_.put_off(*work, now);
+            backlog_.defer(*work, now);
             const auto commit = [&](const Changes& changes) {
                 return compact_now(generation, work->partition, changes);
             };

@@ -122,7 +122,7 @@ bool OrphanDelivery::deliver(std::size_t index) {
     Delivery& delivery = (*left)->delivery();
     const SpoolReading& reading = (*left)->reading();
     std::uint64_t delivered = delivery.status().batches_acknowledged;
-    bool is_put_off_told = false;
+    bool is_deferral_reported = false;
     for (;;) {
         const std::uint64_t now_ns = monotonic_now().value;
         const bool is_busy = delivery.step(now_ns);
@@ -139,7 +139,7 @@ bool OrphanDelivery::deliver(std::size_t index) {
                     "' stays, and is offered again at the next start; remove it to give its rows up");
             return false;
         }
-        if (delivery.status().is_put_off && !std::exchange(is_put_off_told, true)) {
+        if (delivery.status().is_deferred && !std::exchange(is_deferral_reported, true)) {
             notice_(driver_->peer() + " doesn't take " + (*left)->name() + " for now: " +
                     std::string(refusal(delivery.status().refused_reason)) + "; it is asked again every minute");
         }

@@ -190,11 +190,11 @@ void WireThread::tell(std::uint64_t now_ns) {
         }
         return;
     }
-    if (status.is_put_off) {
+    if (status.is_deferred) {
         last_told_ns_ = now_ns;  // it does answer
-        if (!is_put_off_told_) {
-            is_put_off_told_ = true;
-            put_off_at_ = status.batches_acknowledged;
+        if (!is_deferral_reported_) {
+            is_deferral_reported_ = true;
+            deferred_at_ = status.batches_acknowledged;
             notice_({LogLevel::kWarning, "gateway",
                      driver_->peer() + " doesn't take this session for now: " +
                          std::string(refusal(status.refused_reason)) + "; it is asked again every minute"});
@@ -204,8 +204,8 @@ void WireThread::tell(std::uint64_t now_ns) {
     if (status.welcomed && !driver_->is_silent()) {
         tell_connected();
         // A Welcome alone says little: a batch may put it off again.
-        if (is_put_off_told_ && status.batches_acknowledged > put_off_at_) {
-            is_put_off_told_ = false;
+        if (is_deferral_reported_ && status.batches_acknowledged > deferred_at_) {
+            is_deferral_reported_ = false;
             notice_({LogLevel::kNotice, "gateway", driver_->peer() + " takes this session now"});
         }
         last_told_ns_ = now_ns;

@@ -102,9 +102,9 @@ private:
     std::string peer_;
     std::string connected_told_;  // to whom
     bool is_waiting_told_ = false;
-    bool is_put_off_told_ = false;
-    std::uint64_t put_off_at_ = 0;  // batches acknowledged until then
-    std::string told_trouble_;      // why nobody answers, as it was told last
+    bool is_deferral_reported_ = false;
+    std::uint64_t deferred_at_ = 0;  // batches acknowledged until then
+    std::string told_trouble_;       // why nobody answers, as it was told last
     bool has_given_up_ = false;
     bool has_fallen_back_ = false;
     std::uint64_t acknowledged_by_gateway_ = 0;  // batches; of has_fallen_back_

@@ -213,7 +213,7 @@ void DeliveryCore::handle_welcome(const Reply& reply) {
     // Credit never shrinks within an incarnation, and each starts its own.
     send_limit_ = is_other_gateway || reply.send_limit > send_limit_ ? reply.send_limit : send_limit_;
     status_.welcomed = true;
-    status_.is_put_off = false;
+    status_.is_deferred = false;
     status_.gateway_utc = reply.utc_ns;
     acknowledge(reply.prefix);
     if (is_other_gateway || !was_welcomed) {
@@ -249,8 +249,8 @@ void DeliveryCore::handle_refused(const Reply& reply) {
         status_.session_refused = !is_for_now(reply.reason);
         if (!status_.session_refused) {
             expect_welcome();
-            status_.is_put_off = true;
-            put_off_ns_ = now_ns_;
+            status_.is_deferred = true;
+            deferred_ns_ = now_ns_;
         }
         return;
     }
@@ -469,7 +469,7 @@ Seq DeliveryCore::oldest_retained() {
 
 void DeliveryCore::expect_welcome() {
     status_.welcomed = false;
-    status_.is_put_off = false;
+    status_.is_deferred = false;
     is_hello_due_ = true;
     transfer_count_ = 0;  // the gateway asks again after its Welcome
     is_late_offered_ = false;
@@ -478,7 +478,7 @@ void DeliveryCore::expect_welcome() {
 bool DeliveryCore::say_hello(std::uint64_t now_ns) {
     if (status_.welcomed || !driver_.borrowed().empty() ||
         (!is_hello_due_ && now_ns - hello_sent_ns_ < limits::kAckIntervalNs) ||
-        (status_.is_put_off && now_ns - put_off_ns_ < limits::kPutOffNs)) {
+        (status_.is_deferred && now_ns - deferred_ns_ < limits::kRetryDeferredNs)) {
         return false;
     }
     const Seq oldest = oldest_retained();
@@ -488,7 +488,7 @@ bool DeliveryCore::say_hello(std::uint64_t now_ns) {
     }
     told_oldest_ = oldest;
     is_hello_due_ = false;
-    status_.is_put_off = false;
+    status_.is_deferred = false;
     hello_sent_ns_ = now_ns;
     return true;
 }

@@ -94,10 +94,10 @@ public:
         std::uint64_t replies_ignored = 0;  // malformed, or promising what can't be
         SessionId session;                  // as given, or as the gateway granted it; none before
         bool session_refused = false;       // reason in refused_reason: nothing more will be accepted
-        bool is_put_off = false;            // reason likewise: asked again after kPutOffNs, or when it reconnects
-        std::uint16_t refused_reason = 0;   // protocol::RefusedReason
-        bool finished = false;              // the Bye is acknowledged: everything is durable or resolved
-        UtcNs gateway_utc;                  // at the last Welcome; 0 before
+        bool is_deferred = false;          // reason likewise: asked again after kRetryDeferredNs, or when it reconnects
+        std::uint16_t refused_reason = 0;  // protocol::RefusedReason
+        bool finished = false;             // the Bye is acknowledged: everything is durable or resolved
+        UtcNs gateway_utc;                 // at the last Welcome; 0 before
     };
 
     // `batches` (from the sealer) and `losses` (to the sealer) are borrowed, like everything in Options.
@@ -200,7 +200,7 @@ private:
 
     bool is_hello_due_ = true;
     std::uint64_t hello_sent_ns_ = 0;
-    std::uint64_t put_off_ns_ = 0;  // when
+    std::uint64_t deferred_ns_ = 0;  // when
     bool has_incarnation_ = false;
     std::uint64_t incarnation_ = 0;
     Seq send_limit_;

@@ -38,7 +38,7 @@ TEST_F(DeliveryConnectionTest, ASessionThatIsOneTooManyForNowAsksAgainOverANewCo
     connect(address_.endpoint());
     expect(MessageTag::kHello);
     gateway_.say(make_refused(kSession, Seq{0}, static_cast<std::uint16_t>(protocol::RefusedReason::kQuota), "later"));
-    run_until([&] { return delivery_->status().is_put_off; });
+    run_until([&] { return delivery_->status().is_deferred; });
     gateway_.unbind();
     gateway_.bind(address_.endpoint());
     expect(MessageTag::kHello);

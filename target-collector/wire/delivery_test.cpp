@@ -495,36 +495,36 @@ TEST_F(DeliveryTest, WhatIsLeftOfARefusedSessionIsCountedAsRefused) {
 }
 
 TEST_F(DeliveryTest, ASessionThatIsOneTooManyForNowAsksAgainEachMinute) {
-    const auto put_off = [&] {
+    const auto defer = [&] {
         gateway_.say(
             make_refused(kSession, Seq{0}, static_cast<std::uint16_t>(protocol::RefusedReason::kQuota), "later"));
-        run_until([&] { return delivery_->status().is_put_off; });
+        run_until([&] { return delivery_->status().is_deferred; });
     };
     start();
     seal();
     for (int i = 0; i < 3; ++i) {
         expect(MessageTag::kHello);
-        put_off();
+        defer();
         EXPECT_FALSE(delivery_->status().session_refused);
-        now_ns_ += limits::kPutOffNs - kSecond;
+        now_ns_ += limits::kRetryDeferredNs - kSecond;
         expect_silence();
         now_ns_ += kSecond;
     }
     expect(MessageTag::kHello);
     gateway_.say(make_welcome({kSession}));
     expect(MessageTag::kBatch);
-    EXPECT_FALSE(delivery_->status().is_put_off);
+    EXPECT_FALSE(delivery_->status().is_deferred);
     EXPECT_EQ(delivery_->status().batches_dropped, 0U);
 }
 
 // Of a gateway whose clock is hours behind, which it says when it sees a batch.
-TEST_F(DeliveryTest, AWelcomedSessionThatIsPutOffSendsEverythingAgain) {
+TEST_F(DeliveryTest, AWelcomedSessionThatIsDeferredSendsEverythingAgain) {
     start_with_two_batches();
     gateway_.say(make_refused(kSession, Seq{0}, static_cast<std::uint16_t>(protocol::RefusedReason::kAhead), "later"));
-    run_until([&] { return delivery_->status().is_put_off; });
+    run_until([&] { return delivery_->status().is_deferred; });
     EXPECT_FALSE(delivery_->status().session_refused);
     seal();
-    now_ns_ += limits::kPutOffNs - kSecond;
+    now_ns_ += limits::kRetryDeferredNs - kSecond;
     expect_silence();
     now_ns_ += kSecond;
     welcome();
