@@ -105,7 +105,7 @@ public:
         ingest_options.notice = options.notice;
         ingest_options.memory = options.memory;
         ingest_options.cardinality.target_sessions_max = options.target_sessions_max;
-        ingest_options.clock_patience_ns = options.clock_patience_ns;
+        ingest_options.clock_timeout_ns = options.clock_timeout_ns;
         ingest_options.retention_class_of = options.retention_class_of;
         ingest_options.monotonic_ns = [] { return static_cast<std::uint64_t>(ns_of(CLOCK_MONOTONIC)); };
         auto ingest = Ingest::open(std::move(ingest_options), store, link_);

@@ -43,7 +43,7 @@ struct GatewayOptions {
     std::string folder{};
     std::size_t connections_max{};  // 0: what the process's limit of descriptors allows
     std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;  // new ones of one target in an hour
-    std::uint64_t clock_patience_ns = intake_limits::kClockPatienceNs;      // for batches of hours to come
+    std::uint64_t clock_timeout_ns = intake_limits::kClockTimeoutNs;        // for batches of hours to come
 };
 
 class Gateway {

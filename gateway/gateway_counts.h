@@ -76,7 +76,7 @@ enum class RequestOutcome : std::uint8_t {
     kApplied,
     kRefused,       // by the target, or because it can't be its
     kNotConnected,  // nobody speaks for the session now
-    kNoAnswer,      // within the operator's patience
+    kNoAnswer,      // within the operator's timeout
     kCount,
 };
 

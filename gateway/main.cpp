@@ -51,7 +51,7 @@ constexpr int kExitUsage = 2;
 constexpr unsigned kLibraryThreads = 4;  // ZeroMQ's, and those of the server of metrics
 constexpr std::string_view kNoQueries = "none";
 constexpr std::uint32_t kTargetSessionsMost = 1U << 20;
-constexpr double kClockPatienceMostS = 7 * 86'400;
+constexpr double kClockTimeoutMostS = 7 * 86'400;
 constexpr std::size_t kConnectionsMax = 1U << 20;  // as many files as Linux lets a process open, unless told otherwise
 
 const std::map<std::string, std::int64_t> kAgeUnits{{"h", 3'600}, {"d", 86'400}, {"w", 7 * 86'400}};
@@ -72,7 +72,7 @@ struct Arguments {
     std::string askers;
     std::size_t connections_max = 0;
     std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;
-    double clock_patience_s = static_cast<double>(intake_limits::kClockPatienceNs) / kNsPerSecond;
+    double clock_timeout_s = static_cast<double>(intake_limits::kClockTimeoutNs) / kNsPerSecond;
     bool is_without_compaction = false;
     bool is_without_rollups = false;
     bool is_without_dictionaries = false;
@@ -233,7 +233,7 @@ int run(const Arguments& arguments) {
     }
     options.connections_max = arguments.connections_max;
     options.target_sessions_max = arguments.target_sessions_max;
-    options.clock_patience_ns = nanoseconds(arguments.clock_patience_s);
+    options.clock_timeout_ns = nanoseconds(arguments.clock_timeout_s);
     options.retention_class_of = [&rules](const SessionRecord& session) { return rules->class_of(session); };
     options.folder = arguments.data;
     auto gateway = Gateway::open(options, **store);
@@ -370,11 +370,11 @@ int main(int argc, char** argv) {
         ->type_name("N")
         ->check(CLI::Range(1U, kTargetSessionsMost))
         ->capture_default_str();
-    app.add_option("--clock-timeout", arguments.clock_patience_s,
+    app.add_option("--clock-timeout", arguments.clock_timeout_s,
                    "Seconds for which batches hours ahead of this machine's clock are deferred, until one of the two "
                    "clocks is set; then they are refused")
         ->type_name("S")
-        ->check(CLI::Range(0.0, kClockPatienceMostS))
+        ->check(CLI::Range(0.0, kClockTimeoutMostS))
         ->check(check_not_nan)
         ->capture_default_str();
     auto* const no_compact =

@@ -159,7 +159,7 @@ public:
         try {
             exposer_.emplace(std::vector<std::string>{
                 "listening_ports", address.host + ":" + std::to_string(address.port), "num_threads",
-                std::to_string(kHttpThreads), "request_timeout_ms", std::to_string(kRequestPatienceMs)});
+                std::to_string(kHttpThreads), "request_timeout_ms", std::to_string(kRequestTimeoutMs)});
             exposer_->RegisterCollectable(source_);
         } catch (const std::exception& exception) {
             return Error{ErrorCode::kIo, "--metrics " + text + ": " + exception.what()};

@@ -15,9 +15,9 @@ namespace perfleet {
 class MetricsServer {
 public:
     // A connection that says nothing holds a thread for so long: one scrape waits behind kHttpThreads * n of them for
-    // n * kRequestPatienceMs at most. Asleep, a thread costs little.
+    // n * kRequestTimeoutMs at most. Asleep, a thread costs little.
     static constexpr int kHttpThreads = 24;
-    static constexpr int kRequestPatienceMs = 1'000;
+    static constexpr int kRequestTimeoutMs = 1'000;
 
     // `HOST:PORT`: an IPv4 address of this machine and a port; `*` or 0 takes a free one. Errors: kUsage, naming the
     // option and the way out.

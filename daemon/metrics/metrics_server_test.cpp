@@ -86,11 +86,11 @@ TEST(MetricsServer, AsksTheSourceOnceAtATime) {
     EXPECT_EQ(scrapes, static_cast<std::uint64_t>(kScrapers * kScrapesEach));
 }
 
-// Fewer threads, or more patience, and the scrape's own patience ends.
+// Fewer threads, or more timeout, and the scrape's own timeout ends.
 TEST(MetricsServer, ConnectionsThatSayNothingDontHoldUpAScrapeForLong) {
     const auto server = start([](MetricPage& page) { page.gauge("test_value", "A value.", std::uint64_t{1}); });
     constexpr int kSilent = 48;
-    static_assert(kSilent / MetricsServer::kHttpThreads * MetricsServer::kRequestPatienceMs <= 2'000);
+    static_assert(kSilent / MetricsServer::kHttpThreads * MetricsServer::kRequestTimeoutMs <= 2'000);
     sockaddr_in place{};
     place.sin_family = AF_INET;
     place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -20,7 +20,7 @@
 namespace perfleet {
 namespace {
 
-constexpr int kPatienceMs = 60'000;
+constexpr int kTimeoutMs = 60'000;
 
 class ControlServerTest : public testing::Test {
 protected:
@@ -64,7 +64,7 @@ protected:
         ControlServer::Incoming all;
         while (all.requests.size() < requests || all.withdrawn.size() < withdrawn) {
             pollfd waiting{control_server_->fd(), POLLIN, 0};
-            if (poll(&waiting, 1, kPatienceMs) != 1) {
+            if (poll(&waiting, 1, kTimeoutMs) != 1) {
                 ADD_FAILURE() << "nothing came";
                 break;
             }
@@ -144,7 +144,7 @@ TEST_F(ControlServerTest, ListensToNobodyElseWhateverTheFilesMode) {
             if (!fd.ok()) {
                 _exit(fd.error().code == ErrorCode::kPermission ? 1 : 8);
             }
-            alarm(kPatienceMs / 1'000);  // who was let in would wait for ever
+            alarm(kTimeoutMs / 1'000);  // who was let in would wait for ever
             char byte = 0;
             _exit(recv(*fd, &byte, 1, 0) == 0 ? 2 : 3);
         }
@@ -159,7 +159,7 @@ TEST_F(ControlServerTest, ListensToNobodyElseWhateverTheFilesMode) {
     std::filesystem::permissions(below_ / kControlSocketName, std::filesystem::perms{0666});
     const pid_t child = try_as_nobody();
     pollfd waiting{control_server_->fd(), POLLIN, 0};
-    ASSERT_EQ(poll(&waiting, 1, kPatienceMs), 1);
+    ASSERT_EQ(poll(&waiting, 1, kTimeoutMs), 1);
     EXPECT_TRUE(control_server_->take().requests.empty());
     EXPECT_EQ(status_of(child), 2) << "let in by the file, shown out by the door";
 }

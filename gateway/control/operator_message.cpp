@@ -108,7 +108,7 @@ std::string encode_operator_request(const OperatorRequest& request) {
     const OperatorCommand& order = request.order;
     return fmt::format("{} order {} {:016x}{:016x} {} {} {}{}{}", kVersion, request.id, order.session.high,
                        order.session.low, order.edit ? edit_word(*order.edit) : command_word(order.command),
-                       order.value, order.patience_ns, order.event.empty() ? "" : " ", order.event);
+                       order.value, order.timeout_ns, order.event.empty() ? "" : " ", order.event);
 }
 
 std::string encode_operator_reply(const OperatorReply& reply) {
@@ -128,12 +128,12 @@ Result<OperatorRequest> decode_operator_request(std::string_view line_untrusted)
     const auto command = command_in(word);
     const auto edit = edit_in(word);
     const auto value = number_in<std::uint64_t>(take_word(rest));
-    const auto patience_ns = number_in<std::uint64_t>(take_word(rest));
-    if (!id || !session || (!command && !edit) || !value || !patience_ns) {
+    const auto timeout_ns = number_in<std::uint64_t>(take_word(rest));
+    if (!id || !session || (!command && !edit) || !value || !timeout_ns) {
         return invalid("an order that can't be read");
     }
     return OperatorRequest{
-        *id, {*session, command.value_or(ControlCommand{}), std::string{rest}, *value, *patience_ns, edit}};
+        *id, {*session, command.value_or(ControlCommand{}), std::string{rest}, *value, *timeout_ns, edit}};
 }
 
 Result<OperatorReply> decode_operator_reply(std::string_view line_untrusted) {

@@ -34,7 +34,7 @@ struct OperatorCommand {
     protocol::ControlCommand command{};
     std::string event;  // of the session, by name; empty: all
     std::uint64_t value = 0;
-    std::uint64_t patience_ns = 0;
+    std::uint64_t timeout_ns = 0;
     std::optional<SessionEdit> edit{};  // in place of the command; `event` is the name that it gets
 
     friend bool operator==(const OperatorCommand&, const OperatorCommand&) = default;

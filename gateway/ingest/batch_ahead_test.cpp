@@ -64,7 +64,7 @@ TEST_F(IngestAhead, TakesItOnceTheClockIsSet) {
 
 TEST_F(IngestAhead, WhatStaysAheadIsRefusedAndTheRestGoesOn) {
     constexpr std::uint64_t kMinuteNs = limits::kRetryDeferredNs;
-    for (std::uint64_t passed_ns = 0; passed_ns < intake_limits::kClockPatienceNs; passed_ns += kMinuteNs) {
+    for (std::uint64_t passed_ns = 0; passed_ns < intake_limits::kClockTimeoutNs; passed_ns += kMinuteNs) {
         say_hello();
         send_ahead(1);
         EXPECT_EQ(ingest_->counts().batches_refused.total(), 0U);
@@ -89,7 +89,7 @@ TEST_F(IngestAhead, WhatStaysAheadIsRefusedAndTheRestGoesOn) {
 
 TEST_F(IngestAhead, APatienceShorterThanAMinuteIsKept) {
     Ingest::Options options;
-    options.clock_patience_ns = limits::kRetryDeferredNs / 2;
+    options.clock_timeout_ns = limits::kRetryDeferredNs / 2;
     open(nullptr, options);
     for (std::uint64_t refused = 0; refused < 2; ++refused) {
         say_hello();

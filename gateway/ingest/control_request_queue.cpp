@@ -71,8 +71,8 @@ void ControlRequestQueue::place(RequestTicket ticket, const OperatorCommand& ord
     if (queue.size() >= intake_limits::kRequestsOfSessionMax || request_count_ >= intake_limits::kRequestsMax) {
         return answer(ticket, RequestOutcome::kRefused, "too many control requests wait for answers");
     }
-    const std::uint64_t patience_ns = std::min(order.patience_ns, intake_limits::kRequestTimeoutNsMax);
-    queue.push_back({ticket, order.command, event, order.value, patience_ns, now_ns + patience_ns});
+    const std::uint64_t timeout_ns = std::min(order.timeout_ns, intake_limits::kRequestTimeoutNsMax);
+    queue.push_back({ticket, order.command, event, order.value, timeout_ns, now_ns + timeout_ns});
     ++request_count_;
     if (queue.size() == 1) {
         send_first(*session, queue, now_ns);
@@ -127,7 +127,7 @@ void ControlRequestQueue::take(const Session& session, const ControlledUntrusted
 }
 
 void ControlRequestQueue::give_up(const Pending& order, bool is_connected) {
-    const std::string within = " within " + seconds_text(order.patience_ns);
+    const std::string within = " within " + seconds_text(order.timeout_ns);
     answer(order.ticket, RequestOutcome::kNoAnswer,
            order.number == 0 ? "an earlier request got no answer" + within + "; this one was not sent"
            : is_connected    ? "none" + within + "; it may have been applied"

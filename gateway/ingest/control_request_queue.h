@@ -3,7 +3,7 @@
 //
 // One order of a session is under way at a time: it is numbered, repeated every interval and after a reconnect with the
 // same number, so its target applies it once, and the next one goes when it is answered. Nothing here outlives the
-// operator's patience, and nothing that a target says makes it grow.
+// operator's timeout, and nothing that a target says makes it grow.
 //
 // One thread.
 #pragma once
@@ -62,7 +62,7 @@ private:
         protocol::ControlCommand command{};
         EventNumber event;
         std::uint64_t value = 0;
-        std::uint64_t patience_ns = 0;
+        std::uint64_t timeout_ns = 0;
         std::uint64_t deadline_ns = 0;
         std::uint64_t number = 0;  // 0: not sent yet
         std::uint64_t sent_ns = 0;

@@ -15,13 +15,13 @@ using sample::Reply;
 using sample::ReplySort;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kPatience = 10 * kSecond;
+constexpr std::uint64_t kTimeout = 10 * kSecond;
 
 class Orders : public testing::Test, protected IngestFixture {
 protected:
     void place(RequestTicket ticket, ControlCommand command = ControlCommand::kStop, const std::string& event = "",
                std::uint64_t value = 0, SessionId session = kSession) {
-        ingest_->place_request(ticket, {session, command, event, value, kPatience}, now_);
+        ingest_->place_request(ticket, {session, command, event, value, kTimeout}, now_);
     }
     void answer(std::uint64_t number, ControlOutcome outcome, std::string_view reason = "",
                 std::string_view peer = "peer", SessionId session = kSession) {
@@ -132,7 +132,7 @@ TEST_F(Orders, EndWithTheOperatorsPatienceAndSaySo) {
     say_hello();
     place(1);
     place(2);
-    pass(kPatience - 1);
+    pass(kTimeout - 1);
     expect_none();
     pass(1);
     auto answers = ingest_->take_request_answers();
@@ -148,7 +148,7 @@ TEST_F(Orders, EndWithTheOperatorsPatienceAndSaySo) {
     place(3);
     EXPECT_EQ(sent().at(0).number, 2U);
     ingest_->forget_peer("peer");
-    pass(kPatience);
+    pass(kTimeout);
     answers = ingest_->take_request_answers();
     ASSERT_EQ(answers.size(), 1U);
     EXPECT_NE(answers[0].reason.find("connection was lost"), std::string::npos);

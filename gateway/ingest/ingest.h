@@ -42,7 +42,7 @@ public:
         MemoryPlan memory;
         std::uint32_t sessions_max = limits::kGatewaySessionsMax;  // in memory
         Cardinality::Limits cardinality;
-        std::uint64_t clock_patience_ns = intake_limits::kClockPatienceNs;
+        std::uint64_t clock_timeout_ns = intake_limits::kClockTimeoutNs;
         std::function<std::uint8_t(const SessionRecord&)> retention_class_of;  // empty: all are in class 0
     };
 

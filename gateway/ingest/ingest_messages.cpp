@@ -224,7 +224,7 @@ void Ingest::State::on_batch_ahead(const std::string& routing_id, Session& sessi
         session.ahead_since_ns = now.monotonic_ns;
     }
     session.ahead_last_ns = now.monotonic_ns;
-    if (now.monotonic_ns - session.ahead_since_ns >= options.clock_patience_ns) {
+    if (now.monotonic_ns - session.ahead_since_ns >= options.clock_timeout_ns) {
         counts.batches_refused.add(BatchRefusal::kFuture);
         refuse_batch(session, batch.header.seq, RefusedReason::kAhead,
                      "it is " + std::to_string(hours) + " hours in the future, by this machine's clock");

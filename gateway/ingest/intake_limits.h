@@ -19,7 +19,7 @@ using hello_limits::kImageOffersMax;
 inline constexpr std::uint32_t kBucketsAheadMax = 2;  // of the gateway's own UTC
 // So long batches that are further ahead wait for one of the two clocks to be set, as after a start without the
 // network.
-inline constexpr std::uint64_t kClockPatienceNs = 600'000'000'000;
+inline constexpr std::uint64_t kClockTimeoutNs = 600'000'000'000;
 inline constexpr std::uint64_t kAheadForgottenNs = 600'000'000'000;  // after the last of a session: it begins anew
 static_assert(kAheadForgottenNs > 2 * limits::kRetryDeferredNs);
 

@@ -19,8 +19,8 @@ constexpr std::uint32_t kCreditStep = limits::kQueryChunksAheadMax / 2;
 
 class SocketQueryClient : public QueryClient {
 public:
-    SocketQueryClient(std::unique_ptr<QuerySocket> socket, std::uint64_t patience_ns, bool has_keys)
-        : socket_{std::move(socket)}, patience_{patience_ns}, has_keys_{has_keys} {}
+    SocketQueryClient(std::unique_ptr<QuerySocket> socket, std::uint64_t timeout_ns, bool has_keys)
+        : socket_{std::move(socket)}, timeout_{timeout_ns}, has_keys_{has_keys} {}
 
     Result<Answer> ask_table(const std::string& command, const OptionValues& options) override {
         Answer answer;
@@ -91,7 +91,7 @@ private:
 
     // The next message of this query.
     Result<Body> receive() {
-        const Clock::time_point deadline = Clock::now() + patience_;
+        const Clock::time_point deadline = Clock::now() + timeout_;
         while (true) {
             if (std::optional<QuerySocket::Received> received = socket_->receive()) {
                 Result<QueryMessage> message = decode_query_message_untrusted(received->frame());
@@ -117,7 +117,7 @@ private:
         return Error{
             ErrorCode::kUnavailable,
             "--gateway " + socket_->endpoint() + ": no answer in " +
-                std::to_string(std::chrono::duration_cast<std::chrono::seconds>(patience_).count()) +
+                std::to_string(std::chrono::duration_cast<std::chrono::seconds>(timeout_).count()) +
                 " s; is this the endpoint that perfleet-gateway prints as query=…, and is it running" +
                 (has_keys_ ? ", is --gateway-key its --query-key, and is your public key in its --query-clients folder?"
                            : "? If it asks for keys, give --key and --gateway-key")};
@@ -128,7 +128,7 @@ private:
     }
 
     std::unique_ptr<QuerySocket> socket_;
-    std::chrono::nanoseconds patience_;
+    std::chrono::nanoseconds timeout_;
     bool has_keys_;
     std::uint64_t query_ = 0;
 };
@@ -136,13 +136,13 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<QueryClient>> QueryClient::connect(const std::string& endpoint, const ConnectKeys* keys,
-                                                          std::uint64_t patience_ns) {
+                                                          std::uint64_t timeout_ns) {
     Result<std::unique_ptr<QuerySocket>> socket = QuerySocket::connect(endpoint, keys);
     if (!socket.ok()) {
         return std::move(socket).error();
     }
     return std::unique_ptr<QueryClient>{
-        std::make_unique<SocketQueryClient>(std::move(socket).value(), patience_ns, keys != nullptr)};
+        std::make_unique<SocketQueryClient>(std::move(socket).value(), timeout_ns, keys != nullptr)};
 }
 
 }  // namespace perfleet

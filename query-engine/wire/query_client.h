@@ -21,10 +21,10 @@ public:
     using BytesSink = std::function<Result<Done>(std::uint64_t offset, std::span<const std::byte>)>;
 
     // Doesn't wait for the server, which is shown the own key where there are `keys`. Errors: kUsage (not an endpoint).
-    // A query fails as kUnavailable when nothing was heard for `patience_ns`; a server at work says so once a second.
+    // A query fails as kUnavailable when nothing was heard for `timeout_ns`; a server at work says so once a second.
     [[nodiscard]] static Result<std::unique_ptr<QueryClient>> connect(
         const std::string& endpoint, const ConnectKeys* keys = nullptr,
-        std::uint64_t patience_ns = limits::kQueryPatienceNs);
+        std::uint64_t timeout_ns = limits::kQueryTimeoutNs);
     virtual ~QueryClient() = default;
 
     // The whole table. Errors: the server's own; kUnavailable; kInvalid (not a query endpoint).

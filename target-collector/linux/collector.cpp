@@ -48,9 +48,9 @@ namespace {
 
 constexpr std::uint64_t kTurnMs = 250;  // between looks at the rings when they don't call
 constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
-constexpr std::uint64_t kCommandPatienceNs = 2'000'000'000;  // after SIGTERM
-constexpr std::uint64_t kOwnSignalNs = 500'000'000;          // Ctrl-C goes to the command, too
-constexpr std::uint64_t kFinishPatienceNs = 5'000'000'000;   // for the wire's thread to make room
+constexpr std::uint64_t kCommandTimeoutNs = 2'000'000'000;  // after SIGTERM
+constexpr std::uint64_t kOwnSignalNs = 500'000'000;         // Ctrl-C goes to the command, too
+constexpr std::uint64_t kFinishTimeoutNs = 5'000'000'000;   // for the wire's thread to make room
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
 constexpr std::size_t kImageMemorySizeBytes = limits::kImageChunkSizeBytes + kImageChunkOverheadBytes;
 
@@ -376,8 +376,8 @@ Result<CollectorSummary> LinuxCollector::run() {
     if (disk_spool_ != nullptr) {
         disk_spool_->end(end_point);
     }
-    const std::uint64_t patience_ends = end_point.ticks.value + kFinishPatienceNs;
-    while (!sealer_.finish(end_point) && monotonic_now().value < patience_ends) {
+    const std::uint64_t timeout_ends = end_point.ticks.value + kFinishTimeoutNs;
+    while (!sealer_.finish(end_point) && monotonic_now().value < timeout_ends) {
         wire_->wake();
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -513,7 +513,7 @@ void LinuxCollector::end_command() {
         return;
     }
     command_->terminate();
-    (void)wait_for_end(kCommandPatienceNs);
+    (void)wait_for_end(kCommandTimeoutNs);
     if (!command_->exit_status()) {
         notice("the command (process " + std::to_string(command_->pid()) + ") goes on after SIGTERM; it is left alone");
     }

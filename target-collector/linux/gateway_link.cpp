@@ -41,7 +41,7 @@ void GatewayLink::note_time(std::uint64_t now_ns) {
         wait_.asked();  // nothing to say doesn't mean that somebody is there
     }
     wait_.note_time(now_ns);
-    if (peer_.endpoints.size() == 1 || wait_.duration_ns() < kPatienceNs) {
+    if (peer_.endpoints.size() == 1 || wait_.duration_ns() < kTimeoutNs) {
         return;
     }
     wait_.restart();

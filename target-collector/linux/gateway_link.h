@@ -1,4 +1,4 @@
-// The way to the first gateway of a list that answers: one that owes an answer for kPatienceNs gives way to the next.
+// The way to the first gateway of a list that answers: one that owes an answer for kTimeoutNs gives way to the next.
 //
 // One thread (the wire's).
 #pragma once
@@ -18,7 +18,7 @@ namespace perfleet {
 
 class GatewayLink final : public WaitingDriver {
 public:
-    static constexpr std::uint64_t kPatienceNs = 5'000'000'000;
+    static constexpr std::uint64_t kTimeoutNs = 5'000'000'000;
     static constexpr std::uint64_t kSilentAfterNs = 3'000'000'000;  // a Hello or a batch is answered at once
 
     struct Peer {

@@ -35,7 +35,7 @@ std::atomic<bool> is_stop_due{false};  // asked for, and not passed on yet
 
 void on_signal(int signal) {
     const bool was_stopping = is_stopping.exchange(true);
-    // Two hang-ups often come together, and neither means that the user has no patience.
+    // Two hang-ups often come together, and neither means that the user has no timeout.
     if (was_stopping && signal == SIGHUP) {
         return;
     }

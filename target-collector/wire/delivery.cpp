@@ -53,7 +53,7 @@ DeliveryCore::DeliveryCore(const Options& options, const Memory& memory, Network
       hello_{options.hello},
       images_{options.images},
       image_buffer_{options.image_memory.empty() ? image_part_of(options) : options.image_memory},
-      patience_{options.resend_after_ns},
+      timeout_{options.resend_after_ns},
       journal_{options.journal},
       spool_{options.spool.subspan(image_part_of(options).size()), options.journal != nullptr},
       losses_{memory.tallies.first(memory.tallies.size() / kBooks * DeliveryLosses::kBooks)},
@@ -222,7 +222,7 @@ void DeliveryCore::handle_welcome(const Reply& reply) {
             batch->is_sent = false;
         }
         to_send_ = spool_.front();
-        patience_.forget();
+        timeout_.forget();
         was_bye_sent_ = false;
     }
 }
@@ -387,7 +387,7 @@ void DeliveryCore::take_final(const SealedRecord& header, std::span<const std::b
     }
     end_point_ = header.end_point;
     has_final_ = true;
-    patience_.forget();  // the time that is left is short
+    timeout_.forget();  // the time that is left is short
 }
 
 bool DeliveryCore::drop_oldest() {
@@ -448,7 +448,7 @@ void DeliveryCore::acknowledge(Seq prefix) {
             if (batch->is_sent) {
                 acknowledged_after_.observe(now_ns_ - batch->sent_ns);
                 if (!batch->was_repeated) {
-                    patience_.learn(now_ns_ - batch->sent_ns);
+                    timeout_.learn(now_ns_ - batch->sent_ns);
                 }
             }
             losses_.acknowledge(batch->notice_number);
@@ -510,13 +510,13 @@ bool DeliveryCore::send_batches(std::uint64_t now_ns) {
     if (!status_.welcomed || front == nullptr) {
         return false;
     }
-    if (front->is_sent && now_ns - front->sent_ns >= patience_.duration_ns()) {
+    if (front->is_sent && now_ns - front->sent_ns >= timeout_.duration_ns()) {
         to_send_ = front;
-        round_patience_ns_ = patience_.duration_ns();
-        patience_.grow();
+        round_timeout_ns_ = timeout_.duration_ns();
+        timeout_.grow();
     }
     const auto is_in_time = [&](const SpooledBatch& batch) {
-        return batch.is_sent && now_ns - batch.sent_ns < round_patience_ns_;
+        return batch.is_sent && now_ns - batch.sent_ns < round_timeout_ns_;
     };
     int sent_count = 0;
     // The gateway waits for batches before the oldest one that are gone (refused, dropped, damaged on disk), and no
@@ -571,7 +571,7 @@ bool DeliveryCore::offer_late_images(std::uint64_t now_ns) {
         PERFLEET_ASSERT(late_.size() <= hello_limits::kImageOffersMax);
     }
     // A gateway that has no room for them now doesn't answer.
-    const bool is_due_again = transfer_count_ == 0 && !has_final_ && now_ns - image_asked_ns_ >= kImagePatienceNs;
+    const bool is_due_again = transfer_count_ == 0 && !has_final_ && now_ns - image_asked_ns_ >= kImageTimeoutNs;
     if (late_.empty() || (is_late_offered_ && !is_due_again)) {
         return false;
     }
@@ -600,7 +600,7 @@ bool DeliveryCore::waits_for_images(std::uint64_t now_ns) {
     if (!late_.empty() && !is_late_offered_) {
         return true;
     }
-    return (transfer_count_ > 0 || !late_.empty()) && now_ns - image_asked_ns_ < kImagePatienceNs;
+    return (transfer_count_ > 0 || !late_.empty()) && now_ns - image_asked_ns_ < kImageTimeoutNs;
 }
 
 bool DeliveryCore::send_image_chunk(std::uint64_t now_ns) {

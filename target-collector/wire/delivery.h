@@ -23,7 +23,7 @@
 #include "target-collector/wire/delivery_requests.h"
 #include "target-collector/wire/delivery_spool.h"
 #include "target-collector/wire/driver.h"
-#include "target-collector/wire/resend_patience.h"
+#include "target-collector/wire/resend_timeout.h"
 
 namespace perfleet {
 
@@ -137,7 +137,7 @@ private:
     // Images that the gateway may ask for at once; a request beyond them is not answered until it is repeated.
     static constexpr std::size_t kImageTransfersMax = 8;
     // The Bye waits for the rest of an image that is being fetched, as long as the gateway goes on asking.
-    static constexpr std::uint64_t kImagePatienceNs = 2'000'000'000;
+    static constexpr std::uint64_t kImageTimeoutNs = 2'000'000'000;
 
     struct ImageTransfer {
         const ImageSupply* supply = nullptr;
@@ -186,8 +186,8 @@ private:
     std::span<std::byte> hello_;
     std::span<const ImageSupply> images_;
     std::span<std::byte> image_buffer_;
-    ResendPatience patience_;
-    std::uint64_t round_patience_ns_ = 0;  // of the round that sends again
+    ResendTimeout timeout_;
+    std::uint64_t round_timeout_ns_ = 0;  // of the round that sends again
     DeliveryJournal* journal_;
     bool is_journal_due_ = false;
     DeliverySpool spool_;

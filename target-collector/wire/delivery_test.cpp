@@ -142,10 +142,10 @@ TEST_F(DeliveryTest, AtItsEndItWaitsNoLongerThanAtFirst) {
     seal();
     welcome();
     expect_batch(1);
-    for (std::uint64_t patience_ns = limits::kResendAfterNs, i = 0; i < 6; ++i) {
-        now_ns_ += patience_ns;
+    for (std::uint64_t timeout_ns = limits::kResendAfterNs, i = 0; i < 6; ++i) {
+        now_ns_ += timeout_ns;
         expect_batch(1);
-        patience_ns = std::min(2 * patience_ns, ResendPatience::kBackoffMax * limits::kResendAfterNs);
+        timeout_ns = std::min(2 * timeout_ns, ResendTimeout::kBackoffMax * limits::kResendAfterNs);
     }
     ASSERT_TRUE(sealer_->finish({}));
     now_ns_ += limits::kResendAfterNs;
@@ -157,15 +157,15 @@ TEST_F(DeliveryTest, WaitsTwiceAsLongAfterEachRepetitionUpToALimit) {
     seal();
     welcome();
     expect_batch(1);
-    std::uint64_t patience_ns = limits::kResendAfterNs;
+    std::uint64_t timeout_ns = limits::kResendAfterNs;
     for (int repetition = 0; repetition < 6; ++repetition) {
-        now_ns_ += patience_ns - 1;
+        now_ns_ += timeout_ns - 1;
         expect_silence();
         now_ns_ += 1;
         expect_batch(1);
-        patience_ns = std::min(2 * patience_ns, ResendPatience::kBackoffMax * limits::kResendAfterNs);
+        timeout_ns = std::min(2 * timeout_ns, ResendTimeout::kBackoffMax * limits::kResendAfterNs);
     }
-    EXPECT_EQ(patience_ns, ResendPatience::kBackoffMax * limits::kResendAfterNs);
+    EXPECT_EQ(timeout_ns, ResendTimeout::kBackoffMax * limits::kResendAfterNs);
     gateway_.say(make_hello_again(2));
     expect(MessageTag::kHello);
     gateway_.say(make_welcome({kSession, 2}));

@@ -44,9 +44,9 @@ private:
 // What is at one end: it is gone when the machine is reset.
 struct Machine {
     Machine(Bytes& out, Bytes& in, LineStream::End end)
-        : cable{out, in}, stream{cable, end}, memory(1'000), driver{stream, memory, kPatience} {}
+        : cable{out, in}, stream{cable, end}, memory(1'000), driver{stream, memory, kTimeout} {}
 
-    static constexpr ZmtpDriver::Options kPatience{
+    static constexpr ZmtpDriver::Options kTimeout{
         .handshake_ns_max = 2'000, .heartbeat_interval_ns = 1'000, .heartbeat_timeout_ns = 5'000};
     Cable cable;
     LineStream stream;

@@ -19,7 +19,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kTimeout{60};
 
 class Folder {
 public:
@@ -121,7 +121,7 @@ protected:
         });
     }
     static void run_until(const std::function<bool()>& is_done) {
-        const auto deadline = std::chrono::steady_clock::now() + kPatience;
+        const auto deadline = std::chrono::steady_clock::now() + kTimeout;
         while (!is_done()) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing happened for long";
             std::this_thread::sleep_for(std::chrono::microseconds{20});

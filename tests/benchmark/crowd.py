@@ -32,7 +32,7 @@ def parse_arguments():
     parser.add_argument("--rows", type=int, default=304, help="samples in a batch (default 304: 19 Hz on 8 CPUs in 2 s)")
     parser.add_argument("--keys", action="store_true", help="CURVE: a key for each target, enrolled at the gateway")
     parser.add_argument("--connect", type=float, default=500, help="targets that connect in a second at the start (default 500)")
-    parser.add_argument("--patience", type=float, default=300, help="seconds more to wait for what isn't acknowledged (default 300)")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds more to wait for what isn't acknowledged (default 300)")
     parser.add_argument("--restart-at", type=float, help="kill -9 the gateway after so many seconds, and start it again at once")
     parser.add_argument("--memory", help="the gateway's --memory (default: its own)")
     parser.add_argument("--memory-max", type=float, help="fail when the gateway's resident memory goes above so many MiB")
@@ -132,7 +132,7 @@ def percentiles(spread, shares):
 
 def start_crowd(options, endpoint, keys):
     command = targets_command(options, "--gateway", endpoint, "--targets", str(options.targets),
-                              "--connect-seconds", str(options.targets / options.connect), "--patience", str(options.patience))
+                              "--connect-seconds", str(options.targets / options.connect), "--timeout", str(options.timeout))
     return subprocess.Popen(command + (["--keys", keys] if keys else []), stdout=subprocess.PIPE, text=True)
 
 

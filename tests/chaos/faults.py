@@ -6,7 +6,7 @@ import signal
 import time
 
 from keys import THIEF
-from world import PATIENCE_S, Failure, Proxy
+from world import TIMEOUT_S, Failure, Proxy
 
 
 def sleep_ms(duration_ms):
@@ -347,10 +347,10 @@ class KeyRevoked(Fault):
         source = world.sources[fault["source"]]
         world.keys.revoke(source.name)
         before = [(proxy, proxy.connections()) for proxy in source.proxies]
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while any(connections & proxy.connections() for proxy, connections in before):
             if time.monotonic() > end:
-                raise Failure(f"{source.name}: still connected {PATIENCE_S} s after its key was revoked")
+                raise Failure(f"{source.name}: still connected {TIMEOUT_S} s after its key was revoked")
             sleep_ms(20)
         sleep_ms(fault["duration_ms"])
         world.keys.enrol(source.name)

@@ -21,7 +21,7 @@ using end_to_end::Process;
 using end_to_end::program_path;
 
 void wait_until_it_says(const Process& process, const std::string& text) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{end_to_end::kPatienceS};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{end_to_end::kTimeoutS};
     while (process.error_output().find(text) == std::string::npos) {
         ASSERT_LT(std::chrono::steady_clock::now(), end) << process.error_output();
         std::this_thread::sleep_for(std::chrono::milliseconds{5});

@@ -115,7 +115,7 @@ TEST_F(GatewayStop, EndsRunningQueries) {
     ASSERT_TRUE(asker.ok());
     // It may send nothing before it is asked for more, which never comes.
     ASSERT_TRUE((*asker)->send("", encode_query_message({1, query_message::Ask{"sessions", {}, 0}})));
-    EXPECT_TRUE((*asker)->wait({-1, -1}, end_to_end::kPatienceS * 1'000).socket) << "not at work";
+    EXPECT_TRUE((*asker)->wait({-1, -1}, end_to_end::kTimeoutS * 1'000).socket) << "not at work";
     EXPECT_EQ(stop().status, 0) << gateway_->error_output();
     expect_stored(1);
 }

@@ -18,7 +18,7 @@
 namespace perfleet::chaos {
 namespace {
 
-constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kTimeout{3};
 constexpr std::uint64_t kTurnNs = 20'000'000;
 constexpr SessionId kLastSession{77, 77};
 
@@ -87,7 +87,7 @@ private:
     std::unique_ptr<ZmqDriver> driver_;
     Frame hello_;
     Frame last_;
-    std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + kPatience;
+    std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + kTimeout;
 };
 
 int run(int argc, char** argv) {

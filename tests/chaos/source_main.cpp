@@ -38,7 +38,7 @@ constexpr Series kStrings{Kind::kString, kNoEvent};
 constexpr std::array kAllSeries{kSamples, kCounters, kStrings};
 constexpr std::uint32_t kColumnsOfWidestKind = 14;
 constexpr std::size_t kBytesSizeBytes = 1U << 20;
-constexpr std::chrono::milliseconds kStoppedPatience{500};  // after SIGTERM, for the last acknowledgements
+constexpr std::chrono::milliseconds kStoppedTimeout{500};  // after SIGTERM, for the last acknowledgements
 
 std::atomic<bool> is_stopped{false};
 
@@ -129,7 +129,7 @@ public:
         }
         account();
         if (is_stopped) {
-            std::this_thread::sleep_for(kStoppedPatience);
+            std::this_thread::sleep_for(kStoppedTimeout);
             wire.give_up();
         }
         wire.finish();

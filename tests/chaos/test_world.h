@@ -35,7 +35,7 @@ public:
     void set_syncs_hang(bool do_hang) { page_->do_syncs_hang = do_hang ? 1 : 0; }
 
     void wait_until_it_hangs() const {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{end_to_end::kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{end_to_end::kTimeoutS};
         while (page_->hanging_count == 0) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing is synced";
             std::this_thread::sleep_for(std::chrono::microseconds{50});

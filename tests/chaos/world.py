@@ -17,9 +17,9 @@ from keys import Keys
 from spool_disk import SpoolDisk
 from traced import Traced
 
-PATIENCE_S = 120
-START_PATIENCE_S = 5
-STOPPED_PATIENCE_S = 0.5  # of a collector that is stopped, for its last acknowledgements
+TIMEOUT_S = 120
+START_TIMEOUT_S = 5
+STOPPED_TIMEOUT_S = 0.5  # of a collector that is stopped, for its last acknowledgements
 
 
 class Failure(Exception):
@@ -245,11 +245,11 @@ class Gateway:
         self._connect(None)
         self.process.send_signal(signal_number)
         try:
-            status = self.process.wait(PATIENCE_S)
+            status = self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process = None
-            raise Failure(f"the gateway still ran {PATIENCE_S} s after signal {signal_number}") from None
+            raise Failure(f"the gateway still ran {TIMEOUT_S} s after signal {signal_number}") from None
         self.process.stdout.close()
         self.process = None
         return status
@@ -296,7 +296,7 @@ class Source:
 
     def _spawn(self, program, options):
         endpoints = ",".join(f"tcp://127.0.0.1:{proxy.port}" for proxy in self.proxies)
-        command = [program, "--gateway", endpoints, "--target", self.name, "--exit-wait", str(PATIENCE_S)]
+        command = [program, "--gateway", endpoints, "--target", self.name, "--exit-wait", str(TIMEOUT_S)]
         command += self._world.keys.options_of(self.name) if self._world.keys else []
         environment = {"PERFLEET_CHAOS_SYNCED": self.disk.synced} if self.disk else {}
         errors = open(self._world.path(f"{self.name}.err"), "ab")
@@ -308,9 +308,9 @@ class Source:
     def _end_in_order(self):
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(PATIENCE_S)
+            self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            raise Failure(f"{self.name}: still there {PATIENCE_S} s after SIGTERM") from None
+            raise Failure(f"{self.name}: still there {TIMEOUT_S} s after SIGTERM") from None
 
     def stop(self):
         self._end_in_order()
@@ -328,10 +328,10 @@ class Source:
 
     def wait(self):
         try:
-            status = self.process.wait(PATIENCE_S)
+            status = self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            raise Failure(f"{self.name}: not finished {PATIENCE_S} s after the last fault") from None
+            raise Failure(f"{self.name}: not finished {TIMEOUT_S} s after the last fault") from None
         if status != 0:
             raise Failure(f"{self.name} ended with {status}")
 
@@ -400,7 +400,7 @@ class TracingSource(Source):
         self._spawn(self._world.bin("perfleet-collector"), options + ["--"] + command)
 
     def wait_until_at_work(self):
-        end = time.monotonic() + START_PATIENCE_S
+        end = time.monotonic() + START_TIMEOUT_S
         while not self._traced.has_begun() and time.monotonic() < end:
             time.sleep(0.005)
 
@@ -408,7 +408,7 @@ class TracingSource(Source):
         """Not waiting for the last acknowledgements for long: a second signal ends that."""
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(STOPPED_PATIENCE_S)
+            self.process.wait(STOPPED_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._end_in_order()
         self._traced.keep_spool()
@@ -468,7 +468,7 @@ class World:
         """A helper program to its end: status and output."""
         environment = os.environ | (more_environment or {})
         process = self.spawner.spawn(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        output, _ = process.communicate(timeout=PATIENCE_S)
+        output, _ = process.communicate(timeout=TIMEOUT_S)
         return process.returncode, output.decode()
 
     def heal(self):

@@ -476,7 +476,7 @@ TEST_F(BareMetal, AnOperatorStopsItGivesItAnotherPeriodAndStartsItAgain) {
     const auto state = [&] {
         return rows_of(perfleet_json({"sessions", "--data", data()})).at(0).at("state").get<std::string>();
     };
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
     while (state() != "stopped") {
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << machine.output();
         std::this_thread::sleep_for(std::chrono::milliseconds{50});

@@ -302,7 +302,7 @@ TEST(CollectorProgram, ASignalThatComesWhileItStartsEndsItInOrder) {
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
     const std::vector<std::string> command{
         program_path("perfleet-collector"), "--output", pipe, "-e", "cpu-clock", "--", "sleep", "1000"};
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
     const auto started = [&] {
         auto process = std::make_unique<Process>(command);
         while (!catches(process->pid(), SIGTERM) && std::chrono::steady_clock::now() < deadline) {

@@ -23,10 +23,10 @@ inline std::string metrics_of(Process& process) {
     return address.substr(0, address.find('/'));
 }
 
-// Scrapes until `is_enough` or the patience is over.
+// Scrapes until `is_enough` or the timeout is over.
 template <class Condition>
 ScrapedPage scrape_until(const std::string& address, const Condition& is_enough) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
     ScrapedPage page = scrape(address);
     while (!is_enough(page) && page.problems.empty() && std::chrono::steady_clock::now() < end) {
         std::this_thread::sleep_for(std::chrono::milliseconds{20});

@@ -79,7 +79,7 @@ TEST(CompactionProgram, CompactsWhatAnEarlierOneLeftWhileItServes) {
         peer.send(sample::batch(sample_batch(kTarget, kNewSession, Seq{seq}, kBucket)));
     }
     peer.wait_for_prefix(20);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
     ScrapedPage page = scrape(gateway.metrics());
     while (page.value("perfleet_gateway_compaction_batches_total").value_or(0) < kBatches &&
            std::chrono::steady_clock::now() < end) {

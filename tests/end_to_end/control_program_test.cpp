@@ -65,7 +65,7 @@ protected:
     }
 
     static void wait_until(const std::function<bool()>& is_so, const char* what) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!is_so()) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it never came to be: " << what;
             std::this_thread::sleep_for(std::chrono::milliseconds{50});

@@ -51,7 +51,7 @@ protected:
     }
 
     void wait_until_stored(std::uint64_t row_count) const {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!HasFailure() && rows_stored() < row_count) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing is stored";
             std::this_thread::sleep_for(std::chrono::milliseconds{5});

@@ -106,7 +106,7 @@ public:
 
     // Until it has made so many dictionaries, or there is nothing left to be made.
     void wait_for_dictionaries(double count) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (scrape(metrics()).value("perfleet_gateway_dictionaries_total").value_or(0) < count &&
                !is_mapped(data_)) {
             if (std::chrono::steady_clock::now() > end) {
@@ -118,7 +118,7 @@ public:
 
     // Until it has been through all hours but the last: an hour's dictionary is made before the next one is compacted.
     void wait_until_compacted() {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (scrape(metrics()).value("perfleet_gateway_compaction_batches_total").value_or(0) <
                kSessions * kHours * kBatchesAnHour) {
             ASSERT_LT(std::chrono::steady_clock::now(), end);
@@ -164,7 +164,7 @@ TEST(DictionaryProgram, KilledWhileItMakesThemChangesNoProfile) {
     }
     {
         CompactionGateway gateway{data};
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!is_mapped(data) && std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds{20});
         }

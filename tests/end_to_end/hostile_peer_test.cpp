@@ -169,8 +169,8 @@ TEST_F(HostilePeer, MaySendTooMuchOrInParts) {
                 zmq_send(dealer, "part", 4, part < 999 ? ZMQ_SNDMORE : 0);
             }
             // The gateway closes the connection, and with it may go what was sent behind the parts.
-            const int patience_ms = 500;
-            zmq_setsockopt(dealer, ZMQ_RCVTIMEO, &patience_ms, sizeof patience_ms);
+            const int timeout_ms = 500;
+            zmq_setsockopt(dealer, ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms);
             const sample::Frame probe = sample::probe();
             std::byte reply[limits::kReplySizeBytesMax];
             int reply_size = -1;

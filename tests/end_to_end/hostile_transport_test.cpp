@@ -72,7 +72,7 @@ protected:
     }
 
     void wait_for_counts(const std::function<bool(const TransportCounts&)>& are_there) const {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!are_there(gateway_->transport_counts())) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "not counted";
             std::this_thread::sleep_for(std::chrono::microseconds{50});
@@ -160,7 +160,7 @@ TEST_F(HostileTransport, AMessageWithoutEndIsCutOff) {
     endless.shake_hands();
     constexpr std::size_t kPartSizeBytes = 1U << 16;
     const std::string part = std::string{"\x03\0\0\0\0\0\1\0\0", 9} + std::string(kPartSizeBytes, 'x');
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
     std::size_t parts = 0;
     while (endless.write(part)) {
         ASSERT_LT(std::chrono::steady_clock::now(), end) << "still open after " << parts << " parts";
@@ -181,7 +181,7 @@ TEST_F(HostileTransport, WhoHasSentTooMuchNonsenseIsCutOffThoughNothingMoreComes
     open(Keys::kNone);
     const std::uint64_t ended = gateway_->transport_counts().connections_ended;
     SamplePeer vandal{endpoint()};
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
     const auto send_and_wait = [&](std::uint64_t count) {
         const std::uint64_t with_these = gateway_->counts().messages + count;
         for (std::uint64_t i = 0; i < count; ++i) {

@@ -114,7 +114,7 @@ TEST_F(OptionProgram, DelayOfMinusOneWaitsForAControlRequest) {
                        workload + "1000; until [ -e '" + go + "' ] || ! kill -0 $PPID; do sleep 0.05; done; exec " +
                            workload + "500"});
     ASSERT_TRUE(collector.wait_for_output("getppid calls=1000").has_value()) << collector.error_output();
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
     Finished started;
     do {  // until the gateway has stored the session
         started =

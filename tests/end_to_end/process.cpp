@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Clock::time_point patience_end() { return Clock::now() + std::chrono::seconds{kPatienceS}; }
+Clock::time_point timeout_end() { return Clock::now() + std::chrono::seconds{kTimeoutS}; }
 
 struct Pipe {
     int read_end = -1;
@@ -128,7 +128,7 @@ struct Process::State {
     std::optional<std::string> wait_for(const std::string& text, std::string_view prefix) {
         std::unique_lock lock{mutex};
         std::optional<std::string> line;
-        changed.wait_until(lock, patience_end(), [&] {
+        changed.wait_until(lock, timeout_end(), [&] {
             line = find_line(text, prefix);
             return line.has_value() || (ending.has_value() && open_pipes == 0);
         });
@@ -208,7 +208,7 @@ void Process::send_signal(int signal) {
 
 std::optional<Ending> Process::wait() {
     std::unique_lock lock{state_->mutex};
-    state_->changed.wait_until(lock, patience_end(),
+    state_->changed.wait_until(lock, timeout_end(),
                                [this] { return state_->ending.has_value() && state_->open_pipes == 0; });
     return state_->ending;
 }

@@ -1,6 +1,6 @@
 // Real programs under test: started, watched through their output, ended by their own process id. Temporary folders.
 //
-// Every wait has a deadline (kPatienceS); past it the wait gives up and the test fails with what the program had said.
+// Every wait has a deadline (kTimeoutS); past it the wait gives up and the test fails with what the program had said.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 
 namespace perfleet::end_to_end {
 
-inline constexpr int kPatienceS = 120;
+inline constexpr int kTimeoutS = 120;
 
 // build/<preset>/bin/NAME, and helper programs of the tests.
 [[nodiscard]] std::string program_path(std::string_view name);
@@ -60,14 +60,14 @@ public:
     [[nodiscard]] pid_t pid() const;
 
     // The first line of standard output (standard error) that begins with `prefix`, without its newline; nothing when
-    // the program ended or the patience did.
+    // the program ended or the timeout did.
     [[nodiscard]] std::optional<std::string> wait_for_output(std::string_view prefix);
     [[nodiscard]] std::optional<std::string> wait_for_error(std::string_view prefix);
 
     // Sends a signal; does nothing when the program has ended.
     void send_signal(int signal);
 
-    // Waits until the program has ended and its output is read; nothing when the patience ended first.
+    // Waits until the program has ended and its output is read; nothing when the timeout ended first.
     [[nodiscard]] std::optional<Ending> wait();
 
     // What was written so far.

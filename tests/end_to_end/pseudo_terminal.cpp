@@ -45,7 +45,7 @@ TerminalRun run_in_terminal(const std::vector<std::string>& command, unsigned sh
         throw std::runtime_error("no pseudo-terminal");
     }
     if (child == 0) {
-        ::alarm(kPatienceS);
+        ::alarm(kTimeoutS);
         become(command, environment);
     }
     TerminalRun run;

@@ -56,7 +56,7 @@ public:
     }
 
     void expect_heard() {
-        const auto deadline = Clock::now() + std::chrono::seconds{kPatienceS};
+        const auto deadline = Clock::now() + std::chrono::seconds{kTimeoutS};
         while (!has_heard()) {
             ASSERT_LT(Clock::now(), deadline) << "no answer";
             (void)socket_->wait({-1, -1}, 100);
@@ -92,7 +92,7 @@ protected:
     }
 
     void wait_for_metric(std::string_view name, double at_least) const {
-        const auto deadline = Clock::now() + std::chrono::seconds{kPatienceS};
+        const auto deadline = Clock::now() + std::chrono::seconds{kTimeoutS};
         while (metric(name) < at_least) {
             ASSERT_LT(Clock::now(), deadline) << name << "\n" << http_get(gateway_.metrics(), "/metrics").body;
             std::this_thread::sleep_for(std::chrono::milliseconds{10});  // scrapes are the gateway's work, too

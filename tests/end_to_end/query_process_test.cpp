@@ -98,7 +98,7 @@ TEST_F(QueryProcessTest, DoesNotOutliveAKilledGateway) {
     // The query process holds the gateway's standard error: the output ends when both have closed it, which a process
     // does a moment before it is gone.
     EXPECT_EQ(program.end(SIGKILL).signal, SIGKILL);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceS);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(kTimeoutS);
     while (is_running(pid)) {
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "process " << pid << " outlived its gateway";
         std::this_thread::sleep_for(std::chrono::microseconds{50});

@@ -37,7 +37,7 @@ public:
         for (std::size_t sent = 0; sent < bytes.size();) {
             // A sender whose peer has gone while it didn't read learns of it late.
             pollfd ready{socket_, POLLOUT | POLLRDHUP, 0};
-            if (poll(&ready, 1, kPatienceS * 1'000) != 1 || (ready.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
+            if (poll(&ready, 1, kTimeoutS * 1'000) != 1 || (ready.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
                 return false;
             }
             const ssize_t part = send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -55,7 +55,7 @@ public:
         std::string bytes(size_bytes, '\0');
         pollfd waiting{socket_, POLLIN, 0};
         for (std::size_t taken = 0; taken < size_bytes;) {
-            ASSERT_EQ(poll(&waiting, 1, kPatienceS * 1'000), 1);
+            ASSERT_EQ(poll(&waiting, 1, kTimeoutS * 1'000), 1);
             const ssize_t part = recv(socket_, bytes.data(), size_bytes - taken, 0);
             ASSERT_GT(part, 0);
             taken += static_cast<std::size_t>(part);
@@ -69,7 +69,7 @@ public:
     [[nodiscard]] bool is_closed_by_peer() const {
         char bytes[4'096];
         pollfd waiting{socket_, POLLIN, 0};
-        while (poll(&waiting, 1, kPatienceS * 1'000) == 1) {
+        while (poll(&waiting, 1, kTimeoutS * 1'000) == 1) {
             if (recv(socket_, bytes, sizeof bytes, 0) <= 0) {
                 return true;
             }

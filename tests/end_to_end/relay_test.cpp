@@ -23,8 +23,8 @@
 #include <utility>
 #include <vector>
 
-#include "target-collector/wire/testing/held_address.h"
 #include "target-collector/wire/line_stream.h"
+#include "target-collector/wire/testing/held_address.h"
 #include "target-collector/wire/testing/socket_stream.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/key_folder.h"
@@ -182,7 +182,7 @@ enum class LetIn : std::uint8_t { kYes, kNo, kNeither };
 LetIn is_let_in(int socket) {
     pollfd waiting{socket, POLLIN, 0};
     char byte = 0;
-    if (::poll(&waiting, 1, kPatienceS * 1'000) != 1) {
+    if (::poll(&waiting, 1, kTimeoutS * 1'000) != 1) {
         return LetIn::kNeither;
     }
     return ::recv(socket, &byte, 1, 0) == 1 ? LetIn::kYes : LetIn::kNo;

@@ -73,7 +73,7 @@ nlohmann::json ledger_of(const std::string& data, const std::vector<std::string>
 }
 
 double wait_for(GatewayProgram& gateway, const std::string& metric, double value) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
     double found = scrape(gateway.metrics()).value(metric).value_or(0);
     while (found < value && std::chrono::steady_clock::now() < end) {
         std::this_thread::sleep_for(std::chrono::milliseconds{20});

@@ -138,7 +138,7 @@ public:
 
     // Until so many rollups were made, or nothing is left to make them of.
     void wait_for_rollups(double count) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (std::chrono::steady_clock::now() < end) {
             const ScrapedPage page = scrape(metrics());
             const double made = page.value("perfleet_gateway_rollups_total").value_or(0);
@@ -173,7 +173,7 @@ TEST(RollupProgram, KilledWhileItMakesThemLeavesEachRowCountedOnce) {
     {
         GatewayWithMetrics gateway{data};
         // Its own word won't do: nothing waits before it has looked, nor where all was done before the last kill.
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!is_covered(data) && std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds{20});
         }

@@ -39,7 +39,7 @@ public:
 
     // Over whatever connection there is, or the next one. A failure when there is none in time.
     void send(const sample::Frame& frame) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!is_sent(frame)) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "no connection";
             driver_->wait(-1, 1'000'000);
@@ -74,7 +74,7 @@ public:
 
     // Waits for a connection after the one that was there, or the first.
     void wait_for_connection() {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!driver_->reconnected()) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "no connection";
             driver_->wait(-1, 10'000'000);
@@ -84,7 +84,7 @@ public:
     // Waits until there is no way to the gateway, and gives the reason; empty and a failure when there is one for too
     // long.
     std::string wait_for_trouble() {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (std::chrono::steady_clock::now() < end) {
             (void)driver_->reconnected();
             if (!driver_->trouble().empty()) {
@@ -101,7 +101,7 @@ private:
     template <class Work>
     sample::Reply wait_for_any(const std::vector<sample::ReplySort>& sorts, const Work& meanwhile) {
         std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (std::chrono::steady_clock::now() < end) {
             const auto size = driver_->receive(buffer);
             if (!size.ok() || *size == 0) {

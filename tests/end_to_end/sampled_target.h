@@ -52,7 +52,7 @@ public:
         ++rows;
     }
     void run_until(const std::function<bool()>& is_done) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         constexpr int kTurnsAtOnce = 64;
         for (int turn = 1; !is_done(); ++turn) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing happened for long";

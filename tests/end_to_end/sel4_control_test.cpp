@@ -96,7 +96,7 @@ protected:
     }
 
     void turn_until(const std::function<bool()>& is_so) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!is_so()) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline);
             run_->turn(machine_->wait());

@@ -92,7 +92,7 @@ protected:
         return nullptr;
     }
     void wait_for_journal(const std::function<bool(const JournalEntry&)>& is_reached) const {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         for (;;) {
             const auto entry = journal();
             if (entry != nullptr && is_reached(*entry)) {
@@ -111,7 +111,7 @@ protected:
         return count;
     }
     void wait_until_stored(std::uint64_t batch_count) const {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!HasFailure() && batches_stored() < batch_count) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing is stored";
             std::this_thread::sleep_for(std::chrono::milliseconds{5});

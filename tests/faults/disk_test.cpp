@@ -56,7 +56,7 @@ protected:
 
     // Until it has said these words so often.
     void wait_until_said(const std::string& words, std::size_t times) const {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceS};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (times_said(words) < times) {
             ASSERT_LT(std::chrono::steady_clock::now(), end) << gateway_->process().error_output();
             std::this_thread::sleep_for(std::chrono::milliseconds{5});

@@ -25,7 +25,7 @@ namespace {
 
 using protocol::ControlCommand;
 
-constexpr double kPatienceSMax = 3'600;
+constexpr double kTimeoutSMax = 3'600;
 
 struct ControlOptions {
     std::string data = default_data_folder();
@@ -36,14 +36,14 @@ struct ControlOptions {
     std::uint64_t frequency_hz = 0;
     std::uint64_t period = 0;
     std::string event;
-    double patience_s = 10;
+    double timeout_s = 10;
     OutputOptions output;
 };
 
 Result<OperatorCommand> order_of(const ControlOptions& options) {
     OperatorCommand order;
     order.event = options.event;
-    order.patience_ns = static_cast<std::uint64_t>(options.patience_s * static_cast<double>(kNsPerSecond));
+    order.timeout_ns = static_cast<std::uint64_t>(options.timeout_s * static_cast<double>(kNsPerSecond));
     if ((options.what.empty() ? 0 : 1) + (options.frequency_hz == 0 ? 0 : 1) + (options.period == 0 ? 0 : 1) != 1) {
         return Error{ErrorCode::kUsage, "control: say one of start, stop, --frequency HZ, --period N"};
     }
@@ -232,9 +232,9 @@ void add_control_command(CLI::App& app, Invocation& invocation) {
     command->add_option("--session", options->session, "for this session: its name, first digits of its id, or last")
         ->type_name("ID");
     command
-        ->add_option("--wait", options->patience_s, "seconds that a collector may take to answer, reconnects included")
+        ->add_option("--wait", options->timeout_s, "seconds that a collector may take to answer, reconnects included")
         ->type_name("S")
-        ->check(CLI::Range(0.1, kPatienceSMax))
+        ->check(CLI::Range(0.1, kTimeoutSMax))
         ->check(check_not_nan)
         ->capture_default_str();
     add_output_options(*command, options->output);

@@ -14,8 +14,8 @@
 namespace perfleet {
 namespace {
 
-// The gateway answers within the operator's patience; longer than this beyond it, it is stuck or stopped.
-constexpr int kGatewayPatienceMs = 10'000;
+// The gateway answers within the operator's timeout; longer than this beyond it, it is stuck or stopped.
+constexpr int kGatewayTimeoutMs = 10'000;
 
 Error hung_up(std::size_t answered, std::size_t asked) {
     return {ErrorCode::kUnavailable, "the gateway has ended, or has too many operators; " + std::to_string(answered) +
@@ -31,7 +31,7 @@ ControlLine::~ControlLine() { ::close(fd_); }
 Result<std::vector<Answered>> ControlLine::ask(const std::vector<SessionRecord>& sessions, OperatorCommand order) {
     std::vector<Answered> answers;
     std::size_t sent = 0;
-    const int patience_ms = static_cast<int>(order.patience_ns / 1'000'000) + kGatewayPatienceMs;
+    const int timeout_ms = static_cast<int>(order.timeout_ns / 1'000'000) + kGatewayTimeoutMs;
     while (answers.size() < sessions.size()) {
         if (sent < sessions.size() && sent - answers.size() < ControlServer::kUnansweredMax) {
             order.session = sessions[sent].session;
@@ -43,7 +43,7 @@ Result<std::vector<Answered>> ControlLine::ask(const std::vector<SessionRecord>&
             continue;
         }
         pollfd waiting{fd_, POLLIN, 0};
-        if (::poll(&waiting, 1, patience_ms) <= 0) {
+        if (::poll(&waiting, 1, timeout_ms) <= 0) {
             return Error{ErrorCode::kUnavailable, "the gateway doesn't answer"};
         }
         std::array<char, kOperatorMessageSizeBytesMax> line{};

@@ -24,7 +24,7 @@ std::atomic<Collector*> signalled{nullptr};
 std::atomic<bool> is_stopping{false};
 
 void on_signal(int signal) {
-    // Two hang-ups often come together, and neither means that the user has no patience.
+    // Two hang-ups often come together, and neither means that the user has no timeout.
     const bool is_again = is_stopping.exchange(true) && signal == SIGHUP;
     if (Collector* collector = signalled.load(); collector != nullptr && !is_again) {
         collector->stop();

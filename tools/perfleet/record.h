@@ -19,7 +19,7 @@ struct Recording {
 };
 
 // Collects as `options` say (its gateways are set here) into the store in `data_folder`, which is made when missing;
-// returns when everything is durable, or the patience is over. Any number of these, and a gateway, may write to one
+// returns when everything is durable, or the timeout is over. Any number of these, and a gateway, may write to one
 // folder. SIGINT, SIGTERM and SIGHUP end the collection in order;
 // a second one stops waiting, but for SIGHUP. Errors, before anything was collected: those of the store, the gateway
 // and the collector. `live_line` shows how it goes; null: nothing does.

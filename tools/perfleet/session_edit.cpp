@@ -12,7 +12,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kPatienceNs = 600ULL * 1'000'000'000;  // space is given back before the answer
+constexpr std::uint64_t kTimeoutNs = 600ULL * 1'000'000'000;  // space is given back before the answer
 
 // By who writes to the folder: a gateway, or a recorder.
 Result<Done> order_edit(const std::string& folder, const std::vector<SessionRecord>& sessions, SessionEdit edit,
@@ -27,7 +27,7 @@ Result<Done> order_edit(const std::string& folder, const std::vector<SessionReco
     OperatorCommand order;
     order.edit = edit;
     order.event = given_name;
-    order.patience_ns = kPatienceNs;
+    order.timeout_ns = kTimeoutNs;
     ControlLine line{*fd};
     const auto answers = line.ask(sessions, order);
     if (!answers.ok()) {

@@ -15,7 +15,7 @@
 namespace perfleet {
 namespace {
 
-constexpr int kHttpPatienceS = 30;
+constexpr int kHttpTimeoutS = 30;
 
 bool is_name(std::string_view text, bool allows_colon) {
     const auto is_letter = [&](char letter) {
@@ -270,8 +270,8 @@ std::string answer_to(const std::string& address, const std::string& request) {
     place.sin_family = AF_INET;
     place.sin_port = htons(static_cast<std::uint16_t>(std::atoi(address.c_str() + colon + 1)));
     const int socket_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const timeval patience{kHttpPatienceS, 0};
-    setsockopt(socket_fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    const timeval timeout{kHttpTimeoutS, 0};
+    setsockopt(socket_fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     std::string answer;
     if (colon != std::string::npos && inet_pton(AF_INET, address.substr(0, colon).c_str(), &place.sin_addr) == 1 &&
         connect(socket_fd, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0 &&

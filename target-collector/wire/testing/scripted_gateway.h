@@ -44,7 +44,7 @@ public:
         const int zero = 0;
         zmq_setsockopt(socket_, ZMQ_LINGER, &zero, sizeof zero);
         // A socket that was closed here before gives its address back a little later.
-        const auto deadline = std::chrono::steady_clock::now() + kPatience;
+        const auto deadline = std::chrono::steady_clock::now() + kTimeout;
         while (zmq_bind(socket_, at.c_str()) != 0) {
             ASSERT_EQ(zmq_errno(), EADDRINUSE) << zmq_strerror(zmq_errno());
             ASSERT_LT(std::chrono::steady_clock::now(), deadline);
@@ -83,7 +83,7 @@ public:
 
     [[nodiscard]] void* context() const { return context_; }
 
-    static constexpr std::chrono::seconds kPatience{60};
+    static constexpr std::chrono::seconds kTimeout{60};
 
 private:
     void* context_;
@@ -142,7 +142,7 @@ protected:
     }
 
     void run_until(const std::function<bool()>& is_done) {
-        const auto deadline = std::chrono::steady_clock::now() + ScriptedGateway::kPatience;
+        const auto deadline = std::chrono::steady_clock::now() + ScriptedGateway::kTimeout;
         while (!is_done()) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing happened for long";
             if (!delivery_->step(now_ns_)) {

@@ -12,7 +12,7 @@
 
 #include "schemas/wire/delivery_limits.h"
 #include "target-collector/message/patch.h"
-#include "target-collector/wire/resend_patience.h"
+#include "target-collector/wire/resend_timeout.h"
 #include "target-collector/wire/zmq_driver.h"
 
 namespace perfleet {
@@ -65,7 +65,7 @@ struct Crowd::Target {
         std::vector<std::byte> message;
     };
     std::deque<Kept> kept;  // from prefix + 1 on
-    ResendPatience patience;
+    ResendTimeout timeout;
 };
 
 Crowd::Crowd(const CrowdPlan& plan, const sockaddr_in& gateway, std::vector<CurveClientKeys> keys)
@@ -83,7 +83,7 @@ CrowdFigures Crowd::run() {
         const double share = static_cast<double>(target->index) / static_cast<double>(targets_.size());
         schedule(*target, start_ns + static_cast<std::uint64_t>(share * plan_.connect_seconds * 1e9));
     }
-    const auto run_ns = static_cast<std::uint64_t>((plan_.seconds + plan_.connect_seconds + plan_.patience_s) * 1e9);
+    const auto run_ns = static_cast<std::uint64_t>((plan_.seconds + plan_.connect_seconds + plan_.timeout_s) * 1e9);
     std::vector<epoll_event> events(1'024);
     std::uint64_t now = start_ns;
     while (figures_.finished < targets_.size() && now - start_ns < run_ns) {
@@ -235,8 +235,8 @@ void Crowd::turn(Target& target, std::uint64_t now) {
             say_hello(target, now);
         }
         if (!target.kept.empty() && target.kept.front().sent_ns != 0 &&
-            now - target.kept.front().sent_ns >= target.patience.duration_ns()) {
-            target.patience.grow();
+            now - target.kept.front().sent_ns >= target.timeout.duration_ns()) {
+            target.timeout.grow();
             figures_.batches_resent += target.sent - target.prefix;
             target.sent = target.prefix;
         }
@@ -311,7 +311,7 @@ void Crowd::take_reply(Target& target, const Reply& reply, std::uint64_t now) {
             target.send_limit = reply.send_limit.value;
             acknowledge(target, reply.prefix.value, now);
             target.sent = target.prefix;
-            target.patience.forget();
+            target.timeout.forget();
             break;
         case Reply::Sort::kHelloAgain:
             ++figures_.hello_again;
@@ -348,7 +348,7 @@ void Crowd::acknowledge(Target& target, std::uint64_t prefix, std::uint64_t now)
     while (target.prefix < prefix && !target.kept.empty()) {
         figures_.latency_us.add((now - target.kept.front().sealed_ns) / 1'000);
         if (!target.kept.front().was_repeated && target.kept.front().sent_ns != 0) {
-            target.patience.learn(now - target.kept.front().sent_ns);
+            target.timeout.learn(now - target.kept.front().sent_ns);
         }
         target.kept.pop_front();
         ++target.prefix;

@@ -27,7 +27,7 @@ public:
     Crowd& operator=(const Crowd&) = delete;
     ~Crowd();
 
-    // Until every target's Bye is acknowledged, or the plan's patience is over.
+    // Until every target's Bye is acknowledged, or the plan's timeout is over.
     [[nodiscard]] CrowdFigures run();
 
 private:

@@ -2,7 +2,7 @@
 //
 //   crowd_targets --make-keys DIR …               writes keys and enrolments for all targets into an empty folder
 //   crowd_targets --time-keys DIR                 reads the enrolments as a gateway does; prints one JSON object
-//   crowd_targets --gateway ENDPOINT [--keys DIR] [--connect-seconds N] [--patience N] …    sends; prints one JSON
+//   crowd_targets --gateway ENDPOINT [--keys DIR] [--connect-seconds N] [--timeout N] …    sends; prints one JSON
 //   object crowd_targets --check DIR …                   compares a store with what was sent; prints one JSON object
 //
 //   … = [--first N] [--targets N] [--seconds N] [--interval-ms N] [--rows N], the same each time
@@ -66,7 +66,7 @@ bool parse_option(Command& command, std::string_view name, const char* value) {
     } else if (name == "--connect-seconds") {
         plan.connect_seconds = std::strtod(value, nullptr);
     } else if (name == "--patience") {
-        plan.patience_s = std::strtod(value, nullptr);
+        plan.timeout_s = std::strtod(value, nullptr);
     } else {
         return false;
     }

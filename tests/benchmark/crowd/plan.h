@@ -23,7 +23,7 @@ struct CrowdPlan {
     std::uint64_t interval_ms = 2'000;
     std::uint32_t row_count = 304;  // samples of a batch
     double connect_seconds = 0;     // in which all connect, one after the other
-    double patience_s = 60;         // for what isn't acknowledged when the time is over
+    double timeout_s = 60;          // for what isn't acknowledged when the time is over
 
     // Of each target, whatever happens to them.
     [[nodiscard]] std::uint64_t batch_count() const {

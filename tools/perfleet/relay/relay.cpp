@@ -26,7 +26,7 @@ namespace perfleet {
 namespace {
 
 // At a line nobody else notices that the other end was started anew.
-constexpr ZmtpDriver::Options kLinePatience{
+constexpr ZmtpDriver::Options kLineTimeout{
     .handshake_ns_max = 2'000'000'000, .heartbeat_interval_ns = 1'000'000'000, .heartbeat_timeout_ns = 5'000'000'000};
 constexpr std::chrono::seconds kTryLineAgainAfter{1};
 constexpr std::chrono::seconds kShortageToldEvery{60};
@@ -143,7 +143,7 @@ struct Relay::State {
             LineStream stream{port, LineStream::End::kHost};
             (void)stream.end_connection();  // what came before is nobody's
             relay(stream,
-                  {.target = kLinePatience,
+                  {.target = kLineTimeout,
                    .descriptor = line.descriptor.number(),
                    .is_target_gone = [&](bool /*is_read*/) { return port.is_gone(); }},
                   stop);

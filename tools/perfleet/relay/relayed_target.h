@@ -27,7 +27,7 @@ namespace perfleet {
 class RelayedTarget {
 public:
     struct Options {
-        ZmtpDriver::Options target;   // patience with it
+        ZmtpDriver::Options target;   // timeout with it
         bool vouches_for_it = false;  // a key is shown to the gateway
         int descriptor = -1;          // readable when the target has said something
         // Asked all the time; `is_read`: what it says is being read, so that its last words come before its end.

@@ -82,11 +82,11 @@ void CycleOverflow::load(std::uint64_t cycles) const {
 
 bool CycleOverflow::works(seL4_CPtr notification) {
     constexpr std::uint64_t kSoon = 1'000;
-    constexpr int kPatience = 100'000;
+    constexpr int kTimeout = 100'000;
     start();
     load(kSoon);
     seL4_Word badge = 0;
-    for (int i = 0; i < kPatience && badge == 0; ++i) {
+    for (int i = 0; i < kTimeout && badge == 0; ++i) {
         (void)seL4_Poll(notification, &badge);
     }
     stop();

@@ -13,11 +13,11 @@
 
 namespace perfleet {
 
-class ResendPatience {
+class ResendTimeout {
 public:
     static constexpr std::uint64_t kBackoffMax = 16;  // times the least
 
-    explicit constexpr ResendPatience(std::uint64_t least_ns = limits::kResendAfterNs)
+    explicit constexpr ResendTimeout(std::uint64_t least_ns = limits::kResendAfterNs)
         : least_ns_{least_ns}, duration_ns_{least_ns} {}
 
     [[nodiscard]] constexpr std::uint64_t duration_ns() const { return duration_ns_; }
