@@ -86,11 +86,11 @@ Result<Done> try_to_bind(const std::string& text, const Address& address) {
     }
 }
 
-prometheus::MetricType type_of(MetricFamily::Sort sort) {
-    switch (sort) {
-        case MetricFamily::Sort::kCounter: return prometheus::MetricType::Counter;
-        case MetricFamily::Sort::kGauge: return prometheus::MetricType::Gauge;
-        case MetricFamily::Sort::kHistogram: return prometheus::MetricType::Histogram;
+prometheus::MetricType type_of(MetricFamily::Type type) {
+    switch (type) {
+        case MetricFamily::Type::kCounter: return prometheus::MetricType::Counter;
+        case MetricFamily::Type::kGauge: return prometheus::MetricType::Gauge;
+        case MetricFamily::Type::kHistogram: return prometheus::MetricType::Histogram;
     }
     return prometheus::MetricType::Untyped;
 }
@@ -111,16 +111,16 @@ prometheus::ClientMetric::Histogram histogram_of(const DurationHistogram::Counts
 }
 
 prometheus::MetricFamily family_of(const MetricFamily& from) {
-    prometheus::MetricFamily family{from.name, from.help, type_of(from.sort), {}};
+    prometheus::MetricFamily family{from.name, from.help, type_of(from.type), {}};
     for (const MetricFamily::Value& value : from.values) {
         prometheus::ClientMetric metric;
         for (const auto& [name, text] : value.labels) {
             metric.label.push_back({name, text});
         }
-        switch (from.sort) {
-            case MetricFamily::Sort::kCounter: metric.counter.value = value.value; break;
-            case MetricFamily::Sort::kGauge: metric.gauge.value = value.value; break;
-            case MetricFamily::Sort::kHistogram: metric.histogram = histogram_of(value.durations); break;
+        switch (from.type) {
+            case MetricFamily::Type::kCounter: metric.counter.value = value.value; break;
+            case MetricFamily::Type::kGauge: metric.gauge.value = value.value; break;
+            case MetricFamily::Type::kHistogram: metric.histogram = histogram_of(value.durations); break;
         }
         family.metric.push_back(std::move(metric));
     }

@@ -75,7 +75,7 @@ Error invalid(const char* what) {
 }
 
 // The line behind its version and its first word.
-Result<std::string_view> body_of(std::string_view line, std::string_view sort) {
+Result<std::string_view> body_of(std::string_view line, std::string_view type) {
     if (line.size() > kOperatorMessageSizeBytesMax) {
         return Error{ErrorCode::kTooLarge, "a message of an operator of " + std::to_string(line.size()) + " bytes"};
     }
@@ -86,7 +86,7 @@ Result<std::string_view> body_of(std::string_view line, std::string_view sort) {
                                                         std::string{kVersion} + "; use programs of one release"}
                    : invalid("no version");
     }
-    if (take_word(line) != sort) {
+    if (take_word(line) != type) {
         return invalid("of another sort");
     }
     return line;

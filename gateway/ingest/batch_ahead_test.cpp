@@ -11,7 +11,7 @@ namespace perfleet::batch_ahead_test {
 namespace {
 
 using sample::Reply;
-using sample::ReplySort;
+using sample::ReplyType;
 
 // A batch of the hour to come that is one too far.
 class IngestAhead : public testing::Test, protected IngestFixture {
@@ -35,10 +35,10 @@ TEST_F(IngestAhead, TakesWhatIsALittleAhead) {
 TEST_F(IngestAhead, PutsTheSessionOffOnceForEachHello) {
     for (std::uint64_t i = 1; i <= 3; ++i) {
         say_hello();
-        EXPECT_EQ(reply().sort, ReplySort::kWelcome);
+        EXPECT_EQ(reply().type, ReplyType::kWelcome);
         send_ahead(1);
         const Reply defer = reply();
-        EXPECT_EQ(defer.sort, ReplySort::kRefused);
+        EXPECT_EQ(defer.type, ReplyType::kRefused);
         EXPECT_EQ(defer.seq, 0U);
         EXPECT_EQ(defer.reason, static_cast<std::uint16_t>(protocol::RefusedReason::kAhead));
         send_ahead(2);
@@ -74,7 +74,7 @@ TEST_F(IngestAhead, WhatStaysAheadIsRefusedAndTheRestGoesOn) {
     (void)replies();
     send_ahead(1);
     const Reply refused = reply();
-    EXPECT_EQ(refused.sort, ReplySort::kRefused);
+    EXPECT_EQ(refused.type, ReplyType::kRefused);
     EXPECT_EQ(refused.seq, 1U);
     EXPECT_EQ(ingest_->counts().batches_refused.of(BatchRefusal::kFuture), 1U);
     send_batch(2);

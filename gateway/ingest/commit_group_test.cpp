@@ -13,7 +13,7 @@
 namespace perfleet::commit_group_test {
 namespace {
 
-using sample::ReplySort;
+using sample::ReplyType;
 
 // A store over another one that fails where it is told to.
 class FailingStore final : public Store {
@@ -124,7 +124,7 @@ TEST_P(StuckStore, PromisesNothingAndGoesOnLater) {
     ASSERT_FALSE(said.empty());
     EXPECT_EQ(said.front().prefix, 1U);
     EXPECT_TRUE(said.front().finished);
-    EXPECT_EQ(said.back().sort, ReplySort::kHelloAgain) << "for the batch that wasn't taken";
+    EXPECT_EQ(said.back().type, ReplyType::kHelloAgain) << "for the batch that wasn't taken";
     EXPECT_EQ(notices_.size(), 2U);
     EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1}));
     EXPECT_EQ(ingest_->counts().batches_stored, 1U);

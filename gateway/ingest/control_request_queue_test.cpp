@@ -12,7 +12,7 @@ namespace {
 using protocol::ControlCommand;
 using protocol::ControlOutcome;
 using sample::Reply;
-using sample::ReplySort;
+using sample::ReplyType;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kTimeout = 10 * kSecond;
@@ -38,7 +38,7 @@ protected:
     std::vector<Reply> sent(std::string_view peer = "peer") {
         std::vector<Reply> requests;
         for (const Reply& reply : replies(peer)) {
-            if (reply.sort == ReplySort::kControl) {
+            if (reply.type == ReplyType::kControl) {
                 requests.push_back(reply);
             }
         }
@@ -87,8 +87,8 @@ TEST_F(Orders, AreRepeatedWithTheSameNumberEachSecondAndAtOnceAfterAReconnect) {
     say_hello("again");
     const auto all = replies("again");
     ASSERT_EQ(all.size(), 2U);
-    EXPECT_EQ(all[0].sort, ReplySort::kWelcome) << "an order before it would be out of turn";
-    EXPECT_EQ(all[1].sort, ReplySort::kControl);
+    EXPECT_EQ(all[0].type, ReplyType::kWelcome) << "an order before it would be out of turn";
+    EXPECT_EQ(all[1].type, ReplyType::kControl);
     EXPECT_EQ(all[1].number, 1U);
     answer(1, ControlOutcome::kApplied, "", "again");
     answer(1, ControlOutcome::kApplied, "", "again");  // repeated, for it was asked twice

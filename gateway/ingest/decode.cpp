@@ -156,7 +156,7 @@ struct Decoder::State {
         offers.clear();
         checked_count("image offers", list.size(), intake_limits::kImageOffersMax);
         for (const auto offer : list) {
-            offers.push_back({chars_of(offer.getBuildId()), offer.getSort(), offer.getSizeBytes()});
+            offers.push_back({chars_of(offer.getBuildId()), offer.getType(), offer.getSizeBytes()});
         }
     }
 
@@ -246,7 +246,7 @@ struct Decoder::State {
                 const auto image = envelope.getImage();
                 return ImageUntrusted{session_of(image.getSession()),
                                       chars_of(image.getBuildId()),
-                                      image.getSort(),
+                                      image.getType(),
                                       image.getSizeBytes(),
                                       image.getOffset(),
                                       chars_of(image.getBytes())};

@@ -15,7 +15,7 @@ namespace perfleet::fairness_test {
 namespace {
 
 using sample::Reply;
-using sample::ReplySort;
+using sample::ReplyType;
 
 // A collector as the rules want it: sends in order within its credit, and again what isn't acknowledged after a reset.
 struct Honest {
@@ -46,8 +46,8 @@ protected:
 
     void hear(Honest& peer) {
         for (const Reply& said : replies(peer.name())) {
-            ASSERT_TRUE(said.sort == ReplySort::kWelcome || said.sort == ReplySort::kAck)
-                << static_cast<int>(said.sort) << said.text;
+            ASSERT_TRUE(said.type == ReplyType::kWelcome || said.type == ReplyType::kAck)
+                << static_cast<int>(said.type) << said.text;
             peer.prefix = std::max(peer.prefix, said.prefix);
             peer.send_limit = std::max(peer.send_limit, said.send_limit);
         }
@@ -237,16 +237,16 @@ TEST_F(FairnessTest, ATargetWithSessionsWithoutEndIsRefused) {
     open(nullptr, options);
     for (std::uint64_t i = 1; i <= 3; ++i) {
         take("peer", sample::hello(sample_session(kTarget, SessionId{8, i})));
-        EXPECT_EQ(reply().sort, ReplySort::kWelcome);
+        EXPECT_EQ(reply().type, ReplyType::kWelcome);
     }
     take("peer", sample::hello(sample_session(kTarget, SessionId{8, 4})));
     const Reply refused = reply();
-    EXPECT_EQ(refused.sort, ReplySort::kRefused);
+    EXPECT_EQ(refused.type, ReplyType::kRefused);
     EXPECT_EQ(refused.reason, static_cast<std::uint16_t>(protocol::RefusedReason::kQuota));
     EXPECT_EQ(ingest_->counts().sessions_refused.of(SessionRefusal::kQuota), 1U);
     // Those that it has go on.
     take("peer", sample::hello(sample_session(kTarget, SessionId{8, 2})));
-    EXPECT_EQ(reply().sort, ReplySort::kWelcome);
+    EXPECT_EQ(reply().type, ReplyType::kWelcome);
 }
 
 }  // namespace

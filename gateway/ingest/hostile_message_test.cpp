@@ -13,7 +13,7 @@ namespace perfleet::hostile_message_test {
 namespace {
 
 using sample::Frame;
-using sample::ReplySort;
+using sample::ReplyType;
 using Words = std::vector<std::uint64_t>;
 
 Frame frame_of(const Words& words) {
@@ -60,7 +60,7 @@ protected:
         EXPECT_EQ(ingest_->counts().batches_refused.of(reason), before + 1) << reason_name(reason);
         const auto said = replies();
         ASSERT_EQ(said.size(), 1U);
-        EXPECT_EQ(said[0].sort, ReplySort::kRefused);
+        EXPECT_EQ(said[0].type, ReplyType::kRefused);
         EXPECT_EQ(said[0].seq, seq_);
     }
 

@@ -37,7 +37,7 @@ void ImageIntake::add_offers(Peer& peer, std::span<const ImageOfferUntrusted> of
                             offer.size_bytes <= size_bytes_max_;
         if (within && peer.offers.size() < intake_limits::kImageOffersMax &&
             !stored_.contains(std::string{offer.build_id}) && !is_known(offer.build_id)) {
-            peer.offers.push_back({std::string{offer.build_id}, offer.sort, offer.size_bytes});
+            peer.offers.push_back({std::string{offer.build_id}, offer.type, offer.size_bytes});
         }
     }
 }
@@ -73,7 +73,7 @@ std::optional<ImageIntake::Whole> ImageIntake::take(std::string_view routing_id,
         return std::nullopt;
     }
     Flight& flight = *found->second.flight;
-    const bool expected = image.build_id == flight.offer.build_id && image.sort == flight.offer.sort &&
+    const bool expected = image.build_id == flight.offer.build_id && image.type == flight.offer.type &&
                           image.size_bytes == flight.offer.size_bytes && image.offset == flight.bytes.size() &&
                           !image.bytes.empty() && image.bytes.size() <= limits::kImageChunkSizeBytes &&
                           image.bytes.size() <= flight.offer.size_bytes - flight.bytes.size();
@@ -86,7 +86,7 @@ std::optional<ImageIntake::Whole> ImageIntake::take(std::string_view routing_id,
     if (flight.bytes.size() < flight.offer.size_bytes) {
         return std::nullopt;
     }
-    Whole whole{flight.offer.build_id, {flight.offer.sort, std::move(flight.bytes)}};
+    Whole whole{flight.offer.build_id, {flight.offer.type, std::move(flight.bytes)}};
     land(found->second);
     return whole;
 }

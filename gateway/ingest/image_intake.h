@@ -64,7 +64,7 @@ public:
 private:
     struct Offer {
         std::string build_id;
-        std::uint16_t sort = 0;
+        std::uint16_t type = 0;
         std::uint64_t size_bytes = 0;
     };
     struct Flight {

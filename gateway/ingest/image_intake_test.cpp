@@ -12,7 +12,7 @@
 namespace perfleet::image_intake_test {
 namespace {
 
-using sample::ReplySort;
+using sample::ReplyType;
 
 // Content of a few chunks, every byte of its own.
 std::string content(std::size_t size_bytes) {
@@ -33,7 +33,7 @@ protected:
     // The offset that was asked for; nothing when nothing was.
     std::optional<sample::Reply> question(std::string_view routing_id = "peer") {
         for (sample::Reply& reply : replies(routing_id)) {
-            if (reply.sort == ReplySort::kNeedImage) {
+            if (reply.type == ReplyType::kNeedImage) {
                 return std::move(reply);
             }
         }
@@ -64,7 +64,7 @@ TEST_F(ImageIntakeTest, AsksChunkByChunkAndStoresTheWhole) {
     const auto stored = store_->image("kernel");
     ASSERT_TRUE(stored->has_value());
     EXPECT_EQ((*stored)->bytes, bytes);
-    EXPECT_EQ((*stored)->sort, 1);
+    EXPECT_EQ((*stored)->type, 1);
     EXPECT_EQ(ingest_->counts().images_stored, 1U);
 }
 
@@ -143,7 +143,7 @@ TEST_F(ImageIntakeTest, SaysWhenItNeedsNothingMoreOfLaterOffers) {
     ASSERT_TRUE(end.has_value());
     EXPECT_EQ(end->build_id, "");
     commit();
-    EXPECT_EQ(store_->image("two").value()->sort, 3);
+    EXPECT_EQ(store_->image("two").value()->type, 3);
     // What it has it doesn't ask for.
     take("peer", sample::image_offers(kSession, {one, two}));
     EXPECT_EQ(question()->build_id, "");

@@ -13,7 +13,7 @@ namespace {
 
 using protocol::RefusedReason;
 using sample::Reply;
-using sample::ReplySort;
+using sample::ReplyType;
 
 std::uint16_t number_of(RefusedReason reason) { return static_cast<std::uint16_t>(reason); }
 
@@ -25,7 +25,7 @@ using IngestBye = IngestTest;
 TEST_F(IngestHello, IsAnsweredByWelcomeWithCredit) {
     say_hello();
     const Reply welcome = reply();
-    EXPECT_EQ(welcome.sort, ReplySort::kWelcome);
+    EXPECT_EQ(welcome.type, ReplyType::kWelcome);
     EXPECT_EQ(welcome.session, kSession);
     EXPECT_EQ(welcome.prefix, 0U);
     EXPECT_EQ(welcome.send_limit, limits::kSendWindowBatches);
@@ -38,7 +38,7 @@ TEST_F(IngestHello, StrangersAreAskedForIt) {
     take("peer", sample::bye(kSession, {}));
     take("peer", sample::envelope_with([](wire::Envelope::Builder root) { root.initControl(); }));
     for (const Reply& again : replies()) {
-        EXPECT_EQ(again.sort, ReplySort::kHelloAgain);
+        EXPECT_EQ(again.type, ReplyType::kHelloAgain);
         EXPECT_EQ(again.incarnation, 1U);
     }
     commit();
@@ -49,7 +49,7 @@ TEST_F(IngestHello, ABatchOfAnotherSessionThanTheHelloIsForgotten) {
     say_hello();
     replies();
     take("peer", sample::batch(sample_batch(kTarget, SessionId{1, 1}, Seq{1}).build()));
-    EXPECT_EQ(reply().sort, ReplySort::kHelloAgain);
+    EXPECT_EQ(reply().type, ReplyType::kHelloAgain);
 }
 
 TEST_F(IngestHello, GrantsTheSameSessionUntilTheWelcomeArrives) {
@@ -90,7 +90,7 @@ protected:
     }
     void expect_refused(std::uint64_t clock, std::uint64_t oldest_retained, const std::string& what) {
         const Reply refused = answer_to(clock, oldest_retained, "again");
-        EXPECT_EQ(refused.sort, ReplySort::kRefused);
+        EXPECT_EQ(refused.type, ReplyType::kRefused);
         EXPECT_EQ(refused.seq, 0U);
         EXPECT_EQ(refused.reason, number_of(RefusedReason::kReplay));
         EXPECT_NE(refused.text.find(what), std::string::npos) << refused.text;
@@ -102,17 +102,17 @@ private:
 };
 
 TEST_F(IngestMonotonicity, ASessionWhoseClockWentBackIsRefusedAndItsPeerSpeaksOn) {
-    EXPECT_EQ(answer_to(5'000, 1, "peer").sort, ReplySort::kWelcome);
+    EXPECT_EQ(answer_to(5'000, 1, "peer").type, ReplyType::kWelcome);
     expect_refused(4'999, 1, "its clock reads 4999 where 5000 was before");
     send_batch(6);  // its rows are at 6000 and 6001
     expect_refused(6'000, 1, "where 6001 was before");
     commit();
-    EXPECT_EQ(reply().sort, ReplySort::kAck);
-    EXPECT_EQ(answer_to(6'001, 1, "came back").sort, ReplySort::kWelcome);
+    EXPECT_EQ(reply().type, ReplyType::kAck);
+    EXPECT_EQ(answer_to(6'001, 1, "came back").type, ReplyType::kWelcome);
 }
 
 TEST_F(IngestMonotonicity, ItsClockIsKnownToAGatewayThatStartsAnew) {
-    EXPECT_EQ(answer_to(500, 1, "peer").sort, ReplySort::kWelcome);
+    EXPECT_EQ(answer_to(500, 1, "peer").type, ReplyType::kWelcome);
     send_batch(1);
     send_batch(2);
     commit();
@@ -127,19 +127,19 @@ TEST_F(IngestMonotonicity, ItsClockIsKnownToAGatewayThatStartsAnew) {
     open();
     EXPECT_EQ(answer_to(8'999, 3, "again").reason, number_of(RefusedReason::kReplay));
     EXPECT_EQ(answer_to(9'000, 2, "again").reason, number_of(RefusedReason::kReplay)) << "nothing was left";
-    EXPECT_EQ(answer_to(9'000, 3, "came back").sort, ReplySort::kWelcome);
+    EXPECT_EQ(answer_to(9'000, 3, "came back").type, ReplyType::kWelcome);
 }
 
 TEST_F(IngestMonotonicity, ASessionWhoseSequenceWentBackIsRefused) {
-    EXPECT_EQ(answer_to(100'000, 1, "peer").sort, ReplySort::kWelcome);
+    EXPECT_EQ(answer_to(100'000, 1, "peer").type, ReplyType::kWelcome);
     for (std::uint64_t seq = 1; seq <= limits::kSendWindowBatches; ++seq) {
         send_batch(seq);
     }
     commit();
     replies();
     // All of them may be on their way still.
-    EXPECT_EQ(answer_to(100'000, 1, "peer").sort, ReplySort::kWelcome);
-    EXPECT_EQ(answer_to(100'000, 40, "other").sort, ReplySort::kWelcome);
+    EXPECT_EQ(answer_to(100'000, 1, "peer").type, ReplyType::kWelcome);
+    EXPECT_EQ(answer_to(100'000, 40, "other").type, ReplyType::kWelcome);
     expect_refused(100'000, 39, "keeps batches from 39 on where 40 is the first that it can");
     take("other", sample::batch(sample_batch(kTarget, kSession, Seq{65}).build()));
     commit();
@@ -150,8 +150,8 @@ TEST_F(IngestMonotonicity, ASessionWhoseSequenceWentBackIsRefused) {
 
 // With a spool on disk, a loss of power may bring back what the disk had.
 TEST_F(IngestMonotonicity, WhoTellsNoClockIsBelieved) {
-    EXPECT_EQ(answer_to(5'000, 30, "peer").sort, ReplySort::kWelcome);
-    EXPECT_EQ(answer_to(0, 1, "other").sort, ReplySort::kWelcome);
+    EXPECT_EQ(answer_to(5'000, 30, "peer").type, ReplyType::kWelcome);
+    EXPECT_EQ(answer_to(0, 1, "other").type, ReplyType::kWelcome);
 }
 
 TEST_F(IngestHello, RefusesASessionOfAnotherTargetOrDescription) {
@@ -167,7 +167,7 @@ TEST_F(IngestHello, RefusesASessionOfAnotherTargetOrDescription) {
         }
         take("thief", sample::hello(other_target));
         const Reply identity = reply("thief");
-        EXPECT_EQ(identity.sort, ReplySort::kRefused);
+        EXPECT_EQ(identity.type, ReplyType::kRefused);
         EXPECT_EQ(identity.seq, 0U);
         EXPECT_EQ(identity.reason, number_of(RefusedReason::kIdentity));
         take("thief", sample::hello(other_record));
@@ -219,16 +219,16 @@ TEST_F(IngestHello, TheNewestPeerSpeaksForTheSession) {
     EXPECT_EQ(replies("two").back().prefix, 1U);
     replies("one");
     send_batch(2, "one");
-    EXPECT_EQ(reply("one").sort, ReplySort::kHelloAgain);
+    EXPECT_EQ(reply("one").type, ReplyType::kHelloAgain);
 }
 
 TEST_F(IngestHello, ProbesAreAnsweredWithAndWithoutIt) {
     take("peer", sample::probe());
-    EXPECT_EQ(reply().sort, ReplySort::kHelloAgain);
+    EXPECT_EQ(reply().type, ReplyType::kHelloAgain);
     say_hello();
     replies();
     take("peer", sample::probe());
-    EXPECT_EQ(reply().sort, ReplySort::kHelloAgain);
+    EXPECT_EQ(reply().type, ReplyType::kHelloAgain);
 }
 
 TEST_F(IngestBatch, IsAcknowledgedOnlyAfterTheGroupCommit) {
@@ -241,7 +241,7 @@ TEST_F(IngestBatch, IsAcknowledgedOnlyAfterTheGroupCommit) {
     EXPECT_TRUE(stored_seqs().empty());
     pass(1);
     const Reply ack = reply();
-    EXPECT_EQ(ack.sort, ReplySort::kAck);
+    EXPECT_EQ(ack.type, ReplyType::kAck);
     EXPECT_EQ(ack.prefix, 2U);
     EXPECT_EQ(ack.send_limit, 2 + limits::kSendWindowBatches);
     EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1, 2}));
@@ -325,7 +325,7 @@ TEST_F(IngestBatch, OfOtherContentIsAConflictAndNeverStored) {
     take("peer", other);
     commit();
     const Reply refused = reply();
-    EXPECT_EQ(refused.sort, ReplySort::kRefused);
+    EXPECT_EQ(refused.type, ReplyType::kRefused);
     EXPECT_EQ(refused.seq, 2U);
     EXPECT_EQ(refused.reason, number_of(RefusedReason::kConflict));
     // Also within one group, in another partition, and judged by the store after a restart.
@@ -351,7 +351,7 @@ TEST_F(IngestBatch, RefusedIsPassedOverOnceTheCollectorKnows) {
                                            [](wire::Batch::Builder batch) { batch.setSeal(batch.getSeal() + 1); });
     take("peer", broken);
     const Reply refused = reply();
-    EXPECT_EQ(refused.sort, ReplySort::kRefused);
+    EXPECT_EQ(refused.type, ReplyType::kRefused);
     EXPECT_EQ(refused.seq, 1U);
     EXPECT_EQ(refused.reason, number_of(RefusedReason::kMalformed));
     EXPECT_NE(refused.text.find("seal"), std::string::npos) << refused.text;
@@ -363,12 +363,12 @@ TEST_F(IngestBatch, RefusedIsPassedOverOnceTheCollectorKnows) {
     EXPECT_EQ(store_->watermark(kTarget, kSession).value(), Seq{0});
     // It comes again, also to a gateway that has never seen it, and is refused again.
     take("peer", broken);
-    EXPECT_EQ(reply().sort, ReplySort::kRefused);
+    EXPECT_EQ(reply().type, ReplyType::kRefused);
     open();
     say_hello();
     EXPECT_EQ(reply().prefix, 0U);
     take("peer", broken);
-    EXPECT_EQ(reply().sort, ReplySort::kRefused);
+    EXPECT_EQ(reply().type, ReplyType::kRefused);
     // It is gone from the collector.
     take("peer", sample::batch_with(sample_batch(kTarget, kSession, Seq{3}).build(),
                                     [](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(2); }));
@@ -466,7 +466,7 @@ TEST_F(IngestBatch, RefusedIsPassedOverByABatchThatIsThereAlready) {
         }
         take("peer", sample::batch_with(sample_batch(kTarget, kSession, Seq{1}).build(),
                                         [](wire::Batch::Builder batch) { batch.setSeal(7); }));
-        EXPECT_EQ(replies().back().sort, ReplySort::kRefused);
+        EXPECT_EQ(replies().back().type, ReplyType::kRefused);
         // Its collector has nothing else left to send.
         send_second(2);
         commit();
@@ -485,7 +485,7 @@ TEST_F(IngestHello, TellsFewRefusalsBeforeTheWelcome) {
     say_hello("again");
     const auto told = replies("again");
     ASSERT_EQ(told.size(), intake_limits::kRefusalsRememberedMax + 1);
-    EXPECT_EQ(told.back().sort, ReplySort::kWelcome);
+    EXPECT_EQ(told.back().type, ReplyType::kWelcome);
     EXPECT_EQ(told.front().seq, 43U);
     // Only those of which the collector doesn't show that it knows.
     say_hello("once more", Seq{50});
@@ -566,7 +566,7 @@ TEST_F(IngestBatch, SessionsBeyondTheLimitAreForgottenAndCarryOn) {
     take("3", hello_of(3));
     replies("1");
     take("1", batch_of(1, 2));
-    EXPECT_EQ(reply("1").sort, ReplySort::kHelloAgain);
+    EXPECT_EQ(reply("1").type, ReplyType::kHelloAgain);
     take("1", hello_of(1));
     EXPECT_EQ(reply("1").prefix, 1U);
     take("1", batch_of(1, 1));
@@ -619,9 +619,9 @@ TEST_F(IngestBye, ItsPeerIsForgottenAWhileLater) {
     EXPECT_EQ(ingest_->counts().peers_now, 0U);
     // Who is there all the same says it again.
     take("peer", sample::bye(kSession, {}));
-    EXPECT_EQ(reply().sort, ReplySort::kHelloAgain);
+    EXPECT_EQ(reply().type, ReplyType::kHelloAgain);
     say_hello();
-    EXPECT_EQ(reply().sort, ReplySort::kWelcome);
+    EXPECT_EQ(reply().type, ReplyType::kWelcome);
     pass(intake_limits::kEndedPeerKeptNs / 2);
     take("peer", sample::bye(kSession, {}));
     pass(0);
@@ -642,7 +642,7 @@ TEST_F(IngestBye, WithATallyOfAnUnknownEventRefusesTheSession) {
     take("peer",
          sample::bye(kSession, {Seq{0}, {{{Kind::kSample, EventNumber{77}}, TallyName::kProduced, 2}}, {}, {}}));
     const Reply refused = reply();
-    EXPECT_EQ(refused.sort, ReplySort::kRefused);
+    EXPECT_EQ(refused.type, ReplyType::kRefused);
     EXPECT_EQ(refused.seq, 0U);
     commit();
     EXPECT_FALSE(store_->session_end(kTarget, kSession).value().has_value());

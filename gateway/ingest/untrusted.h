@@ -54,7 +54,7 @@ struct HostUntrusted {
 
 struct ImageOfferUntrusted {
     std::string_view build_id;
-    std::uint16_t sort = 0;
+    std::uint16_t type = 0;
     std::uint64_t size_bytes = 0;
 };
 
@@ -106,7 +106,7 @@ struct ImageOffersUntrusted {
 struct ImageUntrusted {
     SessionId session;
     std::string_view build_id;
-    std::uint16_t sort = 0;
+    std::uint16_t type = 0;
     std::uint64_t size_bytes = 0;
     std::uint64_t offset = 0;
     std::string_view bytes;

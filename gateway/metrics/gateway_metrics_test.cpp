@@ -31,7 +31,7 @@ TEST(GatewayMetrics, EveryFamilyIsThereFromTheStartOnceAndEveryReasonWith0) {
     for (const MetricFamily& family : page.families()) {
         EXPECT_TRUE(names.insert(family.name).second) << family.name;
         EXPECT_TRUE(family.name.starts_with("perfleet_gateway_"));
-        EXPECT_EQ(family.sort == MetricFamily::Sort::kCounter, family.name.ends_with("_total")) << family.name;
+        EXPECT_EQ(family.type == MetricFamily::Type::kCounter, family.name.ends_with("_total")) << family.name;
         std::set<std::string> labels;
         for (const MetricFamily::Value& entry : family.values) {
             EXPECT_EQ(entry.value, 0) << family.name;

@@ -1,4 +1,4 @@
-// The symbols of an image as they were kept with a session: the content of `ImageSort::kElfSymbols`
+// The symbols of an image as they were kept with a session: the content of `ImageType::kElfSymbols`
 // (schemas/wire/README.md), a zstd frame of the part of its ELF file that names functions.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The symbols of a kernel, as the collector sent them: the text in `ImageSort::kKernelSymbols`
+// The symbols of a kernel, as the collector sent them: the text in `ImageType::kKernelSymbols`
 // (schemas/wire/README.md).
 #pragma once
 

@@ -221,7 +221,7 @@ private:
             warn(image.name + ": its symbols can't be read from the store: " + content.error().message);
             return std::nullopt;
         }
-        if (!*content || (*content)->sort != static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols)) {
+        if (!*content || (*content)->type != static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols)) {
             return std::nullopt;
         }
         const Result<std::string> text = unpacked_symbols((*content)->bytes, image.name);
@@ -259,7 +259,7 @@ private:
             warn(image.name + ": its kept symbols can't be read: " + content.error().message);
             return nullptr;
         }
-        if (!*content || (*content)->sort != static_cast<std::uint16_t>(protocol::ImageSort::kElfSymbols)) {
+        if (!*content || (*content)->type != static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols)) {
             return nullptr;
         }
         auto file = open_kept_symbols((*content)->bytes, image.name);

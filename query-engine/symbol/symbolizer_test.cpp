@@ -365,7 +365,7 @@ TEST(Symbolizer, TakesNamesOfKernelAndModulesFromTheStore) {
     ASSERT_TRUE(
         store
             ->put_image(kernel_id,
-                        {static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
+                        {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols),
                          packed("0 T _stext\n100 T do_work\n40001000 t init\text4\n40001200 t ext4_read\text4\n")})
             .ok());
     SampleBatch batch{TargetId{1}, SessionId{1, 2}, Seq{1}, EpochNumber{0}, BucketNumber{1}};

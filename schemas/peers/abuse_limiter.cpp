@@ -4,7 +4,7 @@
 
 namespace perfleet {
 
-bool AbuseLimiter::is_enough(std::string_view routing_id, std::size_t sort, std::size_t size_bytes) {
+bool AbuseLimiter::is_enough(std::string_view routing_id, std::size_t type, std::size_t size_bytes) {
     auto found = peers_.find(routing_id);
     if (found == peers_.end()) {
         if (peers_.size() >= limits_.peers_max) {
@@ -12,7 +12,7 @@ bool AbuseLimiter::is_enough(std::string_view routing_id, std::size_t sort, std:
         }
         found = peers_.emplace(routing_id, Record{}).first;
     }
-    Deeds& deeds = found->second.at(sort);
+    Deeds& deeds = found->second.at(type);
     ++deeds.count;
     deeds.size_bytes += size_bytes;
     if (deeds.count <= limits_.count_max && deeds.size_bytes <= limits_.size_bytes_max) {

@@ -16,7 +16,7 @@ class AbuseLimiter {
 public:
     static constexpr std::size_t kSortsMax = 8;
 
-    // Of one peer and one sort of misdeed.
+    // Of one peer and one kind of misdeed.
     struct Limits {
         std::uint32_t count_max = 0;
         std::uint64_t size_bytes_max = 0;
@@ -26,7 +26,7 @@ public:
     explicit AbuseLimiter(const Limits& limits) : limits_{limits} {}
 
     // One more of this sort, a number below kSortsMax. True: it is enough; the peer is forgotten here.
-    [[nodiscard]] bool is_enough(std::string_view routing_id, std::size_t sort, std::size_t size_bytes);
+    [[nodiscard]] bool is_enough(std::string_view routing_id, std::size_t type, std::size_t size_bytes);
 
     void forget(std::string_view routing_id);
 

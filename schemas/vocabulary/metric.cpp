@@ -2,15 +2,15 @@
 
 namespace perfleet {
 
-void MetricPage::add(MetricFamily::Sort sort, std::string name, std::string help, MetricFamily::Value value) {
+void MetricPage::add(MetricFamily::Type type, std::string name, std::string help, MetricFamily::Value value) {
     if (families_.empty() || families_.back().name != name) {
-        families_.push_back({std::move(name), std::move(help), sort, {}});
+        families_.push_back({std::move(name), std::move(help), type, {}});
     }
     families_.back().values.push_back(std::move(value));
 }
 
 void MetricPage::counter(std::string name, std::string help, double value, MetricFamily::Labels labels) {
-    add(MetricFamily::Sort::kCounter, std::move(name), std::move(help), {std::move(labels), value, {}});
+    add(MetricFamily::Type::kCounter, std::move(name), std::move(help), {std::move(labels), value, {}});
 }
 
 void MetricPage::counter(std::string name, std::string help, std::uint64_t value, MetricFamily::Labels labels) {
@@ -18,7 +18,7 @@ void MetricPage::counter(std::string name, std::string help, std::uint64_t value
 }
 
 void MetricPage::gauge(std::string name, std::string help, double value, MetricFamily::Labels labels) {
-    add(MetricFamily::Sort::kGauge, std::move(name), std::move(help), {std::move(labels), value, {}});
+    add(MetricFamily::Type::kGauge, std::move(name), std::move(help), {std::move(labels), value, {}});
 }
 
 void MetricPage::gauge(std::string name, std::string help, std::uint64_t value, MetricFamily::Labels labels) {
@@ -26,7 +26,7 @@ void MetricPage::gauge(std::string name, std::string help, std::uint64_t value, 
 }
 
 void MetricPage::histogram(std::string name, std::string help, const DurationHistogram::Counts& durations) {
-    add(MetricFamily::Sort::kHistogram, std::move(name), std::move(help), {{}, 0, durations});
+    add(MetricFamily::Type::kHistogram, std::move(name), std::move(help), {{}, 0, durations});
 }
 
 }  // namespace perfleet

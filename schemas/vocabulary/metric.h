@@ -14,7 +14,7 @@
 namespace perfleet {
 
 struct MetricFamily {
-    enum class Sort : std::uint8_t { kCounter, kGauge, kHistogram };
+    enum class Type : std::uint8_t { kCounter, kGauge, kHistogram };
     using Labels = std::vector<std::pair<std::string, std::string>>;
     struct Value {
         Labels labels;
@@ -24,7 +24,7 @@ struct MetricFamily {
 
     std::string name;
     std::string help;  // one sentence
-    Sort sort{};
+    Type type{};
     std::vector<Value> values;
 };
 
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] const std::vector<MetricFamily>& families() const { return families_; }
 
 private:
-    void add(MetricFamily::Sort sort, std::string name, std::string help, MetricFamily::Value value);
+    void add(MetricFamily::Type type, std::string name, std::string help, MetricFamily::Value value);
 
     std::vector<MetricFamily> families_;
 };

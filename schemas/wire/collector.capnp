@@ -78,7 +78,7 @@ struct Host {                  # what an export says of the machine
 
 struct ImageOffer {            # content that the collector can send when asked (NeedImage)
   buildId @0 :Data;
-  sort @1 :UInt16;             # ImageSort in protocol.h
+  type @1 :UInt16;             # ImageType in protocol.h
   sizeBytes @2 :UInt64;
 }
 
@@ -204,7 +204,7 @@ struct NeedImage {
 struct Image {
   session @0 :SessionId;
   buildId @1 :Data;
-  sort @2 :UInt16;
+  type @2 :UInt16;
   sizeBytes @3 :UInt64;        # of the whole
   offset @4 :UInt64;
   bytes @5 :Data;

@@ -30,7 +30,7 @@ enum class RefusedReason : std::uint16_t {
     kAhead = 10,  // the time of a batch lies hours ahead of the gateway's clock; of a session: for now
 };
 
-enum class ImageSort : std::uint16_t {
+enum class ImageType : std::uint16_t {
     kKernelSymbols = 1,  // a zstd frame of text: "<hex offset from the image's start> <type> <name>[\t<module>]\n",
                          // ascending; README.md
     kElfSymbols = 2,     // a zstd frame of an ELF file with its symbol tables, without code and data; README.md

@@ -311,7 +311,7 @@ TEST_P(StoreConformance, KeepsTheFirstContentOfAnImage) {
     reopen();
     auto image = store_->image(build_id);
     ASSERT_TRUE(image.ok() && image->has_value());
-    EXPECT_EQ((*image)->sort, 2);
+    EXPECT_EQ((*image)->type, 2);
     EXPECT_EQ((*image)->bytes, bytes);
     auto empty = store_->image("\x01");
     ASSERT_TRUE(empty.ok() && empty->has_value());

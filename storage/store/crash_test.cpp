@@ -113,13 +113,13 @@ private:
     }
 
     FaultPlan random_plan() {
-        using Sort = FaultPlan::When::Sort;
+        using Type = FaultPlan::When::Type;
         FaultPlan plan = healthy();
         plan.loss = static_cast<FaultPlan::Loss>(random_() % 3);
         plan.crash_at = 20 + random_() % 150;
         switch (random_() % 6) {
-            case 0: plan.sync = {Sort::kEvery, 5 + random_() % 10}; break;
-            case 1: plan.write = {Sort::kEvery, 10 + random_() % 30}; break;
+            case 0: plan.sync = {Type::kEvery, 5 + random_() % 10}; break;
+            case 1: plan.write = {Type::kEvery, 10 + random_() % 30}; break;
             case 2: plan.room_size_bytes = 20'000 + random_() % 60'000; break;
             default: break;
         }

@@ -183,7 +183,7 @@ Result<ExpiredBatch> decode_expired_batch_untrusted(std::string_view bytes) {
 
 std::string encode_record(const ImageContent& image) {
     RecordWriter writer;
-    writer.varint(image.sort);
+    writer.varint(image.type);
     writer.text(image.bytes);
     return writer.finish();
 }
@@ -191,7 +191,7 @@ std::string encode_record(const ImageContent& image) {
 Result<ImageContent> decode_image_untrusted(std::string_view bytes) {
     RecordReader reader{bytes, "image"};
     ImageContent image;
-    image.sort = static_cast<std::uint16_t>(reader.varint(0xffff));
+    image.type = static_cast<std::uint16_t>(reader.varint(0xffff));
     image.bytes = reader.text();
     return finish(reader, std::move(image));
 }

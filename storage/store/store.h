@@ -107,7 +107,7 @@ struct StackMapKey {
 
 // An image's content (kernel symbols, ELF), by build-id; shared by all sessions.
 struct ImageContent {
-    std::uint16_t sort = 0;  // protocol::ImageSort
+    std::uint16_t type = 0;  // protocol::ImageType
     std::string bytes;
 };
 

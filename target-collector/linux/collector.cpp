@@ -305,7 +305,7 @@ Result<Done> LinuxCollector::open_wire() {
     hello_ = std::move(*hello);
     if (!kernel_symbols_.empty()) {
         images_.push_back({kernel.kernel_content().view(),
-                           static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
+                           static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols),
                            std::as_bytes(std::span{kernel_symbols_})});
     }
     WireThread::Options options;

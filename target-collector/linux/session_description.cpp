@@ -149,7 +149,7 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
     std::vector<ImageOfferDescription> offers;
     if (kernel_symbols_size_bytes > 0) {
         offers.push_back(
-            {source.kernel().kernel_content().view(), protocol::ImageSort::kKernelSymbols, kernel_symbols_size_bytes});
+            {source.kernel().kernel_content().view(), protocol::ImageType::kKernelSymbols, kernel_symbols_size_bytes});
     }
     hello.image_offers = offers;
 

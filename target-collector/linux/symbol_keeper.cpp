@@ -128,7 +128,7 @@ std::span<const ImageSupply> SymbolKeeper::next() {
         waiting_.pop_front();
     }
     for (const Kept& kept : offered_) {
-        supplies_.push_back({kept.content.view(), static_cast<std::uint16_t>(protocol::ImageSort::kElfSymbols),
+        supplies_.push_back({kept.content.view(), static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols),
                              std::as_bytes(std::span{kept.bytes})});
     }
     changed_.notify_one();

@@ -119,7 +119,7 @@ Checked<std::size_t> write_hello(const HelloDescription& hello, std::span<std::b
     for (std::size_t i = 0; i < hello.image_offers.size(); ++i) {
         const auto offer = CapnpWriter::element(offers, i);
         writer.set_data(offer, wire_layout::image_offer::kBuildId, hello.image_offers[i].build_id);
-        writer.set(offer, wire_layout::image_offer::kSort, static_cast<std::uint16_t>(hello.image_offers[i].sort));
+        writer.set(offer, wire_layout::image_offer::kType, static_cast<std::uint16_t>(hello.image_offers[i].type));
         writer.set(offer, wire_layout::image_offer::kSizeBytes, hello.image_offers[i].size_bytes);
     }
     writer.set_text(place, layout::kCollectorVersion, hello.collector_version);

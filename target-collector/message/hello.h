@@ -59,7 +59,7 @@ struct HostDescription {
 
 struct ImageOfferDescription {
     std::span<const std::byte> build_id{};
-    protocol::ImageSort sort{};
+    protocol::ImageType type{};
     std::uint64_t size_bytes = 0;
 };
 

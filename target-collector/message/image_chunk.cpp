@@ -12,7 +12,7 @@ Checked<std::size_t> write_image_chunk(const ImageChunk& chunk, std::span<std::b
     const auto place = begin_message(writer, envelope, wire_layout::MessageTag::kImage, layout::kShape);
     write_session(writer, place, layout::kSession, chunk.session);
     writer.set_data(place, layout::kBuildId, chunk.build_id);
-    writer.set(place, layout::kSort, chunk.sort);
+    writer.set(place, layout::kType, chunk.type);
     writer.set(place, layout::kSizeBytes, chunk.size_bytes);
     writer.set(place, layout::kOffset, chunk.offset_bytes);
     writer.set_data(place, layout::kBytes, chunk.bytes);

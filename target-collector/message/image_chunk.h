@@ -15,7 +15,7 @@ namespace perfleet {
 struct ImageChunk {
     SessionId session{};
     std::span<const std::byte> build_id{};
-    std::uint16_t sort = 0;        // protocol::ImageSort
+    std::uint16_t type = 0;        // protocol::ImageType
     std::uint64_t size_bytes = 0;  // of the whole
     std::uint64_t offset_bytes = 0;
     std::span<const std::byte> bytes{};

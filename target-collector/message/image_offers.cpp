@@ -19,7 +19,7 @@ Checked<std::size_t> write_image_offers(SessionId session, std::span<const Offer
     for (std::size_t i = 0; i < offers.size(); ++i) {
         const auto offer = CapnpWriter::element(list, i);
         writer.set_data(offer, wire_layout::image_offer::kBuildId, offers[i].build_id);
-        writer.set(offer, wire_layout::image_offer::kSort, offers[i].sort);
+        writer.set(offer, wire_layout::image_offer::kType, offers[i].type);
         writer.set(offer, wire_layout::image_offer::kSizeBytes, offers[i].size_bytes);
     }
     return writer.finish();

@@ -15,7 +15,7 @@ namespace perfleet {
 
 struct OfferedImage {
     std::span<const std::byte> build_id{};
-    std::uint16_t sort = 0;  // protocol::ImageSort
+    std::uint16_t type = 0;  // protocol::ImageType
     std::uint64_t size_bytes = 0;
 };
 

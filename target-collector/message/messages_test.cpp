@@ -49,7 +49,7 @@ struct Everything {
                          "events", "name: sched_switch\nID: 316\n"}};
     std::array<std::string_view, 3> command_line{"perfleet-collector", "-a", ""};
     std::array<ImageOfferDescription, 1> offers{
-        ImageOfferDescription{bytes_of("0123456789abcdefghij"), protocol::ImageSort::kKernelSymbols, 5'000'000}};
+        ImageOfferDescription{bytes_of("0123456789abcdefghij"), protocol::ImageType::kKernelSymbols, 5'000'000}};
     HelloDescription hello{
         SessionId{0x0102030405060708, 0x1112131415161718},
         TargetId{0xfeedULL << 40},
@@ -133,7 +133,7 @@ TEST(Hello, IsReadByTheLibraryFieldByField) {
     EXPECT_EQ(string_of(host.getTracingHeaderEvent()), "event");
     ASSERT_EQ(hello.getImageOffers().size(), 1U);
     EXPECT_EQ(string_of(hello.getImageOffers()[0].getBuildId()), "0123456789abcdefghij");
-    EXPECT_EQ(hello.getImageOffers()[0].getSort(), 1);
+    EXPECT_EQ(hello.getImageOffers()[0].getType(), 1);
     EXPECT_EQ(hello.getImageOffers()[0].getSizeBytes(), 5'000'000U);
     EXPECT_STREQ(hello.getCollectorVersion().cStr(), "0.1.0");
     EXPECT_EQ(hello.getOldestRetainedSeq(), 42U);
@@ -276,7 +276,7 @@ TEST(ImageChunkMessage, IsReadByTheLibraryFieldByField) {
     EXPECT_EQ(image.getSession().getHigh(), 1U);
     EXPECT_EQ(image.getSession().getLow(), 2U);
     EXPECT_EQ(string_of(image.getBuildId()), "0123456789abcdefghij");
-    EXPECT_EQ(image.getSort(), 2);
+    EXPECT_EQ(image.getType(), 2);
     EXPECT_EQ(image.getSizeBytes(), 5'000U);
     EXPECT_EQ(image.getOffset(), 3'000U);
     EXPECT_EQ(string_of(image.getBytes()), content);

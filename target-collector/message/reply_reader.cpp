@@ -20,7 +20,7 @@ Checked<Done> read_session(const CapnpReader& reader, const StructView& parent, 
 
 Checked<Done> read_welcome(const CapnpReader& reader, const StructView& body, Reply& reply) {
     namespace layout = wire_layout::welcome;
-    reply.sort = Reply::Sort::kWelcome;
+    reply.type = Reply::Type::kWelcome;
     reply.batch_size_bytes_max = body.get(layout::kBatchSizeBytesMax);
     reply.utc_ns = UtcNs{body.get(layout::kUtcNs)};
     reply.incarnation = body.get(layout::kIncarnation);
@@ -32,7 +32,7 @@ Checked<Done> read_welcome(const CapnpReader& reader, const StructView& body, Re
 
 Checked<Done> read_ack(const CapnpReader& reader, const StructView& body, Reply& reply) {
     namespace layout = wire_layout::ack;
-    reply.sort = Reply::Sort::kAck;
+    reply.type = Reply::Type::kAck;
     reply.prefix = Seq{body.get(layout::kPrefixSeq)};
     reply.send_limit = Seq{body.get(layout::kSendLimitSeq)};
     reply.incarnation = body.get(layout::kIncarnation);
@@ -42,7 +42,7 @@ Checked<Done> read_ack(const CapnpReader& reader, const StructView& body, Reply&
 
 Checked<Done> read_refused(const CapnpReader& reader, const StructView& body, Reply& reply) {
     namespace layout = wire_layout::refused;
-    reply.sort = Reply::Sort::kRefused;
+    reply.type = Reply::Type::kRefused;
     reply.seq = Seq{body.get(layout::kSeq)};
     reply.reason = body.get(layout::kReason);
     const auto message = reader.get_text(body, layout::kMessage);
@@ -55,7 +55,7 @@ Checked<Done> read_refused(const CapnpReader& reader, const StructView& body, Re
 
 Checked<Done> read_control(const CapnpReader& reader, const StructView& body, Reply& reply) {
     namespace layout = wire_layout::control;
-    reply.sort = Reply::Sort::kControl;
+    reply.type = Reply::Type::kControl;
     reply.command = body.get(layout::kCommand);
     reply.event = EventNumber{body.get(layout::kEvent)};
     reply.value = body.get(layout::kValue);
@@ -66,7 +66,7 @@ Checked<Done> read_control(const CapnpReader& reader, const StructView& body, Re
 
 Checked<Done> read_need_image(const CapnpReader& reader, const StructView& body, Reply& reply) {
     namespace layout = wire_layout::need_image;
-    reply.sort = Reply::Sort::kNeedImage;
+    reply.type = Reply::Type::kNeedImage;
     reply.offset_bytes = body.get(layout::kOffset);
     const auto build_id = reader.get_data(body, layout::kBuildId);
     if (!build_id.ok()) {
@@ -81,7 +81,7 @@ Checked<Done> read_body(const CapnpReader& reader, const StructView& body, wire_
     switch (tag) {
         case MessageTag::kWelcome: return read_welcome(reader, body, reply);
         case MessageTag::kHelloAgain:
-            reply.sort = Reply::Sort::kHelloAgain;
+            reply.type = Reply::Type::kHelloAgain;
             reply.incarnation = body.get(wire_layout::hello_again::kIncarnation);
             return Done{};
         case MessageTag::kAck: return read_ack(reader, body, reply);

@@ -16,7 +16,7 @@
 namespace perfleet {
 
 struct Reply {
-    enum class Sort : std::uint8_t {
+    enum class Type : std::uint8_t {
         kUnknown = 0,  // a message that we don't know, or that a gateway doesn't send: ignore it
         kWelcome,
         kHelloAgain,
@@ -26,7 +26,7 @@ struct Reply {
         kNeedImage,
     };
 
-    Sort sort = Sort::kUnknown;
+    Type type = Type::kUnknown;
     std::uint16_t protocol_version = 0;
     SessionId session;                       // welcome, ack, refused, control
     std::uint64_t incarnation = 0;           // welcome, hello again, ack, control

@@ -102,7 +102,7 @@ TEST(ReplyReader, ReadsWhatTheLibraryWrote) {
         const auto bytes = welcome();
         const auto reply = read_reply(bytes);
         ASSERT_TRUE(reply.ok());
-        EXPECT_EQ(reply->sort, Reply::Sort::kWelcome);
+        EXPECT_EQ(reply->type, Reply::Type::kWelcome);
         EXPECT_EQ(reply->protocol_version, 3);
         EXPECT_EQ(reply->session, kSession);
         EXPECT_EQ(reply->utc_ns, UtcNs{-5});
@@ -116,7 +116,7 @@ TEST(ReplyReader, ReadsWhatTheLibraryWrote) {
         const auto bytes = refused();
         const auto reply = read_reply(bytes);
         ASSERT_TRUE(reply.ok());
-        EXPECT_EQ(reply->sort, Reply::Sort::kRefused);
+        EXPECT_EQ(reply->type, Reply::Type::kRefused);
         EXPECT_EQ(reply->session, kSession);
         EXPECT_EQ(reply->seq, Seq{11});
         EXPECT_EQ(reply->reason, 2);
@@ -126,7 +126,7 @@ TEST(ReplyReader, ReadsWhatTheLibraryWrote) {
         const auto bytes = need_image();
         const auto reply = read_reply(bytes);
         ASSERT_TRUE(reply.ok());
-        EXPECT_EQ(reply->sort, Reply::Sort::kNeedImage);
+        EXPECT_EQ(reply->type, Reply::Type::kNeedImage);
         EXPECT_EQ(reply->offset_bytes, 12U);
         ASSERT_EQ(reply->build_id.size(), 20U);
         EXPECT_EQ(std::memcmp(reply->build_id.data(), "0123456789abcdefghij", 20), 0);
@@ -135,7 +135,7 @@ TEST(ReplyReader, ReadsWhatTheLibraryWrote) {
         const auto bytes = ack();
         const auto reply = read_reply(bytes);
         ASSERT_TRUE(reply.ok());
-        EXPECT_EQ(reply->sort, Reply::Sort::kAck);
+        EXPECT_EQ(reply->type, Reply::Type::kAck);
         EXPECT_EQ(reply->session, kSession);
         EXPECT_EQ(reply->prefix, Seq{13});
         EXPECT_EQ(reply->send_limit, Seq{14});
@@ -146,7 +146,7 @@ TEST(ReplyReader, ReadsWhatTheLibraryWrote) {
         const auto bytes = control();
         const auto reply = read_reply(bytes);
         ASSERT_TRUE(reply.ok());
-        EXPECT_EQ(reply->sort, Reply::Sort::kControl);
+        EXPECT_EQ(reply->type, Reply::Type::kControl);
         EXPECT_EQ(reply->session, kSession);
         EXPECT_EQ(reply->command, 3);
         EXPECT_EQ(reply->event, EventNumber{4});
@@ -158,7 +158,7 @@ TEST(ReplyReader, ReadsWhatTheLibraryWrote) {
         const auto bytes = hello_again();
         const auto reply = read_reply(bytes);
         ASSERT_TRUE(reply.ok());
-        EXPECT_EQ(reply->sort, Reply::Sort::kHelloAgain);
+        EXPECT_EQ(reply->type, Reply::Type::kHelloAgain);
         EXPECT_EQ(reply->incarnation, 16U);
     }
 }
@@ -167,7 +167,7 @@ TEST(ReplyReader, MissingFieldsAreEmpty) {
     const auto bytes = make([](wire::Envelope::Builder envelope) { envelope.initRefused(); });
     const auto reply = read_reply(bytes);
     ASSERT_TRUE(reply.ok());
-    EXPECT_EQ(reply->sort, Reply::Sort::kRefused);
+    EXPECT_EQ(reply->type, Reply::Type::kRefused);
     EXPECT_TRUE(reply->session.is_none());
     EXPECT_EQ(reply->message, "");
 }
@@ -193,7 +193,7 @@ TEST(ReplyReader, AnOlderSenderHasFewerFields) {
         words({struct_pointer(0, 1, 1), envelope_word(kAckTag), struct_pointer(0, 1, 0), /*prefixSeq*/ 77});
     const auto reply = read_reply(bytes);
     ASSERT_TRUE(reply.ok());
-    EXPECT_EQ(reply->sort, Reply::Sort::kAck);
+    EXPECT_EQ(reply->type, Reply::Type::kAck);
     EXPECT_EQ(reply->prefix, Seq{77});
     EXPECT_EQ(reply->send_limit, Seq{0});
     EXPECT_FALSE(reply->is_finished);
@@ -217,11 +217,11 @@ TEST(ReplyReader, UnknownMessagesAreNoError) {
         const auto bytes = words({struct_pointer(0, 1, 1), envelope_word(tag), ~0ULL});
         const auto reply = read_reply(bytes);
         ASSERT_TRUE(reply.ok());
-        EXPECT_EQ(reply->sort, Reply::Sort::kUnknown);
+        EXPECT_EQ(reply->type, Reply::Type::kUnknown);
     }
     // What only collectors say.
     const auto bytes = make([](wire::Envelope::Builder envelope) { envelope.initBatch().setSeq(1); });
-    EXPECT_EQ(read_reply(bytes)->sort, Reply::Sort::kUnknown);
+    EXPECT_EQ(read_reply(bytes)->type, Reply::Type::kUnknown);
 }
 
 TEST(ReplyReader, RefusesSeveralSegmentsAndFarPointers) {
@@ -307,7 +307,7 @@ TEST(ReplyReader, AgreesWithTheLibraryOnCorruptBytes) {
         }
         protocol::set_checksum({raw, whole.size()});
         const auto reply = read_reply({raw, whole.size()});
-        if (!reply.ok() || reply->sort != Reply::Sort::kAck) {
+        if (!reply.ok() || reply->type != Reply::Type::kAck) {
             if (reply.ok() && !reply->message.empty()) {
                 const auto* const begin = reinterpret_cast<const char*>(raw);
                 ASSERT_GE(reply->message.data(), begin);

@@ -138,7 +138,7 @@ bool SealerCore::finish(const ClockPoint& end) {
         return false;
     }
     SealedRecord header;
-    header.sort = SealedRecord::Sort::kFinal;
+    header.type = SealedRecord::Type::kFinal;
     header.seq = last_sealed_;
     header.epoch = epoch_;
     header.end_point = end;
@@ -175,7 +175,7 @@ bool SealerCore::seal(Ticks now, WhenFull when_full) {
     }
     count_gathered();
     SealedRecord header;
-    header.sort = SealedRecord::Sort::kBatch;
+    header.type = SealedRecord::Type::kBatch;
     header.seq = Seq{last_sealed_.value + 1};
     header.epoch = epoch_;
     header.notice_number = notice_number_;

@@ -19,8 +19,8 @@ namespace perfleet {
 
 // What travels through the ring to the wire: this header, then the sealed message (aligned to 8).
 struct SealedRecord {
-    enum class Sort : std::uint32_t { kBatch = 1, kFinal = 2 };
-    Sort sort{};
+    enum class Type : std::uint32_t { kBatch = 1, kFinal = 2 };
+    Type type{};
     std::uint32_t series_count = 0;   // kBatch: how many of `rows` are set
     Seq seq;                          // kBatch: of the batch; kFinal: the last that was sealed
     std::uint64_t notice_number = 0;  // kBatch: the last LossNotice before it, whose ranges it names; 0: none

@@ -77,7 +77,7 @@ protected:
         Taken taken;
         std::memcpy(&taken.record, bytes.data(), sizeof taken.record);
         const auto rest = bytes.subspan(sizeof taken.record);
-        if (taken.record.sort == SealedRecord::Sort::kFinal) {
+        if (taken.record.type == SealedRecord::Type::kFinal) {
             taken.tallies.resize(rest.size() / sizeof(Tally));
             std::memcpy(taken.tallies.data(), rest.data(), rest.size());
         } else {
@@ -332,7 +332,7 @@ TEST_F(SealerWithSmallRing, FinishWaitsForRoomAndLosesNothing) {
         waited = !sealer_->finish(end) || waited;
         auto taken = take();
         ASSERT_TRUE(taken);
-        if (taken->record.sort == SealedRecord::Sort::kFinal) {
+        if (taken->record.type == SealedRecord::Type::kFinal) {
             final_record = std::move(taken);
         } else {
             passed_on += taken->record.rows[0].row_count;

@@ -112,7 +112,7 @@ inline constexpr Field<std::uint32_t> kPageSizeBytes{16};
 namespace image_offer {
 inline constexpr Shape kShape{2, 1};
 inline constexpr PointerField kBuildId{0};
-inline constexpr Field<std::uint16_t> kSort{0};
+inline constexpr Field<std::uint16_t> kType{0};
 inline constexpr Field<std::uint64_t> kSizeBytes{8};
 }  // namespace image_offer
 
@@ -253,7 +253,7 @@ inline constexpr PointerField kBuildId{0};
 
 namespace image {
 inline constexpr Shape kShape{3, 3};
-inline constexpr Field<std::uint16_t> kSort{0};
+inline constexpr Field<std::uint16_t> kType{0};
 inline constexpr Field<std::uint64_t> kSizeBytes{8};
 inline constexpr Field<std::uint64_t> kOffset{16};
 inline constexpr PointerField kSession{0};

@@ -130,7 +130,7 @@ TEST(WireLayout, IsThatOfTheSchema) {
         .done();
     Struct::of<wire::ImageOffer>(layout::image_offer::kShape)
         .has("buildId", layout::image_offer::kBuildId)
-        .has("sort", layout::image_offer::kSort)
+        .has("type", layout::image_offer::kType)
         .has("sizeBytes", layout::image_offer::kSizeBytes)
         .done();
     Struct::of<wire::Hello>(layout::hello::kShape)
@@ -240,7 +240,7 @@ TEST(WireLayout, IsThatOfTheSchema) {
     Struct::of<wire::Image>(layout::image::kShape)
         .has("session", layout::image::kSession)
         .has("buildId", layout::image::kBuildId)
-        .has("sort", layout::image::kSort)
+        .has("type", layout::image::kType)
         .has("sizeBytes", layout::image::kSizeBytes)
         .has("offset", layout::image::kOffset)
         .has("bytes", layout::image::kBytes)

@@ -28,7 +28,7 @@ TEST(CollectorMetrics, EveryFamilyIsThereFromTheStartOnceWith0) {
     for (const MetricFamily& family : page.families()) {
         EXPECT_TRUE(names.insert(family.name).second) << family.name;
         EXPECT_TRUE(family.name.starts_with("perfleet_collector_"));
-        EXPECT_EQ(family.sort == MetricFamily::Sort::kCounter, family.name.ends_with("_total")) << family.name;
+        EXPECT_EQ(family.type == MetricFamily::Type::kCounter, family.name.ends_with("_total")) << family.name;
         for (const MetricFamily::Value& entry : family.values) {
             EXPECT_EQ(entry.value, 0) << family.name;
         }

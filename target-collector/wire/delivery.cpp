@@ -180,19 +180,19 @@ void DeliveryCore::handle(const Reply& reply, std::uint64_t now_ns) {
         status_.refused_reason = static_cast<std::uint16_t>(protocol::RefusedReason::kOtherVersion);
         return;
     }
-    switch (reply.sort) {
-        case Reply::Sort::kWelcome: handle_welcome(reply); break;
-        case Reply::Sort::kHelloAgain:
+    switch (reply.type) {
+        case Reply::Type::kWelcome: handle_welcome(reply); break;
+        case Reply::Type::kHelloAgain:
             // While a Hello is under way, this answers what was sent before it.
             if (status_.welcomed) {
                 expect_welcome();
             }
             break;
-        case Reply::Sort::kAck: handle_ack(reply); break;
-        case Reply::Sort::kRefused: handle_refused(reply); break;
-        case Reply::Sort::kNeedImage: handle_need_image(reply, now_ns); break;
-        case Reply::Sort::kControl: handle_control(reply); break;
-        case Reply::Sort::kUnknown: break;
+        case Reply::Type::kAck: handle_ack(reply); break;
+        case Reply::Type::kRefused: handle_refused(reply); break;
+        case Reply::Type::kNeedImage: handle_need_image(reply, now_ns); break;
+        case Reply::Type::kControl: handle_control(reply); break;
+        case Reply::Type::kUnknown: break;
     }
 }
 
@@ -338,7 +338,7 @@ bool DeliveryCore::take_from_ring() {
         PERFLEET_ASSERT(record.size() >= sizeof header);
         std::memcpy(&header, record.data(), sizeof header);
         const auto rest = record.subspan(sizeof header);
-        if (header.sort == SealedRecord::Sort::kFinal) {
+        if (header.type == SealedRecord::Type::kFinal) {
             take_final(header, rest);
         } else if (!keep(header, rest)) {
             break;  // it stays in the ring until dropped ranges are acknowledged
@@ -577,7 +577,7 @@ bool DeliveryCore::offer_late_images(std::uint64_t now_ns) {
     }
     std::array<OfferedImage, hello_limits::kImageOffersMax> offers;
     for (std::size_t i = 0; i < late_.size(); ++i) {
-        offers[i] = {late_[i].build_id, late_[i].sort, late_[i].bytes.size()};
+        offers[i] = {late_[i].build_id, late_[i].type, late_[i].bytes.size()};
     }
     const auto size = write_image_offers(status_.session, std::span{offers}.first(late_.size()), image_buffer_);
     PERFLEET_ASSERT(size.ok());
@@ -616,7 +616,7 @@ bool DeliveryCore::send_image_chunk(std::uint64_t now_ns) {
         const std::size_t room = image_buffer_.size() - kImageChunkOverheadBytes;
         const auto part = rest.first(rest.size() < room ? rest.size() : room);
         const auto size =
-            write_image_chunk(ImageChunk{status_.session, transfer.supply->build_id, transfer.supply->sort,
+            write_image_chunk(ImageChunk{status_.session, transfer.supply->build_id, transfer.supply->type,
                                          transfer.supply->bytes.size(), transfer.offset_bytes, part},
                               image_buffer_);
         PERFLEET_ASSERT(size.ok());

@@ -30,7 +30,7 @@ namespace perfleet {
 // Content of an image that the gateway may ask for. Borrowed for the delivery's life.
 struct ImageSupply {
     std::span<const std::byte> build_id;
-    std::uint16_t sort = 0;  // protocol::ImageSort
+    std::uint16_t type = 0;  // protocol::ImageType
     std::span<const std::byte> bytes;
 };
 

@@ -17,7 +17,7 @@ constexpr SessionId kSession{1, 2};
 
 Reply stop(std::uint64_t number, std::uint64_t incarnation = 1) {
     Reply reply;
-    reply.sort = Reply::Sort::kControl;
+    reply.type = Reply::Type::kControl;
     reply.session = kSession;
     reply.command = static_cast<std::uint16_t>(ControlCommand::kStop);
     reply.event = kNoEvent;

@@ -14,7 +14,7 @@ namespace {
 
 SealedRecord record(std::uint64_t seq) {
     SealedRecord made;
-    made.sort = SealedRecord::Sort::kBatch;
+    made.type = SealedRecord::Type::kBatch;
     made.seq = Seq{seq};
     made.notice_number = 2;
     made.epoch = EpochNumber{1};

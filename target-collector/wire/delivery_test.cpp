@@ -583,7 +583,7 @@ TEST_F(DeliveryTest, SendsImagesInChunksAsAsked) {
     SeenFrame chunk = expect(MessageTag::kImage);
     EXPECT_EQ(chunk.session, kSession);
     EXPECT_EQ(chunk.build_id, build_id);
-    EXPECT_EQ(chunk.sort, 1);
+    EXPECT_EQ(chunk.type, 1);
     EXPECT_EQ(chunk.size_bytes, content.size());
     EXPECT_EQ(chunk.offset_bytes, 0U);
     EXPECT_EQ(chunk.content.size(), limits::kImageChunkSizeBytes);

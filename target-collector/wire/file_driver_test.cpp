@@ -73,7 +73,7 @@ protected:
         const std::string content(300'000, 's');
         const ImageSupply images[] = {{std::as_bytes(std::span{build_id}), 1, std::as_bytes(std::span{content})}};
         const ImageOfferDescription offers[] = {
-            {std::as_bytes(std::span{build_id}), protocol::ImageSort::kKernelSymbols, content.size()}};
+            {std::as_bytes(std::span{build_id}), protocol::ImageType::kKernelSymbols, content.size()}};
         HelloDescription hello;
         hello.session = kSession;
         hello.image_offers = offers;

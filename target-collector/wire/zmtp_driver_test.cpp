@@ -127,7 +127,7 @@ protected:
             std::this_thread::sleep_for(std::chrono::microseconds{20});
         }
     }
-    // A message each way, of either sort of size, after a handshake.
+    // A message each way, of either kind of size, after a handshake.
     void converse(ZmtpDriver& driver, RouterSocket& router) {
         const std::string large(300, 'l');
         connect(driver);

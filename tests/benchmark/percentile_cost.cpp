@@ -1,4 +1,4 @@
-// What exact percentiles of many values cost beside std::sort of the same, in CPU time and memory, and how far the
+// What exact percentiles of many values cost beside std::kind of the same, in CPU time and memory, and how far the
 // sketch is off: for distributions that are unkind to buckets. Every figure is held against the sorted values.
 #include <fmt/format.h>
 #include <sys/resource.h>

@@ -82,7 +82,7 @@ TEST_F(GatewayStop, StoresWhatItHasTaken) {
         peer.send(batch(seq));
     }
     peer.send(sample::probe());
-    peer.wait_for(sample::ReplySort::kHelloAgain);  // all were taken before it
+    peer.wait_for(sample::ReplyType::kHelloAgain);  // all were taken before it
     EXPECT_EQ(stop().status, 0) << gateway_->error_output();
     EXPECT_EQ(gateway_->error_output(), "");
     expect_stored(20);

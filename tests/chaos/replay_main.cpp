@@ -81,7 +81,7 @@ public:
 
 private:
     static bool is_answer(const sample::Reply& reply) {
-        return reply.sort == sample::ReplySort::kWelcome && reply.session == kLastSession;
+        return reply.type == sample::ReplyType::kWelcome && reply.session == kLastSession;
     }
 
     std::unique_ptr<ZmqDriver> driver_;

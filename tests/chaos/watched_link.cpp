@@ -77,13 +77,13 @@ void WatchedLink::write_down_received(std::span<const std::byte> frame) {
         return;
     }
     Session& session = session_of(reply->session);
-    if (reply->sort == Reply::Sort::kWelcome || reply->sort == Reply::Sort::kAck) {
+    if (reply->type == Reply::Type::kWelcome || reply->type == Reply::Type::kAck) {
         if (reply->prefix > session.last_prefix || reply->is_finished != session.was_finished) {
             session.last_prefix = reply->prefix;
             session.was_finished = reply->is_finished;
             session.log->acknowledged(reply->prefix, reply->is_finished);
         }
-    } else if (reply->sort == Reply::Sort::kRefused) {
+    } else if (reply->type == Reply::Type::kRefused) {
         session.log->refused(reply->seq, reply->reason);
     }
 }

@@ -83,7 +83,7 @@ TEST(Gateway, DeliversOverSeveralEndpoints) {
         SamplePeer peer{endpoint};
         deliver_two_batches(peer);
         peer.send(sample::probe());
-        peer.wait_for(sample::ReplySort::kHelloAgain);  // so both were taken, also where they were acknowledged before
+        peer.wait_for(sample::ReplyType::kHelloAgain);  // so both were taken, also where they were acknowledged before
     }
     EXPECT_EQ(serving.gateway().counts().batches_stored, 2U);
     EXPECT_EQ(serving.gateway().counts().batches_duplicate, 2U);
@@ -97,7 +97,7 @@ TEST(Gateway, CommitsWhatItHasWhenItStops) {
     peer.greet(sample_session(kTarget, kSession));
     peer.send(batch_frame(1));
     peer.send(sample::probe());
-    peer.wait_for(sample::ReplySort::kHelloAgain);  // so the batch was taken
+    peer.wait_for(sample::ReplyType::kHelloAgain);  // so the batch was taken
     serving.stop();
     EXPECT_EQ(store->watermark(kTarget, kSession).value(), Seq{1});
     peer.wait_for_prefix(1);

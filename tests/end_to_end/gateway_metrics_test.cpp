@@ -41,7 +41,7 @@ protected:
     // When this returns everything that was sent before was taken.
     static void wait_until_taken(SamplePeer& peer) {
         peer.send(sample::probe());
-        peer.wait_for(sample::ReplySort::kHelloAgain);
+        peer.wait_for(sample::ReplyType::kHelloAgain);
     }
 
     TemporaryFolder folder_;
@@ -73,7 +73,7 @@ TEST_F(GatewayMetrics, CountWhatAPeerSent) {
     AdmittedBatch damaged = sample_batch(kTarget, kSession, Seq{kBatches + 1}, kBucket);
     damaged.record.tallies.front().value += 1;  // without a new seal
     send(sample::batch(damaged));
-    peer.wait_for(sample::ReplySort::kRefused);
+    peer.wait_for(sample::ReplyType::kRefused);
     send(sample::Frame(13));  // no multiple of 8
     sent_bytes += sample::probe().size();
     wait_until_taken(peer);
@@ -112,7 +112,7 @@ TEST_F(GatewayMetrics, RefusedPeersStandUnderTheirReason) {
     peer.greet(sample_session(kTarget, kSession));
     SamplePeer liar{listen_};
     liar.send(sample::hello(sample_session(TargetId{4}, kSession)));
-    liar.wait_for(sample::ReplySort::kRefused);
+    liar.wait_for(sample::ReplyType::kRefused);
     const ScrapedPage page = scrape_now();
     EXPECT_EQ(page.value("perfleet_gateway_peers_refused_total{reason=\"identity\"}"), 1);
     EXPECT_EQ(page.sum("perfleet_gateway_peers_refused_total"), 1);
@@ -162,7 +162,7 @@ TEST(GatewayLog, JsonLinesHaveLevelKindAndWhatAPeerWroteStaysInside) {
     record.target = TargetId{4};
     record.target_name = "evil\"\n\x1b[2J{}";
     peer.send(sample::hello(record));
-    peer.wait_for(sample::ReplySort::kRefused);
+    peer.wait_for(sample::ReplyType::kRefused);
     process.send_signal(SIGTERM);
     ASSERT_TRUE(process.wait().has_value());
     std::istringstream lines{process.error_output()};

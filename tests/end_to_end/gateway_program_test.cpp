@@ -216,7 +216,7 @@ TEST(GatewayProgram, AcknowledgedBatchesSurviveSigkill) {
         }
         // In the middle: the first is durable, the others are on their way.
         while (!HasFailure() && acknowledged <= prefix) {
-            acknowledged = peer.wait_for(sample::ReplySort::kAck).prefix;
+            acknowledged = peer.wait_for(sample::ReplyType::kAck).prefix;
         }
         EXPECT_EQ(program.end(SIGKILL).signal, SIGKILL);
     }
@@ -243,7 +243,7 @@ TEST(GatewayProgram, StopsInOrderAndGoesOnAtTheNextStart) {
             peer.send(batch_frame(seq));
         }
         peer.send(sample::probe());
-        peer.wait_for(sample::ReplySort::kHelloAgain);  // so all were taken, but maybe not committed
+        peer.wait_for(sample::ReplyType::kHelloAgain);  // so all were taken, but maybe not committed
         const Ending ending = program.end(round == 0 ? SIGTERM : SIGINT);
         EXPECT_EQ(ending.status, 0) << program.process().error_output();
         // Its last acknowledgement can be lost with the connection; the next Welcome says the same.

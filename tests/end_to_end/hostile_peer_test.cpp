@@ -97,7 +97,7 @@ TEST_F(HostilePeer, MaySendFramesThatAreNoMessages) {
     // It was cut off meanwhile, so over a connection of its own.
     SamplePeer other{gateway_.listen()};
     other.send(sample::probe());
-    other.wait_for(sample::ReplySort::kHelloAgain);
+    other.wait_for(sample::ReplyType::kHelloAgain);
 }
 
 TEST_F(HostilePeer, MayLieInItsBatches) {
@@ -110,7 +110,7 @@ TEST_F(HostilePeer, MayLieInItsBatches) {
         hostile.send(sample::resealed_batch(batch));
     };
     const auto expect_refused = [&] {
-        const sample::Reply refused = hostile.wait_for(sample::ReplySort::kRefused);
+        const sample::Reply refused = hostile.wait_for(sample::ReplyType::kRefused);
         EXPECT_EQ(refused.seq, seq);
         EXPECT_NE(refused.text, "");
     };
@@ -136,14 +136,14 @@ TEST_F(HostilePeer, MayLieInItsBatches) {
     // A seq at the end of the world, and a Bye that names it.
     hostile.send(sample::batch(batch_of(kOtherSession, ~0ULL)));
     hostile.send(sample::bye(kOtherSession, {Seq{~0ULL}, {}, {}, {}}));
-    while (!HasFailure() && !hostile.wait_for(sample::ReplySort::kAck).finished) {
+    while (!HasFailure() && !hostile.wait_for(sample::ReplyType::kAck).finished) {
     }
 }
 
 TEST_F(HostilePeer, MayTakeEverythingAsDropped) {
     SamplePeer hostile{gateway_.listen()};
     hostile.send(sample::hello(sample_session(kTarget, kOtherSession), Seq{~0ULL}));
-    EXPECT_EQ(hostile.wait_for(sample::ReplySort::kWelcome).session, kOtherSession);
+    EXPECT_EQ(hostile.wait_for(sample::ReplyType::kWelcome).session, kOtherSession);
     hostile.wait_for_prefix(~0ULL - 1);
 }
 
@@ -153,7 +153,7 @@ TEST_F(HostilePeer, MaySayHelloWithoutEnd) {
         hostile.send(sample::hello(sample_session(TargetId{i}, SessionId{})));
     }
     for (std::uint64_t i = 0; i < 10; ++i) {
-        EXPECT_FALSE(hostile.wait_for(sample::ReplySort::kWelcome).session.is_none());
+        EXPECT_FALSE(hostile.wait_for(sample::ReplyType::kWelcome).session.is_none());
     }
 }
 

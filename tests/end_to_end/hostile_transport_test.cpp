@@ -151,7 +151,7 @@ TEST_F(HostileTransport, ConnectionsAreLimited) {
     wait_for_counts([](const TransportCounts& counts) { return counts.connections_now == 1; });
     SamplePeer other{endpoint()};
     other.send(sample::probe());
-    other.wait_for(sample::ReplySort::kHelloAgain);
+    other.wait_for(sample::ReplyType::kHelloAgain);
 }
 
 TEST_F(HostileTransport, AMessageWithoutEndIsCutOff) {

@@ -50,7 +50,7 @@ SymbolPaths no_debug_files() {
     return paths;
 }
 
-constexpr auto kSort = static_cast<std::uint16_t>(protocol::ImageSort::kElfSymbols);
+constexpr auto kType = static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols);
 
 TEST(KeptSymbols, AreThoseOfTheWholeFile) {
     for (const std::string& path :
@@ -63,7 +63,7 @@ TEST(KeptSymbols, AreThoseOfTheWholeFile) {
         EXPECT_LT(part.size(), std::filesystem::file_size(path));
         ImageDefinition image = image_of(path);
         const auto store = make_memory_store();
-        ASSERT_TRUE(store->put_image(image.build_id, {kSort, packed(part)}).ok());
+        ASSERT_TRUE(store->put_image(image.build_id, {kType, packed(part)}).ok());
         Symbolizer whole{nullptr, no_debug_files()};
         Symbolizer kept{store.get(), no_debug_files()};
         ImageDefinition gone = image;
@@ -102,7 +102,7 @@ TEST(KeptSymbols, ThatAreDamagedOrOfAnotherBuildGiveWayToTheFile) {
                                         {packed("no ELF file"), "not an ELF"},
                                         {packed(other), "another build-id"}}) {
         const auto store = make_memory_store();
-        ASSERT_TRUE(store->put_image(image.build_id, {kSort, content}).ok());
+        ASSERT_TRUE(store->put_image(image.build_id, {kType, content}).ok());
         Symbolizer symbolizer{store.get(), no_debug_files()};
         EXPECT_EQ(symbolizer.resolve(image, expected.first).name, expected.name);
         EXPECT_TRUE(symbolizer.warnings().empty()) << "the file is there";
@@ -123,7 +123,7 @@ TEST(KeptSymbols, OfALieAboutTheirSizeTakeNoMemory) {
     image.name = "/nowhere/a";
     image.build_id = std::string(20, 'b');
     const auto store = make_memory_store();
-    ASSERT_TRUE(store->put_image(image.build_id, {kSort, frame}).ok());
+    ASSERT_TRUE(store->put_image(image.build_id, {kType, frame}).ok());
     Symbolizer symbolizer{store.get(), no_debug_files()};
     EXPECT_FALSE(symbolizer.resolve(image, 1).resolved);
     EXPECT_FALSE(symbolizer.warnings().empty());

@@ -62,7 +62,7 @@ protected:
 
     sample::Reply expect_refused(SamplePeer& peer, const SessionRecord& record) {
         peer.send(sample::hello(record));
-        sample::Reply refused = peer.wait_for(sample::ReplySort::kRefused);
+        sample::Reply refused = peer.wait_for(sample::ReplyType::kRefused);
         EXPECT_EQ(refused.reason, kIdentity);
         EXPECT_EQ(refused.seq, 0U);
         return refused;
@@ -136,10 +136,10 @@ TEST_F(KeyedGateway, ATargetCantWriteAsAnother) {
     EXPECT_NE(expect_refused(a, labelled).text.find("rack"), std::string::npos);
     // And without a Hello.
     a.send(batch_of("b", kSessionB, 2));
-    a.wait_for(sample::ReplySort::kHelloAgain);
+    a.wait_for(sample::ReplyType::kHelloAgain);
     expect_served(a, "a", kSessionA);
     a.send(batch_of("b", kSessionB, 2));
-    a.wait_for(sample::ReplySort::kHelloAgain);
+    a.wait_for(sample::ReplyType::kHelloAgain);
     EXPECT_EQ(gateway_.end(SIGTERM).status, 0);
     for (const StoredLedger& ledger : ledgers_of(folder_ / "data")) {
         EXPECT_EQ(ledger.seqs.size(), 1U);

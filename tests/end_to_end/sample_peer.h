@@ -47,10 +47,10 @@ public:
     }
 
     // The next reply of this sort; others are passed over. A failure when none comes in time.
-    sample::Reply wait_for(sample::ReplySort sort) { return wait_for_any({sort}); }
+    sample::Reply wait_for(sample::ReplyType type) { return wait_for_any({type}); }
 
-    sample::Reply wait_for_any(const std::vector<sample::ReplySort>& sorts) {
-        return wait_for_any(sorts, [] {});
+    sample::Reply wait_for_any(const std::vector<sample::ReplyType>& types) {
+        return wait_for_any(types, [] {});
     }
 
     // Says Hello and waits for its Welcome. Says it again over a new connection: what went over one whose end nobody
@@ -58,7 +58,7 @@ public:
     sample::Reply greet(const SessionRecord& record) {
         const sample::Frame hello = sample::hello(record);
         send(hello);
-        return wait_for_any({sample::ReplySort::kWelcome}, [&] {
+        return wait_for_any({sample::ReplyType::kWelcome}, [&] {
             if (driver_->reconnected()) {
                 send(hello);
             }
@@ -68,7 +68,7 @@ public:
     // Until the gateway has acknowledged so much; it may have done so while something else was waited for.
     void wait_for_prefix(std::uint64_t seq) {
         while (!testing::Test::HasFailure() && acknowledged_ < seq) {
-            wait_for(sample::ReplySort::kAck);
+            wait_for(sample::ReplyType::kAck);
         }
     }
 
@@ -99,7 +99,7 @@ public:
 private:
     // Does `meanwhile` between its looks.
     template <class Work>
-    sample::Reply wait_for_any(const std::vector<sample::ReplySort>& sorts, const Work& meanwhile) {
+    sample::Reply wait_for_any(const std::vector<sample::ReplyType>& types, const Work& meanwhile) {
         std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (std::chrono::steady_clock::now() < end) {
@@ -110,14 +110,14 @@ private:
                 continue;
             }
             sample::Reply reply = sample::read_reply(std::span{buffer}.first(*size));
-            if (reply.sort == sample::ReplySort::kAck) {
+            if (reply.type == sample::ReplyType::kAck) {
                 acknowledged_ = std::max<std::uint64_t>(acknowledged_, reply.prefix);
             }
-            if (std::find(sorts.begin(), sorts.end(), reply.sort) != sorts.end()) {
+            if (std::find(types.begin(), types.end(), reply.type) != types.end()) {
                 return reply;
             }
         }
-        ADD_FAILURE() << "no reply of sort " << static_cast<int>(sorts.front());
+        ADD_FAILURE() << "no reply of sort " << static_cast<int>(types.front());
         return {};
     }
 

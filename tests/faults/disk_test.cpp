@@ -91,7 +91,7 @@ TEST_F(FaultyDiskUnder, ASyncThatFailsIsNoAcknowledgement) {
     expect_said("can't store");
     peer.send(batch_frame(2));  // a repeat of what is in memory, and on no disk
     for (int replies = 0; replies < 2; ++replies) {
-        EXPECT_EQ(peer.wait_for(sample::ReplySort::kAck).prefix, 1U);
+        EXPECT_EQ(peer.wait_for(sample::ReplyType::kAck).prefix, 1U);
     }
     crash();
     set_plan("lose=all");
@@ -113,7 +113,7 @@ TEST_F(FaultyDiskUnder, GoesOnByItselfAndSaysSoOnce) {
     peer.send(batch_frame(2));
     wait_until_said("can't store", 2);
     for (int replies = 0; replies < 2; ++replies) {
-        EXPECT_EQ(peer.wait_for(sample::ReplySort::kAck).prefix, 1U);
+        EXPECT_EQ(peer.wait_for(sample::ReplyType::kAck).prefix, 1U);
     }
     set_plan("room=100000000");
     peer.send(batch_frame(2));

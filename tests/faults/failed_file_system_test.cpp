@@ -139,7 +139,7 @@ TEST_P(FailedFileSystem, CostsNothingThatWasAcknowledgedAndTheGatewayGoesOnWhenI
               std::string::npos)
         << *said;
     for (int replies = 0; replies < 2; ++replies) {
-        EXPECT_EQ(peer.wait_for(sample::ReplySort::kAck).prefix, kBatchesBefore);
+        EXPECT_EQ(peer.wait_for(sample::ReplyType::kAck).prefix, kBatchesBefore);
     }
     EXPECT_EQ(scrape(gateway.metrics()).value("perfleet_gateway_store_stuck"), 1);
     if (GetParam() == Failure::kAborted) {

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         protocol::set_checksum(message);
     }
     const auto reply = read_reply(message);
-    if (!reply.ok() || reply->sort != Reply::Sort::kNeedImage || reply->build_id.empty()) {
+    if (!reply.ok() || reply->type != Reply::Type::kNeedImage || reply->build_id.empty()) {
         return 0;
     }
     std::vector<std::byte> kept(kBuildIdSizeBytes);

@@ -31,14 +31,14 @@ public:
     explicit Seeds(std::filesystem::path folder) : folder_{std::move(folder)} {}
 
     // A few of each sort, none of them large.
-    void write(const std::string& target, const std::string& sort, const std::string& bytes) {
-        const std::size_t number = counts_[target + sort];
+    void write(const std::string& target, const std::string& type, const std::string& bytes) {
+        const std::size_t number = counts_[target + type];
         if (bytes.size() > kSeedSizeBytesMax || number == kOfAKindMax || !known_.insert(target + bytes).second) {
             return;
         }
-        ++counts_[target + sort];
+        ++counts_[target + type];
         std::filesystem::create_directories(folder_ / target);
-        std::string name = "run-" + sort;
+        std::string name = "run-" + type;
         name += "-" + std::to_string(number);
         std::ofstream file{folder_ / target / name, std::ios::binary};
         file << bytes;

@@ -29,30 +29,30 @@ bool is_same(const Reply& reply, wire::Envelope::Reader envelope) {
         return is_session(body.getSession()) && reply.incarnation == body.getIncarnation() &&
                reply.prefix == Seq{body.getPrefixSeq()} && reply.send_limit == Seq{body.getSendLimitSeq()};
     };
-    switch (reply.sort) {
-        case Reply::Sort::kUnknown: return true;
-        case Reply::Sort::kWelcome: {
+    switch (reply.type) {
+        case Reply::Type::kUnknown: return true;
+        case Reply::Type::kWelcome: {
             const auto body = envelope.getWelcome();
             return is_progress(body) && reply.utc_ns == UtcNs{body.getUtcNs()} &&
                    reply.batch_size_bytes_max == body.getBatchSizeBytesMax() &&
                    reply.bucket_duration_s == body.getBucketDurationS();
         }
-        case Reply::Sort::kHelloAgain: return reply.incarnation == envelope.getHelloAgain().getIncarnation();
-        case Reply::Sort::kAck:
+        case Reply::Type::kHelloAgain: return reply.incarnation == envelope.getHelloAgain().getIncarnation();
+        case Reply::Type::kAck:
             return is_progress(envelope.getAck()) && reply.is_finished == envelope.getAck().getFinished();
-        case Reply::Sort::kRefused: {
+        case Reply::Type::kRefused: {
             const auto body = envelope.getRefused();
             const auto text = body.getMessage();
             return is_session(body.getSession()) && reply.seq == Seq{body.getSeq()} &&
                    reply.reason == body.getReason() && reply.message == std::string_view{text.begin(), text.size()};
         }
-        case Reply::Sort::kControl: {
+        case Reply::Type::kControl: {
             const auto body = envelope.getControl();
             return is_session(body.getSession()) && reply.command == body.getCommand() &&
                    reply.event == EventNumber{body.getEvent()} && reply.value == body.getValue() &&
                    reply.number == body.getNumber() && reply.incarnation == body.getIncarnation();
         }
-        case Reply::Sort::kNeedImage: {
+        case Reply::Type::kNeedImage: {
             const auto id = envelope.getNeedImage().getBuildId();
             return reply.offset_bytes == envelope.getNeedImage().getOffset() && reply.build_id.size() == id.size() &&
                    (id.size() == 0 || std::memcmp(reply.build_id.data(), id.begin(), id.size()) == 0);
@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto reply = read_reply(message); reply.ok()) {
         expect_within(reply->message, message);
         expect_within(reply->build_id, message);
-        PERFLEET_ASSERT(reply->sort <= Reply::Sort::kNeedImage);
+        PERFLEET_ASSERT(reply->type <= Reply::Type::kNeedImage);
         expect_agreement(*reply, message);
     }
     return 0;

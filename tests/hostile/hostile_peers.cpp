@@ -80,7 +80,7 @@ private:
     std::uint64_t sent_ = 0;
 };
 
-// One sort of mischief: a turn of it.
+// One kind of mischief: a turn of it.
 using Mischief = std::function<void(Socket&, Random&, std::uint64_t turn)>;
 
 void send_noise(Socket& socket, Random& random, std::uint64_t) {
@@ -195,12 +195,12 @@ void send_in_parts(Socket& socket, Random& random, std::uint64_t turn) {
     socket.send(part);
 }
 
-struct Sort {
+struct Type {
     const char* name;
     Mischief turn;
 };
 
-std::uint64_t misbehave(void* context, const std::string& gateway, const Sort& sort, std::uint64_t seed,
+std::uint64_t misbehave(void* context, const std::string& gateway, const Type& type, std::uint64_t seed,
                         Clock::time_point end) {
     Random random{seed};
     std::uint64_t sent = 0;
@@ -209,7 +209,7 @@ std::uint64_t misbehave(void* context, const std::string& gateway, const Sort& s
         Socket socket{context, gateway};
         // A connection for some thousand turns, or until the gateway has had enough and libzmq makes another.
         for (const std::uint64_t last = turn + 1'000 + random() % 4'000; turn < last && Clock::now() < end; ++turn) {
-            sort.turn(socket, random, turn);
+            type.turn(socket, random, turn);
             if (turn % kBurst == kBurst - 1) {
                 std::this_thread::sleep_for(kPause);
             }
@@ -221,28 +221,28 @@ std::uint64_t misbehave(void* context, const std::string& gateway, const Sort& s
 
 int run(const std::string& gateway, double seconds, std::uint64_t seed) {
     const sample::Frame large = sample::batch(good_batch(TargetId{700}, SessionId{0xbad, 99}, 1, 16'000));
-    std::vector<Sort> sorts = {{"noise", send_noise},       {"broken", send_broken_messages}, {"bombs", send_bombs},
+    std::vector<Type> types = {{"noise", send_noise},       {"broken", send_broken_messages}, {"bombs", send_bombs},
                                {"lies", send_lies},         {"seqs", send_wild_seqs},         {"labels", flood_labels},
                                {"slow_reader", never_read}, {"parts", send_in_parts}};
     for (std::uint64_t number = 0; number < 4; ++number) {
-        sorts.push_back({"flood", [number, &large](Socket& socket, Random&, std::uint64_t turn) {
+        types.push_back({"flood", [number, &large](Socket& socket, Random&, std::uint64_t turn) {
                              flood(socket, TargetId{700 + number}, SessionId{0xbad, 100 + number}, turn, large);
                          }});
     }
     void* context = zmq_ctx_new();
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-    std::vector<std::uint64_t> sent(sorts.size());
+    std::vector<std::uint64_t> sent(types.size());
     std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < sorts.size(); ++i) {
-        threads.emplace_back([&, i] { sent[i] = misbehave(context, gateway, sorts[i], seed * 100 + i, end); });
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        threads.emplace_back([&, i] { sent[i] = misbehave(context, gateway, types[i], seed * 100 + i, end); });
     }
     for (std::thread& thread : threads) {
         thread.join();
     }
     zmq_ctx_term(context);
     std::string text;
-    for (std::size_t i = 0; i < sorts.size(); ++i) {
-        text += (text.empty() ? "" : ", ") + std::string{sorts[i].name} + ' ' + std::to_string(sent[i]);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        text += (text.empty() ? "" : ", ") + std::string{types[i].name} + ' ' + std::to_string(sent[i]);
     }
     std::puts(text.c_str());
     return 0;

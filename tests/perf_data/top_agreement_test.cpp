@@ -192,7 +192,7 @@ TEST_F(TopAgreement, PerfReportCountsEverySymbolAsTopDoes) {
         images.push_back({static_cast<std::uint32_t>(code.size()), image_flags::kKernel, kernel->build_id,
                           "[kernel.kallsyms]", kernel->start, kernel->size_bytes});
         ASSERT_TRUE(store_
-                        ->put_image(kernel->build_id, {static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
+                        ->put_image(kernel->build_id, {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols),
                                                        packed(kernel->symbols)})
                         .ok());
     }

@@ -54,7 +54,7 @@ SessionId session_of(wire::SessionId::Reader from) { return {from.getHigh(), fro
 void set_offers(capnp::List<wire::ImageOffer>::Builder list, const std::vector<ImageOffer>& offers) {
     for (unsigned i = 0; i < list.size(); ++i) {
         list[i].setBuildId(data_of(offers[i].build_id));
-        list[i].setSort(offers[i].sort);
+        list[i].setType(offers[i].type);
         list[i].setSizeBytes(offers[i].size_bytes);
     }
 }
@@ -248,7 +248,7 @@ Frame image(SessionId session, const ImageOffer& offer, std::uint64_t offset, st
         auto image = root.initImage();
         set_session(image.initSession(), session);
         image.setBuildId(data_of(offer.build_id));
-        image.setSort(offer.sort);
+        image.setType(offer.type);
         image.setSizeBytes(offer.size_bytes);
         image.setOffset(offset);
         image.setBytes(data_of(bytes));
@@ -284,7 +284,7 @@ Reply read_reply(std::span<const std::byte> frame) {
     Reply reply;
     switch (root.which()) {
         case wire::Envelope::WELCOME: {
-            reply.sort = ReplySort::kWelcome;
+            reply.type = ReplyType::kWelcome;
             const auto from = root.getWelcome();
             reply.session = session_of(from.getSession());
             reply.prefix = from.getPrefixSeq();
@@ -294,11 +294,11 @@ Reply read_reply(std::span<const std::byte> frame) {
             break;
         }
         case wire::Envelope::HELLO_AGAIN:
-            reply.sort = ReplySort::kHelloAgain;
+            reply.type = ReplyType::kHelloAgain;
             reply.incarnation = root.getHelloAgain().getIncarnation();
             break;
         case wire::Envelope::ACK: {
-            reply.sort = ReplySort::kAck;
+            reply.type = ReplyType::kAck;
             const auto from = root.getAck();
             reply.session = session_of(from.getSession());
             reply.prefix = from.getPrefixSeq();
@@ -308,7 +308,7 @@ Reply read_reply(std::span<const std::byte> frame) {
             break;
         }
         case wire::Envelope::REFUSED: {
-            reply.sort = ReplySort::kRefused;
+            reply.type = ReplyType::kRefused;
             const auto from = root.getRefused();
             reply.session = session_of(from.getSession());
             reply.seq = from.getSeq();
@@ -317,7 +317,7 @@ Reply read_reply(std::span<const std::byte> frame) {
             break;
         }
         case wire::Envelope::NEED_IMAGE: {
-            reply.sort = ReplySort::kNeedImage;
+            reply.type = ReplyType::kNeedImage;
             const auto from = root.getNeedImage();
             const auto build_id = from.getBuildId();
             reply.build_id.assign(reinterpret_cast<const char*>(build_id.begin()), build_id.size());
@@ -325,7 +325,7 @@ Reply read_reply(std::span<const std::byte> frame) {
             break;
         }
         case wire::Envelope::CONTROL: {
-            reply.sort = ReplySort::kControl;
+            reply.type = ReplyType::kControl;
             const auto from = root.getControl();
             reply.session = session_of(from.getSession());
             reply.command = from.getCommand();

@@ -1,5 +1,5 @@
-// Messages as a collector sends them, made with libcapnp from what storage/store/testing/sample_batches.h makes; and a reader
-// of what the gateway answers. For tests only; messages that are wrong: sample_changes.h.
+// Messages as a collector sends them, made with libcapnp from what storage/store/testing/sample_batches.h makes; and a
+// reader of what the gateway answers. For tests only; messages that are wrong: sample_changes.h.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ using Frame = std::vector<std::byte>;
 
 struct ImageOffer {
     std::string build_id;
-    std::uint16_t sort = 1;
+    std::uint16_t type = 1;
     std::uint64_t size_bytes = 0;
 };
 
@@ -42,11 +42,11 @@ struct ImageOffer {
 [[nodiscard]] Frame probe();
 [[nodiscard]] Frame controlled(SessionId session, std::uint64_t number, std::uint16_t outcome, std::string_view reason);
 
-enum class ReplySort : std::uint8_t { kOther, kWelcome, kHelloAgain, kAck, kRefused, kNeedImage, kControl };
+enum class ReplyType : std::uint8_t { kOther, kWelcome, kHelloAgain, kAck, kRefused, kNeedImage, kControl };
 
 // What came from the gateway, flat.
 struct Reply {
-    ReplySort sort = ReplySort::kOther;
+    ReplyType type = ReplyType::kOther;
     SessionId session;
     std::uint64_t seq = 0;         // Refused
     std::uint64_t prefix = 0;      // Welcome, Ack

@@ -24,8 +24,8 @@ constexpr std::uint64_t kSectorSizeBytes = 512;
 
 // Of the folder, since it was last synced.
 struct NameChange {
-    enum class Sort : std::uint8_t { kCreate, kRename, kRemove };
-    Sort sort{};
+    enum class Type : std::uint8_t { kCreate, kRename, kRemove };
+    Type type{};
     std::string name;
     std::string to;
     std::string held;
@@ -50,7 +50,7 @@ Unsynced read_journal(const fs::path& path) {
             unsynced.synced_size_bytes[change.name] = 0;
             unsynced.changes.push_back(change);
         } else if (word == "rename") {
-            change.sort = NameChange::Sort::kRename;
+            change.type = NameChange::Type::kRename;
             line >> change.name >> change.to >> change.held;
             if (auto moved = unsynced.synced_size_bytes.extract(change.name); !moved.empty()) {
                 moved.key() = change.to;
@@ -59,7 +59,7 @@ Unsynced read_journal(const fs::path& path) {
             }
             unsynced.changes.push_back(change);
         } else if (word == "remove") {
-            change.sort = NameChange::Sort::kRemove;
+            change.type = NameChange::Type::kRemove;
             line >> change.name >> change.held;
             unsynced.synced_size_bytes.erase(change.name);
             unsynced.changes.push_back(change);
@@ -81,7 +81,7 @@ void lose_bytes(const fs::path& path, std::uint64_t synced_size_bytes, FaultPlan
         return;
     }
     const std::uint64_t unsynced_size_bytes = size_bytes - synced_size_bytes;
-    const bool is_log = file_sort_of(path.filename().string()) == FaultPlan::kLog;
+    const bool is_log = file_type_of(path.filename().string()) == FaultPlan::kLog;
     const std::uint64_t kept_size_bytes = loss == FaultPlan::Loss::kAll ? 0 : random() % (unsynced_size_bytes + 1);
     fs::resize_file(path, synced_size_bytes + kept_size_bytes, error);
     if (loss != FaultPlan::Loss::kSectors || !is_log || kept_size_bytes == 0) {
@@ -100,17 +100,17 @@ void lose_bytes(const fs::path& path, std::uint64_t synced_size_bytes, FaultPlan
 
 void undo(const fs::path& directory, const NameChange& change) {
     std::error_code error;
-    switch (change.sort) {
-        case NameChange::Sort::kCreate: fs::remove(directory / change.name, error); break;
-        case NameChange::Sort::kRename:
+    switch (change.type) {
+        case NameChange::Type::kCreate: fs::remove(directory / change.name, error); break;
+        case NameChange::Type::kRename:
             if (change.held.empty() || fs::exists(change.held)) {  // else it hadn't been done yet
                 fs::rename(directory / change.to, directory / change.name, error);
             }
             break;
-        case NameChange::Sort::kRemove: break;
+        case NameChange::Type::kRemove: break;
     }
     if (!change.held.empty()) {
-        fs::rename(change.held, directory / (change.sort == NameChange::Sort::kRename ? change.to : change.name),
+        fs::rename(change.held, directory / (change.type == NameChange::Type::kRename ? change.to : change.name),
                    error);
     }
 }

@@ -34,31 +34,31 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
 }
 
 bool parse_when(std::string_view text, FaultPlan::When& when) {
-    using Sort = FaultPlan::When::Sort;
+    using Type = FaultPlan::When::Type;
     when = {};
-    if (choose<Sort, 3>(text, {{{"ok", Sort::kNever}, {"once", Sort::kOnce}, {"always", Sort::kAlways}}}, when.sort)) {
+    if (choose<Type, 3>(text, {{{"ok", Type::kNever}, {"once", Type::kOnce}, {"always", Type::kAlways}}}, when.type)) {
         return true;
     }
     const std::size_t colon = text.find(':');
     return colon != text.npos && parse_number(text.substr(colon + 1), when.n) &&
-           choose<Sort, 2>(text.substr(0, colon), {{{"every", Sort::kEvery}, {"after", Sort::kAfter}}}, when.sort) &&
-           (when.n > 0 || when.sort == Sort::kAfter);
+           choose<Type, 2>(text.substr(0, colon), {{{"every", Type::kEvery}, {"after", Type::kAfter}}}, when.type) &&
+           (when.n > 0 || when.type == Type::kAfter);
 }
 
 bool parse_files(std::string_view text, unsigned& files) {
     files = 0;
     while (!text.empty()) {
         const std::string_view name = text.substr(0, text.find(','));
-        unsigned sort = 0;
+        unsigned type = 0;
         if (!choose<unsigned, 4>(name,
                                  {{{"log", FaultPlan::kLog},
                                    {"table", FaultPlan::kTable},
                                    {"manifest", FaultPlan::kManifest},
                                    {"other", FaultPlan::kOther}}},
-                                 sort)) {
+                                 type)) {
             return false;
         }
-        files |= sort;
+        files |= type;
         text.remove_prefix(std::min(text.size(), name.size() + 1));
     }
     return files != 0;
@@ -104,12 +104,12 @@ bool parse_word(std::string_view name, std::string_view value, FaultPlan& plan) 
 }  // namespace
 
 bool FaultPlan::When::is_due(std::uint64_t count) const {
-    switch (sort) {
-        case Sort::kNever: return false;
-        case Sort::kOnce: return count == 1;
-        case Sort::kAlways: return true;
-        case Sort::kEvery: return count % n == 0;
-        case Sort::kAfter: return count > n;
+    switch (type) {
+        case Type::kNever: return false;
+        case Type::kOnce: return count == 1;
+        case Type::kAlways: return true;
+        case Type::kEvery: return count % n == 0;
+        case Type::kAfter: return count > n;
     }
     return false;
 }
@@ -130,7 +130,7 @@ Result<FaultPlan> parse_fault_plan(std::string_view text) {
     return plan;
 }
 
-FaultPlan::FileSort file_sort_of(std::string_view name) {
+FaultPlan::FileType file_type_of(std::string_view name) {
     return name.ends_with(".log")          ? FaultPlan::kLog
            : name.ends_with(".sst")        ? FaultPlan::kTable
            : name.starts_with("MANIFEST-") ? FaultPlan::kManifest

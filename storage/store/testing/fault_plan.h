@@ -29,15 +29,15 @@ namespace perfleet {
 
 struct FaultPlan {
     struct When {
-        enum class Sort : std::uint8_t { kNever, kOnce, kAlways, kEvery, kAfter };
-        Sort sort = Sort::kNever;
+        enum class Type : std::uint8_t { kNever, kOnce, kAlways, kEvery, kAfter };
+        Type type = Type::kNever;
         std::uint64_t n = 0;
 
         // For the `count`th call, from 1.
         [[nodiscard]] bool is_due(std::uint64_t count) const;
     };
 
-    enum FileSort : unsigned { kLog = 1, kTable = 2, kManifest = 4, kOther = 8, kAllFiles = 15 };
+    enum FileType : unsigned { kLog = 1, kTable = 2, kManifest = 4, kOther = 8, kAllFiles = 15 };
     enum class Loss : std::uint8_t { kCut, kAll, kSectors, kNone };
     enum class Breakage : std::uint8_t {
         kNone,
@@ -64,6 +64,6 @@ struct FaultPlan {
 [[nodiscard]] Result<FaultPlan> parse_fault_plan(std::string_view text);
 
 // By its name in the store's folder.
-[[nodiscard]] FaultPlan::FileSort file_sort_of(std::string_view name);
+[[nodiscard]] FaultPlan::FileType file_type_of(std::string_view name);
 
 }  // namespace perfleet

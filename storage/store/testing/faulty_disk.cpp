@@ -14,10 +14,10 @@
 #include <iterator>
 #include <mutex>
 
-#include "storage/store/testing/broken_store.h"
-#include "storage/store/testing/disk_journal.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/rocksdb_engine.h"
+#include "storage/store/testing/broken_store.h"
+#include "storage/store/testing/disk_journal.h"
 
 namespace perfleet {
 
@@ -92,7 +92,7 @@ struct FaultyDisk::State {
         if (IOStatus status = begin_change(); !status.ok()) {
             return status;
         }
-        if ((plan.files & file_sort_of(name)) != 0 && plan.write.is_due(++writes)) {
+        if ((plan.files & file_type_of(name)) != 0 && plan.write.is_due(++writes)) {
             return IOStatus::IOError(name + ": Input/output error (fault plan)");
         }
         taken = size_bytes;
@@ -112,7 +112,7 @@ struct FaultyDisk::State {
         if (IOStatus status = begin_change(); !status.ok()) {
             return status;
         }
-        if ((plan.files & file_sort_of(name)) != 0 && plan.sync.is_due(++syncs)) {
+        if ((plan.files & file_type_of(name)) != 0 && plan.sync.is_due(++syncs)) {
             return IOStatus::IOError(name + ": Input/output error while syncing (fault plan)");
         }
         return IOStatus::OK();

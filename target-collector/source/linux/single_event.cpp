@@ -169,7 +169,7 @@ private:
         return events;
     }
 
-    // Puts terms, which all sorts of events have, and modifiers to events.
+    // Puts terms, which all kinds of events have, and modifiers to events.
     Result<SingleEvents> finish(SingleEvents events, const SlashParts& parts, std::optional<std::string_view> rest) {
         if (parts.terms && rest) {
             return event_error(text_, "modifiers stand behind the second '/'");

@@ -124,7 +124,7 @@ SeenFrame see_frame(std::span<const std::byte> frame) {
             const auto image = envelope.getImage();
             seen.session = session_of(image.getSession());
             seen.build_id = string_of(image.getBuildId());
-            seen.sort = image.getSort();
+            seen.type = image.getType();
             seen.size_bytes = image.getSizeBytes();
             seen.offset_bytes = image.getOffset();
             seen.content = string_of(image.getBytes());

@@ -33,7 +33,7 @@ struct SeenFrame {
     std::string target_name;           // hello
     std::vector<std::string> offered;  // image offers: build-ids
     std::string build_id;              // image
-    std::uint16_t sort = 0;            // image
+    std::uint16_t type = 0;            // image
     std::uint64_t size_bytes = 0;
     std::uint64_t offset_bytes = 0;
     std::string content;

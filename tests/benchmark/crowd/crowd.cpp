@@ -301,8 +301,8 @@ void Crowd::take(Target& target, std::span<const std::byte> frame) {
 }
 
 void Crowd::take_reply(Target& target, const Reply& reply, std::uint64_t now) {
-    switch (reply.sort) {
-        case Reply::Sort::kWelcome:
+    switch (reply.type) {
+        case Reply::Type::kWelcome:
             if (target.incarnation == 0) {
                 schedule(target, now);  // its first batch
             }
@@ -313,14 +313,14 @@ void Crowd::take_reply(Target& target, const Reply& reply, std::uint64_t now) {
             target.sent = target.prefix;
             target.timeout.forget();
             break;
-        case Reply::Sort::kHelloAgain:
+        case Reply::Type::kHelloAgain:
             ++figures_.hello_again;
             if (target.is_welcomed) {
                 target.is_welcomed = false;
                 say_hello(target, now);
             }
             break;
-        case Reply::Sort::kAck:
+        case Reply::Type::kAck:
             if (reply.incarnation != target.incarnation) {
                 break;
             }
@@ -332,7 +332,7 @@ void Crowd::take_reply(Target& target, const Reply& reply, std::uint64_t now) {
                 ++figures_.finished;
             }
             break;
-        case Reply::Sort::kRefused:
+        case Reply::Type::kRefused:
             if (++figures_.refused <= 5) {
                 std::fprintf(stderr, "crowd_targets: target %lu, seq %lu was refused: %.*s\n",
                              static_cast<unsigned long>(target.sealing.number),

@@ -285,7 +285,7 @@ private:
         std::string packed = packed_symbols(images.kernel_symbols());
         return packed.empty()
                    ? Result<Done>{Done{}}
-                   : store_.put_image(build_id, {static_cast<std::uint16_t>(protocol::ImageSort::kKernelSymbols),
+                   : store_.put_image(build_id, {static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols),
                                                  std::move(packed)});
     }
 

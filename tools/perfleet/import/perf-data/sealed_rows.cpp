@@ -73,7 +73,7 @@ void SealedRows::pass_on(std::span<const std::byte> record) {
     SealedRecord header;
     std::memcpy(&header, record.data(), sizeof header);
     const auto body = record.subspan(sizeof header);
-    if (header.sort == SealedRecord::Sort::kFinal) {
+    if (header.type == SealedRecord::Type::kFinal) {
         pass_on_end(body, header.seq, header.end_point);
         return;
     }
