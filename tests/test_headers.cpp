@@ -1,2 +1,3 @@
-// Owns the precompiled headers of the tests (cmake/PerfleetRooms.cmake). A program, because tests are compiled as such.
+// Owns the precompiled headers of the tests (cmake/PerfleetModules.cmake). A program, because tests are compiled as
+// such.
 int main() {}

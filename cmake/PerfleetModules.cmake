@@ -1,4 +1,4 @@
-# How rooms, programs and tests are made. One static library a room; its links are private unless its headers need them.
+# How modules, programs and tests are made. One static library a module; its links are private unless its headers need them.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -45,41 +45,41 @@ if(PERFLEET_SANITIZE)
   target_link_options(perfleet_flags INTERFACE -fsanitize=${PERFLEET_SANITIZE})
 endif()
 
-# The standard headers that most rooms include, compiled once; each source names what it uses all the same, and sanitized
+# The standard headers that most modules include, compiled once; each source names what it uses all the same, and sanitized
 # builds and clang-tidy read every source by itself.
 if(PERFLEET_SANITIZE)
   set(PERFLEET_PRECOMPILED_ROOMS OFF)
 else()
   set(PERFLEET_PRECOMPILED_ROOMS ON)
-  file(CONFIGURE OUTPUT room_headers.cpp CONTENT "// Owns the precompiled headers of the rooms.\n")
-  add_library(perfleet_room_headers STATIC EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/room_headers.cpp")
-  target_link_libraries(perfleet_room_headers PRIVATE perfleet_flags)
+  file(CONFIGURE OUTPUT room_headers.cpp CONTENT "// Owns the precompiled headers of the modules.\n")
+  add_library(perfleet_module_headers STATIC EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/room_headers.cpp")
+  target_link_libraries(perfleet_module_headers PRIVATE perfleet_flags)
   # GCC 12 forgets of precompiled code that it is a system header's, and warns of bounds that it guessed. Builds with
   # sanitizers keep these warnings.
   add_library(perfleet_precompiled_flags INTERFACE)
   target_compile_options(perfleet_precompiled_flags INTERFACE
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-restrict>)
-  target_link_libraries(perfleet_room_headers PRIVATE perfleet_precompiled_flags)
-  target_precompile_headers(perfleet_room_headers PRIVATE
+  target_link_libraries(perfleet_module_headers PRIVATE perfleet_precompiled_flags)
+  target_precompile_headers(perfleet_module_headers PRIVATE
     <algorithm> <array> <atomic> <chrono> <cstring> <deque> <functional> <map> <memory> <mutex> <optional> <span> <string>
     <string_view> <unordered_map> <utility> <variant> <vector>)
 endif()
 
-# Sources of a room or a program are compiled several at a time: what they share of headers and templates is made once.
+# Sources of a module or a program are compiled several at a time: what they share of headers and templates is made once.
 # Each stands by itself all the same (clang-tidy reads them one by one, the debug preset compiles them so), and a name
-# in an unnamed namespace is the room's: what two sources need has a header. Tests that would meet in a name stand in a
+# in an unnamed namespace is the module's: what two sources need has a header. Tests that would meet in a name stand in a
 # namespace named as their file.
 if(NOT DEFINED CMAKE_UNITY_BUILD)
   set(CMAKE_UNITY_BUILD ON)
 endif()
 
-# perfleet_room(<name> SOURCES … [LINKS …] [PUBLIC_LINKS …]): the library perfleet_<name>.
-function(perfleet_room name)
+# perfleet_module(<name> SOURCES … [LINKS …] [PUBLIC_LINKS …]): the library perfleet_<name>.
+function(perfleet_module name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS;PUBLIC_LINKS" ${ARGN})
   add_library(perfleet_${name} STATIC ${ROOM_SOURCES})
   target_link_libraries(perfleet_${name} PUBLIC perfleet_flags ${ROOM_PUBLIC_LINKS} PRIVATE ${ROOM_LINKS})
   if(PERFLEET_PRECOMPILED_ROOMS)
-    target_precompile_headers(perfleet_${name} REUSE_FROM perfleet_room_headers)
+    target_precompile_headers(perfleet_${name} REUSE_FROM perfleet_module_headers)
     target_link_libraries(perfleet_${name} PRIVATE $<BUILD_INTERFACE:perfleet_precompiled_flags>)
   endif()
 endfunction()
@@ -95,7 +95,7 @@ function(perfleet_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${PROGRAM_SOURCES})
   target_link_libraries(${name} PRIVATE perfleet_flags ${PROGRAM_LINKS})
-  # A program only wires: what works hard stands in rooms.
+  # A program only wires: what works hard stands in modules.
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   target_compile_definitions(${name} PRIVATE PERFLEET_VERSION="${PERFLEET_VERSION}")
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
