@@ -104,9 +104,9 @@ public:
     [[nodiscard]] virtual Result<Done> write(const Changes& changes) = 0;
 
     // The same for what can be made again, of what it deletes, too: cheaper, but durable, and seen by readers beside,
-    // only with the next settle(), or sooner. After a crash or recover() it may be undone, then with every rewrite()
-    // since; what was written between them is not.
-    [[nodiscard]] virtual Result<Done> rewrite(const Changes& changes) { return write(changes); }
+    // only with the next settle(), or sooner. After a crash or recover() it may be undone, then with every
+    // write_unlogged() since; what was written between them is not.
+    [[nodiscard]] virtual Result<Done> write_unlogged(const Changes& changes) { return write(changes); }
     // By one thread at a time, beside all others.
     [[nodiscard]] virtual Result<Done> settle() { return Done{}; }
 

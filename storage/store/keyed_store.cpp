@@ -594,7 +594,7 @@ private:
         if (!valid.ok() || !*valid) {
             return valid;
         }
-        auto written = engine().rewrite(changes);
+        auto written = engine().write_unlogged(changes);
         has_compacted_ = true;
         return written.ok() ? Result<bool>{true} : written.error();
     }
@@ -617,7 +617,7 @@ private:
         }
         OwnedChanges changes;
         changes.put(compacted_key(work.partition), encode_record(makers_.rollups ? kMarkRolledUp : kMarkCompacted));
-        auto written = engine().rewrite(changes.changes);
+        auto written = engine().write_unlogged(changes.changes);
         if (written.ok()) {
             backlog_.forget_partition(work.partition);
         }
@@ -636,7 +636,7 @@ private:
         if (*valid && mark.ok() && *mark == kMarkRolledUp) {
             OwnedChanges changes;
             changes.put(compacted_key(work.partition), encode_record(kMarkDayRolledUp));
-            written = engine().rewrite(changes.changes);
+            written = engine().write_unlogged(changes.changes);
         }
         if (written.ok()) {
             backlog_.forget_day(work.partition);

@@ -203,7 +203,7 @@ public:
     [[nodiscard]] Result<Done> write(const Changes& changes) override { return write_changes(changes, true); }
 
     // Not to the log: it is in a table file sooner or later, behind everything before.
-    [[nodiscard]] Result<Done> rewrite(const Changes& changes) override { return write_changes(changes, false); }
+    [[nodiscard]] Result<Done> write_unlogged(const Changes& changes) override { return write_changes(changes, false); }
 
     [[nodiscard]] Result<Done> settle() override {
         if (auto before = failure()) {
