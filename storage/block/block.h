@@ -1,5 +1,5 @@
 // A block: the encoded columns of one series under an index header, exactly as the collector sealed them, or compacted
-// of several such (block_joiner.h). The unit of storing and scanning.
+// of several such (block_compactor.h). The unit of storing and scanning.
 //
 // Byte layout, golden bytes and versions: storage/FORMAT.md. Blocks are checked again each time they are read: nothing
 // in `bytes_untrusted` is believed until parse_block_untrusted has passed it. Errors name the field and the offset.
