@@ -1,6 +1,6 @@
 // What small batches cost in bytes, on the wire and at rest, and what compaction them costs and saves.
 //
-//   join_cost [--rows N] [--batch-rows N[,N…]] [--folder DIR]
+//   compaction_cost [--rows N] [--batch-rows N[,N…]] [--folder DIR]
 //
 // For each size of batch: a collector's sealing, a gateway's admission and the store as it is, all in this process,
 // with real rows (two CPUs at 999 Hz, jittered time, skewed stacks). Then the store compacts. Reported are bytes beside
@@ -46,7 +46,7 @@ struct Options {
 };
 
 [[noreturn]] void fail(const std::string& what) {
-    std::fprintf(stderr, "join_cost: %s\n", what.c_str());
+    std::fprintf(stderr, "compaction_cost: %s\n", what.c_str());
     std::exit(1);
 }
 
@@ -169,7 +169,7 @@ std::uint64_t content_bytes(const std::string& folder) {
 }
 
 void measure(std::uint32_t batch_rows, const Options& options) {
-    const std::string folder = options.folder + "/join_cost." + std::to_string(::getpid());
+    const std::string folder = options.folder + "/compaction_cost." + std::to_string(::getpid());
     std::filesystem::remove_all(folder);
     std::uint64_t wire_bytes = 0;
     std::uint64_t columns_bytes = 0;
