@@ -87,7 +87,7 @@ TEST_F(IngestAhead, WhatStaysAheadIsRefusedAndTheRestGoesOn) {
     EXPECT_EQ(reply().seq, 0U);
 }
 
-TEST_F(IngestAhead, APatienceShorterThanAMinuteIsKept) {
+TEST_F(IngestAhead, ATimeoutShorterThanAMinuteIsKept) {
     Ingest::Options options;
     options.clock_timeout_ns = limits::kRetryDeferredNs / 2;
     open(nullptr, options);

@@ -128,7 +128,7 @@ TEST_F(Orders, ThatCantBeTheSessionsAreRefusedHere) {
     EXPECT_EQ(outcome().outcome, RequestOutcome::kNotConnected);
 }
 
-TEST_F(Orders, EndWithTheOperatorsPatienceAndSaySo) {
+TEST_F(Orders, EndWithTheOperatorsTimeoutAndSaySo) {
     say_hello();
     place(1);
     place(2);

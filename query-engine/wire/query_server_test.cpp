@@ -263,7 +263,7 @@ TEST_F(QueryServerTest, WhoGoesOnSendingGarbageIsCountedAndCutOff) {
     EXPECT_TRUE(client()->ask_table("table", {{"rows", std::uint64_t{3}}}).ok());
 }
 
-TEST(QueryClient, NobodyThereIsSaidAfterThePatience) {
+TEST(QueryClient, NobodyThereIsReportedAfterTheTimeout) {
     // A bound socket that never answers: the port is taken, so nobody else can.
     const auto mute = QuerySocket::bind("tcp://127.0.0.1:*");
     ASSERT_TRUE(mute.ok());

@@ -112,7 +112,7 @@ public:
     // Does what can be done now without waiting. True when anything was done: call again soon.
     bool step(std::uint64_t now_ns);
 
-    // Patience is over: what isn't acknowledged counts as dropped from the spool, and the Bye says so. To be called
+    // Time is over: what isn't acknowledged counts as dropped from the spool, and the Bye says so. To be called
     // after Sealer::finish(), when the gateway has taken too long. A session that was refused, and has no journal to
     // wait in, is given up by itself then: what is left of it counts as refused.
     void give_up();

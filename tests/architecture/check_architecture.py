@@ -122,7 +122,7 @@ GIVEN_UP_NAMES = [
      "ControlRequestQueue, ControlExecutor"),
     (re.compile(r"\b\w*(?:Session[C]ourse|Settled[C]lock)\w*"), "SessionMonotonicity, DebouncedClock"),
     (re.compile(r"\b\w*(?:Left[D]elivery|Left[S]ession|Told[L]osses|Tell[i]ng\b)\w*"), "orphan, reported, LogSink"),
-    (re.compile(r"\b(?:k?Join(?:er|ed|Step|Steps|Backlog|Counts|Makers)\w*|Block[J]oiner|is_compact[e]d)\b"), "compact, compacted"),
+    (re.compile(r"\b(?:k?Join(?:er|ed|Step|Steps|Backlog|Counts|Makers)\w*|Block[J]oiner|is_join[e]d)\b"), "compact, compacted"),
     (re.compile(r"\b(?:\w*Pati[e]nce\w*|pati[e]nce_\w*)\b"), "timeout"),
     (re.compile(r"\b(?:is_put_[o]ff\w*|put_[o]ff\w*)\b"), "deferred"),
     (re.compile(r"\b(?:\w*St[o]ry|st[o]ry_\w*|\w+_st[o]ry|\w*Work[s]hop|\w+Rig)\b"), "scenario, fixture"),

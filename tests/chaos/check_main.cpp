@@ -186,7 +186,7 @@ public:
                 expired += is_definition(series.kind) ? 0 : row_count;
             }
         }
-        std::printf("stored=%llu expired=%llu joined=%llu\n", static_cast<unsigned long long>(stored),
+        std::printf("stored=%llu expired=%llu compacted=%llu\n", static_cast<unsigned long long>(stored),
                     static_cast<unsigned long long>(expired), static_cast<unsigned long long>(compacted));
     }
 

@@ -8,7 +8,7 @@ import time
 import faults
 from world import Failure, Source, World
 
-JOINED_FILE = "compacted"  # in a cycle's folder: of how many batches' blocks the store had compacted
+COMPACTED_FILE = "compacted"  # in a cycle's folder: of how many batches' blocks the store had compacted
 
 
 class Cycle:
@@ -133,7 +133,7 @@ class Cycle:
             self._problems += lines[:-1] if lines[-1].startswith("stored=") else lines
         else:
             totals = dict(field.split("=") for field in lines[-1].split())
-            with open(world.path(JOINED_FILE), "w", encoding="ascii") as file:
+            with open(world.path(COMPACTED_FILE), "w", encoding="ascii") as file:
                 file.write(totals.pop("compacted"))
             self._ask_perfleet(totals)
 

@@ -53,7 +53,7 @@ TEST(GatewayClock, WhatIsHoursAheadWaitsUntilItIsSet) {
     EXPECT_TRUE(ledgers.front().lost.empty());
 }
 
-TEST(GatewayClock, APatienceThatIsNoneIsNamed) {
+TEST(GatewayClock, ATimeoutThatIsNoneIsNamed) {
     for (const char* value : {"-1", "nan", "604801"}) {
         const end_to_end::Finished finished =
             end_to_end::run({program_path("perfleet-gateway"), "--data", "/", "--clock-timeout", value});

@@ -47,7 +47,7 @@ Result<Done> scan_blocks(const StoreReader& store, const Partition& partition, S
                 session.blocks.push_back(
                     {partition, series, key.first_seq, block->header.last_seq, {values.begin(), values.end()}, false});
             }
-            for (const BlockPart& part : block->parts) {  // joined: as if each stood alone
+            for (const BlockPart& part : block->parts) {  // compacted: as if each stood alone
                 const auto own = values.first(part.row_count);
                 session.blocks.push_back({partition, series, part.seq, part.seq, {own.begin(), own.end()}, true});
                 values = values.subspan(part.row_count);

@@ -32,7 +32,7 @@ struct Command {
 
 [[noreturn]] void usage() {
     std::fprintf(stderr,
-                 "usage: crowd_targets --gateway ENDPOINT [--keys DIR] [--connect-seconds N] [--patience N] …\n"
+                 "usage: crowd_targets --gateway ENDPOINT [--keys DIR] [--connect-seconds N] [--timeout N] …\n"
                  "       crowd_targets --make-keys DIR …\n"
                  "       crowd_targets --time-keys DIR\n"
                  "       crowd_targets --check DIR …\n"
@@ -65,7 +65,7 @@ bool parse_option(Command& command, std::string_view name, const char* value) {
         plan.row_count = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, integer()));
     } else if (name == "--connect-seconds") {
         plan.connect_seconds = std::strtod(value, nullptr);
-    } else if (name == "--patience") {
+    } else if (name == "--timeout") {
         plan.timeout_s = std::strtod(value, nullptr);
     } else {
         return false;
