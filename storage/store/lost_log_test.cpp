@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "storage/store/testing/faulty_disk.h"
 #include "storage/store/folder.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/faulty_disk.h"
 #include "storage/store/testing/store_writer.h"
 #include "storage/verify/store_check.h"
 

@@ -11,8 +11,8 @@
 #include "target-collector/message/little_endian.h"
 #include "target-collector/small/small_collector.h"
 #include "target-collector/wire/frame_stream_driver.h"
-#include "target-collector/wire/testing/gateway_frames.h"
 #include "target-collector/wire/one_way_line.h"
+#include "target-collector/wire/testing/gateway_frames.h"
 
 namespace perfleet::file_sink_test {
 namespace {

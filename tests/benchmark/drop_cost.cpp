@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/sample_batches.h"
 #include "tests/benchmark/sample_rows.h"
 
 namespace perfleet {

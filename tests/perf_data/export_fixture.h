@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "exporters/perf-data/perf_data_exporter.h"
-#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "storage/block/block.h"
-#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/testing/stores.h"
 
 namespace perfleet::conformance {

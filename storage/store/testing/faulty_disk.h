@@ -31,8 +31,8 @@
 #include <string>
 
 #include "schemas/vocabulary/error.h"
-#include "storage/store/testing/fault_plan.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/fault_plan.h"
 
 namespace perfleet {
 

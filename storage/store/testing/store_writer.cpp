@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "storage/store/testing/sample_batches.h"
 #include "storage/store/store.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/testing/store_writer.h"
 
 namespace perfleet {

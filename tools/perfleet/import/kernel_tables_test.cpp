@@ -11,9 +11,9 @@
 #include "exporters/report/report.h"
 #include "query-engine/statistic/testing/text_query.h"
 #include "tests/golden/golden_file.h"
-#include "tools/perfleet/import/testing/import_fixture.h"
 #include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/import/run_store.h"
+#include "tools/perfleet/import/testing/import_fixture.h"
 
 namespace perfleet::kernel_tables_test {
 namespace {
