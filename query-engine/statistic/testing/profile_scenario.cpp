@@ -296,11 +296,11 @@ void deliver(const ProfileScenario& scenario, const DeliveryOrder& delivery, Sto
                 (outcomes->front() == PutOutcome::kStored || outcomes->front() == PutOutcome::kDuplicate));
         compaction.add(batch.key);
         if (delivery.compact_every != 0 && ++count % delivery.compact_every == 0) {
-            compaction.join();
+            compaction.compact();
         }
     }
     if (delivery.compact_every != 0) {
-        compaction.join();
+        compaction.compact();
     }
     require(store.sync().ok());
 }
