@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "exporters/format/export_format.h"
-#include "query-engine/statistic/profile_story.h"
+#include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/top.h"
 #include "schemas/text/utf8.h"
 
@@ -181,25 +181,25 @@ protected:
 };
 
 TEST_P(TimedFormat, HasTheCountsOfTopWithAnyNames) {
-    ProfileStory story = make_story(8);
+    ProfileScenario scenario = make_scenario(8);
     const std::string odd = "it's \"<b>\" </script> ünï\\cødé\t";
-    for (std::size_t i = 0; i < story.images.size(); ++i) {
-        ImageDefinition& image = story.images[i];
+    for (std::size_t i = 0; i < scenario.images.size(); ++i) {
+        ImageDefinition& image = scenario.images[i];
         if (image.name.starts_with('/')) {
             image.name = "/opt/" + odd + std::to_string(i) + (i % 2 == 0 ? std::string(300, 'x') : "");
         }
     }
     std::set<std::string> commands;
-    for (StorySession& session : story.sessions) {
-        for (StoryEpoch& epoch : session.epochs) {
-            for (StoryTask& task : epoch.tasks) {
+    for (ScenarioSession& session : scenario.sessions) {
+        for (ScenarioEpoch& epoch : session.epochs) {
+            for (ScenarioTask& task : epoch.tasks) {
                 task.name = task.name == "worker" ? odd : task.name;
             }
         }
     }
-    deliver(story, {}, *store_);
+    deliver(scenario, {}, *store_);
     std::map<std::string, Counts> expected;
-    for (const StorySession& session : story.sessions) {
+    for (const ScenarioSession& session : scenario.sessions) {
         for (const EventRecord& event : session.record.events) {
             if (event.kind == Kind::kSample || event.kind == Kind::kTracepoint) {
                 if (Counts counts = top_counts(event.name); !counts.empty()) {

@@ -11,7 +11,6 @@
 #include "exporters/script/trace_format.h"
 #include "query-engine/statistic/frame_names.h"
 #include "schemas/text/utf8.h"
-#include "schemas/vocabulary/limits.h"
 
 namespace perfleet {
 namespace {
