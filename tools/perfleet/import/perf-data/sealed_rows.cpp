@@ -7,7 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "schemas/columns/codec.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/delivery_limits.h"
 #include "target-collector/message/bye.h"
@@ -38,7 +37,6 @@ SealedRows::SealedRows(SessionWriter& writer)
       builder_{values_, bytes_, limits::kBatchRowsMax},
       // Batches close when they are full: their times are long over.
       sealer_{{writer.record().session, limits::kBatchRowsMax, ~0ULL, nullptr}, builder_, tallies_, batches_, losses_} {
-    sealer_.allow_codecs(kNewestCodec);
 }
 
 void SealedRows::append(Series series, Ticks now, std::span<const std::uint64_t> integers,
