@@ -41,7 +41,7 @@ enum class Codec : std::uint8_t {
     kDictionary = 6,
 };
 inline constexpr Codec kNewestCodec = Codec::kDictionary;
-inline constexpr Codec kCommonCodec = Codec::kBytes;  // up to it every peer reads
+inline constexpr Codec kCommonCodec = Codec::kBytes;  // the quick ones, for tests of each
 
 // The most bytes that `value_count` values can take in any codec that encode_integers may choose.
 [[nodiscard]] constexpr std::size_t encoded_size_bytes_max(std::size_t value_count) {

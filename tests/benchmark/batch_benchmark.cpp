@@ -21,7 +21,6 @@ struct Fixture {
     std::vector<std::byte> message = std::vector<std::byte>(limits::kBatchSizeBytesMax);
     std::unique_ptr<BatchBuilder> builder = std::make_unique<BatchBuilder>(values, bytes, limits::kBatchRowsMax);
 
-    Fixture() { builder->allow_codecs(kNewestCodec); }
 
     void gather() {
         for (std::size_t i = 0; i < rows.row_count(); ++i) {
