@@ -181,7 +181,7 @@ void flood_labels(Socket& socket, Random& random, std::uint64_t turn) {
     socket.read_all();
 }
 
-void never_read(Socket& socket, Random&, std::uint64_t turn) { socket.send(sample::probe()); }
+void never_read(Socket& socket, Random&, std::uint64_t) { socket.send(sample::probe()); }
 
 void send_in_parts(Socket& socket, Random& random, std::uint64_t turn) {
     if (turn % 200 == 0) {
