@@ -21,7 +21,6 @@ struct Fixture {
     std::vector<std::byte> message = std::vector<std::byte>(limits::kBatchSizeBytesMax);
     std::unique_ptr<BatchBuilder> builder = std::make_unique<BatchBuilder>(values, bytes, limits::kBatchRowsMax);
 
-
     void gather() {
         for (std::size_t i = 0; i < rows.row_count(); ++i) {
             const std::array row{rows.time[i], rows.cpu[i], rows.pid[i], rows.tid[i], rows.stack[i], rows.weight[i]};
