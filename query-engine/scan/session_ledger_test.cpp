@@ -231,7 +231,7 @@ TEST(SessionLedger, ContradictionBalancesAndWarns) {
 }
 
 TEST(SessionLedger, KnowsASessionWhoseCollectorWasKilledFromOneWithACleanEnd) {
-    Story open;
+    Scenario open;
     EXPECT_FALSE(has_clean_end(open.batch(1).session));
     EXPECT_TRUE(has_clean_end(open.end(1).session));
     open.session.end->tallies.push_back({{Kind::kTask, kNoEvent}, TallyName::kUncleanEnd, 1});

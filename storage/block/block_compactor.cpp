@@ -17,11 +17,12 @@ std::string_view all_bytes(const DecodedRows& rows, ColumnId id) {
     return {first.data(), static_cast<std::size_t>(last.data() + last.size() - first.data())};
 }
 
-std::string encode(const BlockHeader& header, std::span<const JoinedColumn> columns, std::span<const BlockPart> parts) {
+std::string encode(const BlockHeader& header, std::span<const CompactedColumn> columns,
+                   std::span<const BlockPart> parts) {
     std::vector<std::vector<std::byte>> encoded(columns.size());
     std::vector<ColumnView> views;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-        const JoinedColumn& column = columns[i];
+        const CompactedColumn& column = columns[i];
         if (column.rule.shape == ColumnShape::kBytes) {
             views.push_back({column.rule.id,
                              Codec::kBytes,
@@ -33,7 +34,7 @@ std::string encode(const BlockHeader& header, std::span<const JoinedColumn> colu
         PERFLEET_ASSERT(done.ok());
         views.push_back({column.rule.id, done->codec, std::span{encoded[i]}.first(done->size_bytes)});
     }
-    return encode_joined_block(header, views, parts);
+    return encode_compacted_block(header, views, parts);
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ BlockCompactor::Outcome BlockCompactor::take(const BlockView& block, std::size_t
                    limits::kCompactedBlockSizeBytesMax - std::min(size_bytes_, limits::kCompactedBlockSizeBytesMax)) {
         return Outcome::kNoRoom;
     }
-    for (JoinedColumn& column : columns_) {
+    for (CompactedColumn& column : columns_) {
         if (column.rule.shape == ColumnShape::kInteger) {
             const auto values = rows_.integers(column.rule.id);
             column.integers.insert(column.integers.end(), values.begin(), values.end());
@@ -93,7 +94,7 @@ bool BlockCompactor::holds_what_was_taken(const std::string& block) {
     if (!view.ok() || view->parts != parts_ || !rows_.decode(*view).ok()) {
         return false;
     }
-    return std::all_of(columns_.begin(), columns_.end(), [&](const JoinedColumn& column) {
+    return std::all_of(columns_.begin(), columns_.end(), [&](const CompactedColumn& column) {
         return column.rule.shape == ColumnShape::kBytes
                    ? all_bytes(rows_, column.rule.id) == column.bytes
                    : std::ranges::equal(rows_.integers(column.rule.id), column.integers);
@@ -121,9 +122,9 @@ Result<std::vector<std::pair<Seq, std::string>>> split_block(const BlockView& bl
         header.first_seq = part.seq;
         header.last_seq = part.seq;
         header.row_count = part.row_count;
-        std::vector<JoinedColumn> columns;
+        std::vector<CompactedColumn> columns;
         for (const ColumnRule& rule : rules) {
-            JoinedColumn& column = columns.emplace_back(JoinedColumn{rule, {}, {}});
+            CompactedColumn& column = columns.emplace_back(CompactedColumn{rule, {}, {}});
             for (std::size_t row = first; row < first + part.row_count; ++row) {
                 if (rule.shape == ColumnShape::kInteger) {
                     column.integers.push_back(rows.integers(rule.id)[row]);

@@ -14,13 +14,13 @@
 
 namespace perfleet {
 
-struct JoinedColumn {
+struct CompactedColumn {
     ColumnRule rule;
     std::vector<std::uint64_t> integers;
     std::string bytes;
 };
 
-class BlockJoiner {
+class BlockCompactor {
 public:
     enum class Outcome : std::uint8_t {
         kTaken,
@@ -44,12 +44,12 @@ private:
 
     BlockHeader header_;
     std::vector<BlockPart> parts_;
-    std::vector<JoinedColumn> columns_;
+    std::vector<CompactedColumn> columns_;
     std::size_t size_bytes_ = 0;
     DecodedRows rows_;
 };
 
-// The rows of each batch of a joined block, in a block of its own of one part: by seq. Errors: those of decoding;
+// The rows of each batch of a compacted block, in a block of its own of one part: by seq. Errors: those of decoding;
 // kUnsupported, where it has columns or codecs that this build doesn't know.
 [[nodiscard]] Result<std::vector<std::pair<Seq, std::string>>> split_block(const BlockView& block);
 

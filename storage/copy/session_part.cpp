@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schemas/columns/crc32c.h"
-#include "storage/block/block_joiner.h"
+#include "storage/block/block_compactor.h"
 #include "storage/store/damaged_reads.h"
 #include "storage/store/owned_changes.h"
 #include "storage/store/record.h"
@@ -293,7 +293,7 @@ Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& p
         copy.damage = damage;
         there.merge(found);
     }
-    changes.changes.deletes.push_back(joined_key(part.partition));
+    changes.changes.deletes.push_back(compacted_key(part.partition));
     for (const Changes::Put& put : changes.changes.puts) {
         copy.size_bytes += put.key.size() + put.value.size();
     }

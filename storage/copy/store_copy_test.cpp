@@ -189,19 +189,19 @@ TEST_F(CopiedStore, MergesBatchesThatLieBetweenEachOther) {
                         .ok());
         return times;
     };
-    for (int joined = 0; joined < 4; ++joined) {
-        SCOPED_TRACE(joined);
-        const std::string suffix = std::to_string(joined);
+    for (int compacted = 0; compacted < 4; ++compacted) {
+        SCOPED_TRACE(compacted);
+        const std::string suffix = std::to_string(compacted);
         const std::string a = folder_->path() + "/a" + suffix;
         const std::string b = folder_->path() + "/b" + suffix;
-        for (const auto& [directory, turns, is_joined] :
-             {std::tuple{a, a_turns, (joined & 1) != 0}, std::tuple{b, b_turns, (joined & 2) != 0}}) {
+        for (const auto& [directory, turns, is_compacted] :
+             {std::tuple{a, a_turns, (compacted & 1) != 0}, std::tuple{b, b_turns, (compacted & 2) != 0}}) {
             auto store = open(directory);
             for (const auto& [first, last] : turns) {
                 put(*store, first, last);
             }
-            if (is_joined) {
-                join(*store);
+            if (is_compacted) {
+                compact(*store);
             }
         }
         from_ = b;
@@ -218,7 +218,7 @@ TEST_F(CopiedStore, MergesBatchesThatLieBetweenEachOther) {
         auto store = open(a);
         const std::vector repeated{test_writer::batch(Seq{6}, kSession, kBucket)};
         EXPECT_EQ(store->put(partition_of(kTarget, kBucket), repeated)->at(0), PutOutcome::kDuplicate);
-        join(*store);
+        compact(*store);
         store.reset();
         EXPECT_EQ(content(a), (Content{12 * kRows, 0}));
         EXPECT_EQ(rows_in(a), rows_in(alone));
