@@ -57,6 +57,78 @@ private:
     std::size_t size_bytes_ = 0;
 };
 
+using SeriesSeq = std::pair<Series, Seq>;
+
+// Whose rows are in the block; nothing where it can't be read.
+void add_present(std::string_view key, std::string_view value, std::set<SeriesSeq>& present) {
+    const auto name = decode_block_key(key);
+    const auto block = parse_block_untrusted(value);
+    if (!name.ok() || !block.ok()) {
+        return;
+    }
+    if (block->parts.empty()) {
+        present.emplace(name->series, name->first_seq);
+    }
+    for (const BlockPart& part : block->parts) {
+        present.emplace(name->series, part.seq);
+    }
+}
+
+// A batch that lost rows can't have its seal any more, so what is left of it stands as it does in a compacted block.
+Result<Done> unseal(const Engine& to, const SessionPart& part, const BatchRecord& record, OwnedChanges& changes) {
+    for (const BatchRecord::Rows& rows : record.rows) {
+        const std::string key =
+            block_key({part.partition, part.session.target, part.session.session, rows.series, record.seq});
+        const auto bytes = to.get(key);
+        if (!bytes.ok()) {
+            return bytes.error();
+        }
+        const auto block = bytes->has_value() ? parse_block_untrusted(**bytes) : Result<BlockView>{BlockView{}};
+        if (bytes->has_value() && block.ok() && block->parts.empty()) {
+            const BlockPart all{record.seq, block->header.row_count};
+            changes.put(key, encode_joined_block(block->header, block->columns, std::span{&all, 1}));
+        }
+    }
+    return Done{};
+}
+
+// Takes rows that aren't present out of the records of one value. True if there were any.
+bool take_out_lost(std::vector<BatchRecord>& batches, const std::set<SeriesSeq>& present, PartCopy& copy) {
+    bool is_changed = false;
+    for (BatchRecord& batch : batches) {
+        std::erase_if(batch.rows, [&](const BatchRecord::Rows& rows) {
+            const bool is_lost = rows.row_count != 0 && !present.contains({rows.series, batch.seq});
+            copy.row_count_left_out += is_lost && !is_definition(rows.series.kind) ? rows.row_count : 0;
+            is_changed = is_changed || is_lost;
+            return is_lost;
+        });
+    }
+    return is_changed;
+}
+
+Result<Done> put_record(const Engine& to, const SessionPart& part, std::string_view key, std::string_view value,
+                        const std::set<SeriesSeq>& present, OwnedChanges& records, PartCopy& copy) {
+    const auto name = decode_partition_batch_key(key);
+    auto batches = name.ok() ? decode_batches_untrusted(value, name->key.seq, part.partition.bucket)
+                             : Result<std::vector<BatchRecord>>{name.error()};
+    if (!batches.ok()) {
+        copy.damage = copy.damage.empty() ? at_key(key, batches.error()).message : copy.damage;
+        return Done{};
+    }
+    if (!take_out_lost(*batches, present, copy)) {
+        records.put(std::string{key}, std::string{value});
+        return Done{};
+    }
+    for (const BatchRecord& batch : *batches) {
+        if (auto unsealed = unseal(to, part, batch, records); !unsealed.ok()) {
+            return unsealed;
+        }
+    }
+    records.put(std::string{key},
+                is_batch_list_untrusted(value) ? encode_batch_list(*batches) : encode_record(batches->front()));
+    return Done{};
+}
+
 Result<std::vector<std::string>> keys_in(const Engine& engine, const KeyRange& range) {
     std::vector<std::string> keys;
     auto visited = visit_readable(
@@ -220,16 +292,22 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
         return failure ? Result<Done>{*failure} : std::move(visited);
     };
     RepeatedBlocks repeated{from};
-    if (auto copied = copy_range(blocks_of(part),
-                                 [&](std::string_view key, std::string_view value) -> Result<Done> {
-                                     const auto name = decode_block_key(key);
-                                     const auto is_repeated =
-                                         name.ok() ? repeated.take(*name, value) : Result<bool>{false};
-                                     if (!is_repeated.ok()) {
-                                         return is_repeated.error();
-                                     }
-                                     return *is_repeated ? Result<Done>{Done{}} : pieces.put(key, value);
-                                 });
+    std::set<SeriesSeq> present;
+    if (auto copied =
+            copy_range(blocks_of(part),
+                       [&](std::string_view key, std::string_view value) -> Result<Done> {
+                           if (const auto block = parse_block_untrusted(value); !block.ok()) {
+                               copy.damage = copy.damage.empty() ? at_key(key, block.error()).message : copy.damage;
+                               return Done{};
+                           }
+                           add_present(key, value, present);
+                           const auto name = decode_block_key(key);
+                           const auto is_repeated = name.ok() ? repeated.take(*name, value) : Result<bool>{false};
+                           if (!is_repeated.ok()) {
+                               return is_repeated.error();
+                           }
+                           return *is_repeated ? Result<Done>{Done{}} : pieces.put(key, value);
+                       });
         !copied.ok()) {
         return copied.error();
     }
@@ -238,10 +316,9 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
     }
     OwnedChanges records;
     if (auto copied = copy_range(records_of(part),
-                                 [&](std::string_view key, std::string_view value) {
+                                 [&](std::string_view key, std::string_view value) -> Result<Done> {
                                      drop_repeated(part, key, value, records);
-                                     records.put(std::string{key}, std::string{value});
-                                     return Result<Done>{Done{}};
+                                     return put_record(to, part, key, value, present, records, copy);
                                  });
         !copied.ok()) {
         return copied.error();

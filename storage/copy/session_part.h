@@ -42,12 +42,14 @@ enum class PartVerdict : std::uint8_t {
 
 struct PartCopy {
     std::uint64_t size_bytes = 0;
-    std::string damage;  // the first that could not be read, and was left out; empty: none
+    std::uint64_t row_count_left_out = 0;  // of batches that were copied; without definitions
+    std::string damage;                    // the first that could not be read, and was left out; empty: none
 };
 
-// Bytes are copied as they are. The records come last, in one write, so that rows are seen whole or not at all. With
-// `is_alone` everything else that is there goes: records first, which hides the rows; blocks, which an interruption may
-// have left, too, last. Errors: those of the engines, damage excepted.
+// Bytes are copied as they are, but rows of blocks that can't be read are taken out of their batches' records: the copy
+// is sound, and its ledger counts them as lost. The records come last, in one write, so that rows are seen whole or not
+// at all. With `is_alone` everything else that is there goes: records first, which hides the rows; blocks, which an
+// interruption may have left, too, last. Errors: those of the engines, damage excepted.
 [[nodiscard]] Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& part, bool is_alone);
 
 // As copy_part, of one that interleaves: what either has, batch by batch, for a compacted block or a list of records

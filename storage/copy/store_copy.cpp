@@ -226,6 +226,7 @@ private:
         if (!copied.ok()) {
             return copied.error();
         }
+        report_.row_count_left_out += copied->row_count_left_out;
         if (!copied->damage.empty()) {
             add_note(report_.damage, copied->damage);
         }
@@ -234,8 +235,8 @@ private:
             return now.error();
         }
         ++report_.parts.copied;
-        report_.batches.copied += now->seals.size() - to->seals.size();
-        report_.rows.copied += now->row_count() - to->row_count();
+        report_.batches.copied += now->seals.size() - std::min(now->seals.size(), to->seals.size());
+        report_.rows.copied += now->row_count() - std::min(now->row_count(), to->row_count());
         report_.size_bytes += copied->size_bytes;
         return Done{};
     }

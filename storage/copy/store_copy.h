@@ -26,9 +26,10 @@ struct CopyReport {
     CopyCount parts;  // a session's rows of one partition
     CopyCount batches;
     CopyCount rows;
-    std::uint64_t size_bytes = 0;         // of rows and records that were copied
-    std::uint64_t row_count_expired = 0;  // rows that the target had dropped the hour of: not copied
-    std::uint64_t row_count_dropped = 0;  // rows that the source had dropped: counted in the target, too
+    std::uint64_t row_count_left_out = 0;  // of the batches: their blocks can't be read in the source
+    std::uint64_t size_bytes = 0;          // of rows and records that were copied
+    std::uint64_t row_count_expired = 0;   // rows that the target had dropped the hour of: not copied
+    std::uint64_t row_count_dropped = 0;   // rows that the source had dropped: counted in the target, too
     // Over everything of the source, and over the same of the target; equal when the target holds all of it.
     std::uint32_t checksum_in_source = 0;
     std::uint32_t checksum_in_target = 0;

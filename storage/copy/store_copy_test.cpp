@@ -315,25 +315,35 @@ TEST_F(CopiedStore, StaysWholeInTheTargetWhenTheSourceDropsLater) {
     EXPECT_EQ(content(to_), (Content{20 * kRows, 0}));
 }
 
-TEST_F(CopiedStore, TellsDamageAndCopiesTheRest) {
-    {
-        auto store = open(from_);
-        put(*store, 1, 40);
-    }
-    open(from_).reset();  // its log becomes a table file
-    for (const auto& entry : fs::directory_iterator{from_}) {
-        if (entry.path().extension() == ".sst" && entry.file_size() > 30'000) {
-            std::FILE* file = std::fopen(entry.path().c_str(), "r+");
-            ASSERT_NE(file, nullptr);
-            std::fseek(file, 20'000, SEEK_SET);
-            std::fputs("damage", file);
-            std::fclose(file);
+TEST_F(CopiedStore, TellsDamageAndCopiesTheRestIntoASoundStore) {
+    for (const bool is_joined : {false, true}) {
+        SCOPED_TRACE(is_joined);
+        from_ += "-next";
+        to_ += "-next";
+        {
+            auto store = open(from_);
+            put(*store, 1, 40);
+            if (is_joined) {
+                join(*store);
+            }
         }
+        open(from_).reset();  // its log becomes a table file
+        for (const auto& entry : fs::directory_iterator{from_}) {
+            if (entry.path().extension() == ".sst" && entry.file_size() > 30'000) {
+                std::FILE* file = std::fopen(entry.path().c_str(), "r+");
+                ASSERT_NE(file, nullptr);
+                std::fseek(file, 20'000, SEEK_SET);
+                std::fputs("damage", file);
+                std::fclose(file);
+            }
+        }
+        const CopyReport report = copy();
+        EXPECT_FALSE(report.damage.empty());
+        EXPECT_NE(report.checksum_in_source, report.checksum_in_target);
+        EXPECT_GT(report.size_bytes, 0U);
+        EXPECT_GE(report.row_count_left_out, kRows);
+        EXPECT_EQ(content(to_), (Content{40 * kRows - report.row_count_left_out, 0}));
     }
-    const CopyReport report = copy();
-    EXPECT_FALSE(report.damage.empty());
-    EXPECT_NE(report.checksum_in_source, report.checksum_in_target);
-    EXPECT_GT(report.size_bytes, 0U);
 }
 
 TEST_F(CopiedStore, RefusesTargetsThatCantBe) {

@@ -298,7 +298,8 @@ private:
             series.push_back({rows.series, blocks[i].header.row_count, blocks[i].header.first_ticks,
                               blocks[i].header.last_ticks, blocks[i].columns});
         }
-        if (series.size() == record.rows.size() &&
+        // A copy leaves out rows that couldn't be read, all of a batch's at the most.
+        if (!series.empty() && series.size() == record.rows.size() &&
             seal_of({name.key.session, name.key.seq, record.epoch, record.bucket}, series, record.tallies,
                     record.dropped, record.clock_points) != record.seal) {
             add({describe_key(key), "its seal doesn't fit its rows and counts",

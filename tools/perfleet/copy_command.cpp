@@ -30,11 +30,18 @@ Answer answer_of(const CopyReport& report) {
     add("batches", report.batches);
     add("rows", report.rows);
     answer.rows.push_back({std::string{"bytes of rows"}, AnswerValue{}, report.size_bytes});
+    answer.rows.push_back({std::string{"rows left out"}, report.row_count_left_out, AnswerValue{}});
     answer.rows.push_back({std::string{"rows dropped in target"}, report.row_count_expired, AnswerValue{}});
     answer.rows.push_back({std::string{"rows dropped in source"}, report.row_count_dropped, AnswerValue{}});
-    answer.ledger.stored = report.rows.in_source;
+    answer.ledger.stored = report.rows.in_source - report.row_count_left_out;
     answer.ledger.expired = report.row_count_expired + report.row_count_dropped;
-    answer.ledger.produced = answer.ledger.stored + answer.ledger.expired;
+    answer.ledger.produced = report.rows.in_source + answer.ledger.expired;
+    if (report.row_count_left_out != 0) {
+        answer.ledger.lost["damaged"] = report.row_count_left_out;
+        answer.warnings.push_back(std::to_string(report.row_count_left_out) +
+                                  " rows whose blocks can't be read were left out of their batches; ledgers of the "
+                                  "copy count them as lost (missing)");
+    }
     for (const std::string& refused : report.refused) {
         answer.warnings.push_back("not copied: " + refused);
     }
