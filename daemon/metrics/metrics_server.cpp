@@ -2,22 +2,17 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
-#include <exception>
-#include <mutex>
-#include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include "daemon/metrics/http_responder.h"
 
 namespace perfleet {
 namespace {
@@ -61,21 +56,21 @@ sockaddr_in place_of(const Address& address) {
     return place;
 }
 
-// The server below only says that it could not bind; this says why.
-Result<Done> try_to_bind(const std::string& text, const Address& address) {
-    const int socket_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+// A descriptor that listens there.
+Result<int> listen_at(const std::string& text, const Address& address) {
+    const int socket_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (socket_fd < 0) {
         return error_from_errno(errno, "--metrics " + text);
     }
     const int one = 1;
     (void)setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     const sockaddr_in place = place_of(address);
-    const int status = bind(socket_fd, reinterpret_cast<const sockaddr*>(&place), sizeof place);
+    if (bind(socket_fd, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0 &&
+        listen(socket_fd, SOMAXCONN) == 0) {
+        return socket_fd;
+    }
     const int bind_errno = errno;
     close(socket_fd);
-    if (status == 0) {
-        return Done{};
-    }
     switch (bind_errno) {
         case EADDRINUSE:
             return Error{ErrorCode::kBusy, "--metrics " + text +
@@ -127,83 +122,43 @@ prometheus::MetricFamily family_of(const MetricFamily& from) {
     return family;
 }
 
-class SourceCollectable final : public prometheus::Collectable {
+class PrometheusServer final : public MetricsServer {
 public:
-    explicit SourceCollectable(MetricSource source) : source_{std::move(source)} {}
+    PrometheusServer(int listening_fd, const std::string& host, MetricSource source)
+        : source_{std::move(source)},
+          address_{host + ":" + std::to_string(port_of(listening_fd))},
+          responder_{listening_fd, [this](std::string_view path) { return answer(path); }} {}
 
-    [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
-        MetricPage page;
-        {
-            const std::lock_guard lock{mutex_};
-            source_(page);
+    [[nodiscard]] const std::string& address() const override { return address_; }
+
+private:
+    [[nodiscard]] static std::uint16_t port_of(int listening_fd) {
+        sockaddr_in place{};
+        socklen_t size = sizeof place;
+        (void)getsockname(listening_fd, reinterpret_cast<sockaddr*>(&place), &size);
+        return ntohs(place.sin_port);
+    }
+
+    [[nodiscard]] HttpResponder::Answer answer(std::string_view path) const {
+        if (path != "/metrics") {
+            return {};
         }
+        MetricPage page;
+        source_(page);
+        page.counter("perfleet_metrics_connections_dropped_total",
+                     "Connections to this page that were closed before they had an answer: too slow, or too many.",
+                     responder_.dropped_count());
         std::vector<prometheus::MetricFamily> families;
         families.reserve(page.families().size());
         for (const MetricFamily& family : page.families()) {
             families.push_back(family_of(family));
         }
-        return families;
+        return {200, "text/plain; version=0.0.4; charset=utf-8", prometheus::TextSerializer{}.Serialize(families)};
     }
 
-private:
     MetricSource source_;
-    mutable std::mutex mutex_;
-};
-
-class PrometheusServer final : public MetricsServer {
-public:
-    explicit PrometheusServer(MetricSource source) : source_{std::make_shared<SourceCollectable>(std::move(source))} {}
-
-    Result<Done> begin(const std::string& text, const Address& address) {
-        // The library throws what it can't say otherwise.
-        try {
-            exposer_.emplace(std::vector<std::string>{
-                "listening_ports", address.host + ":" + std::to_string(address.port), "num_threads",
-                std::to_string(kHttpThreads), "request_timeout_ms", std::to_string(kRequestTimeoutMs)});
-            exposer_->RegisterCollectable(source_);
-        } catch (const std::exception& exception) {
-            return Error{ErrorCode::kIo, "--metrics " + text + ": " + exception.what()};
-        }
-        const std::vector<int> ports = exposer_->GetListeningPorts();
-        if (ports.size() != 1) {
-            return Error{ErrorCode::kIo, "--metrics " + text + ": the server listens nowhere"};
-        }
-        address_ = address.host + ":" + std::to_string(ports.front());
-        place_ = place_of({address.host, static_cast<std::uint16_t>(ports.front())});
-        return Done{};
-    }
-
-    // The library looks for its end only when somebody calls, or after two seconds.
-    ~PrometheusServer() override {
-        std::atomic<bool> has_ended{!exposer_};
-        std::thread caller{[&] {
-            while (!has_ended.load(std::memory_order_acquire)) {
-                call();
-                std::this_thread::sleep_for(std::chrono::milliseconds{kCallEveryMs});
-            }
-        }};
-        exposer_.reset();
-        has_ended.store(true, std::memory_order_release);
-        caller.join();
-    }
-
-    [[nodiscard]] const std::string& address() const override { return address_; }
-
-private:
-    static constexpr int kCallEveryMs = 5;
-
-    void call() const {
-        const int socket_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (socket_fd >= 0) {
-            (void)connect(socket_fd, reinterpret_cast<const sockaddr*>(&place_), sizeof place_);
-            close(socket_fd);
-        }
-    }
-
-    std::shared_ptr<SourceCollectable> source_;
-    std::optional<prometheus::Exposer> exposer_;
     std::string address_;
-    sockaddr_in place_{};
+    HttpResponder responder_;  // the last member: its thread uses the others
 };
 
 }  // namespace
@@ -221,14 +176,12 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const std::string& a
     if (!parsed) {
         return std::move(parsed).error();
     }
-    if (auto bound = try_to_bind(address, *parsed); !bound) {
-        return std::move(bound).error();
+    const auto listening_fd = listen_at(address, *parsed);
+    if (!listening_fd) {
+        return listening_fd.error();
     }
-    auto server = std::make_unique<PrometheusServer>(std::move(source));
-    if (auto begun = server->begin(address, *parsed); !begun) {
-        return std::move(begun).error();
-    }
-    return std::unique_ptr<MetricsServer>{std::move(server)};
+    return std::unique_ptr<MetricsServer>{
+        std::make_unique<PrometheusServer>(*listening_fd, parsed->host, std::move(source))};
 }
 
 }  // namespace perfleet

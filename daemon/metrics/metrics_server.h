@@ -1,7 +1,8 @@
 // Answers `GET /metrics` with what a program measures about itself, as Prometheus text. The only place that knows
 // prometheus-cpp.
 //
-// Threads of its own, kHttpThreads of them; the source is asked on one of them, once a scrape, and by one at a time.
+// One thread of its own, which asks the source once a scrape. What a client can take of it:
+// daemon/metrics/http_responder.h.
 #pragma once
 
 #include <memory>
@@ -14,11 +15,6 @@ namespace perfleet {
 
 class MetricsServer {
 public:
-    // A connection that says nothing holds a thread for so long: one scrape waits behind kHttpThreads * n of them for
-    // n * kRequestTimeoutMs at most. Asleep, a thread costs little.
-    static constexpr int kHttpThreads = 24;
-    static constexpr int kRequestTimeoutMs = 1'000;
-
     // `HOST:PORT`: an IPv4 address of this machine and a port; `*` or 0 takes a free one. Errors: kUsage, naming the
     // option and the way out.
     [[nodiscard]] static Result<Done> check_address(const std::string& address);

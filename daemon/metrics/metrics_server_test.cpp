@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/metrics/http_responder.h"
 #include "daemon/metrics/process_metrics.h"
 #include "daemon/metrics/testing/scrape.h"
 
@@ -86,26 +87,53 @@ TEST(MetricsServer, AsksTheSourceOnceAtATime) {
     EXPECT_EQ(scrapes, static_cast<std::uint64_t>(kScrapers * kScrapesEach));
 }
 
-// Fewer threads, or more timeout, and the scrape's own timeout ends.
-TEST(MetricsServer, ConnectionsThatSayNothingDontHoldUpAScrapeForLong) {
+// Connections that dribble: at each round of them a scrape must get through, whatever their number.
+TEST(MetricsServer, ThousandsOfSlowRequestsDontHoldUpAScrape) {
     const auto server = start([](MetricPage& page) { page.gauge("test_value", "A value.", std::uint64_t{1}); });
-    constexpr int kSilent = 48;
-    static_assert(kSilent / MetricsServer::kHttpThreads * MetricsServer::kRequestTimeoutMs <= 2'000);
+    constexpr std::size_t kSlow = 10 * HttpResponder::kConnectionsMax;
     sockaddr_in place{};
     place.sin_family = AF_INET;
     place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     place.sin_port = htons(static_cast<std::uint16_t>(std::stoi(server->address().substr(10))));
-    std::vector<int> silent;
-    for (int i = 0; i < kSilent; ++i) {
-        silent.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        ASSERT_EQ(::connect(silent.back(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+    std::vector<int> slow(kSlow, -1);
+    for (int round = 0; round < 3; ++round) {
+        for (int& fd : slow) {
+            // Those that were closed come again.
+            if (fd < 0 || ::send(fd, "G", 1, MSG_NOSIGNAL) != 1) {
+                if (fd >= 0) {
+                    ::close(fd);
+                }
+                fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+                ASSERT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+            }
+        }
+        const ScrapedPage page = scrape(server->address());
+        EXPECT_EQ(page.all_problems(), "");
+        EXPECT_EQ(page.value("test_value"), 1);
+        EXPECT_GE(page.value("perfleet_metrics_connections_dropped_total").value_or(0),
+                  static_cast<double>(kSlow - HttpResponder::kConnectionsMax));
     }
-    const ScrapedPage page = scrape(server->address());
-    EXPECT_EQ(page.all_problems(), "");
-    EXPECT_EQ(page.value("test_value"), 1);
-    for (const int socket_fd : silent) {
+    for (const int socket_fd : slow) {
         ::close(socket_fd);
     }
+}
+
+TEST(MetricsServer, ConnectionsThatSayNothingAreClosed) {
+    const auto server = start([](MetricPage&) {});
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    place.sin_port = htons(static_cast<std::uint16_t>(std::stoi(server->address().substr(10))));
+    for (const std::string& says :
+         {std::string{}, std::string{"GET /metrics HTTP/1.1\r\nHost: "}, std::string(20'000, 'x')}) {
+        const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ASSERT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+        (void)::send(fd, says.data(), says.size(), MSG_NOSIGNAL);
+        char byte = 0;
+        EXPECT_LE(::recv(fd, &byte, 1, 0), 0) << says.size();  // waits for the end
+        ::close(fd);
+    }
+    EXPECT_EQ(scrape(server->address()).value("perfleet_metrics_connections_dropped_total"), 3);
 }
 
 TEST(MetricsServer, BadAddressesAreNamedWithAWayOut) {

@@ -1,0 +1,156 @@
+#include "daemon/metrics/http_responder.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <utility>
+
+namespace perfleet {
+namespace {
+
+constexpr int kAcceptedAtOnceMax = 64;
+constexpr int kLookEveryMs = 100;
+
+std::uint64_t monotonic_now_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+std::string response(std::string_view status, std::string_view content_type, std::string_view body) {
+    return std::string{"HTTP/1.1 "}
+        .append(status)
+        .append("\r\nContent-Type: ")
+        .append(content_type)
+        .append("\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n")
+        .append(body);
+}
+
+}  // namespace
+
+HttpResponder::HttpResponder(int listening_fd, Handler handler)
+    : listening_fd_{listening_fd}, stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, handler_{std::move(handler)} {
+    (void)!::getrandom(&random_state_, sizeof random_state_, 0);
+    random_state_ |= 1U;
+    thread_ = std::thread{[this] { run(); }};
+}
+
+HttpResponder::~HttpResponder() {
+    (void)::eventfd_write(stop_fd_, 1);
+    thread_.join();
+    for (const Connection& connection : connections_) {
+        ::close(connection.fd);
+    }
+    ::close(stop_fd_);
+    ::close(listening_fd_);
+}
+
+void HttpResponder::run() {
+    std::vector<pollfd> items;
+    while (true) {
+        items = {{stop_fd_, POLLIN, 0}, {listening_fd_, POLLIN, 0}};
+        for (const Connection& connection : connections_) {
+            items.push_back({connection.fd, static_cast<short>(connection.answer.empty() ? POLLIN : POLLOUT), 0});
+        }
+        (void)::poll(items.data(), items.size(), connections_.empty() ? -1 : kLookEveryMs);
+        if (items[0].revents != 0) {
+            return;
+        }
+        const std::uint64_t now_ns = monotonic_now_ns();
+        for (std::size_t i = connections_.size(); i > 0; --i) {
+            Connection& connection = connections_[i - 1];
+            if (items[i + 1].revents != 0 && serve(connection)) {
+                ::close(connection.fd);
+                connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+            } else if (now_ns - connection.accepted_ns > kRequestNsMax) {
+                drop(i - 1);
+            }
+        }
+        if (items[1].revents != 0) {
+            accept();
+        }
+    }
+}
+
+void HttpResponder::accept() {
+    for (int i = 0; i < kAcceptedAtOnceMax; ++i) {
+        Connection connection;
+        connection.fd = ::accept4(listening_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (connection.fd < 0) {
+            return;
+        }
+        connection.accepted_ns = monotonic_now_ns();
+        // Whoever has sent its request by now isn't one of those who wait.
+        if (serve(connection)) {
+            ::close(connection.fd);
+            continue;
+        }
+        if (connections_.size() >= kConnectionsMax) {
+            // xorshift64: nobody gains by guessing it.
+            random_state_ ^= random_state_ << 13U;
+            random_state_ ^= random_state_ >> 7U;
+            random_state_ ^= random_state_ << 17U;
+            drop(random_state_ % connections_.size());
+        }
+        connections_.push_back(std::move(connection));
+    }
+}
+
+void HttpResponder::drop(std::size_t index) {
+    ++dropped_count_;
+    ::close(connections_[index].fd);
+    connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+bool HttpResponder::serve(Connection& connection) {
+    char bytes[kRequestSizeBytesMax];
+    while (connection.answer.empty()) {
+        const ssize_t got = ::recv(connection.fd, bytes, sizeof bytes - connection.request.size(), 0);
+        if (got <= 0) {
+            const bool is_over = got == 0 || (errno != EAGAIN && errno != EINTR);
+            dropped_count_ += is_over ? 1 : 0;
+            return is_over;
+        }
+        connection.request.append(bytes, static_cast<std::size_t>(got));
+        if (connection.request.find("\r\n\r\n") != std::string::npos) {
+            connection.answer = answer_to(connection.request);
+            connection.request = {};
+        } else if (connection.request.size() == kRequestSizeBytesMax) {
+            ++dropped_count_;
+            return true;
+        }
+    }
+    while (connection.sent < connection.answer.size()) {
+        const ssize_t sent = ::send(connection.fd, connection.answer.data() + connection.sent,
+                                    connection.answer.size() - connection.sent, MSG_NOSIGNAL);
+        if (sent < 0) {
+            return errno != EAGAIN && errno != EINTR;
+        }
+        connection.sent += static_cast<std::size_t>(sent);
+    }
+    return true;
+}
+
+std::string HttpResponder::answer_to(std::string_view request) const {
+    constexpr std::string_view kGet = "GET ";
+    const std::string_view line = request.substr(0, request.find("\r\n"));
+    const std::size_t end = line.rfind(" HTTP/1.");
+    if (end == std::string_view::npos || end < kGet.size()) {
+        return response("400 Bad Request", "text/plain", "not an HTTP/1 request\n");
+    }
+    if (!line.starts_with(kGet)) {
+        return response("405 Method Not Allowed", "text/plain", "GET alone\n");
+    }
+    const std::string_view target = line.substr(kGet.size(), end - kGet.size());
+    const Answer answer = handler_(target.substr(0, target.find('?')));
+    return answer.status == 200 ? response("200 OK", answer.content_type, answer.body)
+                                : response("404 Not Found", "text/plain", "not found; try /metrics\n");
+}
+
+}  // namespace perfleet

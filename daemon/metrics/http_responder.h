@@ -1,0 +1,68 @@
+// Answers `GET PATH` over HTTP/1.1, one request a connection, on a thread of its own.
+//
+// Bounded: kConnectionsMax connections, each with a request of at most kRequestSizeBytesMax and one answer. A
+// connection that hasn't sent its request or read its answer within kRequestNsMax is closed. When one more comes, one
+// of those that haven't sent their request is closed by chance: a flood hits mostly itself, and a client that sends its
+// request at once gets through.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace perfleet {
+
+class HttpResponder {
+public:
+    static constexpr std::size_t kConnectionsMax = 64;
+    static constexpr std::size_t kRequestSizeBytesMax = 8U << 10;
+    static constexpr std::uint64_t kRequestNsMax = 1'000'000'000;
+
+    struct Answer {
+        int status = 404;  // or 200
+        std::string content_type;
+        std::string body;
+    };
+    // On the thread.
+    using Handler = std::function<Answer(std::string_view path)>;
+
+    // `listening_fd` is bound, listens and doesn't block; it is closed at the end.
+    HttpResponder(int listening_fd, Handler handler);
+    ~HttpResponder();
+    HttpResponder(const HttpResponder&) = delete;
+    HttpResponder& operator=(const HttpResponder&) = delete;
+
+    // Connections that were closed before they had an answer. From any thread.
+    [[nodiscard]] std::uint64_t dropped_count() const { return dropped_count_; }
+
+private:
+    struct Connection {
+        int fd = -1;
+        std::uint64_t accepted_ns = 0;
+        std::string request;
+        std::string answer;  // from sent on not sent yet; empty: the request isn't whole
+        std::size_t sent = 0;
+    };
+
+    void run();
+    void accept();
+    // True: it is over.
+    [[nodiscard]] bool serve(Connection& connection);
+    void drop(std::size_t index);
+    [[nodiscard]] std::string answer_to(std::string_view request) const;
+
+    int listening_fd_;
+    int stop_fd_;
+    Handler handler_;
+    std::vector<Connection> connections_;
+    std::uint64_t random_state_ = 0x9e3779b97f4a7c15ULL;
+    std::atomic<std::uint64_t> dropped_count_{0};
+    std::thread thread_;
+};
+
+}  // namespace perfleet
