@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <list>
 #include <optional>
 #include <utility>
 
@@ -56,6 +57,12 @@ void set_tcp_options(int fd) {
     set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledgedMs);
 }
 
+// Of a frame that waits, with its place in the list.
+std::size_t size_of(const std::string& frame) {
+    constexpr std::size_t kPlaceSizeBytes = 64;
+    return frame.capacity() + kPlaceSizeBytes;
+}
+
 std::string address_of(int fd) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
@@ -97,9 +104,9 @@ struct Server::Connection {
     std::size_t charge_bytes = 0;
     KeptBytes kept;
     KeptBytes pending;
-    std::string out;  // from out_at on not sent yet
-    std::size_t out_at = 0;
-    std::size_t out_frame_count = 0;     // since `out` was last empty
+    std::list<std::string> out;  // frames that the kernel has no space for
+    std::size_t out_at = 0;      // sent of the first one
+    std::size_t out_size_bytes = 0;
     std::unique_ptr<CurveServer> curve;  // null: NULL
     KeySet::Entry peer;
 };
@@ -382,8 +389,7 @@ void Server::account(Connection& connection) {
     if (connection.is_closing) {
         return;
     }
-    const std::size_t charge = connection.kept.capacity() + connection.pending.capacity() +
-                               (connection.out.empty() ? 0 : connection.out.capacity());
+    const std::size_t charge = connection.kept.capacity() + connection.pending.capacity() + connection.out_size_bytes;
     buffered_size_bytes_ += charge - connection.charge_bytes;
     connection.charge_bytes = charge;
     if (connection.kept.size() == 0 && !connection.has_pending) {
@@ -562,7 +568,7 @@ Server::Taken Server::take_command(Connection& connection, std::span<const std::
     if (command->data.size() < kTtlSizeBytes || command->data.size() > kTtlSizeBytes + kContextSizeBytesMax) {
         return fail(connection, &TransportCounts::refused_abuse_limit);
     }
-    if (connection.out_frame_count < limits_.replies_waiting_max) {
+    if (connection.out.size() < limits_.replies_waiting_max) {
         std::string pong;
         const auto context = command->data.subspan(kTtlSizeBytes);
         if (connection.curve == nullptr) {
@@ -673,8 +679,8 @@ Server::Sent Server::send(ConnectionId to, std::span<const std::byte> frame) {
     if (connection == nullptr || connection->step != Connection::Step::kReady) {
         return Sent::kPeerGone;
     }
-    if (connection->out_frame_count >= limits_.replies_waiting_max ||
-        connection->out.size() + frame.size() > limits_.replies_waiting_size_bytes_max) {
+    if (connection->out.size() >= limits_.replies_waiting_max ||
+        connection->out_size_bytes + frame.size() > limits_.replies_waiting_size_bytes_max) {
         return Sent::kFull;
     }
     std::string bytes;
@@ -689,21 +695,20 @@ Server::Sent Server::send(ConnectionId to, std::span<const std::byte> frame) {
 }
 
 void Server::queue(Connection& connection, std::string frame) {
-    if (connection.out.empty()) {
-        connection.out = std::move(frame);
-    } else {
-        connection.out += frame;
-    }
-    ++connection.out_frame_count;
-    if (connection.out_frame_count == 1) {
+    connection.out_size_bytes += size_of(frame);
+    connection.out.push_back(std::move(frame));
+    if (connection.out.size() == 1) {
         write_to(connection);
+    } else {
+        account(connection);
     }
 }
 
 void Server::write_to(Connection& connection) {
-    while (connection.out_at < connection.out.size()) {
-        const ssize_t sent = ::send(connection.fd, connection.out.data() + connection.out_at,
-                                    connection.out.size() - connection.out_at, MSG_NOSIGNAL);
+    while (!connection.out.empty()) {
+        const std::string& frame = connection.out.front();
+        const ssize_t sent =
+            ::send(connection.fd, frame.data() + connection.out_at, frame.size() - connection.out_at, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) {
             continue;
         }
@@ -715,11 +720,11 @@ void Server::write_to(Connection& connection) {
             break;
         }
         connection.out_at += static_cast<std::size_t>(sent);
-    }
-    if (connection.out_at == connection.out.size()) {
-        std::string{}.swap(connection.out);  // assigning would keep its memory
-        connection.out_at = 0;
-        connection.out_frame_count = 0;
+        if (connection.out_at == frame.size()) {
+            connection.out_size_bytes -= size_of(frame);
+            connection.out_at = 0;
+            connection.out.pop_front();
+        }
     }
     account(connection);
     set_events(connection);

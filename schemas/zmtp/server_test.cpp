@@ -144,6 +144,32 @@ TEST_F(ZmtpServer, AnswersThoseThatAreThere) {
     EXPECT_EQ(server_->send(sink_.last, {}), Server::Sent::kPeerGone);
 }
 
+TEST_F(ZmtpServer, APeerThatReadsSlowlyGetsTheNextReplyWhenAnEarlierOneIsGone) {
+    ServerLimits limits;
+    limits.replies_waiting_max = 4;
+    limits.replies_waiting_size_bytes_max = 8U << 20;
+    open(limits);
+    const Peer peer{endpoint_};
+    peer.shake_hands();
+    peer.write(message("ask"));
+    run_until_taken(1);
+    const std::string reply(1U << 20, 'r');
+    const auto bytes = std::as_bytes(std::span{reply});
+    int sent = 0;
+    while (server_->send(sink_.last, bytes) == Server::Sent::kDone) {
+        ASSERT_LT(++sent, 100);
+    }
+    EXPECT_GE(server_->buffered_size_bytes(), 3U << 20);
+    // It reads on, and never has read all.
+    for (int i = 0; i < 20; ++i) {
+        run_until([&] {
+            (void)peer.read();
+            return server_->send(sink_.last, bytes) == Server::Sent::kDone;
+        });
+        EXPECT_GT(server_->buffered_size_bytes(), 0U);
+    }
+}
+
 TEST_F(ZmtpServer, AMessageOfPartsEndsItsConnectionAtTheFirst) {
     open();
     const Peer peer{endpoint_};
