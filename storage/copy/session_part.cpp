@@ -86,7 +86,7 @@ Result<Done> unseal(const Engine& to, const SessionPart& part, const BatchRecord
         const auto block = bytes->has_value() ? parse_block_untrusted(**bytes) : Result<BlockView>{BlockView{}};
         if (bytes->has_value() && block.ok() && block->parts.empty()) {
             const BlockPart all{record.seq, block->header.row_count};
-            changes.put(key, encode_joined_block(block->header, block->columns, std::span{&all, 1}));
+            changes.put(key, encode_compacted_block(block->header, block->columns, std::span{&all, 1}));
         }
     }
     return Done{};

@@ -316,15 +316,15 @@ TEST_F(CopiedStore, StaysWholeInTheTargetWhenTheSourceDropsLater) {
 }
 
 TEST_F(CopiedStore, TellsDamageAndCopiesTheRestIntoASoundStore) {
-    for (const bool is_joined : {false, true}) {
-        SCOPED_TRACE(is_joined);
+    for (const bool is_compacted : {false, true}) {
+        SCOPED_TRACE(is_compacted);
         from_ += "-next";
         to_ += "-next";
         {
             auto store = open(from_);
             put(*store, 1, 40);
-            if (is_joined) {
-                join(*store);
+            if (is_compacted) {
+                compact(*store);
             }
         }
         open(from_).reset();  // its log becomes a table file
