@@ -1,7 +1,7 @@
 // How much memory a query may take for what it reads and counts: batch records, dictionaries, sums, names, rows of the
-// answer. Whoever holds something that grows says so by a MemoryShare; between blocks, epochs and rows the query asks
-// is_exceeded() and ends with exceeded(). Sizes in bytes, and about: what a single block or epoch needs at once is
-// bounded by its own limits.
+// answer. Whoever is about to take something that grows says so by a MemoryShare; between blocks, epochs, threads and
+// rows the query asks is_exceeded(), takes no more, and ends with exceeded(). Sizes in bytes, and about: what a single
+// block needs at once is bounded by its own limits.
 //
 // Threads: any. A MemoryPool bounds all queries of one process together; where they pass it, those end that hold more
 // than an equal part.
@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -52,15 +53,21 @@ public:
 
     [[nodiscard]] std::size_t size_bytes_max() const { return size_bytes_max_; }
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
+    // Once true it stays so: what was left out because of it isn't taken for an answer.
     [[nodiscard]] bool is_exceeded() const {
-        return size_bytes_ > size_bytes_max_ || (pool_ != nullptr && pool_->has_too_large(size_bytes_));
+        if (size_bytes_ > size_bytes_max_) {
+            excess_ = Excess::kOfQuery;
+        } else if (excess_ == Excess::kNone && pool_ != nullptr && pool_->has_too_large(size_bytes_)) {
+            excess_ = Excess::kOfAll;
+        }
+        return excess_ != Excess::kNone;
     }
     // Time to hold back with what can wait.
     [[nodiscard]] bool is_half_full() const { return size_bytes_ > size_bytes_max_ / 2; }
 
     // kTooLarge, and the way out.
     [[nodiscard]] Error exceeded() const {
-        if (size_bytes_ <= size_bytes_max_) {
+        if (excess_ == Excess::kOfAll) {
             return Error{ErrorCode::kTooLarge,
                          "all queries together need more memory than this query process may "
                          "take: ask again later, or about less (--select, --from, --to)"};
@@ -72,6 +79,8 @@ public:
 
 private:
     friend class MemoryShare;
+    enum class Excess : std::uint8_t { kNone, kOfQuery, kOfAll };
+
     void change(std::size_t before, std::size_t after) {
         size_bytes_ += after - before;
         if (pool_ != nullptr) {
@@ -82,6 +91,7 @@ private:
     std::size_t size_bytes_max_;
     MemoryPool* pool_;
     std::atomic<std::size_t> size_bytes_{0};
+    mutable std::atomic<Excess> excess_{Excess::kNone};
 };
 
 // What one holder takes of a query's memory. One thread at a time. Borrows the memory.
@@ -106,6 +116,8 @@ public:
         }
     }
     void add(std::size_t size_bytes) { set(size_bytes_ + size_bytes); }
+    // Of the whole query.
+    [[nodiscard]] bool is_exceeded() const { return memory_->is_exceeded(); }
 
 private:
     QueryMemory* memory_;

@@ -7,7 +7,7 @@
 namespace perfleet::query_memory_test {
 namespace {
 
-TEST(QueryMemory, IsExceededAsLongAsSharesAddUpToMore) {
+TEST(QueryMemory, IsExceededOnceSharesHaveAddedUpToMore) {
     QueryMemory memory{100};
     MemoryShare first{memory};
     first.set(60);
@@ -23,6 +23,8 @@ TEST(QueryMemory, IsExceededAsLongAsSharesAddUpToMore) {
         EXPECT_EQ(memory.size_bytes(), 101U);
     }
     EXPECT_EQ(memory.size_bytes(), 60U);
+    EXPECT_TRUE(memory.is_exceeded()) << "what was left out meanwhile is missing for good";
+    EXPECT_NE(memory.exceeded().message.find("--memory"), std::string::npos);
     MemoryShare other{memory};
     other.set(30);
     first = std::move(other);

@@ -44,7 +44,7 @@ public:
           by_image_{by_image},
           share_{memory} {}
 
-    // group_of(runner) says where a runner's samples count.
+    // group_of(runner) says where a runner's samples count. Counts no more where the memory is exceeded.
     template <class GroupOf>
     void add(const EpochStackCounts& epoch, const GroupOf& group_of) {
         dictionary_ = epoch.dictionary.get();
@@ -60,8 +60,11 @@ public:
                 add_node(node);
             }
             flush(groups_[group_of(epoch.runners[first->runner_index])]);
+            share_.set(size_bytes());
+            if (share_.is_exceeded()) {
+                return;
+            }
         }
-        share_.set(size_bytes());
     }
 
     [[nodiscard]] std::size_t row_count() const { return rows_.size(); }
@@ -83,6 +86,7 @@ public:
                          : std::strong_ordering::equal;
     }
     [[nodiscard]] const std::map<Group, Tallies>& groups() const { return groups_; }
+    [[nodiscard]] std::size_t tally_count() const { return tally_count_; }
     [[nodiscard]] const FrameNames& names() const { return names_; }
     // Of all groups, samples without a frame included.
     [[nodiscard]] std::uint64_t total() const { return total_; }
@@ -91,14 +95,13 @@ private:
     static constexpr std::uint32_t kUnknownRow = ~0U;
 
     [[nodiscard]] std::size_t size_bytes() const {
-        constexpr std::size_t kTallySizeBytes = sizeof(typename Tallies::value_type) + 3 * sizeof(void*);
-        std::size_t size_bytes = names_.size_bytes() + node_paths_.capacity() * sizeof(std::uint64_t) +
-                                 name_rows_.capacity() * sizeof(std::uint32_t) + row_numbers_.size_bytes() +
-                                 rows_.capacity() * sizeof(std::uint32_t) + sums_.capacity() * sizeof(FrameTally);
-        for (const auto& [group, tallies] : groups_) {
-            size_bytes += sizeof(group) + tallies.size() * kTallySizeBytes;
-        }
-        return size_bytes;
+        // With its node and its place in the table; a group with its node and a first table.
+        constexpr std::size_t kTallySizeBytes = sizeof(typename Tallies::value_type) + 5 * sizeof(void*);
+        constexpr std::size_t kGroupSizeBytes = sizeof(Group) + sizeof(Tallies) + 24 * sizeof(void*);
+        return names_.size_bytes() + node_paths_.capacity() * sizeof(std::uint64_t) +
+               name_rows_.capacity() * sizeof(std::uint32_t) + row_numbers_.size_bytes() +
+               rows_.capacity() * sizeof(std::uint32_t) + sums_.capacity() * sizeof(FrameTally) +
+               groups_.size() * kGroupSizeBytes + tally_count_ * kTallySizeBytes;
     }
 
     // Callers come first.
@@ -166,12 +169,14 @@ private:
     }
 
     void flush(Tallies& tallies) {
+        tally_count_ -= tallies.size();
         for (const std::uint32_t row : touched_) {
             FrameTally& tally = tallies[row];
             tally.self += sums_[row].self;
             tally.children += sums_[row].children;
             sums_[row] = {};
         }
+        tally_count_ += tallies.size();
         touched_.clear();
     }
 
@@ -188,6 +193,7 @@ private:
     std::vector<std::uint32_t> touched_;     // rows with a sum
     std::uint64_t total_ = 0;
     std::map<Group, Tallies> groups_;
+    std::size_t tally_count_ = 0;  // of all groups
     MemoryShare share_;
 };
 

@@ -62,6 +62,21 @@ public:
     }
     [[nodiscard]] const FlatTable<std::uint64_t>& others() const { return others_; }
 
+    // At most so many pairs have a sum.
+    [[nodiscard]] std::size_t pair_count() const {
+        std::size_t count = 0;
+        others_.for_each([&](std::uint64_t, std::uint64_t) { ++count; });
+        for (const std::vector<Page>& pages : pages_) {
+            for (const Page& page : pages) {
+                count += page == nullptr
+                             ? 0
+                             : static_cast<std::size_t>(std::count_if(page.get(), page.get() + page_mask() + 1,
+                                                                      [](std::uint64_t value) { return value != 0; }));
+            }
+        }
+        return count;
+    }
+
     [[nodiscard]] std::size_t size_bytes() const {
         return page_count_ * page_size_bytes() + pages_.capacity() * sizeof(std::vector<Page>) + others_.size_bytes();
     }

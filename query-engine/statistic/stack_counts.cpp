@@ -41,7 +41,7 @@ public:
         for (const TickRange& range : block.wanted_ticks) {
             count(block, names, range, options);
         }
-        share_.set(sums_.size_bytes());
+        charge();
     }
 
     // Whether each of these threads has one runner only.
@@ -63,13 +63,19 @@ public:
                 sums_.add(runner, sum.stack.value, value);
             }
         }
-        share_.set(sums_.size_bytes());
+        charge();
     }
 
     [[nodiscard]] const RunnerSums& sums() const { return sums_; }
     [[nodiscard]] const std::vector<RunnerKey>& runners() const { return runners_; }
 
 private:
+    // A runner has a node of numbers_ and a list of pages beside its place in runners_.
+    void charge() {
+        constexpr std::size_t kRunnerSizeBytes = 3 * sizeof(RunnerKey) + 12 * sizeof(void*);
+        share_.set(sums_.size_bytes() + runners_.size() * kRunnerSizeBytes);
+    }
+
     void count(const RowBlock& block, const ThreadNames& names, TickRange range, const StackCountOptions& options) {
         const bool all_in_range = block.first_ticks >= range.first && block.last_ticks < range.second;
         const Found found = all_in_range && block.is_whole() ? find_runs(block, names, options) : Found::kNoRuns;
@@ -214,9 +220,23 @@ private:
     MemoryShare share_;
 };
 
-EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& names,
-                        const StackCountOptions& options) {
+// Nothing where the memory is exceeded.
+EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& names, const StackCountOptions& options,
+                        MemoryShare& share) {
     EpochStackCounts result;
+    std::size_t runner_count = 0;
+    std::size_t pair_count = 0;
+    for (const Worker& worker : workers) {
+        runner_count += worker.runners().size();
+        pair_count += worker.sums().pair_count();
+    }
+    constexpr std::size_t kRunnerSizeBytes = 2 * sizeof(Runner) + 10 * sizeof(void*);
+    // Half as much again while they are brought into their order.
+    share.add(runner_count * kRunnerSizeBytes + pair_count * sizeof(StackCount) * 3 / 2);
+    if (share.is_exceeded()) {
+        return result;
+    }
+    result.counts.reserve(pair_count);
     std::map<Runner, std::uint32_t> runners;
     const auto runner_of = [&](const RunnerKey& key) {
         return Runner{names.text(key.name, key.tid), key.pid, options.per_thread ? key.tid : 0, key.slice};
@@ -422,8 +442,8 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
             return std::move(visited).error();
         }
     }
-    CountedEpoch counted{merged(workers, *names, options), std::move(meaning_share)};
-    counted.share.add(counted.counts.counts.capacity() * sizeof(StackCount));
+    EpochStackCounts counts = merged(workers, *names, options, meaning_share);
+    CountedEpoch counted{std::move(counts), std::move(meaning_share)};
     counted.counts.session_index = session_index;
     counted.counts.epoch = task.epoch;
     if (meaning->stacks && translate(meaning->map, meaning->stacks, counted.counts)) {
@@ -546,6 +566,9 @@ Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& optio
                 return false;
             }
             for (const CountedEpoch& one : *counted) {
+                if (scan.memory().is_exceeded()) {
+                    break;
+                }
                 if (one.stacks && !one.counts.counts.empty()) {
                     together.add(one.counts, one.stacks);
                 } else if (!one.counts.counts.empty()) {

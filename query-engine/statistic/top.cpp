@@ -13,7 +13,19 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kAnswerRowSizeBytes = 9 * sizeof(AnswerValue) + 64;  // about: texts of usual length
+constexpr std::size_t kColumnsMax = 9;
+constexpr std::size_t kRowSizeBytes = sizeof(std::vector<AnswerValue>) + kColumnsMax * sizeof(AnswerValue) + 32;
+
+// Of its texts beyond what they hold themselves.
+std::size_t text_size_bytes(const std::vector<AnswerValue>& values) {
+    constexpr std::size_t kInnerSizeBytes = 15;
+    std::size_t size_bytes = 0;
+    for (const AnswerValue& value : values) {
+        const auto* const text = std::get_if<std::string>(&value);
+        size_bytes += text != nullptr && text->capacity() > kInnerSizeBytes ? text->capacity() + 16 : 0;
+    }
+    return size_bytes;
+}
 
 double percent_of(std::uint64_t part, std::uint64_t total) {
     return total == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(total);
@@ -50,6 +62,7 @@ Result<Done> read_by(const std::string& text, TopOptions& top) {
     return Done{};
 }
 
+// Not whole where the memory is exceeded.
 Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, const EventChoice& event,
                  MemoryShare& share) {
     struct Row {
@@ -57,7 +70,13 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
         const Runner* runner;
         FrameTally counts;
     };
+    Answer answer;
     std::vector<Row> rows;
+    share.set(counts.tally_count() * sizeof(Row));
+    if (share.is_exceeded()) {
+        return answer;
+    }
+    rows.reserve(counts.tally_count());
     for (const auto& [runner, frames] : counts.groups()) {
         for (const auto& [frame, tally] : frames) {
             rows.push_back({frame, &runner, tally});
@@ -77,17 +96,21 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
         static_cast<std::size_t>(std::min<std::uint64_t>(options.row_count_max.value_or(rows.size()), rows.size()));
     std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(row_count), rows.end(), before);
     rows.resize(row_count);
-    share.set(rows.capacity() * sizeof(Row) + row_count * kAnswerRowSizeBytes);
-
-    Answer answer;
+    share.add(row_count * kRowSizeBytes);
+    if (share.is_exceeded()) {
+        return answer;
+    }
     answer.columns = columns_of_top(options, options.sum_weights ? event.unit : "samples");
+    answer.rows.reserve(row_count);
     for (const Row& row : rows) {
         const auto text = [](bool is_shown, std::string value) {
             return is_shown ? AnswerValue{std::move(value)} : AnswerValue{};
         };
-        std::vector<AnswerValue> values{text(options.by_symbol, counts.symbol(row.frame)),
-                                        text(options.by_image, counts.image(row.frame)),
-                                        text(options.by_command || options.by_thread, row.runner->command)};
+        std::vector<AnswerValue> values;
+        values.reserve(answer.columns.size());
+        values.push_back(text(options.by_symbol, counts.symbol(row.frame)));
+        values.push_back(text(options.by_image, counts.image(row.frame)));
+        values.push_back(text(options.by_command || options.by_thread, row.runner->command));
         if (options.by_thread) {
             values.emplace_back(std::int64_t{static_cast<std::int32_t>(row.runner->pid)});
             values.emplace_back(std::int64_t{static_cast<std::int32_t>(row.runner->tid)});
@@ -96,6 +119,10 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
         values.emplace_back(percent_of(row.counts.self, counts.total()));
         values.emplace_back(row.counts.children);
         values.emplace_back(percent_of(row.counts.children, counts.total()));
+        share.add(text_size_bytes(values));
+        if (share.is_exceeded()) {
+            return answer;
+        }
         answer.rows.push_back(std::move(values));
     }
     return answer;
