@@ -135,7 +135,7 @@ TEST_F(DiffProgram, ExitStatusIsThatOfTheConditions) {
     EXPECT_EQ(status("2", {"--fail-if", "self > 5%"}), 2);
     EXPECT_EQ(status("2", {"--fail-if", "mean(other) > 5%"}), 1);
     EXPECT_EQ(status("none", {"--fail-if", "mean > 5%"}), 1);
-    EXPECT_EQ(diff({"--before", "last"}).ending.status, 2);
+    EXPECT_EQ(diff({"--before", "last", "last~1"}).ending.status, 2);
     const Finished undecided = diff({"--before", version("1"), "--after", version("2"), "--fail-if", "p99 > 5%"});
     EXPECT_NE(undecided.error_output.find("an interval takes 299 on each side"), std::string::npos)
         << undecided.error_output;

@@ -303,7 +303,6 @@ TEST_F(QueryProgram, BadUsageExitsWith2AndNamesTheOption) {
         {{"control", "start", "--data", data_, "--wait", "nan"}, "--wait: 'nan' is no number"},
         {{"export", "--data", data_, "-o", "x"}, "--to"},
         {{"export", "--data", data_, "--to", "pdf", "-o", "x"}, "--to"},
-        {{"export", "--data", data_, "--to", "perf.data", "-o", "-"}, "-o"},
         {{"export", "--data", data_, "--to", "folded", "-o", folder_.path().string()}, "-o"},
     };
     for (const auto& [arguments, named] : bad) {

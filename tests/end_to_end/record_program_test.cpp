@@ -253,8 +253,8 @@ TEST_F(RecordProgram, WithoutAHomeItAsksForAFolder) {
 
 TEST_F(RecordProgram, WhatToTryNextIsQuotedForAShell) {
     data_ = folder_ / "sp ace/d'x";
-    const Finished recorded =
-        run({program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock", "--", "true"});
+    const Finished recorded = run({program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock", "--", "sh",
+                                   "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"});
     ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
     const std::string& said = recorded.error_output;
     const std::size_t at = said.find(" --data ", said.find("\nNext: "));
