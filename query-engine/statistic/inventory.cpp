@@ -121,6 +121,7 @@ constexpr std::array kNotes{
     LossColumn{"stacks_bad_address", TallyName::kStacksBadAddress},
     LossColumn{"stacks_not_copied", TallyName::kStacksNotCopied},
     LossColumn{"unclean_end", TallyName::kUncleanEnd},
+    LossColumn{"stacks_copied", TallyName::kStacksCopied},
 };
 
 }  // namespace

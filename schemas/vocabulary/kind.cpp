@@ -40,6 +40,7 @@ std::string_view tally_name(TallyName name) {
         case TallyName::kStacksBadAddress: return "stacks_bad_address";
         case TallyName::kStacksNotCopied: return "stacks_not_copied";
         case TallyName::kUncleanEnd: return "unclean_end";
+        case TallyName::kStacksCopied: return "stacks_copied";
     }
     return "other";
 }

@@ -67,6 +67,7 @@ enum class TallyName : std::uint16_t {
     kStacksBadAddress = 70,  // a caller that can't be one
     kStacksNotCopied = 71,   // the end of the stack's copy
     kUncleanEnd = 72,        // 1: the collector was killed; rows that were still in the kernel's rings are in no count
+    kStacksCopied = 73,      // call chains that couldn't be unwound in the kernel, but from a copy of the stack
 };
 inline constexpr std::uint16_t kTallyLostFirst = 2;
 inline constexpr std::uint16_t kTallyLostLast = 63;

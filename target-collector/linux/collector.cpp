@@ -40,12 +40,14 @@
 #include "target-collector/message/image_chunk.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/ring/spsc_ring.h"
+#include "target-collector/source/linux/call_chain_choice.h"
 #include "target-collector/source/linux/event_parser.h"
 #include "target-collector/source/linux/perf_source.h"
 
 namespace perfleet {
 namespace {
 
+constexpr std::uint64_t kHurriedTurnMs = 1;
 constexpr std::uint64_t kTurnMs = 250;  // between looks at the rings when they don't call
 constexpr std::uint64_t kCountersEveryNs = 1'000'000'000;
 constexpr std::uint64_t kCommandTimeoutNs = 2'000'000'000;  // after SIGTERM
@@ -120,6 +122,7 @@ private:
     Result<Done> open_driver();
     Result<Done> open_spool();
     Result<Done> open_source();
+    Result<Done> choose_chains(PerfSourceOptions& source);
     Result<Done> open_wire();
     bool watch(int fd) const;
     void collect(Ticks end);
@@ -240,6 +243,35 @@ Result<Done> LinuxCollector::open_driver() {
     return Done{};
 }
 
+Result<Done> LinuxCollector::choose_chains(PerfSourceOptions& source) {
+    CallChainWish wish;
+    wish.mode = options_.call_chains;
+    if (wish.mode == CallChainMode::kAuto && options_.all_kernel) {
+        wish.mode = CallChainMode::kFramePointers;
+    }
+    wish.user_stack_bytes = options_.user_stack_bytes;
+    const bool skips_own = source.events.all_cpus && !options_.include_self;
+    wish.kernel_unwinder.own_pid = skips_own ? static_cast<std::uint32_t>(::getpid()) : 0;
+    for (const std::int32_t pid : options_.pids) {
+        wish.programs.push_back("/proc/" + std::to_string(pid) + "/exe");
+    }
+    if (auto path = options_.command.empty() ? Result<std::string>{std::string{}} : find_command(options_.command[0]);
+        source.events.enable_on_exec && path.ok()) {
+        wish.programs.push_back(std::move(*path));
+    }
+    auto choice = choose_call_chains(wish);
+    if (!choice.ok()) {
+        return std::move(choice).error();
+    }
+    if (!choice->reason.empty()) {
+        notice(choice->reason);
+    }
+    source.events.callchain = choice->has_chains;
+    source.events.user_stack_bytes = choice->user_stack_bytes;
+    source.kernel_unwinder = std::move(choice->kernel_unwinder);
+    return Done{};
+}
+
 Result<Done> LinuxCollector::open_source() {
     auto events = parse_events(options_.events, EventPlaces{}, options_.event_filters);
     if (!events.ok()) {
@@ -248,8 +280,6 @@ Result<Done> LinuxCollector::open_source() {
     PerfSourceOptions source;
     source.events.events = std::move(*events);
     source.events.sampling = {options_.frequency_hz, options_.period, options_.default_frequency_hz};
-    source.events.callchain = options_.callchain;
-    source.events.user_stack_bytes = options_.user_stack_bytes;
     source.events.all_cpus = options_.all_cpus;
     source.events.all_user = options_.all_user;
     source.events.all_kernel = options_.all_kernel;
@@ -281,6 +311,9 @@ Result<Done> LinuxCollector::open_source() {
             source.events.with_descendants = false;
             source.events.enable_on_exec = true;
         }
+    }
+    if (auto done = choose_chains(source); !done.ok()) {
+        return done;
     }
     auto opened = PerfSource::open(std::move(source), [this](std::string_view text) { notice(text); });
     if (!opened.ok()) {
@@ -449,8 +482,9 @@ void LinuxCollector::collect(Ticks end) {
         const Ticks next = std::min(end, delay_end_.value_or(end));
         const std::uint64_t left_ms = now < next ? ((next.value - now.value) / 1'000'000) + 1 : 0;
         std::array<epoll_event, 16> events{};
-        const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()),
-                                       static_cast<int>(std::min(left_ms, kTurnMs)));
+        const int count =
+            ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()),
+                         static_cast<int>(std::min(left_ms, source_->is_hurried() ? kHurriedTurnMs : kTurnMs)));
         (void)count;  // whoever called, all rings are looked at
     }
 }

@@ -163,9 +163,8 @@ std::uint64_t frequency_of(const std::string& text) {
 
 // As perf's: a multiple of 8 bytes, below 64 KiB.
 std::uint32_t user_stack_bytes_of(const std::string& text) {
-    constexpr std::uint32_t kDefaultBytes = 8192;
     constexpr std::uint32_t kBytesMax = 65'528;
-    std::uint32_t size_bytes = text.empty() ? kDefaultBytes : 0;
+    std::uint32_t size_bytes = text.empty() ? kUserStackBytes : 0;
     if (!text.empty() && (!check_whole_number(text).empty() || !CLI::detail::lexical_cast(text, size_bytes) ||
                           size_bytes == 0 || size_bytes > kBytesMax)) {
         throw CLI::ValidationError("--call-graph dwarf", "'" + text + "' is no size of a stack's copy; write up to " +
@@ -177,29 +176,27 @@ std::uint32_t user_stack_bytes_of(const std::string& text) {
 void choose_callchain(const std::string& mode, CollectorOptions& options) {
     const std::size_t comma = std::min(mode.find(','), mode.size());
     const std::string name = mode.substr(0, comma);
-    options.callchain = true;
-    options.user_stack_bytes = 0;
-    if (name == "fp" || name == "auto") {
-        return;
-    }
-    if (name == "no" || name == "none") {
-        options.callchain = false;
-        return;
+    for (const auto& [known, chosen] :
+         {std::pair{"auto", CallChainMode::kAuto}, std::pair{"fp", CallChainMode::kFramePointers},
+          std::pair{"bpf", CallChainMode::kBpf}, std::pair{"no", CallChainMode::kNone},
+          std::pair{"none", CallChainMode::kNone}}) {
+        if (mode == known) {
+            options.call_chains = chosen;
+            return;
+        }
     }
     if (name == "dwarf") {
+        options.call_chains = CallChainMode::kDwarf;
         options.user_stack_bytes = user_stack_bytes_of(comma < mode.size() ? mode.substr(comma + 1) : "");
         return;
     }
-    if (name == "bpf") {
-        throw CLI::ValidationError("--call-graph bpf",
-                                   "unwinding in the kernel isn't there yet; dwarf unwinds without "
-                                   "frame pointers from a copy of the stack");
-    }
     if (name == "lbr") {
-        throw CLI::ValidationError("--call-graph lbr",
-                                   "branch records of the hardware aren't there yet; fp follows frame pointers");
+        throw CLI::ValidationError(
+            "--call-graph lbr",
+            "branch records of the hardware aren't there yet; auto takes the best of bpf, dwarf and fp");
     }
-    throw CLI::ValidationError("--call-graph", "'" + mode + "' is no way to find callers; fp follows frame pointers");
+    throw CLI::ValidationError("--call-graph",
+                               "'" + mode + "' is no way to find callers; auto takes the best of bpf, dwarf and fp");
 }
 
 // As perf's -m: a number is of pages, a size has a unit.
@@ -258,11 +255,19 @@ void add_options(CLI::App& app, CommandLine& line) {
         ->check(check_whole_number)
         ->check(check_above_zero)
         ->excludes(frequency);
-    app.add_flag("-g", options.callchain, "Record call chains");
+    app.add_flag_callback(
+        "-g",
+        [&options] {
+            if (options.call_chains == CallChainMode::kNone) {
+                options.call_chains = CallChainMode::kAuto;
+            }
+        },
+        "Record call chains, as --call-graph auto");
     app.add_option_function<std::string>(
            "--call-graph", [&options](const std::string& mode) { choose_callchain(mode, options); },
-           "Record call chains: auto or fp (by frame pointers), or dwarf[,SIZE] (by the programs' unwind tables, from "
-           "a copy of SIZE bytes of the stack, 8192 by default)")
+           "Record call chains: bpf (unwound in the kernel by the programs' unwind tables), dwarf[,SIZE] (by the same "
+           "tables from a copy of SIZE bytes of the stack, 8192 by default), fp (by frame pointers), or auto: bpf, "
+           "where it isn't possible dwarf for programs without frame pointers, else fp")
         ->type_name("MODE");
     app.add_flag("-a,--all-cpus", options.all_cpus, "Everything that runs on the machine");
     app.add_option_function<std::string>(

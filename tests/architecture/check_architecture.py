@@ -63,6 +63,7 @@ LIBRARIES = [
     Library("RocksDB", r"rocksdb/", ("storage/store/", "tests/benchmark/")),
     Library("libelf/libdw", r"(libelf|gelf|nlist|libdw|libdwfl|dwarf)\.h$|elfutils/", ("query-engine/symbol/",),
             in_unit_tests=True),
+    Library("libbpf", r"bpf/\w+\.h$", ("target-collector/source/linux/bpf/",)),
     Library("libiberty", r"libiberty/", ("query-engine/symbol/",)),
     Library("Boost.Math", r"boost/math/", ("query-engine/statistic/number/distribution.cpp",)),
     Library("RE2", r"re2/", ("storage/select/matcher.cpp",)),

@@ -54,6 +54,15 @@ TEST_F(CallGraphProgram, ChainsThroughLibrariesOfDebianAreWhole) {
     file.close();
     EXPECT_GT(share_of_whole_chains("dwarf", "xz", "-3 -k -c '" + input + "'"), 0.95);
     EXPECT_LT(share_of_whole_chains("fp", "xz", "-3 -k -c '" + input + "'"), 0.5);
+    // What -g stands for: BPF, or copies where that isn't possible.
+    EXPECT_GT(share_of_whole_chains("auto", "xz", "-3 -k -c '" + input + "'"), 0.95);
+}
+
+TEST_F(CallGraphProgram, WhatWasChosenIsSaid) {
+    const Finished chosen =
+        run({program_path("perfleet"), "record", "--data", folder_ / "said", "-e", "cpu-clock:u", "-g", "--", "true"});
+    EXPECT_EQ(chosen.ending.status, 0) << chosen.error_output;
+    EXPECT_NE(chosen.error_output.find("call chains "), std::string::npos) << chosen.error_output;
 }
 
 }  // namespace

@@ -552,7 +552,7 @@ def a_tracepoint_filter(user):
 @step
 def perfs_options_work_or_are_refused_by_name(user):
     for options in ("-z", "-D 50", "-m 16", "--all-user", "--all-kernel", "--call-graph fp", "--call-graph auto", "-g",
-                    "--call-graph dwarf", "--call-graph dwarf,16384", "-i"):
+                    "--call-graph dwarf", "--call-graph dwarf,16384", "--call-graph bpf", "-i"):
         user.run(f"perfleet record -q {options} -- true")
     user.run("perfleet record -q -a -C 0 --duration 0.2 && perfleet record -q --uid 0 --duration 0.2")
     for options in ("--switch-output", "--call-graph lbr", "--call-graph dwarf,1m", "-b"):

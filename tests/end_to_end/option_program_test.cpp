@@ -185,8 +185,7 @@ TEST_F(OptionProgram, OptionsOfPerfAreTakenOrRefusedWithWhatToUseInstead) {
     for (const auto& [option, named] :
          std::vector<std::pair<Words, std::string>>{{{"--call-graph", "dwarf,65536"}, "65528"},
                                                     {{"--call-graph", "dwarf,x"}, "dwarf,16384"},
-                                                    {{"--call-graph=lbr"}, "fp follows frame pointers"},
-                                                    {{"--call-graph", "bpf"}, "dwarf unwinds"},
+                                                    {{"--call-graph=lbr"}, "auto takes the best"},
                                                     {{"--call-graph", "up"}, "'up'"},
                                                     {{"-b"}, "-g"},
                                                     {{"-j", "any,u"}, "-g"},

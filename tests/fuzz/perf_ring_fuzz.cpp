@@ -107,11 +107,14 @@ void check_mapping(std::span<const std::byte> record, MappingList& list) {
 
 std::uint64_t check_record(std::span<const std::byte> record, MappingList& list) {
     std::uint64_t sum = record_time(record).value_or(0);
-    for (unsigned fields = 0; fields < 32; ++fields) {
-        sum += check_sample(record, {(fields & 1) != 0, (fields & 2) != 0, (fields & 4) != 0,
-                                     static_cast<std::uint8_t>((fields & 8) == 0    ? 0
-                                                               : (fields & 16) == 0 ? 2
-                                                                                    : 3)});
+    for (unsigned fields = 0; fields < 64; ++fields) {
+        SampleFields layout;
+        layout.period = (fields & 1) != 0;
+        layout.callchain = (fields & 2) != 0;
+        layout.raw = (fields & 4) != 0;
+        layout.unwound = (fields & 32) != 0;
+        layout.user_register_count = (fields & 8) == 0 ? 0 : (fields & 16) == 0 ? 2 : 3;
+        sum += check_sample(record, layout);
     }
     if (const auto comm = read_comm(record)) {
         expect_within(letters(comm->name), record);

@@ -104,8 +104,12 @@ void EventSet::dissolve_weak_groups(const Notice& notice) {
 
 void EventSet::settle_fields(OpenEvent& event) const {
     const perf_event_attr attr = attr_of(event);
-    event.fields = {(attr.sample_type & PERF_SAMPLE_PERIOD) != 0, (attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0,
-                    (attr.sample_type & PERF_SAMPLE_RAW) != 0, 0, 0};
+    event.fields = {(attr.sample_type & PERF_SAMPLE_PERIOD) != 0,
+                    (attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0,
+                    (attr.sample_type & PERF_SAMPLE_RAW) != 0,
+                    false,
+                    0,
+                    0};
     if ((attr.sample_type & PERF_SAMPLE_STACK_USER) != 0) {
         event.fields.user_register_count = static_cast<std::uint8_t>(std::popcount(attr.sample_regs_user));
     }

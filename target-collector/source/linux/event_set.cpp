@@ -198,8 +198,8 @@ bool EventSet::is_optional_gone(const Target& target, int error) const {
 
 Result<Done> EventSet::make_room_for_descriptors() const {
     constexpr std::uint64_t kOthers = 64;  // logs, sockets, /proc
-    const std::uint64_t wanted =
-        kOthers + tried_fds_.size() + (cpus_.size() * (2 + (targets_.size() * opening_count(events_))));
+    const std::uint64_t wanted = kOthers + tried_fds_.size() +
+                                 (cpus_.size() * (2 + events_.size() + (targets_.size() * opening_count(events_))));
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
         return Done{};
@@ -216,6 +216,7 @@ AttrOptions EventSet::attr_options() const {
     AttrOptions attr;
     attr.callchain = options_.callchain;
     attr.user_stack_bytes = options_.user_stack_bytes;
+    attr.is_copy_rare = options_.kernel_unwinder != nullptr;
     attr.inherit = !options_.all_cpus;
     attr.enable_on_exec = options_.enable_on_exec && !options_.all_cpus && !options_.begins_stopped;
     return attr;
@@ -290,11 +291,61 @@ Result<Done> EventSet::connect(OpenFd& open) const {
         const std::string what = is_side_band ? "mappings and names" : "-e " + events_[open.event_index].spec.name;
         return error_from_errno(errno, what + ": can't direct the event to its ring");
     }
-    const bool is_reader = open.role == OpeningRole::kReader;
-    const EventSpec* const spec = is_side_band || is_reader ? nullptr : &events_[open.event_index].spec;
+    const bool is_ours = open.role == OpeningRole::kReader || open.role == OpeningRole::kOutput;
+    const EventSpec* const spec = is_side_band || is_ours ? nullptr : &events_[open.event_index].spec;
     if (spec != nullptr && !spec->filter.empty() &&
         ::ioctl(open.fd, PERF_EVENT_IOC_SET_FILTER, spec->filter.c_str()) != 0) {
         return filter_error(*spec, errno);
+    }
+    return spec != nullptr ? attach_unwinder(open.fd, open.event_index) : Result<Done>{Done{}};
+}
+
+std::optional<std::uint32_t> EventSet::unwound_ordinal(std::uint32_t event_index) const {
+    const auto is_unwound = [this](const OpenEvent& event) {
+        return options_.kernel_unwinder != nullptr && can_unwind_in_kernel(event.spec, event.rate, attr_options());
+    };
+    const auto ordinal = std::count_if(events_.begin(), events_.begin() + event_index, is_unwound);
+    return is_unwound(events_[event_index]) && ordinal < KernelUnwinder::kEventsMax
+               ? std::optional{static_cast<std::uint32_t>(ordinal)}
+               : std::nullopt;
+}
+
+Result<Done> EventSet::attach_unwinder(int fd, std::uint32_t event_index) const {
+    const auto ordinal = unwound_ordinal(event_index);
+    if (!ordinal) {
+        return Done{};
+    }
+    auto program = options_.kernel_unwinder->program_of(*ordinal);
+    if (!program.ok()) {
+        return std::move(program).error();
+    }
+    if (::ioctl(fd, PERF_EVENT_IOC_SET_BPF, *program) != 0) {
+        return error_from_errno(errno, "-e " + events_[event_index].spec.name +
+                                           ": can't attach the BPF program that unwinds (--call-graph dwarf does "
+                                           "without)");
+    }
+    return Done{};
+}
+
+// Before the events that emit through them.
+Result<Done> EventSet::open_outputs() {
+    for (std::uint32_t i = 0; i < events_.size(); ++i) {
+        const auto ordinal = unwound_ordinal(i);
+        for (std::uint32_t cpu_index = 0; ordinal && cpu_index < cpus_.size(); ++cpu_index) {
+            const std::uint32_t cpu = cpus_[cpu_index];
+            const int fd = open_perf_event(unwound_output_attr(events_[i].spec, attr_options(), features_), -1,
+                                           static_cast<std::int32_t>(cpu));
+            if (fd < 0) {
+                return error_from_errno(errno, "can't open the output of the BPF program that unwinds");
+            }
+            fds_.push_back({fd, OpeningRole::kOutput, i, cpu_index, 0, 0});
+            if (auto done = connect(fds_.back()); !done.ok()) {
+                return done;
+            }
+            if (auto done = options_.kernel_unwinder->set_output(*ordinal, cpu, fd); !done.ok()) {
+                return done;
+            }
+        }
     }
     return Done{};
 }
@@ -319,6 +370,9 @@ Result<int> EventSet::open_one(std::span<const Opening> plan, std::uint32_t plan
 
 Result<Done> EventSet::open_events() {
     const std::vector<Opening> plan = plan_openings(events_, attr_options(), features_);
+    if (auto done = open_outputs(); !done.ok()) {
+        return done;
+    }
     for (std::uint32_t cpu_index = 0; cpu_index < cpus_.size(); ++cpu_index) {
         for (const Target& target : targets_) {
             int leader_fd = -1;
@@ -341,7 +395,7 @@ Result<Done> EventSet::open_events() {
             }
         }
     }
-    if (fds_.empty()) {
+    if (std::ranges::all_of(fds_, [](const OpenFd& open) { return open.role == OpeningRole::kOutput; })) {
         return process_ended();
     }
     index_ids();
@@ -359,7 +413,8 @@ void EventSet::index_ids() {
     };
     for (const OpenFd& open : fds_) {
         if (open.role != OpeningRole::kReader) {
-            add(open.id, origin_of_event(open.event_index));
+            add(open.id, open.role == OpeningRole::kOutput ? origin_of_output(open.event_index)
+                                                           : origin_of_event(open.event_index));
         }
     }
     for (const ClosedFd& closed : closed_) {
@@ -371,6 +426,16 @@ RecordOrigin EventSet::origin_of_event(std::uint32_t event_index) const {
     return event_index == kSideBandIndex
                ? RecordOrigin{kSideBandIndex, {}, 0}
                : RecordOrigin{event_index, events_[event_index].fields, events_[event_index].weight};
+}
+
+// Each of its samples carries its period.
+RecordOrigin EventSet::origin_of_output(std::uint32_t event_index) {
+    SampleFields fields;
+    fields.period = true;
+    fields.callchain = true;
+    fields.raw = true;
+    fields.unwound = true;
+    return {event_index, fields, 0};
 }
 
 const RecordOrigin* EventSet::origin_of(std::uint64_t id) const {
@@ -590,6 +655,11 @@ void EventSet::add_readings(std::span<const OpenFd> wanted, std::vector<Reading>
             if (add_group_reading(open, sums)) {
                 group.clear();
             }
+            continue;
+        }
+        if (open.role == OpeningRole::kOutput) {
+            const OwnReading own = read_own(open);
+            sums[own.place].lost_count += own.reading.lost_count;
             continue;
         }
         if (open.role != OpeningRole::kMember) {

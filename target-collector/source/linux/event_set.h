@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "target-collector/source/linux/bpf/kernel_unwinder.h"
 #include "target-collector/source/linux/event_spec.h"
 #include "target-collector/source/linux/kernel_ring.h"
 #include "target-collector/source/linux/opening_plan.h"
@@ -27,6 +28,7 @@ struct EventSetOptions {
     SamplingChoice sampling;
     bool callchain = false;
     std::uint32_t user_stack_bytes = 0;           // AttrOptions
+    KernelUnwinder* kernel_unwinder = nullptr;    // borrowed; null: no BPF program unwinds
     bool all_cpus = false;                        // everything that runs; else `pids`
     bool all_user = false;                        // exclude the kernel from all events
     bool all_kernel = false;                      // exclude user space
@@ -172,8 +174,10 @@ private:
     Result<Done> map_rings(const Notice& notice);
     Result<Done> open_events();
     [[nodiscard]] RecordOrigin origin_of_event(std::uint32_t event_index) const;
+    [[nodiscard]] static RecordOrigin origin_of_output(std::uint32_t event_index);
     [[nodiscard]] static bool is_meant(const OpenFd& open, std::optional<std::uint32_t> event_index) {
-        return open.role != OpeningRole::kSideBand && (!event_index || open.event_index == *event_index);
+        return open.role != OpeningRole::kSideBand && open.role != OpeningRole::kOutput &&
+               (!event_index || open.event_index == *event_index);
     }
     // Switches what it stands for on and off: an event, or a group.
     [[nodiscard]] static bool is_switch(const OpenFd& open) {
@@ -184,6 +188,11 @@ private:
     [[nodiscard]] OwnReading read_own(const OpenFd& open) const;
     // False: it can't be read.
     bool add_group_reading(const OpenFd& reader, std::vector<Reading>& sums) const;
+    // BPF programs: attached to an event; and what they emit through.
+    Result<Done> attach_unwinder(int fd, std::uint32_t event_index) const;
+    Result<Done> open_outputs();
+    // Which of the events that are unwound in the kernel it is; empty: it isn't.
+    [[nodiscard]] std::optional<std::uint32_t> unwound_ordinal(std::uint32_t event_index) const;
     // The descriptor; -1 when the thread has gone, which may be.
     Result<int> open_one(std::span<const Opening> plan, std::uint32_t plan_index, const Target& target,
                          std::uint32_t cpu_index, int group_fd);

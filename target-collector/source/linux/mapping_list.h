@@ -19,6 +19,12 @@ struct Mapping {
     std::uint32_t flags = 0;
 };
 
+// Where the code of a process's program begins: within [start, end). Empty: not known.
+struct CodeStart {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+};
+
 // Ordered by address, never overlapping. A change gives it a new generation that no list has had before.
 class MappingList {
 public:

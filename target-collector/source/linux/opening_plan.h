@@ -33,6 +33,7 @@ enum class OpeningRole : std::uint8_t {
     kLeader,  // opens a group: the openings behind it get its descriptor as group_fd
     kMember,
     kReader,
+    kOutput,  // what a BPF program emits an event's samples through, on a CPU; in no plan
 };
 
 [[nodiscard]] constexpr bool joins_group(OpeningRole role) {

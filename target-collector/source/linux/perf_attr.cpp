@@ -130,11 +130,18 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
         attr.sample_type |= perf::sample_type::kCallchain;
         attr.exclude_callchain_kernel = event.exclude_kernel ? 1 : 0;
         attr.exclude_callchain_user = event.exclude_user ? 1 : 0;
-        if (options.user_stack_bytes != 0 && !event.exclude_user) {
+        const bool is_unwound = !options.is_copy_rare || can_unwind_in_kernel(event, rate, options);
+        if (options.user_stack_bytes != 0 && !event.exclude_user && is_unwound) {
             attr.exclude_callchain_user = 1;
             attr.sample_type |= perf::sample_type::kRegsUser | perf::sample_type::kStackUser;
             attr.sample_regs_user = kUserRegisters;
             attr.sample_stack_user = options.user_stack_bytes;
+            if (options.is_copy_rare) {
+                // A stack that is copied is of a process that the program doesn't know yet: the collector learns at
+                // once.
+                attr.watermark = 0;
+                attr.wakeup_events = 1;
+            }
         }
     }
     if (event.samples_group) {
@@ -144,6 +151,23 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
     if (event.is_tracepoint()) {
         attr.sample_type |= perf::sample_type::kRaw;
     }
+    return attr;
+}
+
+bool can_unwind_in_kernel(const EventSpec& event, const SamplingRate& rate, const AttrOptions& options) {
+    return event.callchain.value_or(options.callchain) && rate.value > 0 && !event.exclude_user &&
+           !event.is_tracepoint() && !event.samples_group;
+}
+
+perf_event_attr unwound_output_attr(const EventSpec& event, const AttrOptions& options, const PerfFeatures& features) {
+    perf_event_attr attr = base_attr(options);
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_BPF_OUTPUT;
+    attr.sample_period = 1;
+    attr.read_format = read_format(features);
+    attr.sample_type |= perf::sample_type::kCallchain | perf::sample_type::kRaw;
+    attr.exclude_callchain_kernel = event.exclude_kernel ? 1 : 0;
+    attr.exclude_callchain_user = 1;
     return attr;
 }
 

@@ -39,6 +39,7 @@ struct SamplingRate {
 struct AttrOptions {
     bool callchain = false;
     std::uint32_t user_stack_bytes = 0;  // of call chains that are unwound by us; 0: the kernel follows frame pointers
+    bool is_copy_rare = false;           // a BPF program unwinds, where can_unwind_in_kernel(): others have no copy
     bool inherit = false;
     bool enable_on_exec = false;
     std::uint32_t ring_size_bytes = 0;  // the kernel wakes us when half of it is full
@@ -50,6 +51,15 @@ struct AttrOptions {
 // the link register of AArch64.
 [[nodiscard]] perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate,
                                             const AttrOptions& options, const PerfFeatures& features);
+
+// Whether a BPF program can be attached that unwinds the stacks of its samples. Not to tracepoints, which run programs
+// of another kind, nor to a leader whose samples carry the counts of its group.
+[[nodiscard]] bool can_unwind_in_kernel(const EventSpec& event, const SamplingRate& rate, const AttrOptions& options);
+
+// What a BPF program emits its samples of such an event through: IDENTIFIER, IP, TID, TIME, CPU, the kernel's part of
+// the CALLCHAIN, and RAW, which is the user's.
+[[nodiscard]] perf_event_attr unwound_output_attr(const EventSpec& event, const AttrOptions& options,
+                                                  const PerfFeatures& features);
 
 // A dummy event that reports mappings, names, forks and exits. It never asks for build-ids: Linux 6.18 then says of the
 // records of every other listener that they hold one, too, and perf aborts over them.

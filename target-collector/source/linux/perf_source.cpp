@@ -29,6 +29,7 @@ constexpr std::uint64_t kSettleHurriedNs = 50'000;
 constexpr std::uint64_t kExitedKeptNs = 5'000'000'000;    // for the last samples of a process
 constexpr std::uint64_t kEpochPauseNs = 200'000'000;      // between epochs, when definitions can't get through
 constexpr std::uint64_t kResyncPauseNs = 10'000'000'000;  // between epochs that lost side-band records make necessary
+constexpr std::uint64_t kUnwinderTickNs = 1'000'000'000;
 constexpr std::uint32_t kShortEpochsMax = 3;
 constexpr std::uint32_t kCachedChainsMax = 1U << 15U;
 constexpr std::uint32_t kCachedWordsMax = 1U << 19U;
@@ -53,6 +54,7 @@ Ticks PerfSource::now() {
 }
 
 Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, const Notice& notice) {
+    options.events.kernel_unwinder = options.kernel_unwinder.get();
     auto events = EventSet::open(std::move(options.events), notice);
     if (!events.ok()) {
         return std::move(events).error();
@@ -66,15 +68,24 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(PerfSourceOptions options, 
 
 PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> events)
     : options_{std::move(options)},
+      kernel_unwinder_{options_.kernel_unwinder},
       events_{std::move(events)},
-      reader_{events_->rings()},
+      reader_{events_->rings(), kernel_unwinder_ != nullptr},
       kernel_{sees_kernel() ? KernelImages::read() : KernelImages{}},
       finder_{images_},
       code_{images_},
       merge_{events_->rings()},
       chains_{kCachedChainsMax, kCachedWordsMax},
-      unwinder_{kMachine, [this](ImageIndex index, std::uint32_t pid,
-                                 const Mapping& mapping) { return unwind_table_of(index, pid, mapping); }},
+      unwinder_{kMachine,
+                [this](ImageIndex index, std::uint32_t pid, const Mapping& mapping) {
+                    return unwind_table_of(index, pid, mapping);
+                },
+                kernel_unwinder_ == nullptr ? StackUnwinder::OnTable{} :
+                [this](ImageIndex index, const UnwindTable* table) {
+                    if (!kernel_unwinder_->has_table(index)) {
+                        kernel_unwinder_->set_table(index, table);
+                    }
+                }},
       resolved_{std::make_unique<ResolvedStack>()},
       counts_(events_->events().size()),
       losses_{*events_},
@@ -125,6 +136,7 @@ void PerfSource::drain() {
         restart_epoch();
     }
     processes_.prune(before - kExitedKeptNs);
+    publish_changed();
 }
 
 void PerfSource::pass_until(std::uint64_t time_limit) {
@@ -242,7 +254,11 @@ StackNumber PerfSource::stack_of(const SampleRecord& sample, EventCounts& counts
     static const MappingList kNoMappings;
     const MappingList& mappings = process != nullptr ? *process->mappings : kNoMappings;
     const std::array leaf{sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
-    const std::span<const std::uint64_t> words = sample.user_stack.has_registers && process != nullptr
+    if (sample.is_unwound) {
+        count_end(static_cast<UnwindEnd>(sample.unwound_end), counts);
+    }
+    const std::span<const std::uint64_t> words = sample.is_unwound ? join_words(sample, sample.user_chain)
+                                                 : sample.user_stack.has_registers && process != nullptr
                                                      ? unwound_words(sample, mappings, counts)
                                                  : sample.callchain.size() >= leaf.size() ? sample.callchain
                                                                                           : leaf;
@@ -284,17 +300,66 @@ std::span<const std::uint64_t> PerfSource::unwound_words(const SampleRecord& sam
     registers.pc = user.registers[kMachine == UnwindMachine::kAarch64 ? 3 : 2];
     unwinder_.unwind(registers, {registers.sp, user.bytes, user.is_cut}, sample.pid, mappings, limits::kStackDepthMax,
                      unwound_);
-    counts.stacks_no_table += unwound_.end == UnwindEnd::kNoTable ? 1 : 0;
-    counts.stacks_bad_address += unwound_.end == UnwindEnd::kBadAddress ? 1 : 0;
-    counts.stacks_not_copied += unwound_.end == UnwindEnd::kStackNotCopied ? 1 : 0;
-    counts.frames_truncated += unwound_.end == UnwindEnd::kDepth ? 1 : 0;
+    count_end(unwound_.end, counts);
+    if (kernel_unwinder_ != nullptr) {
+        ++counts.stacks_copied;
+        note_changed(sample.pid, true);
+    }
+    return join_words(sample, std::span{unwound_.addresses}.first(unwound_.count));
+}
+
+void PerfSource::count_end(UnwindEnd end, EventCounts& counts) const {
+    counts.stacks_no_table += end == UnwindEnd::kNoTable ? 1 : 0;
+    counts.stacks_bad_address += end == UnwindEnd::kBadAddress ? 1 : 0;
+    counts.stacks_not_copied += end == UnwindEnd::kStackNotCopied ? 1 : 0;
+    counts.frames_truncated += end == UnwindEnd::kDepth ? 1 : 0;
+}
+
+std::span<const std::uint64_t> PerfSource::join_words(const SampleRecord& sample,
+                                                      std::span<const std::uint64_t> user_chain) {
     words_.assign(sample.callchain.begin(), sample.callchain.end());
-    if (words_.empty() && sample.is_kernel) {
-        words_ = {perf::context::kKernel, sample.ip};
+    if (words_.empty() && (sample.is_kernel || user_chain.empty())) {
+        words_ = {sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
     }
     words_.push_back(perf::context::kUser);
-    words_.insert(words_.end(), unwound_.addresses.begin(), unwound_.addresses.begin() + unwound_.count);
+    words_.insert(words_.end(), user_chain.begin(), user_chain.end());
     return words_;
+}
+
+void PerfSource::note_changed(std::uint32_t pid, bool is_wanted) {
+    if (kernel_unwinder_ == nullptr) {
+        return;
+    }
+    if (Process* const process = processes_.find(pid)) {
+        process->is_unwound_in_kernel = process->is_unwound_in_kernel || is_wanted;
+        if (process->is_unwound_in_kernel && (changed_pids_.empty() || changed_pids_.back() != pid)) {
+            changed_pids_.push_back(pid);
+        }
+    }
+}
+
+void PerfSource::publish_changed() {
+    if (kernel_unwinder_ == nullptr) {
+        return;
+    }
+    std::sort(changed_pids_.begin(), changed_pids_.end());
+    changed_pids_.erase(std::unique(changed_pids_.begin(), changed_pids_.end()), changed_pids_.end());
+    for (const std::uint32_t pid : changed_pids_) {
+        const Process* const process = processes_.find(pid);
+        if (process != nullptr && process->exited_at == 0) {
+            kernel_unwinder_->publish(*process);
+        } else {
+            kernel_unwinder_->forget_process(pid);
+        }
+    }
+    changed_pids_.clear();
+    if (time_ - unwinder_ticked_ns_ > kUnwinderTickNs) {
+        unwinder_ticked_ns_ = time_;
+        kernel_unwinder_->tick();
+    }
+    has_news_ = std::any_of(events_->rings().begin(), events_->rings().end(), [this](const auto& ring) {
+        return ring->unread_bytes() >= options_.events.user_stack_bytes;  // copies among them
+    });
 }
 
 std::optional<UnwindTable> PerfSource::unwind_table_of(ImageIndex index, std::uint32_t pid,
@@ -426,6 +491,7 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
         row.tid = comm->tid;
         if (comm->is_exec) {
             processes_.exec(comm->pid, comm->tid, comm->name);
+            note_changed(comm->pid);
         } else {
             processes_.name_thread(comm->pid, comm->tid, comm->name);
         }
@@ -451,9 +517,13 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
         if (type == perf::RecordType::kFork) {
             row.op = TaskOp::kFork;
             processes_.fork(task->pid, task->tid, task->parent_pid, task->parent_tid);
+            if (task->pid != task->parent_pid) {
+                note_changed(task->pid);
+            }
         } else {
             row.op = TaskOp::kExit;
             processes_.exit(task->pid, task->tid, trailer->time);
+            note_changed(task->pid);
         }
         if (can_go_on()) {
             append_task_row(*sink_, row);
@@ -488,6 +558,7 @@ void PerfSource::take_map(std::span<const std::byte> record, const RecordTrailer
                           map->protection,
                           map->flags};
     processes_.add_mapping(map->pid, mapping);
+    note_changed(map->pid);
     if (!can_go_on()) {
         sink_->count_lost(kTaskSeries, TallyName::kLostRingFull, 1);
         return;
@@ -557,6 +628,7 @@ void PerfSource::hand_over_counts() {
         count(TallyName::kStacksNoTable, counts.stacks_no_table);
         count(TallyName::kStacksBadAddress, counts.stacks_bad_address);
         count(TallyName::kStacksNotCopied, counts.stacks_not_copied);
+        count(TallyName::kStacksCopied, counts.stacks_copied);
         counts = {};
     };
     for (std::uint32_t i = 0; i < counts_.size(); ++i) {
@@ -689,6 +761,10 @@ void PerfSource::sweep_images() {
     images_.sweep(is_used);
     is_file_noted_.clear();
     unwinder_.forget_images();
+    if (kernel_unwinder_ != nullptr) {
+        kernel_unwinder_->forget_all();
+        processes_.each_process([this](const Process& process) { note_changed(process.pid); });
+    }
     code_.forget_images();
 }
 
@@ -700,6 +776,7 @@ void PerfSource::read_processes() {
     } else {
         scan.read(events_->pids(), processes_);
     }
+    processes_.each_process([this](const Process& process) { note_changed(process.pid); });
 }
 
 void PerfSource::write_presence() {

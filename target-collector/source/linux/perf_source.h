@@ -38,6 +38,8 @@ namespace perfleet {
 struct PerfSourceOptions {
     EventSetOptions events;
     bool include_self = false;  // system-wide: this process, too
+    // By BPF programs, with copies of the stack (events.user_stack_bytes) where they can't. Null: none does.
+    std::shared_ptr<KernelUnwinder> kernel_unwinder = nullptr;
     std::uint32_t stack_node_count_max = 1U << 19;
     // Called with each file that a frame of a sample lies in, once for each of its contents while it is mapped. The
     // path is borrowed until it returns.
@@ -63,6 +65,8 @@ public:
 
     // Takes what has come.
     void drain();
+    // What has come should be taken within a few milliseconds: BPF programs wait for what it tells.
+    [[nodiscard]] bool is_hurried() const { return kernel_unwinder_ != nullptr && has_news_; }
     void read_counters();
 
     // True when none of the processes that were asked for is left, nor any that they forked. Never system-wide.
@@ -90,6 +94,7 @@ private:
         std::uint64_t stacks_no_table = 0;
         std::uint64_t stacks_bad_address = 0;
         std::uint64_t stacks_not_copied = 0;
+        std::uint64_t stacks_copied = 0;
     };
 
     PerfSource(PerfSourceOptions options, std::unique_ptr<EventSet> events);
@@ -116,6 +121,12 @@ private:
     // The kernel's part of the chain, and behind it what is unwound from the copy of the user's stack.
     std::span<const std::uint64_t> unwound_words(const SampleRecord& sample, const MappingList& mappings,
                                                  EventCounts& counts);
+    // The kernel's part of the chain, and behind it the user's.
+    std::span<const std::uint64_t> join_words(const SampleRecord& sample, std::span<const std::uint64_t> user_chain);
+    void count_end(UnwindEnd end, EventCounts& counts) const;
+    // What BPF programs know of processes is brought up to date at the end of a round.
+    void note_changed(std::uint32_t pid, bool is_wanted = false);
+    void publish_changed();
     [[nodiscard]] std::optional<UnwindTable> unwind_table_of(ImageIndex index, std::uint32_t pid,
                                                              const Mapping& mapping) const;
     void note_files(const ResolvedStack& stack, std::uint32_t pid, const MappingList& mappings);
@@ -131,6 +142,7 @@ private:
     void sweep_images();
 
     PerfSourceOptions options_;
+    std::shared_ptr<KernelUnwinder> kernel_unwinder_;  // null: no BPF program unwinds
     std::unique_ptr<EventSet> events_;
     RingReader reader_;
     KernelImages kernel_;
@@ -152,6 +164,10 @@ private:
     KernelLosses losses_;
     RowSink* sink_ = nullptr;
     std::optional<EpochDefinitions> definitions_;
+
+    std::vector<std::uint32_t> changed_pids_;
+    bool has_news_ = false;
+    std::uint64_t unwinder_ticked_ns_ = 0;
 
     std::string refusal_;  // why the last request wasn't done
 

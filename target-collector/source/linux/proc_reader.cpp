@@ -100,24 +100,36 @@ std::optional<std::uint32_t> parent_in_stat(std::string_view text) {
     return parent;
 }
 
-std::optional<std::uint64_t> start_in_stat(std::string_view text) {
-    // Field 22 of proc(5); the name, field 2, may hold anything.
-    constexpr int kFieldsBetween = 19;
+namespace {
+
+// A field of /proc/PID/stat by its number in proc(5), from 3 on; the name, field 2, may hold anything.
+std::optional<std::uint64_t> number_in_stat(std::string_view text, int number) {
     std::size_t at = text.rfind(')');
-    for (int field = 0; field <= kFieldsBetween && at != std::string_view::npos; ++field) {
+    for (int field = 2; field < number && at != std::string_view::npos; ++field) {
         at = text.find(' ', at + 1);
     }
-    std::uint64_t ticks = 0;
+    std::uint64_t value = 0;
     if (at == std::string_view::npos ||
-        std::from_chars(text.data() + at + 1, text.data() + text.size(), ticks).ec != std::errc{}) {
+        std::from_chars(text.data() + at + 1, text.data() + text.size(), value).ec != std::errc{}) {
         return std::nullopt;
     }
-    return ticks;
+    return value;
 }
+
+}  // namespace
+
+std::optional<std::uint64_t> start_in_stat(std::string_view text) { return number_in_stat(text, 22); }
 
 std::optional<std::uint64_t> proc_start_ticks(std::uint32_t pid) {
     const auto status = read_small_file("/proc/" + std::to_string(pid) + "/stat", kStatSizeBytesMax);
     return status.ok() ? start_in_stat(*status) : std::nullopt;
+}
+
+std::optional<std::uint64_t> proc_code_start(std::uint32_t pid) {
+    constexpr std::uint64_t kHidden = 1;  // what the kernel shows to whom it doesn't tell
+    const auto status = read_small_file("/proc/" + std::to_string(pid) + "/stat", kStatSizeBytesMax);
+    const auto start = status.ok() ? number_in_stat(*status, 26) : std::nullopt;
+    return start && *start > kHidden ? start : std::nullopt;
 }
 
 std::vector<std::uint32_t> proc_with_descendants(const std::vector<std::uint32_t>& pids) {

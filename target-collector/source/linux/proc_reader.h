@@ -40,6 +40,9 @@ struct ProcMapping {
 // When the process began, in ticks (_SC_CLK_TCK) since the machine did.
 [[nodiscard]] std::optional<std::uint64_t> proc_start_ticks(std::uint32_t pid);
 
+// The address where its program's code begins; empty when we may not know.
+[[nodiscard]] std::optional<std::uint64_t> proc_code_start(std::uint32_t pid);
+
 // `pids` and all processes that descend from them now, each once.
 [[nodiscard]] std::vector<std::uint32_t> proc_with_descendants(const std::vector<std::uint32_t>& pids);
 

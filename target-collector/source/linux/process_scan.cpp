@@ -28,7 +28,8 @@ void ProcessScan::read(std::span<const std::uint32_t> pids, ProcessTable& into) 
                           found.protection, found.flags});
         }
         if (!mappings.mappings().empty()) {
-            into.set_mappings(pid, std::move(mappings));
+            const auto start = proc_code_start(pid);
+            into.set_mappings(pid, std::move(mappings), start ? CodeStart{*start, *start + 1} : CodeStart{0, ~0ULL});
         }
     }
 }

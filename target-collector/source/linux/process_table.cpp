@@ -83,6 +83,8 @@ void ProcessTable::fork(std::uint32_t pid, std::uint32_t tid, std::uint32_t pare
         if (const auto parent = processes_.find(parent_pid); parent != processes_.end()) {
             Process* const child = find_or_add(pid);
             child->mappings = parent->second->mappings;
+            child->code_start = parent->second->code_start;
+            child->is_unwound_in_kernel = parent->second->is_unwound_in_kernel;
             child->parent_code = parent->second->code != nullptr ? parent->second->code : parent->second->parent_code;
         }
     }
@@ -92,6 +94,7 @@ void ProcessTable::exec(std::uint32_t pid, std::uint32_t tid, std::string_view n
     name_thread(pid, tid, name);
     if (Process* const process = find_or_add(pid)) {
         process->mappings = no_mappings_;
+        process->code_start = {};
         process->code = nullptr;
         process->parent_code = nullptr;
     }
@@ -116,10 +119,14 @@ void ProcessTable::add_mapping(std::uint32_t pid, const Mapping& mapping) {
         process->mappings = std::make_shared<MappingList>(*process->mappings);
     }
     std::const_pointer_cast<MappingList>(process->mappings)->add(mapping);
+    if (process->code_start.end == 0) {
+        process->code_start = {mapping.start, mapping.end};  // the kernel maps the program first
+    }
 }
 
-void ProcessTable::set_mappings(std::uint32_t pid, MappingList mappings) {
+void ProcessTable::set_mappings(std::uint32_t pid, MappingList mappings, const CodeStart& code_start) {
     if (Process* const process = find_or_add(pid)) {
+        process->code_start = code_start;
         process->mappings = std::make_shared<MappingList>(std::move(mappings));
     }
 }

@@ -26,6 +26,8 @@ struct Process {
     std::shared_ptr<const MappingList> mappings;  // shared with those that it forked; never null
     std::shared_ptr<CodeNames> code;              // null until code was met that it made at run time (run_time_code.h)
     std::shared_ptr<CodeNames> parent_code;       // the same of whom forked it
+    CodeStart code_start;
+    bool is_unwound_in_kernel = false;  // its mappings are to be published (bpf/kernel_unwinder.h)
 };
 
 struct Thread {
@@ -51,7 +53,7 @@ public:
     void exec(std::uint32_t pid, std::uint32_t tid, std::string_view name);
     void exit(std::uint32_t pid, std::uint32_t tid, std::uint64_t time);
     void add_mapping(std::uint32_t pid, const Mapping& mapping);
-    void set_mappings(std::uint32_t pid, MappingList mappings);
+    void set_mappings(std::uint32_t pid, MappingList mappings, const CodeStart& code_start = {});
 
     // Forgets processes that exited before `time`: their last samples have come.
     void prune(std::uint64_t time);

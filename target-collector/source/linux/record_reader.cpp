@@ -72,6 +72,19 @@ bool read_user_stack(std::span<const std::byte> record, std::size_t at, std::siz
     return true;
 }
 
+// What a BPF program has emitted (bpf/unwind_layout.h: unwind_sample, from `status` on); its words are aligned.
+bool read_unwound(std::span<const std::byte> raw, SampleRecord& sample) {
+    constexpr std::size_t kWordsAt = 12;
+    if (raw.size() < kWordsAt) {
+        return false;
+    }
+    sample.is_unwound = true;
+    sample.unwound_end = load<std::uint32_t>(raw, 0);
+    sample.period = load<std::uint64_t>(raw, 4);
+    sample.user_chain = {reinterpret_cast<const std::uint64_t*>(raw.data() + kWordsAt), (raw.size() - kWordsAt) / 8};
+    return true;
+}
+
 }  // namespace
 
 perf::RecordHeader record_header(std::span<const std::byte> record) { return load<perf::RecordHeader>(record, 0); }
@@ -108,7 +121,7 @@ std::optional<SampleRecord> read_sample(std::span<const std::byte> record, const
     sample.tid = load<std::uint32_t>(record, kHeaderSizeBytes + 20);
     sample.time = load<std::uint64_t>(record, kSampleTimeAt);
     std::size_t at = kSampleFixedBytes;
-    if (fields.period) {
+    if (fields.period && !fields.unwound) {
         if (record.size() - at < 8) {
             return std::nullopt;
         }
@@ -155,6 +168,12 @@ std::optional<SampleRecord> read_sample(std::span<const std::byte> record, const
         }
         sample.raw = record.subspan(at, size);
         at += size;
+    }
+    if (fields.unwound) {
+        if (!read_unwound(sample.raw, sample)) {
+            return std::nullopt;
+        }
+        sample.raw = {};
     }
     if (fields.user_register_count > 0 && !read_user_stack(record, at, fields.user_register_count, sample.user_stack)) {
         return std::nullopt;

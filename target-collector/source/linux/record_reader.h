@@ -19,6 +19,7 @@ struct SampleFields {
     bool period = false;
     bool callchain = false;
     bool raw = false;
+    bool unwound = false;                  // `raw` is what a BPF program says of it: how the walk ended, period, chain
     std::uint8_t user_register_count = 0;  // with a copy of the user's stack; 0: neither
     std::uint8_t group_count_words = 0;    // for each event of its group: value, id and, if counted, lost; 0: no counts
 };
@@ -44,6 +45,9 @@ struct SampleRecord {
     std::span<const std::uint64_t> callchain;  // with context markers, the leaf first
     std::span<const std::byte> raw;
     UserStack user_stack;
+    bool is_unwound = false;                      // by a BPF program:
+    std::uint32_t unwound_end = 0;                // UnwindEnd
+    std::span<const std::uint64_t> user_chain;    // the leaf first
     std::span<const std::uint64_t> group_counts;  // group_count_words for each event
 };
 

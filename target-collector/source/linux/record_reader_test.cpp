@@ -66,6 +66,48 @@ std::vector<std::byte> full_sample() {
         .take();
 }
 
+// As a BPF program emits it.
+std::vector<std::byte> unwound_sample(std::uint32_t raw_bytes) {
+    return RecordWriter(perf::RecordType::kSample, 0)
+        .u64(42)
+        .u64(0x401000)
+        .u32(7)
+        .u32(8)
+        .u64(1'000)
+        .u32(3)
+        .u32(0)
+        .u64(0)  // call chain of the kernel
+        .u32(raw_bytes)
+        .u32(3)      // how it ended
+        .u64(9'000)  // period
+        .u64(0x401000)
+        .u64(0x402000)
+        .take();
+}
+
+TEST(RecordReader, WhatABpfProgramUnwoundIsRead) {
+    SampleFields fields;
+    fields.period = true;
+    fields.callchain = true;
+    fields.raw = true;
+    fields.unwound = true;
+    const auto record = unwound_sample(28);
+    const auto sample = read_sample(record, fields);
+    ASSERT_TRUE(sample);
+    EXPECT_TRUE(sample->is_unwound);
+    EXPECT_EQ(sample->unwound_end, 3U);
+    EXPECT_EQ(sample->period, 9'000U);
+    EXPECT_EQ(std::vector(sample->user_chain.begin(), sample->user_chain.end()),
+              (std::vector<std::uint64_t>{0x401000, 0x402000}));
+    EXPECT_TRUE(sample->raw.empty());
+    const auto without_chain = unwound_sample(12);
+    EXPECT_TRUE(read_sample(without_chain, fields)->user_chain.empty());
+    for (const std::uint32_t size : {0U, 11U, 29U}) {
+        const auto broken = unwound_sample(size);
+        EXPECT_FALSE(read_sample(broken, fields)) << size;
+    }
+}
+
 std::vector<std::byte> sample_with_stack(std::uint64_t abi, std::uint64_t written) {
     RecordWriter writer(perf::RecordType::kSample, 0);
     writer.u64(42).u64(0x4000).u32(7).u32(8).u64(1'000).u32(3).u32(0).u64(abi);

@@ -106,8 +106,9 @@ RingReader::Mutex::~Mutex() { ::pthread_mutex_destroy(&mutex_); }
 void RingReader::Mutex::lock() { ::pthread_mutex_lock(&mutex_); }
 void RingReader::Mutex::unlock() { ::pthread_mutex_unlock(&mutex_); }
 
-RingReader::RingReader(std::span<const std::unique_ptr<KernelRing>> rings)
+RingReader::RingReader(std::span<const std::unique_ptr<KernelRing>> rings, bool calls_at_once)
     : rings_{rings},
+      calls_at_once_{calls_at_once},
       epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)},
       stop_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
       wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
@@ -171,7 +172,7 @@ void RingReader::call() {
 void RingReader::fetch(std::size_t ring_index) {
     const std::lock_guard lock{mutex_};
     (void)rings_[ring_index]->fetch();
-    if (rings_[ring_index]->waiting_bytes() > kCallAboveBytes) {
+    if (calls_at_once_ || rings_[ring_index]->waiting_bytes() > kCallAboveBytes) {
         call();
     }
 }

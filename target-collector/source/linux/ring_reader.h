@@ -24,7 +24,8 @@ namespace perfleet {
 
 class RingReader {
 public:
-    explicit RingReader(std::span<const std::unique_ptr<KernelRing>> rings);
+    // With `calls_at_once` each wake-up by the kernel goes on to who takes the records.
+    explicit RingReader(std::span<const std::unique_ptr<KernelRing>> rings, bool calls_at_once = false);
     ~RingReader();
     RingReader(const RingReader&) = delete;
     RingReader& operator=(const RingReader&) = delete;
@@ -63,6 +64,7 @@ private:
     void call();  // with the lock held
 
     std::span<const std::unique_ptr<KernelRing>> rings_;
+    bool calls_at_once_;
     Mutex mutex_;
     bool has_called_ = false;  // since the last show()
     std::atomic<bool> is_stopping_{false};

@@ -5,8 +5,8 @@
 
 namespace perfleet {
 
-StackUnwinder::StackUnwinder(UnwindMachine machine, MakeTable make_table)
-    : machine_{machine}, make_table_{std::move(make_table)} {}
+StackUnwinder::StackUnwinder(UnwindMachine machine, MakeTable make_table, OnTable on_table)
+    : machine_{machine}, make_table_{std::move(make_table)}, on_table_{std::move(on_table)} {}
 
 const UnwindTable* StackUnwinder::table_of(std::uint32_t pid, const Mapping& mapping) {
     if (mapping.image >= tables_.size()) {
@@ -23,6 +23,9 @@ const UnwindTable* StackUnwinder::table_of(std::uint32_t pid, const Mapping& map
             tables_[mapping.image].table = std::make_unique<const UnwindTable>(std::move(*table));
         }
         tables_[mapping.image].is_known = true;
+    }
+    if (on_table_) {
+        on_table_(mapping.image, tables_[mapping.image].table.get());
     }
     return tables_[mapping.image].table.get();
 }

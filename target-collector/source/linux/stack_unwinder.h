@@ -28,7 +28,9 @@ public:
     // Makes the table of an image, which is mapped in the process `pid` by `mapping`; empty: it has none.
     using MakeTable =
         std::function<std::optional<UnwindTable>(ImageIndex image, std::uint32_t pid, const Mapping& mapping)>;
-    StackUnwinder(UnwindMachine machine, MakeTable make_table);
+    // Told of each image that a walk passes through and its table; null: it has none.
+    using OnTable = std::function<void(ImageIndex image, const UnwindTable* table)>;
+    StackUnwinder(UnwindMachine machine, MakeTable make_table, OnTable on_table = nullptr);
 
     struct Chain {
         std::array<std::uint64_t, limits::kStackDepthMax> addresses;  // the leaf first, return addresses behind it
@@ -53,6 +55,7 @@ private:
 
     UnwindMachine machine_;
     MakeTable make_table_;
+    OnTable on_table_;
     std::vector<Slot> tables_;  // by image
     std::size_t tables_bytes_ = 0;
 };

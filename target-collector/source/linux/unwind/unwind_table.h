@@ -38,6 +38,9 @@ public:
     // A row holds from its place to the next one's.
     [[nodiscard]] std::uint64_t place(std::size_t row) const { return places_[row]; }
     [[nodiscard]] const UnwindRule& rule(std::size_t row) const { return rules_[rule_indices_[row]]; }
+    // Rows share rules: the number of a row's, and the rule of a number.
+    [[nodiscard]] std::uint16_t rule_index(std::size_t row) const { return rule_indices_[row]; }
+    [[nodiscard]] const UnwindRule& rule_at(std::size_t index) const { return rules_[index]; }
 
 private:
     UnwindMachine machine_{};

@@ -1,0 +1,504 @@
+#include "target-collector/source/linux/bpf/kernel_unwinder.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "target-collector/source/linux/bpf/region_allocator.h"
+#include "target-collector/source/linux/bpf/unwind_layout.h"
+#include "target-collector/source/linux/unwind/unwind_step.h"
+
+namespace perfleet {
+
+// unwind.bpf.o, which the build makes a source of.
+extern const unsigned char kUnwindObject[];
+extern const std::size_t kUnwindObjectBytes;
+
+namespace {
+
+// The program knows rules and ends by number.
+static_assert(sizeof(UnwindRule) == offsetof(unwind_rule_words, unused));
+static_assert(offsetof(UnwindRule, cfa_base) == offsetof(unwind_rule_words, cfa_base));
+static_assert(offsetof(UnwindRule, return_address) == offsetof(unwind_rule_words, return_address));
+static_assert(offsetof(UnwindRule, frame_pointer) == offsetof(unwind_rule_words, frame_pointer));
+static_assert(offsetof(UnwindRule, is_signal_frame) == offsetof(unwind_rule_words, is_signal_frame));
+static_assert(offsetof(UnwindRule, cfa_offset) == offsetof(unwind_rule_words, cfa_offset));
+static_assert(offsetof(UnwindRule, cfa_addend) == offsetof(unwind_rule_words, cfa_addend));
+static_assert(offsetof(UnwindRule, return_address_offset) == offsetof(unwind_rule_words, return_address_offset));
+static_assert(offsetof(UnwindRule, frame_pointer_offset) == offsetof(unwind_rule_words, frame_pointer_offset));
+static_assert(static_cast<int>(CfaBase::kProcedureStub) == 6 && static_cast<int>(CfaBase::kAtStack) == 4);
+static_assert(static_cast<int>(SavedAt::kFrame) == 3 && static_cast<int>(SavedAt::kStack) == 2);
+static_assert(static_cast<int>(UnwindEnd::kDepth) == 3 && static_cast<int>(UnwindEnd::kBadAddress) == 2);
+static_assert(UNWIND_DEPTH_MAX == limits::kStackDepthMax);
+
+constexpr std::uint32_t kPartAlignment = sizeof(unwind_rule_words);
+constexpr std::uint64_t kAddressMax = std::uint64_t{1} << 63U;
+constexpr const char* kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO
+constexpr const char* kKernelTypes = "/sys/kernel/btf/vmlinux";
+
+std::uint32_t align_up(std::size_t size) {
+    return static_cast<std::uint32_t>((size + kPartAlignment - 1) / kPartAlignment * kPartAlignment);
+}
+
+int ignore_text(libbpf_print_level /*level*/, const char* /*format*/, va_list /*values*/) { return 0; }
+
+Error trouble(int error, const std::string& what) {
+    if (error == EPERM || error == EACCES) {
+        return Error{ErrorCode::kPermission, what + " isn't permitted: it needs root, or CAP_BPF and CAP_PERFMON"};
+    }
+    return Error{ErrorCode::kUnsupported, what + " isn't possible with this kernel (" + std::strerror(error) +
+                                              "); it takes Linux 5.17 with BTF"};
+}
+
+struct ObjectCloser {
+    void operator()(bpf_object* object) const { bpf_object__close(object); }
+};
+using Object = std::unique_ptr<bpf_object, ObjectCloser>;
+
+// Shared memory of a map; a resource.
+class MappedMap {
+public:
+    MappedMap() = default;
+    MappedMap(MappedMap&& other) noexcept
+        : bytes_{std::exchange(other.bytes_, nullptr)}, size_bytes_{other.size_bytes_} {}
+    MappedMap& operator=(MappedMap&& other) noexcept {
+        std::swap(bytes_, other.bytes_);
+        std::swap(size_bytes_, other.size_bytes_);
+        return *this;
+    }
+    ~MappedMap() {
+        if (bytes_ != nullptr) {
+            ::munmap(bytes_, size_bytes_);
+        }
+    }
+    // False: it can't be, errno says why.
+    bool map(int fd, std::size_t size_bytes) {
+        void* const bytes = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (bytes == MAP_FAILED) {
+            return false;
+        }
+        bytes_ = static_cast<std::byte*>(bytes);
+        size_bytes_ = size_bytes;
+        return true;
+    }
+    [[nodiscard]] std::byte* bytes() const { return bytes_; }
+
+private:
+    std::byte* bytes_ = nullptr;
+    std::size_t size_bytes_ = 0;
+};
+
+class BpfUnwinder final : public KernelUnwinder {
+public:
+    explicit BpfUnwinder(const Options& options)
+        : options_{options}, cpu_count_{static_cast<std::uint32_t>(std::max(libbpf_num_possible_cpus(), 1))} {
+        const std::uint32_t slabs = options.slab_count_max;
+        slab_count_max_ = slabs == 0 || slabs > UNWIND_SLABS_MAX ? UNWIND_SLABS_MAX : slabs;
+        lists_.give(0, UNWIND_MAPPINGS_MAX);
+    }
+
+    Result<Done> prepare() {
+        if (auto loaded = load(0); !loaded.ok()) {
+            return std::move(loaded).error();
+        }
+        const auto page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+        const auto whole = [&](std::size_t size) { return (size + page_size - 1) / page_size * page_size; };
+        processes_fd_ = fd_of("processes");
+        slabs_fd_ = fd_of("slabs");
+        outputs_fd_ = fd_of("outputs");
+        if (!mappings_.map(fd_of("mappings"), whole(sizeof(unwind_mapping) * UNWIND_MAPPINGS_MAX)) ||
+            !tables_.map(fd_of("tables"), whole(sizeof(unwind_table) * UNWIND_TABLES_MAX)) ||
+            !state_.map(fd_of("state"), whole(sizeof(unwind_state)))) {
+            return trouble(errno, "memory shared with a BPF program");
+        }
+        state().clock = 1;
+        if (!add_slab()) {
+            return trouble(errno, "memory for a BPF program's tables");
+        }
+        return Done{};
+    }
+
+    Result<int> program_of(std::uint32_t ordinal) override {
+        while (objects_.size() <= ordinal) {
+            if (auto loaded = load(static_cast<std::uint32_t>(objects_.size())); !loaded.ok()) {
+                return std::move(loaded).error();
+            }
+        }
+        return bpf_program__fd(bpf_object__find_program_by_name(objects_[ordinal].get(), "unwind_sample"));
+    }
+
+    Result<Done> set_output(std::uint32_t ordinal, std::uint32_t cpu, int event_fd) override {
+        const std::uint32_t index = (ordinal * cpu_count_) + cpu;
+        if (bpf_map_update_elem(outputs_fd_, &index, &event_fd, BPF_ANY) != 0) {
+            return trouble(errno, "a BPF program's output to a ring");
+        }
+        return Done{};
+    }
+
+    void publish(const Process& process) override {
+        const std::uint32_t pid = process.pid;
+        const MappingList& mappings = *process.mappings;
+        const CodeStart& code = process.code_start;
+        const auto known = published_.find(pid);
+        const std::uint64_t generation = mappings.generation();
+        List* const list = list_of(mappings);
+        if (list == nullptr || code.end == 0) {
+            if (list != nullptr && list->user_count == 0) {
+                release(generation);
+            }
+            forget_process(pid);
+            return;
+        }
+        ++list->user_count;
+        const unwind_process entry{list->at, list->count, generation, code.start, code.end};
+        const std::uint64_t before = known == published_.end() ? 0 : known->second;
+        if (bpf_map_update_elem(processes_fd_, &pid, &entry, BPF_ANY) != 0) {
+            --list->user_count;
+            if (list->user_count == 0) {
+                release(generation);
+            }
+            forget_process(pid);
+            return;
+        }
+        published_[pid] = generation;
+        if (known != published_.end() && before != kNoGeneration) {
+            drop_user(before);
+        }
+    }
+
+    void forget_process(std::uint32_t pid) override {
+        if (const auto known = published_.find(pid); known != published_.end()) {
+            (void)bpf_map_delete_elem(processes_fd_, &pid);
+            drop_user(known->second);
+            published_.erase(known);
+        }
+    }
+
+    [[nodiscard]] bool has_table(ImageIndex image) const override {
+        const auto slot = slots_.find(image);
+        return slot != slots_.end() && table(slot->second).state != UNWIND_TABLE_WANTED;
+    }
+
+    void set_table(ImageIndex image, const UnwindTable* from) override {
+        const auto slot = slot_of(image);
+        if (!slot) {
+            return;
+        }
+        unwind_table& into = table(*slot);
+        if (from == nullptr || from->row_count() == 0) {
+            set_state(into, UNWIND_TABLE_NONE);
+            return;
+        }
+        const std::size_t rows = from->row_count();
+        const auto block_of = [&](std::size_t row) {
+            return static_cast<std::uint32_t>(from->place(row) >> UNWIND_BLOCK_SHIFT);
+        };
+        const std::uint32_t block_count = block_of(rows - 1) - block_of(0) + 1;
+        const std::uint32_t index_bytes = align_up((block_count + std::size_t{1}) * sizeof(std::uint32_t));
+        const std::uint32_t places_bytes = align_up(rows * sizeof(std::uint32_t));
+        const std::uint32_t rules_bytes = align_up(rows * sizeof(std::uint16_t));
+        const auto words_bytes = static_cast<std::uint32_t>(from->rule_count() * sizeof(unwind_rule_words));
+        const std::uint64_t size =
+            std::uint64_t{index_bytes} + places_bytes + rules_bytes + words_bytes + kPartAlignment;
+        const auto at = size > std::uint64_t{slab_count_max_} * UNWIND_SLAB_BYTES
+                            ? std::nullopt
+                            : take_arena(static_cast<std::uint32_t>(size));
+        if (!at) {
+            set_state(into, UNWIND_TABLE_NONE);
+            return;
+        }
+        regions_[*slot] = {*at, static_cast<std::uint32_t>(size)};
+        into.used = state().clock;
+        into.index_at = *at + kPartAlignment;  // 0 is no place of a rule
+        into.places_at = into.index_at + index_bytes;
+        into.rules_at = into.places_at + places_bytes;
+        into.rule_words_at = into.rules_at + rules_bytes;
+        into.first_block = block_of(0);
+        into.block_count = block_count;
+        ArenaWriter index{slabs_, into.index_at};
+        std::size_t row = 0;
+        for (std::uint32_t block = into.first_block; block <= into.first_block + block_count; ++block) {
+            while (row < rows && block_of(row) < block) {
+                ++row;
+            }
+            index.put(static_cast<std::uint32_t>(row));
+        }
+        ArenaWriter places{slabs_, into.places_at};
+        ArenaWriter rules{slabs_, into.rules_at};
+        for (row = 0; row < rows; ++row) {
+            places.put(static_cast<std::uint32_t>(from->place(row)));
+            rules.put(from->rule_index(row));
+        }
+        ArenaWriter words{slabs_, into.rule_words_at};
+        for (std::size_t i = 0; i < from->rule_count(); ++i) {
+            unwind_rule_words rule{};
+            std::memcpy(&rule, &from->rule_at(i), sizeof(UnwindRule));
+            words.put(rule);
+        }
+        set_state(into, UNWIND_TABLE_READY);
+    }
+
+    void forget_all() override {
+        for (const auto& [pid, generation] : published_) {
+            (void)bpf_map_delete_elem(processes_fd_, &pid);
+        }
+        published_.clear();
+        for (const auto& [generation, list] : list_by_generation_) {
+            lists_.give(list.at, list.count);
+        }
+        list_by_generation_.clear();
+        for (const auto& [image, slot] : slots_) {
+            evict(slot);
+        }
+        slots_.clear();
+        next_slot_ = 0;
+    }
+
+    void tick() override { ++state().clock; }
+
+    [[nodiscard]] std::size_t tables_bytes() const override {
+        return (slabs_.size() * UNWIND_SLAB_BYTES) - arena_.free_size();
+    }
+
+private:
+    static constexpr std::uint64_t kNoGeneration = ~std::uint64_t{0};
+
+    // A list of mappings that processes share.
+    struct List {
+        std::uint32_t at = 0;
+        std::uint32_t count = 0;
+        std::uint32_t user_count = 0;
+    };
+    struct Region {
+        std::uint32_t at = 0;
+        std::uint32_t size_bytes = 0;
+    };
+
+    // Writes one element behind the other; none lies across slabs, for their sizes divide their places.
+    class ArenaWriter {
+    public:
+        ArenaWriter(const std::vector<MappedMap>& slabs, std::uint32_t at) : slabs_{slabs}, at_{at} {}
+        template <class Value>
+        void put(const Value& value) {
+            std::memcpy(slabs_[at_ >> UNWIND_SLAB_SHIFT].bytes() + (at_ & (UNWIND_SLAB_BYTES - 1)), &value,
+                        sizeof(value));
+            at_ += static_cast<std::uint32_t>(sizeof(value));
+        }
+
+    private:
+        const std::vector<MappedMap>& slabs_;
+        std::uint32_t at_;
+    };
+
+    // The maps are those of the first.
+    Result<Done> load(std::uint32_t ordinal) {
+        LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "perfleet");
+        Object object{bpf_object__open_mem(kUnwindObject, kUnwindObjectBytes, &open_options)};
+        if (object == nullptr) {
+            return trouble(errno, "to open a BPF program");
+        }
+        for (bpf_map* map = bpf_object__next_map(object.get(), nullptr); map != nullptr;
+             map = bpf_object__next_map(object.get(), map)) {
+            const std::string name = bpf_map__name(map);
+            if (name.ends_with(".rodata")) {
+                // As they stand in the program.
+                const std::uint32_t constants[]{ordinal * cpu_count_, options_.own_pid, options_.emits_both ? 1U : 0U};
+                std::size_t size_bytes = 0;
+                const auto* const initial = static_cast<const std::byte*>(bpf_map__initial_value(map, &size_bytes));
+                std::vector<std::byte> bytes(initial, initial + size_bytes);
+                if (bytes.size() < sizeof(constants)) {
+                    return trouble(EINVAL, "to set up a BPF program");
+                }
+                std::memcpy(bytes.data(), constants, sizeof(constants));
+                if (bpf_map__set_initial_value(map, bytes.data(), bytes.size()) != 0) {
+                    return trouble(errno, "to set up a BPF program");
+                }
+            } else if (!objects_.empty()) {
+                const int fd = fd_of(name.c_str());
+                if (bpf_map__reuse_fd(map, fd) != 0) {
+                    return trouble(errno, "to share a BPF program's maps");
+                }
+            }
+        }
+        if (const int error = bpf_object__load(object.get()); error != 0) {
+            return trouble(-error, "unwinding by BPF");
+        }
+        objects_.push_back(std::move(object));
+        return Done{};
+    }
+
+    [[nodiscard]] int fd_of(const char* name) const {
+        return bpf_object__find_map_fd_by_name(objects_.front().get(), name);
+    }
+
+    [[nodiscard]] unwind_state& state() const { return *reinterpret_cast<unwind_state*>(state_.bytes()); }
+    [[nodiscard]] unwind_table& table(std::uint32_t slot) const {
+        return reinterpret_cast<unwind_table*>(tables_.bytes())[slot];
+    }
+    // What the state stands for is visible before it.
+    static void set_state(unwind_table& table, unwind_table_state state) {
+        std::atomic_ref{table.state}.store(state, std::memory_order_release);
+    }
+
+    // Null: it is too long, or there is no room.
+    List* list_of(const MappingList& mappings) {
+        if (const auto found = list_by_generation_.find(mappings.generation()); found != list_by_generation_.end()) {
+            return &found->second;
+        }
+        // The program compares addresses as signed numbers. Above is the vsyscall page alone.
+        std::span<const Mapping> all = mappings.mappings();
+        while (!all.empty() && all.back().end > kAddressMax) {
+            all = all.first(all.size() - 1);
+        }
+        if (all.size() > UNWIND_PROCESS_MAPPINGS_MAX) {
+            return nullptr;
+        }
+        const auto count = static_cast<std::uint32_t>(all.size());
+        const auto at = count == 0 ? std::optional{0U} : lists_.take(count);
+        if (!at) {
+            return nullptr;
+        }
+        auto* const into = reinterpret_cast<unwind_mapping*>(mappings_.bytes()) + *at;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const auto slot = slot_of(all[i].image);
+            // A slot that isn't there is no table's: the stack is copied.
+            into[i] = {all[i].start, all[i].end, all[i].file_offset, slot.value_or(UNWIND_TABLES_MAX), 0};
+        }
+        return &list_by_generation_.emplace(mappings.generation(), List{*at, count, 0}).first->second;
+    }
+
+    void drop_user(std::uint64_t generation) {
+        if (const auto found = list_by_generation_.find(generation);
+            found != list_by_generation_.end() && --found->second.user_count == 0) {
+            release(generation);
+        }
+    }
+
+    // Programs that still read it see in the end that the process has another generation.
+    void release(std::uint64_t generation) {
+        const auto found = list_by_generation_.find(generation);
+        lists_.give(found->second.at, found->second.count);
+        list_by_generation_.erase(found);
+    }
+
+    std::optional<std::uint32_t> slot_of(ImageIndex image) {
+        if (const auto found = slots_.find(image); found != slots_.end()) {
+            return found->second;
+        }
+        if (next_slot_ == UNWIND_TABLES_MAX) {
+            return std::nullopt;
+        }
+        slots_.emplace(image, next_slot_);
+        set_state(table(next_slot_), UNWIND_TABLE_WANTED);
+        return next_slot_++;
+    }
+
+    bool add_slab() {
+        if (slabs_.size() == slab_count_max_) {
+            return false;
+        }
+        LIBBPF_OPTS(bpf_map_create_opts, create_options, .map_flags = BPF_F_MMAPABLE);
+        const int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "perfleet_slab", sizeof(std::uint32_t), UNWIND_SLAB_BYTES, 1,
+                                      &create_options);
+        const auto index = static_cast<std::uint32_t>(slabs_.size());
+        MappedMap slab;
+        const bool is_there =
+            fd >= 0 && slab.map(fd, UNWIND_SLAB_BYTES) && bpf_map_update_elem(slabs_fd_, &index, &fd, BPF_ANY) == 0;
+        const int error = errno;
+        if (fd >= 0) {
+            ::close(fd);
+        }
+        errno = error;
+        if (is_there) {
+            slabs_.push_back(std::move(slab));
+            arena_.give(index * UNWIND_SLAB_BYTES, UNWIND_SLAB_BYTES);
+        }
+        return is_there;
+    }
+
+    // Empty: there is no memory. Other tables make room.
+    std::optional<std::uint32_t> take_arena(std::uint32_t size_bytes) {
+        const std::uint32_t size = align_up(size_bytes);
+        for (;;) {
+            if (const auto at = arena_.take(size)) {
+                return at;
+            }
+            if (add_slab()) {
+                continue;
+            }
+            const auto oldest = std::min_element(
+                regions_.begin(), regions_.end(),
+                [this](const auto& a, const auto& b) { return table(a.first).used < table(b.first).used; });
+            if (oldest == regions_.end()) {
+                return std::nullopt;
+            }
+            evict(oldest->first);
+        }
+    }
+
+    // Programs that still read it see in the end that the epoch is another one.
+    void evict(std::uint32_t slot) {
+        set_state(table(slot), UNWIND_TABLE_WANTED);
+        std::atomic_ref{state().tables_epoch}.fetch_add(1, std::memory_order_seq_cst);
+        if (const auto found = regions_.find(slot); found != regions_.end()) {
+            arena_.give(found->second.at, align_up(found->second.size_bytes));
+            regions_.erase(found);
+        }
+    }
+
+    Options options_;
+    std::uint32_t cpu_count_;
+    std::uint32_t slab_count_max_ = 0;
+    std::vector<Object> objects_;  // one an event
+    int processes_fd_ = -1;
+    int slabs_fd_ = -1;
+    int outputs_fd_ = -1;
+    MappedMap mappings_;
+    MappedMap tables_;
+    MappedMap state_;
+    std::vector<MappedMap> slabs_;
+    RegionAllocator lists_;  // of elements of `mappings`
+    RegionAllocator arena_;  // of bytes of all slabs
+    std::unordered_map<std::uint64_t, List> list_by_generation_;
+    std::unordered_map<std::uint32_t, std::uint64_t> published_;  // pid to generation
+    std::unordered_map<ImageIndex, std::uint32_t> slots_;
+    std::uint32_t next_slot_ = 0;
+    std::unordered_map<std::uint32_t, Region> regions_;  // by slot
+};
+
+}  // namespace
+
+Result<std::unique_ptr<KernelUnwinder>> KernelUnwinder::open(const Options& options) {
+    libbpf_set_print(ignore_text);
+    std::string pid_namespace(64, '\0');
+    const ssize_t size = ::readlink("/proc/self/ns/pid", pid_namespace.data(), pid_namespace.size());
+    if (size < 0 || pid_namespace.substr(0, static_cast<std::size_t>(size)) != kInitialPidNamespace) {
+        return Error{ErrorCode::kUnsupported,
+                     "unwinding by BPF isn't possible in a container's PID namespace: its programs know the host's"};
+    }
+    if (::access(kKernelTypes, R_OK) != 0) {
+        return Error{ErrorCode::kUnsupported,
+                     std::string{"unwinding by BPF isn't possible: this kernel has no BTF ("} + kKernelTypes + ")"};
+    }
+    auto unwinder = std::make_unique<BpfUnwinder>(options);
+    if (auto done = unwinder->prepare(); !done.ok()) {
+        return std::move(done).error();
+    }
+    return std::unique_ptr<KernelUnwinder>{std::move(unwinder)};
+}
+
+}  // namespace perfleet

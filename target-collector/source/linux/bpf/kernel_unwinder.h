@@ -1,0 +1,53 @@
+// Call chains of programs without frame pointers, unwound in the kernel by a BPF program (unwind.bpf.c) that is
+// attached to the sampling events: what it needs of processes and unwind tables is kept in its maps.
+//
+// A resource. One thread. Bounded by the limits in unwind_layout.h: lists of mappings that find no room are left out,
+// tables that were used longest ago make room for others; samples that need one of them come with a copy of the stack.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "schemas/vocabulary/error.h"
+#include "target-collector/source/linux/process_table.h"
+#include "target-collector/source/linux/unwind/unwind_table.h"
+
+namespace perfleet {
+
+class KernelUnwinder {
+public:
+    static constexpr std::uint32_t kEventsMax = 16;  // each has a program of its own
+
+    struct Options {
+        std::uint32_t own_pid = 0;         // its samples are emitted without a user's stack; 0: nobody's
+        bool emits_both = false;           // for tests: the event's own record with the copy behind the program's
+        std::uint32_t slab_count_max = 0;  // of 1 MiB, for tables; 0: all
+    };
+    // Errors: kPermission, kUnsupported (kernel, or this build), each with what is missing.
+    [[nodiscard]] static Result<std::unique_ptr<KernelUnwinder>> open(const Options& options);
+
+    virtual ~KernelUnwinder() = default;
+
+    // The program of the n-th event that is unwound, to be attached to it; and where its records on a CPU go: an event
+    // of type BPF output that is open there.
+    [[nodiscard]] virtual Result<int> program_of(std::uint32_t ordinal) = 0;
+    [[nodiscard]] virtual Result<Done> set_output(std::uint32_t ordinal, std::uint32_t cpu, int event_fd) = 0;
+
+    // Its mappings, in place of what was published of this process. Whose program's code begins elsewhere than it says
+    // runs another program by now, and isn't unwound.
+    virtual void publish(const Process& process) = 0;
+    virtual void forget_process(std::uint32_t pid) = 0;
+
+    [[nodiscard]] virtual bool has_table(ImageIndex image) const = 0;
+    // Null: it has none.
+    virtual void set_table(ImageIndex image, const UnwindTable* table) = 0;
+    // Images have new numbers from now on: all processes and tables are forgotten.
+    virtual void forget_all() = 0;
+
+    // About once a second: what is used from now on is newer than what was used before.
+    virtual void tick() = 0;
+
+    [[nodiscard]] virtual std::size_t tables_bytes() const = 0;
+};
+
+}  // namespace perfleet

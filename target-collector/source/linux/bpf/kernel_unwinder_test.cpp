@@ -1,0 +1,288 @@
+// Chains that BPF programs unwind, beside those that the same samples' copies of the stack give.
+#include "target-collector/source/linux/bpf/kernel_unwinder.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "target-collector/source/linux/bpf/region_allocator.h"
+#include "target-collector/source/linux/testing/recording_sink.h"
+#include "target-collector/source/linux/testing/worker.h"
+
+namespace perfleet {
+namespace {
+
+constexpr Series kFirst{Kind::kSample, EventNumber{0}};
+
+TEST(RegionAllocator, NeighboursThatAreFreeAreOne) {
+    RegionAllocator regions;
+    EXPECT_FALSE(regions.take(1));
+    regions.give(0, 100);
+    const auto a = regions.take(30);
+    const auto b = regions.take(30);
+    const auto c = regions.take(40);
+    ASSERT_TRUE(a && b && c);
+    EXPECT_FALSE(regions.take(1));
+    regions.give(*a, 30);
+    regions.give(*c, 40);
+    EXPECT_FALSE(regions.take(60));
+    EXPECT_EQ(regions.free_size(), 70U);
+    regions.give(*b, 30);
+    EXPECT_EQ(regions.take(100), 0U);
+}
+
+[[gnu::noinline]] std::uint64_t recurse(unsigned depth, std::uint64_t rounds) {
+    if (depth == 0) {
+        burn_cpu(rounds);
+        return rounds;
+    }
+    return recurse(depth - 1, rounds) + 1;
+}
+
+std::uint64_t now_ms() {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return (static_cast<std::uint64_t>(time.tv_sec) * 1000) + (static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000);
+}
+
+void repeat_for_a_second(const std::function<void()>& work) {
+    for (const std::uint64_t end = now_ms() + 1000; now_ms() < end;) {
+        work();
+    }
+}
+
+void run_program(std::vector<const char*> words) {
+    words.push_back(nullptr);
+    (void)!::freopen("/dev/null", "w", stdout);
+    ::execvp(words[0], const_cast<char* const*>(words.data()));
+    ::_exit(127);
+}
+
+struct Compared {
+    std::uint64_t sample_count = 0;
+    std::uint64_t unwound_count = 0;  // by BPF
+    std::uint64_t equal_count = 0;    // of them
+    std::uint64_t copied_count = 0;   // not
+    std::uint64_t incomplete_count = 0;
+};
+
+// Every sample comes with a copy, behind what the program says of it. The copy was begun before.
+Compared compare(const std::function<void()>& work) {
+    Worker worker(work);
+    PerfSourceOptions options;
+    options.events.pids = {worker.pid()};
+    options.events.sampling.frequency_hz = 997;
+    options.events.callchain = true;
+    options.events.user_stack_bytes = 32'768;
+    auto unwinder = KernelUnwinder::open({0, true, 0});
+    EXPECT_TRUE(unwinder.ok()) << unwinder.error().message;
+    options.kernel_unwinder = std::move(*unwinder);
+    auto source = open_source(options, "cpu-clock");
+    EXPECT_TRUE(source.ok()) << source.error().message;
+    RecordingSink sink;
+    (*source)->begin(sink);
+    worker.go();
+    worker.wait(**source);
+    (*source)->finish();
+    Compared compared;
+    EXPECT_EQ(sink.count_of(kFirst, TallyName::kLostKernelRing), 0U);
+    const auto samples = sink.of(Kind::kSample);
+    const std::uint64_t copied = sink.count_of(kFirst, TallyName::kStacksCopied);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        ++compared.sample_count;
+        const bool is_pair = i + 1 < samples.size() && samples[i][ColumnId::kTid] == samples[i + 1][ColumnId::kTid] &&
+                             samples[i][ColumnId::kCpu] == samples[i + 1][ColumnId::kCpu] &&
+                             samples[i][ColumnId::kTime] >= samples[i + 1][ColumnId::kTime];
+        if (is_pair) {
+            ++compared.unwound_count;
+            compared.equal_count += samples[i][ColumnId::kStack] == samples[i + 1][ColumnId::kStack] ? 1 : 0;
+            ++i;
+        }
+    }
+    compared.copied_count = copied - compared.unwound_count;
+    compared.incomplete_count = sink.count_of(kFirst, TallyName::kStacksNoTable) +
+                                sink.count_of(kFirst, TallyName::kStacksBadAddress) +
+                                sink.count_of(kFirst, TallyName::kStacksNotCopied);
+    EXPECT_EQ(samples.size(), compared.unwound_count + copied);
+    return compared;
+}
+
+struct Case {
+    const char* name;
+    std::function<void()> work;
+};
+
+class KernelUnwinderTest : public testing::TestWithParam<Case> {
+protected:
+    void SetUp() override {
+        if (const auto unwinder = KernelUnwinder::open({}); !unwinder.ok()) {
+            GTEST_SKIP() << unwinder.error().message;
+        }
+    }
+};
+
+TEST_P(KernelUnwinderTest, ChainsAreThoseOfTheCopies) {
+    const Compared compared = compare(GetParam().work);
+    std::printf(
+        "%s: %llu samples, %llu unwound in the kernel, %llu of them equal; %llu by copies alone; %llu not whole\n",
+        GetParam().name, static_cast<unsigned long long>(compared.sample_count),
+        static_cast<unsigned long long>(compared.unwound_count), static_cast<unsigned long long>(compared.equal_count),
+        static_cast<unsigned long long>(compared.copied_count),
+        static_cast<unsigned long long>(compared.incomplete_count));
+    ASSERT_GT(compared.sample_count, 50U);
+    EXPECT_GE(compared.unwound_count * 10, compared.sample_count * 7);
+    // Of those whose copy is whole: a page may be gone when the kernel copies it.
+    EXPECT_GE((compared.equal_count + compared.incomplete_count) * 100, compared.unwound_count * 95);
+    EXPECT_GE(compared.equal_count * 100, compared.unwound_count * 80);
+}
+
+void on_timer(int /*signal*/) { burn_cpu(1'000'000); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, KernelUnwinderTest,
+    testing::Values(
+        Case{"Recursion", [] { repeat_for_a_second([] { recurse(60, 100'000); }); }},
+        Case{"RecursionBeyondTheLimit", [] { repeat_for_a_second([] { recurse(500, 100'000); }); }},
+        Case{"Signal",
+             [] {
+                 ::signal(SIGPROF, on_timer);
+                 const itimerval timer{{0, 10'000}, {0, 10'000}};
+                 ::setitimer(ITIMER_PROF, &timer, nullptr);
+                 repeat_for_a_second([] { recurse(5, 100'000); });
+             }},
+        Case{"Exceptions",
+             [] {
+                 repeat_for_a_second([] {
+                     try {
+                         if (recurse(3, 100) > 0) {
+                             throw std::runtime_error("thrown");
+                         }
+                     } catch (const std::runtime_error&) {
+                         burn_cpu(100);
+                     }
+                 });
+             }},
+        Case{"Vdso",
+             [] {
+                 repeat_for_a_second([] {
+                     for (int i = 0; i < 1000; ++i) {
+                         (void)now_ms();
+                     }
+                 });
+             }},
+        Case{"LibraryOpenedLater",
+             [] {
+                 recurse(3, 30'000'000);
+                 void* const library = ::dlopen("libz.so.1", RTLD_NOW);
+                 auto* const checksum = reinterpret_cast<unsigned long (*)(unsigned long, const char*, unsigned)>(
+                     library != nullptr ? ::dlsym(library, "adler32") : nullptr);
+                 if (checksum == nullptr) {
+                     ::_exit(1);
+                 }
+                 const std::string bytes(100'000, 'x');
+                 repeat_for_a_second([&] { checksum(1, bytes.data(), 100'000); });
+             }},
+        Case{"Python",
+             [] {
+                 run_program({"/usr/bin/python3", "-c", "print(sum(i*i for i in range(10000000)))"});
+             }},
+        Case{"Sqlite",
+             [] {
+                 run_program({"sqlite3", ":memory:",
+                              "with recursive c(x) as (select 1 union all select x+1 from c where x<2000000) "
+                              "select count(distinct x%1000) from c"});
+             }},
+        Case{"Sort",
+             [] {
+                 run_program({"sh", "-c", "seq 200000 | sort -R"});
+             }},
+        Case{"Compiler",
+             [] {
+                 run_program({"sh", "-c",
+                              "for i in 1 2 3; do echo '#include <map>\n#include <string>\nstd::map<std::string,"
+                              "int> m;int main(){m[\"a\"]++;}' | g++ -O2 -x c++ -c -o /dev/null -; done"});
+             }}),
+    [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
+
+// Each sample once, whether the program or the event emits it.
+TEST_F(KernelUnwinderTest, EachSampleIsThereOnce) {
+    Worker worker([] { repeat_for_a_second([] { recurse(5, 100'000); }); });
+    PerfSourceOptions options;
+    options.events.pids = {worker.pid()};
+    options.events.sampling.period = 1'000'000;
+    options.events.callchain = true;
+    options.events.user_stack_bytes = 32'768;
+    auto unwinder = KernelUnwinder::open({});
+    ASSERT_TRUE(unwinder.ok());
+    options.kernel_unwinder = std::move(*unwinder);
+    auto source = open_source(options, "cpu-clock");
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    RecordingSink sink;
+    (*source)->begin(sink);
+    worker.go();
+    worker.wait(**source);
+    (*source)->finish();
+    std::map<std::uint64_t, std::uint64_t> counted;  // by CPU, ns
+    for (const auto& row : sink.of(Kind::kCounter)) {
+        counted[row[ColumnId::kCpu]] = row[ColumnId::kValue];
+    }
+    std::uint64_t counted_ns = 0;
+    for (const auto& [cpu, value] : counted) {
+        counted_ns += value;
+    }
+    std::uint64_t last_time = 0;
+    std::uint64_t weight = 0;
+    for (const auto& sample : sink.of(Kind::kSample)) {
+        EXPECT_GT(sample[ColumnId::kTime], last_time);
+        last_time = sample[ColumnId::kTime];
+        weight += sample[ColumnId::kWeight];
+    }
+    EXPECT_EQ(sink.count_of(kFirst, TallyName::kLate), 0U);
+    const std::uint64_t sample_count = sink.of(Kind::kSample).size();
+    EXPECT_EQ(sink.count_of(kFirst, TallyName::kProduced), sample_count);
+    EXPECT_EQ(weight, sample_count * 1'000'000);
+    // A period for each sample, but for what a CPU began and the timer was late.
+    EXPECT_GT(weight, counted_ns / 2);
+    EXPECT_LE(weight, counted_ns + 8'000'000);
+    EXPECT_LT(sink.count_of(kFirst, TallyName::kStacksCopied) * 10, sample_count);
+}
+
+// Tables that don't fit make room for each other, and no chain is wrong for it.
+TEST_F(KernelUnwinderTest, TablesBeyondTheMemoryMakeRoom) {
+    auto unwinder = KernelUnwinder::open({0, false, 1});
+    ASSERT_TRUE(unwinder.ok());
+    const auto read = [](std::uint64_t offset, std::span<std::byte> into) {
+        static std::FILE* const file = std::fopen("/proc/self/exe", "rb");
+        return std::fseek(file, static_cast<long>(offset), SEEK_SET) == 0 &&
+               std::fread(into.data(), 1, into.size(), file) == into.size();
+    };
+    std::FILE* const file = std::fopen("/proc/self/exe", "rb");
+    std::fseek(file, 0, SEEK_END);
+    const auto table = UnwindTable::of_image(read, static_cast<std::uint64_t>(std::ftell(file)));
+    std::fclose(file);
+    ASSERT_TRUE(table.ok());
+    std::uint32_t held = 0;
+    for (ImageIndex image = 0; image < 200; ++image) {
+        (*unwinder)->set_table(image, &*table);
+        EXPECT_TRUE((*unwinder)->has_table(image));
+        (*unwinder)->tick();
+    }
+    for (ImageIndex image = 0; image < 200; ++image) {
+        held += (*unwinder)->has_table(image) ? 1 : 0;
+    }
+    EXPECT_GT(held, 0U);
+    EXPECT_LT(held, 200U);
+    EXPECT_TRUE((*unwinder)->has_table(199)) << "the oldest goes first";
+    EXPECT_FALSE((*unwinder)->has_table(0));
+    EXPECT_LE((*unwinder)->tables_bytes(), std::size_t{1} << 20U);
+}
+
+}  // namespace
+}  // namespace perfleet

@@ -1,0 +1,62 @@
+// Which parts of a range of numbers are taken: first fit, neighbours that are free are one again.
+//
+// A value. The numbers mean what their user says (bytes, elements).
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+
+namespace perfleet {
+
+class RegionAllocator {
+public:
+    // Empty: no free part is large enough.
+    [[nodiscard]] std::optional<std::uint32_t> take(std::uint32_t size) {
+        for (auto free = free_.begin(); free != free_.end(); ++free) {
+            if (free->second >= size) {
+                const std::uint32_t at = free->first;
+                const std::uint32_t rest = free->second - size;
+                free_.erase(free);
+                if (rest > 0) {
+                    free_.emplace(at + size, rest);
+                }
+                return at;
+            }
+        }
+        return std::nullopt;
+    }
+
+    // Also makes the range larger. The part isn't free yet.
+    void give(std::uint32_t at, std::uint32_t size) {
+        if (size == 0) {
+            return;
+        }
+        auto here = free_.emplace(at, size).first;
+        if (const auto next = std::next(here); next != free_.end() && at + size == next->first) {
+            here->second += next->second;
+            free_.erase(next);
+        }
+        if (here != free_.begin()) {
+            const auto before = std::prev(here);
+            if (before->first + before->second == here->first) {
+                before->second += here->second;
+                free_.erase(here);
+            }
+        }
+    }
+
+    [[nodiscard]] std::uint32_t free_size() const {
+        std::uint32_t sum = 0;
+        for (const auto& [at, size] : free_) {
+            sum += size;
+        }
+        return sum;
+    }
+
+private:
+    std::map<std::uint32_t, std::uint32_t> free_;  // where, how much
+};
+
+}  // namespace perfleet

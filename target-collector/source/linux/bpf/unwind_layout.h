@@ -1,0 +1,89 @@
+/* What the BPF program that unwinds and the collector share: maps' elements, and what the program emits. C, for both.
+ *
+ *   processes  pid ─▶ a list in `mappings`, sorted by address
+ *   mappings   address ─▶ place in its file, slot of its table
+ *   tables     slot ─▶ where the table's parts are in the arena
+ *   slabs      the arena: kUnwindSlabBytes each, addressed by bytes
+ *
+ *   A table in the arena: u32 index[block_count + 1]   first row of each block of code (1 << UNWIND_BLOCK_SHIFT bytes)
+ *                         u32 place[row_count]         offset in the file, ascending
+ *                         u16 rule[row_count]
+ *                         struct unwind_rule_words of each rule, aligned to its size
+ */
+#pragma once
+
+#define UNWIND_PROCESSES_MAX (1u << 16)
+#define UNWIND_MAPPINGS_MAX (1u << 17)
+#define UNWIND_TABLES_MAX (1u << 13)
+#define UNWIND_SLAB_SHIFT 20
+#define UNWIND_SLAB_BYTES (1u << UNWIND_SLAB_SHIFT)
+#define UNWIND_SLABS_MAX 64
+#define UNWIND_OUTPUTS_MAX 8192 /* CPUs by events */
+#define UNWIND_BLOCK_SHIFT 8
+#define UNWIND_BLOCK_STEPS_MAX 9         /* a block has at most as many rows as bytes */
+#define UNWIND_PROCESS_MAPPINGS_MAX 4096 /* of one process */
+#define UNWIND_MAPPING_STEPS_MAX 13
+#define UNWIND_DEPTH_MAX 127
+
+/* The program names them itself: its compiler has no headers of this machine's C library. */
+#define UNWIND_U16 unsigned short
+#define UNWIND_U32 unsigned int
+#define UNWIND_U64 unsigned long long
+
+struct unwind_process {
+    UNWIND_U32 first_mapping;
+    UNWIND_U32 mapping_count;
+    UNWIND_U64 generation; /* another one: the list has changed */
+    UNWIND_U64 code_start; /* where its program's code begins: elsewhere, it runs another by now */
+    UNWIND_U64 code_end;
+};
+
+struct unwind_mapping {
+    UNWIND_U64 start;
+    UNWIND_U64 end;
+    UNWIND_U64 file_offset;
+    UNWIND_U32 slot;
+    UNWIND_U32 unused;
+};
+
+enum unwind_table_state {
+    UNWIND_TABLE_WANTED = 0, /* not there yet: the stack is copied, for the collector */
+    UNWIND_TABLE_READY = 1,
+    UNWIND_TABLE_NONE = 2, /* its image has none: frame pointers are followed */
+};
+
+struct unwind_table {
+    UNWIND_U32 state;
+    UNWIND_U32 used; /* the clock when it was used last */
+    UNWIND_U32 index_at;
+    UNWIND_U32 places_at;
+    UNWIND_U32 rules_at;
+    UNWIND_U32 rule_words_at;
+    UNWIND_U32 first_block;
+    UNWIND_U32 block_count;
+};
+
+struct unwind_rule_words { /* UnwindRule, unwind/unwind_rule.h */
+    unsigned char cfa_base;
+    unsigned char return_address;
+    unsigned char frame_pointer;
+    unsigned char is_signal_frame;
+    int cfa_offset;
+    int cfa_addend;
+    int return_address_offset;
+    int frame_pointer_offset;
+    int unused[3];
+};
+
+struct unwind_state {
+    UNWIND_U32 tables_epoch; /* another one: a table is gone */
+    UNWIND_U32 clock;
+};
+
+/* A sample, as raw data of a record: the words behind `status` are aligned there. */
+struct unwind_sample {
+    UNWIND_U32 unused;
+    UNWIND_U32 status; /* UnwindEnd, unwind/unwind_step.h */
+    UNWIND_U64 period;
+    UNWIND_U64 words[UNWIND_DEPTH_MAX + 1];
+};
