@@ -48,7 +48,7 @@ using namespace perfleet;
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
-constexpr unsigned kLibraryThreads = 4;  // ZeroMQ's, and those of the server of metrics
+constexpr unsigned kLibraryThreads = 2;  // those of connections and of metrics
 constexpr std::string_view kNoQueries = "none";
 constexpr std::uint32_t kTargetSessionsMost = 1U << 20;
 constexpr double kClockTimeoutMostS = 7 * 86'400;

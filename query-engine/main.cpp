@@ -36,7 +36,7 @@ using namespace perfleet;
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
-constexpr unsigned kLibraryThreads = 2;  // ZeroMQ's
+constexpr unsigned kLibraryThreads = 0;
 
 int fail(Log& log, const Error& error) {
     log.write({LogLevel::kError, "end", error.message});
@@ -75,6 +75,18 @@ struct Source {
     MemoryPool memory{limits::kQueriesMemorySizeBytes};
 };
 
+std::size_t size_bytes_of(const Answer& answer) {
+    std::size_t size_bytes = 0;
+    for (const std::vector<AnswerValue>& row : answer.rows) {
+        size_bytes += sizeof row + row.capacity() * sizeof(AnswerValue);
+        for (const AnswerValue& value : row) {
+            const auto* const text = std::get_if<std::string>(&value);
+            size_bytes += text == nullptr ? 0 : text->capacity();
+        }
+    }
+    return size_bytes;
+}
+
 Result<QueryEnd> answer_table(Source& source, const std::string& command, OptionValues options, QueryReply& reply) {
     bound_threads(options);
     if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
@@ -84,6 +96,13 @@ Result<QueryEnd> answer_table(Source& source, const std::string& command, Option
     Result<Answer> answer = run_query(command, options, store, source.paths, utc_now(), &source.memory);
     if (!answer.ok()) {
         return std::move(answer).error();
+    }
+    // Until its client has taken it.
+    QueryMemory memory{source.memory.size_bytes_max(), &source.memory};
+    MemoryShare share{memory};
+    share.set(size_bytes_of(*answer));
+    if (memory.is_exceeded()) {
+        return memory.exceeded();
     }
     if (Result<Done> sent = reply.send_table(*answer); !sent.ok()) {
         return std::move(sent).error();

@@ -14,8 +14,6 @@
 
 #include "gateway/wire/endpoint.h"
 #include "gateway/wire/monotonic_clock.h"
-#include "schemas/peers/connection_table.h"
-#include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
@@ -25,6 +23,8 @@ constexpr std::uint64_t kIdleNs = 1'000'000'000;
 constexpr std::size_t kMessageSizeBytesMax = limits::kBatchSizeBytesMax + 4'096;
 // Of connections that haven't said anything yet.
 constexpr std::size_t kUnheardMax = 4'096;
+constexpr std::size_t kConnectionsMax = 65'536;
+constexpr std::size_t kSmallDescriptorLimit = 8'192;
 // Peers that wait for space are read again when the inbox has shrunk by an eighth: not for every message.
 constexpr std::size_t kResumeShare = 8;
 
@@ -51,7 +51,10 @@ zmtp::ConnectionId connection_of(std::string_view routing_id) {
 std::size_t default_connections_max() {
     rlimit limit{};
     const bool is_known = getrlimit(RLIMIT_NOFILE, &limit) == 0;
-    return connections_for(is_known ? static_cast<std::size_t>(limit.rlim_cur) : 1'024);
+    const std::size_t descriptors_max = is_known ? static_cast<std::size_t>(limit.rlim_cur) : 1'024;
+    // Room is left for files and for what is accepted before it can be refused.
+    const std::size_t share = descriptors_max < kSmallDescriptorLimit ? descriptors_max / 2 : descriptors_max / 4 * 3;
+    return std::clamp<std::size_t>(share, 1, kConnectionsMax);
 }
 
 }  // namespace
@@ -83,25 +86,6 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
             return std::move(checked).error();
         }
     }
-    std::unique_ptr<KeyFolder> allowed;
-    std::optional<zmtp::ServerKeys> keys;
-    if (has_keys) {
-        auto key = load_secret_key(options.key_file);
-        if (!key) {
-            return Error{key.error().code, "--key " + key.error().message};
-        }
-        keys = zmtp::decode_server_keys(key->public_text, key->secret_text);
-        if (!keys.has_value()) {
-            return Error{
-                ErrorCode::kInvalid,
-                options.key_file + ": its public-key isn't that of its secret-key; make a new one: perfleet keygen"};
-        }
-        auto folder = KeyFolder::open("--collectors", options.collectors_folder, options.notice);
-        if (!folder) {
-            return std::move(folder).error();
-        }
-        allowed = std::move(*folder);
-    }
     zmtp::ServerLimits limits;
     limits.connections_max = options.connections_max != 0
                                  ? options.connections_max
@@ -112,7 +96,11 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
     limits.replies_waiting_max = kRepliesWaitingMax;
 
     std::unique_ptr<Reception> reception{new Reception{options.inbox_size_bytes}};
-    auto server = zmtp::Server::open(limits, keys, std::move(allowed), *reception, options.notice);
+    std::optional<zmtp::KeyPlaces> keys;
+    if (has_keys) {
+        keys = {options.key_file, "--collectors", options.collectors_folder};
+    }
+    auto server = zmtp::Server::open(limits, keys, *reception, options.notice);
     if (!server) {
         return std::move(server).error();
     }

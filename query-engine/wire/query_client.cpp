@@ -1,12 +1,11 @@
 #include "query-engine/wire/query_client.h"
 
-#include <array>
 #include <chrono>
 #include <optional>
 #include <utility>
 
 #include "query-engine/query_limits.h"
-#include "query-engine/wire/query_socket.h"
+#include "schemas/zmtp/client.h"
 
 namespace perfleet {
 namespace {
@@ -16,10 +15,16 @@ using Clock = std::chrono::steady_clock;
 
 // Credit is given back in halves, so that chunks keep coming.
 constexpr std::uint32_t kCreditStep = limits::kQueryChunksAheadMax / 2;
+// Messages that bring nothing: a server at work sends one a second.
+constexpr std::uint64_t kIdleMessagesMax = 1'000;
+// Chunks come as fast as they are taken.
+constexpr std::uint64_t kFramesPerSecond = 1'000'000;
+constexpr std::uint64_t kHeartbeatIntervalNs = 2'000'000'000;
+constexpr std::uint64_t kHeartbeatTimeoutNs = 8'000'000'000;
 
-class SocketQueryClient : public QueryClient {
+class ZmtpQueryClient : public QueryClient {
 public:
-    SocketQueryClient(std::unique_ptr<QuerySocket> socket, std::uint64_t timeout_ns, bool has_keys)
+    ZmtpQueryClient(std::unique_ptr<zmtp::Client> socket, std::uint64_t timeout_ns, bool has_keys)
         : socket_{std::move(socket)}, timeout_{timeout_ns}, has_keys_{has_keys} {}
 
     Result<Answer> ask_table(const std::string& command, const OptionValues& options) override {
@@ -60,14 +65,16 @@ private:
     Result<QueryEnd> ask(const std::string& command, const OptionValues& options,
                          const std::function<Result<Done>(Body&)>& on_chunk) {
         ++query_;
+        idle_count_ = 0;
         if (!send(Ask{command, options, limits::kQueryChunksAheadMax})) {
             return silence();
         }
         std::uint32_t taken = 0;
+        std::uint32_t credit = limits::kQueryChunksAheadMax;
         while (true) {
             Result<Body> received = receive();
             if (!received.ok()) {
-                send(Cancel{});
+                (void)send(Cancel{});
                 return std::move(received).error();
             }
             if (auto* end = std::get_if<QueryEnd>(&*received)) {
@@ -79,12 +86,18 @@ private:
             if (std::holds_alternative<Working>(*received)) {
                 continue;
             }
+            if (credit-- == 0) {
+                return not_a_query_endpoint("more than it was asked for");
+            }
             if (Result<Done> done = on_chunk(*received); !done.ok()) {
-                send(Cancel{});
+                (void)send(Cancel{});
                 return std::move(done).error();
             }
             if (++taken == kCreditStep) {
-                send(More{std::exchange(taken, 0)});
+                credit += taken;
+                if (!send(More{std::exchange(taken, 0)})) {
+                    return silence();
+                }
             }
         }
     }
@@ -93,25 +106,55 @@ private:
     Result<Body> receive() {
         const Clock::time_point deadline = Clock::now() + timeout_;
         while (true) {
-            if (std::optional<QuerySocket::Received> received = socket_->receive()) {
-                Result<QueryMessage> message = decode_query_message_untrusted(received->frame());
+            if (const auto received = socket_->receive()) {
+                Result<QueryMessage> message = decode_query_message_untrusted(*received);
                 if (!message.ok()) {
                     return not_a_query_endpoint(message.error().message);
                 }
-                if (message->query == query_ || message->query == 0) {
+                const bool is_of_this = message->query == query_ || message->query == 0;
+                if (!is_of_this || std::holds_alternative<Working>(message->body)) {
+                    if (++idle_count_ > kIdleMessagesMax) {
+                        return not_a_query_endpoint("messages without end that answer nothing");
+                    }
+                }
+                if (is_of_this) {
                     return std::move(message->body);
                 }
                 continue;  // of a query that was given up
             }
-            const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-            if (rest.count() <= 0) {
+            if (!socket_->is_connected()) {
+                return Error{ErrorCode::kUnavailable,
+                             "--gateway " + socket_->endpoint() +
+                                 ": the connection was lost before the answer was whole; ask again"};
+            }
+            if (!wait_until(deadline)) {
                 return silence();
             }
-            (void)socket_->wait(std::array{-1, -1}, static_cast<long>(rest.count()));
         }
     }
 
-    bool send(Body body) { return socket_->send({}, encode_query_message({query_, std::move(body)})); }
+    // Waits until there is a connection. False: there is none in time.
+    [[nodiscard]] bool send(Body body) {
+        const std::string message = encode_query_message({query_, std::move(body)});
+        const Clock::time_point deadline = Clock::now() + timeout_;
+        do {
+            (void)socket_->reconnected();
+            if (socket_->send(std::as_bytes(std::span{message}))) {
+                return true;
+            }
+        } while (wait_until(deadline));
+        return false;
+    }
+
+    // False: the time is over.
+    [[nodiscard]] bool wait_until(Clock::time_point deadline) {
+        const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - Clock::now());
+        if (rest.count() <= 0) {
+            return false;
+        }
+        socket_->wait(-1, static_cast<std::uint64_t>(rest.count()));
+        return true;
+    }
 
     [[nodiscard]] Error silence() const {
         return Error{
@@ -127,22 +170,28 @@ private:
                                               "; is this the endpoint that perfleet-gateway prints as query=…?"};
     }
 
-    std::unique_ptr<QuerySocket> socket_;
+    std::unique_ptr<zmtp::Client> socket_;
     std::chrono::nanoseconds timeout_;
     bool has_keys_;
     std::uint64_t query_ = 0;
+    std::uint64_t idle_count_ = 0;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<QueryClient>> QueryClient::connect(const std::string& endpoint, const ConnectKeys* keys,
                                                           std::uint64_t timeout_ns) {
-    Result<std::unique_ptr<QuerySocket>> socket = QuerySocket::connect(endpoint, keys);
+    zmtp::ClientOptions options;
+    options.message_size_bytes_max = kQueryReplySizeBytesMax;
+    options.heartbeat_interval_ns = kHeartbeatIntervalNs;
+    options.heartbeat_timeout_ns = kHeartbeatTimeoutNs;
+    options.frames_per_second = kFramesPerSecond;
+    auto socket = zmtp::Client::connect(endpoint, keys, options);
     if (!socket.ok()) {
         return std::move(socket).error();
     }
     return std::unique_ptr<QueryClient>{
-        std::make_unique<SocketQueryClient>(std::move(socket).value(), timeout_ns, keys != nullptr)};
+        std::make_unique<ZmtpQueryClient>(std::move(socket).value(), timeout_ns, keys != nullptr)};
 }
 
 }  // namespace perfleet

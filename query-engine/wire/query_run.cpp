@@ -47,7 +47,7 @@ std::deque<Outbox::Item> Outbox::take_all() {
 }
 
 QueryRun::QueryRun(QueryName name, Ask ask, const QueryHandler& handler, Outbox& outbox)
-    : name_{std::move(name)}, outbox_{outbox}, credit_{std::min(ask.chunk_count, limits::kQueryChunksAheadMax)} {
+    : name_{name}, outbox_{outbox}, credit_{std::min(ask.chunk_count, limits::kQueryChunksAheadMax)} {
     thread_ = std::thread{[this, own_ask = std::move(ask), &handler] { run(own_ask, handler); }};
 }
 

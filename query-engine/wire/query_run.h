@@ -9,11 +9,12 @@
 #include <utility>
 
 #include "query-engine/wire/query_server.h"
+#include "schemas/zmtp/server.h"
 
 namespace perfleet {
 
-// Names a query: the peer's routing id and its number of the query.
-using QueryName = std::pair<std::string, std::uint64_t>;
+// Names a query: the asker's connection and its number of the query.
+using QueryName = std::pair<zmtp::ConnectionId, std::uint64_t>;
 
 // From the queries' threads to the socket's thread, which is woken through a descriptor.
 class Outbox {

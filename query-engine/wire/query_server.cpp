@@ -1,14 +1,16 @@
 #include "query-engine/wire/query_server.h"
 
-#include <array>
+#include <poll.h>
+
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <system_error>
 
 #include "query-engine/query_limits.h"
 #include "query-engine/wire/query_run.h"
-#include "query-engine/wire/query_socket.h"
 #include "schemas/vocabulary/endpoint.h"
+#include "schemas/zmtp/server.h"
 
 namespace perfleet {
 namespace {
@@ -17,38 +19,86 @@ using namespace query_message;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::nanoseconds kWorkingInterval{limits::kQueryWorkingIntervalNs};
-constexpr std::chrono::nanoseconds kCountsInterval{QueryGuard::kLookEveryNs};
+constexpr std::chrono::nanoseconds kCountsInterval{QueryServer::kCountsEveryNs};
+constexpr std::chrono::seconds kDecayInterval{1};
 
-class SocketQueryServer : public QueryServer {
+// Far more than people who ask, and far below any limit of descriptors.
+constexpr std::size_t kConnectionsMax = 256;
+constexpr std::uint64_t kFirstWordNs = 60'000'000'000;
+// What queries send is bounded by their credit and by what is said each second.
+constexpr std::size_t kChunksMax = std::size_t{limits::kQueriesAtOnceMax} * limits::kQueryChunksAheadMax;
+constexpr std::size_t kBufferedSizeBytesMax = kChunksMax * limits::kQueryChunkSizeBytes + (8U << 20);
+
+bool is_readable(int fd) {
+    pollfd item{fd, POLLIN, 0};
+    return ::poll(&item, 1, 0) == 1;
+}
+
+class ZmtpQueryServer final : public QueryServer, private zmtp::Server::Sink {
 public:
-    SocketQueryServer(std::unique_ptr<QuerySocket> socket, Handlers handlers)
-        : socket_{std::move(socket)}, handlers_{std::move(handlers)} {}
+    explicit ZmtpQueryServer(Handlers handlers) : handlers_{std::move(handlers)} {}
 
-    const std::string& endpoint() const override { return socket_->endpoint(); }
+    Result<Done> open(const std::string& endpoint, const QueryServerKeys* keys) {
+        zmtp::ServerLimits server_limits;
+        server_limits.connections_max = kConnectionsMax;
+        server_limits.unheard_max = kConnectionsMax / 2;
+        server_limits.message_size_bytes_max = kQueryRequestSizeBytesMax;
+        server_limits.buffered_size_bytes_max = kBufferedSizeBytesMax;
+        server_limits.replies_waiting_max = kChunksMax + 4 * limits::kQueriesAtOnceMax;
+        server_limits.replies_waiting_size_bytes_max = kBufferedSizeBytesMax;
+        server_limits.first_message_ns = kFirstWordNs;
+        std::optional<zmtp::KeyPlaces> places;
+        if (keys != nullptr) {
+            places = {keys->key_file, "--query-clients", keys->askers_folder};
+        }
+        auto server =
+            zmtp::Server::open(server_limits, places, *this, keys != nullptr ? keys->notice : zmtp::Server::Notice{});
+        if (!server.ok()) {
+            return std::move(server).error();
+        }
+        server_ = std::move(*server);
+        auto listener = zmtp::Listener::open("--listen", endpoint);
+        if (!listener.ok()) {
+            return std::move(listener).error();
+        }
+        endpoint_ = listener->endpoint();
+        server_->listen_at(std::move(*listener), false);
+        server_->wake_on(outbox_.wake_fd());
+        return Done{};
+    }
+
+    const std::string& endpoint() const override { return endpoint_; }
 
     Result<Done> serve(int stop_fd, const CountsLogSink& tell_counts) override {
+        server_->wake_on(stop_fd);
         Clock::time_point next_working = Clock::now() + kWorkingInterval;
+        Clock::time_point next_decay = Clock::now() + kDecayInterval;
         Clock::time_point next_counts = Clock::now();
         TransportCounts told;
         while (true) {
-            const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(next_working - Clock::now());
-            const QuerySocket::Ready ready = socket_->wait(std::array{outbox_.wake_fd(), stop_fd},
-                                                           static_cast<long>(std::max<std::int64_t>(rest.count(), 0)));
-            if (ready.descriptors[1]) {
+            const auto rest = std::max<std::chrono::nanoseconds>(next_working - Clock::now(), {});
+            server_->run_once(static_cast<std::uint64_t>(rest.count()));
+            if (is_readable(stop_fd)) {
                 break;
             }
             send_posted();
-            receive();
-            if (Clock::now() >= next_working) {
+            const Clock::time_point now = Clock::now();
+            if (now >= next_working) {
                 say_working();
-                next_working = Clock::now() + kWorkingInterval;
+                next_working = now + kWorkingInterval;
             }
-            if (tell_counts && Clock::now() >= next_counts) {
-                if (const TransportCounts counts = socket_->counts(); counts != told) {
+            if (now >= next_decay) {
+                abuse_limiter_.decay();
+                next_decay = now + kDecayInterval;
+            }
+            if (tell_counts && now >= next_counts) {
+                TransportCounts counts = server_->counts();
+                counts.messages_malformed = garbage_count_;
+                if (counts != told) {
                     tell_counts(counts);
                     told = counts;
                 }
-                next_counts = Clock::now() + kCountsInterval;
+                next_counts = now + kCountsInterval;
             }
         }
         for (auto& [name, run] : runs_) {
@@ -60,61 +110,85 @@ public:
     }
 
 private:
-    void receive() {
-        // As many as can be there at once, then the others get their turn.
-        for (std::uint32_t i = 0; i < limits::kQueriesAtOnceMax; ++i) {
-            std::optional<QuerySocket::Received> received = socket_->receive();
-            if (!received) {
-                return;
-            }
-            Result<QueryMessage> message = decode_query_message_untrusted(received->frame());
-            if (message.ok()) {
-                take({std::move(received->peer), message->query}, std::move(message->body));
-            } else if (!socket_->is_cut_for_garbage(*received)) {
-                send({std::move(received->peer), 0}, message.error());
-            }
+    bool take(const zmtp::Server::Message& received) override {
+        Result<QueryMessage> message = decode_query_message_untrusted(received.frame);
+        if (!message.ok()) {
+            refuse({received.from, 0}, received.frame.size(), std::move(message).error());
+        } else if (!take({received.from, message->query}, std::move(message->body), received.frame.size())) {
+            count_garbage(received.from, received.frame.size());
         }
+        return true;
     }
 
-    void take(QueryName name, Body body) {
+    // False: it belongs to no query, for example to one that has just ended.
+    [[nodiscard]] bool take(const QueryName& name, Body body, std::size_t size_bytes) {
         const auto run = runs_.find(name);
         if (auto* ask = std::get_if<Ask>(&body)) {
-            if (run == runs_.end()) {
-                start(std::move(name), std::move(*ask));
+            if (run != runs_.end()) {
+                return false;
             }
-        } else if (run != runs_.end() && std::holds_alternative<More>(body)) {
-            run->second->add_credit(std::get<More>(body).chunk_count);
-        } else if (run != runs_.end() && std::holds_alternative<Cancel>(body)) {
-            run->second->cancel();
+            start(name, std::move(*ask), size_bytes);
+            return true;
         }
+        if (run == runs_.end()) {
+            return false;
+        }
+        if (const auto* more = std::get_if<More>(&body)) {
+            run->second->add_credit(more->chunk_count);
+        } else if (std::holds_alternative<Cancel>(body)) {
+            run->second->cancel();
+        } else {
+            return false;
+        }
+        return true;
     }
 
-    void start(QueryName name, Ask ask) {
+    void start(const QueryName& name, Ask ask, std::size_t size_bytes) {
         const auto handler = handlers_.find(ask.command);
         if (handler == handlers_.end()) {
-            send(name, Error{ErrorCode::kUsage, "this gateway has no command \"" + ask.command.substr(0, 64) + "\""});
+            refuse(name, size_bytes,
+                   {ErrorCode::kUsage, "this gateway has no command \"" + ask.command.substr(0, 64) + "\""});
             return;
         }
         if (runs_.size() >= limits::kQueriesAtOnceMax) {
-            send(name, Error{ErrorCode::kBusy, std::to_string(limits::kQueriesAtOnceMax) +
-                                                   " queries are running already; ask again later"});
+            refuse(name, size_bytes,
+                   {ErrorCode::kBusy,
+                    std::to_string(limits::kQueriesAtOnceMax) + " queries are running already; ask again later"});
             return;
         }
         try {
             runs_.emplace(name, std::make_unique<QueryRun>(name, std::move(ask), handler->second, outbox_));
         } catch (const std::system_error&) {
-            send(name, Error{ErrorCode::kBusy,
-                             "no thread can be started for this query: a limit is reached where it is asked (ulimit "
-                             "-u, pids.max of the control group, ulimit -v); raise it, or ask again later"});
+            refuse(name, size_bytes,
+                   {ErrorCode::kBusy,
+                    "no thread can be started for this query: a limit is reached where it is asked (ulimit "
+                    "-u, pids.max of the control group, ulimit -v); raise it, or ask again later"});
             return;
         }
         send(name, Working{});
     }
 
+    // Of a message that started nothing.
+    void refuse(const QueryName& name, std::size_t size_bytes, Error error) {
+        if (!count_garbage(name.first, size_bytes)) {
+            send(name, std::move(error));
+        }
+    }
+
+    // True: its asker has sent too much of that lately, and is cut off.
+    bool count_garbage(zmtp::ConnectionId from, std::size_t size_bytes) {
+        ++garbage_count_;
+        if (!abuse_limiter_.is_enough(std::to_string(from), 0, size_bytes)) {
+            return false;
+        }
+        server_->cut(from);
+        return true;
+    }
+
     void send_posted() {
         for (const Outbox::Item& item : outbox_.take_all()) {
             const auto run = runs_.find(item.name);
-            if (!socket_->send(item.name.first, item.message) && run != runs_.end()) {
+            if (!send_bytes(item.name.first, item.message) && run != runs_.end()) {
                 run->second->cancel();
             }
             if (item.is_last && run != runs_.end()) {
@@ -131,13 +205,20 @@ private:
         }
     }
 
+    // False: the asker is gone or doesn't read.
     bool send(const QueryName& name, Body body) {
-        return socket_->send(name.first, encode_query_message({name.second, std::move(body)}));
+        return send_bytes(name.first, encode_query_message({name.second, std::move(body)}));
+    }
+    bool send_bytes(zmtp::ConnectionId to, const std::string& message) {
+        return server_->send(to, std::as_bytes(std::span{message})) == zmtp::Server::Sent::kDone;
     }
 
-    std::unique_ptr<QuerySocket> socket_;
     Handlers handlers_;
     Outbox outbox_;
+    std::string endpoint_;
+    std::unique_ptr<zmtp::Server> server_;
+    AbuseLimiter abuse_limiter_{kGarbageLimits};
+    std::uint64_t garbage_count_ = 0;
     std::map<QueryName, std::unique_ptr<QueryRun>> runs_;
 };
 
@@ -150,12 +231,11 @@ Result<std::unique_ptr<QueryServer>> QueryServer::open(const std::string& endpoi
         !checked.ok()) {
         return std::move(checked).error();
     }
-    Result<std::unique_ptr<QuerySocket>> socket = QuerySocket::bind(endpoint, keys);
-    if (!socket.ok()) {
-        return std::move(socket).error();
+    auto server = std::make_unique<ZmtpQueryServer>(std::move(handlers));
+    if (auto opened = server->open(endpoint, keys); !opened.ok()) {
+        return std::move(opened).error();
     }
-    return std::unique_ptr<QueryServer>{
-        std::make_unique<SocketQueryServer>(std::move(socket).value(), std::move(handlers))};
+    return std::unique_ptr<QueryServer>{std::move(server)};
 }
 
 }  // namespace perfleet

@@ -3,7 +3,9 @@
 //
 // Bounded: limits::kQueriesAtOnceMax queries (more are refused as kBusy), limits::kQueryChunksAheadMax chunks of
 // limits::kQueryChunkSizeBytes for each: a handler waits until its asker has taken some. An asker that takes nothing
-// for limits::kQueryIdleNs is given up.
+// for limits::kQueryIdleNs is given up. Messages that start nothing and belong to no query (not understood, refused,
+// of a query that isn't there) are counted, and an asker that sends too many of them is cut off. Connections are
+// bounded by schemas/zmtp/server.h.
 #pragma once
 
 #include <atomic>
@@ -13,11 +15,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "query-engine/option/option.h"
 #include "query-engine/query_limits.h"
 #include "query-engine/wire/query_message.h"
-#include "query-engine/wire/query_socket.h"
+#include "schemas/peers/abuse_limiter.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
 
@@ -38,8 +41,19 @@ public:
 
 using QueryHandler = std::function<Result<QueryEnd>(const OptionValues&, QueryReply&)>;
 
+// Of an endpoint that asks for keys: its own secret key, and the folder of the public keys of those who may ask.
+struct QueryServerKeys {
+    std::string key_file;
+    std::string askers_folder;
+    std::function<void(std::string_view)> notice;  // what an operator should know of the folder; may be empty
+};
+
 class QueryServer {
 public:
+    static constexpr std::uint64_t kCountsEveryNs = 250'000'000;
+    // Of one asker; half is forgiven every second. Who asks in another release's way sends one and reads the answer.
+    static constexpr AbuseLimiter::Limits kGarbageLimits{16, 256U << 10, 1'024};
+
     // By command. Handlers run on several threads at once.
     using Handlers = std::map<std::string, QueryHandler, std::less<>>;
 
@@ -52,7 +66,7 @@ public:
     // The endpoint really bound, with the port.
     [[nodiscard]] virtual const std::string& endpoint() const = 0;
 
-    // Is told, on the thread that serves, what became of connections: within QueryGuard::kLookEveryNs of a change.
+    // Is told, on the thread that serves, what became of connections: within kCountsEveryNs of a change.
     using CountsLogSink = std::function<void(const TransportCounts&)>;
 
     // Serves until `stop_fd` is readable; then cancels what runs and returns.

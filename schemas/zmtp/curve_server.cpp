@@ -9,42 +9,6 @@
 #include "schemas/zmtp/frame.h"
 
 namespace perfleet::zmtp {
-namespace {
-
-constexpr std::size_t kShortNonceSizeBytes = 8;
-constexpr std::size_t kLongNonceSizeBytes = 16;
-constexpr std::size_t kKeySizeBytes = crypto_box_PUBLICKEYBYTES;
-constexpr std::size_t kMacSizeBytes = crypto_box_MACBYTES;
-constexpr std::size_t kVouchSizeBytes = 2 * kKeySizeBytes + kMacSizeBytes;
-constexpr std::string_view kMessageName{"\x07MESSAGE", 8};
-static_assert(kKeySizeBytes == kCurveKeySizeBytes);
-static_assert(CurveServer::kMessageOverheadBytes == 8 + kShortNonceSizeBytes + kMacSizeBytes + 1);
-
-using Nonce = std::array<unsigned char, crypto_box_NONCEBYTES>;
-
-const unsigned char* raw(std::span<const std::byte> bytes) {
-    return reinterpret_cast<const unsigned char*>(bytes.data());
-}
-
-// `prefix` and `rest` make 24 bytes.
-Nonce nonce_of(std::string_view prefix, std::span<const std::byte> rest) {
-    Nonce nonce{};
-    PERFLEET_ASSERT(prefix.size() + rest.size() == nonce.size());
-    std::memcpy(nonce.data(), prefix.data(), prefix.size());
-    std::memcpy(nonce.data() + prefix.size(), rest.data(), rest.size());
-    return nonce;
-}
-
-std::array<std::byte, kShortNonceSizeBytes> big_endian(std::uint64_t value) {
-    std::array<std::byte, kShortNonceSizeBytes> bytes{};
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        bytes.at(bytes.size() - 1 - i) = static_cast<std::byte>(value >> (8 * i) & 0xffU);
-    }
-    return bytes;
-}
-
-}  // namespace
-
 std::optional<ServerKeys> decode_server_keys(std::string_view public_text, std::string_view secret_text) {
     const auto public_key = decode_public_key(public_text);
     const auto secret_key = decode_public_key(secret_text);
@@ -56,21 +20,6 @@ std::optional<ServerKeys> decode_server_keys(std::string_view public_text, std::
     }
     keys.secret_key = secret_key->bytes;
     return keys;
-}
-
-CurveServer::~CurveServer() {
-    sodium_memzero(own_short_secret_.data(), own_short_secret_.size());
-    sodium_memzero(shared_.data(), shared_.size());
-}
-
-bool CurveServer::take_nonce(std::span<const std::byte> nonce) {
-    std::uint64_t value = 0;
-    for (const std::byte byte : nonce) {
-        value = value << 8U | std::to_integer<std::uint64_t>(byte);
-    }
-    const bool is_new = value > peer_nonce_;
-    peer_nonce_ = std::max(peer_nonce_, value);
-    return is_new;
 }
 
 bool CurveServer::take_hello(std::span<const std::byte> data, std::string& out) {
@@ -146,52 +95,20 @@ std::optional<CurveServer::Peer> CurveServer::take_initiate(std::span<const std:
     peer.properties = plain.substr(kPropertiesAt);
     sodium_memzero(own_short_secret_.data(), own_short_secret_.size());
     step_ = Step::kReady;
+    is_ready_ = true;
     return peer;
 }
 
 void CurveServer::append_ready(std::string& out) {
     PERFLEET_ASSERT(step_ == Step::kReady);
-    const std::string properties = router_properties();
-    const auto short_nonce = big_endian(++own_nonce_);
+    const std::string properties = properties_of("ROUTER");
+    const auto short_nonce = next_nonce();
     std::string data{reinterpret_cast<const char*>(short_nonce.data()), short_nonce.size()};
     data.resize(kShortNonceSizeBytes + properties.size() + kMacSizeBytes);
     crypto_box_easy_afternm(reinterpret_cast<unsigned char*>(data.data()) + kShortNonceSizeBytes,
                             reinterpret_cast<const unsigned char*>(properties.data()), properties.size(),
                             nonce_of("CurveZMQREADY---", short_nonce).data(), shared_.data());
     append_command(out, "READY", std::as_bytes(std::span{data}));
-}
-
-std::optional<CurveServer::Opened> CurveServer::open(std::span<const std::byte> body, std::span<std::byte> space) {
-    PERFLEET_ASSERT(step_ == Step::kReady && space.size() >= body.size());
-    if (body.size() < kMessageOverheadBytes ||
-        std::memcmp(body.data(), kMessageName.data(), kMessageName.size()) != 0) {
-        return std::nullopt;
-    }
-    const auto short_nonce = body.subspan(kMessageName.size(), kShortNonceSizeBytes);
-    const auto box = body.subspan(kMessageName.size() + kShortNonceSizeBytes);
-    auto* const plain = reinterpret_cast<unsigned char*>(space.data());
-    if (!take_nonce(short_nonce) ||
-        crypto_box_open_easy_afternm(plain, raw(box), box.size(), nonce_of("CurveZMQMESSAGEC", short_nonce).data(),
-                                     shared_.data()) != 0) {
-        return std::nullopt;
-    }
-    return Opened{plain[0], space.subspan(1, box.size() - kMacSizeBytes - 1)};
-}
-
-void CurveServer::append_message(std::string& out, std::uint8_t flags, std::span<const std::byte> payload) {
-    PERFLEET_ASSERT(step_ == Step::kReady);
-    const auto short_nonce = big_endian(++own_nonce_);
-    append_frame_header(out, 0, kMessageOverheadBytes + payload.size());
-    out += kMessageName;
-    out.append(reinterpret_cast<const char*>(short_nonce.data()), short_nonce.size());
-    const std::size_t box_at = out.size();
-    // In place: the box may begin where its text begins.
-    out += static_cast<char>(flags);
-    out.append(reinterpret_cast<const char*>(payload.data()), payload.size());
-    out.resize(out.size() + kMacSizeBytes);
-    auto* const box = reinterpret_cast<unsigned char*>(out.data()) + box_at;
-    crypto_box_easy_afternm(box, box, 1 + payload.size(), nonce_of("CurveZMQMESSAGES", short_nonce).data(),
-                            shared_.data());
 }
 
 }  // namespace perfleet::zmtp

@@ -131,13 +131,12 @@ std::optional<std::string_view> find_property(std::span<const std::byte> propert
     return found;
 }
 
-std::string router_properties() {
+std::string properties_of(std::string_view socket_type) {
     constexpr std::string_view kName = "Socket-Type";
-    constexpr std::string_view kValue = "ROUTER";
     std::string properties{static_cast<char>(kName.size())};
     properties += kName;
-    append_big_endian(properties, kValue.size(), 4);
-    properties += kValue;
+    append_big_endian(properties, socket_type.size(), 4);
+    properties += socket_type;
     return properties;
 }
 

@@ -1,4 +1,4 @@
-// ZMTP 3 as bytes (ZeroMQ RFC 23): the greeting, frames and READY's properties, for a server.
+// ZMTP 3 as bytes (ZeroMQ RFC 23): the greeting, frames and READY's properties.
 //
 //   greeting  FF 00×8 7F │ 3 1 │ mechanism, 20 bytes padded with 0 │ as-server │ 00×31              64 bytes
 //   frame     flags │ size: 1 byte, or 8 big-endian where flags has kLong │ body
@@ -19,6 +19,7 @@ namespace perfleet::zmtp {
 
 inline constexpr std::size_t kGreetingSizeBytes = 64;
 inline constexpr std::size_t kFrameHeaderSizeBytesMax = 9;
+inline constexpr std::size_t kHandshakeFrameSizeBytesMax = 4U << 10;
 
 // On the wire: must not change.
 enum FrameFlag : std::uint8_t { kMore = 1, kLong = 2, kCommand = 4 };
@@ -26,6 +27,8 @@ enum FrameFlag : std::uint8_t { kMore = 1, kLong = 2, kCommand = 4 };
 enum class Mechanism : std::uint8_t { kNull, kCurve };
 
 [[nodiscard]] std::array<std::byte, kGreetingSizeBytes> greeting_of(Mechanism mechanism);
+
+inline constexpr std::size_t kAsServerAt = 32;
 
 enum class GreetingFault : std::uint8_t { kNone, kNotZmtp3, kOtherMechanism };
 // `bytes` may be the beginning of a greeting: kNone while it can still become a good one.
@@ -54,7 +57,7 @@ void append_command(std::string& out, std::string_view name, std::span<const std
 // The property's value, by its name in any case. Nothing: `properties` is malformed or doesn't have it.
 [[nodiscard]] std::optional<std::string_view> find_property(std::span<const std::byte> properties,
                                                             std::string_view name);
-// Those of a ROUTER, which it answers READY with.
-[[nodiscard]] std::string router_properties();
+// Those of a socket of this type, for READY.
+[[nodiscard]] std::string properties_of(std::string_view socket_type);
 
 }  // namespace perfleet::zmtp

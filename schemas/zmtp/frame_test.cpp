@@ -68,7 +68,7 @@ TEST(ZmtpFrame, CommandsHaveNames) {
 }
 
 TEST(ZmtpFrame, PropertiesAreFoundByNameInAnyCase) {
-    const std::string properties = router_properties();
+    const std::string properties = properties_of("ROUTER");
     EXPECT_EQ(properties, (std::string{"\xbSocket-Type\0\0\0\6ROUTER", 22}));
     EXPECT_EQ(find_property(bytes_of(properties), "socket-TYPE"), "ROUTER");
     EXPECT_FALSE(find_property(bytes_of(properties), "Identity").has_value());

@@ -1,5 +1,6 @@
 #include "schemas/zmtp/server.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -12,26 +13,25 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <list>
 #include <optional>
 #include <utility>
 
+#include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/assert.h"
+#include "schemas/zmtp/clock.h"
 #include "schemas/zmtp/kept_bytes.h"
 
 namespace perfleet::zmtp {
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kLookEveryNs = 250 * kNsPerMs;
 constexpr int kEventsAtOnceMax = 256;
 constexpr int kAcceptedAtOnceMax = 64;
 constexpr std::size_t kReadSizeBytes = 256U << 10;
 constexpr std::size_t kKeptSizeBytesMin = 512;
 constexpr std::size_t kHandshakesAtOnceMax = 4;  // of CURVE, about 0.1 ms each; then those who are in get their turn
-constexpr std::size_t kHandshakeFrameSizeBytesMax = 4U << 10;
-constexpr std::uint32_t kCommandsMax = 256;  // of one peer between two looks
+constexpr std::uint32_t kCommandsMax = 256;      // of one peer between two looks
 constexpr std::uint64_t kReportsMax = 4;
 constexpr std::uint64_t kReportsEveryNs = 10'000 * kNsPerMs;
 
@@ -40,12 +40,6 @@ constexpr int kKeepaliveIdleS = 10;
 constexpr int kKeepaliveIntervalS = 5;
 constexpr int kKeepaliveCount = 3;
 constexpr int kUnacknowledgedMs = 25'000;
-
-std::uint64_t monotonic_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 void set_tcp_options(int fd) {
     const auto set = [fd](int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); };
@@ -111,25 +105,39 @@ struct Server::Connection {
     KeySet::Entry peer;
 };
 
-Server::Server(const ServerLimits& limits, std::optional<ServerKeys> keys, std::unique_ptr<KeyFolder> allowed,
-               Sink& sink, Notice notice)
-    : limits_{limits},
-      keys_{std::move(keys)},
-      allowed_{std::move(allowed)},
-      sink_{sink},
-      notice_{std::move(notice)},
-      input_(kReadSizeBytes),
-      opened_(keys_.has_value() ? limits.message_size_bytes_max + CurveServer::kMessageOverheadBytes : 0) {
-    PERFLEET_ASSERT(keys_.has_value() == (allowed_ != nullptr));
-    if (allowed_ != nullptr) {
-        counts_.keys_enrolled = allowed_->set()->size();
-        counts_.key_files_refused = allowed_->bad_file_count();
+Server::Server(const ServerLimits& limits, Sink& sink, Notice notice)
+    : limits_{limits}, sink_{sink}, notice_{std::move(notice)}, input_(kReadSizeBytes) {}
+
+Result<Done> Server::load(const KeyPlaces& places) {
+    const auto key = load_secret_key(places.key_file);
+    if (!key.ok()) {
+        return Error{key.error().code, "--key " + key.error().message};
     }
+    keys_ = decode_server_keys(key->public_text, key->secret_text);
+    if (!keys_.has_value()) {
+        return Error{
+            ErrorCode::kInvalid,
+            places.key_file + ": its public-key isn't that of its secret-key; make a new one: perfleet keygen"};
+    }
+    auto folder = KeyFolder::open(places.folder_option, places.folder, notice_);
+    if (!folder.ok()) {
+        return std::move(folder).error();
+    }
+    allowed_ = std::move(*folder);
+    counts_.keys_enrolled = allowed_->set()->size();
+    counts_.key_files_refused = allowed_->bad_file_count();
+    opened_.resize(limits_.message_size_bytes_max + CurveServer::kMessageOverheadBytes);
+    return Done{};
 }
 
-Result<std::unique_ptr<Server>> Server::open(const ServerLimits& limits, std::optional<ServerKeys> keys,
-                                             std::unique_ptr<KeyFolder> allowed, Sink& sink, Notice notice) {
-    std::unique_ptr<Server> server{new Server{limits, std::move(keys), std::move(allowed), sink, std::move(notice)}};
+Result<std::unique_ptr<Server>> Server::open(const ServerLimits& limits, const std::optional<KeyPlaces>& keys,
+                                             Sink& sink, const Notice& notice) {
+    std::unique_ptr<Server> server{new Server{limits, sink, notice ? notice : [](std::string_view) {}}};
+    if (keys.has_value()) {
+        if (auto loaded = server->load(*keys); !loaded) {
+            return std::move(loaded).error();
+        }
+    }
     server->epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
     server->wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (server->epoll_ < 0 || server->wake_ < 0 ||
@@ -138,12 +146,7 @@ Result<std::unique_ptr<Server>> Server::open(const ServerLimits& limits, std::op
         return error_from_errno(errno, "epoll");
     }
     server->random_state_ |= 1U;
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.ptr = &server->wake_;
-    if (::epoll_ctl(server->epoll_, EPOLL_CTL_ADD, server->wake_, &event) != 0) {
-        return error_from_errno(errno, "epoll_ctl");
-    }
+    server->wake_on(server->wake_);
     return server;
 }
 
@@ -169,6 +172,13 @@ void Server::listen_at(Listener listener, bool is_local) {
 void Server::wake() const {
     const std::uint64_t one = 1;
     (void)!::write(wake_, &one, sizeof one);  // full: it is readable
+}
+
+void Server::wake_on(int fd) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.ptr = &wake_;
+    PERFLEET_ASSERT(::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0);
 }
 
 void Server::run_once(std::uint64_t timeout_ns) {
@@ -370,7 +380,7 @@ void Server::report_unknown_key(const Connection& connection, const PublicKey& k
         reports_since_ns_ = now_ns_;
         report_count_ = 0;
     }
-    if (++report_count_ <= kReportsMax && notice_) {
+    if (++report_count_ <= kReportsMax) {
         notice_("refused a peer at " + address_of(connection.fd) + ": its key " + encode_public_key(key) +
                 " is not on the allow-list");
     }
@@ -437,15 +447,14 @@ void Server::read_from(Connection& connection) {
             connection.kept.append(rest);
         }
     } else {
-        // The rest of a frame, as far as its header is there; memory grows with what has come, not with what is
-        // announced.
+        // The rest of a frame, and little more; memory grows with what has come, not with what is announced.
         const auto header = connection.step == Connection::Step::kGreeting
                                 ? std::optional{FrameHeader{0, kGreetingSizeBytes, 0}}
                                 : read_frame_header(connection.kept.bytes());
         const std::size_t have = connection.kept.size();
         const std::size_t whole =
             header.has_value() ? header->header_size_bytes + header->body_size_bytes : kFrameHeaderSizeBytesMax;
-        connection.kept.reserve(std::max(have + 1, std::min(whole, std::max(2 * have, kKeptSizeBytesMin))));
+        connection.kept.reserve(std::max({have + 1, kKeptSizeBytesMin, std::min(whole, 2 * have)}));
         const std::span<std::byte> space = connection.kept.space();
         const ssize_t got = ::recv(connection.fd, space.data(), std::min(space.size(), kReadSizeBytes), 0);
         if (got <= 0) {
@@ -478,7 +487,7 @@ std::size_t Server::take_input(Connection& connection, std::span<const std::byte
         connection.step = Connection::Step::kHandshake;
         if (connection.curve == nullptr) {
             std::string ready;
-            const std::string properties = router_properties();
+            const std::string properties = properties_of("ROUTER");
             append_command(ready, "READY", std::as_bytes(std::span{properties}));
             queue(connection, std::move(ready));
         }

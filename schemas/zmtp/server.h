@@ -13,7 +13,8 @@
 //   - a handshake that takes longer than `handshake_ns`, or no message within `first_message_ns`;
 //   - a message of several parts or of more than `message_size_bytes_max`, a frame that isn't ZMTP.
 //
-// One thread calls run_once() and everything else, but where a function says otherwise.
+// One thread calls run_once() and everything else, but where a function says otherwise. The sink may call send() and
+// cut().
 #pragma once
 
 #include <cstddef>
@@ -52,6 +53,13 @@ struct ServerLimits {
     std::uint64_t first_message_ns = 15'000'000'000;
 };
 
+// Where keys are, and the options that named them, for messages.
+struct KeyPlaces {
+    std::string key_file;  // the server's own
+    std::string folder_option;
+    std::string folder;  // of those that may come in
+};
+
 class Server {
 public:
     struct Message {
@@ -73,12 +81,11 @@ public:
     };
     using Notice = std::function<void(std::string_view)>;
 
-    // With `keys` all but local peers speak CURVE and are in `allowed`; both or none. `sink` is borrowed.
-    // Errors: kIo.
+    // With `keys` all but local peers speak CURVE and show a key of that folder. `sink` is borrowed.
+    // Errors: kIo, kInvalid (key file), and those of reading keys.
     [[nodiscard]] static Result<std::unique_ptr<Server>> open(const ServerLimits& limits,
-                                                              std::optional<ServerKeys> keys,
-                                                              std::unique_ptr<KeyFolder> allowed, Sink& sink,
-                                                              Notice notice);
+                                                              const std::optional<KeyPlaces>& keys, Sink& sink,
+                                                              const Notice& notice);
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
     ~Server();
@@ -91,6 +98,8 @@ public:
     void run_once(std::uint64_t timeout_ns);
     // From any thread.
     void wake() const;
+    // Ends run_once() while `fd` is readable. Borrowed.
+    void wake_on(int fd);
 
     // Never waits. The frame is copied.
     Sent send(ConnectionId to, std::span<const std::byte> frame);
@@ -111,8 +120,8 @@ private:
         bool is_local;
     };
 
-    Server(const ServerLimits& limits, std::optional<ServerKeys> keys, std::unique_ptr<KeyFolder> allowed, Sink& sink,
-           Notice notice);
+    Server(const ServerLimits& limits, Sink& sink, Notice notice);
+    [[nodiscard]] Result<Done> load(const KeyPlaces& places);
     void accept_from(const Listening& listening);
     void read_from(Connection& connection);
     // How many bytes of `input` were used; the rest is kept.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +26,12 @@ public:
         }
         taken.emplace_back(reinterpret_cast<const char*>(message.frame.data()), message.frame.size());
         last = message.from;
+        if (on_take) {
+            on_take(message);
+        }
         return true;
     }
+    std::function<void(const Server::Message&)> on_take;
     std::size_t space = ~std::size_t{0};
     std::size_t offered_count = 0;
     std::vector<std::string> taken;
@@ -85,7 +90,7 @@ std::string message(std::string_view payload, std::uint8_t flags = 0) {
 class ZmtpServer : public testing::Test {
 protected:
     void open(const ServerLimits& limits = {}) {
-        auto server = Server::open(limits, std::nullopt, nullptr, sink_, {});
+        auto server = Server::open(limits, std::nullopt, sink_, {});
         ASSERT_TRUE(server.ok());
         server_ = std::move(*server);
         auto listener = Listener::open("--listen", "tcp://127.0.0.1:*");
@@ -168,6 +173,43 @@ TEST_F(ZmtpServer, APeerThatReadsSlowlyGetsTheNextReplyWhenAnEarlierOneIsGone) {
         });
         EXPECT_GT(server_->buffered_size_bytes(), 0U);
     }
+}
+
+TEST_F(ZmtpServer, SmallFramesBehindHalfOfOneAreReadTogether) {
+    constexpr std::size_t kMessages = 200;
+    open();
+    const Peer peer{endpoint_};
+    peer.shake_hands();
+    std::string bytes;
+    for (std::size_t i = 0; i < kMessages; ++i) {
+        bytes += message("");
+    }
+    peer.write(bytes.substr(0, 1));
+    run_until([&] { return server_->buffered_size_bytes() > 0; });
+    peer.write(std::string_view{bytes}.substr(1));
+    int turns = 0;
+    run_until([&] {
+        ++turns;
+        return sink_.taken.size() == kMessages;
+    });
+    EXPECT_LT(turns, 10);
+}
+
+TEST_F(ZmtpServer, ItsSinkMayAnswerAndCut) {
+    open();
+    const Peer peer{endpoint_};
+    peer.shake_hands();
+    peer.write(message("answer") + message("cut") + message("too late"));
+    sink_.on_take = [&](const Server::Message& one) {
+        if (one.frame.size() == 3) {
+            server_->cut(one.from);
+        } else {
+            EXPECT_EQ(server_->send(one.from, one.frame), Server::Sent::kDone);
+        }
+    };
+    run_until([&] { return server_->counts().connections_now == 0 && server_->counts().refused_abuse_limit == 1; });
+    EXPECT_EQ(sink_.taken, (std::vector<std::string>{"answer", "cut"}));
+    EXPECT_NE(peer.read().find(message("answer")), std::string::npos);
 }
 
 TEST_F(ZmtpServer, AMessageOfPartsEndsItsConnectionAtTheFirst) {

@@ -26,7 +26,7 @@ void UartPort::start() {
     write_device(kControl, kOnBothWays);
     if (has_heard) {
         // As a greeting these name an unknown mechanism: a ZMTP peer ends the connection.
-        std::array<std::byte, zmtp::kGreetingSizeBytes> refusal{};
+        std::array<std::byte, zmtp_layout::kGreetingSizeBytes> refusal{};
         refusal.fill(std::byte{0xff});
         for (std::size_t written = 0; written < refusal.size();) {
             written += write(std::span{refusal}.subspan(written));

@@ -18,8 +18,8 @@ Result<std::unique_ptr<GatewayLink>> GatewayLink::connect(Peer peer) {
     return link;
 }
 
-Result<std::unique_ptr<ZmqDriver>> GatewayLink::connect_to(const std::string& endpoint) const {
-    return ZmqDriver::connect(endpoint, nullptr, peer_.keys.has_value() ? &*peer_.keys : nullptr);
+Result<std::unique_ptr<SocketDriver>> GatewayLink::connect_to(const std::string& endpoint) const {
+    return SocketDriver::connect(endpoint, peer_.keys.has_value() ? &*peer_.keys : nullptr);
 }
 
 Checked<std::size_t> GatewayLink::receive(std::span<std::byte> into) {

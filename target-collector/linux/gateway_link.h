@@ -12,7 +12,7 @@
 #include "schemas/vocabulary/error.h"
 #include "target-collector/linux/answer_wait.h"
 #include "target-collector/linux/waiting_driver.h"
-#include "target-collector/wire/zmq_driver.h"
+#include "target-collector/wire/socket_driver.h"
 
 namespace perfleet {
 
@@ -27,7 +27,7 @@ public:
         std::optional<ConnectKeys> keys;     // all endpoints have the one gateway key
     };
 
-    // Connects to the first endpoint; all of them are checked. Errors: ZmqDriver::connect().
+    // Connects to the first endpoint; all of them are checked. Errors: SocketDriver::connect().
     [[nodiscard]] static Result<std::unique_ptr<GatewayLink>> connect(Peer peer);
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override {
@@ -47,10 +47,10 @@ public:
 
 private:
     explicit GatewayLink(Peer peer) : peer_{std::move(peer)} {}
-    [[nodiscard]] Result<std::unique_ptr<ZmqDriver>> connect_to(const std::string& endpoint) const;
+    [[nodiscard]] Result<std::unique_ptr<SocketDriver>> connect_to(const std::string& endpoint) const;
 
     Peer peer_;
-    std::unique_ptr<ZmqDriver> driver_;
+    std::unique_ptr<SocketDriver> driver_;
     std::size_t current_ = 0;
     bool has_switched_ = false;  // since reconnected()
     AnswerWait wait_;

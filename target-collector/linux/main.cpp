@@ -25,7 +25,7 @@ namespace perfleet {
 namespace {
 
 constexpr int kExitFailure = 1;
-constexpr unsigned kLibraryThreads = 4;  // ZeroMQ's, and those of the server of metrics
+constexpr unsigned kLibraryThreads = 2;  // for looking up names, and that of metrics
 
 std::atomic<Collector*> running_collector{nullptr};
 

@@ -61,7 +61,7 @@ public:
         std::span<std::byte> spool;  // memory for unacknowledged batches
         std::span<const ImageSupply> images;
         LateImages* late_images = nullptr;                       // borrowed; null: none come up
-        std::uint64_t resend_after_ns = limits::kResendAfterNs;  // the first time; see resend_patience.h
+        std::uint64_t resend_after_ns = limits::kResendAfterNs;  // the first time; see resend_timeout.h
 
         // Where image chunks are put together; empty: in a part of `spool`, which a spool that outlives us can't spare.
         std::span<std::byte> image_memory{};

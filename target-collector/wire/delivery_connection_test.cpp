@@ -3,9 +3,9 @@
 
 #include "schemas/wire/protocol.h"
 #include "target-collector/wire/delivery.h"
+#include "target-collector/wire/socket_driver.h"
 #include "target-collector/wire/testing/held_address.h"
 #include "target-collector/wire/testing/scripted_gateway.h"
-#include "target-collector/wire/zmq_driver.h"
 
 namespace perfleet {
 namespace {
@@ -67,23 +67,9 @@ TEST_F(DeliveryConnectionTest, ReconnectsAndSendsAgainWhatTheGatewayDoesNotHave)
     EXPECT_EQ(delivery_->status().prefix, Seq{2});
 }
 
-TEST_F(DeliveryConnectionTest, WorksInOneProcessWhenItConnectsBeforeTheGatewayBinds) {
-    connect("inproc://gateway", 1U << 20, gateway_.context());
-    seal();
-    delivery_->step(now_ns_);
-    gateway_.bind("inproc://gateway");
-    welcome();
-    expect_batch(1);
-    ASSERT_TRUE(sealer_->finish({}));
-    ack({{}, 1, Seq{1}});
-    expect(MessageTag::kBye);
-    ack({{}, 1, Seq{1}, Seq{64}, true});
-    run_until([&] { return delivery_->status().finished; });
-}
-
-TEST(ZmqDriver, NamesAnEndpointThatItCannotUnderstand) {
+TEST(SocketDriver, NamesAnEndpointThatItCannotUnderstand) {
     for (const char* endpoint : {"nonsense", "tcp://", "tcp://host:port", "inproc://alone"}) {
-        const auto driver = ZmqDriver::connect(endpoint, nullptr);
+        const auto driver = SocketDriver::connect(endpoint);
         ASSERT_FALSE(driver.ok()) << endpoint;
         EXPECT_EQ(driver.error().code, ErrorCode::kUsage);
         EXPECT_NE(driver.error().message.find(endpoint), std::string::npos) << driver.error().message;

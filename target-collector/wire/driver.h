@@ -1,7 +1,7 @@
 // A network driver carries frames between a collector and its gateway, and knows nothing of their meaning.
 //
-// Freestanding interface; one thread. Implementations: zmq_driver (libzmq on Linux), zmtp_driver (ZMTP of our own over
-// any byte stream), file_driver and frame_stream_driver (a file instead of a gateway).
+// Freestanding interface; one thread. Implementations: socket_driver (on Linux), zmtp_driver (freestanding, over any
+// byte stream), file_driver and frame_stream_driver (a file instead of a gateway).
 #pragma once
 
 #include <cstddef>

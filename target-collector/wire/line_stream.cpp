@@ -59,7 +59,8 @@ bool LineStream::ends_signature(std::byte byte) {
     for (std::size_t i = 1; i <= kZeros; ++i) {
         has_zeros = has_zeros && last_[i] == std::byte{0};
     }
-    return has_zeros && last_[0] == std::byte{zmtp::kSignatureFirst} && last_.back() == std::byte{zmtp::kSignatureLast};
+    return has_zeros && last_[0] == std::byte{zmtp_layout::kSignatureFirst} &&
+           last_.back() == std::byte{zmtp_layout::kSignatureLast};
 }
 
 bool LineStream::find_greeting() {

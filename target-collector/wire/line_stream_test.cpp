@@ -147,7 +147,7 @@ TEST_F(LineStreamTest, BothEndsMayBeStartedAgainAtAnyTime) {
 // As libzmq does it: ten bytes, and the rest when it has heard ours.
 TEST_F(LineStreamTest, TheFirstTenBytesOfAGreetingAreAnswered) {
     start_target();
-    const auto greeting = zmtp::greeting();
+    const auto greeting = zmtp_layout::greeting();
     to_target_.assign(greeting.bytes.begin(), greeting.bytes.begin() + 10);
     for (int i = 0; i < 100; ++i) {
         turn();
@@ -157,8 +157,8 @@ TEST_F(LineStreamTest, TheFirstTenBytesOfAGreetingAreAnswered) {
 }
 
 TEST_F(LineStreamTest, AGreetingInPiecesOfAnySizeIsFound) {
-    for (std::size_t cut = 1; cut < zmtp::kGreetingSizeBytes; ++cut) {
-        const auto greeting = zmtp::greeting();
+    for (std::size_t cut = 1; cut < zmtp_layout::kGreetingSizeBytes; ++cut) {
+        const auto greeting = zmtp_layout::greeting();
         to_target_.assign(3, std::byte{0xff});
         to_target_.insert(to_target_.end(), greeting.bytes.begin(),
                           greeting.bytes.begin() + static_cast<std::ptrdiff_t>(cut));

@@ -11,8 +11,8 @@ constexpr std::uint64_t kSkippedSizeBytesMax = 1U << 20;
 
 // No ZMTP peer takes these, whatever it waits for: as a greeting they name an unknown mechanism, as a frame they are
 // larger than any.
-zmtp::ShortBytes refusal() {
-    zmtp::ShortBytes bytes;
+zmtp_layout::ShortBytes refusal() {
+    zmtp_layout::ShortBytes bytes;
     bytes.bytes.fill(std::byte{0xff});
     bytes.size_bytes = bytes.bytes.size();
     return bytes;
@@ -38,7 +38,7 @@ bool ZmtpDriver::send(std::span<const std::byte> frame) {
     if (state_ != State::kConnected || was_made_ || is_writing() || frame.empty()) {
         return false;
     }
-    put_head(zmtp::message_header(frame.size()));
+    put_head(zmtp_layout::message_header(frame.size()));
     frame_ = frame;
     write_bytes();
     return true;
@@ -203,7 +203,7 @@ void ZmtpDriver::handle(ZmtpReader::Event event) {
             break;
         case ZmtpReader::Event::kPing:
             // Of several that come while a frame goes out, the last is answered: each answer shows the same.
-            pong_ = zmtp::pong(reader_.ping_context());
+            pong_ = zmtp_layout::pong(reader_.ping_context());
             is_pong_due_ = true;
             break;
         case ZmtpReader::Event::kMessage: has_message_ = true; break;
@@ -216,7 +216,7 @@ void ZmtpDriver::handle(ZmtpReader::Event event) {
 
 // -- what goes out ----------------------------------------------------------------------------------------------------
 
-void ZmtpDriver::put_head(const zmtp::ShortBytes& bytes) {
+void ZmtpDriver::put_head(const zmtp_layout::ShortBytes& bytes) {
     head_ = bytes;
     written_bytes_ = 0;
 }
@@ -224,14 +224,14 @@ void ZmtpDriver::put_head(const zmtp::ShortBytes& bytes) {
 bool ZmtpDriver::prepare_head() {
     // READY stands before everything else that could be due.
     if (std::exchange(is_greeting_due_, false)) {
-        put_head(zmtp::greeting());
+        put_head(zmtp_layout::greeting());
     } else if (std::exchange(is_ready_due_, false)) {
-        put_head(zmtp::ready());
+        put_head(zmtp_layout::ready());
     } else if (std::exchange(is_pong_due_, false)) {
         put_head(pong_);
         ++counts_.pings_answered;
     } else if (std::exchange(is_ping_due_, false)) {
-        put_head(zmtp::ping(options_.heartbeat_timeout_ns));
+        put_head(zmtp_layout::ping(options_.heartbeat_timeout_ns));
     } else if (std::exchange(is_refusal_due_, false)) {
         put_head(refusal());
     } else {

@@ -80,7 +80,7 @@ private:
     void write_bytes();
     // Puts the next short bytes into head_, if any are due. False: none are.
     [[nodiscard]] bool prepare_head();
-    void put_head(const zmtp::ShortBytes& bytes);
+    void put_head(const zmtp_layout::ShortBytes& bytes);
     [[nodiscard]] bool is_writing() const { return written_bytes_ < head_.size_bytes + frame_.size(); }
     void end(const Fault& fault);
     void check_times();
@@ -101,7 +101,7 @@ private:
     bool has_unanswered_ping_ = false;
 
     // On its way out: head_, then frame_.
-    zmtp::ShortBytes head_;
+    zmtp_layout::ShortBytes head_;
     std::span<const std::byte> frame_;
     std::size_t written_bytes_ = 0;  // of both
     bool is_greeting_due_ = false;
@@ -109,7 +109,7 @@ private:
     bool is_ping_due_ = false;
     bool is_refusal_due_ = false;
     bool is_pong_due_ = false;
-    zmtp::ShortBytes pong_;
+    zmtp_layout::ShortBytes pong_;
 
     // Came in: bytes from input_begin_ to input_end_ wait while there is a message that nobody has taken.
     std::array<std::byte, 512> input_{};

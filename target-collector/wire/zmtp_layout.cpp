@@ -5,7 +5,7 @@
 
 #include "schemas/vocabulary/assert.h"
 
-namespace perfleet::zmtp {
+namespace perfleet::zmtp_layout {
 namespace {
 
 void append(ShortBytes& to, std::span<const std::byte> bytes) {
@@ -86,4 +86,4 @@ ShortBytes message_header(std::uint64_t size_bytes) {
     return header;
 }
 
-}  // namespace perfleet::zmtp
+}  // namespace perfleet::zmtp_layout

@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <span>
 
-namespace perfleet::zmtp {
+namespace perfleet::zmtp_layout {
 
 inline constexpr std::size_t kGreetingSizeBytes = 64;
 inline constexpr std::size_t kSignatureSizeBytes = 10;
@@ -60,4 +60,4 @@ struct ShortBytes {
 // Stands before a message of one part.
 [[nodiscard]] ShortBytes message_header(std::uint64_t size_bytes);
 
-}  // namespace perfleet::zmtp
+}  // namespace perfleet::zmtp_layout

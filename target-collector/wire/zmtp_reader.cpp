@@ -115,18 +115,19 @@ Checked<ZmtpReader::Event> ZmtpReader::take_greeting_byte(std::byte byte) {
     const std::size_t at = greeting_size_bytes_++;
     const std::uint8_t value = integer_of(byte);
     // What lies between the ends of the signature, and after the mechanism, says nothing to a client.
-    if ((at == 0 && value != zmtp::kSignatureFirst) ||
-        (at == zmtp::kSignatureSizeBytes - 1 && value != zmtp::kSignatureLast)) {
+    if ((at == 0 && value != zmtp_layout::kSignatureFirst) ||
+        (at == zmtp_layout::kSignatureSizeBytes - 1 && value != zmtp_layout::kSignatureLast)) {
         return Fault{ErrorCode::kInvalid, at, value};
     }
     constexpr std::string_view kMechanism = "NULL";
-    const bool is_mechanism = at >= zmtp::kMechanismOffset && at < zmtp::kMechanismOffset + zmtp::kMechanismSizeBytes;
-    const std::size_t letter = at - zmtp::kMechanismOffset;
-    if ((at == zmtp::kVersionOffset && value < zmtp::kVersionMajor) ||
+    const bool is_mechanism =
+        at >= zmtp_layout::kMechanismOffset && at < zmtp_layout::kMechanismOffset + zmtp_layout::kMechanismSizeBytes;
+    const std::size_t letter = at - zmtp_layout::kMechanismOffset;
+    if ((at == zmtp_layout::kVersionOffset && value < zmtp_layout::kVersionMajor) ||
         (is_mechanism && value != (letter < kMechanism.size() ? static_cast<std::uint8_t>(kMechanism[letter]) : 0))) {
         return Fault{ErrorCode::kUnsupported, at, value};
     }
-    if (greeting_size_bytes_ < zmtp::kGreetingSizeBytes) {
+    if (greeting_size_bytes_ < zmtp_layout::kGreetingSizeBytes) {
         return Event::kNone;
     }
     state_ = State::kFlags;
@@ -135,12 +136,12 @@ Checked<ZmtpReader::Event> ZmtpReader::take_greeting_byte(std::byte byte) {
 
 Checked<Done> ZmtpReader::take_flags(std::byte byte) {
     flags_ = integer_of(byte);
-    const bool is_known = (flags_ & ~(zmtp::kMore | zmtp::kLong | zmtp::kCommand)) == 0;
+    const bool is_known = (flags_ & ~(zmtp_layout::kMore | zmtp_layout::kLong | zmtp_layout::kCommand)) == 0;
     // A command stands alone, and never within a message; before READY there is nothing else.
-    if (!is_known || (has(zmtp::kCommand) ? has(zmtp::kMore) || has_parts_ : !is_ready_)) {
+    if (!is_known || (has(zmtp_layout::kCommand) ? has(zmtp_layout::kMore) || has_parts_ : !is_ready_)) {
         return Fault{ErrorCode::kInvalid, flags_, 0};
     }
-    size_bytes_left_ = has(zmtp::kLong) ? 8 : 1;
+    size_bytes_left_ = has(zmtp_layout::kLong) ? 8 : 1;
     frame_size_bytes_ = 0;
     taken_bytes_ = 0;
     state_ = State::kSize;
@@ -148,7 +149,8 @@ Checked<Done> ZmtpReader::take_flags(std::byte byte) {
 }
 
 Checked<Done> ZmtpReader::begin_body() {
-    const std::uint64_t size_max = has(zmtp::kCommand) ? zmtp::kCommandSizeBytesMax : skipped_size_bytes_max_;
+    const std::uint64_t size_max =
+        has(zmtp_layout::kCommand) ? zmtp_layout::kCommandSizeBytesMax : skipped_size_bytes_max_;
     if (frame_size_bytes_ > size_max) {
         return Fault{ErrorCode::kTooLarge, flags_, frame_size_bytes_};
     }
@@ -157,8 +159,8 @@ Checked<Done> ZmtpReader::begin_body() {
 }
 
 void ZmtpReader::take_body(std::span<const std::byte> bytes) {
-    const std::span<std::byte> memory = has(zmtp::kCommand) ? std::span<std::byte>{command_} : memory_;
-    const bool is_kept = frame_size_bytes_ <= memory.size() && (has(zmtp::kCommand) || !has_parts_);
+    const std::span<std::byte> memory = has(zmtp_layout::kCommand) ? std::span<std::byte>{command_} : memory_;
+    const bool is_kept = frame_size_bytes_ <= memory.size() && (has(zmtp_layout::kCommand) || !has_parts_);
     if (is_kept) {
         std::memcpy(memory.data() + taken_bytes_, bytes.data(), bytes.size());
     }
@@ -167,11 +169,11 @@ void ZmtpReader::take_body(std::span<const std::byte> bytes) {
 
 Checked<ZmtpReader::Event> ZmtpReader::end_frame() {
     state_ = State::kFlags;
-    return has(zmtp::kCommand) ? end_command() : Checked<Event>{end_message()};
+    return has(zmtp_layout::kCommand) ? end_command() : Checked<Event>{end_message()};
 }
 
 ZmtpReader::Event ZmtpReader::end_message() {
-    if (has(zmtp::kMore)) {
+    if (has(zmtp_layout::kMore)) {
         has_parts_ = true;
         return Event::kNone;
     }
@@ -222,7 +224,7 @@ Checked<ZmtpReader::Event> ZmtpReader::end_ping(std::span<const std::byte> data)
     if (!take(data, 2, time_to_live) || data.size() > ping_context_.size()) {
         return Fault{ErrorCode::kInvalid, flags_, frame_size_bytes_};
     }
-    time_to_live_ns_ = big_endian(time_to_live) * zmtp::kNsPerTtlUnit;
+    time_to_live_ns_ = big_endian(time_to_live) * zmtp_layout::kNsPerTtlUnit;
     ping_context_size_bytes_ = data.size();
     if (!data.empty()) {
         std::memcpy(ping_context_.data(), data.data(), data.size());

@@ -77,8 +77,8 @@ private:
     std::uint64_t taken_bytes_ = 0;  // of the frame's body
     bool has_parts_ = false;         // the message that is under way
     std::size_t message_size_bytes_ = 0;
-    std::array<std::byte, zmtp::kCommandSizeBytesMax> command_{};
-    std::array<std::byte, zmtp::kPingContextSizeBytesMax> ping_context_{};
+    std::array<std::byte, zmtp_layout::kCommandSizeBytesMax> command_{};
+    std::array<std::byte, zmtp_layout::kPingContextSizeBytesMax> ping_context_{};
     std::size_t ping_context_size_bytes_ = 0;
     std::uint64_t time_to_live_ns_ = 0;
 };

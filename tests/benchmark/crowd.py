@@ -36,6 +36,7 @@ def parse_arguments():
     parser.add_argument("--restart-at", type=float, help="kill -9 the gateway after so many seconds, and start it again at once")
     parser.add_argument("--memory", help="the gateway's --memory (default: its own)")
     parser.add_argument("--memory-max", type=float, help="fail when the gateway's resident memory goes above so many MiB")
+    parser.add_argument("--beside", metavar="COMMAND", help="a shell command that runs meanwhile; {port} is the gateway's")
     parser.add_argument("--folder", help="where the store stands meanwhile (default: a temporary folder)")
     return parser.parse_args()
 
@@ -176,7 +177,7 @@ def main():
     options = parse_arguments()
     raise_descriptor_limit()
     folder = tempfile.mkdtemp(prefix="perfleet-crowd-", dir=options.folder)
-    gateway = crowd = None
+    gateway = crowd = beside = None
     try:
         data = os.path.join(folder, "data")
         keys = make_keys(options, os.path.join(folder, "keys")) if options.keys else None
@@ -184,6 +185,9 @@ def main():
         watch = Watch(gateway.pid)
         watch.start()
         crowd = start_crowd(options, endpoint, keys)
+        if options.beside:
+            beside = subprocess.Popen(options.beside.replace("{port}", endpoint.rsplit(":", 1)[1]), shell=True,
+                                      start_new_session=True)
         if options.restart_at:
             time.sleep(options.restart_at)
             watch.killed_cpu_s = cpu_seconds(gateway.pid)
@@ -210,6 +214,9 @@ def main():
             fine = False
         return 0 if fine else 1
     finally:
+        if beside is not None:
+            os.killpg(beside.pid, signal.SIGKILL)
+            beside.wait()
         for program in (gateway, crowd):
             if program is not None and program.poll() is None:
                 program.kill()

@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
-"""What peers without a key can make a gateway's memory: raw ZMTP over plain sockets, one run of the gateway an attack.
+"""What hostile peers can make the memory of each program: raw ZMTP over plain sockets, one run of the program an attack.
 
-    tests/benchmark/hostile_memory.py --bin build/release/bin [--memory-mib 256] [--seconds 12] [--connections 3]
+    tests/benchmark/hostile_memory.py --bin build/release/bin [--subject gateway] [--keys] [--memory-mib 256] [--seconds 12]
+        [--connections 3] [--attack parts]
 
-Prints the gateway's peak of resident memory beside its --memory and 64 MiB, and fails where it is above.
+Subjects: `gateway` and `query` (its query port) are attacked by clients; `collector`, `client` (perfleet top --gateway) and
+`relay` connect to a server that attacks them. Prints the subject's peak of resident memory beside what is allowed, and fails where
+it is above: --memory and 64 MiB; of those that connect, what they take at a server that says nothing, and 64 MiB.
+
+With --keys the gateway asks for keys: attackers have one enrolled key, all of them the same, or (`hello`, `stranger`) none that it
+knows. --at PORT attacks a gateway that runs already.
 """
 import argparse
 import os
@@ -15,14 +21,10 @@ import tempfile
 import threading
 import time
 
-MIB = 1 << 20
+import hostile_zmtp as zmtp
+
 ALLOWED_ON_TOP_MIB = 64
-AT_ONCE = 1 << 18
-
-GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
-READY_BODY = b"\x05READY" + b"\x0bSocket-Type" + (6).to_bytes(4, "big") + b"DEALER"
-READY = b"\x04" + bytes([len(READY_BODY)]) + READY_BODY
-
+LARGE = 1 << 20  # of a message that is never finished
 
 
 def crc32c(data):
@@ -34,29 +36,100 @@ def crc32c(data):
     return crc ^ 0xffffffff
 
 
-def framed(text):
+def with_checksum(text):
     message = bytes.fromhex(text)
-    message = message[:20] + crc32c(message).to_bytes(4, "little") + message[24:]
-    return bytes([0, len(message)]) + message
+    return message[:20] + crc32c(message).to_bytes(4, "little") + message[24:]
 
 
-ATTACKS = {
-    "parts": b"\x01\x00",  # empty, and more to come, without end
-    "messages": b"\x00\x01x",  # one byte each
-    "larger messages": b"\x00\x28" + b"x" * 40,  # too large to be stored in the queue itself
-    # Cap'n Proto envelopes: an `ack`, which only gateways send, and `imageOffers` of no session, which get an answer.
-    "acks": framed("0000000008000000" "0000000001000100" "0100040000000000" "0000000004000100" + 80 * "0"),
-    "image offers": framed("0000000003000000" "0000000001000100" "01000b0000000000" "0000000000000000"),
+# Cap'n Proto envelopes: an `ack`, which only gateways send, and `imageOffers` of no session, which get an answer.
+ACK = with_checksum("0000000008000000" "0000000001000100" "0100040000000000" "0000000004000100" + 80 * "0")
+IMAGE_OFFERS = with_checksum("0000000003000000" "0000000001000100" "01000b0000000000" "0000000000000000")
+# What a message is, and whether there are more parts of it to come.
+PATTERNS = {
+    "parts": (b"", zmtp.MORE),  # empty, and more to come, without end
+    "large parts": (bytes(4096), zmtp.MORE),
+    "messages": (b"x", 0),
+    "larger messages": (40 * b"x", 0),
+    "acks": (ACK, 0),
+    "image offers": (IMAGE_OFFERS, 0),
 }
+PING = zmtp.command(b"PING", bytes(2))
+CLIENTS = list(PATTERNS) + ["pings", "unfinished", "silent"]
+CLIENTS_WITH_KEYS = CLIENTS + ["hello", "stranger"]
+SERVERS = list(PATTERNS) + ["pings", "unfinished", "greetings"]
 
 
-def attack(port, pattern, end, byte_counts, number):
-    """Sends until the end, over another connection whenever one is closed, then keeps it open and silent."""
-    block = pattern * (AT_ONCE // len(pattern))
+def flood_of(name):
+    """Bytes to be sent again and again, without keys."""
+    if name == "pings":
+        one = PING
+    else:
+        payload, flags = PATTERNS[name]
+        one = zmtp.frame(payload, flags)
+    return one * (zmtp.AT_ONCE // len(one))
+
+
+def hold(connection, end):
+    """All but the last byte of a message."""
+    connection.sendall(b"\x02" + LARGE.to_bytes(8, "big") + bytes(LARGE - 1))
+    while time.monotonic() < end and connection.recv(4096):
+        pass
+
+
+class Keys:
+    """Of a gateway and of one collector that is enrolled there."""
+
+    def __init__(self, binaries, folder):
+        for name in ("gateway", "attacker"):
+            subprocess.run([os.path.join(binaries, "perfleet"), "keygen", name], cwd=folder, check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+        self.folder = folder
+        self.allowed = os.path.join(folder, "allowed")
+        os.mkdir(self.allowed)
+        os.link(os.path.join(folder, "attacker.pub"), os.path.join(self.allowed, "attacker.pub"))
+        self.server = self.read("gateway.pub", "public-key")
+        self.pair = self.read("attacker.key", "public-key"), self.read("attacker.key", "secret-key")
+
+    def read(self, name, field):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+            return zmtp.decode_z85(re.search(rf"{field} = (\S{{40}})", file.read()).group(1))
+
+
+def attack_as_client(port, name, end, keys, byte_counts, number):
+    """Again over another connection whenever one is closed."""
+    block = None if keys or name not in PATTERNS and name != "pings" else flood_of(name)
     while time.monotonic() < end:
         try:
-            with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
-                connection.sendall(GREETING + READY)
+            with zmtp.connect(port) as connection:
+                if name == "silent":
+                    connection.settimeout(max(0.1, end - time.monotonic()))
+                    connection.recv(1 << 16)
+                    connection.recv(1)
+                    continue
+                if keys:
+                    curve = zmtp.Curve(keys.server, None if name == "stranger" else keys.pair)
+                    if name == "hello":
+                        connection.sendall(zmtp.greeting(b"CURVE") + curve.hello())
+                        zmtp.receive(connection, 64)
+                        byte_counts[number] += len(curve.receive_body(connection))
+                        continue
+                    curve.shake_hands(connection)
+                    byte_counts[number] += 1
+                    if name in PATTERNS:
+                        payload, flags = PATTERNS[name]
+                        while time.monotonic() < end:
+                            connection.sendall(b"".join(curve.message(payload, flags) for _ in range(256)))
+                            byte_counts[number] += 256
+                    elif name == "pings":
+                        while time.monotonic() < end:
+                            connection.sendall(b"".join(curve.message(b"\x04PING\0\0", 2) for _ in range(256)))
+                    elif name == "unfinished":
+                        hold(connection, end)
+                    continue
+                connection.sendall(zmtp.greeting(b"NULL") + zmtp.ready(b"DEALER"))
+                if name == "unfinished":
+                    byte_counts[number] += LARGE
+                    hold(connection, end)
                 while time.monotonic() < end:
                     connection.sendall(block)
                     byte_counts[number] += len(block)
@@ -64,52 +137,188 @@ def attack(port, pattern, end, byte_counts, number):
             time.sleep(0.001)
 
 
-def resident_kib(pid, name):
+class HostileServer:
+    """Attacks whoever connects. Without a name it only shakes hands."""
+
+    def __init__(self, name):
+        self.name, self.listener, self.byte_count, self.accepted = name, socket.create_server(("127.0.0.1", 0)), 0, 0
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            connection, _ = self.listener.accept()
+            self.accepted += 1
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        try:
+            with connection:
+                if self.name == "greetings":
+                    while True:
+                        connection.sendall(bytes([255]) + bytes(zmtp.AT_ONCE))
+                        self.byte_count += zmtp.AT_ONCE
+                connection.sendall(zmtp.greeting(b"NULL"))
+                zmtp.receive(connection, 64)
+                connection.sendall(zmtp.ready(b"ROUTER"))
+                if self.name == "unfinished":
+                    connection.sendall(b"\x02" + (1 << 40).to_bytes(8, "big"))
+                    block = bytes(zmtp.AT_ONCE)
+                elif self.name:
+                    block = flood_of(self.name)
+                threading.Thread(target=self.drain, args=(connection,), daemon=True).start()
+                while self.name:
+                    connection.sendall(block)
+                    self.byte_count += len(block)
+                time.sleep(3600)
+        except OSError:
+            pass
+
+    def drain(self, connection):
+        try:
+            while connection.recv(1 << 16):
+                pass
+        except OSError:
+            pass
+
+
+def resident_mib(pid, name):
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
-        return int(re.search(rf"{name}:\s+(\d+)", status.read()).group(1))
+        return int(re.search(rf"{name}:\s+(\d+)", status.read()).group(1)) // 1024
+
+
+def child_of(pid):
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children", encoding="utf-8") as children:
+            if found := children.read().split():
+                return int(found[0])
+    raise OSError("the gateway has no query process")
+
+
+def run_server(arguments, name, folder):
+    keys = Keys(arguments.bin, folder) if arguments.keys else None
+    command = [os.path.join(arguments.bin, "perfleet-gateway"), "--data", os.path.join(folder, "store"), "--listen", "tcp://127.0.0.1:*",
+               "--memory", f"{arguments.memory_mib}m"]
+    if arguments.subject == "query":
+        command += ["--query", "tcp://127.0.0.1:*"]
+        if keys:
+            command += ["--query-key", os.path.join(folder, "gateway.key"), "--query-clients", keys.allowed]
+    else:
+        command += ["--query", "none"]
+        if keys:
+            command += ["--key", os.path.join(folder, "gateway.key"), "--collectors", keys.allowed]
+    gateway = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        field = "query" if arguments.subject == "query" else "listen"
+        port = int(re.search(rf"{field}=tcp://127\.0\.0\.1:(\d+)", gateway.stdout.readline()).group(1))
+        pid = child_of(gateway.pid) if arguments.subject == "query" else gateway.pid
+        count = attack(arguments, port, name, keys)
+        time.sleep(1)
+        if gateway.poll() is not None or not os.path.exists(f"/proc/{pid}"):
+            print(f"{name}: the {arguments.subject} process ended")
+            return False
+        return report(name, count, pid, arguments.memory_mib + ALLOWED_ON_TOP_MIB)
+    finally:
+        gateway.terminate()
+        gateway.wait()
+
+
+def attack(arguments, port, name, keys):
+    counts = [0] * arguments.connections
+    end = time.monotonic() + arguments.seconds
+    threads = [threading.Thread(target=attack_as_client, args=(port, name, end, keys, counts, number))
+               for number in range(arguments.connections)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return f"{sum(counts) / 1e6:9.1f} MB" if not keys else f"{sum(counts):9} times"
+
+
+def start_client(arguments, port, folder):
+    endpoint = f"tcp://127.0.0.1:{port}"
+    program = os.path.join(arguments.bin, "perfleet")
+    if arguments.subject == "collector":
+        command = [os.path.join(arguments.bin, "perfleet-collector"), "--gateway", endpoint, "-F", "99", "-a"]
+    elif arguments.subject == "client":
+        command = [program, "top", "--gateway", endpoint]
+    else:
+        command = [program, "relay", "--listen", "tcp://127.0.0.1:*", "--gateway", endpoint]
+    client = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
+    targets = []
+    if arguments.subject == "relay":
+        own_port = int(re.search(r"listen=tcp://127\.0\.0\.1:(\d+)", client.stdout.readline()).group(1))
+        targets = [zmtp.connect(own_port) for _ in range(arguments.connections)]
+        for target in targets:
+            target.sendall(zmtp.greeting(b"NULL") + zmtp.ready(b"DEALER"))
+    return client, targets
+
+
+def peak_of_client(arguments, name, folder, seconds):
+    """Of one that may end by itself: looked at until then."""
+    server = HostileServer(name)
+    client, targets = start_client(arguments, server.port, folder)
+    peak = now = 0
+    end = time.monotonic() + seconds
+    cpu = os.sysconf("SC_CLK_TCK")
+    spent = 0.0
+    while time.monotonic() < end and client.poll() is None:
+        try:
+            peak, now = resident_mib(client.pid, "VmHWM"), resident_mib(client.pid, "VmRSS")
+            with open(f"/proc/{client.pid}/stat", encoding="ascii") as stat:
+                fields = stat.read().rsplit(")", 1)[1].split()
+            spent = (int(fields[11]) + int(fields[12])) / cpu
+        except (OSError, AttributeError):
+            pass
+        time.sleep(0.05)
+    status = client.poll()
+    client.kill()
+    client.wait()
+    for target in targets:
+        target.close()
+    return peak, now, spent, status, server
+
+
+def run_client(arguments, name, folder):
+    base, _, _, _, _ = peak_of_client(arguments, None, folder, 3)
+    peak, now, spent, status, server = peak_of_client(arguments, name, folder, arguments.seconds)
+    allowed = base + ALLOWED_ON_TOP_MIB
+    ended = "" if status is None else f", ended with {status}"
+    print(f"{name:16} {server.byte_count / 1e6:9.1f} MB over {server.accepted} connections, peak {peak:5} MiB, at last {now:5} MiB, "
+          f"allowed {allowed} MiB; {spent:.1f} s CPU{ended}", flush=True)
+    return peak <= allowed and (status is None or status >= 0)
+
+
+def report(name, count, pid, allowed):
+    peak, after = resident_mib(pid, "VmHWM"), resident_mib(pid, "VmRSS")
+    print(f"{name:16} {count}, peak {peak:5} MiB, afterwards {after:5} MiB, allowed {allowed} MiB", flush=True)
+    return peak <= allowed
 
 
 def run(arguments, name):
     with tempfile.TemporaryDirectory() as folder:
-        gateway = subprocess.Popen(
-            [os.path.join(arguments.bin, "perfleet-gateway"), "--data", os.path.join(folder, "store"), "--listen",
-             "tcp://127.0.0.1:*", "--query", "none", "--memory", f"{arguments.memory_mib}m"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        try:
-            port = int(re.search(r"listen=tcp://127\.0\.0\.1:(\d+)", gateway.stdout.readline()).group(1))
-            byte_counts = [0] * arguments.connections
-            end = time.monotonic() + arguments.seconds
-            threads = [threading.Thread(target=attack, args=(port, ATTACKS[name], end, byte_counts, number))
-                       for number in range(arguments.connections)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            time.sleep(1)
-            if gateway.poll() is not None:
-                print(f"{name}: the gateway ended with {gateway.returncode}")
-                return False
-            peak = resident_kib(gateway.pid, "VmHWM") // 1024
-            after = resident_kib(gateway.pid, "VmRSS") // 1024
-        finally:
-            gateway.terminate()
-            gateway.wait()
-    allowed = arguments.memory_mib + ALLOWED_ON_TOP_MIB
-    count = sum(byte_counts) / len(ATTACKS[name]) / 1e6
-    print(f"{name:16} {count:7.1f} million handed to the kernel, peak {peak:5} MiB, afterwards {after:5} MiB, allowed {allowed} MiB",
-          flush=True)
-    return peak <= allowed
+        if arguments.subject in ("gateway", "query"):
+            return run_server(arguments, name, folder)
+        return run_client(arguments, name, folder)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", required=True)
+    parser.add_argument("--bin", default="build/release/bin")
+    parser.add_argument("--subject", choices=["gateway", "query", "collector", "client", "relay"], default="gateway")
+    parser.add_argument("--keys", action="store_true")
     parser.add_argument("--memory-mib", type=int, default=256)
     parser.add_argument("--seconds", type=float, default=12)
     parser.add_argument("--connections", type=int, default=3)
-    parser.add_argument("--attack", choices=list(ATTACKS), action="append")
+    parser.add_argument("--attack", choices=sorted({*CLIENTS_WITH_KEYS, *SERVERS}), action="append")
+    parser.add_argument("--at", type=int, metavar="PORT")
     arguments = parser.parse_args()
-    results = [run(arguments, name) for name in arguments.attack or ATTACKS]
+    arguments.bin = os.path.abspath(arguments.bin)
+    if arguments.at:
+        print(attack(arguments, arguments.at, arguments.attack[0], None))
+        return 0
+    all_attacks = (CLIENTS_WITH_KEYS if arguments.keys else CLIENTS) if arguments.subject in ("gateway", "query") else SERVERS
+    results = [run(arguments, name) for name in arguments.attack or all_attacks]
     return 0 if all(results) else 1
 
 

@@ -12,8 +12,8 @@
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/message/patch.h"
+#include "target-collector/wire/socket_driver.h"
 #include "target-collector/wire/testing/gateway_frames.h"
-#include "target-collector/wire/zmq_driver.h"
 
 namespace perfleet::chaos {
 namespace {
@@ -39,7 +39,7 @@ std::vector<Frame> read_capture(const std::string& path) {
 
 class Replay {
 public:
-    explicit Replay(std::unique_ptr<ZmqDriver> driver) : driver_{std::move(driver)} {}
+    explicit Replay(std::unique_ptr<SocketDriver> driver) : driver_{std::move(driver)} {}
 
     // False: the time was over.
     bool send(const Frame& frame) {
@@ -84,7 +84,7 @@ private:
         return reply.type == sample::ReplyType::kWelcome && reply.session == kLastSession;
     }
 
-    std::unique_ptr<ZmqDriver> driver_;
+    std::unique_ptr<SocketDriver> driver_;
     Frame hello_;
     Frame last_;
     std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + kTimeout;
@@ -108,7 +108,7 @@ int run(int argc, char** argv) {
     if (!keys.ok()) {
         return 1;
     }
-    auto driver = ZmqDriver::connect(gateway, nullptr, keys->has_value() ? &**keys : nullptr);
+    auto driver = SocketDriver::connect(gateway, keys->has_value() ? &**keys : nullptr);
     if (!driver.ok() || frames.empty()) {
         return driver.ok() ? 0 : 1;
     }

@@ -42,7 +42,7 @@ protected:
         gateway_ = std::move(*opened);
         stop_fd_ = eventfd(0, EFD_CLOEXEC);
         thread_ = std::thread{[this] { EXPECT_TRUE(gateway_->serve(stop_, stop_fd_).ok()); }};
-        good_.emplace(endpoint(), nullptr, good_keys_.has_value() ? &*good_keys_ : nullptr);
+        good_.emplace(endpoint(), good_keys_.has_value() ? &*good_keys_ : nullptr);
         expect_good_peer_is_served();
     }
 
@@ -95,18 +95,20 @@ TEST_F(HostileTransport, WrongKeysAreRefusedByReason) {
     keys_.make("stranger");
     keys_.make("other-gateway");
     const ConnectKeys unknown = keys_.connect_keys("stranger");
-    SamplePeer stranger{endpoint(), nullptr, &unknown};
+    SamplePeer stranger{endpoint(), &unknown};
+    EXPECT_NE(stranger.wait_for_trouble(), "");
     wait_for_counts([](const TransportCounts& counts) { return counts.handshakes_unknown_key > 0; });
     const ConnectKeys misled = keys_.connect_keys("a", "other-gateway");
-    SamplePeer elsewhere{endpoint(), nullptr, &misled};
+    SamplePeer elsewhere{endpoint(), &misled};
+    EXPECT_NE(elsewhere.wait_for_trouble(), "");
     wait_for_counts([](const TransportCounts& counts) { return counts.handshakes_undecipherable > 0; });
     // Either side may be the first to see that the other speaks otherwise.
     const std::uint64_t unfinished = gateway_->transport_counts().handshakes_unfinished;
     SamplePeer without{endpoint()};
+    EXPECT_NE(without.wait_for_trouble(), "");
     wait_for_counts([&](const TransportCounts& counts) {
         return counts.handshakes_no_key > 0 || counts.handshakes_unfinished > unfinished;
     });
-    EXPECT_NE(stranger.wait_for_trouble(), "");
     EXPECT_EQ(gateway_->transport_counts().keys_enrolled, 1U);
 }
 

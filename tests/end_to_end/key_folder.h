@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "schemas/peers/key_file.h"
-#include "target-collector/wire/curve_keys.h"
+#include "schemas/zmtp/new_key.h"
 #include "tests/end_to_end/process.h"
 
 namespace perfleet::end_to_end {

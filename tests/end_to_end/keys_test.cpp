@@ -50,7 +50,7 @@ protected:
 
     SamplePeer peer(const std::string& name, const std::string& server = "gateway") {
         const ConnectKeys keys = keys_.connect_keys(name, server);
-        return SamplePeer{gateway_.listen(), nullptr, &keys};
+        return SamplePeer{gateway_.listen(), &keys};
     }
 
     // One more batch of this target is stored.

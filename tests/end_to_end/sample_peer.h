@@ -15,7 +15,7 @@
 #include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/store/testing/sample_batches.h"
-#include "target-collector/wire/zmq_driver.h"
+#include "target-collector/wire/socket_driver.h"
 #include "tests/end_to_end/process.h"
 
 namespace perfleet::end_to_end {
@@ -31,8 +31,8 @@ inline AdmittedBatch sample_batch(TargetId target, SessionId session, Seq seq, B
 
 class SamplePeer {
 public:
-    explicit SamplePeer(const std::string& endpoint, void* context = nullptr, const ConnectKeys* keys = nullptr) {
-        auto driver = ZmqDriver::connect(endpoint, context, keys);
+    explicit SamplePeer(const std::string& endpoint, const ConnectKeys* keys = nullptr) {
+        auto driver = SocketDriver::connect(endpoint, keys);
         EXPECT_TRUE(driver.ok());
         driver_ = std::move(*driver);
     }
@@ -127,7 +127,7 @@ private:
         return driver_->send(frame);
     }
 
-    std::unique_ptr<ZmqDriver> driver_;
+    std::unique_ptr<SocketDriver> driver_;
     std::uint64_t acknowledged_ = 0;
 };
 

@@ -141,9 +141,9 @@ std::vector<std::string> listen(std::span<const std::byte> input, LineStream::En
         }
     }
     for (const std::string& heard : connections) {
-        PERFLEET_ASSERT(heard.empty() || static_cast<std::uint8_t>(heard[0]) == zmtp::kSignatureFirst);
+        PERFLEET_ASSERT(heard.empty() || static_cast<std::uint8_t>(heard[0]) == zmtp_layout::kSignatureFirst);
         PERFLEET_ASSERT(heard.size() < kSignatureSizeBytes ||
-                        static_cast<std::uint8_t>(heard[kSignatureSizeBytes - 1]) == zmtp::kSignatureLast);
+                        static_cast<std::uint8_t>(heard[kSignatureSizeBytes - 1]) == zmtp_layout::kSignatureLast);
     }
     return connections;
 }

@@ -16,7 +16,7 @@
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/wire/hello_limits.h"
-#include "target-collector/wire/curve_keys.h"
+#include "schemas/zmtp/new_key.h"
 #include "tools/perfleet/invocation.h"
 
 namespace perfleet {

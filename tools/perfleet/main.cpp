@@ -18,7 +18,7 @@
 #include "tools/perfleet/perf_commands.h"
 #include "tools/perfleet/terminal.h"
 
-constexpr unsigned kLibraryThreads = 2;  // ZeroMQ's, and more of RocksDB's, which says so itself
+constexpr unsigned kLibraryThreads = 1;  // for looking up names, and more of RocksDB's, which says so itself
 
 namespace perfleet {
 namespace {

@@ -51,7 +51,7 @@ int relay(RelayOptions options) {
 }
 
 constexpr const char* kRelayFooter =
-    "Targets without libzmq or without entropy for keys (boards, seL4, images) come\n"
+    "Targets without an operating system or without entropy for keys (boards, seL4, images) come\n"
     "in over sockets of this machine, or sit at serial lines. Each has a connection\n"
     "of its own to the gateway; all are the target that the key was enrolled for,\n"
     "whatever they call themselves: one relay and one key for each target that is to\n"

@@ -3,13 +3,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <zmq.h>
 
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,76 +17,67 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/zmtp/server.h"
 #include "target-collector/message/batch_builder.h"
 #include "target-collector/message/hello.h"
 #include "target-collector/message/sealer.h"
 #include "target-collector/wire/delivery.h"
+#include "target-collector/wire/socket_driver.h"
 #include "target-collector/wire/testing/gateway_frames.h"
-#include "target-collector/wire/zmq_driver.h"
 
 namespace perfleet {
 
-// The gateway's end: a ROUTER socket that stands nowhere until it is bound.
-class ScriptedGateway {
+// The gateway's end, which stands nowhere until it is bound. It works when it is asked, on the test's thread: over a
+// Unix socket what one end has said the other can read at once.
+class ScriptedGateway final : private zmtp::Server::Sink {
 public:
-    ScriptedGateway() : context_{zmq_ctx_new()} {}
-    ~ScriptedGateway() {
-        unbind();
-        zmq_ctx_term(context_);
-    }
-    ScriptedGateway(const ScriptedGateway&) = delete;
-    ScriptedGateway& operator=(const ScriptedGateway&) = delete;
-
     void bind(const std::string& at) {
-        socket_ = zmq_socket(context_, ZMQ_ROUTER);
-        const int zero = 0;
-        zmq_setsockopt(socket_, ZMQ_LINGER, &zero, sizeof zero);
         // A socket that was closed here before gives its address back a little later.
         const auto deadline = std::chrono::steady_clock::now() + kTimeout;
-        while (zmq_bind(socket_, at.c_str()) != 0) {
-            ASSERT_EQ(zmq_errno(), EADDRINUSE) << zmq_strerror(zmq_errno());
+        auto listener = zmtp::Listener::open("--listen", at);
+        while (!listener.ok()) {
+            ASSERT_EQ(listener.error().code, ErrorCode::kBusy) << listener.error().message;
             ASSERT_LT(std::chrono::steady_clock::now(), deadline);
             std::this_thread::sleep_for(std::chrono::microseconds{50});
+            listener = zmtp::Listener::open("--listen", at);
         }
+        auto server = zmtp::Server::open({}, std::nullopt, *this, {});
+        ASSERT_TRUE(server.ok()) << server.error().message;
+        server_ = std::move(*server);
+        server_->listen_at(std::move(*listener), false);
     }
     void unbind() {
-        if (socket_ != nullptr) {
-            zmq_close(std::exchange(socket_, nullptr));
-        }
+        server_.reset();
+        frames_.clear();
     }
 
     std::optional<SeenFrame> receive() {
-        if (socket_ == nullptr) {
+        // It accepts in one turn, reads in the next.
+        for (int turn = 0; turn < 3 && server_ != nullptr && frames_.empty(); ++turn) {
+            server_->run_once(0);
+        }
+        if (frames_.empty()) {
             return {};
         }
-        std::array<char, 64> id{};
-        const int id_size = zmq_recv(socket_, id.data(), id.size(), ZMQ_DONTWAIT);
-        if (id_size < 0) {
-            return {};
-        }
-        peer_.assign(id.data(), static_cast<std::size_t>(id_size));
-        zmq_msg_t message;
-        zmq_msg_init(&message);
-        zmq_msg_recv(&message, socket_, 0);
-        EXPECT_EQ(zmq_msg_more(&message), 0) << "one message is one frame";
-        auto seen = see_frame({static_cast<const std::byte*>(zmq_msg_data(&message)), zmq_msg_size(&message)});
-        zmq_msg_close(&message);
-        return seen;
+        const auto [from, frame] = std::move(frames_.front());
+        frames_.pop_front();
+        peer_ = from;
+        return see_frame(frame);
     }
     // To whoever spoke last.
-    void say(const Frame& frame) {
-        zmq_send(socket_, peer_.data(), peer_.size(), ZMQ_SNDMORE);
-        zmq_send(socket_, frame.data(), frame.size(), 0);
-    }
-
-    [[nodiscard]] void* context() const { return context_; }
+    void say(const Frame& frame) { EXPECT_EQ(server_->send(peer_, frame), zmtp::Server::Sent::kDone); }
 
     static constexpr std::chrono::seconds kTimeout{60};
 
 private:
-    void* context_;
-    void* socket_ = nullptr;
-    std::string peer_;
+    bool take(const zmtp::Server::Message& message) override {
+        frames_.emplace_back(message.from, Frame{message.frame.begin(), message.frame.end()});
+        return true;
+    }
+
+    std::unique_ptr<zmtp::Server> server_;
+    std::deque<std::pair<zmtp::ConnectionId, Frame>> frames_;
+    zmtp::ConnectionId peer_ = 0;
 };
 
 // A session whose clock stands still but for the tests' own steps.
@@ -115,8 +104,8 @@ protected:
         sealer_->begin_epoch(Ticks{0}, kUtc);
     }
 
-    void connect(const std::string& endpoint, std::size_t spool_size_bytes = 1U << 20, void* context = nullptr) {
-        auto driver = ZmqDriver::connect(endpoint, context);
+    void connect(const std::string& endpoint, std::size_t spool_size_bytes = 1U << 20) {
+        auto driver = SocketDriver::connect(endpoint);
         ASSERT_TRUE(driver.ok()) << driver.error().message;
         driver_ = std::move(*driver);
         HelloDescription hello;
@@ -185,7 +174,7 @@ protected:
     std::vector<std::uint64_t> spool_;
     std::vector<ImageSupply> images_;
     LateImages* late_images_ = nullptr;
-    std::unique_ptr<ZmqDriver> driver_;
+    std::unique_ptr<SocketDriver> driver_;
     std::unique_ptr<Delivery> delivery_;
     std::uint64_t rows_ = 0;
     std::uint64_t now_ns_ = kSecond;

@@ -13,15 +13,15 @@
 #include "schemas/wire/delivery_limits.h"
 #include "target-collector/message/patch.h"
 #include "target-collector/wire/resend_timeout.h"
-#include "target-collector/wire/zmq_driver.h"
+#include "target-collector/wire/socket_driver.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kHeartbeatIntervalNs = ZmqDriver::kHeartbeatIntervalMs * kNsPerMs;
-constexpr std::uint64_t kHeartbeatTimeoutNs = ZmqDriver::kHeartbeatTimeoutMs * kNsPerMs;
-constexpr std::uint64_t kReconnectAfterNsMin = ZmqDriver::kReconnectAfterMs * kNsPerMs;
-constexpr std::uint64_t kReconnectAfterNsMax = ZmqDriver::kReconnectAfterMsMax * kNsPerMs;
+constexpr std::uint64_t kHeartbeatIntervalNs = SocketDriver::kHeartbeatIntervalNs;
+constexpr std::uint64_t kHeartbeatTimeoutNs = SocketDriver::kHeartbeatTimeoutNs;
+constexpr std::uint64_t kReconnectAfterNsMin = SocketDriver::kReconnectAfterNs;
+constexpr std::uint64_t kReconnectAfterNsMax = SocketDriver::kReconnectAfterNsMax;
 constexpr std::uint64_t kHandshakeNsMax = 30'000 * kNsPerMs;
 constexpr std::uint64_t kUnfinishedToldMax = 5;
 // Whoever falls behind lets what has come be heard first, or it takes the gateway for silent.

@@ -14,7 +14,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/peers/key_folder.h"
-#include "target-collector/wire/curve_keys.h"
+#include "schemas/zmtp/new_key.h"
 
 namespace perfleet {
 namespace {

@@ -16,8 +16,7 @@
 
 #include "gateway/process/descriptor_limit.h"
 #include "schemas/peers/key_file.h"
-#include "target-collector/wire/context.h"
-#include "target-collector/wire/zmq_driver.h"
+#include "target-collector/wire/socket_driver.h"
 #include "tools/perfleet/relay/descriptor_stream.h"
 #include "tools/perfleet/relay/listener.h"
 #include "tools/perfleet/relay/relayed_target.h"
@@ -64,7 +63,6 @@ struct Relay::State {
 
     RelayOptions options;
     std::optional<ConnectKeys> keys;
-    TransportContext context;
     RelayCounts counts;
     std::vector<Listener> listeners;
     std::vector<std::string> endpoints;
@@ -83,7 +81,7 @@ struct Relay::State {
     }
 
     // Why the gateway doesn't take us in; once, until there is another reason.
-    void tell_trouble(const ZmqDriver& gateway) {
+    void tell_trouble(const SocketDriver& gateway) {
         const std::scoped_lock lock{trouble_mutex};
         if (gateway.is_connected()) {
             trouble_told.clear();
@@ -93,8 +91,8 @@ struct Relay::State {
         }
     }
 
-    [[nodiscard]] Result<std::unique_ptr<ZmqDriver>> connect() const {
-        return ZmqDriver::connect(options.gateway, context.native_handle(), keys.has_value() ? &*keys : nullptr);
+    [[nodiscard]] Result<std::unique_ptr<SocketDriver>> connect() const {
+        return SocketDriver::connect(options.gateway, keys.has_value() ? &*keys : nullptr);
     }
 
     void relay(ByteStream& stream, RelayedTarget::Options with, const std::stop_token& stop) {

@@ -1,8 +1,8 @@
 // `perfleet relay`: speaks CURVE to a gateway for targets that can't. They come in over local sockets or sit at serial
 // lines; each gets a connection of its own to the gateway, all with the relay's key.
 //
-// Bounded: kTargetsMax at once, or as many as there are descriptors for, each with a thread, a frame each way, and what
-// libzmq queues for one connection. Who comes in beyond that is turned away.
+// Bounded: kTargetsMax at once, or as many as there are descriptors for, each with a thread and two frames each way.
+// Who comes in beyond that is turned away.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ struct RelayOptions {
 class Relay {
 public:
     static constexpr std::size_t kTargetsMax = 256;
-    static constexpr std::size_t kDescriptorsOfTarget = 6;  // its own, and those of a ZeroMQ socket and its monitor
+    static constexpr std::size_t kDescriptorsOfTarget = 3;  // its own, its connection's, and one for looking up a name
     static constexpr std::size_t kDescriptorsKept = 16;     // for lines that are opened again, and who is turned away
 
     // Listens and opens lines. Errors: kUsage (endpoints, keys, no target to relay), kBusy (an address in use), and

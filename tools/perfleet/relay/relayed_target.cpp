@@ -24,7 +24,7 @@ std::unique_ptr<std::byte[]> frame_memory() { return std::make_unique_for_overwr
 
 }  // namespace
 
-RelayedTarget::RelayedTarget(const Options& options, ByteStream& target, ZmqDriver& gateway, RelayCounts& counts)
+RelayedTarget::RelayedTarget(const Options& options, ByteStream& target, SocketDriver& gateway, RelayCounts& counts)
     : options_{options},
       memory_{frame_memory()},
       driver_{target, std::span{memory_.get(), kFrameSizeBytesMax}, options.target},

@@ -18,7 +18,7 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/wire/byte_stream.h"
-#include "target-collector/wire/zmq_driver.h"
+#include "target-collector/wire/socket_driver.h"
 #include "target-collector/wire/zmtp_driver.h"
 #include "tools/perfleet/relay/relay_counts.h"
 
@@ -35,7 +35,7 @@ public:
     };
 
     // All are borrowed.
-    RelayedTarget(const Options& options, ByteStream& target, ZmqDriver& gateway, RelayCounts& counts);
+    RelayedTarget(const Options& options, ByteStream& target, SocketDriver& gateway, RelayCounts& counts);
 
     // Until one of the two has gone, or it is told to stop.
     void run(const std::stop_token& stop);
@@ -51,7 +51,7 @@ private:
     Options options_;
     std::unique_ptr<std::byte[]> memory_;  // of driver_
     ZmtpDriver driver_;
-    ZmqDriver& gateway_;
+    SocketDriver& gateway_;
     RelayCounts& counts_;
     bool has_gateway_ = false;
     bool has_target_ = false;

@@ -8,7 +8,7 @@
 
 namespace perfleet {
 
-// Random, from the operating system. Errors: kUnsupported (a libzmq without CURVE).
+// Random, from the operating system. Errors: kUnsupported (no random numbers).
 [[nodiscard]] Result<SecretKey> make_secret_key(std::string name);
 
 }  // namespace perfleet

@@ -1,0 +1,62 @@
+// A query client that says what a test tells it, in messages or in anything else.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "query-engine/wire/query_message.h"
+#include "schemas/zmtp/client.h"
+
+namespace perfleet {
+
+class RawAsker {
+public:
+    explicit RawAsker(const std::string& endpoint, const ConnectKeys* keys = nullptr) {
+        zmtp::ClientOptions options;
+        options.message_size_bytes_max = kQueryReplySizeBytesMax;
+        auto client = zmtp::Client::connect(endpoint, keys, options);
+        EXPECT_TRUE(client.ok()) << client.error().message;
+        client_ = std::move(*client);
+    }
+
+    // Over this connection or the next one; answers that wait are dropped where it can't be sent at once, for the
+    // connection's end stands behind them. False: there can be none.
+    bool send(std::string_view message) {
+        const auto deadline = std::chrono::steady_clock::now() + kTimeout;
+        while (std::chrono::steady_clock::now() < deadline) {
+            (void)client_->reconnected();
+            if (client_->send(std::as_bytes(std::span{message}))) {
+                return true;
+            }
+            if (!client_->trouble().empty()) {
+                return false;
+            }
+            while (client_->receive().has_value()) {
+            }
+            wait(10);
+        }
+        ADD_FAILURE() << "no connection";
+        return false;
+    }
+    // What is there now.
+    std::optional<std::string> receive() {
+        const auto bytes = client_->receive();
+        return bytes.has_value()
+                   ? std::optional{std::string{reinterpret_cast<const char*>(bytes->data()), bytes->size()}}
+                   : std::nullopt;
+    }
+    void wait(std::uint64_t timeout_ms) { client_->wait(-1, timeout_ms * 1'000'000); }
+
+    static constexpr std::chrono::seconds kTimeout{60};
+
+private:
+    std::unique_ptr<zmtp::Client> client_;
+};
+
+}  // namespace perfleet
