@@ -41,7 +41,9 @@ elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   target_compile_options(perfleet_flags INTERFACE -march=armv8-a+crc)
 endif()
 if(PERFLEET_SANITIZE)
-  target_compile_options(perfleet_flags INTERFACE -fsanitize=${PERFLEET_SANITIZE} -fno-sanitize-recover=all)
+  # GCC 12 takes reads that its sanitizers add for reads of what isn't set.
+  target_compile_options(perfleet_flags INTERFACE -fsanitize=${PERFLEET_SANITIZE} -fno-sanitize-recover=all
+                                                  -Wno-maybe-uninitialized)
   target_link_options(perfleet_flags INTERFACE -fsanitize=${PERFLEET_SANITIZE})
 endif()
 
