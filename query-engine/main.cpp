@@ -19,7 +19,7 @@
 #include "daemon/start/program_start.h"
 #include "exporters/format/export_format.h"
 #include "query-engine/query_limits.h"
-#include "query-engine/scan/cancellable_store.h"
+#include "query-engine/scan/watched_store.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/statistic/event_choice.h"
@@ -92,7 +92,7 @@ Result<QueryEnd> answer_table(Source& source, const std::string& command, Option
     if (Result<Done> refreshed = source.store->refresh(); !refreshed.ok()) {
         return std::move(refreshed).error();
     }
-    const CancellableStore store{*source.store, reply.cancelled()};
+    const WatchedStore store{*source.store, reply.cancelled(), reply.progress()};
     Result<Answer> answer = run_query(command, options, store, source.paths, utc_now(), &source.memory);
     if (!answer.ok()) {
         return std::move(answer).error();
@@ -136,7 +136,7 @@ Result<QueryEnd> answer_export(Source& source, const ExportFormat& format, Optio
     if (!selection.ok()) {
         return Error{selection.error()};
     }
-    const CancellableStore store{*source.store, reply.cancelled()};
+    const WatchedStore store{*source.store, reply.cancelled(), reply.progress()};
     Result<Scan> scan = Scan::open(store, *selection, &source.memory);
     if (!scan.ok()) {
         return Error{scan.error()};

@@ -20,8 +20,9 @@ namespace perfleet {
 
 class WatchedStore : public CancellableStore {
 public:
-    WatchedStore(const StoreReader& store, ProgressReport report)
-        : CancellableStore{store, never_}, report_{std::move(report)} {}
+    WatchedStore(const StoreReader& store, ProgressReport report) : WatchedStore{store, never_, std::move(report)} {}
+    WatchedStore(const StoreReader& store, const std::atomic<bool>& cancelled, ProgressReport report)
+        : CancellableStore{store, cancelled}, report_{std::move(report)} {}
 
     [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
                                              const std::function<Visit(const BatchRecord&)>& visitor) const override;

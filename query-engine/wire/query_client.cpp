@@ -83,7 +83,10 @@ private:
             if (auto* error = std::get_if<Error>(&*received)) {
                 return std::move(*error);
             }
-            if (std::holds_alternative<Working>(*received)) {
+            if (const auto* const working = std::get_if<Working>(&*received)) {
+                if (report_) {
+                    report_(working->done, working->total);
+                }
                 continue;
             }
             if (credit-- == 0) {

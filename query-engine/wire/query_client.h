@@ -13,6 +13,7 @@
 #include "query-engine/wire/query_message.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/progress.h"
 
 namespace perfleet {
 
@@ -27,12 +28,18 @@ public:
         std::uint64_t timeout_ns = limits::kQueryTimeoutNs);
     virtual ~QueryClient() = default;
 
+    // How far the server has come, as often as it tells: on the thread that asks.
+    void report_to(ProgressReport report) { report_ = std::move(report); }
+
     // The whole table. Errors: the server's own; kUnavailable; kInvalid (not a query endpoint).
     [[nodiscard]] virtual Result<Answer> ask_table(const std::string& command, const OptionValues& options) = 0;
 
     // A file, part by part. An error of the sink cancels the query.
     [[nodiscard]] virtual Result<QueryEnd> ask_file(const std::string& command, const OptionValues& options,
                                                     const BytesSink& sink) = 0;
+
+protected:
+    ProgressReport report_;
 };
 
 }  // namespace perfleet

@@ -49,7 +49,11 @@ public:
     }
     void operator()(const More& more) { envelope_.setMore(more.chunk_count); }
     void operator()(const Cancel&) { envelope_.setCancel(); }
-    void operator()(const Working&) { envelope_.setWorking(); }
+    void operator()(const Working& working) {
+        wire::Working::Builder builder = envelope_.initWorking();
+        builder.setDone(working.done);
+        builder.setTotal(working.total);
+    }
     void operator()(const Columns& columns) {
         auto builder = envelope_.initColumns(count_of(columns.columns.size()));
         for (unsigned i = 0; i < builder.size(); ++i) {
@@ -237,7 +241,8 @@ Result<Body> read_body(wire::QueryEnvelope::Reader envelope) {
         case wire::QueryEnvelope::ASK: return read_ask(envelope.getAsk());
         case wire::QueryEnvelope::MORE: return Body{More{envelope.getMore()}};
         case wire::QueryEnvelope::CANCEL: return Body{Cancel{}};
-        case wire::QueryEnvelope::WORKING: return Body{Working{}};
+        case wire::QueryEnvelope::WORKING:
+            return Body{Working{envelope.getWorking().getDone(), envelope.getWorking().getTotal()}};
         case wire::QueryEnvelope::COLUMNS: return read_columns(envelope.getColumns());
         case wire::QueryEnvelope::ROWS: return read_rows(envelope.getRows());
         case wire::QueryEnvelope::BYTES:

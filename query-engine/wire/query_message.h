@@ -41,7 +41,10 @@ struct More {
     std::uint32_t chunk_count = 0;
 };
 struct Cancel {};
-struct Working {};
+struct Working {
+    std::uint64_t done = 0;   // rows read
+    std::uint64_t total = 0;  // of so many, as far as is known; 0: nothing is known yet
+};
 struct Columns {
     std::vector<AnswerColumn> columns;
 };

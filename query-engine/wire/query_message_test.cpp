@@ -29,7 +29,8 @@ TEST(QueryMessage, CarriesEveryField) {
     EXPECT_EQ(ask.chunk_count, 9U);
     EXPECT_EQ(carried(More{3}).chunk_count, 3U);
     carried(Cancel{});
-    carried(Working{});
+    EXPECT_EQ(carried(Working{3, 9}).done, 3U);
+    EXPECT_EQ(carried(Working{3, 9}).total, 9U);
     const Columns columns = carried(Columns{{{"self", "samples", true}, {"symbol", "", false}}});
     ASSERT_EQ(columns.columns.size(), 2U);
     EXPECT_EQ(columns.columns[0].name, "self");

@@ -113,6 +113,13 @@ Result<Done> QueryRun::write_at(std::uint64_t offset, std::span<const std::byte>
     return Done{};
 }
 
+ProgressReport QueryRun::progress() {
+    return [this](std::uint64_t done, std::uint64_t total) {
+        done_ = done;
+        total_ = total;
+    };
+}
+
 Result<Done> QueryRun::send_chunk(Body body) {
     {
         std::unique_lock lock{mutex_};

@@ -51,11 +51,13 @@ public:
     // By the socket's thread.
     void add_credit(std::uint32_t chunk_count);
     void cancel();
+    [[nodiscard]] query_message::Working working() const { return {done_, total_}; }
 
     // By the query's thread.
     [[nodiscard]] Result<Done> send_table(const Answer& answer) override;
     [[nodiscard]] Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) override;
     [[nodiscard]] const std::atomic<bool>& cancelled() const override { return cancelled_; }
+    [[nodiscard]] ProgressReport progress() override;
 
 private:
     void run(const query_message::Ask& ask, const QueryHandler& handler);
@@ -65,6 +67,8 @@ private:
     QueryName name_;
     Outbox& outbox_;
     std::atomic<bool> cancelled_ = false;
+    std::atomic<std::uint64_t> done_ = 0;
+    std::atomic<std::uint64_t> total_ = 0;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::uint32_t credit_;

@@ -199,7 +199,7 @@ private:
 
     void say_working() {
         for (auto& [name, run] : runs_) {
-            if (!send(name, Working{})) {
+            if (!send(name, run->working())) {
                 run->cancel();
             }
         }

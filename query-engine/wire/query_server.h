@@ -23,6 +23,7 @@
 #include "schemas/peers/abuse_limiter.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/progress.h"
 
 namespace perfleet {
 
@@ -37,6 +38,8 @@ public:
     [[nodiscard]] virtual Result<Done> write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
     // Set when nobody waits for the answer any more; long work looks at it.
     [[nodiscard]] virtual const std::atomic<bool>& cancelled() const = 0;
+    // How many rows of how many have been read: sent to the client once a second. Borrows the reply.
+    [[nodiscard]] virtual ProgressReport progress() = 0;
 };
 
 using QueryHandler = std::function<Result<QueryEnd>(const OptionValues&, QueryReply&)>;

@@ -63,6 +63,7 @@ protected:
         };
         handlers["hang"] = [this](const OptionValues&, QueryReply& reply) -> Result<QueryEnd> {
             ++hanging_;
+            reply.progress()(3, 9);
             while (!reply.cancelled()) {
                 std::this_thread::sleep_for(std::chrono::microseconds{50});
             }
@@ -160,6 +161,20 @@ TEST_F(QueryServerTest, ErrorsKeepTheirCode) {
     ASSERT_FALSE(unknown.ok());
     EXPECT_EQ(unknown.error().code, ErrorCode::kUsage);
     EXPECT_TRUE(asker->ask_table("table", {{"rows", std::uint64_t{1}}}).ok());
+}
+
+TEST_F(QueryServerTest, TellsHowFarAQueryHasCome) {
+    const auto asker = client();
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
+    asker->report_to([&](std::uint64_t done, std::uint64_t total) {
+        told.emplace_back(done, total);
+        if (done != 0) {
+            stop();  // ends the query
+        }
+    });
+    EXPECT_FALSE(asker->ask_table("hang", {}).ok());
+    ASSERT_FALSE(told.empty());
+    EXPECT_EQ(told.back(), std::pair(std::uint64_t{3}, std::uint64_t{9}));
 }
 
 TEST_F(QueryServerTest, SlowAskerHoldsTheHandlerAtItsCredit) {

@@ -18,7 +18,7 @@ struct QueryEnvelope {
     ask @3 :Ask;          # asker
     more @4 :UInt32;      # asker: takes so many chunks more
     cancel @5 :Void;      # asker
-    working @6 :Void;     # server, once a second until the query's end
+    working @6 :Working;  # server, once a second until the query's end
     columns @7 :List(AnswerColumn);  # a chunk, as are rows and bytes
     rows @8 :List(AnswerRow);
     bytes @9 :FileBytes;
@@ -41,6 +41,11 @@ struct Ask {
   command @0 :Text;
   options @1 :List(Option);
   chunkCount @2 :UInt32;  # that the asker takes before it says `more`
+}
+
+struct Working {
+  done @0 :UInt64;        # rows read
+  total @1 :UInt64;       # of so many that are to be read, as far as is known; 0: nothing is known yet
 }
 
 struct AnswerColumn {

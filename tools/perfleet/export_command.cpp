@@ -53,7 +53,8 @@ Result<ExportOutcome> ask_gateway(const ExportOptions& options, const ExportForm
     if (!client.ok()) {
         return Error{client.error()};
     }
-    const ProgressLine progress{"export from " + options.query.gateway};
+    ProgressLine progress{"export from " + options.query.gateway};
+    (*client)->report_to(progress.report());
     OptionValues values = options.query.values;
     if (!format.is_command) {
         values["format"] = format.name;

@@ -100,7 +100,8 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
         if (!client.ok()) {
             return Error{client.error()};
         }
-        const ProgressLine progress{command.name + " at " + options.gateway};
+        ProgressLine progress{command.name + " at " + options.gateway};
+        (*client)->report_to(progress.report());
         return (*client)->ask_table(command.name, options.values);
     }
     const Result<std::unique_ptr<StoreReader>> store = open_data(options);
