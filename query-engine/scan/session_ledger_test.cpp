@@ -221,6 +221,63 @@ TEST(SessionLedger, AnEndAloneSaysWhatWasProduced) {
     EXPECT_EQ(running.whole().pending, 5U);
 }
 
+TEST(SessionLedger, WhatADamagedSessionDoesNotHaveIsDamaged) {
+    Scenario scenario;
+    scenario.batch(1).batch(3).end(3);
+    scenario.session.is_damaged = true;
+    EXPECT_EQ(scenario.whole().lost, (Lost{{"damaged", 10}}));
+    EXPECT_EQ(scenario.between(191, 300).lost, (Lost{{"damaged", 10}}));
+    Scenario running;
+    running.batch(1).batch(3);
+    running.session.is_damaged = true;
+    EXPECT_EQ(running.whole().pending, 0U);
+}
+
+// As they come from a peer: one in the other, not ascending, and one that ends before it begins.
+TEST(SessionLedger, NamedRangesMayOverlap) {
+    Scenario scenario;
+    const std::vector<SeqRange> dropped{{Seq{7}, Seq{7}}, {Seq{2}, Seq{5}}, {Seq{3}, Seq{3}}, {Seq{9}, Seq{1}}};
+    scenario.batch(1)
+        .batch(5)
+        .batch(6)
+        .batch(8, {{TallyName::kLostSpoolFull, 50}}, dropped)
+        .end(8, {{TallyName::kLostSpoolFull, 50}}, dropped);
+    EXPECT_EQ(scenario.whole().stored, 40U);
+    EXPECT_EQ(scenario.whole().lost, (Lost{{"spool_full", 40}}));
+    EXPECT_TRUE(scenario.warnings.empty());
+}
+
+// A loss lies between the last row that its session knew before and the batch that tells it, both included.
+TEST(SessionLedger, OfRangeHasTheFirstAndTheLastTickOfALoss) {
+    Scenario scenario;
+    scenario.batch(1).batch(2, {{TallyName::kLostKernelRing, 5}}).end(2, {{TallyName::kLostKernelRing, 5}});
+    EXPECT_EQ(scenario.between(189, 190).lost, Lost{});
+    EXPECT_EQ(scenario.between(190, 191).lost, (Lost{{"kernel_ring", 5}}));
+    EXPECT_EQ(scenario.between(290, 291).lost, (Lost{{"kernel_ring", 5}}));
+    EXPECT_EQ(scenario.between(291, 400).lost, Lost{});
+    EXPECT_EQ(scenario.between(290, 291).stored, 10U);
+    EXPECT_EQ(scenario.between(291, 400).stored, 0U);
+    EXPECT_EQ(scenario.between(199, 200).stored, 0U);
+    EXPECT_EQ(scenario.between(199, 201).stored, 10U);
+}
+
+// In the order: dropped by the collector, expired, any other loss of batches, unexplained.
+TEST(SessionLedger, OfRangeExplainsAGapByWhatTheWholeSessionLost) {
+    Scenario scenario;
+    scenario.batch(1)
+        .batch(5, {{TallyName::kLostSpoolFull, 10}}, {{Seq{2}, Seq{2}}})
+        .end(7, {{TallyName::kLostSpoolFull, 10}, {TallyName::kLostRefused, 20}}, {{Seq{2}, Seq{2}}});
+    scenario.session.expired = {{kSamples, 10}};
+    const Ledger gap = scenario.between(300, 400);
+    EXPECT_EQ(gap.expired, 10U);
+    EXPECT_EQ(gap.lost, (Lost{{"spool_full", 10}, {"refused", 10}}));
+    EXPECT_EQ(gap.produced, 30U);
+    const Ledger end = scenario.between(600, 800);
+    EXPECT_EQ(end.expired, 0U);
+    EXPECT_EQ(end.lost, (Lost{{"refused", 10}, {"missing", 10}}));
+    EXPECT_EQ(scenario.between(0, 10'000), scenario.whole());
+}
+
 TEST(SessionLedger, ContradictionBalancesAndWarns) {
     Scenario scenario;
     scenario.batch(1).end(1);
