@@ -20,6 +20,22 @@
 namespace perfleet::zmtp {
 namespace {
 
+// A peer that is gone without a word is noticed by TCP.
+constexpr int kKeepaliveIdleS = 10;
+constexpr int kKeepaliveIntervalS = 5;
+constexpr int kKeepaliveCount = 3;
+constexpr int kUnacknowledgedMs = 25'000;
+
+void set_tcp_options(int fd) {
+    const auto set = [fd](int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); };
+    set(IPPROTO_TCP, TCP_NODELAY, 1);
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveIdleS);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveIntervalS);
+    set(IPPROTO_TCP, TCP_KEEPCNT, kKeepaliveCount);
+    set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledgedMs);
+}
+
 struct Address {
     sockaddr_storage storage{};
     socklen_t size = 0;
@@ -198,6 +214,14 @@ Result<Listener> Listener::adopt(int bound_fd, std::string endpoint) {
     return listener;
 }
 
+int Listener::accept() const {
+    const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+        set_tcp_options(fd);
+    }
+    return fd;
+}
+
 Listener::Listener(int fd, std::string endpoint, std::string own_path)
     : fd_{fd}, endpoint_{std::move(endpoint)}, own_path_{std::move(own_path)} {}
 
@@ -213,6 +237,26 @@ Listener::~Listener() {
     if (!own_path_.empty()) {
         ::unlink(own_path_.c_str());
     }
+}
+
+std::string peer_address(int fd) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+        return "an unknown address";
+    }
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    if (address.ss_family == AF_INET) {
+        sockaddr_in ipv4{};
+        std::memcpy(&ipv4, &address, sizeof ipv4);
+        return inet_ntop(AF_INET, &ipv4.sin_addr, text.data(), text.size());
+    }
+    if (address.ss_family == AF_INET6) {
+        sockaddr_in6 ipv6{};
+        std::memcpy(&ipv6, &address, sizeof ipv6);
+        return inet_ntop(AF_INET6, &ipv6.sin6_addr, text.data(), text.size());
+    }
+    return "a Unix socket";
 }
 
 }  // namespace perfleet::zmtp

@@ -29,6 +29,8 @@ public:
     ~Listener();
 
     [[nodiscard]] int fd() const { return fd_; }
+    // The descriptor of a connection that came: doesn't block, close-on-exec, with the options of TCP. -1: none.
+    [[nodiscard]] int accept() const;
     // With the port that it got.
     [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
 
@@ -39,5 +41,8 @@ private:
     std::string endpoint_;
     std::string own_path_;  // of ipc://: to be removed
 };
+
+// Of the other end, for messages.
+[[nodiscard]] std::string peer_address(int fd);
 
 }  // namespace perfleet::zmtp

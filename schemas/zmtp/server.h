@@ -1,7 +1,8 @@
 // A ZMTP server: what a libzmq ROUTER is to DEALER peers, within bounds that libzmq hasn't. Messages have one part.
 //
-//   peer's bytes ─ recv ─▶ frames ─ open (CURVE) ─▶ Sink::take() ─ true: taken
-//                                                             └ false: the connection isn't read until resume()
+//   peer's bytes ─ recv ─▶ PeerProtocol ─ message ─▶ Sink::take() ─ true: taken
+//                │                                             └ false: the connection isn't read until resume()
+//   peer ◀─ SendQueue ◀─ replies of the handshake, send()
 //
 // What it keeps for a peer is its unfinished frame, what its sink had no space for, and replies that it hasn't read:
 // all counted, together at most `buffered_size_bytes_max`. Where that is reached, the connection is closed that holds
@@ -20,7 +21,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,9 +32,9 @@
 #include "schemas/peers/key_folder.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/zmtp/curve_server.h"
-#include "schemas/zmtp/frame.h"
+#include "schemas/zmtp/key_gate.h"
 #include "schemas/zmtp/listener.h"
+#include "schemas/zmtp/peer_protocol.h"
 
 namespace perfleet::zmtp {
 
@@ -51,13 +51,6 @@ struct ServerLimits {
     std::size_t replies_waiting_size_bytes_max = 1U << 20;
     std::uint64_t handshake_ns = 5'000'000'000;
     std::uint64_t first_message_ns = 15'000'000'000;
-};
-
-// Where keys are, and the options that named them, for messages.
-struct KeyPlaces {
-    std::string key_file;  // the server's own
-    std::string folder_option;
-    std::string folder;  // of those that may come in
 };
 
 class Server {
@@ -79,7 +72,7 @@ public:
         kPeerGone,  // nobody has this id any more
         kFull,      // the peer doesn't read; dropped
     };
-    using Notice = std::function<void(std::string_view)>;
+    using Notice = KeyGate::Notice;
 
     // With `keys` all but local peers speak CURVE and show a key of that folder. `sink` is borrowed.
     // Errors: kIo, kInvalid (key file), and those of reading keys.
@@ -113,7 +106,7 @@ public:
     [[nodiscard]] std::size_t buffered_size_bytes() const { return buffered_size_bytes_; }
 
 private:
-    using Reason = std::uint64_t TransportCounts::*;
+    using Reason = PeerProtocol::EndReason;
     struct Connection;
     struct Listening {
         Listener listener;
@@ -121,21 +114,16 @@ private:
     };
 
     Server(const ServerLimits& limits, Sink& sink, Notice notice);
-    [[nodiscard]] Result<Done> load(const KeyPlaces& places);
     void accept_from(const Listening& listening);
     void read_from(Connection& connection);
     // How many bytes of `input` were used; the rest is kept.
     [[nodiscard]] std::size_t take_input(Connection& connection, std::span<const std::byte> input);
-    enum class Taken : std::uint8_t { kUsed, kLater, kClosed };
-    [[nodiscard]] Taken take_frame(Connection& connection, const FrameHeader& header, std::span<const std::byte> body);
-    [[nodiscard]] Taken take_handshake(Connection& connection, std::span<const std::byte> body);
-    [[nodiscard]] Taken take_message(Connection& connection, std::span<const std::byte> payload);
-    [[nodiscard]] Taken take_command(Connection& connection, std::span<const std::byte> body);
-    [[nodiscard]] Taken fail(Connection& connection, Reason reason);
-    [[nodiscard]] Taken begin_ready(Connection& connection, std::span<const std::byte> properties);
+    void take_message(Connection& connection, std::span<const std::byte> payload);
+    void admit(Connection& connection, const PublicKey& key);
     void go_on(Connection& connection);
     void write_to(Connection& connection);
-    void queue(Connection& connection, std::string frame);
+    void send_replies(Connection& connection);
+    void queue(Connection& connection, std::string frames);
     void set_events(Connection& connection);
     void account(Connection& connection);
     void shed();
@@ -144,13 +132,11 @@ private:
     void finish_closing();
     void look_at_times();
     void refresh_keys();
-    void report_unknown_key(const Connection& connection, const PublicKey& key);
     void forget_unheard(Connection& connection);
     [[nodiscard]] Connection* find(ConnectionId id);
 
     ServerLimits limits_;
-    std::optional<ServerKeys> keys_;
-    std::unique_ptr<KeyFolder> allowed_;
+    std::unique_ptr<KeyGate> keys_;  // null: it asks for none
     Sink& sink_;
     Notice notice_;
     int epoll_ = -1;
@@ -164,14 +150,10 @@ private:
     std::vector<ConnectionId> paused_;   // in the order in which they came to wait for the sink
     std::deque<ConnectionId> deferred_;  // handshakes that wait for the next run
     std::vector<ConnectionId> closing_;
-    std::unordered_map<PublicKey, std::size_t, PublicKey::Hash> key_connections_;
-    std::vector<std::byte> input_;   // what one recv() gave
-    std::vector<std::byte> opened_;  // the payload of one CURVE message
+    std::vector<std::byte> input_;  // what one recv() gave
+    PeerProtocol::Turn turn_;       // its handshakes are those of a run
     std::size_t buffered_size_bytes_ = 0;
-    std::size_t handshakes_now_ = 0;  // taken in this run
     std::uint64_t random_state_;
-    std::uint64_t reports_since_ns_ = 0;
-    std::uint64_t report_count_ = 0;
     TransportCounts counts_;
 };
 

@@ -1,0 +1,61 @@
+// Who may connect to a server that asks for keys: its own pair, the folder of the keys that are allowed, and how many
+// connections each of these has. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "schemas/peers/key_folder.h"
+#include "schemas/peers/public_key.h"
+#include "schemas/peers/transport_counts.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/zmtp/curve_server.h"
+
+namespace perfleet::zmtp {
+
+// Where keys are, and the options that named them, for messages.
+struct KeyPlaces {
+    std::string key_file;  // the server's own
+    std::string folder_option;
+    std::string folder;  // of those that may come in
+};
+
+class KeyGate {
+public:
+    using Notice = std::function<void(std::string_view)>;
+
+    // Errors: kInvalid (key file), and those of reading keys.
+    [[nodiscard]] static Result<std::unique_ptr<KeyGate>> open(const KeyPlaces& places, const Notice& notice);
+
+    [[nodiscard]] const ServerKeys& own() const { return own_; }
+
+    // Null: not allowed. That is logged with the address, for operators who forgot to enrol somebody, but not often.
+    [[nodiscard]] KeySet::Entry find(const PublicKey& key, int peer_fd, std::uint64_t now_ns);
+    // How many connections this key has with it.
+    std::size_t add_connection(const PublicKey& key) { return ++connections_[key]; }
+    void remove_connection(const PublicKey& key);
+
+    // True: what is allowed has changed.
+    [[nodiscard]] bool refresh(std::uint64_t now_ns) { return allowed_->refresh(now_ns); }
+    // False: this entry was removed, or is another one by now.
+    [[nodiscard]] bool allows(const KeySet::Entry& entry) const;
+
+    void add_to(TransportCounts& counts) const;
+
+private:
+    KeyGate(const ServerKeys& own, std::unique_ptr<KeyFolder> allowed, Notice notice);
+
+    ServerKeys own_;
+    std::unique_ptr<KeyFolder> allowed_;
+    Notice notice_;
+    std::unordered_map<PublicKey, std::size_t, PublicKey::Hash> connections_;
+    std::uint64_t reports_since_ns_ = 0;
+    std::uint64_t report_count_ = 0;
+};
+
+}  // namespace perfleet::zmtp

@@ -1,0 +1,87 @@
+// What one peer sends to a server, from its first byte on:
+//
+//   greeting ─▶ handshake: READY, or by CURVE HELLO and INITIATE ─▶ messages of one part, commands between them
+//
+// It has no socket and keeps no bytes: next() is called with those that came, says what they are, and is called again
+// with those behind. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/peers/public_key.h"
+#include "schemas/peers/transport_counts.h"
+#include "schemas/zmtp/curve_server.h"
+#include "schemas/zmtp/frame.h"
+
+namespace perfleet::zmtp {
+
+class PeerProtocol {
+public:
+    // Which connections end like this one; null: nothing is to be counted.
+    using EndReason = std::uint64_t TransportCounts::*;
+
+    enum class Event : std::uint8_t {
+        kNone,     // the next frame isn't whole
+        kDone,     // nothing is to be done
+        kLater,    // a handshake by CURVE, and none is left in this turn
+        kKey,      // the peer has shown `key`; accept() or refuse() follows
+        kMessage,  // with `payload`
+        kEnd,      // the connection is to be closed, for `end_reason`
+    };
+    struct Step {
+        Event event = Event::kNone;
+        std::size_t used_size_bytes = 0;     // of the input
+        std::span<const std::byte> payload;  // in the input or in the turn; until the next call
+        EndReason end_reason = nullptr;
+        PublicKey key;
+    };
+    // What a server lends to one peer after the other.
+    struct Turn {
+        std::size_t handshakes_left = 0;  // by CURVE
+        std::string replies;              // to be sent to this peer
+        std::vector<std::byte> opened;    // the payload of a CURVE message
+    };
+
+    // `keys` are borrowed; null: NULL.
+    PeerProtocol(const ServerKeys* keys, std::size_t message_size_bytes_max);
+
+    // The first that is sent to a peer.
+    void append_greeting(std::string& out) const;
+
+    [[nodiscard]] Step next(std::span<const std::byte> input, Turn& turn);
+    // Of the greeting or frame that begins with these bytes, as far as they tell it.
+    [[nodiscard]] std::size_t announced_size_bytes(std::span<const std::byte> input) const;
+
+    void accept(std::string& out);
+    static void refuse(std::string& out);
+
+    [[nodiscard]] bool is_ready() const { return phase_ == Phase::kReady; }
+    // Only when it is ready.
+    void append_message(std::string& out, std::span<const std::byte> payload);
+
+    // Commands are limited between two calls.
+    void forget_commands() { command_count_ = 0; }
+
+private:
+    enum class Phase : std::uint8_t { kGreeting, kHandshake, kReady };
+
+    [[nodiscard]] Mechanism mechanism() const { return curve_ == nullptr ? Mechanism::kNull : Mechanism::kCurve; }
+    [[nodiscard]] Step take_greeting(std::span<const std::byte> input, Turn& turn);
+    [[nodiscard]] Step take_frame(const FrameHeader& header, std::span<const std::byte> body, Turn& turn);
+    [[nodiscard]] Step take_handshake(std::span<const std::byte> body, Turn& turn);
+    [[nodiscard]] Step take_curve_handshake(const Command& command, Turn& turn);
+    [[nodiscard]] Step take_command(std::span<const std::byte> body, Turn& turn);
+
+    std::unique_ptr<CurveServer> curve_;  // null: NULL
+    std::size_t message_size_bytes_max_;
+    std::uint32_t command_count_ = 0;
+    Phase phase_ = Phase::kGreeting;
+};
+
+}  // namespace perfleet::zmtp
