@@ -24,8 +24,7 @@ RateLimit::Verdict RateLimit::ask(std::string_view kind, std::uint64_t now_ns) {
         if (kinds_.size() >= kKindsMax) {
             kind = kOtherKinds;
         }
-        found = kinds_.try_emplace(std::string{kind}).first;
-        found->second.refilled_ns = found->second.refilled_ns == 0 ? now_ns : found->second.refilled_ns;
+        found = kinds_.try_emplace(std::string{kind}, Kind{.refilled_ns = now_ns}).first;
     }
     Kind& entry = found->second;
     refill(entry, now_ns);

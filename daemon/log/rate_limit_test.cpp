@@ -69,6 +69,35 @@ TEST(RateLimit, KindsBeyondTheirNumberShareOnePlace) {
         written += limit.ask("more" + std::to_string(i), kStart).may_be_written ? 1 : 0;
     }
     EXPECT_EQ(written, RateLimit::kAtOnceMax);
+    // The first of them began its periods, not each.
+    EXPECT_FALSE(limit.ask("yet more", kStart + RateLimit::kEveryNs - 1).may_be_written);
+    EXPECT_TRUE(limit.ask("and more", kStart + RateLimit::kEveryNs).may_be_written);
+}
+
+// Wherever that is in the time of the process.
+TEST(RateLimit, PeriodsBeginWithTheFirstMessageOfAKind) {
+    constexpr std::uint64_t kFirst = kStart + RateLimit::kEveryNs / 2;
+    RateLimit limit;
+    for (std::uint64_t i = 0; i < RateLimit::kAtOnceMax; ++i) {
+        EXPECT_TRUE(limit.ask("kind", kFirst).may_be_written);
+    }
+    EXPECT_FALSE(limit.ask("kind", kFirst + RateLimit::kEveryNs - 1).may_be_written);
+    EXPECT_TRUE(limit.ask("kind", kFirst + RateLimit::kEveryNs).may_be_written);
+}
+
+TEST(RateLimit, OnlyKindsOfWhichMessagesWereLeftOutAreReported) {
+    RateLimit limit;
+    (void)limit.ask("quiet", kStart);
+    for (std::uint64_t i = 0; i < RateLimit::kAtOnceMax + 5; ++i) {
+        (void)limit.ask("flood", kStart);
+        (void)limit.ask("later", kStart + 1);
+    }
+    using Reported = std::vector<std::pair<std::string, std::uint64_t>>;
+    EXPECT_EQ(limit.take_suppressed(kStart + RateLimit::kEveryNs), (Reported{{"flood", 5}}));
+    EXPECT_FALSE(limit.ask("flood", kStart + RateLimit::kEveryNs).may_be_written) << "the report was its message";
+    EXPECT_EQ(limit.take_all_suppressed(), (Reported{{"flood", 1}, {"later", 5}}))
+        << "also what may not be written yet";
+    EXPECT_EQ(limit.take_all_suppressed(), Reported{});
 }
 
 TEST(RateLimit, WhatWasLeftOutIsToldOnceItMayBe) {
@@ -90,6 +119,8 @@ TEST(RateLimit, AKindIsTheTextBeforeWhatVaries) {
     EXPECT_EQ(kind_of_text("storing again"), "storing again");
     EXPECT_EQ(kind_of_text("17"), "other");
     EXPECT_EQ(kind_of_text(""), "other");
+    EXPECT_EQ(kind_of_text("  17"), "other");
+    EXPECT_EQ(kind_of_text(std::string(49, 'a')), std::string(48, 'a'));
 }
 
 }  // namespace

@@ -15,5 +15,38 @@ TEST(SeqProgress, GoesOnAfterTheLastSeqBelowTheOldestWasSettled) {
     EXPECT_EQ(progress.prefix(), Seq{6});
 }
 
+TEST(SeqProgress, RemembersSeqsAboveAGapUpToALimit) {
+    constexpr std::uint64_t kMax = limits::kOutOfOrderSeqsMax;
+    SeqProgress progress{Seq{10}};
+    EXPECT_TRUE(progress.is_settled(Seq{10}));
+    EXPECT_FALSE(progress.is_settled(Seq{11}));
+    EXPECT_FALSE(progress.is_beyond(Seq{10}));
+    EXPECT_FALSE(progress.is_beyond(Seq{10 + kMax}));
+    EXPECT_TRUE(progress.is_beyond(Seq{11 + kMax}));
+    EXPECT_TRUE(progress.is_beyond(Seq{11 + kMax}, Seq{11})) << "nothing below 11 is missing anyway";
+    EXPECT_FALSE(progress.is_beyond(Seq{11 + kMax}, Seq{12}));
+    EXPECT_TRUE(progress.is_beyond(Seq{12 + kMax}, Seq{12}));
+    EXPECT_FALSE(progress.is_beyond(Seq{3}, Seq{50}));
+}
+
+TEST(SeqProgress, ThePrefixTakesWhatFollowsIt) {
+    SeqProgress progress;
+    progress.settle(Seq{2}, 7U);
+    progress.settle(Seq{3}, std::nullopt);
+    progress.settle(Seq{5}, 8U);
+    EXPECT_EQ(progress.prefix(), Seq{0});
+    EXPECT_EQ(progress.seal_of(Seq{2}), 7U);
+    EXPECT_EQ(progress.seal_of(Seq{3}), std::nullopt);
+    progress.settle(Seq{1}, 9U);
+    EXPECT_EQ(progress.prefix(), Seq{3});
+    EXPECT_EQ(progress.seal_of(Seq{2}), std::nullopt);
+    progress.settle(Seq{2}, 9U);
+    EXPECT_EQ(progress.prefix(), Seq{3});
+    progress.settle_below(Seq{5});
+    EXPECT_EQ(progress.prefix(), Seq{5}) << "4 will never come, and 5 is there";
+    progress.settle_below(Seq{2});
+    EXPECT_EQ(progress.prefix(), Seq{5});
+}
+
 }  // namespace
 }  // namespace perfleet

@@ -49,17 +49,17 @@ TEST(StackCounts, AreTheSameInArraysAndHashTables) {
     }
 }
 
-// A thread with samples at 10, 20 and 30, whose name is another one from 30 on.
+// A thread with samples at 10, 20 and 30, whose name is another one from a tick on.
 class RenamedThread : public testing::Test {
 protected:
     static constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
 
-    RenamedThread() {
+    explicit RenamedThread(std::uint64_t renamed_at = 30) {
         const BucketNumber bucket = bucket_of(UtcNs{kStart});
         const Partition partition = partition_of(TargetId{1}, bucket);
         SampleBatch batch{TargetId{1}, SessionId{1, 2}, Seq{1}, EpochNumber{0}, bucket};
         batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, {10, 20, 30}}, {ColumnId::kTid, {7, 7, 7}}});
-        batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {5, 30}},
+        batch.add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {5, renamed_at}},
                                             {ColumnId::kTaskOp, {1, 1}},
                                             {ColumnId::kTid, {7, 7}},
                                             {ColumnId::kString, {1, 2}}});
@@ -96,6 +96,19 @@ TEST_F(RenamedThread, ARangeHasItsFirstTickAndNotItsLast) {
     EXPECT_EQ(rows_between(10, 30), (ByName{{"before", 2}}));
     EXPECT_EQ(rows_between(0, 31), (ByName{{"before", 2}, {"after", 1}}));
     EXPECT_EQ(rows_between(30, 31), (ByName{{"after", 1}}));
+}
+
+// All its rows have one name, so that they are counted together where a range has them all.
+class SteadyThread : public RenamedThread {
+protected:
+    SteadyThread() : RenamedThread{40} {}
+};
+
+TEST_F(SteadyThread, ARangeHasItsFirstTickAndNotItsLast) {
+    EXPECT_EQ(rows_between(10, 31), (ByName{{"before", 3}}));
+    EXPECT_EQ(rows_between(10, 30), (ByName{{"before", 2}}));
+    EXPECT_EQ(rows_between(11, 31), (ByName{{"before", 2}}));
+    EXPECT_EQ(rows_between(11, 30), (ByName{{"before", 1}}));
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <vector>
 
 namespace perfleet {
 namespace {
@@ -73,6 +75,10 @@ TEST(Key, HasTheGoldenBytes) {
                   "064142"
                   "03"
                   "5152535455565758");
+    EXPECT_EQ(hex(compacted_key(kPartition)), "010102030405060704");
+    EXPECT_EQ(hex(dictionary_key(kPartition)), "010102030405060708");
+    EXPECT_EQ(hex(stack_map_key({kPartition, kTarget, kSession, EpochNumber{0x61626364}})),
+              "010102030405060709" + kSessionHex + "61626364");
     EXPECT_EQ(hex(session_key(Table::kSession, kTarget, kSession)), "02" + kSessionHex);
     EXPECT_EQ(hex(session_key(Table::kSessionEnd, kTarget, kSession)), "03" + kSessionHex);
     EXPECT_EQ(hex(session_key(Table::kWatermark, kTarget, kSession)), "04" + kSessionHex);
@@ -107,9 +113,21 @@ TEST(Key, GivesBackWhatItWasMadeOf) {
     const auto decoded = decode_block_key(block_key(block));
     ASSERT_TRUE(decoded.ok());
     EXPECT_EQ(*decoded, block);
-    const auto name = decode_session_key(session_key(Table::kWatermark, kTarget, kSession));
-    ASSERT_TRUE(name.ok());
-    EXPECT_EQ(*name, (SessionName{kTarget, kSession}));
+    for (const RollupContent content : {RollupContent::kStacks, RollupContent::kValues, RollupContent::kNamedStacks}) {
+        const RollupKey rollup{kPartition, kTarget, kSession, kSeries, {content, RollupLevel::kDay}, kSeq};
+        const auto decoded_rollup = decode_rollup_key(rollup_key(rollup));
+        ASSERT_TRUE(decoded_rollup.ok());
+        EXPECT_EQ(*decoded_rollup, rollup);
+    }
+    const StackMapKey map{kPartition, kTarget, kSession, EpochNumber{0x61626364}};
+    const auto decoded_map = decode_stack_map_key(stack_map_key(map));
+    ASSERT_TRUE(decoded_map.ok());
+    EXPECT_EQ(*decoded_map, map);
+    for (const Table table : {Table::kSession, Table::kSessionEnd, Table::kWatermark, Table::kSessionNote}) {
+        const auto name = decode_session_key(session_key(table, kTarget, kSession));
+        ASSERT_TRUE(name.ok());
+        EXPECT_EQ(*name, (SessionName{kTarget, kSession}));
+    }
     const auto known = decode_session_partition_key(session_partition_key(kTarget, kSession, kPartition));
     ASSERT_TRUE(known.ok());
     EXPECT_EQ(*known, (PartitionSession{kPartition, {kTarget, kSession}}));
@@ -235,6 +253,70 @@ TEST(Key, OfASessionStandsInItsRangesAndInNoOther) {
     }
 }
 
+// What is removed with a session: all that a partition has of it, and nothing of its neighbours.
+TEST(Key, OfASessionInAPartitionStandsInOneOfItsRanges) {
+    const auto keys_of = [](SessionId session) {
+        std::vector<std::string> keys{partition_batch_key(kPartition, {kTarget, session, kSeq}),
+                                      block_key({kPartition, kTarget, session, kSeries, kSeq}),
+                                      stack_map_key({kPartition, kTarget, session, EpochNumber{3}})};
+        for (const RollupContent content :
+             {RollupContent::kStacks, RollupContent::kValues, RollupContent::kNamedStacks}) {
+            keys.push_back(rollup_key({kPartition, kTarget, session, kSeries, {content, RollupLevel::kMinute}, kSeq}));
+        }
+        return keys;
+    };
+    const std::vector<KeyRange> ranges = session_ranges(kPartition, {kTarget, kSession});
+    const auto count = [&](const std::string& key) {
+        return std::count_if(ranges.begin(), ranges.end(), [&](const KeyRange& range) { return holds(range, key); });
+    };
+    for (const std::string& key : keys_of(kSession)) {
+        EXPECT_EQ(count(key), 1) << describe_key(key);
+    }
+    for (const std::string& key : keys_of({kSession.high, kSession.low + 1})) {
+        EXPECT_EQ(count(key), 0) << describe_key(key);
+    }
+    EXPECT_EQ(count(partition_session_key(kPartition, kTarget, kSession)), 0) << "goes last, apart";
+    EXPECT_TRUE(holds(
+        series_rollups_range(kPartition, kTarget, kSession, kSeries, {RollupContent::kValues, RollupLevel::kMinute}),
+        keys_of(kSession)[4]));
+    EXPECT_TRUE(holds(stack_maps_range(kPartition), keys_of(kSession)[2]));
+}
+
+TEST(Key, RangesOfBucketsHaveBothTheirEnds) {
+    const KeyRange range = session_buckets_range(kTarget, kSession, BucketNumber{5}, BucketNumber{7});
+    for (std::uint32_t bucket = 4; bucket <= 8; ++bucket) {
+        EXPECT_EQ(holds(range, session_partition_key(kTarget, kSession, {BucketNumber{bucket}, 0xff, 0xffff})),
+                  bucket >= 5 && bucket <= 7);
+    }
+}
+
+// Of the same length as its own, so that nothing else refuses it.
+TEST(Key, WithTheNumberOfAnotherTableIsRefused) {
+    const auto expect_refused = [](std::string key, std::size_t at, const auto& decode) {
+        ASSERT_TRUE(decode(key).ok());
+        key[at] = '\x7f';
+        EXPECT_FALSE(decode(key).ok()) << describe_key(key);
+    };
+    const std::string block = block_key({kPartition, kTarget, kSession, kSeries, kSeq});
+    const std::string rollup =
+        rollup_key({kPartition, kTarget, kSession, kSeries, {RollupContent::kStacks, RollupLevel::kDay}, kSeq});
+    for (const std::size_t at : {std::size_t{0}, 1 + sizeof(std::uint32_t) + 1 + sizeof(std::uint16_t)}) {
+        expect_refused(block, at, decode_block_key);
+        expect_refused(rollup, at, decode_rollup_key);
+        expect_refused(partition_session_key(kPartition, kTarget, kSession), at, decode_partition_session_key);
+        expect_refused(partition_batch_key(kPartition, {kTarget, kSession, kSeq}), at, decode_partition_batch_key);
+        expect_refused(stack_map_key({kPartition, kTarget, kSession, EpochNumber{3}}), at, decode_stack_map_key);
+    }
+    expect_refused(block, 0, decode_partition);
+    expect_refused(dropped_key(kPartition), 0, decode_partition);
+    EXPECT_FALSE(decode_partition(dropped_key(kPartition) + "x").ok());
+    expect_refused(session_key(Table::kSessionNote, kTarget, kSession), 0, decode_session_key);
+    expect_refused(session_partition_key(kTarget, kSession, kPartition), 0, decode_session_partition_key);
+    expect_refused(expired_key(kTarget, kSession, kSeries, kPartition), 0, decode_expired_key);
+    expect_refused(expired_batch_key({kTarget, kSession, kSeq}), 0, decode_expired_batch_key);
+    expect_refused(block, block.size() - sizeof kSeq - sizeof kSeries.event - 1, decode_block_key);  // the kind
+}
+
 TEST(Key, OfAnotherTableOrLengthIsRefused) {
     const std::string block = block_key({kPartition, kTarget, kSession, kSeries, kSeq});
     const std::string batch = partition_batch_key(kPartition, {kTarget, kSession, kSeq});
@@ -255,6 +337,27 @@ TEST(Key, IsDescribedForPeople) {
               "seq 7, in partition 16909060/5/1543");
     EXPECT_NE(describe_key(partition_batch_key(kPartition, {kTarget, kSession, Seq{9}})).find("seq 9"),
               std::string::npos);
+    const std::string of_session = " of target 1112131415161718, session 21222324252627283132333435363738";
+    const std::string in_partition = ", in partition 16909060/5/1543";
+    EXPECT_EQ(describe_key(rollup_key(
+                  {kPartition, kTarget, kSession, kSeries, {RollupContent::kValues, RollupLevel::kHour}, Seq{7}})),
+              "rollup of values of level 2" + of_session + ", series counter/16706, first seq 7" + in_partition);
+    EXPECT_EQ(describe_key(partition_session_key(kPartition, kTarget, kSession)), "record" + of_session + in_partition);
+    EXPECT_EQ(describe_key(session_key(Table::kSession, kTarget, kSession)), "record" + of_session);
+    EXPECT_EQ(describe_key(session_key(Table::kSessionEnd, kTarget, kSession)), "end" + of_session);
+    EXPECT_EQ(describe_key(session_key(Table::kWatermark, kTarget, kSession)), "watermark" + of_session);
+    EXPECT_EQ(describe_key(session_key(Table::kSessionNote, kTarget, kSession)), "note" + of_session);
+    EXPECT_EQ(describe_key(session_partition_key(kTarget, kSession, kPartition)),
+              "partition 16909060/5/1543" + of_session);
+    EXPECT_EQ(describe_key(expired_batch_key({kTarget, kSession, Seq{7}})), "expired batch" + of_session + ", seq 7");
+    EXPECT_EQ(describe_key(stack_map_key({kPartition, kTarget, kSession, EpochNumber{3}})),
+              "map of stacks" + of_session + ", epoch 3" + in_partition);
+    EXPECT_EQ(describe_key(compacted_key(kPartition)), "mark of compacted partition 16909060/5/1543");
+    EXPECT_EQ(describe_key(dictionary_key(kPartition)), "dictionary of partition 16909060/5/1543");
+    EXPECT_EQ(describe_key(dropped_key(kPartition)), "partition 16909060/5/1543, key 0801020304050607");
+    EXPECT_EQ(describe_key(format_key()), "format version");
+    EXPECT_EQ(describe_key("\x0a"), "the beginning of the sessions' notes");
+    EXPECT_EQ(describe_key("\x0b"), "the end of everything");
     EXPECT_EQ(describe_key(image_key("\x0a\xff")), "image 0aff");
     EXPECT_EQ(describe_key("\xff?"), "key ff3f");
     EXPECT_EQ(describe_key(""), "the beginning of everything");
