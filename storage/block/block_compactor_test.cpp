@@ -184,6 +184,86 @@ TEST(BlockCompactor, LeavesBlocksWithAMissingAnUnknownOrADamagedColumn) {
     EXPECT_EQ(compactor.block_count(), 0U);
 }
 
+TEST(BlockCompactor, TakesBytesUpToTheSizeOfACompactedBlock) {
+    const std::string first = sealed_block(Seq{7}, {1, 2});
+    const std::string second = sealed_block(Seq{8}, {3});
+    BlockCompactor compactor;
+    ASSERT_EQ(compactor.take(*parse_block_untrusted(first), limits::kCompactedBlockSizeBytesMax - 10),
+              BlockCompactor::Outcome::kTaken);
+    EXPECT_EQ(compactor.take(*parse_block_untrusted(second), 11), BlockCompactor::Outcome::kNoRoom);
+    EXPECT_EQ(compactor.take(*parse_block_untrusted(second), 10), BlockCompactor::Outcome::kTaken);
+    compactor.clear();
+    EXPECT_EQ(compactor.block_count(), 0U);
+    EXPECT_EQ(compactor.take(*parse_block_untrusted(second), 11), BlockCompactor::Outcome::kTaken) << "starts anew";
+}
+
+// Ticks needn't ascend from batch to batch.
+TEST(BlockCompactor, HasTheFirstAndTheLastTickOfAllItsRows) {
+    BlockCompactor compactor;
+    ASSERT_EQ(take(compactor, sealed_block(Seq{1}, {50, 60})), BlockCompactor::Outcome::kTaken);
+    ASSERT_EQ(take(compactor, sealed_block(Seq{2}, {10, 20})), BlockCompactor::Outcome::kTaken);
+    const auto bytes = compactor.finish();
+    const auto block = parse_block_untrusted(*bytes);
+    EXPECT_EQ(block->header.first_ticks, Ticks{10});
+    EXPECT_EQ(block->header.last_ticks, Ticks{60});
+}
+
+TEST(SplitBlock, GivesEachBatchItsRowsAndTicks) {
+    BlockCompactor compactor;
+    ASSERT_EQ(take(compactor, sealed_block(Seq{7}, {1000, 1001})), BlockCompactor::Outcome::kTaken);
+    ASSERT_EQ(take(compactor, sealed_block(Seq{8}, {})), BlockCompactor::Outcome::kTaken);
+    ASSERT_EQ(take(compactor, sealed_block(Seq{9}, {1007, 1009, 1008})), BlockCompactor::Outcome::kTaken);
+    const auto compacted = compactor.finish();
+    const auto split = split_block(*parse_block_untrusted(*compacted));
+    ASSERT_TRUE(split.ok()) << split.error().message;
+    ASSERT_EQ(split->size(), 3U);
+    const auto expect_part = [&](std::size_t index, Seq seq, const std::vector<std::uint64_t>& times) {
+        const auto& [named, bytes] = split->at(index);
+        EXPECT_EQ(named, seq);
+        const auto block = parse_block_untrusted(bytes);
+        ASSERT_TRUE(block.ok()) << block.error().message;
+        EXPECT_EQ(block->header.first_seq, seq);
+        EXPECT_EQ(block->header.last_seq, seq);
+        EXPECT_EQ(block->header.epoch, EpochNumber{5});
+        EXPECT_EQ(block->header.row_count, times.size());
+        DecodedRows rows;
+        ASSERT_TRUE(rows.decode(*block).ok());
+        EXPECT_TRUE(std::ranges::equal(rows.integers(ColumnId::kTime), times));
+        if (!times.empty()) {
+            EXPECT_EQ(block->header.first_ticks.value, *std::min_element(times.begin(), times.end()));
+            EXPECT_EQ(block->header.last_ticks.value, *std::max_element(times.begin(), times.end()));
+        }
+    };
+    expect_part(0, Seq{7}, {1000, 1001});
+    expect_part(1, Seq{8}, {});
+    expect_part(2, Seq{9}, {1007, 1009, 1008});
+    BlockView newer = *parse_block_untrusted(*compacted);
+    newer.columns.push_back({ColumnId{0x4321}, Codec::kBytes, {}});
+    EXPECT_FALSE(split_block(newer).ok());
+}
+
+// Each column keeps its own checksum when those of the parts are taken out.
+TEST(CompactedBlock, ChecksAColumnWhenItIsDecodedIfItIsAskedTo) {
+    const std::string sound = compacted_block();
+    const auto view = parse_block_untrusted(sound, BlockCheck::kWhenDecoded);
+    ASSERT_TRUE(view.ok());
+    EXPECT_EQ(view->parts.size(), 2U);
+    DecodedRows rows;
+    ASSERT_TRUE(rows.decode(*view).ok());
+    for (const ColumnView& damaged : view->columns) {
+        std::string bytes = sound;
+        const auto at = static_cast<std::size_t>(reinterpret_cast<const char*>(damaged.bytes.data()) - sound.data());
+        bytes[at] = static_cast<char>(bytes[at] ^ 0x40);
+        EXPECT_FALSE(parse_block_untrusted(bytes).ok());
+        const auto unchecked = parse_block_untrusted(bytes, BlockCheck::kWhenDecoded);
+        ASSERT_TRUE(unchecked.ok());
+        for (const ColumnView& column : view->columns) {
+            const auto done = rows.decode(*unchecked, std::array{column.id});
+            EXPECT_EQ(done.ok(), column.id != damaged.id) << column_name(column.id);
+        }
+    }
+}
+
 TEST(DecodedRows, KeepOnlyWhatTheyAreToldTo) {
     const std::string bytes = sealed_block(Seq{7}, {10, 11, 12, 13, 14, 15});
     DecodedRows rows;

@@ -131,6 +131,13 @@ TEST(Block, IsRefusedWithAnyBitFlipped) {
     }
 }
 
+TEST(Block, ItsLastSeqCanBePeekedAt) {
+    const std::string block = encode_block(small_header(), {});
+    EXPECT_EQ(peek_last_seq_untrusted(block, Seq{7}), Seq{8});
+    EXPECT_EQ(peek_last_seq_untrusted(block.substr(0, block.size() - 1), Seq{7}), Seq{7});
+    EXPECT_EQ(peek_last_seq_untrusted("", Seq{7}), Seq{7});
+}
+
 TEST(Block, IsRefusedWithBytesLeftOver) {
     auto view = parse_block_untrusted(small_block() + "x");
     ASSERT_FALSE(view.ok());
@@ -159,6 +166,22 @@ TEST(Block, OfAnUnknownKindIsRefusedByName) {
     EXPECT_EQ(view.error().code, ErrorCode::kUnsupported);
     EXPECT_NE(view.error().message.find("kind " + std::to_string(kKindLast + 1)), std::string::npos)
         << view.error().message;
+}
+
+TEST(Block, MayBeAtItsLimits) {
+    BlockHeader header = small_header();
+    header.row_count = limits::kBlockRowsMax;
+    header.last_seq = header.first_seq;
+    header.last_ticks = header.first_ticks;
+    std::vector<ColumnView> columns;
+    for (std::uint16_t i = 0; i < limits::kColumnsMax; ++i) {
+        columns.push_back({static_cast<ColumnId>(0x1000 + i), Codec::kBytes, kOtherColumn});
+    }
+    const std::string block = encode_block(header, columns);
+    const auto view = parse_block_untrusted(block);
+    ASSERT_TRUE(view.ok()) << view.error().message;
+    EXPECT_EQ(view->columns.size(), limits::kColumnsMax);
+    EXPECT_EQ(view->header.row_count, limits::kBlockRowsMax);
 }
 
 // What a right checksum can't excuse.

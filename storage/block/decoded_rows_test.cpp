@@ -123,6 +123,28 @@ TEST(DecodedRows, AreReusable) {
     EXPECT_DEATH((void)rows.integers(ColumnId::kNumber), "bug at");
 }
 
+TEST(DecodedRows, KeepTheBytesOfTheirRows) {
+    DecodedRows rows;
+    ASSERT_TRUE(decode(rows, string_columns({1, 2, 3, 4}, {2, 1, 0, 3}, "aabddd").block(Kind::kString, 4)).ok());
+    rows.keep(std::array<std::pair<std::size_t, std::size_t>, 2>{{{1, 2}, {3, 4}}});
+    ASSERT_EQ(rows.row_count(), 2U);
+    EXPECT_EQ(rows.bytes(ColumnId::kNameBytes, 0), "b");
+    EXPECT_EQ(rows.bytes(ColumnId::kNameBytes, 1), "ddd");
+    EXPECT_EQ(Values(rows.integers(ColumnId::kNumber).begin(), rows.integers(ColumnId::kNumber).end()), (Values{2, 4}));
+}
+
+TEST(DecodedRows, AreNoneOfABlockThatIsTooLarge) {
+    DecodedRows rows;
+    const std::string block = string_columns({1, 2}, {1, 2}, "abb").block(Kind::kString, 2);
+    BlockView view = *parse_block_untrusted(block);
+    ASSERT_TRUE(rows.decode(view).ok());
+    view.header.row_count = limits::kBlockRowsMax + 1;
+    const auto done = rows.decode(view);
+    ASSERT_FALSE(done.ok());
+    EXPECT_EQ(done.error().code, ErrorCode::kTooLarge);
+    EXPECT_EQ(rows.row_count(), 0U);
+}
+
 TEST(DecodedRows, RefuseValuesPastTheirRule) {
     DecodedRows rows;
     auto done = decode(rows, string_columns({limits::kStringsMax + 1}, {0}, "").block(Kind::kString, 1));
