@@ -67,10 +67,8 @@ private:
         skip_space();
         if (take('=')) {
             matcher.op = take('~') ? Matcher::Operator::kMatches : Matcher::Operator::kEqual;
-        } else if (take('!') && take('=')) {
-            matcher.op = Matcher::Operator::kNotEqual;
-        } else if (position_ > 0 && text_[position_ - 1] == '!' && take('~')) {
-            matcher.op = Matcher::Operator::kNotMatches;
+        } else if (take('!') && (peek() == '=' || peek() == '~')) {
+            matcher.op = text_[position_++] == '=' ? Matcher::Operator::kNotEqual : Matcher::Operator::kNotMatches;
         } else {
             return error("expected =, !=, =~ or !~");
         }

@@ -50,6 +50,20 @@ TEST(Matchers, CompareLabelsAndTheNamedOnes) {
     EXPECT_TRUE(selects(R"({ site = "lab" , arch != "x86_64" , })"));
 }
 
+TEST(Matchers, LabelsHaveLettersDigitsAndFourSigns) {
+    SessionRecord record = board();
+    record.labels = {{"a_B-3.x/y", "1"}};
+    EXPECT_TRUE(*matches(*parse_matchers(R"({a_B-3.x/y="1"})"), record));
+    EXPECT_NE(refusal(R"({a:b="1"})").find("position 3;"), std::string::npos);
+    EXPECT_FALSE(selects(R"({a_B-3.x/y="1"})"));
+}
+
+TEST(Matchers, ADotInAPatternIsAnyCharacter) {
+    SessionRecord record = board();
+    record.labels = {{"note", "two\nlines"}};
+    EXPECT_TRUE(*matches(*parse_matchers(R"({note=~"two.*"})"), record));
+}
+
 TEST(Matchers, MissingLabelIsTheEmptyString) {
     EXPECT_TRUE(selects(R"({owner=""})"));
     EXPECT_TRUE(selects(R"({owner!="x"})"));
@@ -79,6 +93,9 @@ TEST(Matchers, ErrorsNameThePosition) {
     EXPECT_NE(refusal("{site=\"lab\"").find("position 12;"), std::string::npos);
     EXPECT_NE(refusal("{site=\"lab\"} x").find("position 14;"), std::string::npos);
     EXPECT_NE(refusal("{site!lab}").find("expected =, !=, =~ or !~"), std::string::npos);
+    EXPECT_NE(refusal("{site!").find("expected =, !=, =~ or !~"), std::string::npos);
+    EXPECT_NE(refusal(R"({site!=~"lab"})").find("expected a value"), std::string::npos);
+    EXPECT_NE(refusal(R"({site="a" arch="b"})").find("expected ',' or '}' at position 11;"), std::string::npos);
     EXPECT_NE(refusal("{=\"a\"}").find("label's name"), std::string::npos);
     EXPECT_NE(refusal("{site=\"a\\").find("missing closing quote"), std::string::npos);
 }
@@ -93,6 +110,18 @@ TEST(Matchers, HostilePatternsAreRefused) {
     EXPECT_NE(refusal(R"({a=~"[a"})").find("[a"), std::string::npos);
     EXPECT_NE(refusal(std::string(limits::kSelectSizeBytesMax + 1, ' ')).find("longer than"), std::string::npos);
     EXPECT_TRUE(selects(R"({site=~"[{]*lab"})"));
+}
+
+TEST(Matchers, MayBeAsLongAsTheirLimits) {
+    EXPECT_FALSE(selects("{a=~\"" + std::string(256, 'a') + "\"}"));
+    EXPECT_NE(refusal("{a=~\"" + std::string(257, 'a') + "\"}").find("longer than 256"), std::string::npos);
+    EXPECT_TRUE(selects(std::string(limits::kSelectSizeBytesMax, ' ')));
+}
+
+TEST(Matchers, AWrongPatternIsReportedOnce) {
+    testing::internal::CaptureStderr();
+    (void)refusal(R"({a=~"("})");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(Matchers, PatternsThatTakeOtherMatchersForeverAreMatched) {
