@@ -59,10 +59,8 @@ template <int kOld, int kNew>
 struct BraceNumber {
     bool is_new;
     template <typename T>
-        requires std::is_arithmetic_v<T>
-    constexpr operator T() const noexcept {
-        return is_new ? T{kNew} : T{kOld};
-    }
+    requires std::is_arithmetic_v<T>
+    constexpr operator T() const noexcept { return is_new ? T{kNew} : T{kOld}; }
 };
 template <unsigned kNumber, int kOld, int kNew>
 constexpr BraceNumber<kOld, kNew> brace_number() noexcept {
@@ -70,27 +68,27 @@ constexpr BraceNumber<kOld, kNew> brace_number() noexcept {
 }
 
 // `a < Less<7>{} < b` is `a < b`, or `a <= b` as mutant 7: of the same precedence, whatever stands around it.
-#define MUTATION_OPERATOR(NAME, OLD, NEW)                                             \
-    template <unsigned kNumber>                                                       \
-    struct NAME {};                                                                   \
-    template <unsigned kNumber, typename A>                                           \
-    struct NAME##Left {                                                               \
-        const A& a;                                                                   \
-    };                                                                                \
-    template <unsigned kNumber, typename A>                                           \
-    constexpr NAME##Left<kNumber, A> operator OLD(const A& a, NAME<kNumber>) noexcept { \
-        return {a};                                                                   \
-    }                                                                                 \
-    template <unsigned kNumber, typename A, typename B>                               \
-    constexpr auto operator OLD(NAME##Left<kNumber, A> left, const B& b) {            \
+#define MUTATION_OPERATOR(NAME, OLD, NEW)                                                                      \
+    template <unsigned kNumber>                                                                                \
+    struct NAME {};                                                                                            \
+    template <unsigned kNumber, typename A>                                                                    \
+    struct NAME##Left {                                                                                        \
+        const A& a;                                                                                            \
+    };                                                                                                         \
+    template <unsigned kNumber, typename A>                                                                    \
+    constexpr NAME##Left<kNumber, A> operator OLD(const A& a, NAME<kNumber>) noexcept {                        \
+        return {a};                                                                                            \
+    }                                                                                                          \
+    template <unsigned kNumber, typename A, typename B>                                                        \
+    constexpr auto operator OLD(NAME##Left<kNumber, A> left, const B& b) {                                     \
         if constexpr (requires { requires std::is_same_v<decltype(left.a OLD b), decltype(left.a NEW b)>; }) { \
-            if (is_on<kNumber>()) {                                                   \
-                return left.a NEW b;                                                  \
-            }                                                                         \
-        } else {                                                                      \
-            is_none<kNumber>();                                                       \
-        }                                                                             \
-        return left.a OLD b;                                                          \
+            if (is_on<kNumber>()) {                                                                            \
+                return left.a NEW b;                                                                           \
+            }                                                                                                  \
+        } else {                                                                                               \
+            is_none<kNumber>();                                                                                \
+        }                                                                                                      \
+        return left.a OLD b;                                                                                   \
     }
 MUTATION_OPERATOR(Less, <, <=)
 MUTATION_OPERATOR(LessOrEqual, <=, <)
