@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/statistic/answer_size.h"
 #include "query-engine/statistic/callers.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_counts.h"
@@ -14,18 +15,6 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kColumnsMax = 9;
-constexpr std::size_t kRowSizeBytes = sizeof(std::vector<AnswerValue>) + kColumnsMax * sizeof(AnswerValue) + 32;
-
-// Of its texts beyond what they hold themselves.
-std::size_t text_size_bytes(const std::vector<AnswerValue>& values) {
-    constexpr std::size_t kInnerSizeBytes = 15;
-    std::size_t size_bytes = 0;
-    for (const AnswerValue& value : values) {
-        const auto* const text = std::get_if<std::string>(&value);
-        size_bytes += text != nullptr && text->capacity() > kInnerSizeBytes ? text->capacity() + 16 : 0;
-    }
-    return size_bytes;
-}
 
 double percent_of(std::uint64_t part, std::uint64_t total) {
     return total == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(total);
@@ -96,7 +85,7 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
         static_cast<std::size_t>(std::min<std::uint64_t>(options.row_count_max.value_or(rows.size()), rows.size()));
     std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(row_count), rows.end(), before);
     rows.resize(row_count);
-    share.add(row_count * kRowSizeBytes);
+    share.add(row_count * answer_row_size_bytes(kColumnsMax));
     if (share.is_exceeded()) {
         return answer;
     }
@@ -119,7 +108,7 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
         values.emplace_back(percent_of(row.counts.self, counts.total()));
         values.emplace_back(row.counts.children);
         values.emplace_back(percent_of(row.counts.children, counts.total()));
-        share.add(text_size_bytes(values));
+        share.add(answer_text_size_bytes(values));
         if (share.is_exceeded()) {
             return answer;
         }

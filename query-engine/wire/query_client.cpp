@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "query-engine/query_limits.h"
+#include "query-engine/statistic/answer_size.h"
 #include "schemas/zmtp/client.h"
 
 namespace perfleet {
@@ -22,6 +23,13 @@ constexpr std::uint64_t kFramesPerSecond = 1'000'000;
 constexpr std::uint64_t kHeartbeatIntervalNs = 2'000'000'000;
 constexpr std::uint64_t kHeartbeatTimeoutNs = 8'000'000'000;
 
+// That of the command, which bounds what its answer takes here as it does where it is made.
+std::size_t memory_size_bytes_max(const OptionValues& options) {
+    const auto found = options.find("memory");
+    const auto* const given = found == options.end() ? nullptr : std::get_if<std::uint64_t>(&found->second);
+    return given == nullptr ? limits::kQueryMemorySizeBytes : *given;
+}
+
 class ZmtpQueryClient : public QueryClient {
 public:
     ZmtpQueryClient(std::unique_ptr<zmtp::Client> socket, std::uint64_t timeout_ns, bool has_keys)
@@ -29,13 +37,22 @@ public:
 
     Result<Answer> ask_table(const std::string& command, const OptionValues& options) override {
         Answer answer;
+        const std::size_t size_bytes_max = memory_size_bytes_max(options);
+        std::size_t size_bytes = 0;
         Result<QueryEnd> end = ask(command, options, [&](Body& chunk) -> Result<Done> {
             if (auto* columns = std::get_if<Columns>(&chunk)) {
+                if (!answer.rows.empty()) {
+                    return not_a_query_endpoint("a second table");
+                }
                 answer.columns = std::move(columns->columns);
             } else if (auto* rows = std::get_if<Rows>(&chunk)) {
                 for (std::vector<AnswerValue>& row : rows->rows) {
                     if (row.size() != answer.columns.size()) {
                         return not_a_query_endpoint("a row of another table");
+                    }
+                    size_bytes += answer_row_size_bytes(row.size()) + answer_text_size_bytes(row);
+                    if (size_bytes > size_bytes_max) {
+                        return too_large(size_bytes_max);
                     }
                     answer.rows.push_back(std::move(row));
                 }
@@ -167,6 +184,12 @@ private:
                 " s; is this the endpoint that perfleet-gateway prints as query=…, and is it running" +
                 (has_keys_ ? ", is --gateway-key its --query-key, and is your public key in its --query-clients folder?"
                            : "? If it asks for keys, give --key and --gateway-key")};
+    }
+    [[nodiscard]] Error too_large(std::size_t size_bytes_max) const {
+        return Error{ErrorCode::kTooLarge, "--gateway " + socket_->endpoint() +
+                                               ": the answer takes more memory here than --memory " +
+                                               std::to_string(size_bytes_max >> 20U) +
+                                               "m: raise that, or ask about less (--limit, --select, --from, --until)"};
     }
     [[nodiscard]] Error not_a_query_endpoint(const std::string& what) const {
         return Error{ErrorCode::kInvalid, "--gateway " + socket_->endpoint() + ": " + what +

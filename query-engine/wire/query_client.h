@@ -31,7 +31,8 @@ public:
     // How far the server has come, as often as it tells: on the thread that asks.
     void report_to(ProgressReport report) { report_ = std::move(report); }
 
-    // The whole table. Errors: the server's own; kUnavailable; kInvalid (not a query endpoint).
+    // The whole table. Errors: the server's own; kUnavailable; kInvalid (not a query endpoint); kTooLarge (it takes
+    // more memory than --memory of `options`, or limits::kQueryMemorySizeBytes).
     [[nodiscard]] virtual Result<Answer> ask_table(const std::string& command, const OptionValues& options) = 0;
 
     // A file, part by part. An error of the sink cancels the query.

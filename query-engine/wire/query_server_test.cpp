@@ -44,6 +44,16 @@ protected:
             end.warnings = {"careful"};
             return end;
         };
+        handlers["endless"] = [](const OptionValues&, QueryReply& reply) -> Result<QueryEnd> {
+            Answer answer;
+            answer.columns = {{"number", ""}};
+            answer.rows.assign(1'000, {std::uint64_t{7}});
+            while (true) {
+                if (Result<Done> sent = reply.send_table(answer); !sent.ok()) {
+                    return std::move(sent).error();
+                }
+            }
+        };
         handlers["file"] = [this](const OptionValues&, QueryReply& reply) -> Result<QueryEnd> {
             const std::string part(kPartSizeBytes, 'y');
             for (std::size_t i = 0; i < kFileParts; ++i) {
@@ -135,6 +145,27 @@ TEST_F(QueryServerTest, TablesOfManyChunksArriveWhole) {
         EXPECT_EQ(answer->ledger.produced, 5U);
         EXPECT_EQ(answer->warnings, std::vector<std::string>{"careful"});
     }
+}
+
+TEST_F(QueryServerTest, ATableStaysWithinTheMemoryOfItsCommand) {
+    const auto asker = client();
+    constexpr std::uint64_t kRows = 50'000;
+    const Result<Answer> refused =
+        asker->ask_table("table", {{"rows", std::uint64_t{kRows}}, {"memory", std::uint64_t{4U << 20}}});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
+    EXPECT_NE(refused.error().message.find("--memory 4m: raise that"), std::string::npos) << refused.error().message;
+    const Result<Answer> whole =
+        asker->ask_table("table", {{"rows", std::uint64_t{kRows}}, {"memory", std::uint64_t{64U << 20}}});
+    ASSERT_TRUE(whole.ok()) << whole.error().message;
+    EXPECT_EQ(whole->rows.size(), kRows);
+}
+
+TEST_F(QueryServerTest, AnAnswerHasOneTable) {
+    const Result<Answer> answer = client()->ask_table("endless", {});
+    ASSERT_FALSE(answer.ok());
+    EXPECT_EQ(answer.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(answer.error().message.find("a second table"), std::string::npos) << answer.error().message;
 }
 
 TEST_F(QueryServerTest, FilesArriveWhole) {
