@@ -29,6 +29,7 @@ public:
     Folding(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count)
         : names_{symbolizer, memory, worker_count}, share_{memory} {}
 
+    // Counts no more where the memory is exceeded.
     void add(const EpochStackCounts& epoch) {
         names_.name_epoch(*epoch.dictionary, epoch.counts);
         fields_.resize(names_.name_count());
@@ -44,8 +45,11 @@ public:
             entry->second += count.value;
             // Once here, once in the text.
             size_bytes_ += is_new ? kLineSizeBytes + 2 * entry->first.size() : 0;
+            share_.set(names_.size_bytes() + size_bytes_);
+            if (share_.is_exceeded()) {
+                return;
+            }
         }
-        share_.set(names_.size_bytes() + size_bytes_);
     }
 
     [[nodiscard]] const FrameNames& names() const { return names_; }

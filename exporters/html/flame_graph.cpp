@@ -78,9 +78,13 @@ void FlameGraphMaker::add(const EpochStackCounts& epoch, std::uint32_t first_sli
                 cells_.push_back({branch, first_slice + runner.slice, node.self});
             }
         }
+        share_.set(names_.size_bytes() + commands_.size_bytes() +
+                   branches_.capacity() * (sizeof(Branch) + kMadeSizeBytes) + numbers_.size_bytes() +
+                   2 * cells_.capacity() * sizeof(FlameCell));
+        if (share_.is_exceeded()) {
+            return;
+        }
     }
-    share_.set(names_.size_bytes() + branches_.capacity() * (sizeof(Branch) + kMadeSizeBytes) + numbers_.size_bytes() +
-               2 * cells_.capacity() * sizeof(FlameCell));
 }
 
 bool FlameGraphMaker::is_before(std::uint32_t a, std::uint32_t b) const {

@@ -63,7 +63,7 @@ class FlameGraphMaker {
 public:
     FlameGraphMaker(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, bool each_address);
 
-    // Runner::slice + first_slice is the slice.
+    // Runner::slice + first_slice is the slice. Counts no more where the memory is exceeded.
     void add(const EpochStackCounts& epoch, std::uint32_t first_slice);
 
     // Slices from `second_side` on are another side's: merging keeps sides apart, and the other side's slices then

@@ -17,6 +17,8 @@
 namespace perfleet {
 namespace {
 
+constexpr std::uint64_t kRowsBetweenChecks = 4'096;
+
 constexpr std::uint64_t kMagic = 0x32454c4946524550;  // "PERFILE2"
 constexpr std::uint64_t kHeaderSizeBytes = 104;
 constexpr std::uint64_t kPipeHeaderSizeBytes = 16;
@@ -206,6 +208,12 @@ private:
         } else {
             stream_.task_row(images, row, ranges_[row.epoch.session_index]);
         }
+        if (++row_count_ % kRowsBetweenChecks == 0) {
+            share_.set(stream_.size_bytes());
+            if (share_.is_exceeded()) {
+                return scan_.memory().exceeded();
+            }
+        }
         return writer_.error() ? Result<Done>{Error{*writer_.error()}} : Result<Done>{Done{}};
     }
 
@@ -291,6 +299,8 @@ private:
     RecordStream stream_;
     std::vector<EpochImages> images_;  // by epoch
     std::vector<TaskRange> ranges_;    // by session
+    MemoryShare share_{scan_.memory()};
+    std::uint64_t row_count_ = 0;
     std::uint64_t data_first_ = 0;
 };
 

@@ -54,7 +54,8 @@ public:
     [[nodiscard]] std::uint64_t sample_count() const { return sample_count_; }
     [[nodiscard]] std::uint64_t first_sample_ns() const { return first_sample_ns_; }
     [[nodiscard]] std::uint64_t last_sample_ns() const { return last_sample_ns_; }
-    [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }  // told by kLost rows
+    [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }        // told by kLost rows
+    [[nodiscard]] std::size_t size_bytes() const { return tasks_.size_bytes(); }  // of memory, about
     [[nodiscard]] std::vector<ExportedBuildId> build_ids() const;
     [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 

@@ -221,4 +221,13 @@ void TaskState::drop_oldest_ended() {
     }
 }
 
+std::size_t TaskState::size_bytes() const {
+    constexpr std::size_t kNodeSizeBytes = 6 * sizeof(void*);
+    // Most mappings are shared by the processes that were forked from one.
+    constexpr std::size_t kSpaceSizeBytes = sizeof(AddressSpace) + 2 * sizeof(ExportedMapping) + kNodeSizeBytes;
+    return threads_.size() * (sizeof(Thread) + kNodeSizeBytes) +
+           processes_.size() * (sizeof(Process) + 2 * kSpaceSizeBytes + kNodeSizeBytes) +
+           perf_threads_.size() * (sizeof(PerfThread) + kNodeSizeBytes);
+}
+
 }  // namespace perfleet

@@ -69,6 +69,9 @@ public:
     // Of a frame that is known by its address.
     [[nodiscard]] Place place(std::uint32_t pid, std::uint64_t address);
 
+    // Of memory, about.
+    [[nodiscard]] std::size_t size_bytes() const;
+
 private:
     struct Thread {
         std::uint32_t pid = 0;

@@ -7,6 +7,7 @@ namespace perfleet {
 namespace {
 
 constexpr const char* kRows = "samples";
+constexpr std::size_t kCountsBetweenChecks = 1'024;
 
 std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32U | low; }
 
@@ -91,7 +92,14 @@ void ProfileTables::add(const EpochStackCounts& epoch, std::size_t value) {
         }
         commands.push_back(entry->second);
     }
-    for (const StackCount& count : epoch.counts) {
+    for (std::size_t i = 0; i < epoch.counts.size(); ++i) {
+        if (i % kCountsBetweenChecks == 0) {
+            share_.set(size_bytes());
+            if (share_.is_exceeded()) {
+                return;
+            }
+        }
+        const StackCount& count = epoch.counts[i];
         const ProfileSample sample{node_of(dictionary, count.stack), commands[count.runner_index]};
         std::uint32_t& number = sample_numbers_[pair_of(sample.node, sample.command)];
         if (number == 0) {

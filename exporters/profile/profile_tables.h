@@ -93,6 +93,7 @@ public:
 
 private:
     [[nodiscard]] Result<Done> choose_values(const Scan& scan);
+    // Counts no more where the memory is exceeded.
     void add(const EpochStackCounts& epoch, std::size_t value);
     [[nodiscard]] std::uint32_t node_of(const EpochDictionary& dictionary, StackNumber stack);
     [[nodiscard]] std::uint32_t location_of(const EpochDictionary& dictionary, StackNumber stack);

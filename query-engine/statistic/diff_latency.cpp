@@ -100,8 +100,8 @@ Result<Done> visit_values(const Scan& scan, const ValueSource& source, unsigned 
     return read;
 }
 
-Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<ValueSource>& sources,
-                                           unsigned decimals) {
+Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<ValueSource>& sources, unsigned decimals,
+                                           MemoryShare& share) {
     std::vector<ComparedRun> runs;
     std::uint64_t count = 0;
     for (const ValueSource& source : sources) {
@@ -116,12 +116,21 @@ Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<V
     RandomStream random{kDrawSeed};
     for (std::size_t i = 0; i < sources.size(); ++i) {
         auto read = visit_values(scan, sources[i], decimals, [&](std::span<const std::uint64_t> values) {
+            if (share.is_exceeded()) {
+                return;
+            }
+            const std::size_t before = runs[i].values.capacity();
             std::copy_if(values.begin(), values.end(), std::back_inserter(runs[i].values), [&](std::uint64_t) {
                 return count <= kDiffValuesMax || random.below(count) < kDiffValuesMax;
             });
+            // Each stands in the comparison's order of all, too.
+            share.add((runs[i].values.capacity() - before) * 2 * sizeof(std::uint64_t));
         });
         if (!read.ok()) {
             return std::move(read).error();
+        }
+        if (share.is_exceeded()) {
+            return scan.memory().exceeded();
         }
         std::sort(runs[i].values.begin(), runs[i].values.end());
     }
@@ -266,8 +275,10 @@ private:
     Result<Done> add_pair(const PairKey& key, const std::vector<ValueSource>& before,
                           const std::vector<ValueSource>& after) {
         const unsigned decimals = std::max(greatest_decimals(before), greatest_decimals(after));
-        auto first = read_runs(*before_.scan, before, decimals);
-        auto second = read_runs(*after_.scan, after, decimals);
+        MemoryShare first_share{before_.scan->memory()};
+        MemoryShare second_share{after_.scan->memory()};
+        auto first = read_runs(*before_.scan, before, decimals, first_share);
+        auto second = read_runs(*after_.scan, after, decimals, second_share);
         if (!first.ok() || !second.ok()) {
             return first.ok() ? std::move(second).error() : std::move(first).error();
         }
@@ -324,11 +335,11 @@ private:
             if (sources->size() != 1) {
                 continue;
             }
-            auto values = first_values(*side->scan, sources->front());
-            if (!values.ok()) {
-                return std::move(values).error();
+            auto validity_warnings = validity_warnings_of(*side->scan, sources->front(), name_of(key) + when);
+            if (!validity_warnings.ok()) {
+                return std::move(validity_warnings).error();
             }
-            for (std::string& validity_warning : validity_warnings_of(name_of(key) + when, std::move(*values))) {
+            for (std::string& validity_warning : *validity_warnings) {
                 answer_.warnings.push_back(std::move(validity_warning));
             }
         }

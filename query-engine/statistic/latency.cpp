@@ -10,6 +10,7 @@
 
 #include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/answer_row.h"
+#include "query-engine/statistic/answer_size.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/latency_runs.h"
 #include "query-engine/statistic/latency_sketch.h"
@@ -42,7 +43,8 @@ Result<Moments> moments_of(const Scan& scan, const ValueSource& source) {
 
 class LatencyReport {
 public:
-    LatencyReport(const Scan& scan, const LatencyOptions& options) : scan_{scan}, options_{options} {}
+    LatencyReport(const Scan& scan, const LatencyOptions& options)
+        : scan_{scan}, options_{options}, share_{scan.memory()} {}
 
     Result<Answer> make() {
         const bool is_sketched = options_.view == LatencyView::kSketch;
@@ -166,15 +168,12 @@ private:
     }
 
     Result<Done> validity_warning(const ValueSource& source) {
-        auto values = first_values(scan_, source);
-        if (!values.ok()) {
-            return std::move(values).error();
+        auto validity_warnings = validity_warnings_of(scan_, source, name_of(source));
+        if (!validity_warnings.ok()) {
+            return std::move(validity_warnings).error();
         }
-        if (!values->empty()) {
-            auto validity_warnings = validity_warnings_of(name_of(source), std::move(*values));
-            answer_.warnings.insert(answer_.warnings.end(), std::make_move_iterator(validity_warnings.begin()),
-                                    std::make_move_iterator(validity_warnings.end()));
-        }
+        answer_.warnings.insert(answer_.warnings.end(), std::make_move_iterator(validity_warnings->begin()),
+                                std::make_move_iterator(validity_warnings->end()));
         return Done{};
     }
 
@@ -368,15 +367,22 @@ private:
             units.push_back(value_unit(source.unit));
             answer_.columns.push_back(
                 {source.group ? "N=" + std::to_string(source.test_size) : source.event, units.back().name});
-            auto values = first_values(scan_, source, kTableValuesMax);
+            auto values = first_values(scan_, source, kTableValuesMax, share_);
             if (!values.ok()) {
                 return std::move(values).error();
             }
             row_count = std::max(row_count, values->size());
             columns.push_back(std::move(*values));
         }
+        share_.add(row_count * answer_row_size_bytes(answer_.columns.size()));
+        if (share_.is_exceeded()) {
+            return scan_.memory().exceeded();
+        }
+        answer_.rows.reserve(row_count);
         for (std::size_t test = 0; test < row_count; ++test) {
-            std::vector<AnswerValue> row{std::uint64_t{test + 1 + options_.skipped_tests}};
+            std::vector<AnswerValue> row;
+            row.reserve(answer_.columns.size());
+            row.emplace_back(std::uint64_t{test + 1 + options_.skipped_tests});
             for (std::size_t i = 0; i < columns.size(); ++i) {
                 if (test < columns[i].size() && units[i].decimals != 0) {
                     row.push_back(real(static_cast<long double>(columns[i][test]) * units[i].worth()));
@@ -389,8 +395,8 @@ private:
         return Done{};
     }
 
-    Result<Done> sorted_values(const ValueSource& source, std::vector<std::uint64_t>& values) {
-        auto read = first_values(scan_, source, kCompatibleValuesMax);
+    Result<Done> sorted_values(const ValueSource& source, std::vector<std::uint64_t>& values, MemoryShare& share) {
+        auto read = first_values(scan_, source, kCompatibleValuesMax, share);
         if (!read.ok()) {
             return std::move(read).error();
         }
@@ -404,7 +410,8 @@ private:
 
     Result<Done> add_bernat(const ValueSource& source) {
         std::vector<std::uint64_t> values;
-        if (auto read = sorted_values(source, values); !read.ok()) {
+        MemoryShare share{scan_.memory()};
+        if (auto read = sorted_values(source, values, share); !read.ok()) {
             return read;
         }
         if (values.empty()) {
@@ -532,6 +539,7 @@ private:
 
     const Scan& scan_;
     const LatencyOptions& options_;
+    MemoryShare share_;  // of what the table holds
     Answer answer_;
 };
 

@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kGroupsMax = 4'096;
 constexpr std::uint64_t kFewValues = 30;
 constexpr std::size_t kOrderValuesMin = 20;
+constexpr std::size_t kValidityWarningValuesMax = 1U << 20;
 constexpr long double kSure = 0.001L;  // doubts are looked for in every series: one in a thousand is enough of them
 
 struct ValueRow {
@@ -194,19 +195,25 @@ void add_moments(RowMaker& row, const Moments& moments, long double confidence) 
     row.add("cv", "percent", percent(moments.coefficient_of_variation()));
 }
 
-Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source, std::size_t count_max) {
+Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source, std::size_t count_max,
+                                                MemoryShare& share) {
     std::vector<std::uint64_t> values;
     SourceRows ours{source};
     const auto visited = visit_values(scan, source.session_index, source.series, [&](std::span<const ValueRow> rows) {
+        const std::size_t before = values.capacity();
         for (const ValueRow& row : rows) {
             if (ours.takes(row) && values.size() < count_max) {
                 values.push_back(row.value);
             }
         }
-        return values.size() < count_max ? Visit::kContinue : Visit::kStop;
+        share.add((values.capacity() - before) * sizeof(std::uint64_t));
+        return values.size() < count_max && !share.is_exceeded() ? Visit::kContinue : Visit::kStop;
     });
     if (!visited.ok()) {
         return Error{visited.error()};
+    }
+    if (share.is_exceeded()) {
+        return scan.memory().exceeded();
     }
     return values;
 }
@@ -277,6 +284,20 @@ std::vector<std::string> validity_warnings_of(const std::string& name, std::vect
                         outliers.count, in_order.size(), outliers.limit));
     }
     return validity_warnings;
+}
+
+Result<std::vector<std::string>> validity_warnings_of(const Scan& scan, const ValueSource& source,
+                                                      const std::string& name) {
+    MemoryShare share{scan.memory()};
+    auto values = first_values(scan, source, kValidityWarningValuesMax, share);
+    if (!values.ok()) {
+        return std::move(values).error();
+    }
+    share.add(values->size() * sizeof(std::uint64_t));  // two halves are compared
+    if (share.is_exceeded()) {
+        return scan.memory().exceeded();
+    }
+    return values->empty() ? std::vector<std::string>{} : validity_warnings_of(name, std::move(*values));
 }
 
 std::optional<std::string> failed_run(const SessionRecord& session) {

@@ -47,10 +47,10 @@ void add_identity(RowMaker& row, const ScannedSession& session, const ValueSourc
 // Those that say what is known of values without any order among them: count, bounds, mean with its interval, spread.
 void add_moments(RowMaker& row, const Moments& moments, long double confidence);
 
-// The first values in the order in which they were measured, as many as doubts are looked for in.
-inline constexpr std::size_t kValidityWarningValuesMax = 1U << 20;
+// The first values in the order in which they were measured; they are added to `share`. Errors: those of reading;
+// kTooLarge (the query's memory is exceeded).
 [[nodiscard]] Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSource& source,
-                                                              std::size_t count_max = kValidityWarningValuesMax);
+                                                              std::size_t count_max, MemoryShare& share);
 
 // "1000 of a label" and the like: the session's label, or nothing.
 [[nodiscard]] std::optional<std::string> label_of(const SessionRecord& session, const std::string& key);
@@ -61,6 +61,9 @@ inline constexpr std::size_t kValidityWarningValuesMax = 1U << 20;
 // What these values give reason to doubt, a sentence each; `name` says whose they are.
 [[nodiscard]] std::vector<std::string> validity_warnings_of(const std::string& name,
                                                             std::vector<std::uint64_t> in_order);
+// Of the source's first values. Errors: as first_values().
+[[nodiscard]] Result<std::vector<std::string>> validity_warnings_of(const Scan& scan, const ValueSource& source,
+                                                                    const std::string& name);
 
 // Which run failed and why, in one sentence; nothing of one that did not.
 [[nodiscard]] std::optional<std::string> failed_run(const SessionRecord& session);

@@ -1,108 +1,117 @@
 // What queries really take, as operator new sees it, beside what they may.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
-#include "query-engine/statistic/testing/profile_scenario.h"
-#include "query-engine/statistic/top.h"
-#include "query-engine/symbol/symbolizer.h"
-
-namespace {
-
-std::atomic<std::size_t> allocated_bytes{0};
-std::atomic<std::size_t> peak_bytes{0};
-
-void note_allocated(void* memory) {
-    const std::size_t now = allocated_bytes += malloc_usable_size(memory);
-    for (std::size_t peak = peak_bytes; now > peak && !peak_bytes.compare_exchange_weak(peak, now);) {
-    }
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-    void* const memory = std::malloc(size);
-    if (memory == nullptr) {
-        throw std::bad_alloc{};
-    }
-    note_allocated(memory);
-    return memory;
-}
-void operator delete(void* memory) noexcept {
-    allocated_bytes -= malloc_usable_size(memory);
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
+#include "query-engine/statistic/command.h"
+#include "query-engine/statistic/testing/memory_peak.h"
+#include "query-engine/statistic/testing/threads_scenario.h"
+#include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::size_t kThreads = 12'000;
-constexpr std::size_t kFrames = 12;
-constexpr std::size_t kFunctions = 500;
+// Blocks that are read, and what stands beside everything that grows.
+constexpr std::size_t kOnTopBytes = 6U << 20;
 
-// Threads without names: each is a row of its own for each of its functions.
-ProfileScenario scenario_of_threads() {
-    ProfileScenario scenario = make_scenario(1);
-    scenario.sessions.resize(1);
-    ScenarioSession& session = scenario.sessions.front();
-    session.epochs.resize(1);
-    session.epochs.front().tasks.clear();
-    session.epochs.front().samples.clear();
-    session.epochs.front().readings.clear();
-    session.kernel_lost = 0;
-    for (std::size_t i = 0; i < kThreads; ++i) {
-        ScenarioSample sample;
-        sample.ticks = 1'000 + i;
-        sample.pid = static_cast<std::uint32_t>(100 + i);
-        sample.tid = sample.pid;
-        for (std::size_t frame = 0; frame < kFrames; ++frame) {
-            sample.frames.push_back({0, 16 * ((i + frame * frame) % kFunctions)});
-        }
-        session.epochs.front().samples.push_back(std::move(sample));
+struct Query {
+    std::string name;
+    std::string command;
+    OptionValues values;
+    std::size_t rows_min = 0;
+};
+void PrintTo(const Query& query, std::ostream* out) { *out << query.name; }
+
+class QueryMemoryLimit : public testing::TestWithParam<Query> {
+protected:
+    static void SetUpTestSuite() {
+        store_ = make_memory_store();
+        deliver(make_threads_scenario(kThreads), {.rows_per_batch = 4'000}, *store_);
     }
-    return scenario;
+    static void TearDownTestSuite() { store_.reset(); }
+
+    static inline std::unique_ptr<Store> store_;
+};
+
+// How the query went with each of these limits; it stays within each.
+struct Outcomes {
+    std::size_t answered = 0;
+    std::size_t refused = 0;
+    std::size_t rows = 0;  // of the last answer
+};
+Outcomes ask(const Query& query, const Store& store, std::initializer_list<std::size_t> limits_bytes) {
+    Outcomes outcomes;
+    for (const std::size_t limit_bytes : limits_bytes) {
+        OptionValues values = query.values;
+        values["threads"] = std::uint64_t{2};
+        values["memory"] = std::uint64_t{limit_bytes};
+        const MemoryPeak peak;
+        const Result<Answer> answer = run_query(query.command, values, store, {}, UtcNs{0});
+        EXPECT_LE(peak.taken_bytes(), limit_bytes + kOnTopBytes) << "of " << limit_bytes;
+        if (answer.ok()) {
+            ++outcomes.answered;
+            outcomes.rows = answer->rows.size();
+        } else {
+            ++outcomes.refused;
+            EXPECT_EQ(answer.error().code, ErrorCode::kTooLarge) << answer.error().message;
+            EXPECT_NE(answer.error().message.find("--memory"), std::string::npos) << answer.error().message;
+        }
+    }
+    return outcomes;
 }
 
-TEST(QueryMemoryLimit, ThreadsWithoutNamesStayWithinIt) {
-    const std::unique_ptr<Store> store = make_memory_store();
-    deliver(scenario_of_threads(), {.rows_per_batch = 4'000}, *store);
-    // Blocks that are read, and what stands beside everything that grows.
-    constexpr std::size_t kOnTopBytes = 6U << 20;
-    for (const bool by_thread : {false, true}) {
-        bool has_answered = false;
-        bool was_refused = false;
-        for (const std::size_t limit_bytes : {4U << 20, 8U << 20, 32U << 20, 256U << 20}) {
-            Selection selection;
-            selection.thread_count = 2;
-            selection.memory_size_bytes_max = limit_bytes;
-            const std::size_t before_bytes = allocated_bytes;
-            peak_bytes = before_bytes;
-            {
-                const Result<Scan> scan = Scan::open(*store, selection);
-                ASSERT_TRUE(scan.ok());
-                Symbolizer symbolizer{nullptr, {}};
-                TopOptions options;
-                options.by_thread = by_thread;
-                options.each_address = true;
-                const Result<Answer> answer = make_top(*scan, symbolizer, options);
-                has_answered = answer.ok();
-                if (answer.ok()) {
-                    EXPECT_GT(answer->rows.size(), kThreads);
-                } else {
-                    was_refused = true;
-                    EXPECT_EQ(answer.error().code, ErrorCode::kTooLarge);
-                    EXPECT_NE(answer.error().message.find("--memory"), std::string::npos) << answer.error().message;
-                }
-            }
-            const std::size_t taken_bytes = peak_bytes - before_bytes;
-            EXPECT_LE(taken_bytes, limit_bytes + kOnTopBytes) << "of " << limit_bytes;
+TEST_P(QueryMemoryLimit, ThreadsWithoutNamesStayWithinIt) {
+    const Outcomes outcomes = ask(GetParam(), *store_, {4U << 20, 8U << 20, 32U << 20, 256U << 20});
+    EXPECT_GT(outcomes.refused, 0U);
+    EXPECT_GT(outcomes.answered, 0U) << "with the largest limit";
+    EXPECT_GE(outcomes.rows, GetParam().rows_min);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Commands, QueryMemoryLimit,
+    testing::Values(Query{"top", "top", {{"addresses", true}}, 500},
+                    Query{
+                        "top_by_thread", "top", {{"addresses", true}, {"by", std::string{"symbol,thread"}}}, kThreads},
+                    Query{"tree", "tree", {{"addresses", true}}, kThreads},
+                    Query{"tree_inverted", "tree", {{"addresses", true}, {"inverted", true}}, 500},
+                    Query{"diff", "diff", {{"before", std::string{"last"}}, {"after", std::string{"last"}}}}),
+    [](const auto& each) { return each.param.name; });
+
+// Of a series of measured values.
+std::unique_ptr<Store> store_of_values(std::size_t batch_count) {
+    constexpr TargetId kTarget{7};
+    constexpr SessionId kSession{1, 2};
+    constexpr Series kPoints{Kind::kTracepoint, EventNumber{1}};
+    constexpr std::size_t kRows = 4'000;
+    constexpr BucketNumber kBucket{472'223};
+    std::unique_ptr<Store> store = make_memory_store();
+    const Partition partition = partition_of(kTarget, kBucket);
+    EXPECT_TRUE(store->define(partition, sample_session(kTarget, kSession)).ok());
+    for (std::uint64_t seq = 1; seq <= batch_count; ++seq) {
+        SampleIntegers rows;
+        for (std::uint64_t i = 0; i < kRows; ++i) {
+            rows[ColumnId::kTime].push_back(seq * kRows + i);
+            rows[ColumnId::kValue].push_back(1 + (seq * kRows + i) * 7'919 % 100'003);
         }
-        EXPECT_TRUE(was_refused);
-        EXPECT_TRUE(has_answered) << "with the largest limit";
+        for (const ColumnId column : {ColumnId::kPid, ColumnId::kTid, ColumnId::kStack, ColumnId::kWeight}) {
+            rows[column].assign(kRows, 0);
+        }
+        SampleBatch batch{kTarget, kSession, Seq{seq}, EpochNumber{0}, kBucket};
+        batch.add(kPoints, rows).tally(kPoints, TallyName::kProduced, kRows * seq);
+        const auto built = batch.build();
+        EXPECT_TRUE(store->put(partition, std::span{&built, 1}).ok());
+    }
+    return store;
+}
+
+TEST(QueryMemoryLimitOfValues, LatencyStaysWithinIt) {
+    constexpr std::size_t kBatches = 200;
+    const std::unique_ptr<Store> store = store_of_values(kBatches);
+    for (const Query& query :
+         {Query{"", "latency", {}, 1}, Query{"", "latency", {{"table", true}}, kBatches * 4'000},
+          Query{"", "latency", {{"mode", std::string{"bernat"}}}, 1}, Query{"", "latency", {{"sketch", true}}, 1}}) {
+        const Outcomes outcomes = ask(query, *store, {1U << 20, 4U << 20, 32U << 20, 512U << 20});
+        EXPECT_GT(outcomes.answered, 0U) << "with the largest limit";
+        EXPECT_EQ(outcomes.rows, query.rows_min);
     }
 }
 

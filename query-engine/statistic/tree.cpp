@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "query-engine/statistic/answer_size.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_totals.h"
@@ -21,8 +22,7 @@ struct Branch {
     std::vector<std::uint32_t> callees;
 };
 
-// About: a branch with its number, its place among the callees and its row of the answer.
-constexpr std::size_t kBranchSizeBytes = sizeof(Branch) + 64 + 8 + 7 * sizeof(AnswerValue) + 64;
+constexpr std::size_t kColumns = 7;
 
 class CallTree {
 public:
@@ -34,6 +34,7 @@ public:
         branches_.emplace_back();
     }
 
+    // Counts no more where the memory is exceeded.
     void add(const EpochStackCounts& epoch) {
         names_.name_epoch(*epoch.dictionary, epoch.counts);
         if (node_branches_.size() < epoch.dictionary->stack_count()) {
@@ -46,34 +47,50 @@ public:
                                  [&](const StackCount& other) { return other.runner_index != first->runner_index; });
             if (options_.is_inverted) {
                 add_chains(*epoch.dictionary, {first, count});
-                continue;
+            } else {
+                add_calls(epoch, {first, count});
             }
-            const std::uint32_t command = callee(0, commands_.number_of(epoch.runners[first->runner_index].command));
-            for (const NodeTotal& node : totals_.of(*epoch.dictionary, {first, count})) {
-                add_node(node, command);
+            share_.set(size_bytes());
+            if (share_.is_exceeded()) {
+                return;
             }
         }
-        share_.set(names_.size_bytes() + branches_.size() * kBranchSizeBytes);
     }
 
     [[nodiscard]] bool empty() const { return branches_.size() == 1; }
     [[nodiscard]] const FrameNames& names() const { return names_; }
 
+    // Not whole where the memory is exceeded.
     void write(Answer& answer) {
         std::vector<std::uint32_t> open{sorted_callees(0)};
-        while (!open.empty()) {
+        while (!open.empty() && !share_.is_exceeded()) {
             const std::uint32_t index = open.back();
             open.pop_back();
             const Branch& branch = branches_[index];
             answer.rows.push_back({std::uint64_t{branch.depth}, text(branch),
                                    branch.is_command ? AnswerValue{} : AnswerValue{image(branch)}, branch.total,
                                    percent(branch.total), branch.self, percent(branch.self)});
+            share_.add(answer_row_size_bytes(kColumns) + answer_text_size_bytes(answer.rows.back()));
             const std::vector<std::uint32_t> callees = sorted_callees(index);
             open.insert(open.end(), callees.begin(), callees.end());
         }
     }
 
 private:
+    [[nodiscard]] std::size_t size_bytes() const {
+        constexpr std::size_t kCalleesSizeBytes = 3 * kAllocationSizeBytes;  // of one branch, about
+        return names_.size_bytes() + commands_.size_bytes() + node_branches_.capacity() * sizeof(std::uint32_t) +
+               branches_.capacity() * sizeof(Branch) + branches_.size() * kCalleesSizeBytes + numbers_.size_bytes();
+    }
+
+    void add_calls(const EpochStackCounts& epoch, std::span<const StackCount> counts) {
+        const std::uint32_t command =
+            callee(0, commands_.number_of(epoch.runners[counts.front().runner_index].command));
+        for (const NodeTotal& node : totals_.of(*epoch.dictionary, counts)) {
+            add_node(node, command);
+        }
+    }
+
     // Callers come before what they called.
     void add_node(const NodeTotal& node, std::uint32_t command) {
         if (node.node.value >= node_branches_.size()) {
@@ -202,6 +219,9 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
         return Error{visited.error()};
     }
     tree.write(answer);
+    if (scan.memory().is_exceeded()) {
+        return scan.memory().exceeded();
+    }
     answer.sources = sources_of(scan);
     warn_of_no_samples(**event, !tree.empty(), answer.warnings);
     tree.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
