@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <thread>
 
 #include "query-engine/scan/testing/tampered_store.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
@@ -275,6 +276,97 @@ TEST_F(ScanOfCompacted, OfATimeRangeMissesNothing) {
     const Ledger ledger = without->ledger(0, kSamples, warnings);
     EXPECT_EQ(ledger.stored, 0U);
     EXPECT_EQ(ledger.lost.at("damaged"), 9U);
+}
+
+// Nothing of what wasn't visited counts as damaged.
+TEST_F(ScanOfCompacted, StopsWhereTheVisitorSaysSo) {
+    for (std::uint64_t seq = 1; seq <= 3; ++seq) {
+        put(seq);
+    }
+    const Result<Scan> scan = Scan::open(*store_, {});
+    std::vector<Seq> visited;
+    EXPECT_TRUE(scan->visit_rows(0, EpochNumber{0}, kSamples, {},
+                                 [&](const RowBlock& block) {
+                                     visited.push_back(block.first_seq);
+                                     return block.first_seq == Seq{2} ? Visit::kStop : Visit::kContinue;
+                                 })
+                    .ok());
+    EXPECT_EQ(visited, (std::vector{Seq{1}, Seq{2}}));
+    expect_nothing_damaged(*scan);
+}
+
+// The reader waits for the workers, and they for it.
+TEST_F(ScanOfCompacted, ReadsMoreBlocksThanMayWaitForItsWorkers) {
+    constexpr std::uint64_t kBlocks = 200;
+    for (std::uint64_t seq = 1; seq <= kBlocks; ++seq) {
+        put(seq);
+    }
+    const Result<Scan> scan = Scan::open(*store_, {});
+    std::atomic<std::uint64_t> row_count{0};
+    std::atomic<bool> is_alone{false};
+    const auto reader = std::this_thread::get_id();
+    EXPECT_TRUE(scan->visit_rows_in_parallel(0, EpochNumber{0}, kSamples, RowsLeft{scan->tick_range(0)}, 2,
+                                             [&](unsigned worker, const RowBlock& block) {
+                                                 EXPECT_LT(worker, 2U);
+                                                 row_count += block.row_count;
+                                                 is_alone = is_alone || std::this_thread::get_id() == reader;
+                                             })
+                    .ok());
+    EXPECT_EQ(row_count, kBlocks * (kBlocks + 1) / 2);
+    EXPECT_FALSE(is_alone);
+    expect_nothing_damaged(*scan);
+}
+
+// Rows that can't be read are in no batch that the range cuts.
+TEST_F(ScanOfCompacted, WhatIsDamagedOfABatchThatTheRangeCutsIsNotStored) {
+    SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
+    batch.add(kSamples, {{ColumnId::kTime, {1 * kNsPerSecond, 9 * kNsPerSecond}}});
+    batch.tally(kSamples, TallyName::kProduced, 2);
+    ASSERT_TRUE(store_->put(partition_, std::vector{batch.build()}).ok());
+    Selection selection;
+    selection.from = UtcNs{sample_session(kTarget, kSession).start_point.utc_ns.value + 5 * kNsPerSecond};
+    const TamperedStore damaged{*store_, of_samples([](Seq, std::string_view) { return std::nullopt; })};
+    std::vector<std::string> warnings;
+    const Ledger sound = Scan::open(*store_, selection)->ledger(0, kSamples, warnings);
+    EXPECT_EQ(sound.stored, 2U);
+    EXPECT_EQ(sound.of_cut_batches, 2U);
+    const Result<Scan> scan = Scan::open(damaged, selection);
+    EXPECT_TRUE(rows_of(*scan).empty());
+    const Ledger ledger = scan->ledger(0, kSamples, warnings);
+    EXPECT_EQ(ledger.stored, 0U);
+    EXPECT_EQ(ledger.of_cut_batches, 0U);
+    EXPECT_EQ(ledger.lost.at("damaged"), 2U);
+}
+
+// What a lost log held isn't on its way.
+TEST_F(ScanOfCompacted, OfAStoreThatLostALogCallsDamagedWhatIsNotThere) {
+    class WithLostLogs : public CancellableStore {
+    public:
+        explicit WithLostLogs(const StoreReader& store) : CancellableStore{store, never_} {}
+        bool has_lost_logs() const override { return true; }
+
+    private:
+        std::atomic<bool> never_ = false;
+    };
+    put(1);
+    put(3);
+    std::vector<std::string> warnings;
+    EXPECT_EQ(Scan::open(*store_, {})->ledger(0, kSamples, warnings).pending, 2U);
+    const WithLostLogs store{*store_};
+    const Ledger ledger = Scan::open(store, {})->ledger(0, kSamples, warnings);
+    EXPECT_EQ(ledger.lost.at("damaged"), 2U);
+    EXPECT_TRUE(ledger.is_lower_bound);
+}
+
+TEST_F(ScanOfCompacted, DefinitionsThatContradictEachOtherAreAnErrorThatNamesTheirPlace) {
+    for (const char* text : {"one", "other"}) {
+        SampleBatch batch{kTarget, kSession, Seq{text[0] == 'o' && text[1] == 'n' ? 1U : 2U}, EpochNumber{0}, kBucket};
+        batch.add_strings({{1, text}});
+        ASSERT_TRUE(store_->put(partition_, std::vector{batch.build()}).ok());
+    }
+    const auto dictionary = Scan::open(*store_, {})->dictionary(0, EpochNumber{0});
+    ASSERT_FALSE(dictionary.ok());
+    EXPECT_NE(dictionary.error().message.find("batch 2"), std::string::npos) << dictionary.error().message;
 }
 
 TEST_F(ScanTest, CancelledScanEndsAsCancelled) {

@@ -144,8 +144,7 @@ public:
             step(batch.seq, batch.tallies, rows_of(batch, series_), last);
         }
         if (session_.end) {
-            step(Seq{std::max(session_.end->last_seq.value, seq_.value) + 1}, session_.end->tallies, OwnRows{},
-                 std::max(known_until_, session_.end->end_point.ticks));
+            step(Seq{~0ULL}, session_.end->tallies, OwnRows{}, std::max(known_until_, session_.end->end_point.ticks));
         } else {
             step_to_expired();
         }

@@ -247,6 +247,17 @@ TEST(SessionLedger, NamedRangesMayOverlap) {
     EXPECT_TRUE(scenario.warnings.empty());
 }
 
+TEST(SessionLedger, NamedRangesMayOverlapAtTheirEnds) {
+    Scenario scenario;
+    const std::vector<SeqRange> dropped{{Seq{2}, Seq{4}}, {Seq{3}, Seq{6}}};
+    scenario.batch(1)
+        .batch(6)
+        .batch(7, {{TallyName::kLostSpoolFull, 50}}, dropped)
+        .end(7, {{TallyName::kLostSpoolFull, 50}}, dropped);
+    EXPECT_EQ(scenario.whole().stored, 30U);
+    EXPECT_EQ(scenario.whole().lost, (Lost{{"spool_full", 40}})) << "6 arrived all the same";
+}
+
 // A loss lies between the last row that its session knew before and the batch that tells it, both included.
 TEST(SessionLedger, OfRangeHasTheFirstAndTheLastTickOfALoss) {
     Scenario scenario;

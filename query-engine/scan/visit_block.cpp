@@ -49,15 +49,13 @@ Result<Scan::Shares> Scan::shares_of(std::size_t session_index, const Partition&
     for (const BlockPart& part : parts) {
         const std::size_t first = std::exchange(row, row + part.row_count);
         const BatchRecord* batch = batch_from(session_index, header.epoch, partition, part.seq, part.seq);
-        const BatchRecord::Rows* rows = nullptr;
-        for (std::size_t i = 0; batch != nullptr && i < batch->rows.size(); ++i) {
-            rows = batch->rows[i].series == header.series ? &batch->rows[i] : rows;
-        }
-        if (batch == nullptr) {  // put after this scan was opened, and joined since
+        if (batch == nullptr) {  // put after this scan was opened, and compacted since
             found.is_whole = false;
             continue;
         }
-        if (rows == nullptr || (!block.parts.empty() && rows->row_count != part.row_count)) {
+        const auto rows = std::find_if(batch->rows.begin(), batch->rows.end(),
+                                       [&](const BatchRecord::Rows& one) { return one.series == header.series; });
+        if (rows == batch->rows.end() || (!block.parts.empty() && rows->row_count != part.row_count)) {
             return Error{ErrorCode::kCorrupt, block_place(sessions_[session_index].record, header.series, part.seq) +
                                                   ": the block holds other rows than its batch names"};
         }
