@@ -158,6 +158,10 @@ TEST(SessionFingerprint, DiffersWithEveryField) {
     SessionRecord relabelled = good_record();
     relabelled.labels[0].second = "8";
     EXPECT_NE(fingerprint_of_labels(relabelled), fingerprint_of_labels(good_record()));
+    relabelled.labels = {{"ab", "c"}};
+    SessionRecord shifted = relabelled;
+    shifted.labels = {{"a", "bc"}};
+    EXPECT_NE(fingerprint_of_labels(relabelled), fingerprint_of_labels(shifted));
 }
 
 }  // namespace

@@ -62,6 +62,23 @@ TEST_F(IngestAhead, TakesItOnceTheClockIsSet) {
     EXPECT_EQ(stored_seqs(kAhead), std::vector<std::uint64_t>{1});
 }
 
+// A session that was ahead once and long ago isn't refused for the next time.
+TEST_F(IngestAhead, TheTimeoutBeginsAnewAfterAWhileWithoutOne) {
+    Ingest::Options options;
+    options.clock_timeout_ns = 2 * intake_limits::kAheadForgottenNs;
+    for (const std::uint64_t pause_ns : {intake_limits::kAheadForgottenNs - 1, intake_limits::kAheadForgottenNs}) {
+        open(nullptr, options);
+        say_hello();
+        for (std::uint64_t past_ns = 0; past_ns < options.clock_timeout_ns; past_ns += pause_ns) {
+            send_ahead(1);
+            now_.monotonic_ns += pause_ns;
+            now_.utc.value = kSampleUtcNs;
+        }
+        send_ahead(1);
+        EXPECT_EQ(ingest_->counts().batches_refused.total(), pause_ns < intake_limits::kAheadForgottenNs ? 1U : 0U);
+    }
+}
+
 TEST_F(IngestAhead, WhatStaysAheadIsRefusedAndTheRestGoesOn) {
     constexpr std::uint64_t kMinuteNs = limits::kRetryDeferredNs;
     for (std::uint64_t passed_ns = 0; passed_ns < intake_limits::kClockTimeoutNs; passed_ns += kMinuteNs) {

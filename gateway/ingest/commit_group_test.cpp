@@ -24,6 +24,7 @@ public:
 
     Step failing = Step::kNone;
     ErrorCode code = ErrorCode::kFull;
+    int define_count = 0;
 
     Result<Done> refresh() override { return store_.refresh(); }
     Result<std::vector<Partition>> partitions() const override { return store_.partitions(); }
@@ -55,6 +56,7 @@ public:
         return store_.image(build_id);
     }
     Result<Done> define(const Partition& partition, const SessionRecord& session) override {
+        ++define_count;
         return failing == Step::kDefine ? fault() : store_.define(partition, session);
     }
     Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
@@ -154,6 +156,25 @@ TEST_F(FailedStore, ThatIsDamagedEndsTheGateway) {
     const auto done = ingest_->tick(now_);
     ASSERT_FALSE(done.ok());
     EXPECT_EQ(done.error().code, ErrorCode::kCorrupt);
+}
+
+// What wasn't synced may be gone.
+TEST_F(FailedStore, IsGivenTheSessionAgainAfterASyncThatFailed) {
+    say_hello();
+    send_batch(1);
+    commit();
+    EXPECT_EQ(failing_.define_count, 1);
+    send_batch(2);
+    commit();
+    EXPECT_EQ(failing_.define_count, 1) << "known";
+    failing_.failing = FailingStore::Step::kSync;
+    send_batch(3);
+    commit();
+    EXPECT_EQ(failing_.define_count, 1);
+    failing_.failing = FailingStore::Step::kNone;
+    pass(intake_limits::kStoreRetryNsMax);
+    EXPECT_EQ(failing_.define_count, 2);
+    EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
 TEST_F(FailedStore, AtTheEndIsSaid) {

@@ -196,5 +196,34 @@ TEST_F(Orders, TooManyAreRefusedAndNothingATargetSaysIsKept) {
     EXPECT_EQ(outcome().reason.size(), intake_limits::kReplyTextSizeBytesMax);
 }
 
+TEST_F(Orders, ThatWereAnsweredTakeNoRoom) {
+    say_hello();
+    for (RequestTicket ticket = 1; ticket <= intake_limits::kRequestsMax + 1; ++ticket) {
+        place(ticket);
+        answer(ticket, ControlOutcome::kApplied);
+        ASSERT_EQ(outcome().outcome, RequestOutcome::kApplied) << ticket;
+    }
+    replies();
+}
+
+TEST_F(Orders, TheEarliestDeadlineIsWhenSomethingIsDue) {
+    const auto session = std::make_shared<Session>();
+    session->record = sample_session(kTarget, kSession);
+    session->routing_id = "peer";
+    RecordingLink link;
+    ControlRequestQueue queue{1, link};
+    EXPECT_TRUE(queue.is_empty());
+    queue.place(1, {kSession, ControlCommand::kStop, "", 0, 7 * kSecond}, session, kSecond);
+    queue.place(2, {kSession, ControlCommand::kStop, "", 0, 5 * kSecond}, session, kSecond);
+    queue.place(3, {kSession, ControlCommand::kStop, "", 0, 9 * kSecond}, session, kSecond);
+    EXPECT_FALSE(queue.is_empty());
+    EXPECT_EQ(queue.due_ns(), 6 * kSecond);
+    queue.withdraw(2);
+    EXPECT_EQ(queue.due_ns(), 8 * kSecond);
+    queue.withdraw(1);
+    queue.withdraw(3);
+    EXPECT_TRUE(queue.is_empty());
+}
+
 }  // namespace
 }  // namespace perfleet::control_request_queue_test

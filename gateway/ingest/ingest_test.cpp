@@ -525,6 +525,22 @@ TEST_F(IngestBatch, ARestartedGatewayGoesOn) {
     EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
+// What was dropped before its watermark is in no batch that is stored.
+TEST_F(IngestBatch, ARestartedGatewayKnowsTheWatermark) {
+    say_hello();
+    take("peer", sample::batch_with(sample_batch(kTarget, kSession, Seq{5}).dropped(Seq{1}, Seq{4}).build(),
+                                    [](wire::Batch::Builder batch) { batch.setOldestRetainedSeq(5); }));
+    commit();
+    EXPECT_EQ(replies().back().prefix, 5U);
+    open();
+    say_hello();
+    EXPECT_EQ(reply().prefix, 5U);
+    send_batch(5);
+    commit();
+    EXPECT_EQ(ingest_->counts().batches_duplicate, 1U);
+    EXPECT_EQ(ingest_->counts().batches_stored, 0U);
+}
+
 TEST_F(IngestBatch, AcknowledgementsAreRepeatedLessAndLessOften) {
     say_hello();
     send_batch(1);
