@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <tuple>
 
 #include "storage/block/block.h"
 #include "storage/copy/session_part.h"
+#include "storage/key/key.h"
 #include "storage/store/damaged_reads.h"
 #include "storage/store/folder.h"
+#include "storage/store/keyed_store.h"
 #include "storage/store/memory_engine.h"
 #include "storage/store/rocksdb_engine.h"
 #include "storage/store/testing/store_writer.h"
@@ -113,14 +116,26 @@ TEST_F(CopiedStore, HoldsEverythingOnceHoweverOftenItIsCopied) {
     const CopyReport first = copy();
     expect_agreed(first);
     EXPECT_NE(first.checksum_in_source, 0U);
+    EXPECT_EQ(first.sessions.in_source, 2U);
     EXPECT_EQ(first.sessions.copied, 2U);
+    EXPECT_EQ(first.images.in_source, 1U);
     EXPECT_EQ(first.images.copied, 1U);
+    EXPECT_EQ(first.parts.in_source, 3U);
+    EXPECT_EQ(first.parts.copied, 3U);
+    EXPECT_EQ(first.batches.in_source, 45U);
+    EXPECT_EQ(first.rows.in_source, 45 * kRows);
+    EXPECT_EQ(first.row_count_left_out, 0U);
     EXPECT_EQ(first.batches.copied, 45U);
     EXPECT_EQ(first.rows.copied, 45 * kRows);
     EXPECT_EQ(content(to_), (Content{45 * kRows, 0}));
     const CopyReport again = copy();
     expect_agreed(again);
+    EXPECT_EQ(again.parts.in_source, 3U);
+    EXPECT_EQ(again.parts.copied, 0U);
+    EXPECT_EQ(again.batches.in_source, 45U);
     EXPECT_EQ(again.rows.in_source, 45 * kRows);
+    EXPECT_EQ(again.images.in_source, 1U);
+    EXPECT_EQ(again.images.copied, 0U);
     EXPECT_EQ(again.rows.copied, 0U);
     EXPECT_EQ(again.sessions.copied, 0U);
     EXPECT_EQ(again.checksum_in_source, first.checksum_in_source);
@@ -433,6 +448,139 @@ TEST_F(CopiedStore, ShowsASessionsHourWholeOrNotAtAllAndGoesOnAfterAnInterruptio
         EXPECT_EQ(*checksum_of_part(engine, part), *checksum_of_part(**source, part));
     }
     EXPECT_EQ(writes, 4) << "one to hide, one of blocks, one of records";
+}
+
+PartBatches batches_of(const std::map<std::uint64_t, std::uint32_t>& seals) {
+    PartBatches batches;
+    for (const auto& [seq, seal] : seals) {
+        batches.seals.emplace(Seq{seq}, seal);
+    }
+    return batches;
+}
+
+TEST(SessionPart, IsJudgedByTheBatchesOfBothSides) {
+    const auto verdict = [](const std::map<std::uint64_t, std::uint32_t>& from,
+                            const std::map<std::uint64_t, std::uint32_t>& to) {
+        return judge_part(batches_of(from), batches_of(to));
+    };
+    EXPECT_EQ(verdict({}, {}), PartVerdict::kPresent);
+    EXPECT_EQ(verdict({{2, 7}}, {{1, 6}, {2, 7}, {3, 8}}), PartVerdict::kPresent);
+    EXPECT_EQ(verdict({{2, 7}}, {}), PartVerdict::kMissing);
+    EXPECT_EQ(verdict({{3, 7}, {4, 7}}, {{1, 6}, {2, 6}}), PartVerdict::kMissing) << "behind";
+    EXPECT_EQ(verdict({{1, 6}, {2, 6}}, {{3, 7}, {4, 7}}), PartVerdict::kMissing) << "before";
+    EXPECT_EQ(verdict({{1, 6}, {2, 7}, {3, 8}}, {{2, 7}}), PartVerdict::kReplaces);
+    EXPECT_EQ(verdict({{1, 6}, {3, 6}}, {{2, 7}}), PartVerdict::kInterleaves);
+    EXPECT_EQ(verdict({{1, 6}, {2, 7}}, {{2, 7}, {3, 8}}), PartVerdict::kInterleaves) << "a batch was sent to both";
+    EXPECT_EQ(verdict({{1, 6}, {2, 7}}, {{2, 8}}), PartVerdict::kConflict);
+}
+
+// Two batches in a store in memory, of which a block or a record may be damaged under right checksums of its engine.
+class CopiedPart : public testing::Test {
+protected:
+    void put(MemoryEngine& engine, std::uint64_t first, std::uint64_t last) const {
+        auto owned = std::make_unique<MemoryEngine>();
+        MemoryEngine& made = *owned;
+        const auto store = open_keyed_store(std::move(owned), "memory", {});
+        ASSERT_TRUE(store.ok());
+        ASSERT_TRUE((*store)->define(part_.partition, sample_session(kTarget, kSession)).ok());
+        for (std::uint64_t seq = first; seq <= last; ++seq) {
+            ASSERT_TRUE((*store)->put(part_.partition, std::vector{test_writer::batch(Seq{seq})}).ok());
+        }
+        Changes changes;
+        std::vector<std::pair<std::string, std::string>> values = content_of(made);
+        for (const auto& [key, value] : values) {
+            changes.puts.push_back({key, value});
+        }
+        ASSERT_TRUE(engine.write(changes).ok());
+    }
+    static void damage(MemoryEngine& engine, const std::string& key) {
+        Changes changes;
+        changes.puts.push_back({key, "damaged"});
+        ASSERT_TRUE(engine.write(changes).ok());
+    }
+    static std::vector<std::pair<std::string, std::string>> content_of(const Engine& engine,
+                                                                       const KeyRange& range = everything()) {
+        std::vector<std::pair<std::string, std::string>> values;
+        EXPECT_TRUE(engine
+                        .visit(range,
+                               [&](std::string_view key, std::string_view value) {
+                                   values.emplace_back(key, value);
+                                   return Visit::kContinue;
+                               })
+                        .ok());
+        return values;
+    }
+    [[nodiscard]] std::string key_of_block(std::uint64_t seq) const {
+        return block_key({part_.partition, kTarget, kSession, kSeries, Seq{seq}});
+    }
+    [[nodiscard]] std::string key_of_record(std::uint64_t seq) const {
+        return partition_batch_key(part_.partition, {kTarget, kSession, Seq{seq}});
+    }
+    [[nodiscard]] PartBatches batches_in(const Engine& engine) const {
+        DamageNotes notes;
+        auto batches = read_part(KeyedReads{engine, notes}, part_);
+        EXPECT_TRUE(batches.ok());
+        return std::move(*batches);
+    }
+
+    SessionPart part_{partition_of(kTarget, kBucket), {kTarget, kSession}};
+    MemoryEngine from_;
+    MemoryEngine to_;
+};
+
+TEST_F(CopiedPart, CountsTheBytesOfItsKeysAndValues) {
+    put(from_, 1, 3);
+    const auto copied = copy_part(from_, to_, part_, true);
+    ASSERT_TRUE(copied.ok());
+    std::uint64_t size_bytes = 0;
+    for (const auto& [key, value] : content_of(to_)) {
+        size_bytes += key.size() + value.size();
+    }
+    EXPECT_EQ(copied->size_bytes, size_bytes);
+    EXPECT_EQ(copied->row_count_left_out, 0U);
+    EXPECT_EQ(copied->damage, "");
+    MemoryEngine merged;
+    put(merged, 5, 6);
+    EXPECT_EQ(merge_part(from_, merged, part_)->damage, "");
+    EXPECT_EQ(batches_in(merged).row_count(), 5 * kRows);
+}
+
+TEST_F(CopiedPart, ABlockThatContradictsItselfIsNamedAndItsRowsAreLeftOut) {
+    put(from_, 1, 3);
+    damage(from_, key_of_block(2));
+    const auto copied = copy_part(from_, to_, part_, true);
+    ASSERT_TRUE(copied.ok());
+    EXPECT_NE(copied->damage.find("first seq 2"), std::string::npos) << copied->damage;
+    EXPECT_EQ(copied->row_count_left_out, kRows);
+    EXPECT_EQ(batches_in(to_).row_count(), 2 * kRows);
+}
+
+TEST_F(CopiedPart, ARecordThatContradictsItselfIsNamed) {
+    put(from_, 1, 3);
+    damage(from_, key_of_record(2));
+    const auto copied = copy_part(from_, to_, part_, true);
+    ASSERT_TRUE(copied.ok());
+    EXPECT_NE(copied->damage.find("seq 2"), std::string::npos) << copied->damage;
+    EXPECT_EQ(batches_in(to_).seals.size(), 2U);
+    EXPECT_NE(batches_in(from_).damage, "");
+}
+
+TEST_F(CopiedPart, IsMergedWithoutWhatCannotBeReadAndNotIntoWhatCannot) {
+    put(from_, 2, 3);
+    put(to_, 1, 1);
+    put(to_, 4, 4);
+    damage(from_, key_of_block(2));
+    const auto merged = merge_part(from_, to_, part_);
+    ASSERT_TRUE(merged.ok()) << merged.error().message;
+    EXPECT_NE(merged->damage.find("first seq 2"), std::string::npos) << merged->damage;
+
+    damage(to_, key_of_block(1));
+    const auto before = content_of(to_);
+    const auto refused = merge_part(from_, to_, part_);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt);
+    EXPECT_NE(refused.error().message.find("first seq 1"), std::string::npos) << refused.error().message;
+    EXPECT_EQ(content_of(to_), before);
 }
 
 }  // namespace
