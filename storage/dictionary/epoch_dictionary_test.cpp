@@ -120,6 +120,14 @@ TEST(EpochDictionary, RefusesDefinitionsOfTheEmptyOnes) {
     expect_refused(add(dictionary, empty_batch().add_strings({{0, "a"}})), "string 0");
 }
 
+TEST(EpochDictionary, RefusesNumbersBeyondTheMostOfAnEpoch) {
+    EpochDictionary dictionary;
+    EXPECT_TRUE(dictionary.define_image(ImageNumber{limits::kImagesMax - 1}, {}).ok());
+    expect_refused(dictionary.define_image(ImageNumber{limits::kImagesMax}, {}), "beyond the most");
+    EXPECT_TRUE(dictionary.define_stack(StackNumber{limits::kStackNodesMax}, {}).ok());
+    expect_refused(dictionary.define_stack(StackNumber{limits::kStackNodesMax + 1}, {}), "beyond the most");
+}
+
 TEST(EpochDictionary, RefusesBlocksThatDefineNothing) {
     EpochDictionary dictionary;
     expect_refused(add(dictionary, empty_batch().add({Kind::kTask, kNoEvent}, {{ColumnId::kTime, {1}}})), "task");

@@ -108,6 +108,44 @@ TEST(PartitionDictionary, ThatContradictsItselfIsRefused) {
     EXPECT_TRUE(refuses([](PartitionDictionary& one) { one.images.clear(); }));
 }
 
+TEST(PartitionDictionary, HasItsImagesInOrder) {
+    PartitionDictionary dictionary;
+    for (const char build_id : {'a', 'c', 'b'}) {
+        dictionary.images.push_back({{image_flags::kFileOffset, 0, 0, {build_id}, "/bin/x"}, 0});
+    }
+    EXPECT_FALSE(decode_dictionary_untrusted(encode_dictionary(dictionary)).ok());
+    std::swap(dictionary.images[1], dictionary.images[2]);
+    EXPECT_EQ(*decode_dictionary_untrusted(encode_dictionary(dictionary)), dictionary);
+    dictionary.images[2] = dictionary.images[1];
+    EXPECT_FALSE(decode_dictionary_untrusted(encode_dictionary(dictionary)).ok()) << "twice";
+}
+
+// Also one that stands right before it.
+TEST(PartitionDictionary, AModuleHasItsOwnKernel) {
+    PartitionDictionary dictionary;
+    dictionary.images = {{{image_flags::kKernel, 0, 5, "\x12", "[k]"}, 0},
+                         {{image_flags::kKernel, 0, 5, "\x13", "[k]"}, 0},
+                         {{image_flags::kKernel | image_flags::kKernelModule, 0x4000, 7, "", "[m]"}, 1},
+                         {{image_flags::kKernel | image_flags::kKernelModule, 0x4000, 7, "", "[m]"}, 2}};
+    EXPECT_EQ(*decode_dictionary_untrusted(encode_dictionary(dictionary)), dictionary);
+    const auto numbers = epoch_dictionary_of(dictionary);
+    ASSERT_TRUE(numbers.ok());
+    EXPECT_EQ(numbers->kernel_of(ImageNumber{2}), ImageNumber{0});
+    EXPECT_EQ(numbers->kernel_of(ImageNumber{3}), ImageNumber{1});
+    dictionary.images.erase(dictionary.images.begin() + 1);
+    dictionary.images.pop_back();
+    EXPECT_EQ(*decode_dictionary_untrusted(encode_dictionary(dictionary)), dictionary);
+}
+
+TEST(PartitionDictionary, TheNumberOfItsNodesCanBePeekedAt) {
+    EXPECT_EQ(peek_node_count_untrusted(std::string_view{"\x01\x05\x00", 3}), 5U);
+    EXPECT_EQ(peek_node_count_untrusted(std::string_view{"\x01\x85\x01", 3}), 133U);
+    EXPECT_EQ(peek_node_count_untrusted(std::string_view{"\x01\x80\x80\x80\x80\x01", 6}), 1ULL << 28U);
+    EXPECT_EQ(peek_node_count_untrusted(std::string_view{"\x01\x80\x80\x80\x80\x80\x01", 7}), 0U) << "too long";
+    EXPECT_EQ(peek_node_count_untrusted(std::string_view{"\x01\x85", 2}), 0U) << "cut";
+    EXPECT_EQ(peek_node_count_untrusted(""), 0U);
+}
+
 // -- put together from epochs -----------------------------------------------------------------------------------------
 
 ImageDefinition file(char build_id) {
