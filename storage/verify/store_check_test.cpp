@@ -104,7 +104,18 @@ TEST_F(CheckedStore, IsFoundIntactAndListed) {
         EXPECT_EQ(found.partitions[0].row_count, kBatches * 1'000);
         EXPECT_EQ(found.session_count, 1U);
         EXPECT_EQ(found.image_count, 1U);
-        EXPECT_GE(found.table_file_count, 1U);
+        EXPECT_GT(found.image_size_bytes, 5'000U);
+        std::uint64_t file_count = 0;
+        std::uint64_t size_bytes = 0;
+        for (const auto& entry : fs::directory_iterator{intact_}) {
+            if (entry.path().extension() == ".sst") {
+                ++file_count;
+                size_bytes += entry.file_size();
+            }
+        }
+        EXPECT_GE(file_count, 1U);
+        EXPECT_EQ(found.table_file_count, file_count);
+        EXPECT_EQ(found.table_file_size_bytes, size_bytes);
     }
 }
 
@@ -126,6 +137,7 @@ TEST_F(CheckedStore, CountsExpiredRowsWithoutDefinitions) {
     }
     const StoreCheck found = check(intact_);
     EXPECT_EQ(found.expired_row_count, kBatches * 1'000 + 2);
+    EXPECT_EQ(found.dropped_partition_count, 1U);
     EXPECT_TRUE(found.partitions.empty());
 }
 
@@ -279,6 +291,14 @@ TEST_F(CheckedStore, NamesAMissingBlockAndABrokenSeal) {
     EXPECT_NE(found.damage[0].what.find("missing"), std::string::npos);
     EXPECT_EQ(found.damage[0].lost_row_count, 1'000U);
 
+    replace(block_key({test_writer::partition(), kTarget, kSession, test_writer::kSeries, Seq{9}}),
+            [](std::string& bytes) { bytes.clear(); });
+    found = check(damaged_);
+    ASSERT_EQ(found.damage.size(), 1U);
+    EXPECT_NE(found.damage[0].what.find("and so are those of 1 more of its batches"), std::string::npos)
+        << found.damage[0].what;
+    EXPECT_EQ(found.damage[0].lost_row_count, 2'000U);
+
     // Another block in its place, intact and of the right place, whose rows aren't those that were sealed.
     copy();
     std::string other;
@@ -291,6 +311,32 @@ TEST_F(CheckedStore, NamesAMissingBlockAndABrokenSeal) {
     found = check(damaged_);
     ASSERT_EQ(found.damage.size(), 1U);
     EXPECT_NE(found.damage[0].what.find("seal"), std::string::npos) << found.damage[0].what;
+}
+
+TEST_F(CheckedStore, NamesABlockOfNoBatchAndAKeyOfNoTable) {
+    copy();
+    replace(partition_batch_key(test_writer::partition(), {kTarget, kSession, Seq{7}}),
+            [](std::string& bytes) { bytes.clear(); });
+    StoreCheck found = check(damaged_);
+    ASSERT_EQ(found.damage.size(), 1U);
+    EXPECT_EQ(found.damage[0].place,
+              describe_key(block_key({test_writer::partition(), kTarget, kSession, test_writer::kSeries, Seq{7}})));
+    EXPECT_NE(found.damage[0].what.find("no batch"), std::string::npos) << found.damage[0].what;
+
+    copy();
+    std::string unknown = dictionary_key(test_writer::partition());
+    unknown.back() = '\x7f';
+    {
+        auto engine = open_rocksdb_writer_engine(damaged_);
+        ASSERT_TRUE(engine.ok());
+        Changes changes;
+        changes.puts.push_back({unknown, "?"});
+        ASSERT_TRUE((*engine)->write(changes).ok());
+        ASSERT_TRUE((*engine)->sync().ok());
+    }
+    found = check(damaged_);
+    ASSERT_EQ(found.damage.size(), 1U);
+    EXPECT_EQ(found.damage[0].place, describe_key(unknown));
 }
 
 // Every kind of file that a stopped store consists of, flipped or cut anywhere: a word of it, or nothing is lost.
@@ -327,7 +373,7 @@ TEST_F(CheckedStore, NamesWhateverFileIsDamaged) {
             EXPECT_TRUE(is_whole || !checked->damage.empty()) << name << " round " << round;
             if (name.ends_with(".sst") && round > 0 && !checked->damage.empty()) {
                 EXPECT_TRUE(std::any_of(checked->damage.begin(), checked->damage.end(), [&](const StoreDamage& damage) {
-                    return (damage.place + damage.what).find(name) != std::string::npos;
+                    return damage.place.find(name) != std::string::npos;
                 })) << checked->damage[0].place;
             }
         }

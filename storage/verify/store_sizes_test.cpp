@@ -4,6 +4,7 @@
 
 #include "storage/block/block.h"
 #include "storage/store/folder.h"
+#include "storage/store/record.h"
 #include "storage/store/store.h"
 #include "storage/store/testing/sample_batches.h"
 
@@ -21,6 +22,7 @@ TEST(StoreSizes, AddUpToWhatWasPut) {
     std::uint64_t sample_bytes = 0;
     std::uint64_t time_bytes = 0;
     std::uint64_t string_bytes = 0;
+    std::uint64_t record_bytes = 0;
     {
         auto store = open_rocksdb_store((*folder)->path());
         ASSERT_TRUE(store.ok());
@@ -33,6 +35,7 @@ TEST(StoreSizes, AddUpToWhatWasPut) {
                 sample.add_strings({{static_cast<std::uint32_t>(seq), "name"}});
                 const std::vector batches{sample.build()};
                 ASSERT_TRUE((*store)->put(partition, batches).ok());
+                record_bytes += 1 + 7 + 1 + 24 + 8 + encode_record(batches[0].record).size();
                 for (const BatchSeries& series : batches[0].series) {
                     // Table, partition, its table, session, series, seq.
                     const std::uint64_t size_bytes = 1 + 7 + 1 + 24 + 3 + 8 + series.block.size();
@@ -57,6 +60,7 @@ TEST(StoreSizes, AddUpToWhatWasPut) {
     EXPECT_EQ(sizes->events.at({Kind::kString, ""}).size_bytes, string_bytes);
     EXPECT_EQ(sizes->row_count(Kind::kString), 6U);
     EXPECT_EQ(sizes->batch_count, 6U);
+    EXPECT_EQ(sizes->record_bytes, record_bytes);
     EXPECT_EQ(sizes->image_count, 1U);
     EXPECT_GT(sizes->image_bytes, 5'000U);
     EXPECT_EQ(sizes->unreadable_count, 0U);
