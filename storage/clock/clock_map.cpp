@@ -63,17 +63,23 @@ UtcNs ClockMap::utc_of(Ticks ticks) const {
 }
 
 Ticks ClockMap::ticks_of(UtcNs utc) const {
-    std::uint64_t low = 0;
-    std::uint64_t high = std::numeric_limits<std::uint64_t>::max();
-    while (low < high) {
-        const std::uint64_t middle = low + (high - low) / 2;
-        if (utc_of(Ticks{middle}) < utc) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    constexpr auto kNs = static_cast<Uint128>(kNsPerSecond);
+    const auto distance_ns = [](UtcNs from, UtcNs to) { return static_cast<Uint128>(Int128{to.value} - from.value); };
+    const auto end = std::lower_bound(points_.begin(), points_.end(), utc,
+                                      [](const ClockPoint& point, UtcNs value) { return point.utc_ns < value; });
+    if (end == points_.begin()) {
+        const Uint128 before_ticks = distance_ns(utc, end->utc_ns) * ticks_per_second_ / kNs;
+        const bool is_at_zero = before_ticks >= end->ticks.value || utc == UtcNs{kUtcMin};
+        return Ticks{is_at_zero ? 0 : end->ticks.value - static_cast<std::uint64_t>(before_ticks)};
     }
-    return Ticks{low};
+    // utc_of rounds down, so this rounds up. The span isn't 0: only its end is not before `utc`.
+    const ClockPoint& start = *(end - 1);
+    const bool is_last = end == points_.end();
+    const Uint128 span_ns = is_last ? kNs : distance_ns(start.utc_ns, end->utc_ns);
+    const Uint128 span_ticks = is_last ? ticks_per_second_ : end->ticks.value - start.ticks.value;
+    const Uint128 scaled = distance_ns(start.utc_ns, utc) * span_ticks;
+    const Uint128 ticks = start.ticks.value + scaled / span_ns + (scaled % span_ns == 0 ? 0 : 1);
+    return Ticks{static_cast<std::uint64_t>(std::min(ticks, Uint128{std::numeric_limits<std::uint64_t>::max()}))};
 }
 
 }  // namespace perfleet

@@ -88,5 +88,44 @@ TEST(ClockMap, NeverDecreasesWhateverThePoints) {
     }
 }
 
+// By halving, from what utc_of() says alone.
+Ticks first_tick_by_search(const ClockMap& clock, UtcNs utc) {
+    std::uint64_t low = 0;
+    std::uint64_t high = kTicksMax;
+    while (low < high) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        (clock.utc_of(Ticks{middle}) < utc ? low : high) = clock.utc_of(Ticks{middle}) < utc ? middle + 1 : middle;
+    }
+    return Ticks{low};
+}
+
+TEST(ClockMap, TicksOfIsWhatASearchFindsAlsoAtTheEndsAndWherePointsAgree) {
+    std::mt19937_64 random{11};
+    constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+    constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+    for (int round = 0; round < 2'000; ++round) {
+        const bool is_narrow = round % 2 == 0;  // points near each other, several of one time
+        const auto any_utc = [&] {
+            return UtcNs{is_narrow ? static_cast<std::int64_t>(random() % 200) : static_cast<std::int64_t>(random())};
+        };
+        std::vector<ClockPoint> points(random() % 6);
+        for (ClockPoint& point : points) {
+            point = {Ticks{is_narrow ? random() % 100 : random()}, any_utc(), 0};
+        }
+        const ClockMap clock{is_narrow ? random() % 3'000'000'000 : random(), points};
+        std::vector<UtcNs> times{UtcNs{kMin}, UtcNs{kMin + 1}, UtcNs{0}, UtcNs{kMax - 1}, UtcNs{kMax}, any_utc()};
+        for (const ClockPoint& point : clock.points()) {
+            for (const std::int64_t step : {-1, 0, 1}) {
+                if (point.utc_ns.value != (step < 0 ? kMin : kMax)) {
+                    times.push_back(UtcNs{point.utc_ns.value + step});
+                }
+            }
+        }
+        for (const UtcNs utc : times) {
+            ASSERT_EQ(clock.ticks_of(utc), first_tick_by_search(clock, utc)) << round << ' ' << utc.value;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace perfleet
