@@ -239,7 +239,7 @@ Result<bool> RowMerge::advance(Source& source) {
 Result<bool> RowMerge::take_presence(Source& source, MergeVisitor& visitor) {
     for (;;) {
         const auto op = static_cast<TaskOp>(source.rows->integers(ColumnId::kTaskOp)[source.row]);
-        if (op != TaskOp::kPresent && op != TaskOp::kMap) {
+        if (op != TaskOp::kPresent && op != TaskOp::kMap && op != TaskOp::kCgroup) {
             return true;
         }
         source.now_ns = source.epoch->first_ns;

@@ -43,6 +43,7 @@ bool take_task_row(TaskState& tasks, const ExportedImages& images, const EpochIm
             }
             return true;
         }
+        case TaskOp::kCgroup:
         case TaskOp::kLost:
         case TaskOp::kThrottle:
         case TaskOp::kUnthrottle: break;

@@ -112,7 +112,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRepeats{
                                                                                  {"stored", "produced"}}};
 
 // Who a row of a profile is about: behind its numbers, the longest name last.
-constexpr std::array<std::string_view, 5> kProfileNames{"command", "pid", "tid", "image", "symbol"};
+constexpr std::array<std::string_view, 9> kProfileNames{"unit", "pod", "container", "cgroup", "command",
+                                                        "pid",  "tid", "image",     "symbol"};
 
 struct PrintedColumn {
     std::string name;

@@ -50,9 +50,10 @@ Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_inde
             wanted.push_back(id);
         }
     };
-    want(!filter_.comms.empty(), ColumnId::kTime);
+    const bool has_cgroups = !filter_.cgroups.empty();
+    want(!filter_.comms.empty() || has_cgroups, ColumnId::kTime);
     want(!filter_.comms.empty() || !filter_.tids.empty(), ColumnId::kTid);
-    want(!filter_.pids.empty(), ColumnId::kPid);
+    want(!filter_.pids.empty() || has_cgroups, ColumnId::kPid);
     want(!filter_.cpus.empty(), ColumnId::kCpu);
     want(filter_.has_frames(), ColumnId::kStack);
     if (std::any_of(wanted.begin(), wanted.end(), [&](ColumnId id) { return !has_column(kind, id); })) {
@@ -63,7 +64,7 @@ Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_inde
         return std::move(decoded).error();
     }
     std::shared_ptr<const Epoch> epoch;
-    if (!filter_.comms.empty() || filter_.has_frames()) {
+    if (!filter_.comms.empty() || has_cgroups || filter_.has_frames()) {
         Result<std::shared_ptr<const Epoch>> found = epoch_of(scan, {session_index, block.header.epoch});
         if (!found.ok()) {
             return std::move(found).error();
@@ -79,6 +80,10 @@ Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_inde
     const auto pids = column(ColumnId::kPid);
     const auto cpus = column(ColumnId::kCpu);
     const auto stacks = column(ColumnId::kStack);
+    const auto in_cgroup = [&](std::size_t row) {
+        const auto cgroup = epoch->cgroups.at(static_cast<std::uint32_t>(pids[row]), Ticks{times[row]}).name;
+        return cgroup != ProcessCgroups::kUnknown && epoch->cgroup_passes[cgroup];
+    };
     const auto has_comm = [&](std::size_t row) {
         const auto tid = static_cast<std::uint32_t>(tids[row]);
         const std::string comm = epoch->names.text(epoch->names.at(tid, Ticks{times[row]}).name, tid);
@@ -90,7 +95,7 @@ Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_inde
                             (pids.empty() || contains(filter_.pids, pids[row])) &&
                             (cpus.empty() || contains(filter_.cpus, cpus[row])) &&
                             (stacks.empty() || (stacks[row] < epoch->stacks.size() && epoch->stacks[stacks[row]])) &&
-                            (times.empty() || has_comm(row));
+                            (filter_.comms.empty() || has_comm(row)) && (!has_cgroups || in_cgroup(row));
         if (passes && !passing.empty() && passing.back().second == row) {
             ++passing.back().second;
         } else if (passes) {
@@ -120,6 +125,16 @@ Result<std::shared_ptr<const RowFilters::Epoch>> RowFilters::epoch_of(const Scan
         }
         epoch->names = std::move(names).value();
     }
+    if (!filter_.cgroups.empty()) {
+        Result<ProcessCgroups> cgroups = read_cgroups(scan, key.first, key.second, **dictionary);
+        if (!cgroups.ok()) {
+            return std::move(cgroups).error();
+        }
+        epoch->cgroups = std::move(cgroups).value();
+        for (const std::string& path : epoch->cgroups.paths()) {
+            epoch->cgroup_passes.push_back(filter_.cgroups.passes(path));
+        }
+    }
     if (filter_.has_frames()) {
         epoch->stacks = frame_filter_(**dictionary);
     }
@@ -129,11 +144,15 @@ Result<std::shared_ptr<const RowFilters::Epoch>> RowFilters::epoch_of(const Scan
     return epochs_.emplace(key, std::move(epoch)).first->second;
 }
 
-Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
-                                      const EpochDictionary& dictionary) {
-    ThreadNames names;
-    const Result<Done> visited = scan.visit_rows(session_index, epoch, Series{Kind::kTask, kNoEvent},
-                                                 ThreadNames::kColumns, [&](const RowBlock& block) {
+namespace {
+
+// `Names` are made of task rows.
+template <class Names>
+Result<Names> read_task_rows(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                             const EpochDictionary& dictionary) {
+    Names names;
+    const Result<Done> visited = scan.visit_rows(session_index, epoch, Series{Kind::kTask, kNoEvent}, Names::kColumns,
+                                                 [&](const RowBlock& block) {
                                                      names.add(block.rows);
                                                      return Visit::kContinue;
                                                  });
@@ -142,6 +161,18 @@ Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_inde
     }
     names.finish(dictionary);
     return names;
+}
+
+}  // namespace
+
+Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                                      const EpochDictionary& dictionary) {
+    return read_task_rows<ThreadNames>(scan, session_index, epoch, dictionary);
+}
+
+Result<ProcessCgroups> read_cgroups(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                                    const EpochDictionary& dictionary) {
+    return read_task_rows<ProcessCgroups>(scan, session_index, epoch, dictionary);
 }
 
 }  // namespace perfleet

@@ -16,6 +16,7 @@
 #include "schemas/vocabulary/error.h"
 #include "storage/block/block.h"
 #include "storage/dictionary/epoch_dictionary.h"
+#include "storage/dictionary/process_cgroups.h"
 #include "storage/dictionary/thread_names.h"
 
 namespace perfleet {
@@ -48,6 +49,8 @@ private:
     struct Epoch {
         ThreadNames names;
         std::vector<bool> stacks;
+        ProcessCgroups cgroups;
+        std::vector<bool> cgroup_passes;  // by number in `cgroups`
     };
     using EpochKey = std::pair<std::size_t, EpochNumber>;  // index of the session
 
@@ -59,8 +62,11 @@ private:
     std::map<EpochKey, std::shared_ptr<const Epoch>> epochs_;
 };
 
-// What threads of the epoch were called. Errors: those of the store.
+// What threads of the epoch were called, and which cgroups its processes were in. Errors: those of the store.
 [[nodiscard]] Result<ThreadNames> read_thread_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
                                                     const EpochDictionary& dictionary);
+
+[[nodiscard]] Result<ProcessCgroups> read_cgroups(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                                                  const EpochDictionary& dictionary);
 
 }  // namespace perfleet

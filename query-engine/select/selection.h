@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "query-engine/query_limits.h"
+#include "query-engine/select/cgroup_path.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/select/matcher.h"
@@ -26,10 +27,13 @@ struct RowFilter {
     Ranges pids;
     Ranges tids;
     Ranges cpus;
+    CgroupFilter cgroups{};            // of the row's process, at the row's time
     std::vector<std::string> images;   // of the innermost frame: path, its last part, or as `top` names it
     std::vector<std::string> symbols;  // of the innermost frame, as `top` names it
 
-    [[nodiscard]] bool has_rows() const { return !(comms.empty() && pids.empty() && tids.empty() && cpus.empty()); }
+    [[nodiscard]] bool has_rows() const {
+        return !(comms.empty() && pids.empty() && tids.empty() && cpus.empty() && cgroups.empty());
+    }
     [[nodiscard]] bool has_frames() const { return !(images.empty() && symbols.empty()); }
 };
 

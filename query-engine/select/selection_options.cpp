@@ -39,6 +39,16 @@ auto names(std::vector<std::string> RowFilter::*member) {
     };
 }
 
+auto cgroup_names(std::vector<std::string> CgroupFilter::*member) {
+    return [member](const std::string& text, Selection& selection) -> Result<Done> {
+        if (text.size() > kFilterSizeBytesMax) {
+            return usage("a filter of more than " + std::to_string(kFilterSizeBytesMax) + " bytes");
+        }
+        selection.filter.cgroups.*member = split_list(text);
+        return Done{};
+    };
+}
+
 // A reader of whole numbers and ranges A-B, with commas between.
 auto numbers(const char* option, std::vector<std::pair<std::uint32_t, std::uint32_t>> RowFilter::*member,
              std::uint32_t max) {
@@ -125,6 +135,26 @@ OptionTable<Selection> make_table(UtcNs now) {
                .aliases = {"C"},
                .is_list = true},
               numbers("cpu", &RowFilter::cpus, kCpuMax))
+        .text({.name = "cgroup",
+               .value_name = "GLOBS",
+               .summary = "only rows of processes in these cgroups or below: /system.slice, 'docker/*'",
+               .is_list = true},
+              cgroup_names(&CgroupFilter::cgroups))
+        .text({.name = "container",
+               .value_name = "IDS",
+               .summary = "only rows of these containers: first digits of an id, or a glob",
+               .is_list = true},
+              cgroup_names(&CgroupFilter::containers))
+        .text({.name = "pod",
+               .value_name = "UIDS",
+               .summary = "only rows of these Kubernetes pods: first digits of a uid, or a glob",
+               .is_list = true},
+              cgroup_names(&CgroupFilter::pods))
+        .text({.name = "unit",
+               .value_name = "UNITS",
+               .summary = "only rows of these systemd units: nginx, 'user@*', system.slice",
+               .is_list = true},
+              cgroup_names(&CgroupFilter::units))
         .flag("exact", &Selection::is_exact, "count every row, never from rollups (made by minute and hour)")
         .value({.name = "threads",
                 .type = OptionType::kCount,

@@ -1,6 +1,7 @@
 #include "query-engine/statistic/command.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "query-engine/select/selection_options.h"
@@ -234,8 +235,9 @@ std::vector<OptionSpec> QueryCommand::selection() const {
     std::vector<OptionSpec> all;
     for (const OptionSpec& option : selection_options()) {
         const bool is_of_frames = option.name == "image" || option.name == "symbol";
-        const bool is_of_rows = is_of_frames || option.name == "comm" || option.name == "pid" || option.name == "tid" ||
-                                option.name == "cpu";
+        constexpr std::array<std::string_view, 8> kOfRows{"comm",   "pid",       "tid", "cpu",
+                                                          "cgroup", "container", "pod", "unit"};
+        const bool is_of_rows = is_of_frames || std::find(kOfRows.begin(), kOfRows.end(), option.name) != kOfRows.end();
         if ((has_event || option.name != "event") && (!is_of_frames || filters == QueryFilters::kFrames) &&
             (!is_of_rows || filters != QueryFilters::kNone)) {
             all.push_back(option);

@@ -26,9 +26,18 @@ struct RunnerKey {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
     std::uint32_t slice = 0;
+    std::uint32_t cgroup = ProcessCgroups::kUnknown;
 
     friend auto operator<=>(const RunnerKey&, const RunnerKey&) = default;
 };
+
+// What the task rows of an epoch tell of who ran.
+struct TaskNames {
+    ThreadNames threads;
+    ProcessCgroups cgroups;  // empty where they aren't told
+};
+
+bool needs_pid(const StackCountOptions& options) { return options.per_thread || options.per_cgroup; }
 
 // Counts on one thread. Runners are numbered in the order in which this worker meets them.
 class Worker {
@@ -37,7 +46,7 @@ public:
     Worker(std::size_t size_bytes_max, std::size_t stack_count, std::span<const Ticks> cuts, QueryMemory& memory)
         : sums_{size_bytes_max, stack_count}, cuts_{cuts}, share_{memory} {}
 
-    void count(const RowBlock& block, const ThreadNames& names, const StackCountOptions& options) {
+    void count(const RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
         for (const TickRange& range : block.wanted_ticks) {
             count(block, names, range, options);
         }
@@ -45,18 +54,18 @@ public:
     }
 
     // Whether each of these threads has one runner only.
-    [[nodiscard]] bool can_count(std::span<const Rollup::Thread> threads, const ThreadNames& names,
+    [[nodiscard]] bool can_count(std::span<const Rollup::Thread> threads, const TaskNames& names,
                                  const StackCountOptions& options) {
         return std::all_of(threads.begin(), threads.end(), [&](const Rollup::Thread& thread) {
-            const std::uint32_t pid = options.per_thread ? thread.pid : 0;
+            const std::uint32_t pid = needs_pid(options) ? thread.pid : 0;
             return thread.last_ticks < runner_of(pid, thread.tid, thread.first_ticks, names, options).until;
         });
     }
 
     // Sums of a thread that has one runner only.
-    void count(const Rollup::Thread& thread, std::span<const Rollup::Sum> sums, const ThreadNames& names,
+    void count(const Rollup::Thread& thread, std::span<const Rollup::Sum> sums, const TaskNames& names,
                const StackCountOptions& options) {
-        const std::uint32_t pid = options.per_thread ? thread.pid : 0;
+        const std::uint32_t pid = needs_pid(options) ? thread.pid : 0;
         const std::uint32_t runner = runner_of(pid, thread.tid, thread.first_ticks, names, options).runner;
         for (const Rollup::Sum& sum : sums) {
             if (const std::uint64_t value = options.sum_weights ? sum.weight : sum.row_count; value != 0) {
@@ -76,7 +85,7 @@ private:
         share_.set(sums_.size_bytes() + runners_.size() * kRunnerSizeBytes);
     }
 
-    void count(const RowBlock& block, const ThreadNames& names, TickRange range, const StackCountOptions& options) {
+    void count(const RowBlock& block, const TaskNames& names, TickRange range, const StackCountOptions& options) {
         const bool all_in_range = block.first_ticks >= range.first && block.last_ticks < range.second;
         const Found found = all_in_range && block.is_whole() ? find_runs(block, names, options) : Found::kNoRuns;
         if (found == Found::kRuns) {
@@ -103,18 +112,18 @@ private:
     enum class Found : std::uint8_t { kRuns, kNoRuns, kDamage };
 
     // Fills runs_; not where a thread has more than one runner in the block, so that each row's time matters.
-    [[nodiscard]] Found find_runs(const RowBlock& block, const ThreadNames& names, const StackCountOptions& options) {
+    [[nodiscard]] Found find_runs(const RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
         runs_.clear();
         if (!block.decode_runs(ColumnId::kTid, tids_) ||
-            (options.per_thread && !block.decode_runs(ColumnId::kPid, pids_))) {
+            (needs_pid(options) && !block.decode_runs(ColumnId::kPid, pids_))) {
             return Found::kDamage;
         }
         // Samples stand by cpu, so a thread has many rows in a run.
         auto pid = pids_.begin();
         for (auto tid = tids_.begin(); tid != tids_.end();) {
-            const std::uint32_t end = options.per_thread ? std::min(tid->end, pid->end) : tid->end;
+            const std::uint32_t end = needs_pid(options) ? std::min(tid->end, pid->end) : tid->end;
             const Remembered& runner =
-                runner_of(options.per_thread ? pid->value : 0, tid->value, block.first_ticks, names, options);
+                runner_of(needs_pid(options) ? pid->value : 0, tid->value, block.first_ticks, names, options);
             if (block.last_ticks >= runner.until) {
                 return Found::kNoRuns;
             }
@@ -124,7 +133,7 @@ private:
                 runs_.push_back({end, runner.runner});
             }
             tid += tid->end == end ? 1 : 0;
-            pid += options.per_thread && pid->end == end ? 1 : 0;
+            pid += needs_pid(options) && pid->end == end ? 1 : 0;
         }
         return Found::kRuns;
     }
@@ -148,7 +157,7 @@ private:
 
     static std::vector<ColumnId> row_columns(const StackCountOptions& options) {
         std::vector<ColumnId> columns{ColumnId::kTime, ColumnId::kTid, ColumnId::kStack};
-        if (options.per_thread) {
+        if (needs_pid(options)) {
             columns.push_back(ColumnId::kPid);
         }
         if (options.sum_weights) {
@@ -158,8 +167,7 @@ private:
     }
 
     // Row by row.
-    void count_rows(const RowBlock& block, const ThreadNames& names, TickRange range,
-                    const StackCountOptions& options) {
+    void count_rows(const RowBlock& block, const TaskNames& names, TickRange range, const StackCountOptions& options) {
         const auto times = block.rows.integers(ColumnId::kTime);
         const auto tids = block.rows.integers(ColumnId::kTid);
         const auto stacks = block.rows.integers(ColumnId::kStack);
@@ -177,22 +185,23 @@ private:
     }
 
     static std::span<const std::uint64_t> pids_of(const RowBlock& block, const StackCountOptions& options) {
-        return options.per_thread ? block.rows.integers(ColumnId::kPid) : std::span<const std::uint64_t>{};
+        return needs_pid(options) ? block.rows.integers(ColumnId::kPid) : std::span<const std::uint64_t>{};
     }
     static std::span<const std::uint64_t> weights_of(const RowBlock& block, const StackCountOptions& options) {
         return options.sum_weights ? block.rows.integers(ColumnId::kWeight) : std::span<const std::uint64_t>{};
     }
 
     // The thread's runner at `ticks`, and the time for which it stays that.
-    const Remembered& runner_of(std::uint32_t pid, std::uint32_t tid, Ticks ticks, const ThreadNames& names,
+    const Remembered& runner_of(std::uint32_t pid, std::uint32_t tid, Ticks ticks, const TaskNames& names,
                                 const StackCountOptions& options) {
         Remembered& last = remembered_[tid % remembered_.size()];
         if (last.tid == tid && last.pid == pid && last.from <= ticks && ticks < last.until) {
             return last;
         }
-        const ThreadNames::Span span = names.at(tid, ticks);
+        const ThreadNames::Span span = names.threads.at(tid, ticks);
+        const TimedNames::Span cgroup = options.per_cgroup ? names.cgroups.at(pid, ticks) : TimedNames::Span{};
         const auto cut = std::upper_bound(cuts_.begin(), cuts_.end(), ticks);
-        RunnerKey key{span.name, 0, 0, static_cast<std::uint32_t>(cut - cuts_.begin())};
+        RunnerKey key{span.name, 0, 0, static_cast<std::uint32_t>(cut - cuts_.begin()), cgroup.name};
         if (options.per_thread) {
             key.pid = pid;
         }
@@ -203,8 +212,10 @@ private:
         if (is_new) {
             runners_.push_back(key);
         }
-        last = {pid, tid, cut == cuts_.begin() ? span.from : std::max(span.from, *(cut - 1)),
-                cut == cuts_.end() ? span.until : std::min(span.until, *cut), entry->second};
+        const Ticks from = std::max(span.from, cgroup.from);
+        const Ticks until = std::min(span.until, cgroup.until);
+        last = {pid, tid, cut == cuts_.begin() ? from : std::max(from, *(cut - 1)),
+                cut == cuts_.end() ? until : std::min(until, *cut), entry->second};
         return last;
     }
 
@@ -221,7 +232,7 @@ private:
 };
 
 // Nothing where the memory is exceeded.
-EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& names, const StackCountOptions& options,
+EpochStackCounts merged(const std::vector<Worker>& workers, const TaskNames& names, const StackCountOptions& options,
                         MemoryShare& share) {
     EpochStackCounts result;
     std::size_t runner_count = 0;
@@ -239,7 +250,8 @@ EpochStackCounts merged(const std::vector<Worker>& workers, const ThreadNames& n
     result.counts.reserve(pair_count);
     std::map<Runner, std::uint32_t> runners;
     const auto runner_of = [&](const RunnerKey& key) {
-        return Runner{names.text(key.name, key.tid), key.pid, options.per_thread ? key.tid : 0, key.slice};
+        return Runner{names.threads.text(key.name, key.tid), key.pid, options.per_thread ? key.tid : 0, key.slice,
+                      key.cgroup == ProcessCgroups::kUnknown ? std::string{} : names.cgroups.paths()[key.cgroup]};
     };
     for (const Worker& worker : workers) {
         for (const RunnerKey& key : worker.runners()) {
@@ -298,7 +310,7 @@ CellPlace place_of(const Rollup& rollup, std::size_t cell, TickRange range) {
 // Counts the rollup's cells in the range; rows of cells across its ends are left to the blocks. Does nothing where the
 // rollup can't stand for its rows: a cell is across that `may_cut` says none may be, or a thread has got another name
 // in the middle.
-void count_rollup(const Rollup& rollup, bool may_cut, TickRange range, const ThreadNames& names,
+void count_rollup(const Rollup& rollup, bool may_cut, TickRange range, const TaskNames& names,
                   const StackCountOptions& options, Worker& worker, RowsLeft& left, ScanSources& sources) {
     std::vector<TickRange> edges;
     std::vector<std::span<const Rollup::Thread>> inside;
@@ -344,7 +356,7 @@ bool are_whole_minutes(const ClockMap& clock, const std::vector<Ticks>& cuts) {
 
 // Counts what rollups stand for of what is left: whole hours first, then minutes. The rest stays to the blocks.
 Result<Done> count_rollups(const Scan& scan, std::size_t session_index, EpochNumber epoch, Series series,
-                           const ThreadNames& names, const StackCountOptions& options, Worker& worker, RowsLeft& left) {
+                           const TaskNames& names, const StackCountOptions& options, Worker& worker, RowsLeft& left) {
     const TickRange range = scan.tick_range(session_index);
     if (options.cuts && !are_whole_minutes(scan.sessions()[session_index].clock, options.cuts(session_index))) {
         return Done{};
@@ -408,6 +420,24 @@ Result<EpochMeaning> read_meaning(const Scan& scan, std::size_t session_index, E
     return meaning;
 }
 
+Result<TaskNames> read_task_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
+                                  const EpochDictionary& dictionary, const StackCountOptions& options) {
+    TaskNames names;
+    Result<ThreadNames> threads = read_thread_names(scan, session_index, epoch, dictionary);
+    if (!threads.ok()) {
+        return std::move(threads).error();
+    }
+    names.threads = std::move(*threads);
+    if (options.per_cgroup) {
+        Result<ProcessCgroups> cgroups = read_cgroups(scan, session_index, epoch, dictionary);
+        if (!cgroups.ok()) {
+            return std::move(cgroups).error();
+        }
+        names.cgroups = std::move(*cgroups);
+    }
+    return names;
+}
+
 Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, const EpochTask& task,
                                  const StackCountOptions& options, EpochsLeft& epochs_left,
                                  const std::shared_ptr<const PartitionStacks>& stacks, unsigned worker_count,
@@ -419,7 +449,7 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
     }
     MemoryShare meaning_share{memory};
     meaning_share.set(meaning->size_bytes());
-    const Result<ThreadNames> names = read_thread_names(scan, session_index, task.epoch, *meaning->dictionary);
+    const Result<TaskNames> names = read_task_names(scan, session_index, task.epoch, *meaning->dictionary, options);
     if (!names.ok()) {
         return Error{names.error()};
     }

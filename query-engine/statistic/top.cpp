@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/select/cgroup_path.h"
 #include "query-engine/statistic/answer_size.h"
 #include "query-engine/statistic/callers.h"
 #include "query-engine/statistic/event_choice.h"
@@ -14,7 +15,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kColumnsMax = 9;
+constexpr std::size_t kColumnsMax = 13;
 
 double percent_of(std::uint64_t part, std::uint64_t total) {
     return total == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(total);
@@ -26,6 +27,13 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const std::s
         columns.push_back({"pid", ""});
         columns.push_back({"tid", ""});
     }
+    for (const auto& [is_shown, name] :
+         {std::pair{options.by_unit, "unit"}, std::pair{options.by_pod, "pod"},
+          std::pair{options.by_container, "container"}, std::pair{options.by_cgroup, "cgroup"}}) {
+        if (is_shown) {
+            columns.push_back({name, ""});
+        }
+    }
     columns.push_back({"self", unit});
     columns.push_back({"self_percent", "percent"});
     columns.push_back({"children", unit});
@@ -35,6 +43,7 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const std::s
 
 Result<Done> read_by(const std::string& text, TopOptions& top) {
     top.by_symbol = top.by_image = top.by_command = top.by_thread = false;
+    top.by_cgroup = top.by_container = top.by_pod = top.by_unit = false;
     for (const std::string& name : split_list(text)) {  // perf's names, too
         if (name == "symbol" || name == "sym") {
             top.by_symbol = true;
@@ -44,19 +53,62 @@ Result<Done> read_by(const std::string& text, TopOptions& top) {
             top.by_command = true;
         } else if (name == "thread" || name == "pid" || name == "tid") {
             top.by_thread = true;
+        } else if (name == "cgroup") {
+            top.by_cgroup = true;
+        } else if (name == "container") {
+            top.by_container = true;
+        } else if (name == "pod") {
+            top.by_pod = true;
+        } else if (name == "unit") {
+            top.by_unit = true;
         } else {
-            return option_error("by", name, "symbol, image, command or thread");
+            return option_error("by", name, "symbol, image, command, thread, container, pod, unit or cgroup");
         }
     }
     return Done{};
 }
 
+// Whose samples a row counts; what isn't asked for is empty.
+struct TopGroup {
+    Runner runner;
+    CgroupOwner owner;
+
+    friend auto operator<=>(const TopGroup&, const TopGroup&) = default;
+};
+
+TopGroup group_of_runner(const Runner& runner, const TopOptions& options) {
+    constexpr const char* kNone = "[none]";
+    constexpr const char* kUnknown = "[unknown]";
+    TopGroup group;
+    if (options.by_thread) {
+        group.runner = runner;
+        group.runner.cgroup.clear();
+    } else if (options.by_command) {
+        group.runner.command = runner.command;
+    }
+    if (!options.needs_cgroups()) {
+        return group;
+    }
+    const bool is_known = !runner.cgroup.empty();
+    const CgroupOwner owner = owner_of_cgroup(runner.cgroup);
+    const auto tell = [&](bool is_asked, std::string& place, std::string_view value) {
+        if (is_asked) {
+            place = !is_known ? kUnknown : value.empty() ? kNone : value;
+        }
+    };
+    tell(options.by_container, group.owner.container, short_container(owner.container));
+    tell(options.by_pod, group.owner.pod, owner.pod);
+    tell(options.by_unit, group.owner.unit, owner.unit);
+    tell(options.by_cgroup, group.runner.cgroup, runner.cgroup);
+    return group;
+}
+
 // Not whole where the memory is exceeded.
-Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, const EventChoice& event,
+Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options, const EventChoice& event,
                  MemoryShare& share) {
     struct Row {
         std::uint32_t frame;
-        const Runner* runner;
+        const TopGroup* group;
         FrameTally counts;
     };
     Answer answer;
@@ -66,9 +118,9 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
         return answer;
     }
     rows.reserve(counts.tally_count());
-    for (const auto& [runner, frames] : counts.groups()) {
+    for (const auto& [group, frames] : counts.groups()) {
         for (const auto& [frame, tally] : frames) {
-            rows.push_back({frame, &runner, tally});
+            rows.push_back({frame, &group, tally});
         }
     }
     const auto before = [&](const Row& a, const Row& b) {
@@ -79,7 +131,7 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
             return a.counts.children > b.counts.children;
         }
         const auto order = counts.compare(a.frame, b.frame);
-        return order != 0 ? order < 0 : *a.runner < *b.runner;
+        return order != 0 ? order < 0 : *a.group < *b.group;
     };
     const std::size_t row_count =
         static_cast<std::size_t>(std::min<std::uint64_t>(options.row_count_max.value_or(rows.size()), rows.size()));
@@ -99,10 +151,18 @@ Answer answer_of(const FrameCounts<Runner>& counts, const TopOptions& options, c
         values.reserve(answer.columns.size());
         values.push_back(text(options.by_symbol, counts.symbol(row.frame)));
         values.push_back(text(options.by_image, counts.image(row.frame)));
-        values.push_back(text(options.by_command || options.by_thread, row.runner->command));
+        values.push_back(text(options.by_command || options.by_thread, row.group->runner.command));
         if (options.by_thread) {
-            values.emplace_back(std::int64_t{static_cast<std::int32_t>(row.runner->pid)});
-            values.emplace_back(std::int64_t{static_cast<std::int32_t>(row.runner->tid)});
+            values.emplace_back(std::int64_t{static_cast<std::int32_t>(row.group->runner.pid)});
+            values.emplace_back(std::int64_t{static_cast<std::int32_t>(row.group->runner.tid)});
+        }
+        for (const auto& [is_shown, name] :
+             {std::pair{options.by_unit, &row.group->owner.unit}, std::pair{options.by_pod, &row.group->owner.pod},
+              std::pair{options.by_container, &row.group->owner.container},
+              std::pair{options.by_cgroup, &row.group->runner.cgroup}}) {
+            if (is_shown) {
+                values.emplace_back(*name);
+            }
         }
         values.emplace_back(row.counts.self);
         values.emplace_back(percent_of(row.counts.self, counts.total()));
@@ -125,7 +185,7 @@ const OptionTable<TopOptions>& top_options() {
             .text({.name = "by",
                    .type = OptionType::kText,
                    .value_name = "WHAT",
-                   .summary = "symbol, image, command or thread; several with commas",
+                   .summary = "symbol, image, command, thread, container, pod, unit, cgroup; several with commas",
                    .aliases = {"s", "sort"},
                    .is_list = true},
                   read_by)
@@ -153,18 +213,17 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     if (!options.callers_of.empty()) {
         return make_callers(scan, symbolizer, options, choice);
     }
-    FrameCounts<Runner> counts{symbolizer,        scan.memory(),    scan.worker_count(),
-                               options.by_symbol, options.by_image, options.each_address};
-    const auto group_of = [&](const Runner& runner) {
-        if (options.by_thread) {
-            return runner;
-        }
-        return options.by_command ? Runner{runner.command} : Runner{};
-    };
+    FrameCounts<TopGroup> counts{symbolizer,        scan.memory(),    scan.worker_count(),
+                                 options.by_symbol, options.by_image, options.each_address};
     Result<Done> visited = visit_stack_counts(
         scan,
-        StackCountOptions{.event = choice.name, .sum_weights = options.sum_weights, .per_thread = options.by_thread},
-        [&](const EpochStackCounts& epoch) { counts.add(epoch, group_of); });
+        StackCountOptions{.event = choice.name,
+                          .sum_weights = options.sum_weights,
+                          .per_thread = options.by_thread,
+                          .per_cgroup = options.needs_cgroups()},
+        [&](const EpochStackCounts& epoch) {
+            counts.add(epoch, [&](const Runner& runner) { return group_of_runner(runner, options); });
+        });
     if (!visited.ok()) {
         return std::move(visited).error();
     }

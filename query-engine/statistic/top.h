@@ -16,15 +16,22 @@
 namespace perfleet {
 
 struct TopOptions {
-    // What rows are told apart by. The columns of the others hold null; pid and tid stand there only with `thread`.
+    // What rows are told apart by. The columns of the others hold null; pid, tid and those of
+    // cgroups stand there only where they are asked for.
     bool by_symbol = true;
     bool by_image = true;
     bool by_command = true;
-    bool by_thread = false;     // command, process and thread id
+    bool by_thread = false;  // command, process and thread id
+    bool by_cgroup = false;  // the process's: its path, and what that tells (select/cgroup_path.h)
+    bool by_container = false;
+    bool by_pod = false;
+    bool by_unit = false;
     bool each_address = false;  // addresses that no symbol covers are rows of their own, not one row an image
     std::string callers_of;     // not empty: a row a caller of this function (callers.h)
     bool sum_weights = false;   // sums of the event's unit, not numbers of samples
     std::optional<std::uint64_t> row_count_max;
+
+    [[nodiscard]] bool needs_cgroups() const { return by_cgroup || by_container || by_pod || by_unit; }
 };
 
 // by, callers, addresses, limit, weight.

@@ -31,7 +31,7 @@ enum class ColumnId : std::uint16_t {
     kTaskOp = 12,  // TaskOp
     kParentPid = 13,
     kParentTid = 14,
-    kString = 15,      // StringNumber: comm (kTaskOp comm) or nothing
+    kString = 15,      // StringNumber: comm (kTaskOp comm), path (kTaskOp cgroup) or nothing
     kImage = 16,       // ImageNumber: what is mapped; of a stack node: the frame's image
     kAddress = 17,     // start of a mapping; of an image: its load address (kernel, anonymous memory), else 0
     kSize = 18,        // length of a mapping, bytes
@@ -73,8 +73,9 @@ enum class TaskOp : std::uint8_t {
     kLost = 7,      // here the kernel dropped kSize records of cpu kCpu (event in kValue; ~0: not known)
     kThrottle = 8,  // kernel stopped sampling on cpu kCpu
     kUnthrottle = 9,
+    kCgroup = 10,  // kPid is in the cgroup kString; the first of a process in an epoch holds from before
 };
-inline constexpr std::uint64_t kTaskOpLast = 9;
+inline constexpr std::uint64_t kTaskOpLast = 10;
 
 // Bits of kImageFlags.
 namespace image_flags {

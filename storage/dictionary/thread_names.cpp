@@ -32,63 +32,24 @@ void ThreadNames::add(const DecodedRows& rows) {
 void ThreadNames::finish(const EpochDictionary& dictionary) {
     std::stable_sort(task_rows_.begin(), task_rows_.end(),
                      [](const TaskRow& a, const TaskRow& b) { return a.ticks < b.ticks; });
-    rename(0, Ticks{0}, intern("swapper"));
+    names_.rename(0, Ticks{0}, names_.intern("swapper"));
     for (const TaskRow& row : task_rows_) {
         if (row.op != TaskOp::kFork) {
-            rename(row.tid, row.ticks, intern(dictionary.string(row.string)));
+            names_.rename(row.tid, row.ticks, names_.intern(dictionary.string(row.string)));
             continue;
         }
         std::uint32_t name = at(row.parent_tid, row.ticks).name;
         if (name == kNoName) {
             name = at(row.parent_pid, row.ticks).name;
         }
-        rename(row.tid, row.ticks, name);
+        names_.rename(row.tid, row.ticks, name);
     }
     task_rows_ = {};
 }
 
-std::uint32_t ThreadNames::intern(std::string_view text) {
-    const auto [entry, is_new] = numbers_.try_emplace(std::string{text}, static_cast<std::uint32_t>(texts_.size()));
-    if (is_new) {
-        texts_.emplace_back(text);
-    }
-    return entry->second;
-}
-
-void ThreadNames::rename(std::uint32_t tid, Ticks ticks, std::uint32_t name) {
-    std::vector<Change>& changes = changes_[tid];
-    if (!changes.empty() && changes.back().name == name) {
-        return;
-    }
-    if (!changes.empty() && changes.back().ticks == ticks) {
-        changes.back().name = name;
-        return;
-    }
-    changes.push_back({ticks, name});
-}
-
-ThreadNames::Span ThreadNames::at(std::uint32_t tid, Ticks ticks) const {
-    const auto thread = changes_.find(tid);
-    if (thread == changes_.end()) {
-        return {};
-    }
-    const std::vector<Change>& changes = thread->second;
-    const auto after = std::upper_bound(changes.begin(), changes.end(), ticks,
-                                        [](Ticks value, const Change& change) { return value < change.ticks; });
-    Span span;
-    if (after != changes.end()) {
-        span.until = after->ticks;
-    }
-    if (after != changes.begin()) {
-        span.name = (after - 1)->name;
-        span.from = (after - 1)->ticks;
-    }
-    return span;
-}
-
 std::string ThreadNames::text(std::uint32_t name, std::uint32_t tid) const {
     if (name != kNoName) {
-        return texts_[name];
+        return names_.texts()[name];
     }
     return ":" + std::to_string(static_cast<std::int32_t>(tid));
 }

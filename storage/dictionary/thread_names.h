@@ -8,36 +8,29 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "schemas/columns/layout.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/dictionary/epoch_dictionary.h"
+#include "storage/dictionary/timed_names.h"
 
 namespace perfleet {
 
 class ThreadNames {
 public:
-    static constexpr std::uint32_t kNoName = ~0U;
+    static constexpr std::uint32_t kNoName = TimedNames::kNoName;
+    using Span = TimedNames::Span;
     // Of task rows.
     static constexpr std::array kColumns{ColumnId::kTime,      ColumnId::kTaskOp,    ColumnId::kTid,
                                          ColumnId::kParentPid, ColumnId::kParentTid, ColumnId::kString};
-
-    // A name and the ticks [from, until) in which it holds.
-    struct Span {
-        std::uint32_t name = kNoName;  // index, see text()
-        Ticks from{0};
-        Ticks until{~0ULL};
-    };
 
     // Task rows of the epoch, ascending by seq; kColumns have been decoded.
     void add(const DecodedRows& rows);
     // Before the first question. Borrows the dictionary until it returns.
     void finish(const EpochDictionary& dictionary);
 
-    [[nodiscard]] Span at(std::uint32_t tid, Ticks ticks) const;
+    [[nodiscard]] Span at(std::uint32_t tid, Ticks ticks) const { return names_.at(tid, ticks); }
     [[nodiscard]] std::string text(std::uint32_t name, std::uint32_t tid) const;
 
 private:
@@ -49,18 +42,8 @@ private:
         std::uint32_t parent_tid = 0;
         StringNumber string;
     };
-    struct Change {
-        Ticks ticks;
-        std::uint32_t name;
-    };
-
-    std::uint32_t intern(std::string_view text);
-    void rename(std::uint32_t tid, Ticks ticks, std::uint32_t name);
-
     std::vector<TaskRow> task_rows_;  // until finish()
-    std::vector<std::string> texts_;
-    std::unordered_map<std::string, std::uint32_t> numbers_;
-    std::unordered_map<std::uint32_t, std::vector<Change>> changes_;  // ascending by ticks
+    TimedNames names_;
 };
 
 }  // namespace perfleet

@@ -207,6 +207,7 @@ void PerfSource::take_sample(std::span<const std::byte> record, std::uint32_t cp
         sink_->count_lost(series, TallyName::kLostRingFull, 1);
         return;
     }
+    watch_cgroup(sample->pid, cpu);
     StackNumber stack = stack_of(*sample, counts);
     if (sink_->epoch_is_over()) [[unlikely]] {
         // Its own definitions were lost, or the bucket ended.
@@ -492,6 +493,7 @@ void PerfSource::take_side_band(std::span<const std::byte> record) {
         if (comm->is_exec) {
             processes_.exec(comm->pid, comm->tid, comm->name);
             note_changed(comm->pid);
+            watch_cgroup(comm->pid, trailer->cpu);
         } else {
             processes_.name_thread(comm->pid, comm->tid, comm->name);
         }
@@ -776,7 +778,10 @@ void PerfSource::read_processes() {
     } else {
         scan.read(events_->pids(), processes_);
     }
-    processes_.each_process([this](const Process& process) { note_changed(process.pid); });
+    processes_.each_process([this](Process& process) {
+        note_changed(process.pid);
+        (void)cgroups_.refresh(process, time_);
+    });
 }
 
 void PerfSource::write_presence() {
@@ -794,8 +799,30 @@ void PerfSource::write_presence() {
         for (const Mapping& mapping : process.mappings->mappings()) {
             write_mapping(time_, 0, process.pid, process.pid, mapping);
         }
+        write_cgroup(process, 0);
     });
     is_writing_presence_ = false;
+}
+
+void PerfSource::watch_cgroup(std::uint32_t pid, std::uint32_t cpu) {
+    Process* const process = processes_.find(pid);
+    if (process != nullptr && cgroups_.refresh(*process, time_) && can_go_on()) {
+        write_cgroup(*process, cpu);
+    }
+}
+
+void PerfSource::write_cgroup(const Process& process, std::uint32_t cpu) {
+    if (process.cgroup == nullptr) {
+        return;
+    }
+    TaskRow row;
+    row.time = time_;
+    row.cpu = cpu;
+    row.op = TaskOp::kCgroup;
+    row.pid = process.pid;
+    row.tid = process.pid;
+    row.string = string_number(*process.cgroup);
+    append_task_row(*sink_, row);
 }
 
 }  // namespace perfleet

@@ -18,6 +18,7 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/control.h"
+#include "target-collector/source/linux/cgroup_watch.h"
 #include "target-collector/source/linux/chain_cache.h"
 #include "target-collector/source/linux/epoch_definitions.h"
 #include "target-collector/source/linux/event_set.h"
@@ -137,6 +138,9 @@ private:
     void restart_epoch();
     void read_processes();
     void write_presence();
+    // Writes which cgroup the process is in where it is due to be read, and is another one.
+    void watch_cgroup(std::uint32_t pid, std::uint32_t cpu);
+    void write_cgroup(const Process& process, std::uint32_t cpu);
     void write_mapping(std::uint64_t time, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
                        const Mapping& mapping);
     void sweep_images();
@@ -151,6 +155,7 @@ private:
     RunTimeCode code_;
     ImageIndex unknown_image_ = 0;
     ProcessTable processes_;
+    CgroupWatch cgroups_;
     TimeMerge<KernelRing> merge_;
     ChainCache chains_;
     StackUnwinder unwinder_;

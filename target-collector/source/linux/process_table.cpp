@@ -84,6 +84,8 @@ void ProcessTable::fork(std::uint32_t pid, std::uint32_t tid, std::uint32_t pare
             Process* const child = find_or_add(pid);
             child->mappings = parent->second->mappings;
             child->code_start = parent->second->code_start;
+            child->cgroup = parent->second->cgroup;
+            child->cgroup_read_ns = parent->second->cgroup_read_ns;
             child->is_unwound_in_kernel = parent->second->is_unwound_in_kernel;
             child->parent_code = parent->second->code != nullptr ? parent->second->code : parent->second->parent_code;
         }
@@ -95,6 +97,7 @@ void ProcessTable::exec(std::uint32_t pid, std::uint32_t tid, std::string_view n
     if (Process* const process = find_or_add(pid)) {
         process->mappings = no_mappings_;
         process->code_start = {};
+        process->cgroup_read_ns = 0;
         process->code = nullptr;
         process->parent_code = nullptr;
     }

@@ -27,7 +27,9 @@ struct Process {
     std::shared_ptr<CodeNames> code;              // null until code was met that it made at run time (run_time_code.h)
     std::shared_ptr<CodeNames> parent_code;       // the same of whom forked it
     CodeStart code_start;
-    bool is_unwound_in_kernel = false;  // its mappings are to be published (bpf/kernel_unwinder.h)
+    std::shared_ptr<const std::string> cgroup;  // its path; shared with those that it forked; null: not known
+    std::uint64_t cgroup_read_ns = 0;           // 0: to be read (cgroup_watch.h)
+    bool is_unwound_in_kernel = false;          // its mappings are to be published (bpf/kernel_unwinder.h)
 };
 
 struct Thread {
@@ -68,6 +70,12 @@ public:
     }
     template <class Visitor>
     void each_process(Visitor visitor) const {
+        for (const auto& [pid, process] : processes_) {
+            visitor(static_cast<const Process&>(*process));
+        }
+    }
+    template <class Visitor>
+    void each_process(Visitor visitor) {
         for (const auto& [pid, process] : processes_) {
             visitor(*process);
         }

@@ -1,0 +1,42 @@
+// What a cgroup's path tells of who put the process there: container, pod, systemd unit.
+//
+// Known are the paths of Docker, containerd, CRI-O, Podman, LXC and systemd-nspawn, of cgroup version 1 and 2, and
+// Kubernetes' of either cgroup driver. Paths are untrusted text of a target. Threads: any; errors: none, what a path
+// doesn't tell is empty.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace perfleet {
+
+struct CgroupOwner {
+    std::string container;  // the innermost: its id of 64 hexadecimal digits, or its name (LXC, systemd-nspawn)
+    std::string pod;        // Kubernetes' pod uid, Podman's pod id
+    std::string unit;       // the innermost systemd service or scope
+
+    friend auto operator<=>(const CgroupOwner&, const CgroupOwner&) = default;
+};
+
+[[nodiscard]] CgroupOwner owner_of_cgroup(std::string_view path);
+
+// As `docker ps` shows it: the first twelve digits of an id; a name is whole.
+[[nodiscard]] std::string_view short_container(std::string_view container);
+
+// `*` stands for any text, `?` for any one character.
+[[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view text);
+
+// What --cgroup, --container, --pod and --unit name. Each list takes all where it is empty.
+struct CgroupFilter {
+    std::vector<std::string> cgroups;     // globs of a path, or of one above it; with or without the leading slash
+    std::vector<std::string> containers;  // globs, or first digits of an id
+    std::vector<std::string> pods;        // the same
+    std::vector<std::string> units;       // globs of a unit or slice on the path; without a suffix: of a service
+
+    [[nodiscard]] bool empty() const { return cgroups.empty() && containers.empty() && pods.empty() && units.empty(); }
+    [[nodiscard]] bool passes(std::string_view path) const;
+};
+
+}  // namespace perfleet
