@@ -39,6 +39,8 @@
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
 #include "schemas/wire/delivery_limits.h"
+#include "storage/engine/rocksdb_engine.h"
+#include "storage/store/options.h"
 #include "storage/store/store.h"
 #include "storage/store_limits.h"
 

@@ -28,7 +28,7 @@
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/endpoint.h"
 #include "schemas/vocabulary/option_value.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "exporters/perf-data/event_table.h"
 #include "schemas/perf/perf_event.h"
-#include "storage/store/batch.h"
+#include "storage/model/session.h"
 
 namespace perfleet {
 

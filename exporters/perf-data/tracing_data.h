@@ -5,7 +5,7 @@
 #include <string>
 
 #include "exporters/perf-data/event_table.h"
-#include "storage/store/batch.h"
+#include "storage/model/session.h"
 
 namespace perfleet {
 

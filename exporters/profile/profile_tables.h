@@ -20,7 +20,7 @@
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_names.h"
 #include "query-engine/statistic/stack_counts.h"
-#include "storage/rollup/flat_table.h"
+#include "storage/number/flat_table.h"
 
 namespace perfleet {
 

@@ -19,7 +19,7 @@
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/symbol/symbolizer.h"
-#include "storage/rollup/flat_table.h"
+#include "storage/number/flat_table.h"
 
 namespace perfleet {
 

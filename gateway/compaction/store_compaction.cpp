@@ -28,7 +28,7 @@ UtcNs now_utc() {
 
 class CompactionThread final : public StoreCompaction {
 public:
-    CompactionThread(Store& store, LogSink tell, std::uint64_t look_again_ns)
+    CompactionThread(StoreMaintenance& store, LogSink tell, std::uint64_t look_again_ns)
         : store_{store}, tell_{std::move(tell)}, look_again_{look_again_ns}, thread_{[this] { run(); }} {}
     ~CompactionThread() override {
         {
@@ -98,7 +98,7 @@ private:
         counts_.epochs_left += step.epochs_left;
     }
 
-    Store& store_;
+    StoreMaintenance& store_;
     LogSink tell_;
     std::chrono::nanoseconds look_again_;
     mutable std::mutex mutex_;
@@ -110,7 +110,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<StoreCompaction> StoreCompaction::start(Store& store, LogSink tell, std::uint64_t look_again_ns) {
+std::unique_ptr<StoreCompaction> StoreCompaction::start(StoreMaintenance& store, LogSink tell,
+                                                        std::uint64_t look_again_ns) {
     return std::make_unique<CompactionThread>(store, std::move(tell), look_again_ns);
 }
 

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "schemas/vocabulary/log_event.h"
-#include "storage/store/store.h"
+#include "storage/store/maintenance.h"
 
 namespace perfleet {
 
@@ -37,7 +37,7 @@ public:
     static constexpr std::uint64_t kLookAgainNs = 1'000'000'000;
 
     // `tell` is called on the thread, once for failures that follow each other.
-    [[nodiscard]] static std::unique_ptr<StoreCompaction> start(Store& store, LogSink tell,
+    [[nodiscard]] static std::unique_ptr<StoreCompaction> start(StoreMaintenance& store, LogSink tell,
                                                                 std::uint64_t look_again_ns = kLookAgainNs);
     virtual ~StoreCompaction() = default;
 

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <thread>
 
+#include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
+#include "storage/store/testing/store_over.h"
 
 namespace perfleet {
 namespace {
@@ -48,10 +50,10 @@ TEST(StoreCompaction, CompactsWhatIsThereAndCountsIt) {
     EXPECT_EQ(counts.failures, 0U);
 }
 
-// Forwards nothing but compact(), which fails, then never ends by itself.
-class StubbornStore : public Store {
+// Its compact() fails, then never ends by itself.
+class StubbornStore final : public StoreOver {
 public:
-    explicit StubbornStore(Store& store) : store_{store} {}
+    using StoreOver::StoreOver;
 
     Result<Done> compact(UtcNs, const std::function<Visit(const CompactionStep&)>& on_step) override {
         if (++call_count_ <= 3) {
@@ -64,64 +66,7 @@ public:
     }
     [[nodiscard]] bool is_at_work() const { return is_at_work_; }
 
-    Result<Done> refresh() override { return store_.refresh(); }
-    Result<std::vector<Partition>> partitions() const override { return store_.partitions(); }
-    Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
-        return store_.sessions(partition);
-    }
-    Result<std::vector<SessionRecord>> all_sessions() const override { return store_.all_sessions(); }
-    Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override {
-        return store_.session_end(target, session);
-    }
-    Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
-                               const std::function<Visit(const BatchRecord&)>& visitor) const override {
-        return store_.visit_batches(partition, target, session, visitor);
-    }
-    Result<Done> visit_blocks(const Partition& partition, TargetId target, SessionId session, Series series,
-                              const std::function<Visit(const BlockKey&, std::string_view)>& visitor) const override {
-        return store_.visit_blocks(partition, target, session, series, visitor);
-    }
-    Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target, SessionId session) const override {
-        return store_.expired(target, session);
-    }
-    Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target, SessionId session) const override {
-        return store_.last_expired_bucket(target, session);
-    }
-    Result<Seq> watermark(TargetId target, SessionId session) const override {
-        return store_.watermark(target, session);
-    }
-    Result<std::optional<ImageContent>> image(std::string_view build_id) const override {
-        return store_.image(build_id);
-    }
-    Result<Done> define(const Partition& partition, const SessionRecord& session) override {
-        return store_.define(partition, session);
-    }
-    Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
-        return store_.put(partition, batches);
-    }
-    Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
-                                                        BucketNumber bucket) const override {
-        return store_.retention_class(target, session, bucket);
-    }
-    Result<Done> advance_watermarks(std::span<const SessionPrefix> prefixes) override {
-        return store_.advance_watermarks(prefixes);
-    }
-    Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
-        return store_.end_session(target, session, end);
-    }
-    Result<Done> put_image(std::string_view build_id, const ImageContent& content) override {
-        return store_.put_image(build_id, content);
-    }
-    Result<std::uint64_t> drop(std::span<const Partition> partitions, std::atomic<bool>* is_stopping) override {
-        return store_.drop(partitions, is_stopping);
-    }
-    Result<std::uint64_t> size_bytes(std::span<const Partition> partitions) const override {
-        return store_.size_bytes(partitions);
-    }
-    Result<Done> sync() override { return store_.sync(); }
-
 private:
-    Store& store_;
     int call_count_ = 0;
     std::atomic<bool> is_at_work_ = false;
 };

@@ -5,7 +5,8 @@
 #include "gateway/ingest/column_check.h"
 #include "gateway/ingest/untrusted.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/store/batch.h"
+#include "storage/model/batch.h"
+#include "storage/model/session.h"
 
 namespace perfleet {
 

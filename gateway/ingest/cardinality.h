@@ -13,7 +13,7 @@
 
 #include "gateway/ingest/intake_limits.h"
 #include "schemas/vocabulary/ids.h"
-#include "storage/store/batch.h"
+#include "storage/model/session.h"
 
 namespace perfleet {
 

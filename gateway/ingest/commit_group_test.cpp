@@ -9,6 +9,7 @@
 #include "gateway/ingest/testing/ingest_fixture.h"
 #include "gateway/ingest/testing/sample_messages.h"
 #include "schemas/wire/delivery_limits.h"
+#include "storage/store/testing/store_over.h"
 
 namespace perfleet::commit_group_test {
 namespace {
@@ -16,80 +17,39 @@ namespace {
 using sample::ReplyType;
 
 // A store over another one that fails where it is told to.
-class FailingStore final : public Store {
+class FailingStore final : public StoreOver {
 public:
     enum class Step { kNone, kDefine, kPut, kWatermark, kEnd, kImage, kSync };
 
-    explicit FailingStore(Store& store) : store_{store} {}
+    using StoreOver::StoreOver;
 
     Step failing = Step::kNone;
     ErrorCode code = ErrorCode::kFull;
     int define_count = 0;
 
-    Result<Done> refresh() override { return store_.refresh(); }
-    Result<std::vector<Partition>> partitions() const override { return store_.partitions(); }
-    Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
-        return store_.sessions(partition);
-    }
-    Result<std::vector<SessionRecord>> all_sessions() const override { return store_.all_sessions(); }
-    Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override {
-        return store_.session_end(target, session);
-    }
-    Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
-                               const std::function<Visit(const BatchRecord&)>& visitor) const override {
-        return store_.visit_batches(partition, target, session, visitor);
-    }
-    Result<Done> visit_blocks(const Partition& partition, TargetId target, SessionId session, Series series,
-                              const std::function<Visit(const BlockKey&, std::string_view)>& visitor) const override {
-        return store_.visit_blocks(partition, target, session, series, visitor);
-    }
-    Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target, SessionId session) const override {
-        return store_.expired(target, session);
-    }
-    Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target, SessionId session) const override {
-        return store_.last_expired_bucket(target, session);
-    }
-    Result<Seq> watermark(TargetId target, SessionId session) const override {
-        return store_.watermark(target, session);
-    }
-    Result<std::optional<ImageContent>> image(std::string_view build_id) const override {
-        return store_.image(build_id);
-    }
     Result<Done> define(const Partition& partition, const SessionRecord& session) override {
         ++define_count;
-        return failing == Step::kDefine ? fault() : store_.define(partition, session);
+        return failing == Step::kDefine ? fault() : store().define(partition, session);
     }
     Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
         if (failing == Step::kPut) {
             return fault().error();
         }
-        return store_.put(partition, batches);
-    }
-    Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
-                                                        BucketNumber bucket) const override {
-        return store_.retention_class(target, session, bucket);
+        return store().put(partition, batches);
     }
     Result<Done> advance_watermarks(std::span<const SessionPrefix> prefixes) override {
-        return failing == Step::kWatermark ? fault() : store_.advance_watermarks(prefixes);
+        return failing == Step::kWatermark ? fault() : store().advance_watermarks(prefixes);
     }
     Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
-        return failing == Step::kEnd ? fault() : store_.end_session(target, session, end);
+        return failing == Step::kEnd ? fault() : store().end_session(target, session, end);
     }
     Result<Done> put_image(std::string_view build_id, const ImageContent& content) override {
-        return failing == Step::kImage ? fault() : store_.put_image(build_id, content);
+        return failing == Step::kImage ? fault() : store().put_image(build_id, content);
     }
-    Result<std::uint64_t> drop(std::span<const Partition> partitions, std::atomic<bool>* is_stopping) override {
-        return store_.drop(partitions, is_stopping);
-    }
-    Result<std::uint64_t> size_bytes(std::span<const Partition> partitions) const override {
-        return store_.size_bytes(partitions);
-    }
-    Result<Done> sync() override { return failing == Step::kSync ? fault() : store_.sync(); }
+    Result<Done> sync() override { return failing == Step::kSync ? fault() : store().sync(); }
 
 private:
     [[nodiscard]] Result<Done> fault() const { return Error{code, "the disk is full"}; }
-
-    Store& store_;
 };
 
 class StuckStore : public testing::TestWithParam<FailingStore::Step>, protected IngestFixture {

@@ -4,7 +4,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/store/batch.h"
+#include "storage/model/session.h"
 
 namespace perfleet {
 

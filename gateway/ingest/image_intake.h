@@ -17,7 +17,7 @@
 #include "gateway/ingest/intake_limits.h"
 #include "gateway/ingest/untrusted.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/store/store.h"
+#include "storage/read/reader.h"
 
 namespace perfleet {
 

@@ -12,7 +12,7 @@
 
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/time.h"
-#include "storage/store/batch.h"
+#include "storage/model/batch.h"
 
 namespace perfleet {
 

@@ -23,7 +23,7 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
-#include "storage/store/store.h"
+#include "storage/read/reader.h"
 
 namespace perfleet {
 

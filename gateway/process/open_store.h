@@ -1,11 +1,12 @@
 // The store of the gateway program. The test build of it has another definition, on a disk that fails on demand
-// (storage/store/testing/faulty_disk.h).
+// (storage/engine/testing/faulty_disk.h).
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "schemas/vocabulary/error.h"
+#include "storage/store/options.h"
 #include "storage/store/store.h"
 
 namespace perfleet {

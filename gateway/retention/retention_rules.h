@@ -26,8 +26,8 @@
 #include "gateway/retention/retention_policy.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/kind.h"
+#include "storage/model/session.h"
 #include "storage/select/matcher.h"
-#include "storage/store/batch.h"
 
 namespace perfleet {
 

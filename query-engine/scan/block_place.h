@@ -4,7 +4,7 @@
 #include <string>
 
 #include "schemas/vocabulary/error.h"
-#include "storage/store/batch.h"
+#include "storage/model/session.h"
 
 namespace perfleet {
 

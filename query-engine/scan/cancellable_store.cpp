@@ -45,6 +45,13 @@ Result<std::map<SessionName, SessionNote>> CancellableStore::session_notes() con
     return store_.session_notes();
 }
 
+Result<std::uint64_t> CancellableStore::session_size_bytes(const SessionName& session) const {
+    if (cancelled_) {
+        return cancelled_error();
+    }
+    return store_.session_size_bytes(session);
+}
+
 Result<Done> CancellableStore::visit_batches(const Partition& partition, TargetId target, SessionId session,
                                              const std::function<Visit(const BatchRecord&)>& visitor) const {
     Result<Done> visited = store_.visit_batches(partition, target, session, [&](const BatchRecord& batch) {

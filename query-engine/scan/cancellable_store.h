@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "storage/store/store.h"
+#include "storage/read/reader.h"
 
 namespace perfleet {
 
@@ -27,6 +27,7 @@ public:
     [[nodiscard]] Result<Done> visit_blocks(
         const Partition& partition, TargetId target, SessionId session, Series series,
         const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override;
+    [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const override;
     [[nodiscard]] Result<Done> visit_rollups(
         const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
         const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "query-engine/scan/scan.h"
+#include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::row_filters_test {

@@ -23,20 +23,20 @@
 #include <utility>
 #include <vector>
 
+#include "query-engine/ledger/ledger.h"
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/scan/row_filters.h"
 #include "query-engine/scan/rows_left.h"
 #include "query-engine/select/selection.h"
-#include "query-engine/statistic/answer.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/block/block.h"
 #include "storage/block/narrow_columns.h"
 #include "storage/clock/clock_map.h"
 #include "storage/dictionary/epoch_dictionary.h"
+#include "storage/read/reader.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
-#include "storage/store/store.h"
 
 namespace perfleet {
 

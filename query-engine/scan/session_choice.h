@@ -7,7 +7,7 @@
 
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/store/store.h"
+#include "storage/read/reader.h"
 
 namespace perfleet {
 

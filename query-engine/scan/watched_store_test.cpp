@@ -4,6 +4,7 @@
 
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
+#include "storage/store/open_store.h"
 
 namespace perfleet {
 namespace {

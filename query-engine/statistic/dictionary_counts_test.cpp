@@ -10,7 +10,9 @@
 #include "query-engine/statistic/stack_counts.h"
 #include "query-engine/statistic/testing/long_scenario.h"
 #include "query-engine/statistic/testing/text_query.h"
+#include "storage/compact/policy.h"
 #include "storage/dictionary/partition_dictionary.h"
+#include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store_limits.h"
 

@@ -24,7 +24,7 @@
 #include "query-engine/statistic/stack_counts.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "storage/dictionary/epoch_dictionary.h"
-#include "storage/rollup/flat_table.h"
+#include "storage/number/flat_table.h"
 
 namespace perfleet {
 

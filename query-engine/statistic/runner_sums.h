@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "storage/rollup/flat_table.h"
+#include "storage/number/flat_table.h"
 
 namespace perfleet {
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "storage/dictionary/epoch_dictionary.h"
-#include "storage/store/store.h"
+#include "storage/read/reader.h"
 
 namespace perfleet {
 

@@ -9,7 +9,7 @@
 
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/store/batch.h"
+#include "storage/model/batch.h"
 
 namespace perfleet {
 

@@ -9,10 +9,10 @@
 
 #include "schemas/columns/crc32c.h"
 #include "storage/block/block_compactor.h"
-#include "storage/store/damaged_reads.h"
-#include "storage/store/owned_changes.h"
-#include "storage/store/record.h"
-#include "storage/store/repeated_rows.h"
+#include "storage/engine/damaged_reads.h"
+#include "storage/engine/owned_changes.h"
+#include "storage/model/record.h"
+#include "storage/read/repeated_rows.h"
 
 namespace perfleet {
 namespace {

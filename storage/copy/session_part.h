@@ -6,9 +6,10 @@
 #include <string>
 
 #include "schemas/vocabulary/error.h"
+#include "storage/engine/engine.h"
 #include "storage/key/key.h"
-#include "storage/store/engine.h"
-#include "storage/store/keyed_reads.h"
+#include "storage/model/keys.h"
+#include "storage/read/keyed_reads.h"
 
 namespace perfleet {
 

@@ -11,13 +11,14 @@
 
 #include "schemas/columns/crc32c.h"
 #include "storage/copy/session_part.h"
+#include "storage/engine/damaged_reads.h"
+#include "storage/engine/owned_changes.h"
+#include "storage/engine/rocksdb_engine.h"
+#include "storage/engine/store_format.h"
 #include "storage/key/key.h"
-#include "storage/store/damaged_reads.h"
-#include "storage/store/keyed_reads.h"
+#include "storage/model/record.h"
+#include "storage/read/keyed_reads.h"
 #include "storage/store/keyed_store.h"
-#include "storage/store/owned_changes.h"
-#include "storage/store/record.h"
-#include "storage/store/rocksdb_engine.h"
 
 namespace perfleet {
 namespace {

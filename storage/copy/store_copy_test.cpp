@@ -7,13 +7,15 @@
 #include <tuple>
 
 #include "storage/block/block.h"
+#include "storage/compact/compaction_step.h"
 #include "storage/copy/session_part.h"
+#include "storage/engine/damaged_reads.h"
+#include "storage/engine/folder.h"
+#include "storage/engine/memory_engine.h"
+#include "storage/engine/rocksdb_engine.h"
 #include "storage/key/key.h"
-#include "storage/store/damaged_reads.h"
-#include "storage/store/folder.h"
 #include "storage/store/keyed_store.h"
-#include "storage/store/memory_engine.h"
-#include "storage/store/rocksdb_engine.h"
+#include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
 #include "storage/verify/store_check.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "storage/rollup/flat_table.h"
+#include "storage/number/flat_table.h"
 
 namespace perfleet {
 

@@ -8,7 +8,8 @@
 #include "schemas/columns/codec.h"
 #include "schemas/columns/layout.h"
 #include "schemas/vocabulary/dictionary_limits.h"
-#include "storage/store/record_bytes.h"
+#include "storage/model/record_bytes.h"
+#include "storage/model/rollup_cover.h"
 
 namespace perfleet {
 namespace {

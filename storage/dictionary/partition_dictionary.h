@@ -16,7 +16,7 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/kind.h"
 #include "storage/dictionary/epoch_dictionary.h"
-#include "storage/rollup/rollup_record.h"
+#include "storage/model/rollup_cover.h"
 
 namespace perfleet {
 

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schemas/vocabulary/error.h"
-#include "storage/store/batch.h"
-#include "storage/store/store.h"
+#include "storage/model/keys.h"
 
 namespace perfleet {
 

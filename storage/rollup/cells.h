@@ -10,7 +10,7 @@
 
 #include "schemas/vocabulary/time.h"
 #include "storage/clock/clock_map.h"
-#include "storage/store/store.h"
+#include "storage/model/keys.h"
 
 namespace perfleet {
 

@@ -7,7 +7,8 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/day_limits.h"
-#include "storage/store/record_bytes.h"
+#include "storage/model/record_bytes.h"
+#include "storage/model/rollup_cover.h"
 #include "storage/store_limits.h"
 
 namespace perfleet {

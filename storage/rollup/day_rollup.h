@@ -16,8 +16,9 @@
 #include "schemas/vocabulary/kind.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/dictionary/epoch_dictionary.h"
+#include "storage/model/keys.h"
+#include "storage/model/rollup_cover.h"
 #include "storage/rollup/rollup_record.h"
-#include "storage/store/batch.h"
 
 namespace perfleet {
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <tuple>
 
+#include "storage/model/rollup_cover.h"
 #include "storage/rollup/day_sums.h"
 #include "storage/rollup/rollup_sums.h"
 #include "storage/store/testing/sample_batches.h"

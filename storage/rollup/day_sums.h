@@ -13,8 +13,10 @@
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/dictionary/frame_tree.h"
 #include "storage/dictionary/thread_names.h"
+#include "storage/model/keys.h"
+#include "storage/model/rollup_cover.h"
+#include "storage/number/flat_table.h"
 #include "storage/rollup/day_rollup.h"
-#include "storage/rollup/flat_table.h"
 #include "storage/rollup/rollup.h"
 
 namespace perfleet {

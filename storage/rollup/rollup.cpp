@@ -5,7 +5,8 @@
 #include <span>
 #include <tuple>
 
-#include "storage/store/record_bytes.h"
+#include "storage/model/record_bytes.h"
+#include "storage/model/rollup_cover.h"
 #include "storage/store_limits.h"
 
 namespace perfleet {

@@ -13,6 +13,7 @@
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
+#include "storage/model/rollup_cover.h"
 #include "storage/rollup/rollup_record.h"
 
 namespace perfleet {

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "storage/clock/clock_map.h"
+#include "storage/model/keys.h"
+#include "storage/model/rollup_cover.h"
+#include "storage/number/flat_table.h"
 #include "storage/rollup/cells.h"
-#include "storage/rollup/flat_table.h"
 #include "storage/rollup/renames.h"
 #include "storage/rollup/rollup.h"
 

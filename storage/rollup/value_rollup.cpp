@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "storage/model/rollup_cover.h"
 #include "storage/number/rank_sketch.h"
 #include "storage/store_limits.h"
 

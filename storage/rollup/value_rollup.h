@@ -12,6 +12,7 @@
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
+#include "storage/model/rollup_cover.h"
 #include "storage/number/moments.h"
 #include "storage/rollup/rollup_record.h"
 

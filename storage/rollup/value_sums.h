@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "storage/block/block.h"
+#include "storage/model/keys.h"
+#include "storage/model/rollup_cover.h"
+#include "storage/number/flat_table.h"
 #include "storage/number/moments.h"
 #include "storage/rollup/cells.h"
-#include "storage/rollup/flat_table.h"
 #include "storage/rollup/value_rollup.h"
 
 namespace perfleet {

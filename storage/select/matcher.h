@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
-#include "storage/store/batch.h"
+#include "storage/model/session.h"
 
 namespace perfleet {
 

@@ -1,7 +1,7 @@
 #include "storage/store/expired_rows.h"
 
-#include "storage/store/damaged_reads.h"
-#include "storage/store/record.h"
+#include "storage/engine/damaged_reads.h"
+#include "storage/model/record.h"
 
 namespace perfleet {
 

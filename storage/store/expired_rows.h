@@ -7,9 +7,10 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/engine/owned_changes.h"
 #include "storage/key/key.h"
-#include "storage/store/keyed_reads.h"
-#include "storage/store/owned_changes.h"
+#include "storage/model/keys.h"
+#include "storage/read/keyed_reads.h"
 
 namespace perfleet {
 

@@ -8,17 +8,17 @@
 
 #include "storage/block/block.h"
 #include "storage/dictionary/partition_dictionary.h"
+#include "storage/engine/folder.h"
+#include "storage/engine/memory_engine.h"
+#include "storage/engine/rocksdb_engine.h"
 #include "storage/key/key.h"
+#include "storage/model/record.h"
 #include "storage/number/rank_sketch.h"
+#include "storage/read/keyed_reads.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
-#include "storage/store/folder.h"
-#include "storage/store/keyed_reads.h"
 #include "storage/store/keyed_store.h"
-#include "storage/store/memory_engine.h"
-#include "storage/store/record.h"
-#include "storage/store/rocksdb_engine.h"
 #include "tests/golden/golden_file.h"
 
 namespace perfleet {

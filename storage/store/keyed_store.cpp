@@ -10,17 +10,17 @@
 #include <utility>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "storage/compact/compaction_backlog.h"
+#include "storage/compact/compaction_work.h"
+#include "storage/compact/compactor.h"
+#include "storage/engine/owned_changes.h"
 #include "storage/key/key.h"
+#include "storage/model/record.h"
+#include "storage/read/keyed_reads.h"
 #include "storage/rollup/day_rollup.h"
-#include "storage/store/compaction_backlog.h"
-#include "storage/store/compaction_work.h"
-#include "storage/store/compactor.h"
-#include "storage/store/keyed_reads.h"
 #include "storage/store/known_seqs.h"
-#include "storage/store/owned_changes.h"
 #include "storage/store/partition_drop.h"
 #include "storage/store/put_call.h"
-#include "storage/store/record.h"
 #include "storage/store/session_removal.h"
 #include "storage/store/unused_images.h"
 
@@ -663,42 +663,14 @@ public:
 
 }  // namespace
 
-Result<Done> Store::drop(const Partition& partition) {
+Result<Done> StoreMaintenance::drop(const Partition& partition) {
     auto dropped = drop({&partition, 1}, nullptr);
     return dropped.ok() ? Result<Done>{Done{}} : dropped.error();
 }
 
-Result<Done> Store::advance_watermark(TargetId target, SessionId session, Seq prefix) {
+Result<Done> StoreWriter::advance_watermark(TargetId target, SessionId session, Seq prefix) {
     const SessionPrefix one{target, session, prefix};
     return advance_watermarks({&one, 1});
-}
-
-Result<Done> Store::name_session(const SessionName&, std::string_view) {
-    return Error{ErrorCode::kUnsupported, "sessions of this store can't be named"};
-}
-
-Result<std::uint64_t> Store::remove_sessions(std::span<const SessionName>, std::atomic<bool>*) {
-    return Error{ErrorCode::kUnsupported, "sessions of this store can't be removed"};
-}
-
-Result<std::uint64_t> Store::remove_unused_images() { return std::uint64_t{0}; }
-
-Result<Done> check_given_name(std::string_view text_untrusted) {
-    const auto invalid = [](const char* why) {
-        return Error{ErrorCode::kInvalid, std::string{"a session's name "} + why};
-    };
-    if (text_untrusted.empty() || text_untrusted.size() > kGivenNameSizeBytesMax) {
-        return invalid("has 1 to 64 bytes");
-    }
-    if (text_untrusted == "last" || text_untrusted.starts_with("last~")) {
-        return invalid("can't be \"last\": that is the last session");
-    }
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-    if (std::any_of(text_untrusted.begin(), text_untrusted.end(), is_control) || text_untrusted.front() == ' ' ||
-        text_untrusted.back() == ' ') {
-        return invalid("has no control characters, and no space at its ends");
-    }
-    return Done{};
 }
 
 std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine, const StoreOptions& options) {

@@ -4,7 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "storage/store/engine.h"
+#include "storage/engine/engine.h"
+#include "storage/store/options.h"
 #include "storage/store/store.h"
 
 namespace perfleet {

@@ -10,10 +10,11 @@
 #include <thread>
 #include <utility>
 
+#include "storage/engine/memory_engine.h"
+#include "storage/engine/store_format.h"
 #include "storage/key/key.h"
-#include "storage/store/keyed_reads.h"
-#include "storage/store/memory_engine.h"
-#include "storage/store/record.h"
+#include "storage/model/record.h"
+#include "storage/read/keyed_reads.h"
 #include "storage/store/testing/store_writer.h"
 #include "storage/store_limits.h"
 

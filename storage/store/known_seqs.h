@@ -8,7 +8,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "storage/store/keyed_reads.h"
+#include "storage/model/keys.h"
+#include "storage/read/keyed_reads.h"
 
 namespace perfleet {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "storage/model/record.h"
 #include "storage/store/expired_rows.h"
-#include "storage/store/record.h"
 
 namespace perfleet {
 namespace {

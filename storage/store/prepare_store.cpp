@@ -1,10 +1,11 @@
 // What is done to an engine before it is a store: begun when it is empty, and rid of what interrupted drops left.
+#include "storage/engine/damaged_reads.h"
+#include "storage/engine/store_format.h"
 #include "storage/key/key.h"
-#include "storage/store/damaged_reads.h"
-#include "storage/store/keyed_reads.h"
+#include "storage/model/record.h"
+#include "storage/read/keyed_reads.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/partition_drop.h"
-#include "storage/store/record.h"
 
 namespace perfleet {
 namespace {

@@ -1,7 +1,7 @@
 #include "storage/store/put_call.h"
 
 #include "schemas/vocabulary/assert.h"
-#include "storage/store/record.h"
+#include "storage/model/record.h"
 #include "storage/store_limits.h"
 
 namespace perfleet {

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "storage/engine/owned_changes.h"
 #include "storage/key/key.h"
-#include "storage/store/keyed_reads.h"
+#include "storage/read/keyed_reads.h"
 #include "storage/store/known_seqs.h"
-#include "storage/store/owned_changes.h"
-#include "storage/store/store.h"
+#include "storage/store/writer.h"
 
 namespace perfleet {
 

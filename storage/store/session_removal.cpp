@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "storage/store/damaged_reads.h"
+#include "storage/engine/damaged_reads.h"
 #include "storage/store/expired_rows.h"
 
 namespace perfleet {

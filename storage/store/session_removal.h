@@ -3,10 +3,11 @@
 
 #include <cstdint>
 
+#include "storage/engine/engine.h"
+#include "storage/engine/owned_changes.h"
 #include "storage/key/key.h"
-#include "storage/store/engine.h"
-#include "storage/store/keyed_reads.h"
-#include "storage/store/owned_changes.h"
+#include "storage/model/keys.h"
+#include "storage/read/keyed_reads.h"
 
 namespace perfleet {
 

@@ -4,7 +4,7 @@
 
 #include "storage/block/block.h"
 #include "storage/dictionary/epoch_dictionary.h"
-#include "storage/store/damaged_reads.h"
+#include "storage/engine/damaged_reads.h"
 
 namespace perfleet {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/store/engine.h"
-#include "storage/store/keyed_reads.h"
+#include "storage/engine/engine.h"
+#include "storage/read/keyed_reads.h"
 
 namespace perfleet {
 

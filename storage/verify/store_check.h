@@ -9,7 +9,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/progress.h"
-#include "storage/store/batch.h"
+#include "storage/model/keys.h"
 
 namespace perfleet {
 

@@ -10,10 +10,13 @@
 #include <random>
 #include <tuple>
 
+#include "storage/compact/compaction_step.h"
+#include "storage/compact/policy.h"
 #include "storage/dictionary/partition_dictionary.h"
+#include "storage/engine/folder.h"
+#include "storage/engine/rocksdb_engine.h"
 #include "storage/key/key.h"
-#include "storage/store/folder.h"
-#include "storage/store/rocksdb_engine.h"
+#include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store/testing/store_writer.h"
 

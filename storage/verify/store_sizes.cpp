@@ -8,11 +8,12 @@
 
 #include "storage/block/block.h"
 #include "storage/dictionary/partition_dictionary.h"
+#include "storage/engine/damaged_reads.h"
+#include "storage/engine/rocksdb_engine.h"
+#include "storage/engine/store_format.h"
 #include "storage/key/key.h"
-#include "storage/store/damaged_reads.h"
-#include "storage/store/keyed_reads.h"
-#include "storage/store/record.h"
-#include "storage/store/rocksdb_engine.h"
+#include "storage/model/record.h"
+#include "storage/read/keyed_reads.h"
 
 namespace perfleet {
 namespace {

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "storage/block/block.h"
-#include "storage/store/folder.h"
-#include "storage/store/record.h"
+#include "storage/compact/compaction_step.h"
+#include "storage/compact/policy.h"
+#include "storage/engine/folder.h"
+#include "storage/model/record.h"
+#include "storage/store/open_store.h"
 #include "storage/store/store.h"
 #include "storage/store/testing/sample_batches.h"
 

@@ -28,6 +28,24 @@ MAY_INCLUDE = {
     "tests": {"tests", "schemas", "daemon", "target-collector", "storage", "gateway", "query-engine", "exporters", "tools"},
 }
 
+# In which order the sub-folders of a module stand: each may include itself and those before it, so there are no circles.
+# A file's name stands for this file alone, "." for the other files of the module's own folder. Tests may include all.
+FOLDER_ORDER = {
+    "schemas": "vocabulary text columns perf sel4 wire peers zmtp",
+    "daemon": "terminal log metrics service start command-line",
+    "target-collector": "ring message bare-metal/pmu.h source wire metrics small source/sel4 bare-metal"
+                        " source/linux/unwind source/linux/image_table.h source/linux/mapping_list.h source/linux/process_table.h source/linux/bpf source/linux spool linux"
+                        " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/domain sel4/loader sel4/root/objects.h"
+                        " sel4/root/aarch64 sel4/root/x86_64 sel4/root",
+    "storage": "store_limits.h number model clock key block dictionary rollup select engine read compact store verify copy",
+    "gateway": "memory_plan.h gateway_counts.h wire process control ingest compaction retention metrics .",
+    "query-engine": "query_limits.h option ledger select symbol scan statistic/number statistic wire .",
+    "exporters": "sink report figure profile perf-data script timeline folded firefox perfetto speedscope pprof html format",
+    "tools": "perfleet/invocation.h perfleet/progress_line.h perfleet/query_source.h perfleet/terminal.h"
+             " perfleet/import/run_hash.h perfleet/import/session_writer.h perfleet/import/perf-data perfleet/import"
+             " perfleet/relay perfleet",
+}
+
 # What a unit test may include beyond its folder's rule: real neighbours instead of imitations.
 UNIT_TESTS_MAY_ALSO_INCLUDE = {
     "gateway": ("target-collector/message/", "target-collector/ring/", "target-collector/wire/"),
@@ -37,7 +55,7 @@ UNIT_TESTS_MAY_ALSO_INCLUDE = {
 }
 GOLDEN_FILES = "tests/golden/"  # any unit test may read them
 # Headers that only tests include stand in a folder named testing; but this is an engine like the others.
-ONLY_TESTS_INCLUDE = {"storage/store/memory_engine.h"}
+ONLY_TESTS_INCLUDE = {"storage/engine/memory_engine.h"}
 
 # --- Who owns which library --------------------------------------------------------------------------------------
 
@@ -58,7 +76,7 @@ class Library:
 LIBRARIES = [
     Library("ZeroMQ", r"zmq(_\w+)?\.h(pp)?$", ("tests/",), in_unit_tests=True),  # a peer to be held against
     Library("libsodium", r"sodium\.h$", ("schemas/zmtp/", "tests/")),
-    Library("RocksDB", r"rocksdb/", ("storage/store/", "tests/benchmark/")),
+    Library("RocksDB", r"rocksdb/", ("storage/engine/", "tests/benchmark/")),
     Library("libelf/libdw", r"(libelf|gelf|nlist|libdw|libdwfl|dwarf)\.h$|elfutils/", ("query-engine/symbol/",),
             in_unit_tests=True),
     Library("libbpf", r"bpf/\w+\.h$", ("target-collector/source/linux/bpf/",)),
@@ -139,6 +157,15 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 def is_unit_test(path):
     """Unit tests, and their doubles and fixtures."""
     return bool(re.search(r"_test\.(cpp|h)$|/testing/", path))
+
+
+def place_in_order(path):
+    """Where FOLDER_ORDER has it: its own name, or the nearest folder that is listed; None where nothing is."""
+    module, _, rest = path.partition("/")
+    order = FOLDER_ORDER.get(module, "").split()
+    while rest and rest not in order:
+        rest = posixpath.dirname(rest)
+    return order.index(rest or ".") if (rest or ".") in order else None
 
 
 def is_main(path):
@@ -252,6 +279,8 @@ class Checker:
                    or folder == "exporters" and target_folder == "storage" and target in self.offered_by_query_engine)
         if not allowed:
             self.report(path, line, f'"{target}": {folder} may not include {target_folder}')
+        if target_folder == folder and folder in FOLDER_ORDER and path not in self.test_code:
+            self.check_order(path, line, target)
         if is_freestanding(path) and not is_freestanding(target):
             self.report(path, line, f'"{target}": freestanding code may not include what needs a host')
         if is_unit_test(target) and path not in self.test_code:
@@ -259,6 +288,14 @@ class Checker:
         for library in self.vendor_headers.get(target, []):
             if not library.is_owned_by(path) or target_folder != folder:
                 self.report(path, line, f'"{target}" brings in {library.name}, whose types may not leave their module')
+
+    def check_order(self, path, line, target):
+        here, there = place_in_order(path), place_in_order(target)
+        if here is None or there is None:
+            missing = path if here is None else target
+            self.report(path, line, f"where does {posixpath.dirname(missing)} stand? FOLDER_ORDER doesn't say")
+        elif there > here:
+            self.report(path, line, f'"{target}" stands above {posixpath.dirname(path)}: includes go down only')
 
     def check_testing_folders(self):
         for path in sorted(self.test_code - ONLY_TESTS_INCLUDE):

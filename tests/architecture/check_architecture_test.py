@@ -26,12 +26,12 @@ SOUND_TREE = {
     "daemon/metrics/metrics_server.cpp": "#include <prometheus/text_serializer.h>\n",
     "daemon/metrics/metrics_server.h": "#include <memory>\n",
     "daemon/log/log.cpp": "#include <spdlog/logger.h>\n",
-    "storage/CMakeLists.txt": "room(store/rocksdb_store.cpp)\n",
+    "storage/CMakeLists.txt": "room(engine/rocksdb_engine.cpp)\n",
     "storage/block/block.h": '#include "schemas/columns/codec.h"\n',
     "storage/key/key.h": "namespace perfleet {\nclass Key;\nstruct Key {\n};\n}  // namespace perfleet\n",
     "storage/key/testing/keys.h": "#include <gtest/gtest.h>\n",
-    "storage/store/rocksdb_store.h": "#include <rocksdb/db.h>\n",
-    "storage/store/rocksdb_store.cpp": '#include "storage/store/rocksdb_store.h"\n',
+    "storage/engine/rocksdb_engine.h": "#include <rocksdb/db.h>\n",
+    "storage/engine/rocksdb_engine.cpp": '#include "storage/engine/rocksdb_engine.h"\n',
     "gateway/CMakeLists.txt": "program(main.cpp ingest/decode.cpp)\ntest(ingest/decode_test.cpp)\n",
     "gateway/main.cpp": '#include <CLI/CLI.hpp>\n#include "daemon/metrics/metrics_server.h"\n#include "query-engine/scan/scan.h"\n',
     "gateway/ingest/decode.cpp": '#include <capnp/message.h>\n#include "collector.capnp.h"\n',
@@ -56,6 +56,12 @@ VIOLATIONS = {
     "target-collector includes storage": (
         {"target-collector/source/perf.cpp": '#include "storage/block/block.h"\n'},
         "target-collector/source/perf.cpp:1:", "target-collector may not include storage"),
+    "a folder includes one above it": (
+        {"storage/block/block.h": '#include "schemas/columns/codec.h"\n#include "storage/engine/rocksdb_engine.h"\n'},
+        "storage/block/block.h:2:", "stands above storage/block"),
+    "a folder that nobody has put in order": (
+        {"storage/cursor/cursor.h": '#include "storage/block/block.h"\n'},
+        "storage/cursor/cursor.h:1:", "FOLDER_ORDER doesn't say"),
     "storage includes gateway": (
         {"storage/block/block.h": '#include "gateway/wire/context.h"\n'},
         "storage/block/block.h:1:", "storage may not include gateway"),
@@ -115,7 +121,7 @@ VIOLATIONS = {
     "RocksDB outside the store": (
         {"query-engine/scan/scan.h": "#include <rocksdb/db.h>\n"}, "query-engine/scan/scan.h:1:", "RocksDB"),
     "RocksDB through a header of the store": (
-        {"storage/block/block.h": '#include "storage/store/rocksdb_store.h"\n'},
+        {"storage/block/block.h": '#include "storage/engine/rocksdb_engine.h"\n'},
         "storage/block/block.h:1:", "brings in RocksDB"),
     "libelf outside symbol": (
         {"target-collector/source/perf.cpp": "#include <libelf.h>\n"},
@@ -127,8 +133,8 @@ VIOLATIONS = {
         {"target-collector/message/batch_builder.h": "#include <span>\n#include <capnp/message.h>\n"},
         "target-collector/message/batch_builder.h:2:", "Cap'n Proto"),
     "generated schema in the store": (
-        {"storage/store/rocksdb_store.cpp": '#include "collector.capnp.h"\n'},
-        "storage/store/rocksdb_store.cpp:1:", "Cap'n Proto"),
+        {"storage/engine/rocksdb_engine.cpp": '#include "collector.capnp.h"\n'},
+        "storage/engine/rocksdb_engine.cpp:1:", "Cap'n Proto"),
     "kj in an exporter": (
         {"exporters/perf-data/exporter.h": "#include <kj/common.h>\n"},
         "exporters/perf-data/exporter.h:1:", "Cap'n Proto"),
@@ -151,11 +157,11 @@ VIOLATIONS = {
         {"storage/block/block_test.cpp": "#include <gtest/gtest.h>\n"}, "storage/block/block_test.cpp:1:", "no target"),
     "unit test named in a comment only": (
         {"storage/block/block_test.cpp": "\n", "storage/CMakeLists.txt":
-         "room(store/rocksdb_store.cpp)\n# block/block_test.cpp\n"}, "storage/block/block_test.cpp:1:", "no target"),
+         "room(engine/rocksdb_engine.cpp)\n# block/block_test.cpp\n"}, "storage/block/block_test.cpp:1:", "no target"),
     "two types of one name": (
         {"query-engine/scan/scan.h": "namespace perfleet {\n\nstruct Key { int a; };\n}  // namespace perfleet\n",
          # Neither of these is the same type.
-         "storage/store/rocksdb_store.cpp": "namespace perfleet {\nnamespace {\nstruct Key {};\n}  // namespace\n"
+         "storage/engine/rocksdb_engine.cpp": "namespace perfleet {\nnamespace {\nstruct Key {};\n}  // namespace\n"
                                             "struct Other::Key {};\n}  // namespace perfleet\n"},
         "storage/key/key.h:3:", "perfleet::Key is defined in query-engine/scan/scan.h:3"),
     "a file named utils": (

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/store/open_store.h"
 #include "tests/benchmark/program_run.h"
 #include "tests/benchmark/stored_hours.h"
 

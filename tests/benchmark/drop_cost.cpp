@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "tests/benchmark/sample_rows.h"
 

@@ -50,7 +50,7 @@
 #include "schemas/wire/checksum.h"
 #include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "target-collector/message/batch_builder.h"
 
 namespace perfleet {

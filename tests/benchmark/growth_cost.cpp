@@ -20,6 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/compact/policy.h"
+#include "storage/store/open_store.h"
 #include "tests/benchmark/growth_figure.h"
 #include "tests/benchmark/program_run.h"
 #include "tests/benchmark/stored_hours.h"

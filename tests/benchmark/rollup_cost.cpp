@@ -23,7 +23,9 @@
 
 #include "query-engine/statistic/top.h"
 #include "query-engine/symbol/symbolizer.h"
-#include "storage/store/store.h"
+#include "storage/compact/compaction_step.h"
+#include "storage/compact/policy.h"
+#include "storage/store/open_store.h"
 #include "tests/benchmark/stored_hours.h"
 
 namespace perfleet {

@@ -20,7 +20,8 @@
 #include <vector>
 
 #include "query-engine/statistic/latency.h"
-#include "storage/store/store.h"
+#include "storage/compact/compaction_step.h"
+#include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet {

@@ -18,7 +18,8 @@
 #include <vector>
 
 #include "schemas/peers/key_file.h"
-#include "storage/store/testing/faulty_disk.h"
+#include "storage/engine/testing/faulty_disk.h"
+#include "storage/store/open_store.h"
 #include "tests/chaos/source_log.h"
 #include "tests/chaos/stored_session.h"
 #include "tests/chaos/traced_log.h"

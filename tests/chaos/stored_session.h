@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
-#include "storage/store/store.h"
+#include "storage/read/reader.h"
 
 namespace perfleet::chaos {
 

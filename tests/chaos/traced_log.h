@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "schemas/columns/seal.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/kind.h"
-#include "storage/store/batch.h"
 
 namespace perfleet::chaos {
 

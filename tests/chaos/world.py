@@ -72,7 +72,7 @@ class Page:
 
 
 class Disk:
-    """The disk of perfleet-gateway-faulty (storage/store/testing/faulty_disk.h): killing it takes the power from its disk, too."""
+    """The disk of perfleet-gateway-faulty (storage/engine/testing/faulty_disk.h): killing it takes the power from its disk, too."""
 
     def __init__(self, path, words):
         self.path = path
@@ -80,7 +80,7 @@ class Disk:
         self.set("")
 
     def set(self, words):
-        """What is wrong with it from now on, as storage/store/testing/fault_plan.h writes it."""
+        """What is wrong with it from now on, as storage/engine/testing/fault_plan.h writes it."""
         with open(self.path + ".new", "w", encoding="ascii") as file:
             file.write(f"{self._always} {words}")
         os.rename(self.path + ".new", self.path)

@@ -19,7 +19,7 @@
 #include "schemas/columns/crc32c.h"
 #include "schemas/columns/layout.h"
 #include "storage/block/block.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "target-collector/wire/testing/held_address.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"

@@ -9,7 +9,7 @@
 
 #include "daemon/metrics/testing/scrape.h"
 #include "gateway/ingest/testing/sample_messages.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"

@@ -10,7 +10,7 @@
 
 #include "daemon/metrics/testing/scrape.h"
 #include "storage/dictionary/partition_dictionary.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store_limits.h"
 #include "tests/end_to_end/gateway_program.h"

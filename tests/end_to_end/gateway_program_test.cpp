@@ -8,7 +8,7 @@
 #include <map>
 #include <thread>
 
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "target-collector/wire/testing/held_address.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "query-engine/statistic/testing/profile_scenario.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "tests/end_to_end/process.h"
 
 namespace perfleet::query_program_test {

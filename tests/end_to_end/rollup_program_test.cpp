@@ -14,7 +14,7 @@
 #include "gateway/ingest/testing/sample_messages.h"
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/process.h"

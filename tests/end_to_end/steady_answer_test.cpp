@@ -8,10 +8,11 @@
 
 #include "exporters/report/report.h"
 #include "query-engine/statistic/testing/text_query.h"
+#include "storage/compact/compaction_step.h"
 #include "storage/copy/store_copy.h"
-#include "storage/store/checkpoint.h"
-#include "storage/store/folder.h"
-#include "storage/store/store.h"
+#include "storage/engine/checkpoint.h"
+#include "storage/engine/folder.h"
+#include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::end_to_end::steady_answer_test {

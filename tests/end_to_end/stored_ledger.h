@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 
 namespace perfleet::end_to_end {
 

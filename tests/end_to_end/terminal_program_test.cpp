@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "query-engine/statistic/testing/profile_scenario.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/pseudo_terminal.h"
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/metrics/testing/scrape.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "storage/store/testing/store_writer.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "daemon/metrics/testing/scrape.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/process.h"
 #include "tests/end_to_end/sample_peer.h"

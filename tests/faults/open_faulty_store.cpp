@@ -1,5 +1,5 @@
 #include "gateway/process/open_store.h"
-#include "storage/store/testing/faulty_disk.h"
+#include "storage/engine/testing/faulty_disk.h"
 
 namespace perfleet {
 

@@ -16,7 +16,7 @@
 #include "gateway/ingest/decode.h"
 #include "storage/block/block.h"
 #include "storage/key/key.h"
-#include "storage/store/record.h"
+#include "storage/model/record.h"
 #include "target-collector/wire/frame_file.h"
 #include "tests/fuzz/spool_parts.h"
 

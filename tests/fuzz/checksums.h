@@ -5,7 +5,7 @@
 
 #include "schemas/columns/crc32c.h"
 #include "storage/block/layout.h"
-#include "storage/block/little_endian.h"
+#include "storage/model/little_endian.h"
 
 namespace perfleet {
 

@@ -5,7 +5,7 @@
 #include "gateway/ingest/decode.h"
 #include "schemas/wire/checksum.h"
 #include "storage/block/block.h"
-#include "storage/store/record.h"
+#include "storage/model/record.h"
 #include "storage/store/testing/sample_batches.h"
 #include "tests/fuzz/fuzz_input.h"
 

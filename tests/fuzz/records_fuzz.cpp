@@ -5,10 +5,10 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key.h"
+#include "storage/model/record.h"
 #include "storage/rollup/day_rollup.h"
 #include "storage/rollup/rollup.h"
 #include "storage/rollup/value_rollup.h"
-#include "storage/store/record.h"
 #include "tests/fuzz/checksums.h"
 #include "tests/fuzz/fuzz_input.h"
 

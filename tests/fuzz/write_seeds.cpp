@@ -20,8 +20,8 @@
 #include "storage/block/block.h"
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key.h"
+#include "storage/model/record.h"
 #include "storage/rollup/day_rollup.h"
-#include "storage/store/record.h"
 #include "storage/store/testing/sample_batches.h"
 #include "target-collector/source/linux/symbol_part.h"
 

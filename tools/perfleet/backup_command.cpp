@@ -4,7 +4,7 @@
 #include <string>
 
 #include "schemas/vocabulary/option_value.h"
-#include "storage/store/checkpoint.h"
+#include "storage/engine/checkpoint.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"
 #include "tools/perfleet/terminal.h"

@@ -15,7 +15,7 @@
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/option_value.h"
 #include "schemas/vocabulary/time.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "tools/perfleet/control_line.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/print_answer.h"

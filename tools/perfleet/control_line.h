@@ -5,7 +5,7 @@
 
 #include "gateway/control/operator_message.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/store/batch.h"
+#include "storage/model/session.h"
 
 namespace perfleet {
 

@@ -7,6 +7,7 @@
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/inventory.h"
 #include "schemas/vocabulary/option_value.h"
+#include "storage/store/open_store.h"
 #include "storage/verify/store_check.h"
 #include "storage/verify/store_sizes.h"
 #include "tools/perfleet/invocation.h"

@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "storage/store/folder.h"
+#include "storage/engine/folder.h"
+#include "storage/store/open_store.h"
 #include "tools/perfleet/import/frame_import.h"
 #include "tools/perfleet/query_source.h"
 

@@ -7,6 +7,7 @@
 #include "query-engine/scan/watched_store.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/option_value.h"
+#include "storage/store/open_store.h"
 #include "tools/perfleet/command_options.h"
 #include "tools/perfleet/invocation.h"
 #include "tools/perfleet/progress_line.h"

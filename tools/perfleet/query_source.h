@@ -9,7 +9,7 @@
 #include "query-engine/statistic/command.h"
 #include "query-engine/wire/query_client.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/store/store.h"
+#include "storage/read/reader.h"
 
 namespace perfleet {
 

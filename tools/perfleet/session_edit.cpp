@@ -6,7 +6,7 @@
 #include "gateway/control/control_socket.h"
 #include "gateway/control/operator_message.h"
 #include "query-engine/select/selection.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "tools/perfleet/control_line.h"
 
 namespace perfleet {

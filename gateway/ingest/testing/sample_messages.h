@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "schemas/vocabulary/ids.h"
-#include "storage/store/batch.h"
+#include "storage/model/batch.h"
+#include "storage/model/session.h"
 
 namespace perfleet::sample {
 

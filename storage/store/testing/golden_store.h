@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "schemas/columns/layout.h"
+#include "storage/compact/compaction_step.h"
+#include "storage/compact/policy.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/rocksdb_engine.h"
 #include "storage/key/key.h"
-#include "storage/store/engine.h"
-#include "storage/store/rocksdb_engine.h"
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::golden_store {

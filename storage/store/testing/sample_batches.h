@@ -17,7 +17,8 @@
 #include <vector>
 
 #include "schemas/columns/layout.h"
-#include "storage/store/batch.h"
+#include "storage/model/batch.h"
+#include "storage/model/session.h"
 
 namespace perfleet {
 

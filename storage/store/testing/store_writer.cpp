@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 #include "storage/store/testing/sample_batches.h"
 #include "storage/store/testing/store_writer.h"
 

@@ -1,6 +1,7 @@
 // What test_writer.cpp writes, so that tests know it.
 #pragma once
 
+#include "storage/model/keys.h"
 #include "storage/store/testing/sample_batches.h"
 
 namespace perfleet::test_writer {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "storage/store/folder.h"
-#include "storage/store/store.h"
+#include "storage/engine/folder.h"
+#include "storage/store/open_store.h"
 
 namespace perfleet {
 

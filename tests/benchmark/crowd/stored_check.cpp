@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "storage/store/store.h"
+#include "storage/store/open_store.h"
 
 namespace perfleet {
 namespace {

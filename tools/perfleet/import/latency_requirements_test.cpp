@@ -1,7 +1,6 @@
 // What the source documents ask of runs and their figures, from imported files to the answer.
 #include <gtest/gtest.h>
 
-#include "storage/store/store.h"
 #include "tools/perfleet/import/testing/import_fixture.h"
 
 namespace perfleet::latency_requirements_test {

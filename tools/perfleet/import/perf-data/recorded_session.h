@@ -15,7 +15,7 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/store/batch.h"
+#include "storage/model/session.h"
 #include "tools/perfleet/import/perf-data/record_source.h"
 #include "tools/perfleet/import/perf-data/recorded_event.h"
 

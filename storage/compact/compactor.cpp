@@ -1,0 +1,225 @@
+#include "storage/compact/compactor.h"
+
+#include <algorithm>
+#include <map>
+
+#include "storage/engine/damaged_reads.h"
+#include "storage/model/record.h"
+#include "storage/store_limits.h"
+
+namespace perfleet {
+namespace {
+
+// A block that is half full already gains little, and would cost as much to write again.
+constexpr std::uint32_t kSmallBlockRowsMax = limits::kBlockRowsMax / 2;
+
+std::uint64_t size_of(const Changes& changes) {
+    std::uint64_t size_bytes = 0;
+    for (const Changes::Put& put : changes.puts) {
+        size_bytes += put.key.size() + put.value.size();
+    }
+    return size_bytes;
+}
+
+}  // namespace
+
+Result<Compactor::Outcome> Compactor::compact_partition() {
+    const auto sessions = reads_->session_names(partition_);
+    if (!sessions.ok()) {
+        return Error{sessions.error()};
+    }
+    Outcome outcome = Outcome::kDone;
+    for (const SessionName& session : *sessions) {
+        auto compacted = compact_session(session);
+        if (!compacted.ok() || *compacted == Outcome::kStopped || *compacted == Outcome::kOvertaken) {
+            return compacted;
+        }
+        outcome = *compacted == Outcome::kLeftover ? Outcome::kLeftover : outcome;
+    }
+    return outcome;
+}
+
+Result<Compactor::Outcome> Compactor::compact_session(const SessionName& session) {
+    auto watermark = reads_->watermark(session.target, session.session);
+    if (!watermark.ok()) {
+        return is_damage(watermark.error()) ? Result<Outcome>{Outcome::kLeftover} : watermark.error();
+    }
+    Seq next{0};
+    bool has_leftover = false;
+    for (;;) {
+        auto segment = read_segment(session, *watermark, next, has_leftover);
+        if (!segment.ok()) {
+            return segment.error();
+        }
+        if (segment->batches.empty()) {
+            return has_leftover ? Outcome::kLeftover : Outcome::kDone;
+        }
+        if (segment->batches.size() == 1) {
+            continue;
+        }
+        auto compacted = compact_segment(session, *segment);
+        if (!compacted.ok()) {
+            return compacted.error();
+        }
+        if (!*compacted) {
+            return steps_.ended();
+        }
+    }
+}
+
+// From `next` on, which moves behind what was read.
+Result<Compactor::Segment> Compactor::read_segment(const SessionName& session, Seq watermark, Seq& next,
+                                                   bool& has_leftover) const {
+    Segment segment;
+    bool is_broken = false;  // something that stays as it is stands behind the segment
+    auto visited = visit_undamaged(
+        *engine_, session_batches_range(partition_, session.target, session.session, next),
+        [&](std::string_view key, std::string_view value) {
+            if (segment.batches.size() == limits::kCompactedBatchesMax || (is_broken && !segment.batches.empty())) {
+                return Visit::kStop;
+            }
+            is_broken = true;
+            const auto name = decode_partition_batch_key(key);
+            if (!name.ok()) {
+                return Visit::kContinue;
+            }
+            if (name->key.seq > watermark || name->key.seq.value == ~0ULL) {
+                has_leftover = true;
+                return Visit::kStop;
+            }
+            next = Seq{name->key.seq.value + 1};
+            if (is_batch_list_untrusted(value)) {
+                return Visit::kContinue;
+            }
+            auto records = decode_batches_untrusted(value, name->key.seq, partition_.bucket);
+            if (!records.ok()) {
+                return Visit::kContinue;
+            }
+            is_broken = false;
+            segment.batches.push_back(std::move(records->front()));
+            segment.size_bytes += key.size() + value.size();
+            return Visit::kContinue;
+        },
+        [&](const DamagedRange&) { is_broken = true; });
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    return segment;
+}
+
+// False when the work has ended.
+Result<bool> Compactor::compact_segment(const SessionName& session, const Segment& segment) {
+    std::map<Series, std::vector<Named>> series;
+    for (const BatchRecord& batch : segment.batches) {
+        for (const BatchRecord::Rows& rows : batch.rows) {
+            series[rows.series].push_back({batch.seq, batch.epoch, rows.row_count});
+        }
+    }
+    for (const auto& [one, named] : series) {
+        auto compacted = compact_series(session, one, named);
+        if (!compacted.ok() || !*compacted) {
+            return compacted;
+        }
+    }
+    const std::string list = encode_batch_list(segment.batches);
+    const Seq last = segment.batches.back().seq;
+    const auto back = decode_batches_untrusted(list, last, partition_.bucket);
+    if (!back.ok() || *back != segment.batches) {
+        return true;  // they stay as they are
+    }
+    Changes changes;
+    const auto key_of = [&](Seq seq) {
+        return partition_batch_key(partition_, {session.target, session.session, seq});
+    };
+    changes.puts.push_back({key_of(last), list});
+    for (std::size_t i = 0; i + 1 < segment.batches.size(); ++i) {
+        changes.deletes.push_back(key_of(segment.batches[i].seq));
+    }
+    return write(changes, {partition_, 0, segment.batches.size(), segment.size_bytes, 0});
+}
+
+Result<bool> Compactor::compact_series(const SessionName& session, Series series, const std::vector<Named>& named) {
+    Seq next = named.front().seq;
+    while (next <= named.back().seq) {
+        blocks_.clear();
+        auto run = read_run(session, series, named, next);
+        if (!run.ok()) {
+            return run.error();
+        }
+        if (blocks_.block_count() < 2) {
+            continue;
+        }
+        const auto block = blocks_.finish();
+        if (!block) {
+            continue;
+        }
+        Changes changes;
+        changes.puts.push_back({run->keys.front(), *block});
+        changes.deletes.assign(run->keys.begin() + 1, run->keys.end());
+        auto written = write(changes, {partition_, run->keys.size(), 0, run->size_bytes, 0});
+        if (!written.ok() || !*written) {
+            return written;
+        }
+    }
+    return true;
+}
+
+// The blocks from `next` on that make one compacted block: they stand one behind the other, as the batches name them,
+// and nothing that stays as it is stands between them. `next` moves behind what was looked at.
+Result<Compactor::Run> Compactor::read_run(const SessionName& session, Series series, const std::vector<Named>& named,
+                                           Seq& next) {
+    Run run;
+    bool is_broken = false;
+    KeyRange range = series_blocks_range(partition_, session.target, session.session, series, next);
+    range.end = block_key({partition_, session.target, session.session, series, named.back().seq}) + '\0';
+    auto expected =
+        std::lower_bound(named.begin(), named.end(), next, [](const Named& one, Seq seq) { return one.seq < seq; });
+    next = Seq{named.back().seq.value + 1};
+    auto visited = visit_undamaged(
+        *engine_, range,
+        [&](std::string_view key, std::string_view value) {
+            const auto name = decode_block_key(key);
+            is_broken = is_broken || !name.ok();
+            for (; name.ok() && expected != named.end() && expected->seq < name->first_seq; ++expected) {
+                is_broken = true;  // its block is missing
+            }
+            if (is_broken && !run.keys.empty()) {
+                next = name.ok() ? name->first_seq : Seq{expected == named.end() ? next.value : expected->seq.value};
+                return Visit::kStop;
+            }
+            is_broken = true;
+            if (!name.ok() || expected == named.end() || expected->seq != name->first_seq) {
+                return Visit::kContinue;  // no batch names it
+            }
+            const Named& batch = *expected++;
+            const auto block = parse_block_untrusted(value);
+            if (!block.ok() || block->header.series != series || block->header.epoch != batch.epoch ||
+                block->header.first_seq != batch.seq || block->header.row_count != batch.row_count ||
+                block->header.row_count > kSmallBlockRowsMax) {
+                return Visit::kContinue;
+            }
+            const BlockCompactor::Outcome outcome = blocks_.take(*block, value.size());
+            if (outcome == BlockCompactor::Outcome::kNoRoom) {
+                next = batch.seq;
+                return Visit::kStop;
+            }
+            if (outcome == BlockCompactor::Outcome::kTaken) {
+                is_broken = false;
+                run.keys.emplace_back(key);
+                run.size_bytes += key.size() + value.size();
+            }
+            return Visit::kContinue;
+        },
+        [&](const DamagedRange&) { is_broken = true; });
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    return run;
+}
+
+Result<bool> Compactor::write(const Changes& changes, CompactionStep step) {
+    step.size_bytes_out = size_of(changes);
+    return steps_.write(changes, step);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,379 @@
+#include "storage/compact/day_maker.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/day_limits.h"
+#include "storage/engine/damaged_reads.h"
+#include "storage/model/rollup_cover.h"
+#include "storage/store_limits.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::array kMeanings{Kind::kString, Kind::kImage, Kind::kStack, Kind::kTask};
+
+bool has_stacks(Kind kind) { return kind == Kind::kSample || kind == Kind::kTracepoint; }
+
+}  // namespace
+
+Result<Compactor::Outcome> DayMaker::make_days() {
+    const auto sessions = reads_->session_names(partition_);
+    if (!sessions.ok()) {
+        return Error{sessions.error()};
+    }
+    for (const SessionName& session : *sessions) {
+        days_.clear();
+        auto made = make_day(session);
+        if (!made.ok() && !is_damage(made.error())) {
+            return made.error();
+        }
+        if (made.ok() && !*made) {
+            return steps_.ended();
+        }
+    }
+    return Compactor::Outcome::kDone;
+}
+
+Result<bool> DayMaker::make_day(const SessionName& session) {
+    const std::uint32_t first = day_of(partition_.bucket) * static_cast<std::uint32_t>(kHoursPerDay);
+    const auto hours = reads_->session_partitions(session.target, session.session, BucketNumber{first},
+                                                  BucketNumber{first + static_cast<std::uint32_t>(kHoursPerDay) - 1});
+    if (!hours.ok()) {
+        return Error{hours.error()};
+    }
+    if (hours->empty() || hours->back() != partition_ || hours->size() < policy_.day_hours_min) {
+        return true;
+    }
+    for (const Partition& hour : *hours) {
+        auto added = add_hour(session, hour);
+        if (!added.ok() || !*added) {
+            return added;
+        }
+    }
+    return finish_all(session);
+}
+
+Result<bool> DayMaker::add_hour(const SessionName& session, const Partition& partition) {
+    auto hour = read_hour(session, partition);
+    if (!hour.ok()) {
+        return hour.error();
+    }
+    for (auto& [epoch, batches] : *hour) {
+        std::optional<Meaning> meaning;
+        for (const auto& [series, named] : batches.series) {
+            auto added = add_series({session, partition, epoch}, series, batches, meaning);
+            if (!added.ok() || !*added) {
+                return added;
+            }
+        }
+    }
+    return steps_.tell({.partition = partition_});
+}
+
+Result<bool> DayMaker::add_series(const Place& place, Series series, EpochBatches& batches,
+                                  std::optional<Meaning>& meaning) {
+    const auto [day, is_new] = days_.try_emplace(series);
+    if (is_new) {
+        auto made = is_made(place.session, series);
+        if (!made.ok()) {
+            return made;
+        }
+        day->second.is_made = *made;
+    }
+    if (day->second.is_made) {
+        return true;
+    }
+    day->second.has_begun = false;
+    std::string next;
+    for (;;) {
+        auto rollup = read_rollup(place, series, batches.series.at(series), next);
+        if (!rollup.ok()) {
+            return rollup.error();
+        }
+        if (!rollup->has_value()) {
+            return add_rows(place, series, batches, meaning);
+        }
+        auto room = make_room(place, series, (*rollup)->seqs.size(), batches, meaning);
+        if (!room.ok() || *room != Room::kReady) {
+            return room.ok() ? Result<bool>{*room != Room::kEnded} : room.error();
+        }
+        static_cast<void>(day->second.sums.add(**rollup));
+    }
+}
+
+// What of an hour is too little, or too varied, for a rollup of its own.
+Result<bool> DayMaker::add_rows(const Place& place, Series series, EpochBatches& batches,
+                                std::optional<Meaning>& meaning) {
+    std::vector<Named>& named = batches.series.at(series);
+    std::uint64_t row_count = 0;
+    for (const Named& one : named) {
+        row_count += one.is_covered || one.is_left ? 0 : one.row_count;
+    }
+    if (row_count == 0 || row_count > limits::kRollupDayRowsMax) {
+        return true;
+    }
+    auto room = make_room(place, series, std::min(named.size(), std::size_t{limits::kRollupSeqRangesMax} / 2), batches,
+                          meaning);
+    if (!room.ok() || *room != Room::kReady) {
+        return room.ok() ? Result<bool>{*room != Room::kEnded} : room.error();
+    }
+    DaySums& sums = days_.at(series).sums;
+    DecodedRows rows;
+    std::size_t last_added = named.size();  // its index; none
+    auto visited = visit_undamaged(
+        *engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series),
+        [&](std::string_view, std::string_view value) {
+            const auto block = parse_block_untrusted(value);
+            if (!block.ok() || block->header.series != series || block->header.epoch != place.epoch) {
+                return Visit::kContinue;
+            }
+            const BlockPart whole{block->header.first_seq, block->header.row_count};
+            bool is_decoded = false;
+            std::size_t row = 0;
+            for (const BlockPart& part : block->parts.empty() ? std::span{&whole, 1} : std::span{block->parts}) {
+                const std::size_t first = std::exchange(row, row + part.row_count);
+                const auto one = std::lower_bound(named.begin(), named.end(), part.seq,
+                                                  [](const Named& before, Seq seq) { return before.seq < seq; });
+                if (one == named.end() || one->seq != part.seq || one->row_count != part.row_count || one->is_covered ||
+                    one->is_left || sums.range_count() >= limits::kRollupSeqRangesMax) {
+                    continue;
+                }
+                if (!is_decoded && !rows.decode(*block, DaySums::kColumns).ok()) {
+                    return Visit::kContinue;
+                }
+                is_decoded = true;
+                const auto index = static_cast<std::size_t>(one - named.begin());
+                if (!sums.add_rows(rows, first, row, part.seq, index != 0 && index - 1 == last_added)) {
+                    return Visit::kStop;
+                }
+                one->is_covered = true;
+                last_added = index;
+            }
+            return Visit::kContinue;
+        },
+        [](const DamagedRange&) {});
+    return visited.ok() ? Result<bool>{true} : visited.error();
+}
+
+// A rollup of a day is as large as one of an hour may be; all that are under way take no more than a few.
+Result<DayMaker::Room> DayMaker::make_room(const Place& place, Series series, std::size_t more_ranges,
+                                           const EpochBatches& batches, std::optional<Meaning>& meaning) {
+    if (!meaning) {
+        auto read = read_meaning(place, batches.meaning.row_count);
+        if (!read.ok()) {
+            return read.error();
+        }
+        if (!read->has_value()) {
+            return Room::kUnreadable;
+        }
+        meaning = std::move(*read);
+    }
+    SeriesDay& day = days_.at(series);
+    const DaySums& sums = day.sums;
+    const bool has_room = sums.sum_count() <= policy_.sums_max &&
+                          sums.node_count() + meaning->dictionary.stack_count() <= limits::kStackNodesMax &&
+                          sums.image_count() + meaning->dictionary.image_count() < limits::kImagesMax &&
+                          sums.hour_count() < limits::kRollupDayHoursMax &&
+                          sums.range_count() + more_ranges <= limits::kRollupSeqRangesMax &&
+                          sums.size_bytes_max() <= limits::kRollupSizeBytesMax;
+    std::size_t size_bytes = 0;
+    for (const auto& [other, one] : days_) {
+        size_bytes += one.sums.size_bytes_max();
+    }
+    auto finished = size_bytes > 4 * limits::kRollupSizeBytesMax ? finish_all(place.session)
+                    : has_room                                   ? Result<bool>{true}
+                                                                 : finish(place.session, series);
+    if (!finished.ok() || !*finished) {
+        return finished.ok() ? Result<Room>{Room::kEnded} : finished.error();
+    }
+    if (!std::exchange(day.has_begun, true)) {
+        day.sums.begin({place.partition, batches.meaning, meaning->dictionary, meaning->names});
+    }
+    return Room::kReady;
+}
+
+Result<bool> DayMaker::finish_all(const SessionName& session) {
+    for (auto& [series, day] : days_) {
+        if (auto finished = finish(session, series); !finished.ok() || !*finished) {
+            return finished;
+        }
+    }
+    return true;
+}
+
+Result<bool> DayMaker::finish(const SessionName& session, Series series) {
+    SeriesDay& made = days_.at(series);
+    DaySums& sums = made.sums;
+    const bool is_worth_it = sums.hour_count() >= policy_.day_hours_min &&
+                             std::uint64_t{policy_.day_saving} * sums.sum_count() <= sums.hour_sum_count();
+    std::string key;
+    std::string value;
+    if (is_worth_it) {
+        const DayRollup day = sums.rollup();
+        key = rollup_key({partition_,
+                          session.target,
+                          session.session,
+                          series,
+                          {RollupContent::kNamedStacks, RollupLevel::kDay},
+                          day.hours.front().rows.seqs.front().first});
+        value = encode_rollup(day);
+    }
+    sums.clear();
+    made.has_begun = false;
+    if (!is_worth_it || value.size() > 2 * limits::kRollupSizeBytesMax) {
+        return true;
+    }
+    Changes changes;
+    changes.puts.push_back({key, value});
+    return steps_.write(changes, {.partition = partition_, .rollups = 1, .rollup_bytes = key.size() + value.size()});
+}
+
+// Empty where there are too many batches. Records that are damaged are left out: a reader who can read them passes over
+// the rollup.
+Result<DayMaker::Hour> DayMaker::read_hour(const SessionName& session, const Partition& partition) const {
+    auto watermark = reads_->watermark(session.target, session.session);
+    if (!watermark.ok()) {
+        return watermark.error();
+    }
+    Hour hour;
+    std::uint32_t count = 0;
+    auto visited =
+        reads_->visit_batches(partition, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
+            EpochBatches& epoch = hour[batch.epoch];
+            epoch.meaning.epoch = batch.epoch;
+            std::uint64_t meaning_rows = 0;
+            for (const BatchRecord::Rows& rows : batch.rows) {
+                meaning_rows += gives_meaning(rows.series.kind) ? rows.row_count : 0;
+                if (has_stacks(rows.series.kind) && rows.row_count != 0) {
+                    const bool is_left = batch.seq > *watermark || rows.last_ticks.value == ~0ULL;
+                    epoch.series[rows.series].push_back({batch.seq, rows.row_count, false, is_left});
+                }
+            }
+            if (meaning_rows != 0) {
+                RollupCover& meaning = epoch.meaning;
+                const bool is_next = !meaning.seqs.empty() && meaning.seqs.back().last.value + 1 == batch.seq.value;
+                meaning.add_seq(batch.seq, is_next);
+                meaning.row_count += meaning_rows;
+            }
+            return ++count > limits::kRollupBatchesMax ? Visit::kStop : Visit::kContinue;
+        });
+    if (!visited.ok() && !is_damage(visited.error())) {
+        return visited.error();
+    }
+    if (count > limits::kRollupBatchesMax) {
+        hour.clear();
+    }
+    std::erase_if(hour,
+                  [](const auto& entry) { return entry.second.meaning.seqs.size() > limits::kRollupSeqRangesMax; });
+    return hour;
+}
+
+std::vector<DayMaker::Named*> DayMaker::covered_by(const RollupCover& cover, std::vector<Named>& named) {
+    std::vector<Named*> covered;
+    for (const SeqRange& seqs : cover.seqs) {
+        auto one = std::lower_bound(named.begin(), named.end(), seqs.first,
+                                    [](const Named& before, Seq seq) { return before.seq < seq; });
+        for (; one != named.end() && one->seq <= seqs.last; ++one) {
+            covered.push_back(&*one);
+        }
+    }
+    return covered;
+}
+
+Result<std::optional<Rollup>> DayMaker::read_rollup(const Place& place, Series series, std::vector<Named>& named,
+                                                    std::string& next) const {
+    std::optional<Rollup> found;
+    KeyRange range = series_rollups_range(place.partition, place.session.target, place.session.session, series,
+                                          {RollupContent::kStacks, RollupLevel::kHour});
+    range.begin = std::max(range.begin, next);
+    next = range.end;
+    const auto on_value = [&](std::string_view key, std::string_view value) {
+        const Result<RollupCover> cover = decode_rollup_cover_untrusted(value);
+        if (!cover.ok() || cover->epoch != place.epoch) {
+            return Visit::kContinue;
+        }
+        const std::vector<Named*> covered = covered_by(*cover, named);
+        std::uint64_t row_count = 0;
+        bool is_new = true;
+        for (const Named* one : covered) {
+            row_count += one->row_count;
+            is_new = is_new && !one->is_covered;
+        }
+        if (row_count != cover->row_count || !is_new) {
+            return Visit::kContinue;
+        }
+        if (auto rollup = decode_rollup_untrusted(value); rollup.ok()) {
+            std::for_each(covered.begin(), covered.end(), [](Named* one) { one->is_covered = true; });
+            found = std::move(*rollup);
+            next = std::string{key} + '\0';
+            return Visit::kStop;
+        }
+        return Visit::kContinue;
+    };
+    auto visited = visit_undamaged(*engine_, range, on_value, [](const DamagedRange&) {});
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    return found;
+}
+
+Result<std::optional<DayMaker::Meaning>> DayMaker::read_meaning(const Place& place, std::uint64_t row_count) const {
+    Meaning meaning;
+    DecodedRows rows;
+    std::uint64_t seen = 0;
+    bool is_whole = true;
+    for (const Kind kind : kMeanings) {
+        const Series series{kind, kNoEvent};
+        auto visited = visit_undamaged(
+            *engine_, series_blocks_range(place.partition, place.session.target, place.session.session, series),
+            [&](std::string_view, std::string_view value) {
+                const auto block = parse_block_untrusted(value);
+                if (!block.ok() || block->header.series != series || block->header.epoch != place.epoch) {
+                    return Visit::kContinue;
+                }
+                if (kind == Kind::kTask) {
+                    is_whole = rows.decode(*block, ThreadNames::kColumns).ok();
+                    if (is_whole) {
+                        meaning.names.add(rows);
+                    }
+                } else {
+                    is_whole = meaning.dictionary.add(*block).ok();
+                }
+                seen += block->header.row_count;
+                return is_whole ? Visit::kContinue : Visit::kStop;
+            },
+            [](const DamagedRange&) {});
+        if (!visited.ok()) {
+            return visited.error();
+        }
+        if (!is_whole) {
+            return std::optional<Meaning>{};
+        }
+    }
+    if (seen != row_count || !meaning.dictionary.finish().ok()) {
+        return std::optional<Meaning>{};
+    }
+    meaning.names.finish(meaning.dictionary);
+    return std::optional{std::move(meaning)};
+}
+
+Result<bool> DayMaker::is_made(const SessionName& session, Series series) const {
+    bool is_any = false;
+    auto visited = visit_undamaged(
+        *engine_,
+        series_rollups_range(partition_, session.target, session.session, series,
+                             {RollupContent::kNamedStacks, RollupLevel::kDay}),
+        [&](std::string_view, std::string_view) {
+            is_any = true;
+            return Visit::kStop;
+        },
+        [](const DamagedRange&) {});
+    return visited.ok() ? Result<bool>{is_any} : visited.error();
+}
+
+}  // namespace perfleet

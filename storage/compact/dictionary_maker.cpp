@@ -1,0 +1,201 @@
+#include "storage/compact/dictionary_maker.h"
+
+#include <set>
+#include <string_view>
+
+#include "storage/engine/damaged_reads.h"
+#include "storage/model/rollup_cover.h"
+
+namespace perfleet {
+namespace {
+
+// Of maps that are written together: the writer waits for no more.
+constexpr std::size_t kMapsSizeBytes = 256U << 10;
+
+}  // namespace
+
+Result<Compactor::Outcome> DictionaryMaker::make_dictionary() {
+    const auto sessions = reads_->session_names(partition_);
+    if (!sessions.ok()) {
+        return Error{sessions.error()};
+    }
+    for (const SessionName& session : *sessions) {
+        auto added = add_session(session);
+        if (!added.ok()) {
+            return added.error();
+        }
+        if (!*added) {
+            return steps_.ended();
+        }
+    }
+    const std::uint64_t epoch_node_count = nodes_.epoch_node_count();
+    PartitionNodes::Made made = std::move(nodes_).finish();
+    const std::string bytes = encode_dictionary(made.dictionary);
+    const bool is_worth_it = made.maps.size() >= policy_.epochs_min &&
+                             epoch_node_count >= std::uint64_t{policy_.reuse} * made.dictionary.nodes.size() &&
+                             bytes.size() <= limits::kDictionarySizeBytesMax;
+    if (!is_worth_it) {
+        return steps_.tell({.partition = partition_, .epochs_left = made.maps.size()}) ? Compactor::Outcome::kDone
+                                                                                       : steps_.ended();
+    }
+    made.dictionary = {};
+    auto written = write_dictionary(bytes);
+    if (written.ok() && *written) {
+        written = write_maps(dictionary_checksum(bytes), std::move(made.maps));
+    }
+    if (!written.ok()) {
+        return written.error();
+    }
+    return *written ? Compactor::Outcome::kDone : steps_.ended();
+}
+
+Result<bool> DictionaryMaker::add_session(const SessionName& session) {
+    auto covers = read_covers(session);
+    if (!covers.ok()) {
+        return covers.error();
+    }
+    CompactionStep step{.partition = partition_};
+    for (auto& [epoch, cover] : *covers) {
+        auto definitions = read_definitions(session, cover);
+        if (!definitions.ok()) {
+            return definitions.error();
+        }
+        if (definitions->has_value() && nodes_.add(**definitions)) {
+            epochs_.push_back({session, std::move(cover)});
+        } else {
+            ++step.epochs_left;
+        }
+    }
+    return steps_.tell(step);
+}
+
+// Another one than before: with the same write the maps into that go.
+Result<bool> DictionaryMaker::write_dictionary(const std::string& bytes) {
+    Changes changes;
+    const std::string key = dictionary_key(partition_);
+    const auto before = reads_->dictionary(partition_);
+    if (!before.ok()) {
+        return before.error();
+    }
+    if (*before == bytes) {
+        return true;
+    }
+    auto visited = visit_undamaged(
+        *engine_, stack_maps_range(partition_),
+        [&](std::string_view old, std::string_view) {
+            changes.deletes.emplace_back(old);
+            return Visit::kContinue;
+        },
+        [](const DamagedRange&) {});
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    changes.puts.push_back({key, bytes});
+    return steps_.write(changes, {.partition = partition_, .dictionaries = 1, .map_bytes = key.size() + bytes.size()});
+}
+
+Result<bool> DictionaryMaker::write_maps(std::uint32_t checksum, std::vector<std::vector<std::uint32_t>> maps) {
+    std::vector<std::pair<std::string, std::string>> made;
+    CompactionStep step{.partition = partition_};
+    const auto write_made = [&]() -> Result<bool> {
+        Changes changes;
+        for (const auto& [key, value] : made) {
+            changes.puts.push_back({key, value});
+        }
+        auto written = steps_.write(changes, std::exchange(step, CompactionStep{.partition = partition_}));
+        made.clear();
+        return written;
+    };
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+        const SessionName& session = epochs_[i].session;
+        const StackMapKey key{partition_, session.target, session.session, epochs_[i].definitions.epoch};
+        std::string value = encode_stack_map({checksum, std::move(epochs_[i].definitions), std::move(maps[i])});
+        const auto before = reads_->stack_map(key);
+        if (!before.ok()) {
+            return before.error();
+        }
+        if (*before == value) {
+            continue;
+        }
+        made.emplace_back(stack_map_key(key), std::move(value));
+        ++step.stack_maps;
+        step.map_bytes += made.back().first.size() + made.back().second.size();
+        if (step.map_bytes >= kMapsSizeBytes) {
+            if (auto written = write_made(); !written.ok() || !*written) {
+                return written;
+            }
+        }
+    }
+    return made.empty() ? Result<bool>{true} : write_made();
+}
+
+// Epochs of which no batch can come any more between those that are there: so each has one range. Where one of them
+// can't be read, a reader who can passes over the map.
+Result<std::map<EpochNumber, RollupCover>> DictionaryMaker::read_covers(const SessionName& session) const {
+    std::map<EpochNumber, RollupCover> covers;
+    auto watermark = reads_->watermark(session.target, session.session);
+    if (!watermark.ok()) {
+        return is_damage(watermark.error()) ? Result<std::map<EpochNumber, RollupCover>>{covers} : watermark.error();
+    }
+    std::set<EpochNumber> left;
+    auto visited =
+        reads_->visit_batches(partition_, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
+            std::uint64_t row_count = 0;
+            for (const BatchRecord::Rows& rows : batch.rows) {
+                row_count += defines_stacks(rows.series.kind) ? rows.row_count : 0;
+            }
+            if (row_count != 0) {
+                RollupCover& cover = covers[batch.epoch];
+                cover.epoch = batch.epoch;
+                cover.add_seq(batch.seq, true);
+                cover.row_count += row_count;
+            }
+            if (batch.seq > *watermark) {
+                left.insert(batch.epoch);
+            }
+            return Visit::kContinue;
+        });
+    if (!visited.ok() && !is_damage(visited.error())) {
+        return visited.error();
+    }
+    std::erase_if(covers, [&](const auto& entry) { return left.contains(entry.first); });
+    return covers;
+}
+
+Result<std::optional<EpochDictionary>> DictionaryMaker::read_definitions(const SessionName& session,
+                                                                         const RollupCover& cover) const {
+    EpochDictionary dictionary;
+    std::uint64_t row_count = 0;
+    for (const Kind kind : {Kind::kImage, Kind::kStack}) {
+        const Series series{kind, kNoEvent};
+        bool is_sound = true;
+        auto visited = visit_undamaged(
+            *engine_,
+            series_blocks_range(partition_, session.target, session.session, series, cover.seqs.front().first),
+            [&](std::string_view key, std::string_view value) {
+                if (const auto name = decode_block_key(key); name.ok() && name->first_seq > cover.seqs.back().last) {
+                    return Visit::kStop;
+                }
+                const auto block = parse_block_untrusted(value);
+                if (!block.ok() || block->header.series != series || block->header.epoch != cover.epoch) {
+                    return Visit::kContinue;
+                }
+                is_sound = dictionary.add(*block).ok();
+                row_count += block->header.row_count;
+                return is_sound ? Visit::kContinue : Visit::kStop;
+            },
+            [](const DamagedRange&) {});
+        if (!visited.ok()) {
+            return visited.error();
+        }
+        if (!is_sound) {
+            return std::optional<EpochDictionary>{};
+        }
+    }
+    if (row_count != cover.row_count || !dictionary.finish().ok()) {
+        return std::optional<EpochDictionary>{};
+    }
+    return std::optional{std::move(dictionary)};
+}
+
+}  // namespace perfleet

@@ -1,0 +1,68 @@
+// Makes the dictionary of a partition, and the maps of its epochs, from the definitions of its sessions. What they
+// mean: storage/FORMAT.md.
+//
+// A map names the definitions that it was made from and the dictionary that it leads into, so whatever comes or goes
+// meanwhile makes it be passed over, never wrong. Made again where something has come since: the same definitions make
+// the same bytes, and what stands there already is not written again. Memory: as PartitionNodes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/compact/compactor.h"
+#include "storage/compact/policy.h"
+#include "storage/dictionary/partition_nodes.h"
+#include "storage/engine/engine.h"
+#include "storage/key/key.h"
+#include "storage/model/keys.h"
+#include "storage/model/rollup_cover.h"
+#include "storage/read/keyed_reads.h"
+
+namespace perfleet {
+
+class DictionaryMaker {
+public:
+    // As those of Compactor.
+    DictionaryMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition,
+                    const DictionaryPolicy& policy, Compactor::Commit commit, Compactor::OnStep on_step)
+        : engine_{&engine},
+          reads_{&reads},
+          partition_{partition},
+          policy_{policy},
+          steps_{std::move(commit), std::move(on_step)},
+          nodes_{policy.nodes_max} {}
+
+    // Once.
+    [[nodiscard]] Result<Compactor::Outcome> make_dictionary();
+
+private:
+    // An epoch that gets a map; as PartitionNodes::Made::maps.
+    struct Epoch {
+        SessionName session;
+        RollupCover definitions;
+    };
+
+    // These are false when the work ends.
+    [[nodiscard]] Result<bool> add_session(const SessionName& session);
+    [[nodiscard]] Result<bool> write_dictionary(const std::string& bytes);
+    [[nodiscard]] Result<bool> write_maps(std::uint32_t checksum, std::vector<std::vector<std::uint32_t>> maps);
+
+    [[nodiscard]] Result<std::map<EpochNumber, RollupCover>> read_covers(const SessionName& session) const;
+    // Nothing where one is damaged or missing, or they contradict each other.
+    [[nodiscard]] Result<std::optional<EpochDictionary>> read_definitions(const SessionName& session,
+                                                                          const RollupCover& cover) const;
+
+    const Engine* engine_;
+    const KeyedReads* reads_;
+    Partition partition_;
+    DictionaryPolicy policy_;
+    CompactionSteps steps_;
+    PartitionNodes nodes_;
+    std::vector<Epoch> epochs_;
+};
+
+}  // namespace perfleet

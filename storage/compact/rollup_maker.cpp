@@ -1,0 +1,404 @@
+#include "storage/compact/rollup_maker.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "storage/engine/damaged_reads.h"
+#include "storage/model/record.h"
+#include "storage/model/rollup_cover.h"
+#include "storage/rollup/rollup_sums.h"
+#include "storage/rollup/value_sums.h"
+#include "storage/store_limits.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::uint32_t kBlocksAStep = 16;  // until somebody else gets a turn
+constexpr Series kTasks{Kind::kTask, kNoEvent};
+
+// Accumulated latencies are a table of tests, not many rows.
+std::span<const RollupContent> contents_of(Kind kind) {
+    static constexpr std::array kOfTracepoint{RollupContent::kStacks, RollupContent::kValues};
+    return kind == Kind::kTracepoint ? std::span<const RollupContent>{kOfTracepoint}
+           : kind == Kind::kSample   ? std::span{kOfTracepoint}.first(1)
+                                     : std::span<const RollupContent>{};
+}
+
+}  // namespace
+
+Result<Compactor::Outcome> RollupMaker::roll_up_partition() {
+    const auto sessions = reads_->session_names(partition_);
+    if (!sessions.ok()) {
+        return Error{sessions.error()};
+    }
+    for (const SessionName& session : *sessions) {
+        auto rolled_up = roll_up_session(session);
+        if (!rolled_up.ok() && !is_damage(rolled_up.error())) {
+            return rolled_up.error();
+        }
+        if (rolled_up.ok() && !*rolled_up) {
+            return steps_.ended();
+        }
+    }
+    return Compactor::Outcome::kDone;
+}
+
+Result<bool> RollupMaker::roll_up_session(const SessionName& session) {
+    auto watermark = reads_->watermark(session.target, session.session);
+    if (!watermark.ok()) {
+        return watermark.error();
+    }
+    auto batches = read_batches(session, *watermark);
+    if (!batches.ok()) {
+        return batches.error();
+    }
+    std::optional<ClockMap> clock;
+    for (auto& [epoch, all] : batches->epochs) {
+        std::optional<Renames> renames;
+        for (auto& [series, named] : all) {
+            for (const RollupContent content : contents_of(series.kind)) {
+                const Source source{session, epoch, series, content};
+                const auto row_count = mark_covered(source, named);
+                if (!row_count.ok()) {
+                    return Error{row_count.error()};
+                }
+                if (*row_count == 0 || *row_count < policy_.rows_min) {
+                    continue;
+                }
+                if (!clock) {
+                    auto read = read_clock(session, batches->points);
+                    if (!read.ok()) {
+                        return read.error();
+                    }
+                    clock = std::move(*read);
+                }
+                auto rolled_up = content == RollupContent::kValues
+                                     ? roll_up_values(source, named, *clock)
+                                     : roll_up_stacks(source, named, *row_count, *clock, renames);
+                if (!rolled_up.ok() || !*rolled_up) {
+                    return rolled_up;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+// Records that are damaged are left out, and so are the rows of their batches.
+Result<RollupMaker::Batches> RollupMaker::read_batches(const SessionName& session, Seq watermark) const {
+    Batches batches;
+    std::uint32_t count = 0;
+    auto visited =
+        reads_->visit_batches(partition_, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
+            if (batch.seq > watermark || ++count > limits::kRollupBatchesMax) {
+                return Visit::kStop;
+            }
+            batches.points.insert(batches.points.end(), batch.clock_points.begin(), batch.clock_points.end());
+            for (const BatchRecord::Rows& rows : batch.rows) {
+                if (rows.row_count != 0) {
+                    batches.epochs[batch.epoch][rows.series].push_back(
+                        {batch.seq, rows.row_count, false, rows.last_ticks.value == ~0ULL});
+                }
+            }
+            return Visit::kContinue;
+        });
+    if (!visited.ok() && !is_damage(visited.error())) {
+        return visited.error();
+    }
+    return batches;
+}
+
+// As a query will know it, as far as the bucket and its neighbours tell: points further away don't change what lies
+// between these.
+Result<ClockMap> RollupMaker::read_clock(const SessionName& session, std::vector<ClockPoint> points) const {
+    auto record = reads_->session(session.target, session.session);
+    if (!record.ok()) {
+        return record.error();
+    }
+    if (!record->has_value()) {
+        return Error{ErrorCode::kCorrupt, "store: a session without a description"};
+    }
+    points.push_back((*record)->start_point);
+    auto end = reads_->session_end(session.target, session.session);
+    if (!end.ok()) {
+        return end.error();
+    }
+    if (end->has_value()) {
+        points.push_back((*end)->end_point);
+    }
+    auto partitions = reads_->session_partitions(session.target, session.session);
+    if (!partitions.ok()) {
+        return partitions.error();
+    }
+    const auto own = std::lower_bound(partitions->begin(), partitions->end(), partition_);
+    std::vector<Partition> neighbours;
+    if (own != partitions->begin()) {
+        neighbours.push_back(*(own - 1));
+    }
+    if (own != partitions->end() && own + 1 != partitions->end()) {
+        neighbours.push_back(*(own + 1));
+    }
+    for (const Partition& neighbour : neighbours) {
+        auto visited =
+            reads_->visit_batches(neighbour, session.target, session.session, Seq{0}, [&](const BatchRecord& batch) {
+                points.insert(points.end(), batch.clock_points.begin(), batch.clock_points.end());
+                return Visit::kContinue;
+            });
+        if (!visited.ok() && !is_damage(visited.error())) {
+            return visited.error();
+        }
+    }
+    return ClockMap{(*record)->ticks_per_second, std::move(points)};
+}
+
+// By hours: those of other levels are written with them. Gives the rows that none covers.
+Result<std::uint64_t> RollupMaker::mark_covered(const Source& source, std::vector<Named>& named) const {
+    for (Named& one : named) {
+        one.is_covered = false;
+    }
+    auto visited = visit_undamaged(
+        *engine_,
+        series_rollups_range(partition_, source.session.target, source.session.session, source.series,
+                             {source.content, RollupLevel::kHour}),
+        [&](std::string_view, std::string_view value) {
+            const auto cover = source.content == RollupContent::kValues ? decode_value_rollup_cover_untrusted(value)
+                                                                        : decode_rollup_cover_untrusted(value);
+            if (!cover.ok() || cover->epoch != source.epoch) {
+                return Visit::kContinue;
+            }
+            for (const SeqRange& range : cover->seqs) {
+                auto one = std::lower_bound(named.begin(), named.end(), range.first,
+                                            [](const Named& before, Seq seq) { return before.seq < seq; });
+                for (; one != named.end() && one->seq <= range.last; ++one) {
+                    one->is_covered = true;
+                }
+            }
+            return Visit::kContinue;
+        },
+        [](const DamagedRange&) {});
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    std::uint64_t row_count = 0;
+    for (const Named& one : named) {
+        row_count += one.is_covered || one.is_left ? 0 : one.row_count;
+    }
+    return row_count;
+}
+
+Result<bool> RollupMaker::read_renames(const SessionName& session, EpochNumber epoch, Renames& renames) const {
+    constexpr std::array kWanted{ColumnId::kTime, ColumnId::kTaskOp, ColumnId::kTid};
+    DecodedRows rows;
+    bool has_room = true;
+    auto visited = visit_undamaged(
+        *engine_, series_blocks_range(partition_, session.target, session.session, kTasks),
+        [&](std::string_view, std::string_view value) {
+            const auto block = parse_block_untrusted(value);
+            if (block.ok() && block->header.series == kTasks && block->header.epoch == epoch &&
+                rows.decode(*block, kWanted).ok()) {
+                has_room = renames.add(rows);
+            }
+            return has_room ? Visit::kContinue : Visit::kStop;
+        },
+        [](const DamagedRange&) {});
+    if (!visited.ok()) {
+        return visited.error();
+    }
+    renames.finish();
+    return has_room;
+}
+
+// Rows are summed by minutes, minutes by hours, when there are as many sums as one rollup may have; hours are written
+// with their minutes, so that both cover the same.
+template <class Sums>
+class RollupMaker::SeriesSums {
+public:
+    // Empty sums of both levels.
+    SeriesSums(RollupMaker& maker, const Source& source, Sums minutes, Sums hours)
+        : maker_{maker}, source_{source}, minutes_{std::move(minutes)}, hours_{std::move(hours)} {}
+
+    [[nodiscard]] bool has_room(std::uint32_t row_count) const {
+        return minutes_.cover().row_count == 0 || !is_full(minutes_, row_count);
+    }
+    void add(const DecodedRows& rows, std::size_t first, std::size_t last, Seq seq, bool is_next) {
+        minutes_.add_rows(rows, first, last);
+        minutes_.add_seq(seq, is_next);
+    }
+
+    // Makes room. False when the work ends.
+    [[nodiscard]] Result<bool> take() {
+        const bool is_hour_full = is_full(hours_, minutes_.sum_count()) || made_sums_ > maker_.policy_.sums_max;
+        hours_.add_sums(minutes_);
+        if (is_worth_it(minutes_)) {
+            made_sums_ += minutes_.sum_count();
+            keep(RollupLevel::kMinute, minutes_);
+        }
+        minutes_.clear();
+        return is_hour_full ? finish() : Result<bool>{true};
+    }
+
+    // Likewise, of all that was added.
+    [[nodiscard]] Result<bool> finish() {
+        if (minutes_.cover().row_count != 0) {
+            if (auto taken = take(); !taken.ok() || !*taken) {
+                return taken;
+            }
+        }
+        const std::uint64_t row_count = hours_.cover().row_count;
+        if (row_count == 0) {
+            return true;
+        }
+        const bool is_kept = is_worth_it(hours_);
+        if (is_kept) {
+            keep(RollupLevel::kHour, hours_);
+        }
+        auto written = is_kept ? maker_.write(made_, row_count)
+                               : maker_.steps_.tell({.partition = maker_.partition_, .rows_left = row_count});
+        hours_.clear();
+        made_.clear();
+        made_sums_ = 0;
+        return written;
+    }
+
+private:
+    [[nodiscard]] bool is_full(const Sums& sums, std::size_t more_sums) const {
+        return sums.sum_count() + more_sums > maker_.policy_.sums_max ||
+               sums.cell_count() >= limits::kRollupCellsMax / 2 ||
+               sums.cover().seqs.size() >= limits::kRollupSeqRangesMax / 2;
+    }
+    [[nodiscard]] bool is_worth_it(const Sums& sums) const {
+        const RollupCover& cover = sums.cover();
+        return cover.row_count != 0 && cover.row_count / maker_.policy_.rows_per_sum >= sums.sum_count() &&
+               sums.cell_count() <= limits::kRollupCellsMax && cover.seqs.size() <= limits::kRollupSeqRangesMax;
+    }
+    void keep(RollupLevel level, const Sums& sums) {
+        made_.emplace_back(rollup_key({maker_.partition_,
+                                       source_.session.target,
+                                       source_.session.session,
+                                       source_.series,
+                                       {Sums::kContent, level},
+                                       sums.cover().seqs.front().first}),
+                           encode_rollup(sums.rollup(source_.epoch)));
+    }
+
+    RollupMaker& maker_;
+    const Source& source_;
+    Sums minutes_;
+    Sums hours_;
+    std::vector<std::pair<std::string, std::string>> made_;  // keys and values of minutes that are in hours_
+    std::size_t made_sums_ = 0;
+};
+
+Result<bool> RollupMaker::roll_up_stacks(const Source& source, const std::vector<Named>& named, std::uint64_t row_count,
+                                         const ClockMap& clock, std::optional<Renames>& renames) {
+    if (!renames) {
+        renames.emplace();
+        auto read = read_renames(source.session, source.epoch, *renames);
+        if (!read.ok()) {
+            return read.error();
+        }
+        if (!*read) {
+            renames.reset();
+            return steps_.tell({.partition = partition_, .rows_left = row_count});
+        }
+    }
+    return roll_up_series(source, named,
+                          SeriesSums<RollupSums>{*this, source, RollupSums{RollupLevel::kMinute, clock, *renames},
+                                                 RollupSums{RollupLevel::kHour, clock, *renames}});
+}
+
+Result<bool> RollupMaker::roll_up_values(const Source& source, const std::vector<Named>& named, const ClockMap& clock) {
+    return roll_up_series(source, named,
+                          SeriesSums<ValueSums>{*this, source, ValueSums{RollupLevel::kMinute, clock},
+                                                ValueSums{RollupLevel::kHour, clock}});
+}
+
+// Reads a few blocks at a time: nothing is written and nobody waits in the middle of a visit.
+template <class Sums>
+Result<bool> RollupMaker::roll_up_series(const Source& source, const std::vector<Named>& named, SeriesSums<Sums> sums) {
+    DecodedRows rows;
+    Seq next_block;
+    std::size_t next_named = 0;  // those before were added or can't be
+    for (bool has_more = true; has_more;) {
+        has_more = false;
+        bool is_full = false;
+        std::uint32_t block_count = 0;
+        auto visited = visit_undamaged(
+            *engine_,
+            series_blocks_range(partition_, source.session.target, source.session.session, source.series, next_block),
+            [&](std::string_view key, std::string_view value) {
+                const auto name = decode_block_key(key);
+                if (name.ok() && block_count++ == kBlocksAStep) {
+                    next_block = name->first_seq;
+                    has_more = true;
+                    return Visit::kStop;
+                }
+                const auto block = parse_block_untrusted(value);
+                if (!name.ok() || !block.ok() || block->header.series != source.series ||
+                    block->header.epoch != source.epoch || !add_block(*block, named, next_named, rows, sums)) {
+                    return Visit::kContinue;
+                }
+                next_block = name->first_seq;  // the rest of it comes again
+                has_more = is_full = true;
+                return Visit::kStop;
+            },
+            [](const DamagedRange&) {});
+        if (!visited.ok()) {
+            return visited.error();
+        }
+        if (is_full) {
+            if (auto taken = sums.take(); !taken.ok() || !*taken) {
+                return taken;
+            }
+        }
+        if (!steps_.tell({.partition = partition_})) {
+            return false;
+        }
+    }
+    return sums.finish();
+}
+
+// Adds the rows of the block's batches from `next_named` on, which moves behind them. True when there was no room for
+// all.
+template <class Sums>
+bool RollupMaker::add_block(const BlockView& block, const std::vector<Named>& named, std::size_t& next_named,
+                            DecodedRows& rows, SeriesSums<Sums>& sums) {
+    const BlockPart whole{block.header.first_seq, block.header.row_count};
+    const std::span<const BlockPart> parts = block.parts.empty() ? std::span{&whole, 1} : std::span{block.parts};
+    bool is_decoded = false;
+    std::size_t row = 0;
+    for (const BlockPart& part : parts) {
+        const std::size_t first = std::exchange(row, row + part.row_count);
+        const auto at = std::lower_bound(named.begin() + static_cast<std::ptrdiff_t>(next_named), named.end(), part.seq,
+                                         [](const Named& one, Seq seq) { return one.seq < seq; });
+        if (at == named.end() || at->seq != part.seq || at->row_count != part.row_count || at->is_covered ||
+            at->is_left) {
+            continue;
+        }
+        if (!sums.has_room(part.row_count)) {
+            return true;
+        }
+        if (!is_decoded && !rows.decode(block, Sums::kColumns).ok()) {
+            return false;
+        }
+        is_decoded = true;
+        const auto index = static_cast<std::size_t>(at - named.begin());
+        sums.add(rows, first, row, part.seq, index == next_named);
+        next_named = index + 1;
+    }
+    return false;
+}
+
+Result<bool> RollupMaker::write(const std::vector<std::pair<std::string, std::string>>& rollups,
+                                std::uint64_t row_count) {
+    Changes changes;
+    CompactionStep step{.partition = partition_, .rollups = rollups.size(), .rollup_rows = row_count};
+    for (const auto& [key, value] : rollups) {
+        changes.puts.push_back({key, value});
+        step.rollup_bytes += key.size() + value.size();
+    }
+    return steps_.write(changes, step);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,94 @@
+// Reads what no rollup covers yet in one partition and makes the changes that add rollups of it. What they mean:
+// storage/FORMAT.md.
+//
+// Only batches at or below their session's watermark are rolled up: what is read of them stays as it is until the
+// partition is dropped, and `commit` knows whether it was. Memory is bounded by RollupPolicy::sums_max and the limits
+// of rollups; what passes them is left to the blocks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/clock/clock_map.h"
+#include "storage/compact/compactor.h"
+#include "storage/compact/policy.h"
+#include "storage/engine/engine.h"
+#include "storage/key/key.h"
+#include "storage/model/keys.h"
+#include "storage/read/keyed_reads.h"
+#include "storage/rollup/renames.h"
+
+namespace perfleet {
+
+class RollupMaker {
+public:
+    // As those of Compactor.
+    RollupMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition, const RollupPolicy& policy,
+                Compactor::Commit commit, Compactor::OnStep on_step)
+        : engine_{&engine},
+          reads_{&reads},
+          partition_{partition},
+          policy_{policy},
+          steps_{std::move(commit), std::move(on_step)} {}
+
+    // kDone also where batches wait above their watermark.
+    [[nodiscard]] Result<Compactor::Outcome> roll_up_partition();
+
+private:
+    // A batch's rows of one series.
+    struct Named {
+        Seq seq;
+        std::uint32_t row_count = 0;
+        bool is_covered = false;
+        bool is_left = false;  // has a row at the greatest tick, which no cell holds
+    };
+    using NamedSeries = std::map<Series, std::vector<Named>>;
+    struct Batches {
+        std::map<EpochNumber, NamedSeries> epochs;
+        std::vector<ClockPoint> points;
+    };
+    struct Source {
+        SessionName session;
+        EpochNumber epoch;
+        Series series;
+        RollupContent content{};
+    };
+
+    template <class Sums>
+    class SeriesSums;
+
+    [[nodiscard]] Result<bool> roll_up_session(const SessionName& session);
+    [[nodiscard]] Result<Batches> read_batches(const SessionName& session, Seq watermark) const;
+    [[nodiscard]] Result<ClockMap> read_clock(const SessionName& session, std::vector<ClockPoint> points) const;
+    [[nodiscard]] Result<std::uint64_t> mark_covered(const Source& source, std::vector<Named>& named) const;
+    // False when there are too many.
+    [[nodiscard]] Result<bool> read_renames(const SessionName& session, EpochNumber epoch, Renames& renames) const;
+    // `renames`: the epoch's, read when they are wanted first.
+    [[nodiscard]] Result<bool> roll_up_stacks(const Source& source, const std::vector<Named>& named,
+                                              std::uint64_t row_count, const ClockMap& clock,
+                                              std::optional<Renames>& renames);
+    [[nodiscard]] Result<bool> roll_up_values(const Source& source, const std::vector<Named>& named,
+                                              const ClockMap& clock);
+    template <class Sums>
+    [[nodiscard]] Result<bool> roll_up_series(const Source& source, const std::vector<Named>& named,
+                                              SeriesSums<Sums> sums);
+    template <class Sums>
+    [[nodiscard]] static bool add_block(const BlockView& block, const std::vector<Named>& named,
+                                        std::size_t& next_named, DecodedRows& rows, SeriesSums<Sums>& sums);
+    // Keys and values; `row_count`: rows that those of hours stand for.
+    [[nodiscard]] Result<bool> write(const std::vector<std::pair<std::string, std::string>>& rollups,
+                                     std::uint64_t row_count);
+
+    const Engine* engine_;
+    const KeyedReads* reads_;
+    Partition partition_;
+    RollupPolicy policy_;
+    CompactionSteps steps_;
+};
+
+}  // namespace perfleet

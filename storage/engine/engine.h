@@ -1,0 +1,132 @@
+// What a store needs of an engine: ordered bytes. Everything else (keys, values, what a put means) is the same on every
+// engine and stands in keyed_store.h.
+//
+// Threads: get, visit, refresh and size_bytes at any time by any; erase by one thread at a time, beside all others; the
+// rest by one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/vocabulary/error.h"
+#include "storage/key/key.h"
+#include "storage/model/visit.h"
+
+namespace perfleet {
+
+// What is written together. Values are borrowed until write() returns.
+struct Changes {
+    struct Put {
+        std::string key;
+        std::string_view value;
+    };
+    std::vector<Put> puts;
+    std::vector<std::string> deletes;
+
+    [[nodiscard]] bool empty() const { return puts.empty() && deletes.empty(); }
+};
+
+// What an engine is to go on for, on a disk that may be full.
+enum class GoOn : std::uint8_t {
+    kToStore,  // with the room that is kept for drops still, or again, there
+    kToDrop,   // and that room may be used up
+};
+
+// Of an engine that keeps its keys in several files.
+using EngineFile = std::uint64_t;
+
+// Keys of which something can't be read, `begin` included, `end` excluded.
+struct DamagedRange {
+    KeyRange keys;
+    Error error;                // what the engine said of them: it names the file
+    std::string file;           // only what this one holds of them is missing; empty: everything
+    bool is_file_lost = false;  // it can't be opened at all
+};
+
+class Engine {
+public:
+    Engine() = default;
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+    virtual ~Engine() = default;
+
+    // Errors of all reads: kCorrupt, naming the key; kIo.
+    [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
+
+    // Ascending by key. Key and value are borrowed until the visitor returns.
+    [[nodiscard]] virtual Result<Done> visit(
+        const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const = 0;
+
+    // As visit, as if these files weren't there: where one of them is damaged, what others hold can be read so. What
+    // they replace or delete may be among it.
+    [[nodiscard]] virtual Result<Done> visit_without(
+        const std::set<EngineFile>&, const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const {
+        return visit(range, visitor);
+    }
+
+    // The file that the error of a visit names; nothing where it names none that can be left out.
+    [[nodiscard]] virtual std::optional<EngineFile> file_of(const Error&) const { return std::nullopt; }
+    [[nodiscard]] virtual std::string name_of(EngineFile file) const { return std::to_string(file); }
+
+    // What it says of the file alone: the same for all reads that meet the same damage.
+    [[nodiscard]] virtual std::string damage_in(const Error& error) const { return error.message; }
+
+    // What stood in files that can't be opened at all. Visits and gets go on as if those weren't there, without an
+    // error; nothing is written over what they hold, so that they can be put back. Never null.
+    [[nodiscard]] virtual std::shared_ptr<const std::vector<DamagedRange>> lost() const {
+        return std::make_shared<const std::vector<DamagedRange>>();
+    }
+
+    [[nodiscard]] virtual Result<Done> refresh() = 0;
+
+    // What was seen to be damaged when it was opened, without reading it, a sentence each: a file that is missing, or
+    // has another size than it should.
+    [[nodiscard]] virtual std::vector<std::string> damage_at_open() const { return {}; }
+    [[nodiscard]] virtual bool has_lost_logs() const { return false; }  // acknowledged changes with them
+
+    // After a write, sync or erase has failed nothing more is written or synced until this has succeeded; reads may
+    // fail, too. It goes on from what is on disk: of what was written since the last sync that may be all, some or
+    // nothing. False when there was nothing to do. Errors: what still hinders it; it can be tried again.
+    [[nodiscard]] virtual Result<bool> recover(GoOn) { return false; }
+
+    // The room that is kept for drops was given up for one, and isn't there again: nothing else may be written.
+    [[nodiscard]] virtual bool is_for_drops_only() const { return false; }
+
+    // All or nothing. Durable with the next sync().
+    [[nodiscard]] virtual Result<Done> write(const Changes& changes) = 0;
+
+    // The same for what can be made again, of what it deletes, too: cheaper, but durable, and seen by readers beside,
+    // only with the next settle(), or sooner. After a crash or recover() it may be undone, then with every
+    // write_unlogged() since; what was written between them is not.
+    [[nodiscard]] virtual Result<Done> write_unlogged(const Changes& changes) { return write(changes); }
+    // By one thread at a time, beside all others.
+    [[nodiscard]] virtual Result<Done> settle() { return Done{}; }
+
+    // Gives back the space of what write() has deleted in the range, as far as the disk has room for that;
+    // `is_stopping` as in erase(). What stands in the range and what it gives stay the same. By one thread at a time,
+    // beside all others.
+    [[nodiscard]] virtual Result<Done> reclaim(const KeyRange&, std::atomic<bool>*) { return Done{}; }
+
+    // Every write before is on disk when this returns Done.
+    [[nodiscard]] virtual Result<Done> sync() = 0;
+
+    // About what the range's keys and values take, on disk or until they are written there.
+    [[nodiscard]] virtual Result<std::uint64_t> size_bytes(const KeyRange& range) const = 0;
+
+    // Deletes every key of the range, which nobody writes any more, and gives back its space; on disk when this returns
+    // Done. Where there is too little room on the disk for giving it back, that comes later. When it fails or is
+    // interrupted, any of the keys may still be there. `is_stopping` (or null), once another thread has set it, ends it
+    // early: then the keys are gone, and some of their space isn't given back yet.
+    [[nodiscard]] virtual Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) = 0;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,389 @@
+#include "storage/engine/rocksdb_database.h"
+
+#include <rocksdb/file_system.h>
+#include <rocksdb/options.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/engine/log_tail.h"
+#include "storage/engine/lost_files.h"
+#include "storage/engine/rocksdb_options.h"
+#include "storage/engine/synced_log.h"
+#include "storage/engine/table_files.h"
+
+namespace perfleet {
+namespace {
+
+constexpr const char* kReaderFolderPrefix = "perfleet-reader-";
+
+// A reader may look at the moment at which the writer replaces a file; then it looks again.
+constexpr int kReaderAttempts = 8;
+
+// The system's, but what is made is its owner's alone, whatever the umask. (Env::SetAllowNonOwnerAccess does nothing in
+// RocksDB 7.8.)
+class OwnersFiles final : public rocksdb::FileSystemWrapper {
+public:
+    using rocksdb::FileSystemWrapper::FileSystemWrapper;
+    const char* Name() const override { return "perfleet.OwnersFiles"; }
+    rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                      rocksdb::IODebugContext* context) override {
+        return owned(target()->NewWritableFile(path, options, file, context), path);
+    }
+    rocksdb::IOStatus LockFile(const std::string& path, const rocksdb::IOOptions& options, rocksdb::FileLock** lock,
+                               rocksdb::IODebugContext* context) override {
+        return owned(target()->LockFile(path, options, lock, context), path);
+    }
+
+private:
+    static rocksdb::IOStatus owned(rocksdb::IOStatus made, const std::string& path) {
+        if (made.ok()) {
+            (void)::chmod(path.c_str(), S_IRUSR | S_IWUSR);
+        }
+        return made;
+    }
+};
+
+bool says(const rocksdb::Status& status, std::string_view words) {
+    return status.ToString().find(words) != std::string::npos;
+}
+
+Error busy(const std::string& directory) {
+    return {ErrorCode::kBusy, directory +
+                                  ": another process is writing to this folder (perfleet-gateway, record or import); "
+                                  "stop it, or name another folder"};
+}
+
+// What RocksDB says; of a missing table file it tells the name that such files had long ago, which it tries last.
+std::string text_of(const rocksdb::Status& status) {
+    constexpr std::string_view kNameOfBefore = ".ldb";
+    std::string text = status.ToString();
+    for (std::size_t at = text.find(kNameOfBefore); at != std::string::npos; at = text.find(kNameOfBefore, at)) {
+        text.replace(at, kNameOfBefore.size(), ".sst");
+    }
+    return text;
+}
+
+bool says_locked(const rocksdb::Status& status) {
+    return says(status, "lock hold by current process") || says(status, "While lock file");
+}
+
+// The last writer's logs without what nobody was promised, so that RocksDB opens them as far as they count.
+// True where RocksDB must skip what it can't read.
+Result<bool> cut_log_tail_locked(const std::string& directory, rocksdb::Env& env) {
+    if (!check_reader_folder(directory).ok()) {
+        return false;  // nothing there yet
+    }
+    rocksdb::FileLock* lock = nullptr;
+    if (const rocksdb::Status status = env.LockFile(directory + "/LOCK", &lock); !status.ok()) {
+        return says_locked(status) ? busy(directory) : rocksdb_error(status, directory + ": can't be opened");
+    }
+    auto cut = cut_log_tail(directory);
+    if (cut.ok()) {  // opening deletes the log that it names
+        if (auto forgotten = forget_synced_logs(directory); !forgotten.ok()) {
+            cut = forgotten.error();
+        }
+    }
+    (void)env.UnlockFile(lock);
+    return cut;
+}
+
+// The name of the current manifest: each writer begins a new one.
+std::string generation_of(const std::string& directory) {
+    std::ifstream file{directory + "/CURRENT"};
+    std::string text;
+    std::getline(file, text);
+    return text;
+}
+
+// A reader keeps every table file open, which the usual soft limit of 1,024 is soon too small for.
+void raise_open_files_limit() {
+    ::rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)::setrlimit(RLIMIT_NOFILE, &limit);  // opening says so if it isn't enough
+    }
+}
+
+// Not everything of the store because a table file is damaged or missing.
+bool shows_less(const std::string& directory, rocksdb::DB& db) {
+    std::vector<rocksdb::LiveFileMetaData> live;
+    db.GetLiveFilesMetaData(&live);
+    std::vector<std::string> known;
+    for (const rocksdb::LiveFileMetaData& file : live) {
+        known.push_back(std::filesystem::path{file.name}.filename().string());
+    }
+    return misses_table_files(directory, known);
+}
+
+// So that a store opens that has a damaged or missing table file. What can't be opened is found, and left out.
+Result<Done> prepare_damaged(const std::string& directory, rocksdb::Options& options, RocksdbDatabase& opened) {
+    options.paranoid_checks = false;
+    options.skip_checking_sst_file_sizes_on_db_open = true;
+    options.disable_auto_compactions = true;
+    opened.damage.clear();
+    auto lost = lost_table_files(directory);
+    if (!lost.ok()) {
+        return lost.error();
+    }
+    if (lost->empty()) {
+        return Done{};
+    }
+    auto env = env_with_empty_tables(env_of(opened.env), *lost);
+    if (!env.ok()) {
+        return Error{env.error().code, directory + "/" + env.error().message};
+    }
+    opened.over_env = std::move(*env);
+    opened.lost = std::make_shared<const std::vector<DamagedRange>>(lost_ranges(directory, *lost));
+    for (const DamagedRange& range : *opened.lost) {
+        opened.damage.push_back(range.error.message);
+    }
+    options.env = opened.over_env.get();
+    options.verify_sst_unique_id_in_manifest = false;  // of tables that stand in for others
+    return Done{};
+}
+
+// Of a store with a damaged or missing table file: what is there now.
+Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Options options, RocksdbDatabase& opened) {
+    if (auto prepared = prepare_damaged(directory, options, opened); !prepared.ok()) {
+        return prepared.error();
+    }
+    options.max_open_files =
+        kWriterFilesMax;  // with all of them open RocksDB has another way of reading, which stops here
+    rocksdb::DB* db = nullptr;
+    rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &db);
+    opened.db.reset(db);
+    return status;
+}
+
+void add_log_losses(const std::string& directory, const std::vector<std::string>& losses, RocksdbDatabase& opened) {
+    opened.has_lost_logs = !losses.empty();
+    for (const std::string& loss : losses) {
+        opened.damage.push_back(directory + ": " + loss);
+    }
+}
+
+// What no writer has seen yet; only `is_damaged`, after RocksDB has said so, is worth reading the logs for.
+std::vector<std::string> log_losses(const std::string& directory, bool is_damaged) {
+    std::vector<std::string> losses = recorded_log_losses(directory);
+    if (is_damaged) {
+        if (auto damage = find_log_damage(directory); damage.ok() && damage->has_value() && (*damage)->was_synced) {
+            losses.push_back(describe_log_loss(directory, **damage));
+        }
+    } else {
+        for (const SyncedLog& log : short_logs(directory)) {
+            losses.push_back(describe_log_loss(directory, {log_file_name(log.number), log.size_bytes, true}));
+        }
+    }
+    return losses;
+}
+
+bool includes_all(const std::set<std::string>& names, const std::set<std::string>& some) {
+    return std::includes(names.begin(), names.end(), some.begin(), some.end());
+}
+
+// A log that is deleted between the secondary's look at the manifest and its look at the logs was in a table file by
+// then, which it doesn't know: it would show neither, without a word. A second look shows it.
+rocksdb::Status catch_up_once(const std::string& directory, rocksdb::DB& db) {
+    for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
+        const std::set<std::string> before = log_files(directory);
+        rocksdb::Status status = db.TryCatchUpWithPrimary();
+        if (!status.ok() || includes_all(log_files(directory), before)) {
+            return status;
+        }
+    }
+    return rocksdb::Status::TryAgain("the writer deletes logs faster than they can be followed");
+}
+
+}  // namespace
+
+rocksdb::Env& env_of(const std::shared_ptr<rocksdb::Env>& env) {
+    static const std::unique_ptr<rocksdb::Env> own =
+        rocksdb::NewCompositeEnv(std::make_shared<OwnersFiles>(rocksdb::FileSystem::Default()));
+    return env == nullptr ? *own : *env;
+}
+
+bool has_free(rocksdb::Env& env, const std::string& directory, std::uint64_t needed_size_bytes) {
+    std::uint64_t free_size_bytes = 0;
+    return !env.GetFreeSpace(directory, &free_size_bytes).ok() || free_size_bytes >= needed_size_bytes;
+}
+
+std::uint64_t logs_size_bytes(const std::string& directory) {
+    std::uint64_t sum_bytes = 0;
+    for (const std::string& log : log_files(directory)) {
+        std::error_code gone;
+        const std::uint64_t size_bytes = std::filesystem::file_size(directory + "/" + log, gone);
+        sum_bytes += gone ? 0 : size_bytes;
+    }
+    return sum_bytes;
+}
+
+Error rocksdb_error(const rocksdb::Status& status, const std::string& what) {
+    const std::string message = what + ": " + text_of(status);
+    if (status.IsCorruption()) {
+        return {ErrorCode::kCorrupt, message};
+    }
+    if (status.IsNotSupported()) {
+        return {ErrorCode::kUnsupported, message};
+    }
+    if (status.IsNoSpace()) {
+        return {ErrorCode::kFull, message};
+    }
+    if (says(status, "Permission denied")) {
+        return {ErrorCode::kPermission, message};
+    }
+    if (says(status, "Too many open files")) {
+        return {ErrorCode::kIo, message + "; raise the limit of open files (ulimit -n)"};
+    }
+    return {ErrorCode::kIo, message};
+}
+
+std::optional<EngineFile> table_file_in(std::string_view message) {
+    const std::size_t end = message.rfind(".sst");
+    std::size_t begin = end == std::string_view::npos ? 0 : end;
+    while (end != std::string_view::npos && begin > 0 && message[begin - 1] >= '0' && message[begin - 1] <= '9') {
+        --begin;
+    }
+    EngineFile number = 0;
+    if (end == std::string_view::npos ||
+        std::from_chars(message.data() + begin, message.data() + end, number).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    return number;
+}
+
+std::string status_in(std::string_view message) {
+    for (const std::string_view begin : {": Corruption: ", ": IO error: "}) {
+        if (const std::size_t at = message.find(begin); at != std::string_view::npos) {
+            return std::string{message.substr(at + 2)};
+        }
+    }
+    return std::string{message};
+}
+
+std::string table_file_name(EngineFile file) {
+    constexpr std::size_t kDigits = 6;
+    const std::string digits = std::to_string(file);
+    return std::string(kDigits - std::min(kDigits, digits.size()), '0') + digits + ".sst";
+}
+
+Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& directory, std::shared_ptr<rocksdb::Env> env,
+                                                       std::size_t memory_size_bytes, bool compacts) {
+    const auto has_lost = cut_log_tail_locked(directory, env_of(env));
+    if (!has_lost.ok()) {
+        return has_lost.error();
+    }
+    if (const std::uint64_t needed = kOpenRoomSizeBytes + logs_size_bytes(directory);
+        !has_free(env_of(env), directory, needed)) {
+        return Error{ErrorCode::kFull, directory + ": the disk is full: opening the store takes " +
+                                           std::to_string((needed >> 20) + 1) + " MiB, which aren't free; make room"};
+    }
+    rocksdb::Options options = writer_options(memory_size_bytes);
+    options.env = &env_of(env);
+    options.disable_auto_compactions = !compacts;
+    if (*has_lost) {
+        options.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+    }
+    rocksdb::DB* db = nullptr;
+    rocksdb::Status status = rocksdb::DB::Open(options, directory, &db);
+    if (says_locked(status)) {
+        return busy(directory);
+    }
+    auto opened = std::make_shared<RocksdbDatabase>();
+    opened->env = std::move(env);
+    opened->memory_size_bytes = memory_size_bytes;
+    // A table file is damaged or missing. The others are there, and what comes can be stored; reads of that file fail
+    // and name it, or are told what it held. (The logs have been checked above, for without these checks RocksDB would
+    // pass over damage in them.)
+    if (status.IsCorruption() || (status.IsIOError() && table_file_in(text_of(status)))) {
+        const std::string said = text_of(status);
+        if (auto prepared = prepare_damaged(directory, options, *opened); !prepared.ok()) {
+            return prepared.error();
+        }
+        if (opened->damage.empty()) {
+            opened->damage.push_back(directory + ": a table file is damaged or missing: " + said);
+        }
+        if (status.IsCorruption() || !opened->lost->empty()) {
+            db = nullptr;
+            status = rocksdb::DB::Open(options, directory, &db);
+        }
+    }
+    if (status.IsInvalidArgument()) {
+        return Error{ErrorCode::kInvalid, directory + ": not a perfleet store: " + status.ToString()};
+    }
+    if (!status.ok()) {
+        return rocksdb_error(status, directory + ": can't be opened");
+    }
+    opened->db.reset(db);
+    add_log_losses(directory, recorded_log_losses(directory), *opened);
+    return opened;
+}
+
+Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directory) {
+    raise_open_files_limit();
+    TemporaryFolder::remove_abandoned(kReaderFolderPrefix);
+    auto folder = TemporaryFolder::make(kReaderFolderPrefix);
+    if (!folder.ok()) {
+        return folder.error();
+    }
+    auto opened = std::make_shared<RocksdbDatabase>();
+    opened->folder = std::move(*folder);
+    rocksdb::Status status;
+    rocksdb::Options options = reader_options();
+    for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
+        opened->generation = generation_of(directory);
+        const std::set<std::string> logs = log_files(directory);
+        rocksdb::DB* db = nullptr;
+        status = rocksdb::DB::OpenAsSecondary(options, directory, opened->folder->path(), &db);
+        if (status.ok()) {
+            opened->db.reset(db);
+            status = includes_all(log_files(directory), logs) ? status : catch_up_once(directory, *db);
+        }
+        const bool is_lacking = status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {});
+        if (is_lacking) {
+            opened->db.reset();
+            auto damaged = open_damaged(directory, options, *opened);
+            if (!damaged.ok()) {
+                return damaged.error();
+            }
+            status = *damaged;
+        }
+        if (status.ok()) {
+            add_log_losses(directory, log_losses(directory, false), *opened);
+            return opened;
+        }
+        auto damage = status.IsCorruption() ? find_log_damage(directory) : std::optional<LogDamage>{};
+        if (!damage.ok() || !damage->has_value()) {
+            continue;
+        }
+        if (!(*damage)->was_synced) {  // the next writer cuts it off; until then a reader stops there
+            options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+            continue;
+        }
+        // A secondary instance stops at damage; what follows it is read without.
+        rocksdb::Options skipping = options;
+        skipping.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+        auto skipped = open_damaged(directory, skipping, *opened);
+        if (skipped.ok() && skipped->ok()) {
+            add_log_losses(directory, log_losses(directory, true), *opened);
+            return opened;
+        }
+    }
+    return rocksdb_error(status, directory + ": can't be opened for reading");
+}
+
+bool catch_up(const std::string& directory, RocksdbDatabase& reader) {
+    return generation_of(directory) == reader.generation && catch_up_once(directory, *reader.db).ok() &&
+           !shows_less(directory, *reader.db);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,151 @@
+#include "storage/engine/synced_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "storage/engine/folder.h"
+#include "storage/engine/table_files.h"
+
+namespace perfleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSyncedFile = "SYNCED";
+constexpr const char* kLossesFile = "LOST-LOGS";
+constexpr const char* kLineEnd = "end";  // of a line that was written as a whole
+constexpr ::mode_t kFileMode = 0600;
+
+constexpr std::size_t kNumberDigits = 6;  // at least
+constexpr std::size_t kFieldDigits = 20;  // so that each line has the size of the one before it
+
+std::string padded(std::uint64_t number, std::size_t digits) {
+    std::string text = std::to_string(number);
+    text.insert(0, digits - std::min(digits, text.size()), '0');
+    return text;
+}
+
+fs::path synced_path(const std::string& directory) { return fs::path{directory} / kSyncedFile; }
+
+std::string utc_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    ::gmtime_r(&now, &utc);
+    std::array<char, 32> time{};
+    (void)std::strftime(time.data(), time.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return time.data();
+}
+
+Result<Done> append_durably(const fs::path& path, const std::string& text) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kFileMode);
+    if (fd < 0) {
+        return error_from_errno(errno, path.string());
+    }
+    const bool is_written = ::write(fd, text.data(), text.size()) == static_cast<::ssize_t>(text.size());
+    const bool is_durable = is_written && ::fsync(fd) == 0;
+    const int errno_value = is_written || errno != 0 ? errno : EIO;
+    ::close(fd);
+    return is_durable ? sync_folder(path.parent_path().string()) : error_from_errno(errno_value, path.string());
+}
+
+}  // namespace
+
+std::string log_file_name(std::uint64_t number) { return padded(number, kNumberDigits) + ".log"; }
+
+void write_synced_logs(const std::string& directory, std::uint64_t number, std::uint64_t size_bytes,
+                       std::vector<SyncedLog>& logs) {
+    if (logs.empty() || logs.back().number != number) {  // each of this writer that is still there
+        const std::uint64_t first = logs.empty() ? number : logs.front().number;
+        logs.clear();
+        for (const std::string& name : log_files(directory)) {
+            std::error_code gone;
+            const std::uint64_t log = std::strtoull(name.c_str(), nullptr, 10);
+            const std::uint64_t whole_size_bytes = fs::file_size(fs::path{directory} / name, gone);
+            if (log >= first && log < number && !gone) {
+                logs.push_back({log, whole_size_bytes, utc_now()});
+            }
+        }
+        std::sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+        logs.push_back({number, 0, ""});
+    }
+    logs.back().size_bytes = size_bytes;
+    logs.back().time = utc_now();
+    std::string text;
+    for (const SyncedLog& log : logs) {
+        text += padded(log.number, kFieldDigits) + " " + padded(log.size_bytes, kFieldDigits) + " " + log.time + " " +
+                kLineEnd + "\n";
+    }
+    const int fd = ::open(synced_path(directory).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode);
+    if (fd >= 0) {
+        if (::pwrite(fd, text.data(), text.size(), 0) == static_cast<::ssize_t>(text.size())) {
+            (void)!::ftruncate(fd, static_cast<::off_t>(text.size()));
+        }
+        ::close(fd);
+    }
+}
+
+std::vector<SyncedLog> read_synced_logs(const std::string& directory) {
+    std::vector<SyncedLog> logs;
+    std::ifstream file{synced_path(directory)};
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words{line};
+        SyncedLog log;
+        std::string end;
+        if (words >> log.number >> log.size_bytes >> log.time >> end && end == kLineEnd) {
+            logs.push_back(std::move(log));
+        }
+    }
+    return logs;
+}
+
+Result<Done> forget_synced_logs(const std::string& directory) {
+    if (::unlink(synced_path(directory).c_str()) != 0) {
+        return errno == ENOENT ? Result<Done>{Done{}} : error_from_errno(errno, synced_path(directory).string());
+    }
+    return sync_folder(directory);
+}
+
+std::vector<SyncedLog> short_logs(const std::string& directory) {
+    std::vector<SyncedLog> shorter;
+    for (SyncedLog& log : read_synced_logs(directory)) {
+        std::error_code error;
+        const std::uint64_t size_bytes = fs::file_size(fs::path{directory} / log_file_name(log.number), error);
+        if (error ? error == std::errc::no_such_file_or_directory : size_bytes < log.size_bytes) {
+            log.size_bytes = error ? 0 : size_bytes;
+            shorter.push_back(std::move(log));
+        }
+    }
+    if (!shorter.empty()) {  // read after the look at the files: it moves before one is deleted
+        const std::uint64_t first_needed = first_needed_log(directory);
+        std::erase_if(shorter, [&](const SyncedLog& log) { return log.number < first_needed; });
+    }
+    return shorter;
+}
+
+Result<Done> record_log_loss(const std::string& directory, const std::string& loss) {
+    const std::vector<std::string> recorded = recorded_log_losses(directory);
+    if (std::find(recorded.begin(), recorded.end(), loss) != recorded.end()) {
+        return Done{};
+    }
+    return append_durably(fs::path{directory} / kLossesFile, loss + "\n");
+}
+
+std::vector<std::string> recorded_log_losses(const std::string& directory) {
+    std::vector<std::string> losses;
+    std::ifstream file{fs::path{directory} / kLossesFile};
+    for (std::string line; std::getline(file, line);) {
+        losses.push_back(line);
+    }
+    return losses;
+}
+
+}  // namespace perfleet

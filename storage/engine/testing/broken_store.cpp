@@ -1,0 +1,246 @@
+#include "storage/engine/testing/broken_store.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "schemas/columns/crc32c.h"
+#include "storage/key/key.h"
+#include "storage/store/testing/store_over.h"
+
+namespace perfleet {
+namespace {
+
+class EngineOver : public Engine {
+public:
+    explicit EngineOver(std::unique_ptr<Engine> engine) : engine_{std::move(engine)} {}
+
+    Result<std::optional<std::string>> get(std::string_view key) const override { return engine_->get(key); }
+    Result<Done> visit(
+        const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
+        return engine_->visit(range, visitor);
+    }
+    Result<Done> visit_without(
+        const std::set<EngineFile>& files, const KeyRange& range,
+        const std::function<Visit(std::string_view key, std::string_view value)>& visitor) const override {
+        return engine_->visit_without(files, range, visitor);
+    }
+    std::optional<EngineFile> file_of(const Error& error) const override { return engine_->file_of(error); }
+    std::string name_of(EngineFile file) const override { return engine_->name_of(file); }
+    std::string damage_in(const Error& error) const override { return engine_->damage_in(error); }
+    std::shared_ptr<const std::vector<DamagedRange>> lost() const override { return engine_->lost(); }
+    std::vector<std::string> damage_at_open() const override { return engine_->damage_at_open(); }
+    Result<Done> refresh() override { return engine_->refresh(); }
+    Result<bool> recover(GoOn purpose) override { return engine_->recover(purpose); }
+    bool is_for_drops_only() const override { return engine_->is_for_drops_only(); }
+    Result<Done> write(const Changes& changes) override { return engine_->write(changes); }
+    Result<Done> settle() override { return engine_->settle(); }
+    Result<Done> sync() override { return engine_->sync(); }
+    Result<std::uint64_t> size_bytes(const KeyRange& range) const override { return engine_->size_bytes(range); }
+    Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
+        return engine_->erase(range, is_stopping);
+    }
+
+protected:
+    [[nodiscard]] Engine& engine() { return *engine_; }
+
+private:
+    std::unique_ptr<Engine> engine_;
+};
+
+class AckBeforeSync final : public EngineOver {
+public:
+    using EngineOver::EngineOver;
+
+    Result<Done> sync() override {
+        if (std::exchange(is_owed_, true)) {
+            return engine().sync();
+        }
+        return Done{};
+    }
+    Result<Done> write(const Changes& changes) override {
+        if (std::exchange(is_owed_, false)) {
+            if (auto synced = engine().sync(); !synced.ok()) {
+                return synced;
+            }
+        }
+        return engine().write(changes);
+    }
+
+private:
+    bool is_owed_ = false;
+};
+
+class WatermarkBeforeRows final : public EngineOver {
+public:
+    using EngineOver::EngineOver;
+
+    Result<Done> write(const Changes& changes) override {
+        const auto is_of = [&](Table table) {
+            return !changes.puts.empty() && changes.puts.front().key.front() == static_cast<char>(table);
+        };
+        if (is_of(Table::kPartition)) {
+            Held held;
+            held.deletes = changes.deletes;
+            for (const Changes::Put& put : changes.puts) {
+                held.puts.emplace_back(put.key, put.value);
+            }
+            held_.push_back(std::move(held));
+            return Done{};
+        }
+        auto written = engine().write(changes);
+        if (written.ok() && is_of(Table::kWatermark)) {
+            written = engine().sync();
+        }
+        if (!written.ok()) {
+            return written;
+        }
+        return release();
+    }
+    Result<Done> sync() override {
+        if (auto released = release(); !released.ok()) {
+            return released;
+        }
+        return engine().sync();
+    }
+
+private:
+    struct Held {
+        std::vector<std::pair<std::string, std::string>> puts;
+        std::vector<std::string> deletes;
+    };
+
+    Result<Done> release() {
+        for (; !held_.empty(); held_.pop_front()) {
+            Changes changes;
+            changes.deletes = held_.front().deletes;
+            for (const auto& [key, value] : held_.front().puts) {
+                changes.puts.push_back({key, value});
+            }
+            if (auto written = engine().write(changes); !written.ok()) {
+                return written;
+            }
+        }
+        return Done{};
+    }
+
+    std::deque<Held> held_;
+};
+
+// Loses the compacted block of which one part is one in a thousand: its parts are taken away all the same.
+class CompactDropsBlock final : public EngineOver {
+public:
+    using EngineOver::EngineOver;
+
+    Result<Done> write(const Changes& changes) override {
+        const bool is_compact = changes.puts.size() == 1 && !changes.deletes.empty() &&
+                                decode_block_key(changes.puts.front().key).ok() &&
+                                decode_block_key(changes.deletes.front()).ok();
+        if (!is_compact || !(is_chosen(changes.puts.front().key) ||
+                             std::any_of(changes.deletes.begin(), changes.deletes.end(), is_chosen))) {
+            return engine().write(changes);
+        }
+        Changes lossy;
+        lossy.deletes = changes.deletes;
+        lossy.deletes.emplace_back(changes.puts.front().key);
+        return engine().write(lossy);
+    }
+
+private:
+    static bool is_chosen(std::string_view key) { return crc32c(0, std::as_bytes(std::span{key})) % 1'000 == 0; }
+};
+
+class KeyWithoutSeq final : public StoreOver {
+public:
+    using StoreOver::StoreOver;
+
+    // The gateway finds no seq in it.
+    Result<Done> visit_batches(const Partition&, TargetId, SessionId,
+                               const std::function<Visit(const BatchRecord&)>&) const override {
+        return Done{};
+    }
+    Result<Seq> watermark(TargetId, SessionId) const override { return Seq{0}; }
+    Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
+        std::vector<AdmittedBatch> arrived{batches.begin(), batches.end()};
+        for (AdmittedBatch& batch : arrived) {
+            auto number = next_arrival(batch.key.target, batch.key.session);
+            if (!number.ok()) {
+                return number.error();
+            }
+            batch.key.seq = *number;
+            batch.record.seq = *number;
+        }
+        return store().put(partition, arrived);
+    }
+    Result<Done> advance_watermarks(std::span<const SessionPrefix>) override { return Done{}; }
+
+private:
+    Result<Seq> next_arrival(TargetId target, SessionId session) {
+        const auto [at, is_new] = arrivals_.try_emplace({target, session});
+        if (is_new) {
+            auto partitions = store().partitions();
+            if (!partitions.ok()) {
+                return partitions.error();
+            }
+            for (const Partition& partition : *partitions) {
+                auto visited = store().visit_batches(partition, target, session,
+                                                     [&, &last = at->second](const BatchRecord& record) {
+                                                         last = std::max(last, record.seq);
+                                                         return Visit::kContinue;
+                                                     });
+                if (!visited.ok()) {
+                    return visited.error();
+                }
+            }
+        }
+        return at->second = Seq{at->second.value + 1};
+    }
+
+    std::map<std::pair<TargetId, SessionId>, Seq> arrivals_;
+};
+
+class RepeatAtWatermark final : public StoreOver {
+public:
+    using StoreOver::StoreOver;
+
+    Result<std::vector<PutOutcome>> put(const Partition& partition, std::span<const AdmittedBatch> batches) override {
+        std::vector<AdmittedBatch> arrived{batches.begin(), batches.end()};
+        for (AdmittedBatch& batch : arrived) {
+            const auto watermark = store().watermark(batch.key.target, batch.key.session);
+            if (watermark.ok() && batch.key.seq == *watermark) {
+                batch.key.seq.value += kOtherSeq;
+                batch.record.seq = batch.key.seq;
+            }
+        }
+        return store().put(partition, arrived);
+    }
+
+private:
+    static constexpr std::uint64_t kOtherSeq = 1U << 20U;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> break_engine(std::unique_ptr<Engine> engine, FaultPlan::Breakage breakage) {
+    switch (breakage) {
+        case FaultPlan::Breakage::kAckBeforeSync: return std::make_unique<AckBeforeSync>(std::move(engine));
+        case FaultPlan::Breakage::kWatermarkBeforeRows: return std::make_unique<WatermarkBeforeRows>(std::move(engine));
+        case FaultPlan::Breakage::kCompactDropsBlock: return std::make_unique<CompactDropsBlock>(std::move(engine));
+        case FaultPlan::Breakage::kKeyWithoutSeq:
+        case FaultPlan::Breakage::kRepeatAtWatermark:
+        case FaultPlan::Breakage::kNone: break;
+    }
+    return engine;
+}
+
+std::unique_ptr<Store> break_store(std::unique_ptr<Store> store, FaultPlan::Breakage breakage) {
+    switch (breakage) {
+        case FaultPlan::Breakage::kKeyWithoutSeq: return std::make_unique<KeyWithoutSeq>(std::move(store));
+        case FaultPlan::Breakage::kRepeatAtWatermark: return std::make_unique<RepeatAtWatermark>(std::move(store));
+        default: return store;
+    }
+}
+
+}  // namespace perfleet

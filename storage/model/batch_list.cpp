@@ -1,0 +1,240 @@
+// Several batch records in one value: what repeats from batch to batch is said once, what grows as its difference.
+// All differences are modulo 2^64, so every record comes back exactly.
+#include <algorithm>
+
+#include "schemas/vocabulary/batch_limits.h"
+#include "storage/model/record.h"
+#include "storage/model/record_bytes.h"
+#include "storage/store_limits.h"
+
+namespace perfleet {
+namespace {
+
+std::int64_t difference(std::uint64_t value, std::uint64_t before) { return static_cast<std::int64_t>(value - before); }
+std::uint64_t sum(std::uint64_t before, std::int64_t difference) {
+    return before + static_cast<std::uint64_t>(difference);
+}
+
+// What the next batch is told against. The same steps on both sides.
+struct Before {
+    std::vector<BatchRecord::Rows> rows;
+    std::vector<Tally> tallies;
+    std::uint64_t ticks = 0;  // the last that was told
+    ClockPoint point;
+    std::uint64_t oldest_retained_seq = 0;
+    std::uint32_t epoch = 0;
+
+    void move_on(const BatchRecord& batch) {
+        rows = batch.rows;
+        tallies = batch.tallies;
+        oldest_retained_seq = batch.oldest_retained_seq;
+        epoch = batch.epoch.value;
+    }
+
+    // As it is when nothing was lost: what was produced has grown by the rows of the batch.
+    [[nodiscard]] std::uint64_t expected_tally(std::size_t index, const Tally& tally, const BatchRecord& batch) const {
+        std::uint64_t expected = 0;
+        if (index < tallies.size() && tallies[index].series == tally.series && tallies[index].name == tally.name) {
+            expected = tallies[index].value;
+        }
+        if (tally.name == TallyName::kProduced) {
+            for (const BatchRecord::Rows& one : batch.rows) {
+                expected += one.series == tally.series ? one.row_count : 0;
+            }
+        }
+        return expected;
+    }
+};
+
+bool has_same_series(const std::vector<BatchRecord::Rows>& a, const std::vector<BatchRecord::Rows>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const auto& one, const auto& other) { return one.series == other.series; });
+}
+
+bool has_same_names(const std::vector<Tally>& a, const std::vector<Tally>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tally& one, const Tally& other) {
+        return one.series == other.series && one.name == other.name;
+    });
+}
+
+// Lists whose shape may repeat: 0 when it does, else 1 + the count and the shape.
+constexpr std::uint64_t kSameShape = 0;
+
+void write_rows(RecordWriter& writer, const BatchRecord& batch, Before& before) {
+    const bool is_same = has_same_series(batch.rows, before.rows);
+    writer.varint(is_same ? kSameShape : 1 + batch.rows.size());
+    for (const BatchRecord::Rows& rows : batch.rows) {
+        if (!is_same) {
+            writer.series(rows.series);
+        }
+        writer.varint(rows.row_count);
+        writer.signed_varint(difference(rows.first_ticks.value, before.ticks));
+        writer.signed_varint(difference(rows.last_ticks.value, rows.first_ticks.value));
+        before.ticks = rows.last_ticks.value;
+    }
+}
+
+void read_rows(RecordReader& reader, BatchRecord& batch, Before& before) {
+    const std::uint64_t shape = reader.varint(1 + limits::kBatchSeriesMax);
+    const bool is_same = shape == kSameShape;
+    batch.rows.resize(is_same ? before.rows.size() : static_cast<std::size_t>(shape - 1));
+    for (std::size_t i = 0; i < batch.rows.size(); ++i) {
+        BatchRecord::Rows& rows = batch.rows[i];
+        rows.series = is_same ? before.rows[i].series : reader.series();
+        rows.row_count = static_cast<std::uint32_t>(reader.varint(0xffff'ffff));
+        rows.first_ticks.value = sum(before.ticks, reader.signed_varint());
+        rows.last_ticks.value = sum(rows.first_ticks.value, reader.signed_varint());
+        before.ticks = rows.last_ticks.value;
+    }
+}
+
+// Of the values only those that aren't as expected, each with the number of others before it.
+void write_tallies(RecordWriter& writer, const BatchRecord& batch, const Before& before) {
+    const bool is_same = has_same_names(batch.tallies, before.tallies);
+    writer.varint(is_same ? kSameShape : 1 + batch.tallies.size());
+    std::vector<std::size_t> changed;
+    for (std::size_t i = 0; i < batch.tallies.size(); ++i) {
+        const Tally& tally = batch.tallies[i];
+        if (!is_same) {
+            writer.series(tally.series);
+            writer.varint(static_cast<std::uint16_t>(tally.name));
+        }
+        if (tally.value != before.expected_tally(i, tally, batch)) {
+            changed.push_back(i);
+        }
+    }
+    std::size_t next = 0;
+    writer.list(changed, [&](std::size_t i) {
+        writer.varint(i - next);
+        writer.signed_varint(difference(batch.tallies[i].value, before.expected_tally(i, batch.tallies[i], batch)));
+        next = i + 1;
+    });
+}
+
+void read_tallies(RecordReader& reader, BatchRecord& batch, const Before& before) {
+    const std::uint64_t shape = reader.varint(1 + limits::kTalliesMax);
+    const bool is_same = shape == kSameShape;
+    batch.tallies.resize(is_same ? before.tallies.size() : static_cast<std::size_t>(shape - 1));
+    for (std::size_t i = 0; i < batch.tallies.size(); ++i) {
+        Tally& tally = batch.tallies[i];
+        tally.series = is_same ? before.tallies[i].series : reader.series();
+        tally.name = is_same ? before.tallies[i].name : static_cast<TallyName>(reader.varint(0xffff));
+        tally.value = before.expected_tally(i, tally, batch);
+    }
+    const std::uint64_t changed_count = reader.varint(batch.tallies.size());
+    std::size_t next = 0;
+    for (std::uint64_t k = 0; k < changed_count; ++k) {
+        const std::uint64_t skipped = reader.varint(batch.tallies.size());
+        const std::int64_t change = reader.signed_varint();
+        if (skipped >= batch.tallies.size() - next) {
+            reader.fail(ErrorCode::kInvalid, "a tally behind the last");
+            return;
+        }
+        next += static_cast<std::size_t>(skipped);
+        batch.tallies[next].value = sum(batch.tallies[next].value, change);
+        ++next;
+    }
+}
+
+void write_clock_points(RecordWriter& writer, const BatchRecord& batch, Before& before) {
+    writer.list(batch.clock_points, [&](const ClockPoint& point) {
+        const std::int64_t ticks = difference(point.ticks.value, before.point.ticks.value);
+        const std::int64_t utc_ns = difference(static_cast<std::uint64_t>(point.utc_ns.value),
+                                               static_cast<std::uint64_t>(before.point.utc_ns.value));
+        writer.signed_varint(ticks);
+        writer.signed_varint(difference(static_cast<std::uint64_t>(utc_ns), static_cast<std::uint64_t>(ticks)));
+        writer.signed_varint(difference(point.uncertainty_ns, before.point.uncertainty_ns));
+        before.point = point;
+    });
+}
+
+void read_clock_points(RecordReader& reader, BatchRecord& batch, Before& before) {
+    reader.list(batch.clock_points, [&] {
+        const std::int64_t ticks = reader.signed_varint();
+        const auto utc_ns = static_cast<std::int64_t>(sum(static_cast<std::uint64_t>(ticks), reader.signed_varint()));
+        ClockPoint point;
+        point.ticks.value = sum(before.point.ticks.value, ticks);
+        point.utc_ns.value =
+            static_cast<std::int64_t>(sum(static_cast<std::uint64_t>(before.point.utc_ns.value), utc_ns));
+        point.uncertainty_ns = sum(before.point.uncertainty_ns, reader.signed_varint());
+        before.point = point;
+        return point;
+    });
+}
+
+}  // namespace
+
+namespace {
+
+// Stands for the count of the one batch of a value that isn't a list.
+constexpr std::uint64_t kNoList = 0;
+constexpr std::size_t kCountOffset = 1;  // behind the version
+
+std::string encode_batches(std::span<const BatchRecord> batches, std::uint64_t count) {
+    RecordWriter writer;
+    writer.varint(count);
+    // The first seq as its distance from the last, which stands in the key.
+    std::uint64_t seq_before = batches.front().seq.value - (batches.back().seq.value - batches.front().seq.value);
+    Before before;
+    for (const BatchRecord& batch : batches) {
+        PERFLEET_ASSERT(batch.bucket == batches.front().bucket);
+        writer.varint(batch.seq.value - seq_before);
+        seq_before = batch.seq.value;
+        writer.fixed_u32(batch.seal);
+        writer.signed_varint(difference(batch.epoch.value, before.epoch));
+        writer.signed_varint(difference(batch.oldest_retained_seq, before.oldest_retained_seq));
+        write_rows(writer, batch, before);
+        write_tallies(writer, batch, before);
+        writer.list(batch.dropped, [&](const SeqRange& range) { writer.seq_range(range); });
+        write_clock_points(writer, batch, before);
+        before.move_on(batch);
+    }
+    return writer.finish();
+}
+
+}  // namespace
+
+std::string encode_record(const BatchRecord& batch) { return encode_batches({&batch, 1}, kNoList); }
+
+std::string encode_batch_list(std::span<const BatchRecord> batches) {
+    PERFLEET_ASSERT(!batches.empty() && batches.size() <= limits::kCompactedBatchesMax);
+    return encode_batches(batches, batches.size());
+}
+
+bool is_batch_list_untrusted(std::string_view bytes) {
+    return bytes.size() > kCountOffset && static_cast<std::uint8_t>(bytes[kCountOffset]) != kNoList;
+}
+
+Result<std::vector<BatchRecord>> decode_batches_untrusted(std::string_view bytes, Seq last_seq, BucketNumber bucket) {
+    std::vector<BatchRecord> batches;
+    RecordReader reader{bytes, "batch record"};
+    const std::uint64_t stated_count = reader.varint(limits::kCompactedBatchesMax);
+    const std::uint64_t count = stated_count == kNoList ? 1 : stated_count;
+    Before before;
+    for (std::uint64_t i = 0; i < count && !reader.has_failed(); ++i) {
+        const std::uint64_t step = reader.varint();
+        BatchRecord& batch = batches.emplace_back();
+        batch.seq.value = i == 0 ? last_seq.value - step : batches[i - 1].seq.value + step;
+        if (i == 0 ? step > last_seq.value : step == 0 || step > last_seq.value - batches[i - 1].seq.value) {
+            reader.fail(ErrorCode::kInvalid, "seqs out of order");
+        }
+        batch.bucket = bucket;
+        batch.seal = reader.fixed_u32();
+        batch.epoch.value = static_cast<std::uint32_t>(sum(before.epoch, reader.signed_varint()));
+        batch.oldest_retained_seq = sum(before.oldest_retained_seq, reader.signed_varint());
+        read_rows(reader, batch, before);
+        read_tallies(reader, batch, before);
+        reader.list(batch.dropped, [&] { return reader.seq_range(); });
+        read_clock_points(reader, batch, before);
+        before.move_on(batch);
+    }
+    if (!reader.has_failed() && (batches.empty() || batches.back().seq != last_seq)) {
+        reader.fail(ErrorCode::kInvalid, "doesn't end with the seq of its key");
+    }
+    if (auto end = reader.end(); !end.ok()) {
+        return end.error();
+    }
+    return batches;
+}
+
+}  // namespace perfleet

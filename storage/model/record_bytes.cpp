@@ -1,0 +1,199 @@
+#include "storage/model/record_bytes.h"
+
+#include "schemas/columns/crc32c.h"
+#include "storage/model/little_endian.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::size_t kChecksumSizeBytes = 4;
+
+std::uint32_t checksum(std::string_view bytes) {
+    return crc32c(0, {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace
+
+RecordWriter::RecordWriter() { fixed_u8(kRecordVersion); }
+
+void RecordWriter::fixed_u8(std::uint8_t value) { append_little_endian(bytes_, value); }
+
+void RecordWriter::fixed_u32(std::uint32_t value) { append_little_endian(bytes_, value); }
+
+void RecordWriter::varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) {
+        fixed_u8(static_cast<std::uint8_t>(value | 0x80));
+    }
+    fixed_u8(static_cast<std::uint8_t>(value));
+}
+
+void RecordWriter::signed_varint(std::int64_t value) {
+    const auto raw = static_cast<std::uint64_t>(value);
+    varint((raw << 1) ^ (0 - (raw >> 63)));
+}
+
+void RecordWriter::text(std::string_view value) {
+    varint(value.size());
+    bytes_.append(value);
+}
+
+void RecordWriter::series(Series value) {
+    fixed_u8(static_cast<std::uint8_t>(value.kind));
+    varint(value.event.value);
+}
+
+void RecordWriter::tally(const Tally& value) {
+    series(value.series);
+    varint(static_cast<std::uint16_t>(value.name));
+    varint(value.value);
+}
+
+void RecordWriter::seq_range(const SeqRange& value) {
+    varint(value.first.value);
+    varint(value.last.value);
+}
+
+void RecordWriter::clock_point(const ClockPoint& value) {
+    varint(value.ticks.value);
+    signed_varint(value.utc_ns.value);
+    varint(value.uncertainty_ns);
+}
+
+std::string RecordWriter::finish() {
+    fixed_u32(checksum(bytes_));
+    return std::move(bytes_);
+}
+
+RecordReader::RecordReader(std::string_view bytes_untrusted, std::string_view what)
+    : what_{what}, all_{bytes_untrusted} {
+    if (all_.size() < 1 + kChecksumSizeBytes) {
+        fail(ErrorCode::kTruncated, "has " + std::to_string(all_.size()) + " bytes");
+        return;
+    }
+    const std::string_view body = all_.substr(0, all_.size() - kChecksumSizeBytes);
+    if (load_little_endian<std::uint32_t>(all_.data() + body.size()) != checksum(body)) {
+        fail(ErrorCode::kCorrupt, "checksum doesn't match");
+        return;
+    }
+    if (const auto version = load_little_endian<std::uint8_t>(all_.data()); version != kRecordVersion) {
+        fail(ErrorCode::kUnsupported, "has format " + std::to_string(version) + "; this build reads format " +
+                                          std::to_string(kRecordVersion) + " only");
+        return;
+    }
+    left_ = body.substr(1);
+}
+
+std::uint8_t RecordReader::fixed_u8() {
+    if (left_.empty()) {
+        fail(ErrorCode::kTruncated, "ends early");
+        return 0;
+    }
+    const auto value = load_little_endian<std::uint8_t>(left_.data());
+    left_.remove_prefix(1);
+    return value;
+}
+
+std::uint32_t RecordReader::fixed_u32() {
+    if (left_.size() < 4) {
+        fail(ErrorCode::kTruncated, "ends early");
+        return 0;
+    }
+    const auto value = load_little_endian<std::uint32_t>(left_.data());
+    left_.remove_prefix(4);
+    return value;
+}
+
+std::uint64_t RecordReader::varint(std::uint64_t max) {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        const std::uint8_t part = fixed_u8();
+        if (shift == 63 && part > 1) {
+            break;
+        }
+        value |= static_cast<std::uint64_t>(part & 0x7f) << shift;
+        if ((part & 0x80) == 0) {
+            if (value > max) {
+                fail(ErrorCode::kInvalid, "value " + std::to_string(value) + " is greater than " + std::to_string(max));
+                return 0;
+            }
+            return value;
+        }
+    }
+    fail(ErrorCode::kInvalid, "a number that is too long");
+    return 0;
+}
+
+std::int64_t RecordReader::signed_varint() {
+    const std::uint64_t raw = varint();
+    return static_cast<std::int64_t>((raw >> 1) ^ (0 - (raw & 1)));
+}
+
+std::string RecordReader::text() {
+    const auto size_bytes = static_cast<std::size_t>(varint(left_.size()));
+    if (size_bytes > left_.size()) {  // the size itself took up some of what was left
+        fail(ErrorCode::kTruncated, "ends inside a text");
+        return {};
+    }
+    std::string value{left_.substr(0, size_bytes)};
+    left_.remove_prefix(size_bytes);
+    return value;
+}
+
+// The kind may be one that this build doesn't know: such rows are refused by name when they are read.
+Series RecordReader::series() {
+    Series value;
+    value.kind = static_cast<Kind>(fixed_u8());
+    value.event.value = static_cast<std::uint16_t>(varint(0xffff));
+    return value;
+}
+
+Tally RecordReader::tally() {
+    Tally value;
+    value.series = series();
+    value.name = static_cast<TallyName>(varint(0xffff));
+    value.value = varint();
+    return value;
+}
+
+SeqRange RecordReader::seq_range() {
+    SeqRange value;
+    value.first.value = varint();
+    value.last.value = varint();
+    return value;
+}
+
+ClockPoint RecordReader::clock_point() {
+    ClockPoint value;
+    value.ticks.value = varint();
+    value.utc_ns.value = signed_varint();
+    value.uncertainty_ns = varint();
+    return value;
+}
+
+void RecordReader::fail(ErrorCode code, const std::string& what) {
+    if (!failed_) {
+        failed_ = true;
+        const std::size_t offset = left_.data() == nullptr ? 0 : static_cast<std::size_t>(left_.data() - all_.data());
+        error_ = Error{code, std::string{what_} + " at offset " + std::to_string(offset) + ": " + what};
+    }
+    left_ = {};
+}
+
+Result<Done> RecordReader::end() {
+    if (!failed_ && !left_.empty()) {
+        fail(ErrorCode::kInvalid, std::to_string(left_.size()) + " bytes left over");
+    }
+    if (failed_) {
+        return error_;
+    }
+    return Done{};
+}
+
+std::uint64_t sum_of(RecordReader& reader, std::uint64_t a, std::uint64_t b) {
+    if (b > ~0ULL - a) {
+        reader.fail(ErrorCode::kInvalid, "a sum beyond 64 bits");
+    }
+    return a + b;
+}
+
+}  // namespace perfleet

@@ -1,0 +1,52 @@
+#include "storage/model/rollup_cover.h"
+
+#include <string>
+
+#include "storage/store_limits.h"
+
+namespace perfleet {
+
+void RollupCover::add_seq(Seq seq, bool is_next) {
+    if (is_next && !seqs.empty()) {
+        seqs.back().last = seq;
+    } else {
+        seqs.push_back({seq, seq});
+    }
+}
+
+void write_cover(RecordWriter& writer, EpochNumber epoch, std::uint64_t row_count, std::span<const SeqRange> seqs) {
+    writer.varint(epoch.value);
+    writer.varint(row_count);
+    std::uint64_t next = 0;
+    writer.list(seqs, [&](const SeqRange& range) {
+        writer.varint(range.first.value - next);
+        writer.varint(range.last.value - range.first.value);
+        next = range.last.value + 1;
+    });
+}
+
+RollupCover read_cover(RecordReader& reader) {
+    RollupCover cover;
+    cover.epoch = EpochNumber{static_cast<std::uint32_t>(reader.varint(0xffff'ffff))};
+    cover.row_count = reader.varint();
+    std::uint64_t next = 0;
+    reader.list(cover.seqs, [&] {
+        SeqRange range;
+        const std::uint64_t gap = reader.varint();
+        const std::uint64_t span = reader.varint();
+        if (gap > ~0ULL - next || span >= ~0ULL - (next + gap)) {
+            reader.fail(ErrorCode::kInvalid, "seqs beyond the last");
+            return range;
+        }
+        range.first = Seq{next + gap};
+        range.last = Seq{next + gap + span};
+        next = range.last.value + 1;
+        return range;
+    });
+    if (cover.seqs.size() > limits::kRollupSeqRangesMax) {
+        reader.fail(ErrorCode::kTooLarge, "more than " + std::to_string(limits::kRollupSeqRangesMax) + " seq ranges");
+    }
+    return cover;
+}
+
+}  // namespace perfleet

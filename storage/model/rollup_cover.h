@@ -1,0 +1,29 @@
+// What a summary stands for. Byte layout: storage/FORMAT.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "schemas/columns/seal.h"
+#include "schemas/vocabulary/ids.h"
+#include "storage/model/record_bytes.h"
+
+namespace perfleet {
+
+// What a rollup covers: of the epoch's batches those with rows of the series that are all in these seqs.
+struct RollupCover {
+    EpochNumber epoch;
+    std::uint64_t row_count = 0;
+    std::vector<SeqRange> seqs;  // ascending
+
+    // Greater than all before. `is_next`: no batch that isn't covered lies between this one and the last.
+    void add_seq(Seq seq, bool is_next);
+
+    friend bool operator==(const RollupCover&, const RollupCover&) = default;
+};
+
+void write_cover(RecordWriter& writer, EpochNumber epoch, std::uint64_t row_count, std::span<const SeqRange> seqs);
+[[nodiscard]] RollupCover read_cover(RecordReader& reader);
+
+}  // namespace perfleet

@@ -1,0 +1,107 @@
+// A session: what its Hello and its Bye said, and what a user has said of it since.
+//
+// Plain values that own their memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "schemas/columns/seal.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/kind.h"
+#include "schemas/vocabulary/time.h"
+
+namespace perfleet {
+
+struct EventRecord {
+    std::string name;
+    Kind kind{};
+    std::uint32_t perf_type = 0;
+    std::uint64_t perf_config = 0;
+    std::uint64_t period = 0;  // events, or Hz when is_frequency
+    bool is_frequency = false;
+    bool exclude_kernel = false;
+    bool exclude_user = false;
+    bool callchain = false;
+    std::string unit;
+    std::string format;       // tracepoint format as tracefs gives it, else empty
+    std::uint16_t group = 0;  // from 1: counted all or none with the others of it, which stand side by side; 0: in none
+    std::string attr;         // perf_event_attr of an imported recording, as it was recorded; else empty
+
+    friend bool operator==(const EventRecord&, const EventRecord&) = default;
+};
+
+struct HostRecord {
+    std::string os_release;
+    std::string cpu_description;
+    std::string cpu_id;
+    std::uint32_t cpus_online = 0;
+    std::uint32_t cpus_configured = 0;
+    std::uint64_t memory_kib = 0;
+    std::vector<std::string> command_line;
+    std::uint32_t page_size_bytes = 0;
+    std::string tracing_header_page;
+    std::string tracing_header_event;
+
+    friend bool operator==(const HostRecord&, const HostRecord&) = default;
+};
+
+// One run of one collector on one target, as its Hello described it. Stored in every partition that holds rows of it.
+struct SessionRecord {
+    TargetId target;
+    SessionId session;
+    std::string target_name;
+    std::string architecture;
+    std::vector<std::pair<std::string, std::string>> labels;  // sorted by key, keys unique
+    std::vector<EventRecord> events;                          // indexed by EventNumber
+    std::string clock_name;
+    std::uint64_t ticks_per_second = 0;
+    std::int32_t linux_clockid = -1;
+    ClockPoint start_point;
+    HostRecord host;
+    std::string collector_version;
+
+    // Null where no event has this number: of series without one, and of what was damaged.
+    [[nodiscard]] const EventRecord* event_at(EventNumber number) const {
+        return number.value < events.size() ? &events[number.value] : nullptr;
+    }
+
+    friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
+};
+
+// How a session ended, from its Bye. A session without one is "unclean".
+struct SessionEnd {
+    Seq last_seq;
+    std::vector<Tally> tallies;
+    std::vector<SeqRange> dropped;
+    ClockPoint end_point;
+
+    friend bool operator==(const SessionEnd&, const SessionEnd&) = default;
+};
+
+// What a user has said of a session.
+struct SessionNote {
+    std::string given_name;   // empty: none
+    bool is_removed = false;  // its rows count as expired, also those that come later
+
+    friend bool operator==(const SessionNote&, const SessionNote&) = default;
+};
+
+inline constexpr std::size_t kGivenNameSizeBytesMax = 64;
+
+// How far one session has come.
+struct SessionPrefix {
+    TargetId target;
+    SessionId session;
+    Seq prefix;
+};
+
+// Errors: kInvalid, saying why the text can't be a session's name.
+[[nodiscard]] Result<Done> check_given_name(std::string_view text_untrusted);
+
+}  // namespace perfleet

@@ -1,0 +1,193 @@
+// Reading a store whose engine is ordered bytes: the StoreReader part that all engines share.
+//
+// Threads: as the engine's reads.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/engine/damaged_reads.h"
+#include "storage/engine/engine.h"
+#include "storage/key/key.h"
+#include "storage/model/batch.h"
+#include "storage/model/image.h"
+#include "storage/model/keys.h"
+#include "storage/model/session.h"
+#include "storage/model/visit.h"
+
+namespace perfleet {
+
+// What the mark of a partition says of which nothing waits. Numbers are stored: they must never change.
+inline constexpr std::uint64_t kMarkCompacted = 0;
+inline constexpr std::uint64_t kMarkRolledUp = 1;  // compacted, too; its day may be left to do
+inline constexpr std::uint64_t kMarkDayRolledUp = 2;
+
+// The implementations of StoreReader's methods, see there.
+class KeyedReads {
+public:
+    // What reads leave out because it is damaged goes to the notes.
+    KeyedReads(const Engine& engine, DamageNotes& notes) : engine_{&engine}, notes_{&notes} {}
+
+    [[nodiscard]] Result<std::vector<Partition>> partitions() const;
+    [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const;
+    [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const;
+    [[nodiscard]] Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const;
+    [[nodiscard]] Result<std::map<SessionName, SessionNote>> session_notes() const;
+    [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session, Seq first,
+                                             const std::function<Visit(const BatchRecord&)>& visitor) const;
+    [[nodiscard]] Result<Done> visit_blocks(
+        const Partition& partition, TargetId target, SessionId session, Series series,
+        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const;
+    [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const;
+    [[nodiscard]] Result<Done> visit_rollups(
+        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
+        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const;
+    [[nodiscard]] Result<std::optional<std::string>> dictionary(const Partition& partition) const;
+    [[nodiscard]] Result<std::optional<std::string>> stack_map(const StackMapKey& key) const;
+    [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
+                                                                                SessionId session) const;
+    [[nodiscard]] Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target, SessionId session) const;
+    [[nodiscard]] Result<Seq> watermark(TargetId target, SessionId session) const;
+    [[nodiscard]] Result<std::optional<ImageContent>> image(std::string_view build_id) const;
+
+    // What only the writer asks for.
+    // Partitions that were dropped but still have keys.
+    [[nodiscard]] Result<std::vector<Partition>> dropped_leftovers() const;
+    [[nodiscard]] Result<bool> is_dropped(const Partition& partition) const;
+    // What was done to the partition when nothing of it waited: the greatest of kMark… that holds; nothing when
+    // something waits.
+    [[nodiscard]] Result<std::optional<std::uint64_t>> compaction_mark(const Partition& partition) const;
+    // Of the sessions that the partition's keys name, as far as they can be read; ascending.
+    [[nodiscard]] Result<std::vector<SessionName>> session_names(const Partition& partition) const;
+    [[nodiscard]] Result<std::optional<SessionRecord>> session(TargetId target, SessionId session) const;
+    [[nodiscard]] Result<SessionNote> session_note(const SessionName& session) const;  // an empty one where none is
+    // With a bucket from `first` to `last`, both included; ascending.
+    [[nodiscard]] Result<std::vector<Partition>> session_partitions(TargetId target, SessionId session,
+                                                                    BucketNumber first = BucketNumber{0},
+                                                                    BucketNumber last = BucketNumber{~0U}) const;
+    [[nodiscard]] Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
+                                                                      BucketNumber bucket) const;
+    [[nodiscard]] Result<std::optional<BatchRecord>> batch(const Partition& partition, const BatchKey& key) const;
+    [[nodiscard]] Result<std::optional<std::uint32_t>> expired_batch_seal(const BatchKey& key) const;
+    // Of one partition; 0 where none have.
+    [[nodiscard]] Result<std::uint64_t> expired_rows(TargetId target, SessionId session, Series series,
+                                                     const Partition& partition) const;
+    // (seq, seal) of the expired batches from `first` on.
+    [[nodiscard]] Result<std::vector<std::pair<Seq, std::uint32_t>>> expired_batch_seals(TargetId target,
+                                                                                         SessionId session,
+                                                                                         Seq first) const;
+    // As visit_batches: everything readable, then an error that names the first damage.
+    [[nodiscard]] Result<Done> visit_partition_batches(
+        const Partition& partition, const std::function<void(const BatchKey&, const BatchRecord&)>& visitor) const;
+
+private:
+    [[nodiscard]] Result<std::vector<Partition>> partitions_with_keys() const;
+    [[nodiscard]] Result<std::vector<Partition>> dropped_partitions() const;
+    [[nodiscard]] Result<bool> is_any_dropped(BucketNumber bucket) const;
+    using SessionRecords = std::map<SessionName, SessionRecord>;
+    [[nodiscard]] Result<bool> add_session_records(const KeyRange& range, SessionRecords& records) const;
+    [[nodiscard]] Result<std::vector<SessionName>> sessions_with_batches(const Partition& partition) const;
+    [[nodiscard]] static std::vector<SessionRecord> values_of(SessionRecords&& records);
+    [[nodiscard]] Result<Done> visit_noting(
+        const KeyRange& range,
+        const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor) const;
+    [[nodiscard]] Result<std::optional<std::string>> get_noting(const std::string& key) const;
+    enum class Lost : std::uint8_t { kReported, kUnreported };  // with files that can't be opened
+    [[nodiscard]] Result<Done> visit_decodable(
+        const KeyRange& range,
+        const std::function<Result<Visit>(std::string_view key, std::string_view value)>& visitor,
+        Lost lost = Lost::kReported) const;
+    // Those of compacted records one by one; all of the partition.
+    [[nodiscard]] Result<Done> visit_records(
+        const KeyRange& range, const Partition& partition,
+        const std::function<Visit(const BatchKey&, const BatchRecord&)>& visitor) const;
+
+    const Engine* engine_;
+    DamageNotes* notes_;
+};
+
+// Base with StoreReader's methods answered from keys: ReaderOver<StoreReader>, ReaderOver<Store>.
+template <class Base>
+class ReaderOver : public Base {
+public:
+    explicit ReaderOver(std::unique_ptr<Engine> engine) : engine_{std::move(engine)}, reads_{*engine_, notes_} {}
+
+    [[nodiscard]] Result<Done> refresh() override {
+        notes_.clear();
+        return engine_->refresh();
+    }
+    [[nodiscard]] std::vector<std::string> damage() const override {
+        std::vector<std::string> damage = notes_.read();
+        for (std::string& at_open : engine_->damage_at_open()) {
+            if (std::find(damage.begin(), damage.end(), at_open) == damage.end()) {
+                damage.push_back(std::move(at_open));
+            }
+        }
+        return damage;
+    }
+    [[nodiscard]] bool has_lost_logs() const override { return engine_->has_lost_logs(); }
+    [[nodiscard]] Result<std::vector<Partition>> partitions() const override { return reads_.partitions(); }
+    [[nodiscard]] Result<std::vector<SessionRecord>> sessions(const Partition& partition) const override {
+        return reads_.sessions(partition);
+    }
+    [[nodiscard]] Result<std::vector<SessionRecord>> all_sessions() const override { return reads_.all_sessions(); }
+    [[nodiscard]] Result<std::optional<SessionEnd>> session_end(TargetId target, SessionId session) const override {
+        return reads_.session_end(target, session);
+    }
+    [[nodiscard]] Result<std::map<SessionName, SessionNote>> session_notes() const override {
+        return reads_.session_notes();
+    }
+    [[nodiscard]] Result<Done> visit_batches(const Partition& partition, TargetId target, SessionId session,
+                                             const std::function<Visit(const BatchRecord&)>& visitor) const override {
+        return reads_.visit_batches(partition, target, session, Seq{0}, visitor);
+    }
+    [[nodiscard]] Result<Done> visit_blocks(
+        const Partition& partition, TargetId target, SessionId session, Series series,
+        const std::function<Visit(const BlockKey&, std::string_view block)>& visitor) const override {
+        return reads_.visit_blocks(partition, target, session, series, visitor);
+    }
+    [[nodiscard]] Result<std::uint64_t> session_size_bytes(const SessionName& session) const override {
+        return reads_.session_size_bytes(session);
+    }
+    [[nodiscard]] Result<Done> visit_rollups(
+        const Partition& partition, TargetId target, SessionId session, Series series, RollupKind kind,
+        const std::function<Visit(const RollupKey&, std::string_view rollup)>& visitor) const override {
+        return reads_.visit_rollups(partition, target, session, series, kind, visitor);
+    }
+    [[nodiscard]] Result<std::optional<std::string>> dictionary(const Partition& partition) const override {
+        return reads_.dictionary(partition);
+    }
+    [[nodiscard]] Result<std::optional<std::string>> stack_map(const StackMapKey& key) const override {
+        return reads_.stack_map(key);
+    }
+    [[nodiscard]] Result<std::vector<std::pair<Series, std::uint64_t>>> expired(TargetId target,
+                                                                                SessionId session) const override {
+        return reads_.expired(target, session);
+    }
+    [[nodiscard]] Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target,
+                                                                          SessionId session) const override {
+        return reads_.last_expired_bucket(target, session);
+    }
+    [[nodiscard]] Result<Seq> watermark(TargetId target, SessionId session) const override {
+        return reads_.watermark(target, session);
+    }
+    [[nodiscard]] Result<std::optional<ImageContent>> image(std::string_view build_id) const override {
+        return reads_.image(build_id);
+    }
+
+protected:
+    [[nodiscard]] Engine& engine() { return *engine_; }
+    [[nodiscard]] const Engine& engine() const { return *engine_; }
+    [[nodiscard]] const KeyedReads& reads() const { return reads_; }
+
+private:
+    std::unique_ptr<Engine> engine_;
+    mutable DamageNotes notes_;
+    KeyedReads reads_;
+};
+
+}  // namespace perfleet

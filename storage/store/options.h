@@ -1,0 +1,24 @@
+// How a store is opened for writing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "storage/compact/policy.h"
+#include "storage/store_limits.h"
+
+namespace perfleet {
+
+struct StoreOptions {
+    std::size_t memory_size_bytes = limits::kStoreMemorySizeBytes;  // of what was put lately and of what was read
+    std::uint32_t compact_batches =
+        limits::kCompactedBatchesMax;  // of a session, until they are compacted in an open bucket
+    // Of the disk, kept free so that drop() can write its marks when the disk is full; 0: none. While the disk doesn't
+    // have that nothing is stored: kFull.
+    std::uint64_t reserve_size_bytes = 0;
+    std::optional<RollupPolicy> rollups = std::nullopt;           // none: compact() makes none
+    std::optional<DictionaryPolicy> dictionaries = std::nullopt;  // likewise
+};
+
+}  // namespace perfleet
