@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kUnchangedShownMax = 10;  // functions, of self and of children
 constexpr std::string_view kNotShown = "no difference shown";
+constexpr std::string_view kUnknown = "unknown: ";
 
 // Rows by the names of their columns.
 class ComparisonRows {
@@ -160,16 +161,14 @@ private:
         std::size_t headline = first;
         std::string ranks;
         for (std::size_t row = first; row < last; ++row) {
-            const bool is_news = has_verdict(row) && !rows_.text(row, "verdict").starts_with(kNotShown);
-            const bool has_news = !rows_.text(headline, "verdict").starts_with(kNotShown) && has_verdict(headline);
-            headline = is_news && !has_news ? row : headline;
+            headline = is_news(row) && !is_news(headline) ? row : headline;
             if (rows_.text(row, "figure") == "shift") {
                 ranks = rank_text(row);
                 continue;
             }
             lines.push_back({rows_.text(row, "figure"), measured(rows_, row, "before"), measured(rows_, row, "after"),
                              with_sign(rows_.cell(row, "change")), with_sign(rows_.cell(row, "change_low")),
-                             with_sign(rows_.cell(row, "change_high")), probability(rows_.real(row, "p_holm")),
+                             with_sign(rows_.cell(row, "change_high")), probability(rows_.real(row, "p_adjusted")),
                              detected(rows_, row), shown(rows_, row)});
         }
         if (has_verdict(headline)) {
@@ -180,6 +179,10 @@ private:
         text_ += "\n" + aligned(lines, {0, 8}, screen_) + ranks;
     }
 
+    [[nodiscard]] bool is_news(std::size_t row) const {
+        const std::string verdict = rows_.text(row, "verdict");
+        return has_verdict(row) && !verdict.starts_with(kNotShown) && !verdict.starts_with(kUnknown);
+    }
     [[nodiscard]] bool has_verdict(std::size_t row) const {
         const std::string verdict = rows_.text(row, "verdict");
         return !verdict.empty() && !verdict.starts_with("too few");
@@ -191,11 +194,11 @@ private:
     }
 
     [[nodiscard]] std::string rank_text(std::size_t row) const {
-        const std::string p_value = probability(rows_.real(row, "p_holm"));
+        const std::string p_value = probability(rows_.real(row, "p_adjusted"));
         return "  shift " + with_sign(rows_.cell(row, "difference")) +
-               interval(row, "difference_low", "difference_high") + (p_value.empty() ? "" : ", p " + p_value) + ": " +
-               shown(rows_, row) + "\n  Cliff's delta " + with_sign(rows_.cell(row, "cliffs_delta")) +
-               interval(row, "cliffs_delta_low", "cliffs_delta_high") + "\n";
+               interval(row, "difference_low", "difference_high") + "\n  Cliff's delta " +
+               with_sign(rows_.cell(row, "cliffs_delta")) + interval(row, "cliffs_delta_low", "cliffs_delta_high") +
+               (p_value.empty() ? "" : ", p " + p_value) + ": " + shown(rows_, row) + "\n";
     }
 
     const Answer& answer_;
@@ -225,9 +228,12 @@ private:
     void add_figure(const std::string& figure) {
         std::vector<std::size_t> news;
         std::vector<std::size_t> others;
+        std::string unknown;
         for (std::size_t row = 0; row < answer_.rows.size(); ++row) {
             if (rows_.text(row, "figure") == figure) {
-                (rows_.text(row, "verdict").starts_with(kNotShown) ? others : news).push_back(row);
+                const std::string verdict = rows_.text(row, "verdict");
+                unknown = verdict.starts_with(kUnknown) ? verdict : unknown;
+                (verdict.starts_with(kNotShown) || !unknown.empty() ? others : news).push_back(row);
             }
         }
         const std::string name = figure == "self" ? "self" : "with callees (children)";
@@ -237,9 +243,10 @@ private:
         if (!others.empty()) {
             const std::size_t count = others.size();
             others.resize(std::min(count, kUnchangedShownMax));
-            text_ += fmt::format("\n{}: no difference shown{}\n", name,
-                                 count > others.size() ? fmt::format(", {} of {}", others.size(), count) : "") +
-                     table(others);
+            const std::string title = fmt::format(
+                "{}: {}{}", name, unknown.empty() ? std::string{kNotShown} : unknown,
+                count > others.size() ? fmt::format(", {} of {} (--format csv: all)", others.size(), count) : "");
+            text_ += "\n" + wrapped(title, screen_.width_columns, "  ") + "\n" + table(others);
         }
     }
 
@@ -286,7 +293,15 @@ std::string format_comparison(const Answer& answer, const Screen& screen) {
     const ComparisonRows rows{answer};
     const std::string text =
         rows.has("symbol") ? ProfileText{answer, rows, screen}.text() : LatencyText{answer, rows, screen}.text();
-    return (text.empty() ? "nothing to compare\n" : text) + "\n" + ledger_text(answer, screen);
+    const bool has_verdicts = std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
+        return rows.real(static_cast<std::size_t>(&row - answer.rows.data()), "p").has_value();
+    });
+    const char* const legend = !has_verdicts ? ""
+                               : rows.has("symbol")
+                                   ? "low, high: of all lines together\n"
+                                   : "low, high, p: of all lines together\n"
+                                     "detects: the smallest change shown in 80 of 100 such comparisons\n";
+    return (text.empty() ? "nothing to compare\n" : text + "\n" + legend) + ledger_text(answer, screen);
 }
 
 }  // namespace perfleet

@@ -6,7 +6,8 @@
 //   unit, before, after                       shares in percent
 //   difference, difference_low, difference_high   after − before, in that unit
 //   change, change_low, change_high           of what was before, in percent
-//   p, p_holm                                 two-sided, of no change; and as it counts among all lines
+//   p, p_adjusted                             two-sided, of no change; and as it counts among all lines. Intervals hold
+//                                             for all lines together, too
 //   detectable                                the smallest change that would be shown with 80 % chance: percent of what
 //                                             was before, of profiles percentage points
 //   verdict                                   in words
@@ -39,6 +40,7 @@ struct DiffOptions {
     std::optional<DiffSubject> subject;  // none: latencies where either side has some, else profiles
     std::vector<LatencyFigure> figures;  // of latencies
     std::vector<std::string> by;         // labels that tell series apart
+    bool within_run = false;             // verdicts are of these runs, whatever the next ones would bring
     long double confidence = 0.95L;      // of intervals, and what verdicts are held against
     std::vector<FailCondition> conditions;
     std::optional<std::uint64_t> row_count_max;  // of profiles

@@ -139,6 +139,12 @@ const OptionTable<DiffRequest>& diff_options() {
                      request.options.row_count_max = std::get<std::uint64_t>(value);
                      return Done{};
                  })
+            .add({"within-run", OptionType::kFlag, "",
+                  "verdicts of these runs alone, whatever the next ones would bring: for one run a side"},
+                 [](const OptionValue&, DiffRequest& request) -> Result<Done> {
+                     request.options.within_run = true;
+                     return Done{};
+                 })
             .text({.name = "fail-if",
                    .type = OptionType::kText,
                    .value_name = "CONDITION",

@@ -10,6 +10,7 @@
 #include "query-engine/statistic/answer_ledger.h"
 #include "query-engine/statistic/diff_lines.h"
 #include "query-engine/statistic/diff_parts.h"
+#include "query-engine/statistic/diff_runs.h"
 #include "query-engine/statistic/diff_setting.h"
 #include "query-engine/statistic/latency_source.h"
 #include "query-engine/statistic/number/random_stream.h"
@@ -100,31 +101,33 @@ Result<Done> visit_values(const Scan& scan, const ValueSource& source, unsigned 
     return read;
 }
 
-Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<ValueSource>& sources, unsigned decimals,
+Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<ValueSource>& sources,
+                                           const std::map<std::size_t, std::size_t>& run_of, unsigned decimals,
                                            MemoryShare& share) {
-    std::vector<ComparedRun> runs;
+    std::map<std::size_t, ComparedRun> runs;
     std::uint64_t count = 0;
     for (const ValueSource& source : sources) {
-        ComparedRun& run = runs.emplace_back();
-        auto read = visit_values(scan, source, decimals,
-                                 [&](std::span<const std::uint64_t> values) { run.moments.add(values); });
+        auto read = visit_values(scan, source, decimals, [&](std::span<const std::uint64_t> values) {
+            runs[run_of.at(source.session_index)].moments.add(values);
+            count += values.size();
+        });
         if (!read.ok()) {
             return std::move(read).error();
         }
-        count += run.moments.count();
     }
     RandomStream random{kDrawSeed};
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-        auto read = visit_values(scan, sources[i], decimals, [&](std::span<const std::uint64_t> values) {
+    for (const ValueSource& source : sources) {
+        std::vector<std::uint64_t>& kept = runs[run_of.at(source.session_index)].values;
+        auto read = visit_values(scan, source, decimals, [&](std::span<const std::uint64_t> values) {
             if (share.is_exceeded()) {
                 return;
             }
-            const std::size_t before = runs[i].values.capacity();
-            std::copy_if(values.begin(), values.end(), std::back_inserter(runs[i].values), [&](std::uint64_t) {
+            const std::size_t before = kept.capacity();
+            std::copy_if(values.begin(), values.end(), std::back_inserter(kept), [&](std::uint64_t) {
                 return count <= kDiffValuesMax || random.below(count) < kDiffValuesMax;
             });
             // Each stands in the comparison's order of all, too.
-            share.add((runs[i].values.capacity() - before) * 2 * sizeof(std::uint64_t));
+            share.add((kept.capacity() - before) * 2 * sizeof(std::uint64_t));
         });
         if (!read.ok()) {
             return std::move(read).error();
@@ -132,10 +135,16 @@ Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<V
         if (share.is_exceeded()) {
             return scan.memory().exceeded();
         }
-        std::sort(runs[i].values.begin(), runs[i].values.end());
     }
-    std::erase_if(runs, [](const ComparedRun& run) { return run.values.empty(); });
-    return runs;
+    std::vector<ComparedRun> found;
+    for (auto& [number, run] : runs) {
+        if (!run.values.empty()) {
+            run.number = number;
+            std::sort(run.values.begin(), run.values.end());
+            found.push_back(std::move(run));
+        }
+    }
+    return found;
 }
 
 unsigned greatest_decimals(const std::vector<ValueSource>& sources) {
@@ -264,7 +273,15 @@ private:
         }
     }
 
-    static std::string sessions_of(const DiffSide& side, const std::vector<ValueSource>& sources) {
+    static std::set<std::size_t> sessions_of(const std::vector<ValueSource>& sources) {
+        std::set<std::size_t> sessions;
+        for (const ValueSource& source : sources) {
+            sessions.insert(source.session_index);
+        }
+        return sessions;
+    }
+
+    static std::string session_names(const DiffSide& side, const std::vector<ValueSource>& sources) {
         std::set<std::string> sessions;
         for (const ValueSource& source : sources) {
             sessions.insert(session_hex(side.session(source.session_index).record.session));
@@ -275,10 +292,12 @@ private:
     Result<Done> add_pair(const PairKey& key, const std::vector<ValueSource>& before,
                           const std::vector<ValueSource>& after) {
         const unsigned decimals = std::max(greatest_decimals(before), greatest_decimals(after));
+        const DiffRuns runs =
+            diff_runs({before_.scan, sessions_of(before)}, {after_.scan, sessions_of(after)}, options_.within_run);
         MemoryShare first_share{before_.scan->memory()};
         MemoryShare second_share{after_.scan->memory()};
-        auto first = read_runs(*before_.scan, before, decimals, first_share);
-        auto second = read_runs(*after_.scan, after, decimals, second_share);
+        auto first = read_runs(*before_.scan, before, runs.before, decimals, first_share);
+        auto second = read_runs(*after_.scan, after, runs.after, decimals, second_share);
         if (!first.ok() || !second.ok()) {
             return first.ok() ? std::move(second).error() : std::move(first).error();
         }
@@ -290,9 +309,9 @@ private:
         Pair pair;
         pair.key = &key;
         pair.worth = ValueUnit{key.unit, decimals}.worth();
-        const auto count = [](const std::vector<ComparedRun>& runs) {
+        const auto count = [](const std::vector<ComparedRun>& of_side) {
             std::uint64_t sum = 0;
-            for (const ComparedRun& run : runs) {
+            for (const ComparedRun& run : of_side) {
                 sum += run.moments.count();
             }
             return sum;
@@ -301,13 +320,24 @@ private:
         pair.after_count = count(*second);
         pair.before_runs = first->size();
         pair.after_runs = second->size();
-        pair.before_sessions = sessions_of(before_, before);
-        pair.after_sessions = sessions_of(after_, after);
+        pair.before_sessions = session_names(before_, before);
+        pair.after_sessions = session_names(after_, after);
+        pair.unknown = runs.unknown;
+        pair.by_runs = runs.by_runs;
+        pair.family = ++family_count_;
         if (auto doubted = validity_warning(key, before, after); !doubted.ok()) {
             return doubted;
         }
-        pair.values = std::make_shared<const ValueComparison>(std::move(*first), std::move(*second));
-        warn_of_runs(pair);
+        pair.values = std::make_shared<const ValueComparison>(std::move(*first), std::move(*second), runs.by_runs);
+        if (std::max(pair.before_count, pair.after_count) > kDiffValuesMax) {
+            answer_.warnings.push_back(
+                fmt::format("{}: percentiles, ranks and their intervals are of about {} values of a side, drawn at "
+                            "random; mean and max are of all",
+                            name_of(key), kDiffValuesMax));
+        }
+        if (!runs.unknown.empty()) {
+            answer_.warnings.push_back(unknown_warning(runs));
+        }
         for (const LatencyFigure& figure : options_.figures) {
             lines_.add(figure_line(pair, figure));
         }
@@ -325,6 +355,9 @@ private:
         std::uint64_t after_runs = 0;
         std::string before_sessions;
         std::string after_sessions;
+        std::string unknown;
+        bool by_runs = false;
+        std::size_t family = 0;
     };
 
     // Order and several modes matter where values are taken as independent.
@@ -346,23 +379,6 @@ private:
         return Done{};
     }
 
-    void warn_of_runs(const Pair& pair) {
-        const std::string name = name_of(*pair.key);
-        if (std::max(pair.before_count, pair.after_count) > kDiffValuesMax) {
-            answer_.warnings.push_back(
-                fmt::format("{}: percentiles, ranks and their intervals are of about {} values of a side, drawn at "
-                            "random; mean and max are of all",
-                            name, kDiffValuesMax));
-        }
-        if (!pair.values->is_by_runs() && std::max(pair.before_runs, pair.after_runs) > 1 &&
-            std::min(pair.before_runs, pair.after_runs) == 1) {
-            answer_.warnings.push_back(
-                fmt::format("{}: {} runs before, {} after: how runs differ isn't known from one, "
-                            "so intervals are of the values within them",
-                            name, pair.before_runs, pair.after_runs));
-        }
-    }
-
     DiffLine line_of(const Pair& pair) const {
         const PairKey& key = *pair.key;
         DiffLine line;
@@ -373,11 +389,13 @@ private:
         line.unit = key.unit;
         line.word_above = is_time(key.unit) ? "slower" : "greater";
         line.word_below = is_time(key.unit) ? "faster" : "less";
-        const std::uint64_t parts_before = pair.values->is_by_runs() ? pair.before_runs : pair.before_count;
-        const std::uint64_t parts_after = pair.values->is_by_runs() ? pair.after_runs : pair.after_count;
+        const std::uint64_t parts_before = pair.by_runs ? pair.before_runs : pair.before_count;
+        const std::uint64_t parts_after = pair.by_runs ? pair.after_runs : pair.after_count;
         line.counted =
             fmt::format("{}{} {}", parts_before, parts_before == parts_after ? "" : fmt::format(" and {}", parts_after),
-                        pair.values->is_by_runs() ? "runs" : "values");
+                        pair.by_runs ? "runs" : "values");
+        line.unknown = pair.unknown;
+        line.family = pair.family;
         return line;
     }
 
@@ -403,6 +421,7 @@ private:
     DiffLine figure_line(const Pair& pair, const LatencyFigure& figure) const {
         DiffLine line = line_of(pair);
         line.figure = figure_name(figure);
+        line.is_mean = figure.kind == LatencyFigureKind::kMean;
         line.before = pair.values->before(figure) * pair.worth;
         line.after = pair.values->after(figure) * pair.worth;
         line.difference = *line.after - *line.before;
@@ -435,10 +454,13 @@ private:
         line.direction = ranks.superiority - 0.5L;
         line.effect =
             fmt::format("after is greater in {:.0f} % of pairs", static_cast<double>(ranks.superiority * 100));
-        line.contrast_at = [interval = times(ranks.shift_interval, pair.worth)](long double) {
-            return Contrast{interval, std::nullopt};
+        line.contrast_at = [values = pair.values, worth = pair.worth](long double confidence) {
+            return Contrast{times(values->ranks(confidence).shift_interval, worth), std::nullopt};
         };
-        line.p_value_at = [p_value = ranks.p_value](long double) { return p_value; };
+        line.p_value_at = [p_value = ranks.p_value.value_or(1)](long double) { return p_value; };
+        if (!ranks.p_value) {
+            line.effect.clear();
+        }
         line.evidence = evidence_of(pair, {}, &ranks);
         return line;
     }
@@ -447,6 +469,7 @@ private:
     DiffSide before_;
     DiffSide after_;
     DiffLines lines_;
+    std::size_t family_count_ = 0;
     Answer answer_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 namespace perfleet {
@@ -68,9 +69,19 @@ class JudgedLine {
 public:
     JudgedLine(const DiffLine& judged, long double confidence) : line{&judged}, confidence_{confidence} {
         has_interval_ = judged.is_share && judged.p_value_is_below ? true : change().has_value();
-        has_p_value_ = judged.p_value_at &&
+        has_p_value_ = judged.p_value_at && judged.unknown.empty() &&
                        (judged.p_value_is_below || contrast().difference.has_value() || !judged.effect.empty());
     }
+
+    // Among others: its p value counts `factor` times, and no less than `p_least`. Intervals are those of the verdict.
+    void judge(long double factor, long double p_least, long double alpha) {
+        factor_ = factor;
+        p_least_ = p_least;
+        confidence_ = 1 - alpha / factor;
+        contrast_.reset();
+        is_different = p_value_is_below(alpha / factor);
+    }
+    [[nodiscard]] long double p_adjusted() const { return std::min(1.0L, std::max(p_least_, factor_ * p_value())); }
 
     [[nodiscard]] const Contrast& contrast() const {
         if (!contrast_) {
@@ -92,12 +103,9 @@ public:
         return !p_value_ && line->p_value_is_below ? line->p_value_is_below(bound) : p_value() < bound;
     }
 
-    // As change(), among `line_count` lines: shown is what is shown among as many.
-    [[nodiscard]] std::optional<long double> detectable(std::size_t line_count) const {
-        const long double confidence = 1 - (1 - confidence_) / static_cast<long double>(line_count);
-        const auto interval =
-            has_p_value_ && line->change ? change_interval(*line, line->contrast_at(confidence)) : std::nullopt;
-        return interval ? std::optional{detectable_change((interval->high - interval->low) / 2, confidence)}
+    [[nodiscard]] std::optional<long double> detectable() const {
+        const auto interval = has_p_value_ && line->change ? change() : std::nullopt;
+        return interval ? std::optional{detectable_change((interval->high - interval->low) / 2, confidence_)}
                         : std::nullopt;
     }
     [[nodiscard]] long double least_change() const {
@@ -106,13 +114,14 @@ public:
     }
 
     const DiffLine* line;
-    long double p_holm = 1;
     bool is_different = false;
     Outcome outcome = Outcome::kNone;
     std::string condition;
 
 private:
     long double confidence_;
+    long double factor_ = 1;
+    long double p_least_ = 0;
     bool has_interval_ = false;  // of the change
     bool has_p_value_ = false;
     mutable std::optional<Contrast> contrast_;
@@ -124,6 +133,9 @@ std::string verdict_of(const JudgedLine& judged, const std::optional<long double
     const DiffLine& line = *judged.line;
     if (!line.p_value_at) {
         return "";
+    }
+    if (!line.unknown.empty()) {
+        return "unknown: " + line.unknown;
     }
     if (!judged.has_p_value()) {
         return "too few values";
@@ -161,8 +173,8 @@ struct Decision {
 
 Decision decide(const FailCondition& condition, const JudgedLine& judged, std::size_t index) {
     const DiffLine& line = *judged.line;
-    Decision decision{&condition, index, 1, 1, !line.p_value_at};
-    if (!line.change) {
+    Decision decision{&condition, index, 1, 1, !line.p_value_at && line.unknown.empty()};
+    if (!line.change || !line.unknown.empty()) {
         return decision;
     }
     const bool is_beyond = condition.is_above ? *line.change > condition.limit : *line.change < condition.limit;
@@ -173,13 +185,18 @@ Decision decide(const FailCondition& condition, const JudgedLine& judged, std::s
     return decision;
 }
 
+// `alpha` is what p values are held against among all that is checked.
 std::string decision_text(const Decision& decision, const JudgedLine& judged, Outcome outcome, long double alpha) {
     const DiffLine& line = *judged.line;
-    const std::optional<Interval> interval = judged.change();
+    const std::optional<Interval> interval =
+        line.contrast_at ? change_interval(line, line.contrast_at(1 - alpha)) : std::nullopt;
     std::string said =
         fmt::format("--fail-if {}: {}: {} {}: {}", decision.condition->text,
                     outcome == Outcome::kExceeded ? kOutcomeExceeded : kOutcomeUndecided, line.name, line.figure,
                     line.change ? change_text(line, *line.change, interval, true) : "nothing to take a percentage of");
+    if (!line.unknown.empty()) {
+        return said + "; " + line.unknown;
+    }
     if (decision.is_exact) {
         return said + "; it has no interval, so the measured values decide";
     }
@@ -197,8 +214,6 @@ std::string decision_text(const Decision& decision, const JudgedLine& judged, Ou
         const long double factor = half_width / gap;
         said += fmt::format("; about {:.0f} times as many {} would decide",
                             std::ceil(static_cast<double>(factor * factor)), line.is_share ? "samples" : "values");
-    } else if (std::min(decision.p_exceeded, decision.p_within) < alpha) {
-        said += "; alone it would be, not among all that was checked";
     }
     return said;
 }
@@ -221,17 +236,13 @@ Result<Done> judge_conditions(const DiffOptions& options, std::vector<JudgedLine
                                                    (lines.empty() ? ": no series is on both sides" : "")};
         }
     }
-    std::vector<long double> p_values;
-    for (const Decision& decision : decisions) {
-        p_values.push_back(decision.p_exceeded);
-    }
-    const std::vector<long double> corrected = holm_corrected(p_values);
+    const long double among_all = alpha / static_cast<long double>(std::max<std::size_t>(decisions.size(), 1));
     std::size_t undecided_count = 0;  // functions of a condition that names none
     for (std::size_t i = 0; i < decisions.size(); ++i) {
         const Decision& decision = decisions[i];
-        const Outcome outcome = corrected[i] < alpha        ? Outcome::kExceeded
-                                : decision.p_within < alpha ? Outcome::kWithin
-                                                            : Outcome::kUndecided;
+        const Outcome outcome = decision.p_exceeded < among_all ? Outcome::kExceeded
+                                : decision.p_within < alpha     ? Outcome::kWithin
+                                                                : Outcome::kUndecided;
         JudgedLine& judged = lines[decision.line];
         if (outcome > judged.outcome) {
             judged.outcome = outcome;
@@ -243,7 +254,7 @@ Result<Done> judge_conditions(const DiffOptions& options, std::vector<JudgedLine
         if (is_counted) {
             ++undecided_count;
         } else if (outcome == Outcome::kExceeded || outcome == Outcome::kUndecided) {
-            warnings.push_back(decision_text(decision, judged, outcome, alpha));
+            warnings.push_back(decision_text(decision, judged, outcome, among_all));
         }
         const bool is_last = i + 1 == decisions.size() || decisions[i + 1].condition != decision.condition;
         if (is_last && undecided_count != 0) {
@@ -268,6 +279,34 @@ std::string outcome_text(Outcome outcome) {
     return "";
 }
 
+// All verdicts of an answer together: of a hundred answers about equal sides at most five, at 95 %, have any. Series
+// share that equally. Of a series the mean has nine tenths, its other figures the rest; or all of it, once the mean has
+// changed (the fallback procedure: Wiens, 2003). Lines of no series share it equally.
+void judge_together(std::vector<JudgedLine>& judged, long double alpha) {
+    constexpr long double kShareOfMean = 0.9L;
+    std::map<std::size_t, std::vector<JudgedLine*>> families;
+    for (JudgedLine& one : judged) {
+        if (one.has_p_value()) {
+            families[one.line->family].push_back(&one);
+        }
+    }
+    for (auto& [number, lines] : families) {
+        const auto family_count = static_cast<long double>(families.size());
+        const auto mean = std::find_if(lines.begin(), lines.end(), [](JudgedLine* one) { return one->line->is_mean; });
+        long double share = 1;
+        long double least = 0;
+        if (mean != lines.end()) {
+            (*mean)->judge(family_count / (lines.size() == 1 ? 1 : kShareOfMean), 0, alpha);
+            share = (*mean)->is_different ? 1 : 1 - kShareOfMean;
+            least = (*mean)->is_different ? (*mean)->p_adjusted() : 0;
+            lines.erase(mean);
+        }
+        for (JudgedLine* one : lines) {
+            one->judge(family_count * static_cast<long double>(lines.size()) / share, least, alpha);
+        }
+    }
+}
+
 void sort_by_relevance(std::vector<JudgedLine>& lines) {
     std::stable_sort(lines.begin(), lines.end(), [](const JudgedLine& a, const JudgedLine& b) {
         const bool a_fails = a.outcome == Outcome::kExceeded;
@@ -290,20 +329,12 @@ void sort_by_relevance(std::vector<JudgedLine>& lines) {
 Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, Answer& answer) {
     const long double alpha = 1 - options.confidence;
     std::vector<JudgedLine> judged;
-    std::vector<std::size_t> tested;  // those with a p value
     for (const DiffLine& line : lines_) {
-        if (judged.emplace_back(line, options.confidence).has_p_value()) {
-            tested.push_back(judged.size() - 1);
-        }
+        judged.emplace_back(line, options.confidence);
     }
-    const std::vector<long double> corrected = holm_corrected(
-        {tested.size(), [&](std::size_t i, long double bound) { return judged[tested[i]].p_value_is_below(bound); },
-         [&](std::size_t i) { return judged[tested[i]].p_value(); }});
-    for (std::size_t i = 0; i < tested.size(); ++i) {
-        JudgedLine& one = judged[tested[i]];
-        one.p_holm = corrected[i];
-        one.is_different = one.p_holm < alpha;
-    }
+    judge_together(judged, alpha);
+    const auto tested_count = static_cast<std::size_t>(
+        std::count_if(judged.begin(), judged.end(), [](const JudgedLine& one) { return one.has_p_value(); }));
     if (Result<Done> checked = judge_conditions(options, judged, answer.warnings); !checked.ok()) {
         return checked;
     }
@@ -322,7 +353,7 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
                                                                 {"change_low", "percent"},
                                                                 {"change_high", "percent"},
                                                                 {"p", ""},
-                                                                {"p_holm", ""},
+                                                                {"p_adjusted", ""},
                                                                 {"detectable", "percent"},
                                                                 {"verdict", ""},
                                                                 {"condition", ""},
@@ -349,10 +380,10 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
         row.push_back(scaled(low_of(one.contrast().ratio, 1), 100));
         row.push_back(scaled(high_of(one.contrast().ratio, 1), 100));
         row.push_back(scaled(one.has_p_value() ? std::optional{one.p_value()} : std::nullopt));
-        row.push_back(scaled(one.has_p_value() ? std::optional{one.p_holm} : std::nullopt));
-        const std::optional<long double> detectable = one.detectable(tested.size());
+        row.push_back(scaled(one.has_p_value() ? std::optional{one.p_adjusted()} : std::nullopt));
+        const std::optional<long double> detectable = one.detectable();
         row.push_back(scaled(detectable, 100));
-        row.push_back(text(verdict_of(one, detectable, alpha, tested.size())));
+        row.push_back(text(verdict_of(one, detectable, alpha, tested_count)));
         row.push_back(text(one.condition));
         row.push_back(text(outcome_text(one.outcome)));
         row.insert(row.end(), line.evidence.begin(), line.evidence.end());

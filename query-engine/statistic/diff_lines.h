@@ -37,6 +37,10 @@ struct DiffLine {
     // Of a hundred thousand lines few intervals and p values decide anything. Where it is set, contrast_at() has a
     // difference at every confidence, and this tells cheaply whether p_value_at(0) is below a bound.
     std::function<bool(long double bound)> p_value_is_below;
+    std::string unknown;  // why there is no verdict; empty: there is one
+    // Lines with the same number are figures of the same series; its mean is told apart. 0: of none.
+    std::size_t family = 0;
+    bool is_mean = false;
     std::vector<AnswerValue> evidence;  // as DiffLines' columns
 };
 

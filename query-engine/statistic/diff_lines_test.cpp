@@ -89,7 +89,46 @@ TEST(DiffLines, OneOfManyCountsForLess) {
     }
     const Told told = finished(lines);
     EXPECT_EQ(told.text(0, "verdict"), "no difference shown: alone it would be, not among 10 comparisons");
-    EXPECT_NEAR(std::get<double>(told.value(0, "p_holm")), 10 * std::get<double>(told.value(0, "p")), 1e-12);
+    EXPECT_NEAR(std::get<double>(told.value(0, "p_adjusted")), 10 * std::get<double>(told.value(0, "p")), 1e-12);
+    // Intervals are those of the verdicts: 1 − 5 % ÷ 10 holds 0.
+    EXPECT_LT(std::get<double>(told.value(0, "change_low")), 0);
+    EXPECT_GT(std::get<double>(finished({lines[0]}).value(0, "change_low")), 0);
+}
+
+TEST(DiffLines, OneRunASideHasNoVerdictAndDecidesNothing) {
+    DiffLine line = line_of("a", 0.08L, 0.001L);
+    line.unknown = "one run a side says nothing of the next";
+    DiffLine greatest = line;
+    greatest.figure = "max";
+    greatest.contrast_at = nullptr;
+    greatest.p_value_at = nullptr;
+    const Told told = finished({line, greatest}, "mean > 5%, max > 5%");
+    EXPECT_EQ(told.text(0, "verdict"), "unknown: one run a side says nothing of the next");
+    EXPECT_EQ(told.text(0, "outcome"), "undecided");
+    EXPECT_EQ(told.text(1, "outcome"), "undecided");
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(told.value(0, "p")));
+    EXPECT_GT(std::get<double>(told.value(0, "change_low")), 7.0);  // what is shown of these two runs
+    ASSERT_EQ(told.answer.warnings.size(), 2U);
+    EXPECT_EQ(told.answer.warnings[0],
+              "--fail-if mean > 5%: undecided: a mean: +8.0 % [7.8, 8.2]; one run a side says nothing of the next");
+}
+
+TEST(DiffLines, TheMeanHasNineTenthsAndTheOthersTheRestOrAllOnceItHasChanged) {
+    const auto lines = [](long double mean, long double others) {
+        std::vector<DiffLine> all(5, line_of("a", others, 0.01L));
+        all[0] = line_of("a", mean, 0.01L);
+        all[0].is_mean = true;
+        for (DiffLine& line : all) {
+            line.family = 1;
+        }
+        return finished(all);
+    };
+    EXPECT_TRUE(lines(0.021L, 0).text(0, "verdict").starts_with("slower"));  // p = 0.036
+    const Told changed = lines(0.021L, 0.0252L);                             // p = 0.012 < 5 % ÷ 4
+    EXPECT_TRUE(changed.text(1, "verdict").starts_with("slower"));
+    EXPECT_GE(std::get<double>(changed.value(1, "p_adjusted")), std::get<double>(changed.value(0, "p_adjusted")));
+    EXPECT_TRUE(lines(0, 0.0252L).text(1, "verdict").starts_with("no difference"));  // not < 0.5 % ÷ 4
+    EXPECT_TRUE(lines(0, 0.034L).text(1, "verdict").starts_with("slower"));
 }
 
 TEST(DiffLines, FindsThePValuesThatDecideAndThoseThatAreShown) {

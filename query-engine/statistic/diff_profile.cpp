@@ -8,6 +8,7 @@
 
 #include "query-engine/statistic/diff_lines.h"
 #include "query-engine/statistic/diff_parts.h"
+#include "query-engine/statistic/diff_runs.h"
 #include "query-engine/statistic/diff_setting.h"
 #include "query-engine/statistic/event_choice.h"
 #include "query-engine/statistic/frame_counts.h"
@@ -20,8 +21,6 @@ namespace {
 // be little like its neighbours (Schmeiser, 1982, has 10 to 30).
 constexpr std::size_t kSlices = 20;
 constexpr std::size_t kSlicesOfSessionMin = 4;
-// So many sessions on each side tell how sessions differ.
-constexpr std::size_t kSessionsMin = 6;
 // Functions with fewer samples on both sides together can't show a difference and would only dilute the others.
 constexpr std::uint64_t kSamplesMin = 10;
 
@@ -156,52 +155,35 @@ private:
         return Done{};
     }
 
-    [[nodiscard]] std::set<SessionId> ids_of(const DiffSide& side) const {
-        std::set<SessionId> ids;
-        for (const std::size_t index : side.sessions) {
-            ids.insert(side.session(index).record.session);
-        }
-        return ids;
-    }
-
-    // Where each group's samples count: which stratum of its side, which cluster of that. Sessions that stand on both
-    // sides are the same machines at two times: how they differ from each other is no part of what changed.
+    // Where each group's samples count: in which run, or within runs in which slice of which session.
     void make_strata() {
-        const std::set<SessionId> first = ids_of(before_);
-        const std::set<SessionId> second = ids_of(after_);
-        const bool has_shared =
-            std::any_of(first.begin(), first.end(), [&](SessionId id) { return second.contains(id); });
-        by_session_ = !has_shared && first.size() >= kSessionsMin && second.size() >= kSessionsMin;
-        for (const auto& [key, tallies] : counts_.groups()) {
-            std::vector<Stratum>& strata = key.is_after ? after_strata_ : before_strata_;
-            std::map<std::size_t, std::size_t>& known = key.is_after ? after_numbers_ : before_numbers_;
-            const auto [entry, is_new] = known.try_emplace(by_session_ ? 0 : key.session_index, strata.size());
-            if (is_new) {
-                strata.emplace_back();
-            }
-            Stratum& stratum = strata[entry->second];
-            // Groups come session by session.
-            if (!by_session_ || stratum.empty() || last_session_ != std::pair{key.is_after, key.session_index}) {
-                stratum.push_back({});
-            }
-            last_session_ = {key.is_after, key.session_index};
-            places_.emplace_back(entry->second, stratum.size() - 1);
-            for (const auto& [row, tally] : tallies) {
-                stratum.back().count += tally.self;
-            }
+        runs_ = diff_runs(before_, after_, options_.within_run);
+        if (!runs_.unknown.empty()) {
+            answer_.warnings.push_back(unknown_warning(runs_));
         }
-        if (!by_session_ && !has_shared && std::max(first.size(), second.size()) > 1) {
-            answer_.warnings.push_back(
-                fmt::format("{} sessions before and {} after are too few to tell how sessions "
-                            "differ: intervals are of the time within them",
-                            first.size(), second.size()));
+        std::map<std::pair<bool, std::size_t>, std::size_t> strata;  // by side and session
+        for (const auto& [key, tallies] : counts_.groups()) {
+            HitCount* place = nullptr;
+            if (runs_.by_runs) {
+                const std::size_t run = (key.is_after ? runs_.after : runs_.before).at(key.session_index);
+                run_hits_.resize(std::max(run_hits_.size(), run + 1));
+                places_.emplace_back(run, 0);
+                place = key.is_after ? &run_hits_[run].after : &run_hits_[run].before;
+            } else {
+                std::vector<Stratum>& side = key.is_after ? after_strata_ : before_strata_;
+                const auto [entry, is_new] = strata.try_emplace({key.is_after, key.session_index}, side.size());
+                if (is_new) {
+                    side.emplace_back();
+                }
+                side[entry->second].push_back({});
+                places_.emplace_back(entry->second, side[entry->second].size() - 1);
+                place = &side[entry->second].back();
+            }
+            for (const auto& [row, tally] : tallies) {
+                place->count += tally.self;
+            }
         }
     }
-
-    struct Sides {
-        ClusteredShare before;
-        ClusteredShare after;
-    };
 
     void add_lines() {
         // Hits by row and place, for self and with callees.
@@ -252,7 +234,15 @@ private:
     };
     using Hits = std::vector<Hit>;
 
-    [[nodiscard]] Sides sides_of(const Hits& hits, std::uint64_t FrameTally::*count) const {
+    [[nodiscard]] SharePair sides_of(const Hits& hits, std::uint64_t FrameTally::*count) const {
+        if (runs_.by_runs) {
+            std::vector<RunHits> runs = run_hits_;
+            for (const Hit& hit : hits) {
+                RunHits& run = runs[places_[hit.place].first];
+                (hit.is_after ? run.after : run.before).hits += hit.tally.*count;
+            }
+            return share_pair(runs);
+        }
         std::vector<Stratum> before = before_strata_;
         std::vector<Stratum> after = after_strata_;
         for (const Hit& hit : hits) {
@@ -262,7 +252,7 @@ private:
         return {clustered_share(before), clustered_share(after)};
     }
 
-    [[nodiscard]] DiffLine line_of(std::uint32_t row, const std::string& figure, const Sides& sides) const {
+    [[nodiscard]] DiffLine line_of(std::uint32_t row, const std::string& figure, const SharePair& sides) const {
         DiffLine line;
         line.name = counts_.symbol(row);
         line.identity = {line.name, counts_.image(row)};
@@ -276,7 +266,9 @@ private:
         line.is_share = true;
         line.word_above = "more";
         line.word_below = "less";
-        line.counted = fmt::format("{} and {} samples", sides.before.sum.count, sides.after.sum.count);
+        line.counted = runs_.by_runs ? fmt::format("{} and {} runs", runs_.before_count, runs_.after_count)
+                                     : fmt::format("{} and {} samples", sides.before.sum.count, sides.after.sum.count);
+        line.unknown = runs_.unknown;
         line.contrast_at = [sides](long double confidence) {
             return share_contrast(sides.before, sides.after, confidence);
         };
@@ -324,11 +316,9 @@ private:
     Counts counts_;
     std::vector<Stratum> before_strata_;  // samples in all, no hits yet
     std::vector<Stratum> after_strata_;
-    std::map<std::size_t, std::size_t> before_numbers_;  // of the strata, by session
-    std::map<std::size_t, std::size_t> after_numbers_;
-    std::vector<std::pair<std::size_t, std::size_t>> places_;  // stratum and cluster, as counts_.groups()
-    std::pair<bool, std::size_t> last_session_;
-    bool by_session_ = false;
+    std::vector<RunHits> run_hits_;                            // likewise, by runs; one of the two is used
+    std::vector<std::pair<std::size_t, std::size_t>> places_;  // run, or stratum and cluster, as counts_.groups()
+    DiffRuns runs_;
     DiffLines lines_;
     Answer answer_;
 };

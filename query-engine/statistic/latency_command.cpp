@@ -35,7 +35,7 @@ constexpr std::array kOptionUses{
               [](const LatencyOptions& latency) { return latency.view == LatencyView::kInference; }},
 };
 
-Result<Done> check_combination(const OptionValues& values, LatencyOptions& latency) {
+Result<Done> check_latency_combination(const OptionValues& values, LatencyOptions& latency) {
     for (const OptionUse& use : kOptionUses) {
         if (values.contains(std::string{use.option}) && !use.is_used(latency)) {
             return usage("--" + std::string{use.option} + ": " +
@@ -131,7 +131,7 @@ OptionTable<LatencyOptions> make_table() {
                  "with --kbench: wanted half-width of the mean's interval, in percent of the mean (default: 2)");
     add_fraction(table, "settled", &LatencyOptions::settled_change,
                  "with --kbench: greatest change of a settled mean/N, in percent (default: 0.5)");
-    table.finish(check_combination);
+    table.finish(check_latency_combination);
     return table;
 }
 

@@ -8,27 +8,127 @@
 
 namespace perfleet {
 
-std::optional<MeanEstimate> clustered_mean(std::span<const Moments> clusters) {
-    Moments all;
-    std::uint64_t cluster_count = 0;
-    for (const Moments& cluster : clusters) {
-        all.merge(cluster);
-        cluster_count += cluster.count() != 0 ? 1 : 0;
+namespace {
+
+// A run's part in how far the two estimates lie off: (sum − expected sum) ÷ values of the side.
+struct Residuals {
+    long double before = 0;
+    long double after = 0;
+    bool is_before = false;
+    bool is_after = false;
+};
+
+struct ResidualSums {
+    long double before = 0;  // variance
+    long double after = 0;
+    long double covariance = 0;
+    long double degrees = 0;  // 0: too few runs
+};
+
+ResidualSums sums_of(std::span<const Residuals> runs) {
+    ResidualSums sums;
+    long double before_count = 0;
+    long double after_count = 0;
+    long double pair_count = 0;
+    for (const Residuals& run : runs) {
+        sums.before += run.before * run.before;
+        sums.after += run.after * run.after;
+        sums.covariance += run.before * run.after;
+        before_count += run.is_before ? 1 : 0;
+        after_count += run.is_after ? 1 : 0;
+        pair_count += run.is_before && run.is_after ? 1 : 0;
     }
-    if (cluster_count < 2) {
+    if (before_count < 2 || after_count < 2) {
+        return sums;
+    }
+    if (pair_count == 0) {
+        sums.before *= before_count / (before_count - 1);
+        sums.after *= after_count / (after_count - 1);
+        sums.degrees = welch_degrees(sums.before, before_count - 1, sums.after, after_count - 1);
+        return sums;
+    }
+    // A run without a pair takes part in one of the means only; each mean that has such runs costs a degree.
+    const long double count = before_count + after_count - pair_count;
+    sums.degrees = count - (pair_count == count ? 1 : 2);
+    const long double scale = sums.degrees > 0 ? count / sums.degrees : 0;
+    sums.before *= scale;
+    sums.after *= scale;
+    sums.covariance *= scale;
+    return sums;
+}
+
+}  // namespace
+
+std::optional<MeanContrast> mean_contrast(std::span<const RunPair> runs) {
+    Moments before;
+    Moments after;
+    for (const RunPair& run : runs) {
+        before.merge(run.before);
+        after.merge(run.after);
+    }
+    if (before.count() == 0 || after.count() == 0) {
         return std::nullopt;
     }
-    const long double mean = *all.mean();
-    long double squares = 0;
-    for (const Moments& cluster : clusters) {
-        if (cluster.count() != 0) {
-            const long double residual = static_cast<long double>(cluster.count()) * (*cluster.mean() - mean);
-            squares += residual * residual;
-        }
+    MeanContrast means{*before.mean(), *after.mean()};
+    const auto residual = [](const Moments& run, const Moments& all) {
+        return run.count() == 0 ? 0
+                                : static_cast<long double>(run.count()) * (*run.mean() - *all.mean()) /
+                                      static_cast<long double>(all.count());
+    };
+    std::vector<Residuals> residuals;
+    for (const RunPair& run : runs) {
+        residuals.push_back({residual(run.before, before), residual(run.after, after), run.before.count() != 0,
+                             run.after.count() != 0});
     }
-    const auto count = static_cast<long double>(all.count());
-    const auto k = static_cast<long double>(cluster_count);
-    return MeanEstimate{mean, k / (k - 1) * squares / count / count, k - 1};
+    const ResidualSums sums = sums_of(residuals);
+    if (sums.degrees <= 0) {
+        return std::nullopt;
+    }
+    means.first_variance = sums.before;
+    means.second_variance = sums.after;
+    means.covariance = sums.covariance;
+    means.degrees = sums.degrees;
+    return means;
+}
+
+SharePair share_pair(std::span<const RunHits> runs) {
+    SharePair pair;
+    for (const RunHits& run : runs) {
+        pair.before.sum.hits += run.before.hits;
+        pair.before.sum.count += run.before.count;
+        pair.after.sum.hits += run.after.hits;
+        pair.after.sum.count += run.after.count;
+    }
+    if (pair.before.sum.count == 0 || pair.after.sum.count == 0) {
+        return pair;
+    }
+    const auto residual = [](const HitCount& run, const ClusteredShare& all) {
+        return (static_cast<long double>(run.hits) - all.share() * static_cast<long double>(run.count)) /
+               static_cast<long double>(all.sum.count);
+    };
+    std::vector<Residuals> residuals;
+    for (const RunHits& run : runs) {
+        residuals.push_back({residual(run.before, pair.before), residual(run.after, pair.after), run.before.count != 0,
+                             run.after.count != 0});
+    }
+    const ResidualSums sums = sums_of(residuals);
+    const auto independent = [](const ClusteredShare& side) {
+        return side.share() * (1 - side.share()) / static_cast<long double>(side.sum.count);
+    };
+    const auto effect = [](long double variance, long double least) {
+        return least > 0 ? std::max(1.0L, variance / least) : 1.0L;
+    };
+    if (sums.covariance != 0) {
+        pair.before.effect =
+            effect(sums.before + sums.after - 2 * sums.covariance, independent(pair.before) + independent(pair.after));
+        pair.after.effect = pair.before.effect;
+    } else {
+        pair.before.effect = effect(sums.before, independent(pair.before));
+        pair.after.effect = effect(sums.after, independent(pair.after));
+    }
+    pair.before.degrees = sums.degrees;
+    pair.after.degrees = sums.degrees;
+    return pair;
 }
 
 ClusteredShare clustered_share(std::span<const Stratum> strata) {

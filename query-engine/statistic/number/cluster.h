@@ -16,10 +16,15 @@
 
 namespace perfleet {
 
-// The mean of all values, its variance from how far the clusters' sums lie from what it lets expect (linearised ratio
-// estimator: Cochran, 1977, 6.3); k − 1 degrees of freedom. With one value a cluster it is mean_estimate(). Nothing for
-// fewer than two clusters with values.
-[[nodiscard]] std::optional<MeanEstimate> clustered_mean(std::span<const Moments> clusters);
+// What the runs of a comparison measured: each of one side, or of both where it is the same target before and after.
+struct RunPair {
+    Moments before;  // empty: it has no part in this side
+    Moments after;
+};
+// The means of all values; their variances from how far the runs' sums lie from what the means let expect (linearised
+// ratio estimator: Cochran, 1977, 6.3). Of pairs the difference counts, so that how targets differ is no part of it.
+// Nothing where a side has fewer than two runs with values.
+[[nodiscard]] std::optional<MeanContrast> mean_contrast(std::span<const RunPair> runs);
 
 // How often something was the case among so many.
 struct HitCount {
@@ -40,6 +45,19 @@ struct ClusteredShare {
     }
 };
 [[nodiscard]] ClusteredShare clustered_share(std::span<const Stratum> strata);
+
+// As RunPair, of hits.
+struct RunHits {
+    HitCount before;
+    HitCount after;
+};
+// Two shares with the design effects and the degrees of freedom of their difference: what mean_contrast() is to means.
+// Without degrees where a side has fewer than two runs with samples.
+struct SharePair {
+    ClusteredShare before;
+    ClusteredShare after;
+};
+[[nodiscard]] SharePair share_pair(std::span<const RunHits> runs);
 
 // The number of independent values that would tell a share as well as these do, at this confidence: n ÷ (design effect
 // × (t ÷ z)²), never more than n (Korn and Graubard, 1998). 0 without a degree of freedom.

@@ -36,16 +36,6 @@ long double exact_lower_tail(std::size_t m, std::size_t n, std::uint64_t u) {
     return std::accumulate(ways[m].begin(), ways[m].begin() + static_cast<std::ptrdiff_t>(u) + 1, 0.0L) / total;
 }
 
-// Welch and Satterthwaite's degrees of freedom of the sum of two variances.
-long double degrees_of(const MeanEstimate& first, const MeanEstimate& second) {
-    const long double sum = first.variance + second.variance;
-    if (sum <= 0) {
-        return first.degrees + second.degrees;
-    }
-    return sum * sum /
-           (first.variance * first.variance / first.degrees + second.variance * second.variance / second.degrees);
-}
-
 }  // namespace
 
 RankTest rank_test(std::span<const std::uint64_t> first, std::span<const std::uint64_t> second) {
@@ -104,46 +94,71 @@ RankTest rank_test(std::span<const std::uint64_t> first, std::span<const std::ui
     return test;
 }
 
-std::optional<MeanEstimate> mean_estimate(const Moments& moments) {
-    if (moments.count() < 2) {
+std::optional<MeanContrast> mean_contrast(const Moments& first, const Moments& second) {
+    const auto is_enough = [](const Moments& side) {
+        return side.count() >= (side.count() > 1 && *side.variance() > 0 ? 2 : kAlikeMin);
+    };
+    if (!is_enough(first) || !is_enough(second)) {
         return std::nullopt;
     }
-    const auto count = static_cast<long double>(moments.count());
-    return MeanEstimate{*moments.mean(), *moments.variance() / count, count - 1};
+    const auto m = static_cast<long double>(first.count());
+    const auto n = static_cast<long double>(second.count());
+    MeanContrast means{*first.mean(), *second.mean(), *first.variance() / m, *second.variance() / n};
+    means.degrees = welch_degrees(means.first_variance, m - 1, means.second_variance, n - 1);
+    return means;
 }
 
-Interval difference_interval(const MeanEstimate& first, const MeanEstimate& second, long double confidence) {
-    const long double difference = second.mean - first.mean;
-    const long double half_width = -student_quantile((1 - confidence) / 2, degrees_of(first, second)) *
-                                   std::sqrt(first.variance + second.variance);
-    return {difference - half_width, difference + half_width};
+long double welch_degrees(long double first_variance, long double first_degrees, long double second_variance,
+                          long double second_degrees) {
+    const long double sum = first_variance + second_variance;
+    return sum <= 0 ? first_degrees + second_degrees
+                    : sum * sum /
+                          (first_variance * first_variance / first_degrees +
+                           second_variance * second_variance / second_degrees);
 }
 
-std::optional<Interval> difference_interval(const Moments& first, const Moments& second, long double confidence) {
-    const auto estimates = std::pair{mean_estimate(first), mean_estimate(second)};
-    return estimates.first && estimates.second
-               ? std::optional{difference_interval(*estimates.first, *estimates.second, confidence)}
-               : std::nullopt;
+Interval widened_difference(const Interval& interval, long double difference, long double reach_min) {
+    return {std::min(interval.low, difference - reach_min), std::max(interval.high, difference + reach_min)};
 }
 
-std::optional<Interval> ratio_interval(const MeanEstimate& first, const MeanEstimate& second, long double confidence) {
-    const long double t = student_quantile((1 - confidence) / 2, degrees_of(first, second));
-    const long double product = first.mean * second.mean;
-    // The r with (m2 − r m1)² ≤ t² (v2 + r² v1).
-    const long double a = first.mean * first.mean - t * t * first.variance;
-    const long double c = second.mean * second.mean - t * t * second.variance;
-    const long double under_root = product * product - a * c;
-    if (first.mean <= 0 || a <= 0 || under_root < 0) {
+Interval widened_ratio(const Interval& interval, long double first, long double second, long double reach_min) {
+    const long double reach = reach_min / 2;
+    return {std::min(interval.low, std::max(0.0L, second - reach) / (first + reach)),
+            std::max(interval.high, first > reach ? (second + reach) / (first - reach) : interval.high)};
+}
+
+Interval difference_interval(const MeanContrast& means, long double confidence) {
+    const long double difference = means.second - means.first;
+    const long double half_width =
+        -student_quantile((1 - confidence) / 2, means.degrees) *
+        std::sqrt(std::max(0.0L, means.first_variance + means.second_variance - 2 * means.covariance));
+    return widened_difference({difference - half_width, difference + half_width}, difference, means.reach_min);
+}
+
+std::optional<Interval> ratio_interval(const MeanContrast& means, long double confidence) {
+    const long double t = student_quantile((1 - confidence) / 2, means.degrees);
+    // The r with (m2 − r m1)² ≤ t² (v2 − 2 r c + r² v1).
+    const long double a = means.first * means.first - t * t * means.first_variance;
+    const long double b = means.first * means.second - t * t * means.covariance;
+    const long double c = means.second * means.second - t * t * means.second_variance;
+    const long double under_root = b * b - a * c;
+    if (means.first <= 0 || a <= 0 || under_root < 0) {
         return std::nullopt;
     }
     const long double root = std::sqrt(under_root);
-    return Interval{(product - root) / a, (product + root) / a};
+    return widened_ratio({(b - root) / a, (b + root) / a}, means.first, means.second, means.reach_min);
 }
 
-std::optional<Interval> ratio_interval(const Moments& first, const Moments& second, long double confidence) {
-    const auto estimates = std::pair{mean_estimate(first), mean_estimate(second)};
-    return estimates.first && estimates.second ? ratio_interval(*estimates.first, *estimates.second, confidence)
-                                               : std::nullopt;
+long double mean_p_value(const MeanContrast& means, long double ratio) {
+    const long double distance = std::abs(means.second - ratio * means.first);
+    if (distance <= means.reach_min * (1 + ratio) / 2) {
+        return 1;
+    }
+    const long double variance =
+        means.second_variance - 2 * ratio * means.covariance + ratio * ratio * means.first_variance;
+    return variance <= 0
+               ? kPValueMin
+               : std::max(kPValueMin, 2 * student_probability(-distance / std::sqrt(variance), means.degrees));
 }
 
 Interval difference_of(long double first, const Interval& first_interval, long double second,
@@ -203,39 +218,6 @@ std::optional<long double> cohens_d(const Moments& first, const Moments& second)
     const auto n2 = static_cast<long double>(second.count() - 1);
     const long double pooled = std::sqrt((n1 * *first.variance() + n2 * *second.variance()) / (n1 + n2));
     return pooled > 0 ? std::optional{(*second.mean() - *first.mean()) / pooled} : std::nullopt;
-}
-
-std::vector<long double> holm_corrected(std::span<const long double> p_values) {
-    std::vector<std::size_t> order(p_values.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return std::pair{p_values[a], a} < std::pair{p_values[b], b};
-    });
-    std::vector<long double> corrected(p_values.size());
-    long double greatest = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        greatest = std::max(greatest, std::min(1.0L, p_values[order[i]] * static_cast<long double>(order.size() - i)));
-        corrected[order[i]] = greatest;
-    }
-    return corrected;
-}
-
-std::vector<long double> holm_corrected(const CostlyPValues& p_values) {
-    // Once the least of those that aren't found yet, times their number, is no less than 1, they all come to 1.
-    std::vector<long double> known(p_values.count, 1);
-    std::vector<std::size_t> left(p_values.count);
-    std::iota(left.begin(), left.end(), std::size_t{0});
-    for (long double bound = 2 / static_cast<long double>(std::max<std::size_t>(p_values.count, 1)); !left.empty();
-         bound *= 2) {
-        const auto found = std::partition(
-            left.begin(), left.end(), [&](std::size_t index) { return bound < 1 && !p_values.is_below(index, bound); });
-        std::for_each(found, left.end(), [&](std::size_t index) { known[index] = p_values.value(index); });
-        left.erase(found, left.end());
-        if (bound * static_cast<long double>(left.size()) >= 1) {
-            break;
-        }
-    }
-    return holm_corrected(known);
 }
 
 }  // namespace perfleet

@@ -26,28 +26,37 @@ struct RankTest {
 [[nodiscard]] RankTest rank_test(std::span<const std::uint64_t> first_ascending,
                                  std::span<const std::uint64_t> second_ascending);
 
-// A mean and how well it is known.
-struct MeanEstimate {
-    long double mean = 0;
-    long double variance = 0;  // of the mean, not of the values
-    long double degrees = 0;   // of freedom, of that variance
+// So many equal values on a side say that the next is likely equal, too (2 × 0.5^6 < 5 %); fewer are too few.
+inline constexpr std::uint64_t kAlikeMin = 6;
+
+// Two means and how well they and their difference are known.
+struct MeanContrast {
+    long double first = 0;
+    long double second = 0;
+    long double first_variance = 0;  // of the mean, not of the values
+    long double second_variance = 0;
+    long double covariance = 0;
+    long double degrees = 0;    // of freedom, of the difference's variance
+    long double reach_min = 0;  // no interval ends nearer to its estimate: the clock's resolution
 };
-// Of independent values: s² ÷ n, n − 1. Nothing for fewer than two.
-[[nodiscard]] std::optional<MeanEstimate> mean_estimate(const Moments& moments);
+// Welch and Satterthwaite's degrees of freedom of the sum of two variances.
+[[nodiscard]] long double welch_degrees(long double first_variance, long double first_degrees,
+                                        long double second_variance, long double second_degrees);
+// Of independent values: s² ÷ n, and Welch's degrees. Nothing for fewer than two values on a side, or
+// fewer than kAlikeMin that are all equal.
+[[nodiscard]] std::optional<MeanContrast> mean_contrast(const Moments& first, const Moments& second);
 
-// Welch's interval for mean(second) − mean(first), variances not assumed equal.
-[[nodiscard]] Interval difference_interval(const MeanEstimate& first, const MeanEstimate& second,
-                                           long double confidence);
-// Nothing for fewer than two values.
-[[nodiscard]] std::optional<Interval> difference_interval(const Moments& first, const Moments& second,
-                                                          long double confidence);
+// For second − first: Welch's interval, variances not assumed equal.
+[[nodiscard]] Interval difference_interval(const MeanContrast& means, long double confidence);
+// For second ÷ first: Fieller's. Nothing where the first mean isn't clearly above 0: there the ratio has no bounds.
+[[nodiscard]] std::optional<Interval> ratio_interval(const MeanContrast& means, long double confidence);
+// Two-sided, of second ÷ first = `ratio`: 1 − the greatest confidence at which the interval doesn't hold it.
+[[nodiscard]] long double mean_p_value(const MeanContrast& means, long double ratio = 1);
 
-// Fieller's interval for mean(second) ÷ mean(first), with Welch's degrees of freedom. Nothing where the first mean
-// isn't clearly above 0: there the ratio has no bounds.
-[[nodiscard]] std::optional<Interval> ratio_interval(const MeanEstimate& first, const MeanEstimate& second,
-                                                     long double confidence);
-[[nodiscard]] std::optional<Interval> ratio_interval(const Moments& first, const Moments& second,
-                                                     long double confidence);
+// As far from its estimate as the clock lets it end, for second − first and second ÷ first.
+[[nodiscard]] Interval widened_difference(const Interval& interval, long double difference, long double reach_min);
+[[nodiscard]] Interval widened_ratio(const Interval& interval, long double first, long double second,
+                                     long double reach_min);
 
 // From intervals of two independent estimates to one of second − first (MOVER: Zou and Donner, 2008).
 [[nodiscard]] Interval difference_of(long double first, const Interval& first_interval, long double second,
@@ -76,17 +85,5 @@ inline constexpr long double kPValueMin = 1e-15L;  // what lies below is given a
 
 // Cohen's d: difference of the means in pooled standard deviations.
 [[nodiscard]] std::optional<long double> cohens_d(const Moments& first, const Moments& second);
-
-// Holm's correction: p values as they count among so many comparisons, in the order given.
-[[nodiscard]] std::vector<long double> holm_corrected(std::span<const long double> p_values);
-
-// The same, exactly, of values that are costly to find and cheap to bound: found are those only that come to less than
-// 1, and some near them.
-struct CostlyPValues {
-    std::size_t count = 0;
-    std::function<bool(std::size_t index, long double bound)> is_below;  // 0 < bound < 1
-    std::function<long double(std::size_t index)> value;
-};
-[[nodiscard]] std::vector<long double> holm_corrected(const CostlyPValues& p_values);
 
 }  // namespace perfleet

@@ -46,11 +46,11 @@ Placements placements_of(const ValueRuns& runs, std::span<const std::uint64_t> o
     }
     Placements placements{sum / count, 0, parts.size()};
     for (const auto& [of_part, values] : parts) {
-        const long double residual = of_part - values * placements.mean;
+        const long double residual = (of_part - values * placements.mean) / count;
         placements.variance += residual * residual;
     }
     const auto k = static_cast<long double>(parts.size());
-    placements.variance *= k > 1 ? k / (k - 1) / count / count : 0;
+    placements.variance *= k > 1 ? k / (k - 1) : 0;
     return placements;
 }
 
@@ -96,18 +96,16 @@ std::vector<std::uint64_t> pooled_values(const ValueRuns& runs) {
 std::optional<Superiority> superiority_of(const ValueRuns& first, const ValueRuns& second, bool runs_are_alike) {
     const Placements of_first = placements_of(first, pooled_values(second), runs_are_alike);
     const Placements of_second = placements_of(second, pooled_values(first), runs_are_alike);
-    if (of_first.parts < 2 || of_second.parts < 2) {
-        return std::nullopt;
-    }
     Superiority superiority;
     superiority.chance = of_second.mean;
     superiority.variance = of_first.variance + of_second.variance;
     superiority.pairs_min = std::min(of_first.parts, of_second.parts);
+    if (superiority.pairs_min < (superiority.variance > 0 ? 2 : kAlikeMin)) {
+        return std::nullopt;
+    }
     if (superiority.variance > 0) {
-        const auto part = [](const Placements& side) {
-            return side.variance * side.variance / static_cast<long double>(side.parts - 1);
-        };
-        superiority.degrees = superiority.variance * superiority.variance / (part(of_first) + part(of_second));
+        superiority.degrees = welch_degrees(of_first.variance, static_cast<long double>(of_first.parts - 1),
+                                            of_second.variance, static_cast<long double>(of_second.parts - 1));
     }
     return superiority;
 }

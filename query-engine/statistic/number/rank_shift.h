@@ -28,7 +28,8 @@ struct Superiority {
 };
 
 // Variance from the placements of each side's values, or of its runs' sums of them, among the other's (Brunner and
-// Munzel, 2000; by runs: Obuchowski, 1997). Nothing where a side has fewer than two independent parts.
+// Munzel, 2000; by runs: Obuchowski, 1997). Nothing where a side has fewer than two independent parts, or all pairs are
+// alike and a side has fewer than six: so few agree by chance.
 [[nodiscard]] std::optional<Superiority> superiority_of(const ValueRuns& first, const ValueRuns& second,
                                                         bool runs_are_alike);
 // chance ± t × its deviation, within 0 and 1. Where all pairs go one way there is no deviation: then as many successes

@@ -1,11 +1,26 @@
 #include "query-engine/statistic/number/value_comparison.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
-#include "query-engine/statistic/number/cluster.h"
+#include "query-engine/statistic/number/validity_warning.h"
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {
+
+namespace {
+
+// The clock's resolution, seen from values of both samples: half a step, a whole one where all values of a sample are
+// equal, for there is no noise that would show what lies between two steps. Ascending.
+long double reach_of(const std::vector<std::uint64_t>& before, const std::vector<std::uint64_t>& after) {
+    const std::uint64_t apart = std::max(before[0], after[0]) - std::min(before[0], after[0]);
+    const std::uint64_t step = std::gcd(std::gcd(step_of(before), step_of(after)), apart);
+    const bool is_alike = before.front() == before.back() || after.front() == after.back();
+    return static_cast<long double>(std::max<std::uint64_t>(step, 1)) / (is_alike ? 1 : 2);
+}
+
+}  // namespace
 
 std::optional<LatencyFigure> parse_figure(std::string_view text) {
     if (text == "mean") {
@@ -30,12 +45,29 @@ std::string figure_name(const LatencyFigure& figure) {
     return figure.quantile == kMedian ? "median" : percentile_name(figure.quantile);
 }
 
-ValueComparison::ValueComparison(std::vector<ComparedRun> before, std::vector<ComparedRun> after)
-    : before_{make_side(std::move(before))}, after_{make_side(std::move(after))} {
-    const auto has_runs = [](const Side& side) {
-        return side.runs.size() > 1 && side.values.size() > side.runs.size();
-    };
-    is_by_runs_ = before_.runs.size() > 1 && after_.runs.size() > 1 && (has_runs(before_) || has_runs(after_));
+ValueComparison::ValueComparison(std::vector<ComparedRun> before, std::vector<ComparedRun> after, bool by_runs)
+    : before_{make_side(std::move(before))}, after_{make_side(std::move(after))}, is_by_runs_{by_runs} {
+    reach_min_ = reach_of(before_.values, after_.values);
+    if (is_by_runs_) {
+        std::map<std::size_t, RunPair> runs;
+        for (std::size_t i = 0; i < before_.run_numbers.size(); ++i) {
+            runs[before_.run_numbers[i]].before = before_.run_moments[i];
+        }
+        for (std::size_t i = 0; i < after_.run_numbers.size(); ++i) {
+            runs[after_.run_numbers[i]].after = after_.run_moments[i];
+        }
+        std::vector<RunPair> pairs;
+        for (auto& [number, run] : runs) {
+            pairs.push_back(run);
+        }
+        means_ = mean_contrast(pairs);
+    } else {
+        means_ = mean_contrast(before_.moments, after_.moments);
+    }
+    if (means_) {
+        means_->reach_min = reach_min_;
+    }
+    superiority_ = superiority_of(before_.runs, after_.runs, is_by_runs_);
 }
 
 ValueComparison::Side ValueComparison::make_side(std::vector<ComparedRun> runs) {
@@ -44,6 +76,7 @@ ValueComparison::Side ValueComparison::make_side(std::vector<ComparedRun> runs) 
     for (ComparedRun& run : runs) {
         PERFLEET_ASSERT(!run.values.empty());
         side.moments.merge(run.moments);
+        side.run_numbers.push_back(run.number);
         side.run_moments.push_back(run.moments);
         side.runs.push_back(std::move(run.values));
     }
@@ -62,10 +95,6 @@ long double ValueComparison::value_of(const Side& side, const LatencyFigure& fig
         return middle.between(side.values[middle.index], side.values[middle.next()]);
     }
     return static_cast<long double>(side.values[nearest_rank(figure.quantile, side.values.size())]);
-}
-
-std::optional<MeanEstimate> ValueComparison::mean_of(const Side& side) const {
-    return is_by_runs_ ? clustered_mean(side.run_moments) : mean_estimate(side.moments);
 }
 
 std::optional<Interval> ValueComparison::quantile_interval(const Side& side, Quantile quantile,
@@ -89,24 +118,29 @@ std::optional<Interval> ValueComparison::quantile_interval(const Side& side, Qua
 Contrast ValueComparison::contrast(const LatencyFigure& figure, long double confidence) const {
     Contrast contrast;
     if (figure.kind == LatencyFigureKind::kMean) {
-        const auto first = mean_of(before_);
-        const auto second = mean_of(after_);
-        if (first && second) {
-            contrast.difference = difference_interval(*first, *second, confidence);
-            contrast.ratio = ratio_interval(*first, *second, confidence);
+        if (means_) {
+            contrast.difference = difference_interval(*means_, confidence);
+            contrast.ratio = ratio_interval(*means_, confidence);
         }
     } else if (figure.kind == LatencyFigureKind::kQuantile) {
         const auto first = quantile_interval(before_, figure.quantile, confidence);
         const auto second = quantile_interval(after_, figure.quantile, confidence);
         if (first && second) {
-            contrast.difference = difference_of(before(figure), *first, after(figure), *second);
+            contrast.difference = widened_difference(difference_of(before(figure), *first, after(figure), *second),
+                                                     after(figure) - before(figure), reach_min_);
             contrast.ratio = ratio_of(before(figure), *first, after(figure), *second);
+            if (contrast.ratio) {
+                contrast.ratio = widened_ratio(*contrast.ratio, before(figure), after(figure), reach_min_);
+            }
         }
     }
     return contrast;
 }
 
 long double ValueComparison::p_value(const LatencyFigure& figure, long double ratio) const {
+    if (figure.kind == LatencyFigureKind::kMean) {
+        return means_ ? mean_p_value(*means_, ratio) : 1;
+    }
     if (ratio == 1) {
         return p_value_from([&](long double confidence) { return contrast(figure, confidence).difference; }, 0);
     }
@@ -119,20 +153,16 @@ std::optional<long double> ValueComparison::cohens_d() const {
 
 ValueComparison::Ranks ValueComparison::ranks(long double confidence) const {
     Ranks ranks;
-    const auto superiority = superiority_of(before_.runs, after_.runs, is_by_runs_);
-    if (superiority) {
-        ranks.superiority_interval = superiority_interval(*superiority, confidence);
-    }
     ranks.shift = shift_of(before_.values, after_.values);
-    const RankTest test = rank_test(before_.values, after_.values);
-    ranks.superiority = test.superiority;
-    if (is_by_runs_) {
-        ranks.p_value = superiority ? superiority_p_value(*superiority) : 1;
+    ranks.superiority = superiority_ ? superiority_->chance : rank_test(before_.values, after_.values).superiority;
+    if (superiority_) {
+        ranks.superiority_interval = superiority_interval(*superiority_, confidence);
+        ranks.p_value = superiority_p_value(*superiority_);
         ranks.shift_interval =
-            superiority ? shift_interval(before_.values, after_.values, &*superiority, confidence) : std::nullopt;
-    } else {
-        ranks.p_value = test.p_value;
-        ranks.shift_interval = shift_interval(before_.values, after_.values, nullptr, confidence);
+            shift_interval(before_.values, after_.values, is_by_runs_ ? &*superiority_ : nullptr, confidence);
+    }
+    if (ranks.shift_interval) {
+        ranks.shift_interval = widened_difference(*ranks.shift_interval, ranks.shift, reach_min_);
     }
     return ranks;
 }

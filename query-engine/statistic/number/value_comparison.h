@@ -1,9 +1,8 @@
 // Two samples of measured values compared figure by figure: by how much the mean, a percentile or the greatest value
 // changed, between which bounds, and how likely so great a change is where there is none.
 //
-// A sample is one run or several. Of one run, its values are taken as independent. Where both samples have at least two
-// runs with several values, the runs are what is independent: values of one run may be alike, and intervals say how
-// runs differ.
+// A sample is one run or several. What is independent is the runs, for values of one run may be alike: intervals say
+// how runs differ. Within runs, where that is asked for, values are taken as independent.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "query-engine/statistic/number/cluster.h"
 #include "query-engine/statistic/number/comparison.h"
 #include "query-engine/statistic/number/quantile.h"
 #include "query-engine/statistic/number/rank_shift.h"
@@ -30,8 +30,10 @@ struct LatencyFigure {
 [[nodiscard]] std::optional<LatencyFigure> parse_figure(std::string_view text);
 [[nodiscard]] std::string figure_name(const LatencyFigure& figure);
 
-// One run: its moments, and its values or a fair draw of them, ascending.
+// One run: its moments, and its values or a fair draw of them, ascending. Runs of both samples with the same number are
+// a pair: the same target before and after.
 struct ComparedRun {
+    std::size_t number = 0;
     Moments moments;
     std::vector<std::uint64_t> values;
 };
@@ -39,10 +41,7 @@ struct ComparedRun {
 class ValueComparison {
 public:
     // Each side has at least one run, and each run values.
-    ValueComparison(std::vector<ComparedRun> before, std::vector<ComparedRun> after);
-
-    // Whether intervals are about how runs differ.
-    [[nodiscard]] bool is_by_runs() const { return is_by_runs_; }
+    ValueComparison(std::vector<ComparedRun> before, std::vector<ComparedRun> after, bool by_runs);
 
     // The median is the mean of the middle two; percentiles are nearest ranks.
     [[nodiscard]] long double before(const LatencyFigure& figure) const { return value_of(before_, figure); }
@@ -60,26 +59,29 @@ public:
         std::optional<Interval> shift_interval;
         long double superiority = 0.5L;  // P(after > before) + P(equal) ÷ 2; Cliff's delta is 2 × this − 1
         std::optional<Interval> superiority_interval;
-        long double p_value = 1;  // Mann and Whitney's; by runs Obuchowski's
+        std::optional<long double> p_value;  // of that interval: Brunner and Munzel's; by runs Obuchowski's
     };
     [[nodiscard]] Ranks ranks(long double confidence) const;
 
 private:
     struct Side {
         Moments moments;
+        std::vector<std::size_t> run_numbers;
         std::vector<Moments> run_moments;
         ValueRuns runs;
         std::vector<std::uint64_t> values;  // of all runs, ascending
     };
     static Side make_side(std::vector<ComparedRun> runs);
     static long double value_of(const Side& side, const LatencyFigure& figure);
-    [[nodiscard]] std::optional<MeanEstimate> mean_of(const Side& side) const;
     [[nodiscard]] std::optional<Interval> quantile_interval(const Side& side, Quantile quantile,
                                                             long double confidence) const;
 
     Side before_;
     Side after_;
     bool is_by_runs_ = false;
+    long double reach_min_ = 0;  // of intervals: the clock's resolution
+    std::optional<MeanContrast> means_;
+    std::optional<Superiority> superiority_;
 };
 
 }  // namespace perfleet

@@ -1,0 +1,36 @@
+// How often `diff` gives a verdict: of equal sides, where each is wrong, and of changed ones. Prints a table.
+//
+//   verdicts [--rounds N]
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "query-engine/statistic/number/testing/run_simulation.h"
+
+int main(int argc, char** argv) {
+    using namespace perfleet;
+    int rounds = 400;
+    if (argc == 3 && std::strcmp(argv[1], "--rounds") == 0) {
+        rounds = std::atoi(argv[2]);
+    } else if (argc != 1) {
+        std::fprintf(stderr, "usage: verdicts [--rounds N]\n");
+        return 2;
+    }
+    constexpr std::size_t kValues = 300;  // of a run
+    constexpr std::uint64_t kSamples = 5'000;
+    std::printf("runs a side  change   latencies   profiles   (verdicts in %d comparisons)\n", rounds);
+    for (const auto& [run_count, percent] : {std::pair{2, 0}, {4, 0}, {8, 0}, {16, 0}, {8, 5}, {8, 10}, {16, 5}}) {
+        RandomStream random{static_cast<std::uint64_t>(100 * run_count + percent)};
+        int latencies = 0;
+        int profiles = 0;
+        for (int round = 0; round < rounds; ++round) {
+            const auto runs = static_cast<std::size_t>(run_count);
+            const long double change = percent / 100.0L;
+            latencies += is_latency_change_shown(runs, kValues, change, random) ? 1 : 0;
+            profiles += is_profile_change_shown(runs, kSamples, change, random) ? 1 : 0;
+        }
+        std::printf("%11d  %5d%%  %9.1f%%  %8.1f%%\n", run_count, percent, 100.0 * latencies / rounds,
+                    100.0 * profiles / rounds);
+    }
+    return 0;
+}
