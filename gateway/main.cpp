@@ -324,9 +324,10 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(0.1, 3600.0))
         ->check(check_not_nan)
         ->capture_default_str();
-    app.add_option("--memory", arguments.memory_bytes,
-                   "Memory limit of this process, whatever collectors send: bytes, or with k, m, g (up to 64 MiB for "
-                   "the program itself, and the query process, come on top)")
+    app.add_option(
+           "--memory", arguments.memory_bytes,
+           "Memory limit of this process, whatever collectors send: bytes, or with k, m, g. On top of it come up "
+           "to 64 MiB for the program, and the query process with a limit of its own (1g)")
         ->option_text("BYTES=1g")
         ->default_str("1g")
         ->transform(CLI::AsSizeValue{false})

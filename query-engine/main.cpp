@@ -265,8 +265,8 @@ int main(int argc, char** argv) {
         ->check(CLI::ExistingDirectory)
         ->type_name("DIR");
     app.add_option("--memory", memory_size_bytes,
-                   "what all queries together may take for what they read and count: bytes, or with k, m, g (the "
-                   "store's cache comes on top)")
+                   "what all queries together may take for what they read and count: bytes, or with k, m, g. On top of "
+                   "it come up to 64 MiB for the program and its connections, and the store's cache")
         ->option_text("BYTES=1g")
         ->default_str("1g")
         ->transform(CLI::AsSizeValue{false});

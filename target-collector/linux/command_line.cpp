@@ -89,6 +89,8 @@ constexpr const char* kCollectorFooter =
     "Examples:\n"
     "  perfleet-collector --gateway tcp://127.0.0.1:7411 -a -g -F 99\n"
     "  perfleet-collector --gateway tcp://127.0.0.1:7411 -e page-faults -- make -j8\n\n"
+    "Memory: on top of --ring-size, --spool-size (without --spool) and the kernel's rings come\n"
+    "up to 64 MiB for the program, and with unwinding by tables up to 96 MiB for these.\n\n"
     "Exit status: that of COMMAND where it ended by itself; 1 where not everything was\n"
     "delivered or kept.";
 

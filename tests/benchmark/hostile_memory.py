@@ -6,7 +6,8 @@
 
 Subjects: `gateway` and `query` (its query port) are attacked by clients; `collector`, `client` (perfleet top --gateway) and
 `relay` connect to a server that attacks them. Prints the subject's peak of resident memory beside what is allowed, and fails where
-it is above: --memory and 64 MiB; of those that connect, what they take at a server that says nothing, and 64 MiB.
+it is above: --memory and 64 MiB; of those that connect, what they take at a server that says nothing, and 64 MiB. (An answer without
+end is bounded by the command's --memory.)
 
 With --keys the gateway asks for keys: attackers have one enrolled key, all of them the same, or (`hello`, `stranger`) none that it
 knows. --at PORT attacks a gateway that runs already.
@@ -41,9 +42,10 @@ def with_checksum(text):
     return message[:20] + crc32c(message).to_bytes(4, "little") + message[24:]
 
 
-# Cap'n Proto envelopes: an `ack`, which only gateways send, and `imageOffers` of no session, which get an answer.
+# Cap'n Proto envelopes: one of each type, without its fields; an `ack`, which only gateways send, and `imageOffers` of no session, which get an answer.
 ACK = with_checksum("0000000008000000" "0000000001000100" "0100040000000000" "0000000004000100" + 80 * "0")
 IMAGE_OFFERS = with_checksum("0000000003000000" "0000000001000100" "01000b0000000000" "0000000000000000")
+TYPES = [with_checksum("0000000003000000" "0000000001000100" f"0100{tag:02x}0000000000" "0000000000000000") for tag in range(12)]
 # What a message is, and whether there are more parts of it to come.
 PATTERNS = {
     "parts": (b"", zmtp.MORE),  # empty, and more to come, without end
@@ -54,15 +56,19 @@ PATTERNS = {
     "image offers": (IMAGE_OFFERS, 0),
 }
 PING = zmtp.command(b"PING", bytes(2))
-CLIENTS = list(PATTERNS) + ["pings", "unfinished", "silent"]
+CLIENTS = list(PATTERNS) + ["types", "pings", "unfinished", "silent", "hoards", "greetings"]
 CLIENTS_WITH_KEYS = CLIENTS + ["hello", "stranger"]
-SERVERS = list(PATTERNS) + ["pings", "unfinished", "greetings"]
+SERVERS = list(PATTERNS) + ["types", "pings", "unfinished", "greetings", "endless answer"]
+HOARDS = {"hoards": 400, "greetings": 4000}  # connections at once, of which nothing is finished
+HOARDED = 4 << 20
 
 
 def flood_of(name):
     """Bytes to be sent again and again, without keys."""
     if name == "pings":
         one = PING
+    elif name == "types":
+        one = b"".join(zmtp.frame(message) for message in TYPES)
     else:
         payload, flags = PATTERNS[name]
         one = zmtp.frame(payload, flags)
@@ -74,6 +80,44 @@ def hold(connection, end):
     connection.sendall(b"\x02" + LARGE.to_bytes(8, "big") + bytes(LARGE - 1))
     while time.monotonic() < end and connection.recv(4096):
         pass
+
+
+def hoard(port, name, end, keys):
+    """Connections of one thread, as many as may be, each with all but the last byte of a large message (or with a greeting alone),
+    again whenever one is closed. Gives the number of bytes."""
+    frame = b"\x02" + HOARDED.to_bytes(8, "big") + bytes(HOARDED - 1)
+    left, count = {}, 0
+    while time.monotonic() < end:
+        for _ in range(min(64, HOARDS[name] - len(left))):
+            try:
+                connection = zmtp.connect(port)
+                if name == "greetings":
+                    connection.sendall(zmtp.greeting(b"CURVE" if keys else b"NULL"))
+                    left[connection] = memoryview(b"")
+                elif keys:
+                    curve = zmtp.Curve(keys.server, keys.pair)
+                    curve.shake_hands(connection)
+                    left[connection] = memoryview(frame)
+                else:
+                    left[connection] = memoryview(zmtp.greeting(b"NULL") + zmtp.ready(b"DEALER") + frame)
+                connection.setblocking(False)
+            except OSError:
+                break
+        for connection in list(left):
+            try:
+                if left[connection]:
+                    sent = connection.send(left[connection][:zmtp.AT_ONCE])
+                    left[connection], count = left[connection][sent:], count + sent
+                if not connection.recv(1 << 16):
+                    raise ConnectionResetError
+            except BlockingIOError:
+                pass
+            except OSError:
+                connection.close()
+                del left[connection]
+    for connection in left:
+        connection.close()
+    return count
 
 
 class Keys:
@@ -97,7 +141,7 @@ class Keys:
 
 def attack_as_client(port, name, end, keys, byte_counts, number):
     """Again over another connection whenever one is closed."""
-    block = None if keys or name not in PATTERNS and name != "pings" else flood_of(name)
+    block = None if keys or name not in PATTERNS and name not in ("pings", "types") else flood_of(name)
     while time.monotonic() < end:
         try:
             with zmtp.connect(port) as connection:
@@ -115,10 +159,10 @@ def attack_as_client(port, name, end, keys, byte_counts, number):
                         continue
                     curve.shake_hands(connection)
                     byte_counts[number] += 1
-                    if name in PATTERNS:
-                        payload, flags = PATTERNS[name]
+                    if name in PATTERNS or name == "types":
+                        patterns = [PATTERNS[name]] if name in PATTERNS else [(message, 0) for message in TYPES]
                         while time.monotonic() < end:
-                            connection.sendall(b"".join(curve.message(payload, flags) for _ in range(256)))
+                            connection.sendall(b"".join(curve.message(*patterns[i % len(patterns)]) for i in range(256)))
                             byte_counts[number] += 256
                     elif name == "pings":
                         while time.monotonic() < end:
@@ -137,10 +181,64 @@ def attack_as_client(port, name, end, keys, byte_counts, number):
             time.sleep(0.001)
 
 
+class RecordedAnswer:
+    """Of a real query process: what it answers to `perfleet latency --table` of VALUES numbers, message by message."""
+
+    VALUES = 20_000
+    ASK = ["latency", "--table", "--format", "json"]
+
+    def __init__(self, binaries, folder):
+        numbers, store = os.path.join(folder, "numbers"), os.path.join(folder, "numbers.store")
+        with open(numbers, "w", encoding="ascii") as file:
+            file.writelines(f"{number}\n" for number in range(self.VALUES))
+        subprocess.run([os.path.join(binaries, "perfleet"), "import", numbers, "--format", "columns", "--data", store], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        server = subprocess.Popen([os.path.join(binaries, "perfleet-query"), "--data", store, "--listen", "tcp://127.0.0.1:*"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.recorded = b""
+        try:
+            port = int(re.search(r"tcp://127\.0\.0\.1:(\d+)", server.stdout.readline()).group(1))
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                client = subprocess.Popen([os.path.join(binaries, "perfleet"), *self.ASK, "--gateway",
+                                           f"tcp://127.0.0.1:{listener.getsockname()[1]}"], stdout=subprocess.DEVNULL)
+                inner, _ = listener.accept()
+                with inner, socket.create_connection(("127.0.0.1", port)) as outer:
+                    threading.Thread(target=self.forward, args=(inner, outer), daemon=True).start()
+                    while data := outer.recv(1 << 16):
+                        self.recorded += data
+                        inner.sendall(data)
+                        if client.poll() is not None:
+                            break
+                client.wait()
+        except OSError:
+            pass
+        finally:
+            server.terminate()
+            server.wait()
+        at, frames = 64, []
+        while at < len(self.recorded):
+            size, begin = (int.from_bytes(self.recorded[at + 1:at + 9], "big"), at + 9) if self.recorded[at] & 2 else (
+                self.recorded[at + 1], at + 2)
+            frames.append(self.recorded[at:begin + size])
+            at = begin + size
+        longest = max(frames, key=len)
+        self.before, self.rows = frames[1:frames.index(longest)], longest  # without READY
+
+    @staticmethod
+    def forward(source, to):
+        try:
+            while data := source.recv(1 << 16):
+                to.sendall(data)
+            to.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+
 class HostileServer:
     """Attacks whoever connects. Without a name it only shakes hands."""
 
-    def __init__(self, name):
+    def __init__(self, name, answer=None):
+        self.answer = answer
         self.name, self.listener, self.byte_count, self.accepted = name, socket.create_server(("127.0.0.1", 0)), 0, 0
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -161,7 +259,9 @@ class HostileServer:
                 connection.sendall(zmtp.greeting(b"NULL"))
                 zmtp.receive(connection, 64)
                 connection.sendall(zmtp.ready(b"ROUTER"))
-                if self.name == "unfinished":
+                if self.name == "endless answer":
+                    self.answer_on_and_on(connection)
+                elif self.name == "unfinished":
                     connection.sendall(b"\x02" + (1 << 40).to_bytes(8, "big"))
                     block = bytes(zmtp.AT_ONCE)
                 elif self.name:
@@ -173,6 +273,18 @@ class HostileServer:
                 time.sleep(3600)
         except OSError:
             pass
+
+    def answer_on_and_on(self, connection):
+        """As many chunks as the client asks for: 16 at first, then 8 with each message."""
+        zmtp.receive(connection, len(zmtp.ready(b"DEALER")))
+        credit, before = 16, b"".join(self.answer.before)
+        connection.sendall(before)
+        while True:
+            self.byte_count += len(connection.recv(1 << 16)) and 0
+            for _ in range(credit):
+                connection.sendall(self.answer.rows)
+                self.byte_count += len(self.answer.rows)
+            credit = 8
 
     def drain(self, connection):
         try:
@@ -224,6 +336,8 @@ def run_server(arguments, name, folder):
 
 
 def attack(arguments, port, name, keys):
+    if name in HOARDS:
+        return f"{hoard(port, name, time.monotonic() + arguments.seconds, keys) / 1e6:9.1f} MB"
     counts = [0] * arguments.connections
     end = time.monotonic() + arguments.seconds
     threads = [threading.Thread(target=attack_as_client, args=(port, name, end, keys, counts, number))
@@ -241,7 +355,8 @@ def start_client(arguments, port, folder):
     if arguments.subject == "collector":
         command = [os.path.join(arguments.bin, "perfleet-collector"), "--gateway", endpoint, "-F", "99", "-a"]
     elif arguments.subject == "client":
-        command = [program, "top", "--gateway", endpoint]
+        command = [program, *(RecordedAnswer.ASK if arguments.answer else ["top"]), "--memory", f"{arguments.memory_mib}m",
+                   "--gateway", endpoint]
     else:
         command = [program, "relay", "--listen", "tcp://127.0.0.1:*", "--gateway", endpoint]
     client = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
@@ -256,7 +371,7 @@ def start_client(arguments, port, folder):
 
 def peak_of_client(arguments, name, folder, seconds):
     """Of one that may end by itself: looked at until then."""
-    server = HostileServer(name)
+    server = HostileServer(name, arguments.answer)
     client, targets = start_client(arguments, server.port, folder)
     peak = now = 0
     end = time.monotonic() + seconds
@@ -280,7 +395,8 @@ def peak_of_client(arguments, name, folder, seconds):
 
 
 def run_client(arguments, name, folder):
-    base, _, _, _, _ = peak_of_client(arguments, None, folder, 3)
+    arguments.answer = RecordedAnswer(arguments.bin, folder) if name == "endless answer" else None
+    base = arguments.memory_mib if arguments.answer else peak_of_client(arguments, None, folder, 3)[0]
     peak, now, spent, status, server = peak_of_client(arguments, name, folder, arguments.seconds)
     allowed = base + ALLOWED_ON_TOP_MIB
     ended = "" if status is None else f", ended with {status}"
@@ -318,6 +434,8 @@ def main():
         print(attack(arguments, arguments.at, arguments.attack[0], None))
         return 0
     all_attacks = (CLIENTS_WITH_KEYS if arguments.keys else CLIENTS) if arguments.subject in ("gateway", "query") else SERVERS
+    if arguments.subject in ("collector", "relay"):
+        all_attacks = all_attacks[:-1]  # they ask for no answer
     results = [run(arguments, name) for name in arguments.attack or all_attacks]
     return 0 if all(results) else 1
 

@@ -54,6 +54,16 @@ TEST_F(QueryProgram, LatencyWithoutValuesSaysWhatToDo) {
     }
 }
 
+TEST_F(QueryProgram, LatencyShowsTheTestsThemselves) {
+    const std::string numbers = folder_ / "numbers";
+    std::ofstream{numbers} << "30\n10\n20\n";
+    const std::string store = folder_ / "numbers.store";
+    ASSERT_EQ(perfleet({"import", numbers, "--format", "columns", "--data", store}).ending.status, 0);
+    const Finished shown = perfleet({"latency", "--table", "--data", store});
+    EXPECT_EQ(shown.ending.status, 0) << shown.error_output;
+    EXPECT_NE(shown.output.find("   3              20\n"), std::string::npos) << shown.output;
+}
+
 TEST_F(QueryProgram, EveryTableCommandAnswersInEveryFormat) {
     for (const char* command : {"targets", "sessions", "losses", "top", "tree", "counters", "tracepoints"}) {
         const Finished text = perfleet({command, "--data", data_, "--all"});

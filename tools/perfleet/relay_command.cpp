@@ -56,7 +56,8 @@ constexpr const char* kRelayFooter =
     "of its own to the gateway; all are the target that the key was enrolled for,\n"
     "whatever they call themselves: one relay and one key for each target that is to\n"
     "have a name. Nothing is dropped, nothing kept: when the gateway takes no more,\n"
-    "the targets wait, and keep what they have.\n\n"
+    "the targets wait, and keep what they have. It takes up to 64 MiB of memory, and for each\n"
+    "target at most 12 MiB, which is three messages of the greatest size.\n\n"
     "  perfleet keygen board-7             # board-7.pub goes into ./collectors there\n"
     "  perfleet relay --listen tcp://127.0.0.1:7411 --gateway tcp://GATEWAY:7411 \\\n"
     "      --key board-7.key --gateway-key gateway.pub";

@@ -41,10 +41,11 @@ struct TableOptions {
     bool is_forced = false;  // the figure may replace a file
 
     [[nodiscard]] bool has(const char* name) const { return query.values.contains(name); }
-    // Of an option that is text; empty where it isn't given.
+    // Of an option that is text; empty where it isn't given, or is a flag of this command.
     [[nodiscard]] std::string text(const char* name) const {
         const auto value = query.values.find(name);
-        return value == query.values.end() ? "" : std::get<std::string>(value->second);
+        const auto* const text = value == query.values.end() ? nullptr : std::get_if<std::string>(&value->second);
+        return text == nullptr ? "" : *text;
     }
 };
 
