@@ -23,7 +23,8 @@ bool FairInbox::has_room(std::string_view routing_id, std::size_t frame_size_byt
         return false;
     }
     const auto peer = peers_.find(routing_id);
-    return peer == peers_.end() || peer->second.size_bytes + cost <= free;
+    return peer == peers_.end() ||
+           (peer->second.size_bytes + cost <= free && peer->second.messages.size() < kMessagesOfPeerMax);
 }
 
 void FairInbox::put(InboxMessage message) {

@@ -5,9 +5,9 @@
 //                         B ─ b1
 //                         C ─ c1 c2
 //
-// How much may wait of one peer: as much again as is still free. One flood leaves half of the room to others, n of them
-// one part in n + 1. What finds no room isn't
-// read from its sender yet.
+// How much may wait of one peer: as much again as is still free, and kMessagesOfPeerMax. One flood leaves half of the
+// room to others, n of them one part in n + 1; one of small messages is over soon when its peer is cut. What finds no
+// room isn't read from its sender yet.
 // No threads of its own, no locks.
 #pragma once
 
@@ -63,6 +63,8 @@ private:
 
 class FairInbox {
 public:
+    static constexpr std::size_t kMessagesOfPeerMax = 512;
+
     explicit FairInbox(std::size_t size_bytes_max) : size_bytes_max_{size_bytes_max} {}
 
     // Whether a message of so many bytes may be put in now, without being made.

@@ -76,20 +76,32 @@ TEST(FairInbox, OneThatIsAloneNeedNotWait) {
     EXPECT_EQ(order_of(inbox), "L");
 }
 
+TEST(FairInbox, SmallMessagesOfAPeerAreLimitedInNumber) {
+    FairInbox inbox{16U << 20};
+    std::size_t count = 0;
+    while (offer(inbox, "flood", 1)) {
+        ++count;
+    }
+    EXPECT_EQ(count, FairInbox::kMessagesOfPeerMax);
+    EXPECT_TRUE(offer(inbox, "other", 1));
+    (void)inbox.take();
+    EXPECT_TRUE(offer(inbox, "flood", 1));
+}
+
 TEST(FairInbox, AFloodLeavesHalfOfTheRoom) {
     FairInbox inbox{kRoomSizeBytes};
     std::size_t flooded = 0;
-    while (offer(inbox, "flood", 1'000)) {
+    while (offer(inbox, "flood", 4'000)) {
         ++flooded;
         ASSERT_LE(inbox.size_bytes(), kRoomSizeBytes);
     }
-    EXPECT_NEAR(static_cast<double>(inbox.size_bytes()), kRoomSizeBytes / 2.0, 2'000);
+    EXPECT_NEAR(static_cast<double>(inbox.size_bytes()), kRoomSizeBytes / 2.0, 4'300);
     // Others fit in, and are served after at most one message of the flood each.
     std::string peers;
     for (char peer = 'a'; peer <= 'z'; ++peer) {
         ASSERT_TRUE(offer(inbox, std::string(1, peer), 1'000));
     }
-    EXPECT_FALSE(offer(inbox, "flood", 1'000));
+    EXPECT_FALSE(offer(inbox, "flood", 4'000));
     std::string order;
     for (int i = 0; i < 27; ++i) {
         order += inbox.take()->routing_id() + ' ';

@@ -24,9 +24,10 @@ using Event = PeerProtocol::Event;
 
 constexpr std::uint64_t kLookEveryNs = 250 * kNsPerMs;
 constexpr int kEventsAtOnceMax = 256;
-constexpr int kAcceptedAtOnceMax = 64;
+constexpr int kAcceptedAtOnceMax = 16;
 constexpr std::size_t kReadSizeBytes = 256U << 10;
 constexpr std::size_t kKeptSizeBytesMin = 512;
+constexpr std::size_t kBegunAtOnceBytes = 1U << 20;  // of frames that have begun, of all connections
 constexpr std::size_t kHandshakesAtOnceMax = 4;  // of CURVE, about 0.1 ms each; then those who are in get their turn
 
 }  // namespace
@@ -126,6 +127,7 @@ void Server::run_once(std::uint64_t timeout_ns) {
             go_on(*connection);
         }
     }
+    std::vector<Connection*> begun;  // a frame of theirs isn't whole
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events.at(static_cast<std::size_t>(i));
         if (event.data.ptr == &wake_) {
@@ -147,11 +149,14 @@ void Server::run_once(std::uint64_t timeout_ns) {
             if (connection.is_waiting) {
                 // Hung up. What it sent and nobody took, it sends again: it wasn't acknowledged.
                 hung_up(connection);
-            } else {
+            } else if (connection.kept.size() == 0) {
                 read_from(connection);
+            } else {
+                begun.push_back(&connection);
             }
         }
     }
+    read_begun(begun);
     if (now_ns_ >= next_look_ns_) {
         next_look_ns_ = now_ns_ + kLookEveryNs;
         look_at_times();
@@ -204,13 +209,17 @@ void Server::accept_from(const Listening& listening) {
         at.protocol.append_greeting(greeting);
         queue(at, std::move(greeting));
         if (unheard_.size() > limits_.unheard_max) {
-            // xorshift64: nobody gains by guessing it.
-            random_state_ ^= random_state_ << 13U;
-            random_state_ ^= random_state_ >> 7U;
-            random_state_ ^= random_state_ << 17U;
-            close(*unheard_[random_state_ % unheard_.size()], &TransportCounts::refused_unheard_limit);
+            close(*unheard_[random() % unheard_.size()], &TransportCounts::refused_unheard_limit);
         }
     }
+}
+
+// xorshift64: nobody gains by guessing it.
+std::uint64_t Server::random() {
+    random_state_ ^= random_state_ << 13U;
+    random_state_ ^= random_state_ >> 7U;
+    random_state_ ^= random_state_ << 17U;
+    return random_state_;
 }
 
 void Server::forget_unheard(Connection& connection) {
@@ -334,38 +343,48 @@ void Server::shed() {
 
 // -- what comes in ----------------------------------------------------------------------------------------------------
 
-void Server::read_from(Connection& connection) {
-    if (connection.kept.size() == 0) {
-        const ssize_t got = ::recv(connection.fd, input_.data(), input_.size(), 0);
-        if (got <= 0) {
-            if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-                hung_up(connection);
-            }
-            return;
+// From any of them on, for the rest waits for the next run.
+void Server::read_begun(std::span<Connection* const> connections) {
+    const std::size_t first = connections.empty() ? 0 : random() % connections.size();
+    std::size_t left_bytes = kBegunAtOnceBytes;
+    for (std::size_t i = 0; i < connections.size() && left_bytes > 0; ++i) {
+        Connection& connection = *connections[(first + i) % connections.size()];
+        if (!connection.is_closing) {
+            left_bytes -= std::min(left_bytes, read_from(connection));
         }
-        const auto input = std::span<const std::byte>{input_}.first(static_cast<std::size_t>(got));
+    }
+}
+
+std::size_t Server::read_from(Connection& connection) {
+    const bool is_anew = connection.kept.size() == 0;
+    if (!is_anew) {
+        // The rest of a frame, and little more; memory grows with what has come, not with what is announced.
+        const std::size_t have = connection.kept.size();
+        const std::size_t whole = connection.protocol.announced_size_bytes(connection.kept.bytes());
+        connection.kept.reserve(std::max({have + 1, kKeptSizeBytesMin, std::min(whole, 2 * have)}));
+    }
+    const std::span<std::byte> space = is_anew ? std::span{input_} : connection.kept.space();
+    const ssize_t received = ::recv(connection.fd, space.data(), std::min(space.size(), kReadSizeBytes), 0);
+    if (received <= 0) {
+        if (received == 0 || (errno != EAGAIN && errno != EINTR)) {
+            hung_up(connection);
+        }
+        return 0;
+    }
+    const auto size = static_cast<std::size_t>(received);
+    if (is_anew) {
+        const auto input = std::span<const std::byte>{space}.first(size);
         const auto rest = input.subspan(take_input(connection, input));
         if (!connection.is_closing && !rest.empty()) {
             connection.kept.append(rest);
         }
     } else {
-        // The rest of a frame, and little more; memory grows with what has come, not with what is announced.
-        const std::size_t have = connection.kept.size();
-        const std::size_t whole = connection.protocol.announced_size_bytes(connection.kept.bytes());
-        connection.kept.reserve(std::max({have + 1, kKeptSizeBytesMin, std::min(whole, 2 * have)}));
-        const std::span<std::byte> space = connection.kept.space();
-        const ssize_t got = ::recv(connection.fd, space.data(), std::min(space.size(), kReadSizeBytes), 0);
-        if (got <= 0) {
-            if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-                hung_up(connection);
-            }
-            return;
-        }
-        connection.kept.grow(static_cast<std::size_t>(got));
+        connection.kept.grow(size);
         connection.kept.drop_front(take_input(connection, connection.kept.bytes()));
     }
     account(connection);
     set_events(connection);
+    return size;
 }
 
 std::size_t Server::take_input(Connection& connection, std::span<const std::byte> input) {

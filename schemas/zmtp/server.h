@@ -8,6 +8,9 @@
 // all counted, together at most `buffered_size_bytes_max`. Where that is reached, the connection is closed that holds
 // most for longest. Beyond that a connection takes about 1 KB.
 //
+// In each run those connections come first of which no frame has begun; of the others 1 MiB in all is read. So small
+// messages don't wait for large ones.
+//
 // Closed, with the reason counted:
 //   - above `connections_max` the newest; above `unheard_max` connections that never sent a message, one of these by
 //     chance: a flood of half handshakes hits mostly itself; above `key_connections_max` with one key the newest;
@@ -115,7 +118,10 @@ private:
 
     Server(const ServerLimits& limits, Sink& sink, Notice notice);
     void accept_from(const Listening& listening);
-    void read_from(Connection& connection);
+    void read_begun(std::span<Connection* const> connections);
+    [[nodiscard]] std::uint64_t random();
+    // How many bytes came.
+    std::size_t read_from(Connection& connection);
     // How many bytes of `input` were used; the rest is kept.
     [[nodiscard]] std::size_t take_input(Connection& connection, std::span<const std::byte> input);
     void take_message(Connection& connection, std::span<const std::byte> payload);

@@ -280,6 +280,34 @@ TEST_F(ZmtpServer, UnfinishedMessagesAreBoundedWhoHoldsMostForLongestGoes) {
     EXPECT_EQ(sink_.taken.front().size(), 1'000U);
 }
 
+TEST_F(ZmtpServer, ASmallMessageDoesNotWaitForLargeOnes) {
+    constexpr std::size_t kHoarders = 64;
+    constexpr std::size_t kBegun = 60'000;
+    constexpr std::size_t kSent = 300'000;
+    ServerLimits limits;
+    limits.message_size_bytes_max = 4U << 20;
+    open(limits);
+    const Peer honest{endpoint_};
+    honest.shake_hands();
+    std::vector<std::unique_ptr<Peer>> hoarders;
+    const std::string large = message(std::string(4U << 20, 'x'));
+    for (std::size_t i = 0; i < kHoarders; ++i) {
+        hoarders.push_back(std::make_unique<Peer>(endpoint_));
+        hoarders.back()->shake_hands();
+        hoarders.back()->write(large.substr(0, kBegun));
+    }
+    run_until([&] { return server_->buffered_size_bytes() >= kHoarders * kBegun; });
+    for (const auto& hoarder : hoarders) {
+        hoarder->write(std::string_view{large}.substr(kBegun, kSent));
+    }
+    honest.write(message("small"));
+    const std::size_t before_bytes = server_->buffered_size_bytes();
+    run_until_taken(1);
+    EXPECT_LE(server_->buffered_size_bytes() - before_bytes, 2U << 20);
+    // Nor are they forgotten, whoever sends on.
+    run_until([&] { return server_->buffered_size_bytes() >= kHoarders * kSent; });
+}
+
 TEST_F(ZmtpServer, RepliesThatNobodyReadsAreBounded) {
     ServerLimits limits;
     limits.replies_waiting_max = 4;
