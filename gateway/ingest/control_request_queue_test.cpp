@@ -62,14 +62,18 @@ TEST_F(Orders, GoOutNumberedAndTheirAnswersComeBack) {
     const RequestAnswer applied = outcome();
     EXPECT_EQ(applied.ticket, 71U);
     EXPECT_EQ(applied.outcome, RequestOutcome::kApplied);
+    place(70, ControlCommand::kStop, "cpu-clock");
+    EXPECT_EQ(sent().at(0).event, 0);
+    answer(2, ControlOutcome::kApplied);
+    EXPECT_EQ(outcome().ticket, 70U);
     place(72);
     EXPECT_EQ(sent().at(0).event, kNoEvent.value);
-    answer(2, ControlOutcome::kOutOfRange, "100 to 1000 us");
+    answer(3, ControlOutcome::kOutOfRange, "100 to 1000 us");
     const RequestAnswer refused = outcome();
     EXPECT_EQ(refused.ticket, 72U);
     EXPECT_EQ(refused.outcome, RequestOutcome::kRefused);
     EXPECT_EQ(refused.reason, "100 to 1000 us");
-    EXPECT_EQ(ingest_->counts().requests.of(RequestOutcome::kApplied), 1U);
+    EXPECT_EQ(ingest_->counts().requests.of(RequestOutcome::kApplied), 2U);
     EXPECT_EQ(ingest_->counts().requests.of(RequestOutcome::kRefused), 1U);
 }
 

@@ -525,6 +525,50 @@ TEST_F(IngestBatch, ARestartedGatewayGoesOn) {
     EXPECT_EQ(stored_seqs(), (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
+// Another writer was there in between: the store alone knows.
+TEST_F(IngestBatch, OfOtherContentThanSomebodyElseStoredIsAConflict) {
+    say_hello();
+    replies();
+    ASSERT_TRUE(store_->define(partition_of(kTarget, kSampleBucket), sample_session(kTarget, kSession)).ok());
+    const std::vector others{sample_batch(kTarget, kSession, Seq{1}, 5).build()};
+    ASSERT_TRUE(store_->put(partition_of(kTarget, kSampleBucket), others).ok());
+    send_batch(1);
+    send_batch(2);
+    commit();
+    const auto said = replies();
+    ASSERT_EQ(said.size(), 2U);
+    EXPECT_EQ(said[0].type, ReplyType::kRefused);
+    EXPECT_EQ(said[0].seq, 1U);
+    EXPECT_EQ(said[0].reason, number_of(RefusedReason::kConflict));
+    EXPECT_EQ(said[1].prefix, 2U) << "it is resolved";
+    EXPECT_EQ(ingest_->counts().batches_refused.of(BatchRefusal::kConflict), 1U);
+    EXPECT_EQ(ingest_->counts().batches_stored, 1U);
+    EXPECT_EQ(store_->watermark(kTarget, kSession).value(), Seq{2});
+    send_batch(3);
+    commit();
+    EXPECT_EQ(replies().back().prefix, 3U);
+    EXPECT_EQ(ingest_->counts().batches_refused.total(), 1U) << "told once";
+}
+
+TEST_F(IngestBatch, TheNextThingIsDueWhenAGroupIsOrARound) {
+    say_hello();
+    const std::uint64_t round_ns = ingest_->next_due_ns(now_);
+    EXPECT_GT(round_ns, limits::kGroupCommitNs);
+    EXPECT_LE(round_ns, limits::kAckIntervalNs);
+    now_.monotonic_ns += 10;
+    EXPECT_EQ(ingest_->next_due_ns(now_), round_ns - 10);
+    send_batch(1);
+    EXPECT_EQ(ingest_->next_due_ns(now_), limits::kGroupCommitNs);
+    now_.monotonic_ns += limits::kGroupCommitNs - 1;
+    EXPECT_EQ(ingest_->next_due_ns(now_), 1U);
+    now_.monotonic_ns += 5;
+    EXPECT_EQ(ingest_->next_due_ns(now_), 0U) << "late";
+    ASSERT_TRUE(ingest_->tick(now_).ok());
+    EXPECT_GT(ingest_->next_due_ns(now_), limits::kGroupCommitNs);
+    ingest_->place_request(1, {kSession, protocol::ControlCommand::kStop, "", 0, 500}, now_);
+    EXPECT_EQ(ingest_->next_due_ns(now_), 500U);
+}
+
 // What was dropped before its watermark is in no batch that is stored.
 TEST_F(IngestBatch, ARestartedGatewayKnowsTheWatermark) {
     say_hello();

@@ -47,6 +47,31 @@ TEST_F(SessionTableTest, KeepsWhatIsBeingStored) {
     EXPECT_EQ(table_.session_count(), 1U);
 }
 
+// Labels that an enrolment gives may change while a session goes on; those that a collector says may not.
+TEST_F(SessionTableTest, ASessionIsTheSameWithOtherEnrolledLabelsOnly) {
+    using Identity = SessionTable::Identity;
+    using Labels = SessionTable::Labels;
+    const auto known = session_of(1, 1);
+    const auto expect_known = [&](const char* where) {
+        SessionRecord record = known->record;
+        EXPECT_EQ(table_.identity_of(record), Identity::kSame) << where;
+        record.labels.emplace_back("site", "lab");
+        EXPECT_EQ(table_.identity_of(record, Labels::kCompared), Identity::kOtherRecord) << where;
+        EXPECT_EQ(table_.identity_of(record, Labels::kEnrolled), Identity::kSame) << where;
+        record.events.pop_back();
+        EXPECT_EQ(table_.identity_of(record, Labels::kEnrolled), Identity::kOtherRecord) << where;
+        record.target = TargetId{2};
+        EXPECT_EQ(table_.identity_of(record, Labels::kEnrolled), Identity::kOtherTarget) << where;
+    };
+    EXPECT_EQ(table_.identity_of(known->record), Identity::kFree);
+    EXPECT_TRUE(table_.insert(known));
+    expect_known("in the table");
+    table_.remember(known->record);
+    EXPECT_TRUE(table_.insert(session_of(2, 5'000)));
+    ASSERT_EQ(table_.find(known->record.session), nullptr);
+    expect_known("in the store");
+}
+
 TEST_F(SessionTableTest, OnePeerSpeaksForASessionAndForNoOther) {
     const auto first = session_of(1, 1);
     const auto second = session_of(2, 1);
