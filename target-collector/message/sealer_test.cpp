@@ -180,6 +180,25 @@ TEST_F(SealerTest, CountsLossesAsProducedToo) {
     EXPECT_EQ(taken->tally(kSamples, TallyName::kFramesUnmapped), 3U);
 }
 
+// What another process reads of them while this one runs, or after it was killed.
+TEST_F(SealerTest, CountsLiveWhatItCountsAndWhatItDrops) {
+    std::vector<std::uint64_t> memory(kLiveCountsSizeBytes / 8);
+    LiveCounts live;
+    live.attach(std::as_writable_bytes(std::span{memory}));
+    sealer_ =
+        std::make_unique<Sealer>(Sealer::Options{kSession, 100, 1'000, &live}, *builder_, *tallies_, batches_, losses_);
+    sealer_->begin_epoch(Ticks{0}, kUtc);
+    sealer_->count_lost(kSamples, TallyName::kLostKernelRing, 7);
+    sealer_->count(kSamples, TallyName::kFramesUnmapped, 3);
+    sample(1);
+    sample(2);
+    auto read = std::make_unique<LiveCountsRead>();
+    ASSERT_TRUE(read_live_counts(std::as_writable_bytes(std::span{memory}), *read).ok());
+    EXPECT_EQ(read->tallies.get(kSamples, TallyName::kProduced), 9U);
+    EXPECT_EQ(read->tallies.get(kSamples, TallyName::kLostKernelRing), 7U);
+    EXPECT_EQ(read->tallies.get(kSamples, TallyName::kFramesUnmapped), 3U);
+}
+
 TEST_F(SealerTest, AnEpochEndsWithItsBucket) {
     sealer_->tick(Ticks{1}, UtcNs{kUtc.value + kHourNs - 1});
     EXPECT_FALSE(sealer_->epoch_is_over());

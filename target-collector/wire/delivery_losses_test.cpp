@@ -63,6 +63,22 @@ TEST(DeliveryLosses, JoinsRangesBeyondTheMostThereMayBe) {
     EXPECT_EQ(sum(losses.tallies()), lost_before + rows(kLast)[0].row_count + rows(kLast - 1)[0].row_count);
 }
 
+TEST(DeliveryLosses, ARangeGrowsAtBothEndsAndJoinsItsNeighbours) {
+    using Ranges = std::vector<SeqRange>;
+    LossesInMemory losses;
+    const auto ranges = [&] { return Ranges(losses.ranges().begin(), losses.ranges().end()); };
+    for (const std::uint64_t seq : {1U, 5U, 9U}) {
+        ASSERT_TRUE(losses.drop_newest(Seq{seq}, kEpoch, rows(seq)));
+    }
+    EXPECT_EQ(ranges(), (Ranges{{Seq{1}, Seq{1}}, {Seq{5}, Seq{5}}, {Seq{9}, Seq{9}}}));
+    ASSERT_TRUE(losses.drop_newest(Seq{10}, kEpoch, rows(10)));
+    ASSERT_TRUE(losses.drop_oldest(Seq{2}, kEpoch, rows(2)));
+    ASSERT_TRUE(losses.drop_oldest(Seq{4}, kEpoch, rows(4)));
+    EXPECT_EQ(ranges(), (Ranges{{Seq{1}, Seq{2}}, {Seq{4}, Seq{5}}, {Seq{9}, Seq{10}}}));
+    ASSERT_TRUE(losses.drop_oldest(Seq{3}, kEpoch, rows(3)));
+    EXPECT_EQ(ranges(), (Ranges{{Seq{1}, Seq{5}}, {Seq{9}, Seq{10}}}));
+}
+
 // Whoever makes a ledger takes the rows of held batches in named ranges off.
 TEST(DeliveryLosses, StaysExactHoweverBatchesAreDroppedAndAcknowledged) {
     std::uint64_t joined_count = 0;
