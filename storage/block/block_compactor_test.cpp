@@ -195,6 +195,13 @@ TEST(BlockCompactor, TakesBytesUpToTheSizeOfACompactedBlock) {
     compactor.clear();
     EXPECT_EQ(compactor.block_count(), 0U);
     EXPECT_EQ(compactor.take(*parse_block_untrusted(second), 11), BlockCompactor::Outcome::kTaken) << "starts anew";
+    const auto bytes = compactor.finish();
+    ASSERT_TRUE(bytes.has_value());
+    const auto block = parse_block_untrusted(*bytes);
+    EXPECT_EQ(block->parts, (std::vector<BlockPart>{{Seq{8}, 1}}));
+    DecodedRows rows;
+    ASSERT_TRUE(rows.decode(*block).ok());
+    EXPECT_TRUE(std::ranges::equal(rows.integers(ColumnId::kTime), std::array{3}));
 }
 
 // Ticks needn't ascend from batch to batch.
