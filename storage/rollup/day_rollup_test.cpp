@@ -119,6 +119,8 @@ TEST(DayRollup, ThatContradictsItselfIsRefused) {
     EXPECT_TRUE(refuses([](DayRollup& day) { day.nodes[4].parent = 5; }));
     EXPECT_TRUE(refuses([](DayRollup& day) { day.nodes[1] = day.nodes[0]; }));
     EXPECT_TRUE(refuses([](DayRollup& day) { std::swap(day.names[0].text, day.names[1].text); }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { day.names[1].text = day.names[0].text; }));
+    EXPECT_TRUE(refuses([](DayRollup& day) { day.images[1] = day.images[0]; }));
     EXPECT_TRUE(refuses([](DayRollup& day) { day.sums[2].stack = StackNumber{6}; }));
     EXPECT_TRUE(refuses([](DayRollup& day) { day.names[0].sums_end = 0; }));
 }
